@@ -11,7 +11,45 @@ ReproError
 Exit status 1 is no error: a verdict did not pass under ``--strict``, or ``verify --deep`` found a difference.
 """
 
+import re
+
 SHOWN = 10  # at most, of the names that there are, where one is not known
+LONGEST = 80  # characters of a foreign value in a message
+# control characters, ends of lines, signs without a shape, some of which turn the direction of a text, and
+# what begins a command of a workflow, e.g. ``::error::``
+_UNSAFE = re.compile(
+    "[\x00-\x1f\x7f-\x9f\xad\u061c\u180e\u200b-\u200f\u2028-\u202e\u2060-\u206f\ufeff\ufff9-\ufffb"
+    "\U000e0000-\U000e007f]|(?<!\\S):(?=:)|#(?=#\\[)"
+)
+_LONG = re.compile(r"(?<!\w)(['\"])(?:(?!\1).){200,}\1|\S{200,}")
+
+
+def visible(text: object) -> str:
+    """Return foreign text as one line that a terminal, a log and GitHub only show, e.g. ``a\\nb``.
+
+    Every name, message or value that a file, a record, a manifest or a peer may contain is printed through
+    this function.
+    """
+    return _UNSAFE.sub(_escape, str(text))
+
+
+def _escape(sign: re.Match) -> str:
+    code = sign[0].encode("unicode_escape").decode()
+    return code if code != sign[0] else f"\\x{ord(code):x}"
+
+
+def shortened(text: object) -> str:
+    """Return foreign text on one line, cut after ``LONGEST`` characters."""
+    shown = visible(text)
+    return shown if len(shown) <= LONGEST else f"{shown[:LONGEST]}…"
+
+
+def one_line(text: object) -> str:
+    """Return a message on one line, with only the ends of each very long word or quotation in it.
+
+    The end of a path has the number of the line, e.g. ``/data/…/run.trec:7``.
+    """
+    return _LONG.sub(lambda long: f"{long[0][:LONGEST]}…{long[0][-LONGEST:]}", visible(text))
 
 
 class ReproError(Exception):

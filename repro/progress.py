@@ -12,6 +12,8 @@ from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
 
+from repro.errors import visible
+
 FIRST, INTERVAL = 10.0, 120.0  # seconds until something has its first line, and between the further ones
 IN_A_LOG = 10.0  # seconds between the lines of a stage for the process that shows how far it is
 TAIL = 4096  # bytes of a log in which its last line is looked for
@@ -130,6 +132,7 @@ class TerminalProgress(Progress):
         self.note(f"  {message}" if self._last == piece else f"{piece}: {message}")
 
     def note(self, message: str) -> None:
+        message = visible(message)
         if self._bars is not None:
             return self._bars.note(message)
         print(message, file=sys.stderr, flush=True)
@@ -232,7 +235,8 @@ class _Bars:
 
     def ends(self, piece: str, how: str, whole: OverallProgress | None) -> None:
         self.shown.remove_task(self.pieces.pop(piece))
-        self.shown.console.print(f"{how:>8}  {piece}", markup=False, no_wrap=True, overflow="ellipsis")
+        line = visible(f"{how:>8}  {piece}")
+        self.shown.console.print(line, markup=False, no_wrap=True, overflow="ellipsis")
         self._tell(whole)
 
     def note(self, message: str) -> None:
@@ -248,7 +252,7 @@ class _Bars:
 
     def _row(self, description: str, *, timed: bool = False) -> int:
         """Return a bar; ``timed`` ones say how long they still take."""
-        return self.shown.add_task(description, total=None, count="", timed=timed)
+        return self.shown.add_task(visible(description), total=None, count="", timed=timed)
 
     def _fill(self, row: int, done: int, total: int | None, description: str | None = None) -> None:
         count = f"{done}/{total}" if total else f"{done or ''}"

@@ -13,7 +13,7 @@ import click
 
 from repro import __version__
 from repro.cli.groups import LazyGroup, plugin_commands
-from repro.errors import ReproError, UsageError
+from repro.errors import ReproError, UsageError, one_line
 from repro.locations import resolved
 
 # verb -> one line for --help; the module of that name holds the command
@@ -142,8 +142,8 @@ def main() -> None:
     gc.disable()
     if _verb() not in BRIEF | _plugin_verbs():
         gc.enable()
-    for sentence in misspelt(os.environ):
-        _say(sentence)
+    for warning in misspelt(os.environ):
+        _say(warning)
     atexit.register(gc.freeze)  # what ends with the process need not be looked through for garbage
     with _interruptible():
         status = _status()
@@ -250,9 +250,9 @@ def _hint(error: click.ClickException) -> str:
     return f"; `{context.command_path.strip()} --help` says what there is" if context else ""
 
 
-def _say(sentence: str) -> None:
+def _say(text: str) -> None:
     with contextlib.suppress(OSError):  # a standard error that cannot be written changes no exit status
-        print(f"repro: {sentence}", file=sys.stderr)
+        print(f"repro: {one_line(text)}", file=sys.stderr)
 
 
 def misspelt(names: Iterable[str]) -> Iterator[str]:

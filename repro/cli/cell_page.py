@@ -230,13 +230,15 @@ def _print_readings(heading: str, readings: Sequence[Reading], most: int | None)
 def _print(label: str, value: str) -> None:
     """Print a label and what it says, on a terminal folded beside it, or below a long one."""
     from repro.cli.printing import width
+    from repro.errors import visible
     from repro.writers.sheet import UNLIMITED
 
-    indent, label_indent = " " * 15, f"{label:14} "
+    label, indent = visible(label), " " * 15
+    label_indent = f"{label:14} "
     if len(label) > 14 and width() < UNLIMITED:
         print(label)
         label_indent = indent
     how = textwrap.TextWrapper(
         max(width(), 40), label_indent, indent, break_on_hyphens=False, break_long_words=False
     )
-    print(how.fill(value))
+    print(how.fill(visible(value)))

@@ -5,9 +5,8 @@ import textwrap
 from collections.abc import Sequence
 from pathlib import Path
 
-from rich.text import Text
-
 from repro.cli import printing
+from repro.errors import visible
 from repro.manifest.cells import count_in_words
 from repro.running.cost.estimate import Estimate, estimate
 from repro.running.cost.throughput import Throughput, assumed_throughput, throughput
@@ -50,7 +49,7 @@ def show_needs(
     verb = "trained" if trainings else "measured"
     waiting = count_in_words(c.cell for c in cells)
     print(f"Nothing of {', '.join(places)} can be {verb} on this machine:")
-    printing.show(Text(f"{waiting} wait for what is not here. In all that takes"))
+    printing.show(f"{waiting} wait for what is not here. In all that takes")
     _print_columns(_requirement_lines(plan, store, gpu))
     print("What to do")
     _print_columns(_command_lines(shlex.join(words), plan, places))
@@ -165,6 +164,7 @@ def _places(cells: Sequence[ComparedCell]) -> list[str]:
 
 def _print_columns(lines: Sequence[tuple[str, str]]) -> None:
     """Print two columns, on a terminal folded to its width, below one another where one is wide."""
+    lines = [(visible(first), visible(second)) for first, second in lines]
     width, room = max(len(first) for first, _ in lines), printing.width()
     longest = max(len(word) for _, second in lines for word in second.split())
     is_beside = width <= room / 2 and width + longest + 4 <= room

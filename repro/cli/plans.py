@@ -13,6 +13,7 @@ from pathlib import Path
 from repro.cli.obstacles import GB
 from repro.cli.plan_summary import show_summary
 from repro.cli.printing import emit_json, say, table
+from repro.errors import visible
 from repro.graph import Node
 from repro.manifest.papers import paper, stated_costs
 from repro.progress import TerminalProgress
@@ -101,6 +102,7 @@ def _list_nodes(rows: list[dict]) -> None:
     cells = [[r["state"], r["what"], r["blocked"][0]["cause"] if r["blocked"] else ""] for r in rows]
     widths = [max(len(row[i]) for row in [head, *cells]) for i in range(2)]
     lines = [f" {row[0]:{widths[0]}}   {row[1]:{widths[1]}}   {row[2]}".rstrip() for row in [head, *cells]]
+    lines = [visible(line) for line in lines]
     print("\n".join([lines[0], f" {'─' * (sum(widths) + 3 + len(head[2]))}", *lines[1:], ""]))
     for text in dict.fromkeys(f"{o['cause']}; {o['remedy']}" for r in rows for o in r["blocked"]):
         say(f"blocked: {text}")
@@ -155,7 +157,8 @@ def _show_papers(cost: Estimate) -> None:
         rows.append([name, *amounts, "\n".join(map(str, stated_costs(paper(name))))])
     unit = f"{cost.throughput.unit} hours" if cost.throughput else "FLOP"
     head = ["paper", "pre-training", "longest of it", "fine-tuning", "all", "the paper on its own cost"]
-    table(f"Estimated {unit} of what is to run; what papers share is in each", head, rows, right=(1, 2, 3, 4))
+    title = f"Estimated {unit} of what is to run; what papers share is in each"
+    table(title, head, rows, right=(1, 2, 3, 4), multiline=True)
 
 
 def _amount(cost: Estimate, nodes: list[Node]) -> str:

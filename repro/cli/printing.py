@@ -11,6 +11,7 @@ import textwrap
 from collections.abc import Iterator, Mapping, Sequence
 
 from repro.cli import printing
+from repro.errors import one_line, visible
 
 
 def emit_json(value) -> None:
@@ -45,12 +46,20 @@ def _stated_width() -> int | None:
 
 
 def show(renderable) -> None:
-    """Print what rich can; a word that is wider than the terminal is left to the terminal, not cut off."""
-    console().print(renderable, crop=False)
+    """Print a text, or what rich can; a word that is wider than the terminal is not cut off."""
+    from rich.text import Text
+
+    console().print(Text(visible(renderable)) if isinstance(renderable, str) else renderable, crop=False)
 
 
-def say(sentence: str) -> None:
+def put(line: object) -> None:
+    """Print one line on standard output, in which foreign text ends no line and is no command."""
+    print(visible(line))
+
+
+def say(sentence: object) -> None:
     """Print a sentence on standard error, with line ends between words where that is a terminal."""
+    sentence = one_line(sentence)
     if sys.stderr.isatty() or _stated_width():
         width = shutil.get_terminal_size().columns
         sentence = textwrap.fill(sentence, width, break_long_words=False, break_on_hyphens=False)
@@ -84,7 +93,12 @@ def emit_csv(rows: Sequence[Mapping[str, object]], head: Sequence[str] = ()) -> 
     writer = csv.DictWriter(sys.stdout, names, lineterminator="\n")
     writer.writeheader()
     for row in rows:
-        writer.writerow({k: " | ".join(v) if isinstance(v, list) else v for k, v in row.items()})
+        writer.writerow({k: _csv_value(v) for k, v in row.items()})
+
+
+def _csv_value(value: object) -> object:
+    text = " | ".join(value) if isinstance(value, list) else value
+    return visible(text) if isinstance(text, str) else text
 
 
 def table(
@@ -94,12 +108,14 @@ def table(
     *,
     right: Sequence[int] = (),
     drop: Sequence[int] = (),
+    multiline: bool = False,
 ) -> None:
     """Print a table below its bold title, brackets as they are.
 
     Args:
         right: places of columns of numbers.
         drop: places of columns in the order in which they go where a terminal is too narrow for all.
+        multiline: whether cells have line ends, which are escaped otherwise.
     """
     from rich.console import Group
     from rich.text import Text
@@ -107,8 +123,8 @@ def table(
     from repro.writers.sheet import Column, Sheet
 
     columns = [Column(name, right=number in right) for number, name in enumerate(head)]
-    sheet = Sheet(columns, rows=[[Text(cell) for cell in row] for row in rows], drop=drop)
-    show(Group(*([Text(title, style="bold")] if title else []), sheet, Text()))
+    sheet = Sheet(columns, [[Text(cell) for cell in row] for row in rows], drop, multiline)
+    show(Group(*([Text(visible(title), style="bold")] if title else []), sheet, Text()))
 
 
 def show_transfer(transfer) -> int:

@@ -1,10 +1,10 @@
 """A comparison on the terminal, and the exit status that follows from it."""
 
-import sys
 from collections.abc import Sequence
 from dataclasses import asdict, replace
 
 from repro.cli.obstacles import blocked_cell_lines, row_of
+from repro.cli.printing import say
 from repro.manifest.cells import count_in_words
 from repro.running.plan import Plan
 from repro.running.records import Recurrence, sentences
@@ -30,7 +30,7 @@ def show_exhibits(plan: Plan, outcome: Outcome) -> None:
                 f"repro report figures {exhibit.paper.name} --table {exhibit.owner} --scale {plan.scale.name}"
             )
             state = f"ready: `{words}` draws it"
-        print(f"{state} [{exhibit.id}]", file=sys.stderr)
+        say(f"{state} [{exhibit.id}]")
 
 
 INTERVALS = (
@@ -66,7 +66,7 @@ def show(
         results: whose scores of studies count for what the store lacks.
         options: of LaTeX and Markdown, as ``table_texts`` takes them.
     """
-    from repro.cli.printing import emit_csv, emit_json, say
+    from repro.cli.printing import emit_csv, emit_json
     from repro.verdicts.plain_values import cell_as_row
 
     cells = comparison.cells if chosen is None else chosen
@@ -113,7 +113,6 @@ def _print_texts(comparison: Comparison, plan: Plan, store: Store, **options) ->
 
 def _show_summary(comparison: Comparison, plan: Plan, results: Results | None) -> None:
     from repro.cli.plan_summary import refused_cell_lines
-    from repro.cli.printing import say
 
     for line in [*summary(comparison, results), *(f"{line}." for line in refused_cell_lines(plan))]:
         say(line)
@@ -163,8 +162,6 @@ def _is_worth_showing(c: ComparedCell) -> bool:
 
 def show_recurrences(recurrences: Sequence[Recurrence]) -> None:
     """Say how many numbers came back as they are on record, which did not, and what may be the cause."""
-    from repro.cli.printing import say
-
     for sentence in sentences(recurrences):
         say(f"{sentence}.")
 

@@ -27,8 +27,8 @@ class Code:
     """The code of a stage.
 
     Attributes:
-        digest: sha256, in hexadecimal, over the contents of its modules and data files, and its classes' names.
-            The names and folders of the modules are not part of it.
+        digest: sha256, in hexadecimal, over the contents of its modules and data files, and its classes'
+            names. The names and folders of the modules are not part of it.
         modules: the first 8 digits of the digest of each module and data file, by its name.
         libraries: the top names of other packages that these import, e.g. "torch".
     """

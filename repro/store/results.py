@@ -19,7 +19,7 @@ from pydantic import ConfigDict, TypeAdapter, ValidationError
 
 from repro.errors import DataError
 from repro.graph import canonical
-from repro.machine.versions import DIRTY
+from repro.machine.versions import DIRTY, check_commits
 from repro.store import make_writable, translated_errors
 from repro.store.disk import append_lines
 
@@ -85,7 +85,7 @@ class Record:
     unchecked: list[str] = field(default_factory=list)
 
     def __post_init__(self):
-        """Raise DataError for numbers that no measurement gives, and for a time that is none."""
+        """Raise DataError for numbers that no measurement gives, and for a time or a commit that is none."""
         largest = LARGEST.get(self.unit, math.inf) if self.measure else math.inf  # a setting is no score
         rounded_up = largest * (1 + 1e-9)  # a sum of floats
         if not 0 <= self.measured <= rounded_up:
@@ -96,6 +96,7 @@ class Record:
             raise DataError(f"{self.deviation!r} cannot be the deviation of {self.cell} in {self.unit}")
         if not 0 <= self.missing <= self.queries:
             raise DataError(f"{self.missing} of {self.queries} queries cannot be missing from {self.cell}")
+        check_commits(self.every_commit)
         try:
             datetime.fromisoformat(self.recorded or "2026-01-01")
         except ValueError:

@@ -10,6 +10,7 @@ from dataclasses import dataclass, field
 from decimal import Decimal
 from typing import NamedTuple
 
+from repro.errors import shortened
 from repro.graph import walk
 from repro.locations import CHECKOUT
 from repro.machine.versions import DIRTY, is_in_history
@@ -211,7 +212,7 @@ def _of_code(b: Basis, kind: str) -> str:
 
 
 def _other_data(b: Basis) -> str:
-    return _listed("{}", (s for r in b.records for s in differing(r.rows)))
+    return ", ".join(dict.fromkeys(s for r in b.records for s in differing(r.rows)))
 
 
 def _absent_data(b: Basis) -> str:
@@ -245,7 +246,7 @@ def _commits(b: Basis) -> list[str]:
 
 def _listed(sentence: str, names: Iterable[str]) -> str:
     """Return the sentence with the names, each once; empty without one."""
-    names = dict.fromkeys(names)
+    names = dict.fromkeys(map(shortened, names))
     return sentence.format(", ".join(names)) if names else ""
 
 

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from urllib.parse import quote
 
-from repro.errors import UsageError
+from repro.errors import UsageError, visible
 from repro.running.plan import Plan
 from repro.running.workspace import Workspace
 from repro.verdicts.compared import ComparedCell, Comparison
@@ -119,7 +119,7 @@ def escaped(words: str) -> str:
 
     Whatever a manifest, a record or a file's name says goes through here, ``sentence``, ``code`` or ``link``.
     """
-    return _SIGN.sub(r"\\\g<0>", html.escape(" ".join(words.split()), quote=False))
+    return _SIGN.sub(r"\\\g<0>", html.escape(visible(" ".join(words.split())), quote=False))
 
 
 def sentence(words: str) -> str:
@@ -130,7 +130,7 @@ def sentence(words: str) -> str:
 
 def code(words: str) -> str:
     """Return words as code, in which nothing but a backtick is a sign."""
-    return f"`{' '.join(words.split()).replace('`', chr(39))}`"
+    return f"`{visible(' '.join(words.split())).replace('`', chr(39))}`"
 
 
 def link(words: str, address: str) -> str:

@@ -1,13 +1,15 @@
 """Tables for a terminal: no word is torn, and columns are left out where there is no room for them."""
 
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from itertools import groupby
 from typing import Literal
 
 from rich.cells import cell_len
 from rich.console import Console, ConsoleOptions
 from rich.text import Text
+
+from repro.errors import visible
 
 GAP = 2
 LABEL = 20  # what text keeps of its width before columns are left out
@@ -41,14 +43,20 @@ class Sheet:
 
     Attributes:
         drop: places of columns in the order in which they go where not all fit; then go the last ones.
+        multiline: whether a line end in a cell begins a new line of the cell. Otherwise it is escaped.
     """
 
     columns: list[Column]
     rows: list[Sequence[Cell] | Text] = field(default_factory=list)
     drop: Sequence[int] = ()
+    multiline: bool = False
 
     def __rich_console__(self, console: Console, options: ConsoleOptions) -> Iterator[Text]:
         """Yield the lines, as wide as the console unless a word or the first numbers are wider."""
+        for text in _texts(self.rows):
+            parts = text.plain.split("\n") if self.multiline else [text.plain]
+            text.plain = "\n".join(map(visible, parts))
+        self.columns = [replace(c, name=visible(c.name), heading=visible(c.heading)) for c in self.columns]
         shown = self._shown(options.max_width)
         is_limited = options.max_width < UNLIMITED
         widths = _widths(shown, options.max_width if is_limited else LINE)
@@ -81,6 +89,11 @@ class Sheet:
                 break
             shown = [column for column in shown if column.place != place]
         return shown
+
+
+def _texts(rows: Sequence[Sequence[Cell] | Text]) -> Iterator[Text]:
+    for cell in (cell for row in rows for cell in ([row] if isinstance(row, Text) else row)):
+        yield from [cell] if isinstance(cell, Text) else [cell.number, cell.after]
 
 
 @dataclass(frozen=True)

@@ -6,6 +6,7 @@ from decimal import Decimal
 from rich.console import Group
 from rich.text import Text
 
+from repro.errors import visible
 from repro.manifest.cells import Cell
 from repro.manifest.schema import Table
 from repro.verdicts.additions import at_full, kinds
@@ -259,5 +260,5 @@ def _gain(effect: Effect) -> Text:
 
 def _add_title(title: str, sheet: Sheet, *, note: str = "") -> Group:
     """Return a table below its title and, in a line of its own, what a smaller scale measures otherwise."""
-    notes = [Text(note, style="dim")] if note else []
-    return Group(Text(title, style="bold"), *notes, sheet, Text())
+    notes = [Text(visible(note), style="dim")] if note else []
+    return Group(Text(visible(title), style="bold"), *notes, sheet, Text())

@@ -7,6 +7,7 @@ import click
 
 from repro.cli import completion
 from repro.cli.options import json_option
+from repro.cli.printing import put, say
 from repro.errors import BlockedError, DataError, ReproError, UsageError
 from repro.locations import Locations, data_folder
 
@@ -34,7 +35,7 @@ def list_(as_json):
     """List every dataset with where it was found, its size to download and its licence."""
     from dataclasses import asdict
 
-    from repro.cli.printing import emit_json, say, table
+    from repro.cli.printing import emit_json, table
     from repro.retrieval.datasets.sources import describe_size
     from repro.retrieval.datasets.survey import survey
 
@@ -73,10 +74,10 @@ def check_(ids, as_json):
         emit_json([piece.as_json() for piece in pieces])
     else:
         for problem in problems:
-            print(problem)
+            put(problem)
         digests = {key(p.dataset, p.piece): p.facts.get("digest", "") for p in pieces if not p.problems}
         if unheld := unknown(digests):
-            print(f"not held against a known digest: {', '.join(unheld)}")
+            put(f"not held against a known digest: {', '.join(unheld)}")
         print(f"problems: {len(problems)}" if problems else "nothing wrong")
     return min((problem.exit_status for problem in problems), default=0)
 
@@ -153,11 +154,11 @@ def _describe(offers, target, unfetchable) -> None:
 
     ending = f"; into {target}"
     for offer in offers.values():
-        print(f"{offer.description}{ending if len(offers) == 1 else ''}", file=sys.stderr)
+        say(f"{offer.description}{ending if len(offers) == 1 else ''}")
     if len(offers) > 1:
         print(f"in all {amount(offers)}{ending}", file=sys.stderr)
     for sentence in unfetchable:
-        print(f"not to be fetched: {sentence}", file=sys.stderr)
+        say(f"not to be fetched: {sentence}")
 
 
 def _obstacles(places):
@@ -199,7 +200,7 @@ def _load_offers(offers, target) -> int:
         except (BlockedError, DataError) as error:
             if len(offers) == 1:
                 raise
-            print(f"repro: {error}", file=sys.stderr)
+            say(f"repro: {error}")
             errors.append(error)
     return max((error.exit_status for error in errors), default=0)
 

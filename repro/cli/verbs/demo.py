@@ -4,6 +4,7 @@ import sys
 
 import click
 
+from repro.cli.printing import put, say
 from repro.errors import BlockedError
 from repro.locations import data_folder
 
@@ -75,7 +76,7 @@ def _measure_tiny(cell, workspace) -> int:
     lines = [[c.cell.row.label, *_group(c.cell), shown_measurement(c) or ""] for c in rows]
     table(f"{name} at scale tiny", ["system", "", cell.column.measure], lines, right=(2,))
     if doubts := doubts_in_brief(rows):
-        print(f"{doubts}.")
+        put(f"{doubts}.")
     if len(lines) > 1:
         print(f"{cell.row.label} was measured just now, the other rows are on record: trained in minutes")
         print("on a CPU, on data that the package makes, and never compared with the paper.")
@@ -120,7 +121,7 @@ def _measure_scifact(cell, workspace) -> int:
     [c] = cells
     row = [cell.id, cell.column.measure, cell.printed.plain, shown_measurement(c) or "–", c.verdict.name]
     table("published beside measured", ["cell", "measure", "published", "measured", "verdict"], [row])
-    print(c.verdict.why)
+    put(c.verdict.why)
     return _status(cells)
 
 
@@ -136,7 +137,7 @@ def _status(cells) -> int:
 
     for sentence in verdicts.notices(cells.comparison, list(cells)):
         if sentence.startswith(("failed", "blocked")):
-            print(sentence, file=sys.stderr)
+            say(sentence)
     return verdicts.status(cells.comparison, strict=False, outcome=cells.outcome)
 
 

@@ -8,6 +8,7 @@ import click
 from repro.cli import completion
 from repro.cli.groups import views
 from repro.cli.options import scale_option, selecting_everything, transfer_options
+from repro.cli.printing import say
 from repro.errors import UsageError
 
 command = views(
@@ -68,9 +69,9 @@ def run(what, schema, output, scale_name):
     header = run.header(schema) if schema else ""
     _write(header, run.path, Path(output) if output else None)
     if run.described:
-        print(run.described, file=sys.stderr)
+        say(run.described)
     for doubt in doubts_of(run.record, workspace) if run.record else ():
-        print(f"in doubt, {doubt}", file=sys.stderr)
+        say(f"in doubt, {doubt}")
 
 
 def _write(header: str, run, output) -> None:

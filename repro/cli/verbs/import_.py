@@ -1,6 +1,5 @@
 """``repro import``: somebody else's run, or artefacts of another store."""
 
-import sys
 from pathlib import Path
 
 import click
@@ -56,6 +55,7 @@ def run(file, cells, source, toolkit, readings, public, form):
     Where others state values of a cell (`repro show others`), the place of the score among them is told.
     """
     from repro.cli.options import reading_choices
+    from repro.cli.printing import say
     from repro.cli.verdicts import show_recurrences
     from repro.exchange.run_import import Importer, Origin, import_public
     from repro.manifest.cells import select
@@ -71,7 +71,8 @@ def run(file, cells, source, toolkit, readings, public, form):
     importer.results.make_writable()
     if public:
         imports, notices = import_public(importer, Path(public))
-        sys.stderr.writelines(f"{notice}\n" for notice in notices)
+        for notice in notices:
+            say(notice)
     else:
         origin = Origin(source, toolkit, readings=reading_choices(readings))
         imports = importer.add(Path(file), target_cells, origin=origin)
@@ -107,7 +108,7 @@ def _rows(imports: list) -> list[tuple[str, ...]]:
 
 
 def _print_imports(imports: list, form: str) -> None:
-    from repro.cli.printing import emit_json, table
+    from repro.cli.printing import emit_json, put, table
 
     if form == "json":
         return emit_json([item.as_json() for item in imports])
@@ -116,9 +117,9 @@ def _print_imports(imports: list, form: str) -> None:
     table(f"{len(imports)} cells by imported runs", HEAD, _rows(imports), right=(2, 3, 4))
     for item in imports:
         if place := item.among_others:
-            print(f"{item.cell.id}: {place}")
+            put(f"{item.cell.id}: {place}")
     for line in dict.fromkeys(line for item in imports for line in item.described):
-        print(line)
+        put(line)
     print(f"{sum(item.new for item in imports)} new records, {len(imports)} in all.")
 
 

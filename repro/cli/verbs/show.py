@@ -78,15 +78,16 @@ def _show_paper(name: str, tables: tuple[str, ...], as_json: bool) -> None:
 
 
 def _show_figure(name: str, figure) -> None:
-    print(f"{name} figure {figure.id}: {figure.about}\n  x: {figure.x}\n  y: {figure.y}")
-    for line in figure.series:
-        print(f"  series: {line}")
-    for setting, value in figure.settings.items():
-        print(f"  {setting}: {value}")
+    from repro.cli.printing import put
+
+    put(f"{name} figure {figure.id}: {figure.about}")
+    lines = [("x", figure.x), ("y", figure.y), *(("series", line) for line in figure.series)]
+    for setting, value in (*lines, *figure.settings.items()):
+        put(f"  {setting}: {value}")
 
 
 def _show_table(source, table) -> None:
-    from repro.cli.printing import show
+    from repro.cli.printing import put, show
     from repro.manifest.cells import cells_of
     from repro.writers.grid import meaning
     from repro.writers.terminal import printed_table
@@ -98,20 +99,18 @@ def _show_table(source, table) -> None:
         return _show_study(source.name, table)
     show(printed_table(source.name, table, cells))
     for sign, mark in table.marks.items():
-        print(f"{sign} {meaning(mark)}")
+        put(f"{sign} {meaning(mark)}")
 
 
 def _show_study(name: str, table) -> None:
     """Print what a study, of which nothing is published, compares, and what shows its measurements."""
-    from rich.text import Text
-
     from repro.cli.printing import show
     from repro.running.scale import known_scales
     from repro.running.workspace import Workspace
 
-    show(Text(f"{name} table {table.id}: {table.about}"))
-    show(Text(f"rows: {'; '.join(row.label for row in table.rows)}"))
-    show(Text(f"columns: {'; '.join(column.label for column in table.columns)}"))
+    show(f"{name} table {table.id}: {table.about}")
+    show(f"rows: {'; '.join(row.label for row in table.rows)}")
+    show(f"columns: {'; '.join(column.label for column in table.columns)}")
     results, place = Workspace.open().results, f"{name}/{table.id}/"
     scales = [s for s in known_scales() if any(r.cell.startswith(place) for r in results.read(s, name))]
     print("what was measured:" if scales else "nothing of it is measured yet:")
@@ -120,12 +119,14 @@ def _show_study(name: str, table) -> None:
 
 
 def _show_examples(name: str, table) -> None:
-    print(f"{name} table {table.id}: {table.about}")
+    from repro.cli.printing import put
+
+    put(f"{name} table {table.id}: {table.about}")
     for entry in table.entries:
-        print(f"  query: {entry.query}" if entry.query else f"  {entry.note}")
+        put(f"  query: {entry.query}" if entry.query else f"  {entry.note}")
         for ranking in entry.shown:
             relevant = {True: "relevant", False: "not relevant", None: ""}[ranking.relevant]
-            print(f"    {ranking.system}: rank {ranking.rank} {relevant}")
+            put(f"    {ranking.system}: rank {ranking.rank} {relevant}")
 
 
 def _show_cell(identifier: str, as_json: bool, verbose: bool) -> None:

@@ -1,10 +1,10 @@
 """``repro stage``"""
 
 import signal
-import sys
 
 import click
 
+from repro.cli.printing import say
 from repro.errors import ReproError, StoreError, UsageError
 from repro.locations import Locations
 
@@ -42,7 +42,7 @@ def _build_status(store, fingerprint: str, *part) -> int:
     try:
         _build(store, fingerprint, *part)
     except (ReproError, OSError) as error:
-        print(f"repro: {error}", file=sys.stderr)
+        say(f"repro: {error}")
         return getattr(error, "exit_status", 2)
     return 0
 

@@ -9,6 +9,7 @@ import click
 from repro.cli import completion
 from repro.cli.groups import views
 from repro.cli.options import json_option, scale_option
+from repro.cli.printing import put, say
 from repro.errors import UsageError
 from repro.locations import Locations
 
@@ -128,7 +129,7 @@ def _print_reruns(sample, reruns, seed: int) -> None:
     for item in reruns:
         if item.why:
             word = "DIFFERS" if item.agreement == "none" else item.agreement
-            print(f"{word}: {item.stage}/{item.fingerprint[:12]}: {item.why}{_other_code(item)}")
+            put(f"{word}: {item.stage}/{item.fingerprint[:12]}: {item.why}{_other_code(item)}")
     omissions = ", ".join(f"{number} {stage}" for stage, number in sample.left_out.items())
     print(f"{len(reruns)} artefacts computed again: {_counts(reruns)}; left out: {omissions or 'none'}")
 
@@ -192,10 +193,8 @@ def _remove_damaged(store, damages: dict[str, list[str]]) -> list[str]:
 
 
 def _print_damage(total: int, damages: dict[str, list[str]], removals: list[str], rebuild: bool) -> None:
-    from repro.cli.printing import say
-
     for name, faults in damages.items():
-        print(f"damaged: {_short(name)}: {'; '.join(faults)}")
+        put(f"damaged: {_short(name)}: {'; '.join(faults)}")
     outcome = " and removed" if len(removals) == len(damages) else f", {len(removals)} removed"
     print(f"{total} artefacts read, {len(damages)} damaged{outcome if rebuild and damages else ''}")
     if damages and not rebuild:
@@ -205,11 +204,9 @@ def _print_damage(total: int, damages: dict[str, list[str]], removals: list[str]
 def _print_records(records: int, faults: list, unfinished: list, doubtful: list) -> None:
     for word, lines in {"damaged": faults, "doubtful": doubtful}.items():
         for line in lines:
-            print(f"{word}: {line}")
+            put(f"{word}: {line}")
     for path in unfinished:
-        print(
-            f"unfinished: {path}: its last line has no end, as where a process was killed or a copy cut off;"
-        )
+        put(f"unfinished: {path}: its last line has no end, as where a process was killed or a copy cut off;")
         print("  it counts as nothing: restore it from a copy, or measure its cell again")
     if records:
         doubts = f", {len(doubtful)} doubtful" if doubtful else ""
@@ -218,9 +215,9 @@ def _print_records(records: int, faults: list, unfinished: list, doubtful: list)
 
 def _print_origins(origins, verbose: bool) -> None:
     for name, differences in origins.other.items() if verbose else ():
-        print(f"other code: {_short(name)}: {', '.join(differences)}")
+        put(f"other code: {_short(name)}: {', '.join(differences)}")
     if origins.sentence:
-        print(origins.sentence)
+        put(origins.sentence)
 
 
 def _short(name: str) -> str:
@@ -277,7 +274,7 @@ def gc(names, scales_, keep_days, finished, yes):
     some_may_go = finished or any_old(workspace.store, keep_days=keep_days)
     needs = _needs(names, scales_, workspace, progress, some_may_go=some_may_go)
     for notice in needs.notices:
-        print(notice, file=sys.stderr)
+        say(notice)
     if not some_may_go:
         _print_sum([], yes=yes)
         return
@@ -358,5 +355,5 @@ def _finished_items(plans, store, *, keep_days: float, yes: bool) -> list:
 def _print_item(item, is_gone: bool) -> bool:
     """Print a line about an item; returns ``is_gone``."""
     name = f"{item.path.parent.name}/{item.path.name.replace(item.fingerprint, item.fingerprint[:12])}"
-    print(f"{item.kind}: {name}, {item.bytes:,} bytes{'' if is_gone else '; in use, stays'}")
+    put(f"{item.kind}: {name}, {item.bytes:,} bytes{'' if is_gone else '; in use, stays'}")
     return is_gone

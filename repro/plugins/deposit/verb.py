@@ -1,10 +1,9 @@
 """``repro export records records``"""
 
-import sys
-
 import click
 
 from repro.cli.options import selecting_everything
+from repro.cli.printing import say
 from repro.errors import UsageError
 
 
@@ -40,7 +39,7 @@ def command(selection, form, output, licence, by):
     accounts = accounts_of(comparison, plan, history)
     if contradictions := [c.cell.id for c in comparison.cells if c.contradicted]:
         reason = "the stored scores contradict their records, `repro run` records them anew"
-        print(f"left out ({reason}): {', '.join(contradictions)}", file=sys.stderr)
+        say(f"left out ({reason}): {', '.join(contradictions)}")
     if not accounts:
         reason = f"there is no record of the selected cells at scale {selection.scale} to export"
         raise UsageError(f"{reason}; `repro run` or `repro import run` them first")
@@ -71,8 +70,8 @@ def _check_options(form: str, licence: str | None, by: str | None) -> None:
 def _print_summary(summary) -> None:
     if summary.left_out:
         reason = "a bound, or no measure of retrieval in a fraction or percent"
-        print(f"left out, being {reason}: {', '.join(summary.left_out)}", file=sys.stderr)
+        say(f"left out, being {reason}: {', '.join(summary.left_out)}")
     if summary.without_queries:
         reason = "the store lacks them, or they do not give the recorded value"
-        print(f"without scores of queries ({reason}): {', '.join(summary.without_queries)}", file=sys.stderr)
+        say(f"without scores of queries ({reason}): {', '.join(summary.without_queries)}")
     print(f"{summary.published} logs of published numbers, {summary.measured} of ours")

@@ -11,8 +11,8 @@ import click
 
 from repro import __version__
 from repro.cli.options import format_option
-from repro.cli.printing import emit_json, say
-from repro.errors import unknown
+from repro.cli.printing import emit_json, put, say
+from repro.errors import unknown, visible
 from repro.plugins.manuscripts.checks import (
     CHECKS,
     SEVERITIES,
@@ -121,7 +121,7 @@ LEVELS = {"error": "error", "doubt": "warning", "note": "note"}
 def print_lines(findings: Sequence[Finding]) -> None:
     """Print ``file:line: severity [check] what; why``."""
     for f in findings:
-        print(f"{f.place}: {f.severity} [{f.check}] {f.says}; {f.why}")
+        put(f"{f.place}: {f.severity} [{f.check}] {f.says}; {f.why}")
 
 
 def sarif(findings: Sequence[Finding]) -> dict:
@@ -146,7 +146,7 @@ def sarif(findings: Sequence[Finding]) -> dict:
 
 
 def print_commands(findings: Sequence[Finding]) -> None:
-    """Print commands that a workflow shows at lines of a change; signs are escaped as GitHub asks."""
+    """Print commands that a workflow shows at lines of a change, e.g. ``::error file=a%0Ab.tex,line=7::``."""
     for f in findings:
         file, title = (_escaped(text, ":,") for text in (str(f.place.file), f"repro audit: {f.check}"))
         place = f"file={file},line={f.place.line},title={title}"
@@ -154,7 +154,8 @@ def print_commands(findings: Sequence[Finding]) -> None:
 
 
 def _escaped(text: str, more: str = "") -> str:
-    return "".join(f"%{ord(sign):02X}" if sign in f"%\r\n{more}" else sign for sign in text)
+    signs = (f"%{ord(sign):02X}" if sign in f"%\r\n{more}" else sign for sign in text)
+    return visible("".join(signs))
 
 
 WRITERS: dict[str, Callable[[Sequence[Finding]], None]] = {

@@ -4,7 +4,6 @@ import gzip
 import os
 import tarfile
 import zipfile
-import zlib
 from collections.abc import Iterable, Iterator
 from pathlib import Path, PurePosixPath
 from typing import IO
@@ -151,8 +150,10 @@ def _unpacked(path: Path) -> dict[str, bytes] | None:
             return _of_tar(path)
         if start.startswith(b"\x1f\x8b"):
             return {path.stem: _limited(gzip.open(path), path)}
-    except (tarfile.TarError, zipfile.BadZipFile, zlib.error, EOFError, gzip.BadGzipFile) as error:
-        raise DataError(f"{path}: is a broken archive: {error}") from error
+    except DataError:
+        raise
+    except Exception as error:  # the readers of archives let pass whatever a damaged or odd one leads to
+        raise DataError(f"{path}: cannot be unpacked: {error or type(error).__name__}") from error
     return None
 
 

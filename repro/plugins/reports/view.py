@@ -7,6 +7,7 @@ import click
 
 from repro.cli import completion
 from repro.cli.options import json_option
+from repro.cli.printing import put
 from repro.errors import DataError
 from repro.machine.bounded_reading import whole_file
 
@@ -187,7 +188,7 @@ def new_value(file, issue, day):
         report = CellReport(cell, entry.report, entry.source)
         place = among_others(cell, report.value, decimals=report.decimals)
         sentence = place or f"published {cell.printed.plain}; nobody else is known to state a value"
-        print(f"# {cell.id}: {sentence}")
+        put(f"# {cell.id}: {sentence}")
 
 
 def _text(file: str) -> str:

@@ -74,12 +74,13 @@ def _print_table(name: str, statements, scale_name: str) -> None:
     rows += _grouped_rows([j for j in others if j not in singles])
     ours = "ours" if scale_name == "full" else f"ours, {scale_name}"
     head = ["claim", "where", "what is stated", "paper", ours, "others"]
-    table(f"{name}: {_count_statements(statements, scale_name)}", head, rows, drop=(1,))
+    table(f"{name}: {_count_statements(statements, scale_name)}", head, rows, drop=(1,), multiline=True)
     if marks:
         verdicts = Counter(_verdict_of_mark(j) for j in marks)
         counts = ", ".join(f"{number} {verdict}" for verdict, number in verdicts.most_common())
         head = ["mark", "over", "lead at most", "sd needed", "sd known", "by these", ours, "others"]
-        table(f"{name}: {len(marks)} marks of significance; {counts}", head, [_mark_row(j) for j in marks])
+        title = f"{name}: {len(marks)} marks of significance; {counts}"
+        table(title, head, [_mark_row(j) for j in marks], multiline=True)
 
 
 def _mark_row(item) -> list[str]:
@@ -207,7 +208,7 @@ def _print_findings(findings) -> None:
         group = [f for f in findings if f.paper == name]
         rows = [[f.severity, f.kind, HELD_AGAINST[f.against], _places(f), _misfit(f)] for f in group]
         head = ["severity", "kind", "held against", "places and values", "what does not fit"]
-        table(f"{name}: {_count_findings(group)}", head, rows, drop=(2, 1, 0))
+        table(f"{name}: {_count_findings(group)}", head, rows, drop=(2, 1, 0), multiline=True)
     say(_count_findings(findings))
 
 

@@ -206,7 +206,7 @@ class StudyAnswers:
             title = (
                 f"{paper}: on equal terms and at a small size, which says nothing of the published numbers"
             )
-            table(title, [kind, "comparison", "difference"], lines)
+            table(title, [kind, "comparison", "difference"], lines, multiline=True)
 
 
 def _table_answers(

@@ -6,10 +6,10 @@ from pathlib import Path
 
 import pytest
 
-from repro.plugins.manuscripts.audit import audit, findings
-from repro.plugins.manuscripts.checks import CHECKS
+from repro.plugins.manuscripts.audit import audit, findings, print_commands
+from repro.plugins.manuscripts.checks import CHECKS, Finding
 from repro.plugins.manuscripts.reading import read
-from repro.plugins.manuscripts.tables import Manuscript
+from repro.plugins.manuscripts.tables import Manuscript, Place
 from tests.cli.conftest import folders as folders
 from tests.cli.conftest import repro as repro
 from tests.plugins.manuscripts import written_tables
@@ -244,6 +244,28 @@ def test_programs_read_json_sarif_and_commands_of_a_workflow(repro, paper):
     assert said.startswith(
         "::error file=a%2Cb.tex,line=10,title=repro audit%3A cut-off::100%25 Heron, MS MARCO"
     )
+
+
+def test_no_format_prints_what_a_name_of_a_file_hides_in_it(repro, paper):
+    name = paper(SOURCE.replace("Heron", "He\x1b[31mron\u202e"), "::error::%\nb\x1b]0;t\x07\u202e.tex")
+    said = {form: repro("audit", name, "--format", form) for form in ("sarif", "github", "json")}
+    said["terminal"] = repro("audit", name)
+    for each in said.values():
+        assert not {"\x1b", "\x07"} & set(each.out + each.err)
+        assert "\n::" not in f"\n{each.out}".removeprefix("\n::error file=") and "\nb" not in each.out
+    assert said["terminal"].out.startswith(r"\x3a:error::%\nb\x1b]0;t\x07\u202e.tex:10: error [cut-off] He")
+    place = r"file=%3A%3Aerror%3A%3A%25%0Ab\x1b]0;t\x07\u202e.tex,line=10,"
+    assert said["github"].out.startswith(f"::error {place}title=repro audit%3A cut-off::He")
+    assert said["json"].json[0]["file"] == name
+    [result] = json.loads(said["sarif"].out)["runs"][0]["results"]
+    uri = result["locations"][0]["physicalLocation"]["artifactLocation"]["uri"]
+    assert "%0Ab%1B" in uri and uri.isascii()
+
+
+def test_a_command_of_a_workflow_has_its_message_in_one_line(capsys):
+    finding = Finding("doubt", "unit", Place(Path("a.tex"), 1), "5 %\n::error::\r", "why\x1b")
+    print_commands([finding])
+    assert capsys.readouterr().out.endswith(r"unit::5 %25%0A::error::%0D; why\x1b" + "\n")
 
 
 def test_a_name_of_a_paper_is_the_paper_and_a_path_of_the_name_is_told(repro, paper, tmp_path):

@@ -2,6 +2,7 @@
 
 import gzip
 import io
+import random
 import tarfile
 import zipfile
 from pathlib import Path
@@ -11,6 +12,8 @@ import pytest
 from repro.errors import DataError, UsageError
 from repro.plugins.manuscripts import files, gullet, tables
 from repro.plugins.manuscripts.reading import read
+from tests.cli.conftest import folders as folders
+from tests.cli.conftest import repro as repro
 from tests.plugins.manuscripts.sources import PREAMBLE, rows, written
 
 TABLE = r"\begin{tabular}{lc}Model & MRR \\ \hline BM25 & 18.7 \\ Heron & 39.9 \\\end{tabular}"
@@ -90,8 +93,8 @@ BROKEN = {
     "depth": (TABLE.replace("18.7", "{" * 500 + "18.7" + "}" * 500).encode(), "nested too deeply"),
     "length": (b"x" * (gullet.CHARACTERS + 1), "has more than 1,000,000 characters"),
     "large": (b"%" * (files.FILE_BYTES + 1), "a source of more than 4 MB is not read"),
-    "broken_archive": (b"PK\x03\x04" + b"x" * 100, "is a broken archive"),
-    "broken_gz": (b"\x1f\x8b" + b"x" * 100, "is a broken archive"),
+    "broken_archive": (b"PK\x03\x04" + b"x" * 100, "cannot be unpacked"),
+    "broken_gz": (b"\x1f\x8b" + b"x" * 100, "cannot be unpacked"),
 }
 
 
@@ -131,6 +134,49 @@ def test_an_archive_that_unpacks_to_too_much_is_refused(tmp_path, monkeypatch):
             read(packed(tmp_path / name, {"main.tex": "x" * 2**21}))
     with pytest.raises(DataError, match="unpacks to more than"):
         read(packed(tmp_path / "b.tar.gz", {"main.tex": TABLE, "figure.png": "x" * 2**23}))
+
+
+def _odd_zip(*places, value):
+    """Return a zip in which 16-bit fields, at these distances from the headers' signatures, say otherwise."""
+    content = io.BytesIO()
+    with zipfile.ZipFile(content, "w") as archive:
+        archive.writestr("main.tex", TABLE)
+    raw = bytearray(content.getvalue())
+    for signature, place in zip((b"PK\3\4", b"PK\1\2"), places, strict=True):
+        start = raw.index(signature) + place
+        raw[start : start + 2] = value.to_bytes(2, "little")
+    return bytes(raw)
+
+
+def _odd_tar(mode, text=TABLE, **headers):
+    content = io.BytesIO()
+    with tarfile.open(fileobj=content, mode=mode, format=tarfile.PAX_FORMAT) as archive:
+        member = tarfile.TarInfo("main.tex")
+        member.size, member.pax_headers = len(text), headers
+        archive.addfile(member, io.BytesIO(text.encode()))
+    return content.getvalue()
+
+
+XZ = bytearray(_odd_tar("w:xz", random.Random(1).randbytes(200_000).hex()))
+XZ[len(XZ) // 2] ^= 0xFF
+
+
+@pytest.mark.parametrize(
+    "content",
+    [
+        pytest.param(bytes(XZ), id="flipped byte of xz"),
+        pytest.param(_odd_zip(6, 8, value=1), id="encrypted zip"),
+        pytest.param(_odd_zip(8, 10, value=77), id="zip of an unknown method"),
+        pytest.param(_odd_zip(4, 6, value=99), id="zip of an unknown version"),
+        pytest.param(_odd_tar("w", **{"GNU.sparse.map": "a,b,c"}), id="sparse map of words"),
+    ],
+)
+def test_an_archive_that_cannot_be_unpacked_is_one_sentence_of_every_verb(repro, folders, content):
+    path = folders / "a.archive"
+    path.write_bytes(content)
+    for words in (["audit", path], ["new", "paper", "odd", "--from", path]):
+        said = repro(*words)
+        assert said.status == 2 and said.sentence.startswith(f"{path}: cannot be unpacked: ")
 
 
 @pytest.mark.parametrize(
