@@ -24,7 +24,7 @@ from repro.running.provenance import Makers, join_codes
 from repro.running.requirements import PIECES
 from repro.running.workspace import keep_data
 from repro.stage_table import STAGES
-from repro.store import RECORD, Store, read_json
+from repro.store import RECORD, Store, damage, read_json
 from repro.store.results import Record, Results, time_of
 
 SHOWN = 3  # of those that did not come back
@@ -147,13 +147,20 @@ def stored_records(plan: Plan, store: Store, *, sound_only: bool = False) -> lis
     """Return records of stored evaluations, of cells and averages, without time and machine.
 
     Args:
-        sound_only: leave out damaged evaluations, for which StoreError is raised otherwise.
+        sound_only: leave out damaged evaluations, whose states in the plan become ``damaged``. Otherwise
+            they raise StoreError.
     """
     records, makers = [], Makers(store)
     for m in plan.measurements:
         if all(plan.states[p.fingerprint] == "stored" for p in m.parts):
-            with contextlib.suppress(*([StoreError] if sound_only else [])):
+            try:
                 bare_record = _bare_record(m, plan.scale.name, store, makers)
+            except StoreError:
+                if not sound_only:
+                    raise
+                faulty = (part for part in m.parts if damage(store.path(part)))
+                plan.states |= {part.fingerprint: "damaged" for part in faulty}
+            else:
                 records.append(replace(bare_record, scale_facts=plan.scale.digest))
     return records + averages(plan, records)
 
