@@ -56,7 +56,7 @@ def compare(
     # of all papers, selected or not: cells share evaluations, and one cell has one current number
     papers = sorted({*results.papers(name), *(c.paper.name for c in plan.cells)})
     all_records = [r for paper in papers for r in results.read(name, paper)]
-    stored_results = stored_records(plan, store, sound_only=True) if store else []
+    stored_results = stored_records(plan, store) if store else []
     measurements = _by_cell(plan.measurements, lambda m: m.cell.id)
     records = _by_cell(all_records, lambda r: r.cell)
     other_results = _by_cell([*known_records(plan, all_records), *stored_results], lambda r: r.cell)

@@ -13,7 +13,7 @@ def faulty_models(node: Node, store: Store) -> Iterator[str]:
     for model in node.parents():
         if STAGES[model.stage].output == "model" and (weight := _faulty_weight(store.path(model))):
             facts = store.record(model)["facts"]
-            made = f"made {facts.get('finished', 'at no known time')}, commit {facts.get('commit', 'unknown')}"
+            made = f"made {facts.get('finished', 'at no known time')}, commit {facts.get('commit', 'none')}"
             remedy = f"remove {store.path(model)} and `repro run` makes it again"
             yield f"its model {model} ({made}) is not finite in {weight!r}; {remedy}"
 
