@@ -7,6 +7,7 @@ from dataclasses import asdict
 from repro.api import Listing
 from repro.api.comparisons import ComparedCells, compare_selection
 from repro.api.selection import Selection
+from repro.errors import ReproError, StoreError
 from repro.graph import Node
 from repro.manifest.papers import sources
 from repro.progress import Progress
@@ -18,7 +19,7 @@ from repro.running.runner import Options
 from repro.running.scale import scale as scale_of
 from repro.running.workspace import Workspace
 from repro.stage_table import TRAININGS
-from repro.store import make_writable
+from repro.store import Store, make_writable
 from repro.store.results import Record
 
 _DEFAULT = Options()
@@ -59,9 +60,21 @@ def measure(
     workspace.results.make_writable()
     outcome = ENGINES[engine](plan, workspace.store, progress, options)
     recurrences = record(plan, workspace.store, workspace.results, on_record=workspace.on_record)
+    outcome.failed |= _damages(plan, workspace.store)
     return compare_selection(
         selection, plan=plan, outcome=outcome, recurrences=recurrences, progress=progress
     )
+
+
+def _damages(plan: Plan, store: Store) -> dict[str, ReproError]:
+    """Return, by fingerprint, errors that name the damaged artefacts of a plan."""
+    errors: dict[str, ReproError] = {}
+    for node in (n for n in plan.nodes if plan.states[n.fingerprint] == "damaged"):
+        try:
+            store.checked(node)
+        except StoreError as error:
+            errors[node.fingerprint] = error
+    return errors
 
 
 def _check_objectives(nodes: Iterable[Node]) -> None:

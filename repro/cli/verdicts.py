@@ -70,6 +70,7 @@ def show(
     from repro.verdicts.plain_values import cell_as_row
 
     cells = comparison.cells if chosen is None else chosen
+    say_faults(comparison)
     if form in ("latex", "markdown"):
         compared = replace(comparison, cells=list(cells))
         return _print_texts(compared, plan, store, results=results, form=form, **options)
@@ -89,6 +90,14 @@ def show(
         say(line)
     if comparison.origins and comparison.origins.sentence:
         say(comparison.origins.sentence)
+
+
+def say_faults(*comparisons: Comparison) -> None:
+    """Print sentences on damaged artefacts and records on standard error, each once."""
+    from repro.cli.printing import say
+
+    for sentence in dict.fromkeys(fault for each in comparisons for fault in each.faults):
+        say(sentence)
 
 
 def _cells_with_facts(

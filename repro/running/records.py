@@ -24,8 +24,9 @@ from repro.running.provenance import Makers, join_codes
 from repro.running.requirements import PIECES
 from repro.running.workspace import keep_data
 from repro.stage_table import STAGES
-from repro.store import RECORD, Store, read_json
+from repro.store import RECORD, Store, damage, read_json
 from repro.store.results import Record, Results, time_of
+from repro.store.seal import SCORES
 
 SHOWN = 3  # of those that did not come back
 UNKNOWN = "not said"
@@ -122,11 +123,15 @@ def record(
     Returns:
         each record beside that of ``on_record`` with its key, else beside the one that it contradicts.
 
-    Raises StoreError where a stored evaluation is damaged, before anything is recorded.
+    Damaged evaluations are left out. Raises StoreError if there are no others.
     """
     plan.look(store)
     nodes = _evaluations(plan)
-    records = [replace(r, **_circumstances(nodes[r.cell], store)) for r in stored_records(plan, store)]
+    stored = stored_records(plan, store)
+    for part in () if stored else walk(part for m in plan.measurements for part in m.parts):
+        if plan.states[part.fingerprint] == "damaged":
+            read_json(store.path(part) / SCORES)
+    records = [replace(r, **_circumstances(nodes[r.cell], store)) for r in stored]
     before = recorded_before(records, on_record)  # which may be those that are added to
     contradicted = {a.record.key: a.contradicted for a in results.append(records) if a.contradicted}
     keep_data(results, _data_of_records(plan, results))
@@ -143,17 +148,20 @@ def _data_of_records(plan: Plan, results: Results) -> dict[str, str]:
     return {digests.key(n.params["dataset"], PIECES[n.stage]): n.params["identity"] for n in files}
 
 
-def stored_records(plan: Plan, store: Store, *, sound_only: bool = False) -> list[Record]:
+def stored_records(plan: Plan, store: Store) -> list[Record]:
     """Return records of stored evaluations, of cells and averages, without time and machine.
 
-    Args:
-        sound_only: leave out damaged evaluations, for which StoreError is raised otherwise.
+    Damaged evaluations are left out, and their states in the plan become ``damaged``.
     """
     records, makers = [], Makers(store)
     for m in plan.measurements:
         if all(plan.states[p.fingerprint] == "stored" for p in m.parts):
-            with contextlib.suppress(*([StoreError] if sound_only else [])):
+            try:
                 bare_record = _bare_record(m, plan.scale.name, store, makers)
+            except StoreError:
+                faulty = (part for part in m.parts if damage(store.path(part)))
+                plan.states |= {part.fingerprint: "damaged" for part in faulty}
+            else:
                 records.append(replace(bare_record, scale_facts=plan.scale.digest))
     return records + averages(plan, records)
 
@@ -264,7 +272,7 @@ def _deviation(measurement: Measurement, scores: Sequence[dict]) -> float | None
 
 def scores_of(part: Node, store: Store) -> dict:
     """Return the content of a stored evaluation. Raises StoreError where it is damaged."""
-    path = store.path(part) / "scores.json"
+    path = store.path(part) / SCORES
     status = path.stat()
     return _content(path, (status.st_ino, status.st_size, status.st_mtime_ns, status.st_ctime_ns))
 

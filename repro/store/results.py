@@ -304,19 +304,22 @@ class Results:
         doubts = (FaultyLine(path, number, _doubt(r, newest[r.key])) for path, number, r in lines)
         return [doubt for doubt in doubts if doubt.reason]
 
-    def unfinished(self) -> list[Path]:
+    def unfinished(self, scale: str = "*") -> list[Path]:
         """Return the files whose last line has no end, which ``read`` leaves out."""
-        return [path for path in self._paths() if _is_left_out(path.read_bytes().rpartition(b"\n")[2])]
+        paths = self._paths(scale)
+        return [path for path in paths if _is_left_out(path.read_bytes().rpartition(b"\n")[2])]
 
     def _numbered_lines(self) -> Iterator[tuple[Path, int, Record | FaultyLine]]:
         for path in self._paths():
             yield from ((path, number, line) for number, line in enumerate(self._lines(path), 1))
 
-    def _paths(self) -> list[Path]:
+    def _paths(self, scale: str = "*") -> list[Path]:
         with translated_errors(self.root, *FOLDER):
             with contextlib.suppress(FileNotFoundError):
                 os.scandir(self.root).close()  # a file in its place would hold nothing, without a fault
-            return [p for folder in self.folders for p in sorted((folder / "records").glob("*/*.jsonl"))]
+            return [
+                p for folder in self.folders for p in sorted((folder / "records").glob(f"{scale}/*.jsonl"))
+            ]
 
     def append(self, records: Iterable[Record]) -> list[AppendedRecord]:
         """Add what is not known yet: new keys, and other results than the newest of their key. Returns those.

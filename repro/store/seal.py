@@ -1,11 +1,12 @@
 """Writes and checks ``artefact.json``, which holds an artefact's identity and its files' checksums."""
 
+import functools
 import hashlib
 import json
 import os
 import re
 import stat
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from pathlib import Path, PurePosixPath
 from typing import Any
 
@@ -13,8 +14,10 @@ from repro.errors import StoreError
 from repro.graph import Node, canonical
 from repro.machine.bounded_reading import parsed_json
 from repro.progress import SILENT, Progress
+from repro.store.contents import facts_fault, scores_fault
 from repro.store.disk import BLOCKS, CHECKPOINTS, RECORD, megabytes, open_regular, remove, sha256, share, sync
 
+SCORES = "scores.json"
 Files = dict[str, tuple[int, str]]  # name -> size, sha256
 LONGEST_NAME = 255  # bytes that file systems take
 _DIGEST = re.compile(r"[0-9a-f]{64}")
@@ -66,24 +69,75 @@ def _files_and_folders(directory: Path) -> tuple[list[Path], list[Path]]:
 
 
 def read_json(path: Path) -> Any:
-    """Return a JSON file of an artefact, compared with its checksum. Raises StoreError, naming the file."""
+    """Return a JSON file of an artefact, compared with its checksum. Raises StoreError, naming the file.
+
+    The values of scores and facts are checked, too, e.g. that each score is a fraction.
+    """
+    value, fault = _content(path)
+    if fault:
+        raise StoreError(f"{path}: damaged ({fault}); {_REMEDY}")
+    return value
+
+
+def _content(path: Path) -> tuple[Any, str]:
+    """Return the content of a JSON file and why it is not sound, e.g. "a score by RR@10 is nan"."""
     try:
         with open_regular(path) as file:
-            content = file.read()
-        value = parsed_json(content.decode("utf-8"))
+            data = file.read()
+        value = parsed_json(data.decode("utf-8"))
     except (OSError, ValueError) as error:
-        raise StoreError(f"{path}: damaged ({error}); {_REMEDY}") from None
-    if path.name != RECORD and (path.parent / RECORD).is_file():
-        _, digest = recorded_files(path.parent).get(path.name, (0, ""))
-        if digest != hashlib.sha256(content).hexdigest():
-            raise StoreError(f"{path}: damaged (it is not what was written); {_REMEDY}")
-    return value
+        return None, str(error)
+    if path.name == RECORD:
+        return value, facts_fault(value.get("facts")) if isinstance(value, dict) else ""
+    if (path.parent / RECORD).is_file():
+        record = read_json(path.parent / RECORD)
+        if _listed_files(record, path.parent).get(path.name, (0, ""))[1] != hashlib.sha256(data).hexdigest():
+            return value, "it is not what was written"
+        if path.name == SCORES:
+            return value, _scores_fault(value, path.parent.parent.parent, record)
+    return value, ""
+
+
+def _scores_fault(scores: Any, root: Path, record: Mapping[str, Any]) -> str:
+    """Return why scores cannot be those of the evaluation with this record; "" if they can."""
+    try:
+        params, inputs = record["identity"]["params"], record["identity"]["inputs"]
+        name = "queries" if params.get("judgements") == "answers" else "qrels"
+        source = root / name / str(inputs.get(name))
+        status = (source / RECORD).stat()
+        digest, judged = _judged_queries(source, (status.st_ino, status.st_size, status.st_mtime_ns))
+        if record["facts"].get("inputs", {}).get(source.name, digest) != digest:
+            judged = None  # they were made again since, and came out otherwise
+    except OSError:
+        judged = None
+    except (KeyError, TypeError, AttributeError):
+        return f"its {RECORD} has no identity"
+    return scores_fault(scores, params, judged)
+
+
+@functools.lru_cache(maxsize=64)  # evaluations share judgements
+def _judged_queries(folder: Path, stamp: tuple[int, ...]) -> tuple[str, frozenset[str] | None]:
+    """Return the content of qrels, or of queries with answers, and the queries; None if they are damaged."""
+    if wrong_sizes(folder):
+        return "", None
+    try:
+        if folder.parent.name == "queries":
+            lines = (folder / "queries.jsonl").read_text(encoding="utf-8").splitlines()
+            return content(folder), frozenset(json.loads(line)["id"] for line in lines)
+        lines = (folder / "qrels.trec").read_text(encoding="utf-8").splitlines()
+        return content(folder), frozenset(line.split(maxsplit=1)[0] for line in lines)
+    except (OSError, ValueError, LookupError, TypeError):
+        return "", None
 
 
 def recorded_files(path: Path) -> Files:
     """Return size and sha256 of every file that artefact.json lists. Raises StoreError when it is damaged."""
+    return _listed_files(read_json(path / RECORD), path)
+
+
+def _listed_files(record: Any, path: Path) -> Files:
     try:
-        return _files(read_json(path / RECORD))
+        return _files(record)
     except ValueError:
         raise StoreError(f"{path}: damaged ({RECORD} cannot be read); {_REMEDY}") from None
 
@@ -104,7 +158,10 @@ def damage(path: Path, progress: Progress = SILENT) -> list[str]:
         fault_by_name = {name: _fault(path / name, digest, advance) for name, (_, digest) in files.items()}
     faults = [f"{name} {fault}" for name, fault in fault_by_name.items() if fault]
     # a library that loads a folder might read a file that was added
-    return faults + [f"{name} was added" for name in _names(path) if name not in files and name != RECORD]
+    faults += [f"{name} was added" for name in _names(path) if name not in files and name != RECORD]
+    if not faults and SCORES in files and (fault := _content(path / SCORES)[1]):
+        return [f"{SCORES}: {fault}"]
+    return faults
 
 
 def _names(path: Path) -> list[str]:
@@ -172,6 +229,8 @@ def files_of(record: Any, *, stage: str, fingerprint: str) -> Files:
         raise StoreError(f"{RECORD} cannot be read") from None
     if identifiers != (stage, fingerprint, fingerprint):
         raise StoreError(f"{RECORD} is another artefact's, or its identity was changed")
+    if fault := facts_fault(record.get("facts")):
+        raise StoreError(f"{RECORD}: {fault}")
     for name in files:
         if not is_inside(name):
             raise StoreError(f"{RECORD} names {name!r}, which is no file of the artefact's own")

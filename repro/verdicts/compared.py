@@ -262,6 +262,7 @@ class Comparison:
         paired: cell -> our run of it against the runs that others made of that very system.
         origins: of the plan's stored artefacts; None where no store was looked at.
         own_rows: ids of rows that a user put into the table.
+        faults: sentences on damaged artefacts and records files, whose numbers are not read.
     """
 
     cells: list[ComparedCell]
@@ -271,6 +272,7 @@ class Comparison:
     paired: dict[str, tuple[PairedTest, ...]] = field(default_factory=dict)
     origins: Origins | None = None
     own_rows: tuple[str, ...] = ()
+    faults: tuple[str, ...] = ()
 
     def counts(self) -> Counter:
         """Return how often each verdict was given."""

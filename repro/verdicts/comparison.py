@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import replace
 from typing import TYPE_CHECKING, TypeVar
 
@@ -16,8 +16,9 @@ from repro.running.recipe_calls import not_at
 from repro.running.records import identities, known_records, stored_records
 from repro.running.scale import known_scales
 from repro.running.workspace import Workspace
-from repro.store import Store
+from repro.store import Store, damage
 from repro.store.results import Record, Results
+from repro.store.seal import wrong_sizes
 from repro.verdicts.additions import side_values
 from repro.verdicts.compared import ComparedCell, Comparison, ImportedRun
 from repro.verdicts.decision import Basis, code_counts, decide, doubts, is_changed
@@ -38,6 +39,7 @@ if TYPE_CHECKING:
     from repro.running.runner import Outcome
 
 T = TypeVar("T")
+FEW = 3  # damaged artefacts that are named
 
 
 def compare(
@@ -54,7 +56,7 @@ def compare(
     # of all papers, selected or not: cells share evaluations, and one cell has one current number
     papers = sorted({*results.papers(name), *(c.paper.name for c in plan.cells)})
     all_records = [r for paper in papers for r in results.read(name, paper)]
-    stored_results = stored_records(plan, store, sound_only=True) if store else []
+    stored_results = stored_records(plan, store) if store else []
     measurements = _by_cell(plan.measurements, lambda m: m.cell.id)
     records = _by_cell(all_records, lambda r: r.cell)
     other_results = _by_cell([*known_records(plan, all_records), *stored_results], lambda r: r.cell)
@@ -72,7 +74,23 @@ def compare(
         )
         for c in plan.cells
     )
-    return Comparison([judge(each) for each in evidence], origins=origin)
+    faults = (*(_damages(plan, store) if store else ()), *_unfinished(results, name))
+    return Comparison([judge(each) for each in evidence], origins=origin, faults=faults)
+
+
+def _damages(plan: Plan, store: Store) -> Iterator[str]:
+    """Yield sentences on the damaged artefacts of a plan, the first few by their paths."""
+    nodes = [node for node in plan.nodes if plan.states.get(node.fingerprint) == "damaged"]
+    for path in map(store.path, nodes[:FEW]):
+        yield f"damaged: {path}: {'; '.join(wrong_sizes(path) or damage(path))}"  # all of it is small then
+    if nodes:
+        more = f"{len(nodes) - FEW} more are damaged; " if nodes[FEW:] else ""
+        yield f"{more}`repro store verify --rebuild` removes what is damaged, `repro run` builds it again"
+
+
+def _unfinished(results: Results, scale: str) -> Iterator[str]:
+    for path in results.unfinished(scale):
+        yield f"unfinished: {path}: its last line has no end and is not read; restore it, or measure it again"
 
 
 def _by_cell(items: Iterable[T], cell: Callable[[T], str]) -> dict[str, list[T]]:

@@ -6,6 +6,7 @@ evaluations and trainings: a table can be made, and analysed otherwise, where th
 
 from __future__ import annotations
 
+import contextlib
 import gzip
 import json
 import statistics
@@ -16,7 +17,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any
 
-from repro.errors import DataError
+from repro.errors import DataError, StoreError
 from repro.graph import Node, walk
 from repro.manifest.cells import Cell
 from repro.manifest.papers import Paper
@@ -72,7 +73,8 @@ class StudyEvidence:
     def scores(self, node: Node) -> dict[str, Any] | None:
         """Return the queries of an evaluation and their scores by measure; None where they are not known."""
         if self._store.state(node) == "stored":
-            return read_json(self._store.path(node) / "scores.json")
+            with contextlib.suppress(StoreError):  # damaged ones count as nothing
+                return read_json(self._store.path(node) / "scores.json")
         return self.kept["evaluations"].get(node.fingerprint)
 
 

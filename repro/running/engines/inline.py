@@ -22,6 +22,7 @@ from repro.machine.shard import WHOLE, Shard, shard
 from repro.machine.system import launched_rank
 from repro.manifest.papers import bind_papers_package
 from repro.progress import Progress
+from repro.running.engines.faulty_models import faulty_models
 from repro.running.engines.shared_work import build, build_shard
 from repro.running.plan import Plan
 from repro.running.provenance import JOINED_BY, made_by
@@ -96,7 +97,10 @@ def run_stage(node: Node, store: Store, directory: Path, progress: Progress) -> 
     start, peak, tasks = time.monotonic(), system.PeakMemory(), TimedTasks(progress)
     system.begin_gpu_peak()
     with contextlib.redirect_stdout(sys.stderr):
-        facts = stage.run(dict(node.params), inputs, directory, tasks) or {}
+        try:
+            facts = stage.run(dict(node.params), inputs, directory, tasks) or {}
+        except StageError as error:
+            raise StageError("; ".join([str(error), *faulty_models(node, store)])) from error
     code_facts = made_by_all(code_facts, earlier_code_facts, facts)
     seconds = round(time.monotonic() - start, 3)
     return {
