@@ -49,7 +49,6 @@ CONTENTS = {  # a change, and words of the sentence about it
     "seconds in words": (_fact("seconds", "x"), "artefact.json: its fact seconds is 'x'"),
     "endless seconds": (_fact("seconds", float("inf")), "artefact.json: its fact seconds is 'inf'"),
     "inputs in a list": (_fact("inputs", ["x"]), "artefact.json: its fact inputs is "),
-    "a commit in two lines": (_fact("commit", "\n::error::p"), "its fact commit is '\\n::error::p'"),
     "kernels in a list": (_fact("kernels", []), "its fact kernels is '[]'"),
     "no time": (_fact("finished", "yesterday"), "its fact finished is 'yesterday'"),
     "tasks without numbers": (_fact("tasks", {"a": {"done": "x"}}), "its fact tasks is "),
