@@ -7,8 +7,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
-from repro.retrieval.datasets.digests import file_sha256
-from repro.store.disk import write_whole
+from repro.store.file_notes import intact, read_note, write_note
 
 ALL = "all.json"  # is there once every block is
 
@@ -46,8 +45,8 @@ class RowBlocks:
 
     def kept(self, first: int) -> dict | None:
         """Return the facts of a block that is still as it was written, else None."""
-        note, path = self._read(f"{first}.json"), self._path(first)
-        return note["facts"] if note and path.is_file() and file_sha256(path) == note["sha256"] else None
+        note = intact(self.folder / f"{first}.json", origin=self.origin)
+        return note["facts"] if note else None
 
     def write(self, first: int, batches: Iterable[Any], facts: Mapping[str, Any]) -> None:
         """Write a block of columns by name, as lists, or pyarrow tables.
@@ -62,8 +61,8 @@ class RowBlocks:
                 (writer.write_batch if isinstance(batch, Mapping) else writer.write_table)(batch)
             rows, _ = writer.finalize()
         scratch.replace(path)
-        note = {"rows": rows, "facts": dict(facts), "sha256": file_sha256(path)}
-        self._write(f"{first}.json", note)
+        note = self.folder / f"{first}.json"
+        write_note(note, [path], origin=self.origin, rows=rows, facts=dict(facts))
 
     def tables(self, first: int) -> Iterator[Any]:
         """Yield a block's rows, a record batch at a time; read and not mapped, since what is mapped stays."""
@@ -104,8 +103,9 @@ class RowBlocks:
         """
         notes = {first: self._read(f"{first}.json") or {} for first in blocks}
         with_rows = [first for first, note in notes.items() if note["rows"]]
-        digests = "".join(notes[first]["sha256"] for first in with_rows)
-        self._write(ALL, {"blocks": with_rows, "facts": dict(facts), "digests": digests})
+        digests = "".join(digest for first in with_rows for digest in notes[first]["sha256"].values())
+        content = {"blocks": with_rows, "facts": dict(facts), "digests": digests}
+        write_note(self.folder / ALL, [], origin=self.origin, **content)
         return sum(note["rows"] for note in notes.values())
 
     def completed(self, target: Path) -> dict | None:
@@ -147,14 +147,7 @@ class RowBlocks:
 
     def _read(self, name: str) -> dict | None:
         """Return a note about rows of the same origin; None for any other, or one that cannot be read."""
-        try:
-            note = json.loads((self.folder / name).read_text())
-            return note if note.pop("origin") == self.origin else None
-        except (OSError, ValueError, KeyError, AttributeError):
-            return None
-
-    def _write(self, name: str, note: Mapping[str, Any]) -> None:
-        write_whole(self.folder / name, json.dumps({"origin": self.origin, **note}))
+        return read_note(self.folder / name, origin=self.origin)
 
 
 def _file_names(blocks: list[int]) -> dict[str, int]:

@@ -97,8 +97,6 @@ def _vectors(folder: Path, ids: list[str]) -> np.ndarray:
     for identifier, place in places.items():
         if not 0 <= place < len(vectors):
             raise DataError(f"{folder}: {identifier!r} has no vector")
-        if not np.isfinite(vectors[place]).all():
-            raise DataError(f"{folder}: the vector of {identifier!r} is not finite")
     return np.stack([vectors[places[identifier]] for identifier in ids]).astype(np.float64)
 
 
