@@ -104,7 +104,7 @@ class RowBlocks:
         notes = {first: self._read(f"{first}.json") or {} for first in blocks}
         with_rows = [first for first, note in notes.items() if note["rows"]]
         digests = "".join(digest for first in with_rows for digest in notes[first]["sha256"].values())
-        content = {"blocks": with_rows, "facts": dict(facts), "digests": digests}
+        content: dict[str, Any] = {"blocks": with_rows, "facts": dict(facts), "digests": digests}
         write_note(self.folder / ALL, [], origin=self.origin, **content)
         return sum(note["rows"] for note in notes.values())
 

@@ -26,8 +26,7 @@ def run(params: dict, inputs: dict[str, Path], out: Path, progress: Progress) ->
 
     Raises:
         UsageError: an unknown method.
-        DataError: the query or a candidate has no vector, the query no ranking or too few candidates, or a
-            vector is not finite.
+        DataError: the query or a candidate has no vector, or the query no ranking or too few candidates.
     """
     check_choices("project", params)
     query, candidates = _candidates(params, inputs["run"])
