@@ -3,8 +3,8 @@
 Ours is ``BiEncoderContrastive``; theirs ``MultipleNegativesRankingLoss`` with cosines and scale 20. A
 step is tokenising, forward and backward, without dropout, which would fall otherwise in either; losses and
 gradients are compared before anything is told. They take turns in every round, each in a process of its own,
-whose fastest step counts. Ours a second time encodes the batch in groups of similar lengths, as
-REPRO_LENGTH_BUCKETS asks, and a third time with padding, as REPRO_PADDING_FREE=0 does.
+whose fastest step counts. Ours a second time encodes the batch with padding,
+as REPRO_PADDING_FREE=0 does.
 """
 
 from __future__ import annotations
@@ -118,18 +118,6 @@ def theirs(folder: Path, texts: list[str], chosen) -> Callable[[], tuple[torch.T
     return lambda: (loss([dict(model.tokenize(column)) for column in columns], None), transformer.auto_model)
 
 
-def in_groups(folder: Path, texts: list[str], chosen) -> Callable[[], tuple[torch.Tensor, torch.nn.Module]]:
-    from repro.retrieval.nn.batches import length_buckets
-
-    step = padded(folder, texts, chosen)
-
-    def grouped() -> tuple[torch.Tensor, torch.nn.Module]:
-        with length_buckets(GROUPS):
-            return step()
-
-    return grouped
-
-
 def ours(folder: Path, texts: list[str], chosen) -> Callable[[], tuple[torch.Tensor, torch.nn.Module]]:
     from repro.retrieval.nn.padding_free import padding_free, trains_faster
 
@@ -143,9 +131,8 @@ def ours(folder: Path, texts: list[str], chosen) -> Callable[[], tuple[torch.Ten
     return packed
 
 
-GROUPS, PEER = 4, "sentence-transformers"
-STEPS = {"ours": ours, f"ours, {GROUPS} length buckets": in_groups, "ours, padded": padded}
-STEPS |= {PEER: theirs}
+PEER = "sentence-transformers"
+STEPS = {"ours": ours, "ours, padded": padded, PEER: theirs}
 
 
 def difference(gradients: np.lib.npyio.NpzFile, expected: np.lib.npyio.NpzFile) -> float:

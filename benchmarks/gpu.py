@@ -44,7 +44,6 @@ SECTIONS = {
 ORDER = (  # what a lease of ten minutes should have shown
     *("check simlm", "check fine-tuning", "check attention", "check resumed training in fp32"),
     *("pre-training simlm", "pre-training cotmae_v2", "other fine-tuning cached", "other encoding"),
-    "other fine-tuning small",
     *("check encoding", "check cotmae_v2", "check search", "check costa", "check cpdae", "check re-ranker"),
     *(
         "pre-training costa",

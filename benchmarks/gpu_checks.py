@@ -38,7 +38,6 @@ from search import made as made_vectors
 
 from repro.progress import Progress
 from repro.retrieval.nn import padding_free as packing
-from repro.retrieval.nn.batches import length_buckets
 from repro.retrieval.nn.checkpoint import load_tokenizer
 from repro.retrieval.nn.cross_encoder import CrossEncoder, load_cross_encoder
 from repro.retrieval.nn.encoder import load_text_encoder
@@ -123,7 +122,7 @@ def pretraining_check(paper: str):
 
 
 def fine_tuning(folder: Path, chosen: Namespace) -> Iterator[dict]:
-    """Fine-tuning, in groups of similar lengths too, and its gradient cached, which draws dropout twice."""
+    """Fine-tuning, and its gradient cached, which draws dropout twice."""
     objective, examples = bi_encoder(folder, chosen)
     examples = examples[: chosen.checked]
     whole = [objective.collate(examples)]
@@ -131,10 +130,6 @@ def fine_tuning(folder: Path, chosen: Namespace) -> Iterator[dict]:
     yield from same_dropout(objective.to(DEVICE).train(), pieces)
     spread_out(objective)
     yield from compared_with_cpu("fine-tuning", objective, whole, pieces, in_parts="gradient cached in parts")
-    expected = gradients(objective, whole, where=CPU)
-    with length_buckets(4):
-        found = gradients(objective, whole)
-    yield from rows_of("fine-tuning, in 4 length buckets, fp32", expected, found, "fp32")
 
 
 def same_dropout(objective: torch.nn.Module, pieces: list) -> Iterator[dict]:

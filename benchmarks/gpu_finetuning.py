@@ -28,9 +28,8 @@ from gpu_rates import HALF, fits, largest_that_runs, measured, parts, rate, seco
 from transformers import AutoModelForSequenceClassification, AutoTokenizer, BertModel
 
 from repro.retrieval.nn.checkpoint import load_tokenizer
-from repro.retrieval.nn.compiled_layers import compiled_layers
 from repro.retrieval.nn.cross_encoder import CrossEncoder, load_cross_encoder
-from repro.retrieval.nn.padding_free import all_layers, padding_free
+from repro.retrieval.nn.padding_free import padding_free
 
 LENGTHS = {"query": 32, "passage": 144, "pair": 192}
 MAKES = "sentence-transformers"
@@ -74,13 +73,13 @@ class Fine:
         self.start, self.weights = folder / "first" / "start", weights(objective)
         self.collate = objective.collate
 
-    def ours(self, *, cached: bool, free: bool, layers: Callable = all_layers) -> Step:
+    def ours(self, *, cached: bool, free: bool) -> Step:
         objective, _ = bi_encoder(self.folder / str(next(self.numbers)), self.chosen, passages=1)
 
         def step(examples: list[dict]) -> None:
             size = max(1, len(examples) // 4) if cached else len(examples)
             pieces = [objective.collate(some) for some in parts(examples, size)]
-            with padding_free(objective, free, layers):
+            with padding_free(objective, free):
                 backward(objective, pieces, name=HALF)
 
         return step
@@ -172,21 +171,6 @@ def whole(folder: Path, chosen: Namespace) -> Iterator[dict]:
     yield from measured("fine-tuning, whole batch", tools, chosen)
 
 
-def small(folder: Path, chosen: Namespace) -> Iterator[dict]:
-    """Steps of few queries, most of whose time are launches: layers compiled beside layers as they are."""
-    fine = Fine(folder, Namespace(**vars(chosen) | {"queries": max(2, chosen.queries // 16)}))
-
-    def ours(*, compiled: bool) -> dict:
-        with compiled_layers(compiled) as layers:
-            return fine.row(fine.ours(cached=False, free=True, layers=layers))
-
-    tools = {
-        "ours, without padding": lambda: ours(compiled=False),
-        "ours, without padding, compiled": lambda: ours(compiled=True),
-    }
-    yield from measured("fine-tuning, a few queries", tools, chosen)
-
-
 def fine_tuning_fits(folder: Path, chosen: Namespace) -> Iterator[dict]:
     """The most queries, a power of two, whose whole batch fits at once."""
     limit = max(1, chosen.most // chosen.passages)
@@ -268,6 +252,6 @@ def re_ranker_fits(folder: Path, chosen: Namespace) -> Iterator[dict]:
     yield from measured("re-ranker, training", tools, chosen)
 
 
-RATES = {"other fine-tuning cached": cached, "other fine-tuning small": small}
+RATES = {"other fine-tuning cached": cached}
 RATES |= {"other fine-tuning whole": whole, "other re-ranker": re_ranker}
 FITS = {"fits fine-tuning": fine_tuning_fits, "fits re-ranker": re_ranker_fits}

@@ -1,9 +1,8 @@
-"""Pre-training on texts of mixed lengths: padded to the longest of a batch, in groups, and end to end.
+"""Pre-training on texts of mixed lengths: padded to the longest of a batch, and end to end.
 
-SimLM's pre-training of the full plan and BERT's, as REPRO_LENGTH_BUCKETS and REPRO_PADDING_FREE ask, on a
-smaller model without dropout; the texts are random tokens, 16 to 142 of them, each length as likely. Each
-runs in a process of its own. BERT's losses are compared; SimLM draws other replacements where its texts come
-in another order.
+SimLM's pre-training of the full plan and BERT's, as REPRO_PADDING_FREE has it, on a smaller model without
+dropout; the texts are random tokens, 16 to 142 of them, each length as likely. Each runs in a process of its
+own. BERT's losses are compared; SimLM draws other replacements where its texts come in another order.
 """
 
 from __future__ import annotations
@@ -43,7 +42,6 @@ from repro.retrieval.training.loop import train
 SHORTEST = 16
 WAYS = {
     "padded": {},
-    "4 length buckets": {"REPRO_LENGTH_BUCKETS": "4"},
     "without padding": {"REPRO_PADDING_FREE": "1"},
 }
 MASKING = {"rate": 0.3, "mask": 0.8, "random": 0.1}

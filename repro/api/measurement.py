@@ -88,7 +88,7 @@ def _check_objectives(nodes: Iterable[Node]) -> None:
 def _check_environment(plan: Plan) -> None:
     """Read what says how models run, as the stages of a plan will; torch is imported only where it is set."""
     trains = any(node.stage in TRAININGS for node in plan.nodes)
-    variables = {_PADDING_FREE, "REPRO_COMPILE", *(variable for variable, _ in VARIABLES.values())}
+    variables = {_PADDING_FREE, *(variable for variable, _ in VARIABLES.values())}
     if trains and os.environ.keys() & variables:
         Execution.of(os.environ)
     elif _PADDING_FREE in os.environ:

@@ -53,8 +53,7 @@ CONTINUING = {"demo", "run", "stage", "compare", "export", "import", "data"}
 VARIABLES = (
     *("REPRO_STORE", "REPRO_RESULTS", "REPRO_DATA", "REPRO_JAVA_HOME"),
     *("REPRO_PAGER", "REPRO_PLUGINS"),
-    *("REPRO_MICRO_BATCH", "REPRO_LENGTH_BUCKETS", "REPRO_PADDING_FREE", "REPRO_SAVE_STEPS"),
-    *("REPRO_COMPILE", "REPRO_SEARCH_MEMORY"),
+    *("REPRO_MICRO_BATCH", "REPRO_PADDING_FREE", "REPRO_SAVE_STEPS", "REPRO_SEARCH_MEMORY"),
 )
 NEAR = 0.85  # of difflib's ratio; REPRO_TEST_STORE, which tests heed, is farther from REPRO_STORE
 FOLDERS = {"store": "artefacts", "results": "records", "data": "collections of yours"}

@@ -1,7 +1,4 @@
-"""YAML read strictly: duplicate keys are errors, and every error names its file and line.
-
-A file is anybody's, so it is read in bounded time and memory: with limits on bytes, values and nesting.
-"""
+"""YAML read strictly: duplicate keys are errors, and every error names its file and line."""
 
 import functools
 import re
@@ -17,18 +14,12 @@ from yaml.composer import Composer
 from repro.errors import ManifestError, unknown
 from repro.machine.bounded_reading import whole_file
 
-_TEXT, _MAPPING, _SEQUENCE = (f"tag:yaml.org,2002:{kind}" for kind in ("str", "map", "seq"))
-_MERGE = "tag:yaml.org,2002:merge"
 LARGEST = 2**22  # bytes of a file; the suite's own have up to 2**19
-MOST_VALUES = 200_000  # of a file, with what its aliases repeat; the suite's own have up to 12,000
-DEEPEST = 50  # mappings and sequences within each other; the suite's own go down to 12
-MOST_MERGES = 16  # mappings that one << takes over
-_OPEN = object()  # in place of the value of a node that is still being read
 _ID = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.-]*")
 
 
 class _SafeLoader(Composer, yaml.CSafeLoader):
-    """The safe loader, which refuses a mapping that says the same thing twice, and what is beyond its limits.
+    """The safe loader, which refuses a mapping that says the same thing twice.
 
     Nodes are composed in Python, as C would go down into any depth, to the end of its stack.
     """
@@ -36,52 +27,9 @@ class _SafeLoader(Composer, yaml.CSafeLoader):
     def __init__(self, stream: str):
         yaml.CSafeLoader.__init__(self, stream)
         Composer.__init__(self)
-        self._values: dict[yaml.Node, Any] = {}
-        self._sizes: dict[yaml.Node, int] = {}  # values in a node, each as often as an alias repeats it
-        self._depth = self._nodes = 0
-
-    def compose_node(self, parent, index):
-        self._depth, self._nodes = self._depth + 1, self._nodes + 1
-        if self._depth > DEEPEST:
-            raise _too_much(f"nested more than {DEEPEST} deep", self.peek_event())
-        if self._nodes > MOST_VALUES:
-            raise _too_much(f"there are more than {MOST_VALUES:,} values", self.peek_event())
-        node = super().compose_node(parent, index)
-        self._depth -= 1
-        return node
 
     def construct_document(self, node):
-        return self._value(node)
-
-    def _value(self, node: yaml.Node) -> Any:
-        """Return the plain value of a node; text and usual collections without yaml's own detours."""
-        if node.tag == _TEXT and isinstance(node, yaml.ScalarNode):
-            return node.value
-        if node not in self._values:
-            self._values[node] = _OPEN
-            self._values[node] = self._content(node)
-            self._sizes[node] = 1 + sum(self._sizes.get(part, 1) for part in _children(node))
-            if self._sizes[node] > MOST_VALUES:
-                raise _too_much(f"aliases multiply it to more than {MOST_VALUES:,} values", node)
-        if self._values[node] is _OPEN:
-            raise _mistake("an alias stands within what it names", node)
-        return self._values[node]
-
-    def _content(self, node: yaml.Node) -> Any:
-        if node.tag == _MAPPING and isinstance(node, yaml.MappingNode):
-            return dict(self._items(node))
-        if node.tag == _SEQUENCE and isinstance(node, yaml.SequenceNode):
-            return list(map(self._value, node.value))
-        return self.construct_object(node, deep=True)
-
-    def flatten_mapping(self, node):
-        for key, value in node.value:
-            if key.tag == _MERGE and isinstance(value, yaml.SequenceNode) and len(value.value) > MOST_MERGES:
-                raise _too_much(f"<< takes over more than {MOST_MERGES} mappings", value)
-        super().flatten_mapping(node)
-        self._nodes += len(node.value)
-        if self._nodes > MOST_VALUES:
-            raise _too_much(f"aliases multiply it to more than {MOST_VALUES:,} values", node)
+        return self.construct_object(node, deep=True)  # in order: << below adds keys to what it takes over
 
     def construct_object(self, node, deep=False):
         try:
@@ -90,7 +38,7 @@ class _SafeLoader(Composer, yaml.CSafeLoader):
             kind = node.tag.rpartition(":")[2]
             raise _mistake(f"{node.value!r} is not a valid {kind}", node) from None
 
-    def _items(self, node: yaml.MappingNode) -> Iterator[tuple[Any, Any]]:
+    def construct_mapping(self, node, deep=False):
         seen = set()
         for key, _ in node.value:
             if not isinstance(key, yaml.ScalarNode):
@@ -98,21 +46,10 @@ class _SafeLoader(Composer, yaml.CSafeLoader):
             if key.value in seen:
                 raise _mistake(f"key {key.value!r} occurs twice", key)
             seen.add(key.value)
-        self.flatten_mapping(node)  # what << takes over
-        return ((self._value(key), self._value(value)) for key, value in node.value)
+        return super().construct_mapping(node, deep)
 
 
-def _children(node: yaml.Node) -> Iterable[yaml.Node]:
-    if isinstance(node, yaml.MappingNode):
-        return (part for pair in node.value for part in pair)
-    return node.value if isinstance(node, yaml.SequenceNode) else ()
-
-
-def _too_much(problem: str, place: yaml.Node | yaml.Event) -> yaml.MarkedYAMLError:
-    return _mistake(f"{problem}, which no such file needs", place)
-
-
-def _mistake(problem: str, node: yaml.Node | yaml.Event) -> yaml.MarkedYAMLError:
+def _mistake(problem: str, node: yaml.Node) -> yaml.MarkedYAMLError:
     return yaml.MarkedYAMLError(problem=problem, problem_mark=node.start_mark)
 
 
@@ -178,6 +115,8 @@ def read(
         mark, start = error.problem_mark, error.context_mark
         context = f" ({error.context} on line {start.line + 1})" if start and start.line != mark.line else ""
         raise ManifestError(f"{path}:{mark.line + 1}: not valid YAML: {error.problem}{context}") from None
+    except RecursionError:
+        raise ManifestError(f"{path}: not valid YAML: it is nested too deeply") from None
     except yaml.YAMLError as error:
         reason = " ".join(str(error).split())
         raise ManifestError(f"{path}: not valid YAML: {reason}") from None

@@ -176,7 +176,6 @@ def test_data_that_is_no_folder_is_refused(repro, folders, monkeypatch, place, l
     [
         ("REPRO_PADDING_FREE", "2", [CELL]),
         ("REPRO_PADDING_FREE", "2", ["head_to_head", "--table", "1", "--row", "bert"]),
-        ("REPRO_COMPILE", "2", ["head_to_head", "--table", "1", "--row", "bert"]),
         ("REPRO_MICRO_BATCH", "some", ["head_to_head", "--table", "1", "--row", "bert"]),
     ],
 )

@@ -12,10 +12,10 @@ from torch import nn
 import papers
 from papers.simlm import generator
 from repro.retrieval.training.objective import BatchObjective, SumObjective
-from repro.retrieval.training.parts import backward_in_parts, collated_in_parts
-from repro.retrieval.training.process_group import GradientSums, rank
+from repro.retrieval.training.parts import backward_in_parts
+from repro.retrieval.training.process_group import rank
 from tests.floats import close
-from tests.papers.pretraining_in_parts import CASES, COUNT, PARTS, batches, likeliest, objective, rows
+from tests.papers.pretraining_in_parts import CASES, COUNT, PARTS, batches, likeliest, objective
 
 KINDS = [name for name in CASES if "," not in name]  # one of each; parts of all are tried below
 SHARES = (PARTS[:2], PARTS[2:]), (((0, 3),), ((3, COUNT),))  # of each process, in parts and not
@@ -52,8 +52,8 @@ def shares(folder: Path) -> None:
         for number, name in enumerate(KINDS):
             for way, parts in enumerate(SHARES):
                 made = objective(name, own)
-                own_batches, sums = batches(made, parts[rank()]), GradientSums(made.parameters())
-                losses = backward_in_parts(made, own_batches, backward=torch.Tensor.backward, sums=sums)
+                own_batches = batches(made, parts[rank()])
+                losses = backward_in_parts(made, own_batches, backward=torch.Tensor.backward)
                 np.savez(own / f"{number}-{way}.npz", **found(made, losses))
 
 
@@ -69,15 +69,6 @@ def test_parts_of_a_batch_have_the_losses_and_gradient_of_the_whole(name, tmp_pa
     expected, made = whole(name, tmp_path), objective(name, tmp_path)
     losses = backward_in_parts(made, batches(made), backward=torch.Tensor.backward)
     assert max(abs(value).max() for key, value in expected.items() if not key.startswith("loss")) > 1e-2
-    close(found(made, losses), expected, dtype=coarsest(name))
-
-
-@pytest.mark.parametrize("name", CASES)
-def test_parts_by_length_have_the_losses_and_gradient_of_the_batch_as_it_is(name, tmp_path):
-    expected, made = whole(name, tmp_path), objective(name, tmp_path)
-    pieces = collated_in_parts(made.collate, rows()[::-1], size=None, buckets=3)
-    losses = backward_in_parts(made, pieces, backward=torch.Tensor.backward)
-    assert len(pieces) == 3
     close(found(made, losses), expected, dtype=coarsest(name))
 
 

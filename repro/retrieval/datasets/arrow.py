@@ -13,7 +13,7 @@ from repro.errors import DataError
 from repro.retrieval.datasets.row_blocks import RowBlocks
 
 BATCH = 1000  # rows of a record batch, as `datasets` writes them
-BLOCK = 20_000  # rows of a block
+BLOCK = 20_000  # rows of a block, where a stage goes on behind one
 
 
 def write_rows(rows: Iterable[Mapping[str, Any]], columns: Mapping[str, Any], folder: Path) -> int:
@@ -21,18 +21,14 @@ def write_rows(rows: Iterable[Mapping[str, Any]], columns: Mapping[str, Any], fo
 
     ``columns`` maps names to feature types: "string", or ["string"] for lists. An exception of ``rows``
     passes through unchanged. Then, and when there are no rows, no dataset is left in ``folder``. A batch of
-    rows is in memory at a time, and on disk they are there once, as ``RowBlocks`` says.
+    rows is in memory at a time.
     """
     rows_folder = folder.with_name(f"{folder.name}.rows")
     shutil.rmtree(folder, ignore_errors=True)
     shutil.rmtree(rows_folder, ignore_errors=True)
     blocks = RowBlocks(rows_folder, columns)
-    iterator, starts = iter(rows), list[int]()
-    while head := list(itertools.islice(iterator, BATCH)):
-        starts.append(BLOCK * len(starts))
-        block = itertools.chain(head, itertools.islice(iterator, BLOCK - BATCH))
-        blocks.write(starts[-1], in_batches(block, columns), {})
-    count = blocks.complete(starts, {}, held=BATCH)
+    blocks.write(0, in_batches(rows, columns), {})
+    count = blocks.complete([0], {})
     if count:
         blocks.join(folder)
     shutil.rmtree(rows_folder)

@@ -1,16 +1,10 @@
-"""Batches of texts that an encoder takes: in groups of similar lengths, as large as memory holds, made ahead.
-
-Of groups the batch of a training, and so the loss and its gradient, stay the same; only what is drawn at
-random falls otherwise.
-"""
+"""Batches of texts that an encoder takes: as large as memory holds, of similar lengths, and made ahead."""
 
 import contextlib
 import gc
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from contextvars import ContextVar
-from dataclasses import dataclass
 from itertools import islice
 from typing import Generic, TypeVar
 
@@ -101,54 +95,11 @@ class HalvingEncoder(Generic[Output]):
         return None
 
 
-def _concatenated(parts: list[Output], order: torch.Tensor | slice = slice(None)) -> Output:
+def _concatenated(parts: list[Output]) -> Output:
     first = parts[0]
     if isinstance(first, torch.Tensor):
-        return torch.cat(parts)[order]
-    return {name: torch.cat([part[name] for part in parts])[order] for name in first}
-
-
-@dataclass
-class Buckets:
-    """The number of groups wanted, and whether anything has been encoded in several."""
-
-    count: int = 1
-    used: bool = False
-
-
-_buckets: ContextVar[Buckets] = ContextVar("length buckets")
-
-
-@contextlib.contextmanager
-def length_buckets(count: int) -> Iterator[Buckets]:
-    """Have ``in_buckets`` encode in so many groups here; 1 leaves the batch as it is."""
-    token = _buckets.set(buckets := Buckets(count))
-    try:
-        yield buckets
-    finally:
-        _buckets.reset(token)
-
-
-def in_buckets(encode: Callable[[Inputs], Output], inputs: Inputs) -> Output:
-    """Encode ``inputs`` in groups of similar length and return the rows in their original order.
-
-    Args:
-        encode: model inputs of n texts, (n, l) each, to (n, …), or to several such by name; what it makes of
-            a text depends on no other text and on no padding.
-        inputs: (N, L), ``attention_mask`` among them, padded at the right.
-    """
-    buckets = _buckets.get(Buckets())
-    groups = min(buckets.count, len(inputs["attention_mask"]))
-    if groups == 1:
-        return encode(inputs)
-    buckets.used = True
-    lengths = inputs["attention_mask"].sum(dim=1)  # (N,)
-    order = lengths.argsort(stable=True)
-    parts = []
-    for rows in order.tensor_split(groups):
-        longest = int(lengths[rows[-1]])
-        parts.append(encode({name: values[rows, :longest] for name, values in inputs.items()}))
-    return _concatenated(parts, order.argsort())
+        return torch.cat(parts)
+    return {name: torch.cat([part[name] for part in parts]) for name in first}
 
 
 def side_inputs(batch: Inputs, prefix: str) -> Inputs:

@@ -15,7 +15,7 @@ from torch import nn
 
 from repro.errors import StageError, UsageError, check_known
 from repro.machine.shard import blocks
-from repro.retrieval.nn.batches import HalvingEncoder, in_background, in_buckets
+from repro.retrieval.nn.batches import HalvingEncoder, in_background
 from repro.retrieval.nn.checkpoint import check_fits, load, load_tokenizer, save_model
 from repro.retrieval.nn.contrastive import divergence, listwise
 from repro.retrieval.nn.padding_free import packs, padding_free
@@ -153,7 +153,7 @@ class CrossEncoder(nn.Module):
     def _scores(self, batch: dict[str, torch.Tensor]) -> torch.Tensor:
         shape = batch["input_ids"].shape[:2]
         flat = {name: value.flatten(0, 1) for name, value in batch.items()}
-        scores = in_buckets(lambda inputs: self.model(**inputs).logits, flat).view(shape)  # (Q, P)
+        scores = self.model(**flat).logits.view(shape)  # (Q, P)
         return scores.to(torch.promote_types(scores.dtype, torch.float32))
 
 

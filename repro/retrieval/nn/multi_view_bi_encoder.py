@@ -10,7 +10,7 @@ import torch
 from torch.nn import functional
 
 from repro.errors import check_known
-from repro.retrieval.nn.batches import in_buckets, side_inputs
+from repro.retrieval.nn.batches import side_inputs
 from repro.retrieval.nn.checkpoint import MaskedModel, Tokenizer, load_masked_lm
 from repro.retrieval.nn.contrastive import (
     OBJECTIVES,
@@ -158,7 +158,7 @@ class MultiViewBiEncoder(RankedTextsLoss):
 
     def encoded(self, batch: dict[str, torch.Tensor], side: str) -> dict[str, torch.Tensor]:
         """Return vectors by view of the queries or passages, sparse ones whole."""
-        return in_buckets(self.encoder, side_inputs(batch, SIDES[side]))
+        return self.encoder(side_inputs(batch, SIDES[side]))
 
     def truncated(self, vectors: dict[str, torch.Tensor], side: str) -> dict[str, torch.Tensor]:
         """Return the vectors with sparse ones cut to their highest values, on a side where they are to be."""

@@ -12,7 +12,7 @@ import torch
 from torch import nn
 
 from repro.errors import DataError, UsageError, check_known
-from repro.retrieval.nn.batches import in_buckets, side_inputs
+from repro.retrieval.nn.batches import side_inputs
 from repro.retrieval.nn.checkpoint import MaskedModel, Tokenizer, save_model
 from repro.retrieval.nn.contrastive import in_batch_contrastive
 from repro.retrieval.nn.masked_tokens import (
@@ -86,7 +86,7 @@ class RankedTextsLoss(BatchLoss):
     def represent(self, batch: Tensors) -> Tensors:
         """Return vectors of the batch's ``queries``, (Q, H), and ``passages``, (Q*P, H)."""
         sides = {"queries": "query_", "passages": "passage_"}
-        return {name: in_buckets(self.encoder, side_inputs(batch, side)) for name, side in sides.items()}
+        return {name: self.encoder(side_inputs(batch, side)) for name, side in sides.items()}
 
 
 def teacher_scores(examples: list[dict]) -> torch.Tensor:

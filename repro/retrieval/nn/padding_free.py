@@ -179,25 +179,19 @@ DATACLASS = ("return_dict", True)  # an argument by which the library's own head
 
 @dataclass
 class PaddingFree:
-    """What computes layers, and whether any batch has been read end to end."""
+    """Whether any batch has been read end to end."""
 
-    layers: Callable[..., torch.Tensor] = all_layers
     used: bool = False
 
 
 @contextlib.contextmanager
-def padding_free(
-    objective: nn.Module, wanted: bool, layers: Callable[..., torch.Tensor] = all_layers
-) -> Iterator[PaddingFree]:
+def padding_free(objective: nn.Module, wanted: bool) -> Iterator[PaddingFree]:
     """Have the models in an objective that ``can_be_packed`` read texts end to end here, if that is wanted.
 
     A call that asks for more than the last layer's states, and one without padding, is left to the library.
     The model of an ``Encoder`` of [CLS] computes its last layer for the first tokens alone, padding or not.
-
-    Args:
-        layers: what computes them: ``all_layers``, or ``compiled_layers``.
     """
-    packing, modules = PaddingFree(layers), list(objective.modules()) if wanted else []
+    packing, modules = PaddingFree(), list(objective.modules()) if wanted else []
     cls_models = {part.model for part in modules if isinstance(part, Encoder) and part.pooling == "cls"}
     with contextlib.ExitStack() as stack:
         for model in filter(can_be_packed, modules):
@@ -217,7 +211,7 @@ def _packed_model(model: TextModel, packing: PaddingFree, *, firsts: bool) -> It
         if not firsts and mask.all():
             return library(input_ids, attention_mask, token_type_ids)
         packing.used = True
-        return _states(model, packing.layers, input_ids, mask, token_type_ids, firsts=firsts)
+        return _states(model, input_ids, mask, token_type_ids, firsts=firsts)
 
     model.forward = forward
     try:
@@ -228,7 +222,6 @@ def _packed_model(model: TextModel, packing: PaddingFree, *, firsts: bool) -> It
 
 def _states(
     model: TextModel,
-    layers: Callable[..., torch.Tensor],
     ids: torch.Tensor,
     mask: torch.Tensor,
     kinds: torch.Tensor | None,
@@ -250,7 +243,7 @@ def _states(
     if kinds is not None:
         inputs["token_type_ids"] = kinds.expand_as(ids)
     hidden, layout = embed(model, inputs, places), Layout(lengths[order].tolist(), ids.device)
-    hidden = layers(model.encoder.layer, hidden, layout, firsts=firsts)
+    hidden = all_layers(model.encoder.layer, hidden, layout, firsts=firsts)
     if firsts:
         places = places[layout.bounds[:-1].long()]
     padded = hidden.new_zeros(mask.numel(), hidden.shape[1]).index_copy(0, places, hidden)
@@ -267,15 +260,10 @@ def is_asked_for(environment: Mapping[str, str]) -> bool | None:
 
     Raises UsageError where it is anything else.
     """
-    return switch(environment, VARIABLE, "1 for texts without padding, to 0 for padding")
-
-
-def switch(environment: Mapping[str, str], variable: str, ways: str) -> bool | None:
-    """Return whether a variable is 1; None where it is not set. Raises UsageError where it is neither 0
-    nor 1."""
-    text = environment.get(variable)
+    text = environment.get(VARIABLE)
     if text not in (None, "0", "1"):
-        raise UsageError(f"{variable} is {text!r}; set it to {ways}, or unset it")
+        ways = "1 for texts without padding, to 0 for padding"
+        raise UsageError(f"{VARIABLE} is {text!r}; set it to {ways}, or unset it")
     return None if text is None else text == "1"
 
 

@@ -40,7 +40,7 @@ def run(params: dict, inputs: dict[str, Path], out: Path, progress: Progress) ->
         total = first * max(1, len(entry.parts)) if first else entry.counts.get("documents")
         with planned_source(params) as source, progress.task(f"reading {entry.id}", total) as advance:
             firsts, facts = _fill(blocks, params, source, advance)
-        blocks.complete(firsts, facts, held=BATCH)
+        blocks.complete(firsts, facts)
     if facts["documents"]:
         blocks.join(out / "arrow")
     return facts

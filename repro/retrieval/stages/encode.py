@@ -224,7 +224,7 @@ def write_encoded(
         folder.mkdir(exist_ok=True)
         if leads:
             write_ids(texts.ids, out, texts.folder)
-            check_joined(folder, out, firsts)
+            check_joined(folder, firsts)
         everybody_waits()
         bar = progress if rank == 0 else Progress()  # bars of several processes would overwrite each other
         own = blocks(count, size, rank=rank, ranks=ranks)

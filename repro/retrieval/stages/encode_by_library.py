@@ -56,7 +56,7 @@ def run(params: dict, inputs: dict[str, Path], out: Path, progress: Progress) ->
         with threads_for(model), progress.task(f"encoding {params['kind']}", total=count) as advance:
             folder.mkdir(exist_ok=True)
             write_ids(texts.ids, out, inputs["texts"])
-            check_joined(folder, out, firsts)
+            check_joined(folder, firsts)
             for first in firsts:
                 end = min(first + BLOCK, count)
                 if not block_is_kept(folder, first, end - first):

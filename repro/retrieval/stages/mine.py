@@ -60,7 +60,7 @@ def run(params: dict, inputs: dict[str, Path], out: Path, progress: Progress) ->
         if not facts["queries"]:
             raise DataError(f"{inputs['run']}: no query of the run has a positive in {inputs['qrels']}")
         facts["queries_not_in_run"] = sum(map(bool, positives.values())) - facts["queries"]
-        blocks.complete(firsts, facts, held=0)
+        blocks.complete(firsts, facts)
     if shard().whole:
         blocks.join(out / "arrow")
     return facts

@@ -7,7 +7,7 @@ from pathlib import Path
 
 from repro.errors import DataError
 from repro.progress import Progress
-from repro.retrieval.datasets.arrow import BATCH, SCORED_EXAMPLES, read_rows, rows_of_few
+from repro.retrieval.datasets.arrow import SCORED_EXAMPLES, read_rows, rows_of_few
 from repro.retrieval.datasets.digests import stamps
 from repro.retrieval.datasets.row_blocks import RowBlocks
 from repro.retrieval.evaluation.answers import contains_answer, read_answers
@@ -52,7 +52,7 @@ def run(params: dict, inputs: dict[str, Path], out: Path, progress: Progress) ->
             firsts, facts = fill_blocks(blocks, source, BLOCK, rows, counts=COUNTS, advance=advance)
         if not facts["queries"]:
             raise DataError(f"{source}: no question has both a positive and a negative")
-        blocks.complete(firsts, facts, held=BATCH)
+        blocks.complete(firsts, facts)
     blocks.join(out / "arrow")
     return facts
 

@@ -13,7 +13,6 @@ import numpy as np
 from repro.errors import DataError
 from repro.progress import Progress
 from repro.retrieval.datasets import reading
-from repro.retrieval.datasets.arrow import BATCH
 from repro.retrieval.datasets.catalog import dataset
 from repro.retrieval.datasets.digests import RowDigest, planned_source, stamps
 from repro.retrieval.datasets.first_rows import FirstRows
@@ -89,7 +88,7 @@ def _fill(
     if not digest.count:
         raise DataError(f"{entry.id}: the triples leave no query with a negative")
     facts = {"queries": digest.count, "negatives": negatives, "digest": digest.hexdigest()}
-    blocks.complete(samples.groups(), facts, held=BATCH)
+    blocks.complete(samples.groups(), facts)
     shutil.rmtree(folder)
     return facts
 

@@ -26,8 +26,7 @@ def run(params: dict, inputs: dict[str, Path], out: Path, progress: Progress) ->
 
     Raises:
         UsageError: an unknown method.
-        DataError: the query or a candidate has no vector, the query no ranking or too few candidates, or a
-            vector is not finite.
+        DataError: the query or a candidate has no vector, or the query no ranking or too few candidates.
     """
     check_choices("project", params)
     query, candidates = _candidates(params, inputs["run"])
@@ -97,8 +96,6 @@ def _vectors(folder: Path, ids: list[str]) -> np.ndarray:
     for identifier, place in places.items():
         if not 0 <= place < len(vectors):
             raise DataError(f"{folder}: {identifier!r} has no vector")
-        if not np.isfinite(vectors[place]).all():
-            raise DataError(f"{folder}: the vector of {identifier!r} is not finite")
     return np.stack([vectors[places[identifier]] for identifier in ids]).astype(np.float64)
 
 

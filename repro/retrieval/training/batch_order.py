@@ -10,11 +10,8 @@ import numpy as np
 from torch import nn
 
 from repro.errors import UsageError
-from repro.retrieval.nn.batches import Buckets, length_buckets
-from repro.retrieval.nn.compiled_layers import VARIABLE as COMPILE
-from repro.retrieval.nn.compiled_layers import CompiledLayers, compiled_layers
-from repro.retrieval.nn.padding_free import VARIABLE, PaddingFree, padding_free
-from repro.retrieval.training.declaration import VARIABLES, Execution
+from repro.retrieval.nn.padding_free import VARIABLE, padding_free
+from repro.retrieval.training.declaration import Execution
 
 Place = tuple[int, int]  # epoch, index
 
@@ -80,24 +77,16 @@ class BatchOrder:
 
 
 FILE = "batch_reading.json"  # in a checkpoint
-# attribute of an execution -> the variable that asks for it
-WAYS = {
-    "length_buckets": VARIABLES["length_buckets"][0],
-    "padding_free": VARIABLE,
-    "compiled": COMPILE,
-}
 
 
 class BatchReading:
-    """Reads batches in groups of similar lengths, end to end, or by compiled layers, as the training began.
+    """Reads the texts of batches with or without padding, as the training began.
 
     Args:
-        execution: as it is asked for; of ``padding_free`` it may say nothing.
-        checkpoint: that the training goes on from, or None; one of an earlier version does not say how the
-            batches before it were read.
-        say: hears of each variable that asks for another way than the training began with, or in vain.
-        faster: whether it takes less time to read texts end to end, which is done where nobody asks for
-            padding, or for groups, which are another cure of it.
+        execution: as it is asked for. Its ``padding_free`` may be None.
+        checkpoint: that the training goes on from, or None.
+        say: is called with a sentence where REPRO_PADDING_FREE differs from the way the training began.
+        faster: whether it takes less time to read texts without padding, which is the default then.
 
     Attributes:
         execution: as it is carried out.
@@ -106,45 +95,28 @@ class BatchReading:
     def __init__(
         self, execution: Execution, checkpoint: Path | None, say: Callable[[str], None], *, faster: bool
     ):
-        ways = {} if checkpoint is None else _read_ways(checkpoint)
-        for name, value in ways.items():
-            setting, variable = getattr(execution, name), WAYS[name]
-            if setting not in (None, value["wanted"]):
-                words = f"this training began with {variable}={value['wanted']}, not {setting}"
+        wanted = int(faster) if execution.padding_free is None else execution.padding_free
+        self._used = False  # before the checkpoint
+        if checkpoint is not None:
+            began = json.loads((checkpoint / FILE).read_text())["padding_free"]
+            if execution.padding_free not in (None, began["wanted"]):
+                words = f"this training began with {VARIABLE}={began['wanted']}, not {wanted}"
                 say(f"{words}, and goes on so: it ends with the bits of one that was not interrupted")
-        began = {name: value["wanted"] for name, value in ways.items()}
-        if execution.padding_free is None:
-            began = {"padding_free": int(faster and execution.length_buckets == 1)} | began
-        self.execution = replace(execution, **began)
-        if self.execution.compiled and not self.execution.padding_free:
-            say(f"{COMPILE}=1 compiles nothing where texts are padded; {VARIABLE}=1 spares padding")
-        self._used = {name: ways.get(name, {}).get("used", False) for name in WAYS}
+            wanted, self._used = began["wanted"], began["used"]
+        self.execution = replace(execution, padding_free=wanted)
 
     @contextlib.contextmanager
     def applied_to(self, objective: nn.Module) -> Iterator[None]:
         """Have an objective read its batches in this way for as long as the context lasts."""
-        with (
-            length_buckets(self.execution.length_buckets) as buckets,
-            compiled_layers(bool(self.execution.compiled)) as compiler,
-            padding_free(objective, bool(self.execution.padding_free), compiler) as packing,
-        ):
-            self._read: dict[str, Buckets | PaddingFree | CompiledLayers] = {
-                "length_buckets": buckets,
-                "padding_free": packing,
-                "compiled": compiler,
-            }
+        with padding_free(objective, bool(self.execution.padding_free)) as self._packing:
             yield
 
-    def used(self, name: str) -> bool:
-        """Return whether any batch so far was read in one of ``WAYS``, before the checkpoint or since."""
-        return self._used[name] or self._read[name].used
+    @property
+    def used(self) -> bool:
+        """Whether any batch so far was read without padding, before the checkpoint or since."""
+        return self._used or self._packing.used
 
     def save(self, checkpoint: Path) -> None:
-        """Keep the wanted and the used ways of reading batches beside the weights of a checkpoint."""
-        ways = {name: {"wanted": getattr(self.execution, name), "used": self.used(name)} for name in WAYS}
-        (checkpoint / FILE).write_text(json.dumps(ways))
-
-
-def _read_ways(checkpoint: Path) -> dict[str, dict]:
-    path = checkpoint / FILE
-    return json.loads(path.read_text()) if path.exists() else {}
+        """Write the way of reading batches beside the weights of a checkpoint."""
+        way = {"wanted": self.execution.padding_free, "used": self.used}
+        (checkpoint / FILE).write_text(json.dumps({"padding_free": way}))

@@ -7,10 +7,8 @@ renaming: the digest of each file, and the length of the training it belongs to.
 from __future__ import annotations
 
 import contextlib
-import hashlib
 import json
 import math
-import os
 import random
 import shutil
 import time
@@ -28,6 +26,7 @@ from repro.errors import StageError
 from repro.retrieval.training.optimizer import Optimizer
 from repro.retrieval.training.process_group import decided_by_first, everybody_waits, processes, rank
 from repro.store.disk import write_whole
+from repro.store.file_notes import intact, write_note
 
 LINES, SUMS = 200, "log.pt"
 
@@ -124,13 +123,7 @@ ASKED = 20  # steps after which several processes ask the first one whether so m
 def seal(checkpoint: Path, *, steps: int) -> None:
     """Mark a checkpoint of a training of ``steps`` steps as complete."""
     files = [path for path in sorted(checkpoint.iterdir()) if path.is_file() and path.name != SEAL]
-    digests = {path.name: _digest(path) for path in files}
-    partial = checkpoint / (SEAL + ".partial")
-    with open(partial, "w", encoding="utf-8") as file:
-        json.dump({"steps": steps, "sha256": digests}, file)
-        file.flush()
-        os.fsync(file.fileno())
-    partial.rename(checkpoint / SEAL)
+    write_note(checkpoint / SEAL, files, steps=steps)
 
 
 def last_complete(checkpoints: Path, *, steps: int) -> Path | None:
@@ -142,7 +135,7 @@ def last_complete(checkpoints: Path, *, steps: int) -> Path | None:
     checkpoint = None
     folders = [path for path in checkpoints.glob("checkpoint-*") if path.is_dir()]
     for folder in sorted(folders, key=step_of, reverse=True):
-        if checkpoint is None and _is_intact(folder, steps):
+        if checkpoint is None and intact(folder / SEAL, steps=steps) is not None:
             checkpoint = folder
         else:
             shutil.rmtree(folder)
@@ -153,20 +146,6 @@ def step_of(checkpoint: Path) -> int:
     """Return the step after which a checkpoint was written, from its name; -1 where it has no number."""
     number = checkpoint.name.rpartition("-")[2]
     return int(number) if number.isdigit() else -1
-
-
-def _is_intact(checkpoint: Path, steps: int) -> bool:
-    try:
-        record = json.loads((checkpoint / SEAL).read_text(encoding="utf-8"))
-        same_files = all(_digest(checkpoint / name) == digest for name, digest in record["sha256"].items())
-        return record["steps"] == steps and same_files
-    except (OSError, ValueError, KeyError, TypeError):
-        return False
-
-
-def _digest(path: Path) -> str:
-    with open(path, "rb") as file:
-        return hashlib.file_digest(file, "sha256").hexdigest()
 
 
 class Checkpoints:

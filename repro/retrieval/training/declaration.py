@@ -220,7 +220,6 @@ class Optimisation:
 
 VARIABLES = {
     "micro_batch": ("REPRO_MICRO_BATCH", "examples encoded at once, or unset it for all"),
-    "length_buckets": ("REPRO_LENGTH_BUCKETS", "groups of a batch's texts, or unset it for one"),
     "save_steps": ("REPRO_SAVE_STEPS", "steps, or unset it for every ten minutes"),
 }
 
@@ -233,20 +232,15 @@ class Execution:
 
     Attributes:
         micro_batch: examples encoded at a time where a process's share of a batch does not fit; None for all.
-        length_buckets: groups of similar lengths that a batch is encoded in, in fine-tuning and where a
-            pre-training's losses are sums over single texts (not where texts meet in a loss).
         padding_free: 1 where models that are built as BERT read the texts of a batch end to end, 0 where no
             model does; None for whichever takes less time (``padding_free.trains_faster``).
-        compiled: 1 where layers of texts that are read end to end are compiled (``nn.compiled_layers``).
         save_steps: steps between checkpoints; None for one every ten minutes.
         origin: how the micro-batch came about, in a word or two; empty where it was asked for.
         parts_are_fixed: whether the objective's loss is a mean over parts of just that size.
     """
 
     micro_batch: int | None = None
-    length_buckets: int = 1
     padding_free: int | None = None
-    compiled: int = 0
     save_steps: int | None = None
     origin: str = ""
     parts_are_fixed: bool = False
@@ -256,9 +250,8 @@ class Execution:
         """Read the REPRO_ variables.
 
         Raises:
-            UsageError: one is no number above 0, or REPRO_PADDING_FREE or REPRO_COMPILE neither 0 nor 1.
+            UsageError: one is no number above 0, or REPRO_PADDING_FREE neither 0 nor 1.
         """
-        from repro.retrieval.nn import compiled_layers
         from repro.retrieval.nn.padding_free import is_asked_for
 
         is_packed = is_asked_for(environment)
@@ -270,18 +263,17 @@ class Execution:
             if not (text.isascii() and text.isdigit()) or int(text) == 0:
                 raise UsageError(f"{variable} is {text!r}; give a number of {description}")
             values[name] = int(text)
-        return cls(**values, compiled=int(compiled_layers.is_asked_for(environment)))
+        return cls(**values)
 
     def for_parts_of(self, size: int | None) -> Execution:
         """Return the execution of an objective of ``MeansOfParts``: its losses are means over parts of
         ``size``.
 
-        Batches are then cut into just these parts, and into no groups of similar lengths. None leaves the
-        execution as it is.
+        Batches are then cut into just these parts. None leaves the execution as it is.
         """
         if size is None:
             return self
-        return replace(self, micro_batch=size, length_buckets=1, parts_are_fixed=True)
+        return replace(self, micro_batch=size, parts_are_fixed=True)
 
 
 WHOLE_BATCHES = Execution()

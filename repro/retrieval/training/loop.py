@@ -37,11 +37,10 @@ from repro.retrieval.training.checkpoints import (
 )
 from repro.retrieval.training.declaration import WHOLE_BATCHES, Execution, Optimisation, StepMemory
 from repro.retrieval.training.flop_count import Flops
-from repro.retrieval.training.objective import SumObjective, as_objective
+from repro.retrieval.training.objective import as_objective
 from repro.retrieval.training.optimizer import Optimizer
 from repro.retrieval.training.parts import (
     Fitting,
-    are_texts,
     backward_in_parts,
     collating_processes,
     in_single_precision,
@@ -50,7 +49,6 @@ from repro.retrieval.training.parts import (
     with_estimated_micro_batch,
 )
 from repro.retrieval.training.process_group import (
-    GradientSums,
     OutOfMemory,
     everybody_waits,
     in_memory,
@@ -98,14 +96,9 @@ class ObjectiveTrainer:
             torch.manual_seed(optimisation.seed + rank())
         self.device = device()
         self.model, self.examples, self.order = objective.to(self.device), examples, order
-        self.buckets = execution.length_buckets
-        if self.buckets > 1:  # parts cost more than the batch where an objective encodes them twice
-            by_length = isinstance(objective, SumObjective) and are_texts(examples.__getitems__([(0, 0)]))
-            self.buckets = self.buckets if by_length else 1
         self.objective = as_objective(objective)
-        self.fitting = Fitting(self.objective.collate, execution, buckets=self.buckets)
+        self.fitting = Fitting(self.objective.collate, execution)
         self.optimizer = Optimizer(objective, optimisation, steps=len(order))
-        self.sums = GradientSums(self.optimizer.parameters)
         self.flops = Flops()
         self.reading = reading
         self.resumed, self.step = resumed, step_of(resumed) if resumed else 0
@@ -196,9 +189,7 @@ class ObjectiveTrainer:
         """Return the loss of the whole batch; its gradient is left with every process's parameters."""
         pieces = in_memory(lambda: self._on_device(pieces), self.device)
         backward, autocast = self.optimizer.backward, self.optimizer.autocast
-        self._losses = backward_in_parts(
-            self.objective, pieces, backward=backward, autocast=autocast, sums=self.sums
-        )
+        self._losses = backward_in_parts(self.objective, pieces, backward=backward, autocast=autocast)
         if not self._losses:
             self.optimizer.backward(_zero_loss(self.model))
         return sum(self._losses.values(), torch.zeros((), device=self.device)).detach()
@@ -271,8 +262,8 @@ def train(
     since the line before). Under torchrun every process takes its share of each batch, and all end with the
     same weights; the one of rank 0 writes. A step for which memory does not suffice is made in smaller
     parts, and so are those after it; on a GPU ``memory``, what a step takes, says with which size to begin.
-    Batches are read as in the steps before the checkpoint, in groups or without padding, and ``progress``
-    tells where another way is asked for.
+    Batches are read as in the steps before the checkpoint, with or without padding, and ``progress`` says so
+    where the other way is wanted.
 
     Returns:
         facts: steps, epochs, examples, losses of the last line of the log, seconds of this attempt, floating-
@@ -341,12 +332,9 @@ def save_model(objective: nn.Module, out: Path) -> None:
 def options_in_effect(trainer: ObjectiveTrainer, reading: BatchReading) -> dict[str, int | str]:
     """Return the batch options that took effect, the step the training resumed from, and the number of steps
     that fp16 skipped, if there are any."""
-    is_grouped = trainer.buckets > 1 or reading.used("length_buckets")
     options = {
-        "length_buckets": is_grouped and reading.execution.length_buckets,
         "resumed_at": trainer.resumed_at,
-        "padding_free": int(reading.used("padding_free")),
-        "compiled": int(reading.used("compiled")),
+        "padding_free": int(reading.used),
         "skipped_steps": trainer.optimizer.skipped(trainer.step),
     }
     return trainer.fitting.facts() | {name: value for name, value in options.items() if value}

@@ -81,7 +81,7 @@ class MeansOfParts(Protocol):
 
     Attributes:
         part_size: examples of each part, in the order of the batch (of a process's share of it), whatever
-            REPRO_MICRO_BATCH and REPRO_LENGTH_BUCKETS say; None for losses that no part enters. Its
+            REPRO_MICRO_BATCH says; None for losses that no part enters. Its
             ``denominators`` are 1.
     """
 

@@ -11,7 +11,6 @@ import math
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from functools import reduce
-from itertools import pairwise
 from operator import add
 from pathlib import Path
 
@@ -21,7 +20,7 @@ from repro.errors import StageError
 from repro.machine.system import cores, gpu_memory, local_processes
 from repro.retrieval.training.declaration import VARIABLES, Execution, StepMemory
 from repro.retrieval.training.objective import BatchObjective, SumObjective
-from repro.retrieval.training.process_group import NO_SUMS, GradientSums, gather_rows, in_memory, sum_values
+from repro.retrieval.training.process_group import gather_rows, in_memory, sum_gradients, sum_values
 
 MOST = 16  # each holds two batches, and pages of what it reads
 
@@ -46,11 +45,10 @@ class Parts:
 
     Args:
         size: examples of a part; None for all of them.
-        buckets: see ``collated_in_parts``.
     """
 
-    def __init__(self, collate: Callable[[list[dict]], Batch], *, size: int | None, buckets: int = 1):
-        self.collate, self.buckets = collate, buckets
+    def __init__(self, collate: Callable[[list[dict]], Batch], *, size: int | None):
+        self.collate = collate
         self._size = torch.tensor(size or 0).share_memory_()
 
     @property
@@ -62,39 +60,20 @@ class Parts:
         self._size.fill_(size or 0)
 
     def __call__(self, examples: list[dict]) -> list[Batch]:
-        return collated_in_parts(self.collate, examples, size=self.size, buckets=self.buckets)
+        return collated_in_parts(self.collate, examples, size=self.size)
 
     def count(self, examples: int) -> int:
         """Return the number of parts that so many examples are cut into."""
-        return _count(examples, size=self.size or examples, buckets=self.buckets)
-
-
-def are_texts(examples: list[dict]) -> bool:
-    """Return whether examples are one text each, read whole: ``input_ids``, no ``spans`` to draw texts
-    from."""
-    return all("input_ids" in example and "spans" not in example for example in examples)
+        return math.ceil(examples / (self.size or examples))
 
 
 def collated_in_parts(
-    collate: Callable[[list[dict]], Batch], examples: list[dict], *, size: int | None, buckets: int = 1
+    collate: Callable[[list[dict]], Batch], examples: list[dict], *, size: int | None
 ) -> list[Batch]:
     """Return batches of ``size`` examples each, the last one of what is left; one batch of all without a
-    size.
-
-    With ``buckets``, texts (see ``are_texts``) go by their lengths into at least so many batches, as far as
-    there are texts, so that fewer tokens are padding.
-    """
+    size."""
     size = size or len(examples)
-    if buckets > 1:
-        examples = sorted(examples, key=lambda example: len(example["input_ids"]))
-        parts = _count(len(examples), size=size, buckets=buckets)
-        ends = [len(examples) * part // parts for part in range(parts + 1)]
-        return [collate(examples[first:end]) for first, end in pairwise(ends)]
     return [collate(examples[first : first + size]) for first in range(0, len(examples), size)]
-
-
-def _count(examples: int, *, size: int, buckets: int) -> int:
-    return min(max(buckets, math.ceil(examples / size)), examples)
 
 
 FILE = "micro_batch.json"  # in a checkpoint, so that a resumed training draws the same dropout
@@ -118,8 +97,8 @@ def with_estimated_micro_batch(execution: Execution, memory: StepMemory | None, 
 class Fitting:
     """Keeps the size of a training's parts, and how it came about."""
 
-    def __init__(self, collate: Callable[[list[dict]], dict], execution: Execution, *, buckets: int):
-        self.parts = Parts(collate, size=execution.micro_batch, buckets=buckets)
+    def __init__(self, collate: Callable[[list[dict]], dict], execution: Execution):
+        self.parts = Parts(collate, size=execution.micro_batch)
         self.origin, self.fixed = execution.origin, execution.parts_are_fixed
         self._asked = execution.micro_batch is not None and not execution.origin
 
@@ -176,14 +155,12 @@ def backward_in_parts(
     *,
     backward: Backward,
     autocast: Precision = contextlib.nullcontext,
-    sums: GradientSums = NO_SUMS,
 ) -> Batch:
     """Leave the gradient of the batch of all processes with the parameters of each of them.
 
     Args:
         pieces: this process's share of the whole batch, collated part by part; at least one.
         backward: called for every loss that has a graph, as ``torch.Tensor.backward`` is.
-        sums: of the objective's gradients.
         autocast: makes the context that a part is encoded in; losses that meet are taken in single precision.
 
     Returns:
@@ -193,20 +170,27 @@ def backward_in_parts(
         OutOfMemory: memory ran out, in this process or another.
     """
     if isinstance(objective, SumObjective):
-        return _sum_of_parts(objective, pieces, backward, autocast, sums)
-    if len(pieces) > 1:
-        return _with_cached_gradient(objective, pieces, backward, autocast, sums)
+        losses = _sum_of_parts(objective, pieces, backward, autocast)
+    elif len(pieces) > 1:
+        losses = _with_cached_gradient(objective, pieces, backward, autocast)
+    else:
+        losses = _of_whole(objective, pieces[0], backward, autocast)
+    sum_gradients(objective.parameters())
+    return losses
+
+
+def _of_whole(objective: BatchObjective, piece: Batch, backward: Backward, autocast: Precision) -> Batch:
+    """Return the losses of a share that is encoded at once, and their gradient."""
     device = next(objective.parameters()).device
-    rows = in_memory(lambda: _represent(objective, pieces[0], autocast), device)
+    rows = in_memory(lambda: _represent(objective, piece, autocast), device)
     all_rows = {name: gather_rows(values) for name, values in rows.items()}
 
     def minimise() -> Batch:
         losses = objective.losses(all_rows)
-        sums.begin()
         _minimise(losses, backward)
         return {name: loss.detach() for name, loss in losses.items()}
 
-    return in_memory(minimise, device, sums=sums)
+    return in_memory(minimise, device)
 
 
 def _sum_of_parts(
@@ -214,7 +198,6 @@ def _sum_of_parts(
     pieces: list[Batch],
     backward: Backward,
     autocast: Precision,
-    sums: GradientSums,
 ) -> Batch:
     """Losses that are means count in each part by what the part has of the whole batch's denominator."""
     device = next(objective.parameters()).device
@@ -233,14 +216,12 @@ def _sum_of_parts(
                 losses = in_single_precision(objective(piece))
             for name in losses.keys() & totals.keys():
                 losses[name] = losses[name] * ((count[name] or 0) / totals[name])
-            if piece is pieces[-1]:
-                sums.begin()
             _minimise(losses, backward)
             for name, loss in losses.items():
                 totalled[name] += loss.detach()
         return totalled
 
-    totalled = in_memory(add_parts, device, sums=sums)
+    totalled = in_memory(add_parts, device)
     return {name: sum_values(loss).float() for name, loss in totalled.items() if totals.get(name, 1)}
 
 
@@ -256,7 +237,6 @@ def _with_cached_gradient(
     pieces: list[Batch],
     backward: Backward,
     autocast: Precision,
-    sums: GradientSums,
 ) -> Batch:
     """Return the losses' gradient at what all parts are represented by, then part by part through the
     encoder."""
@@ -279,13 +259,11 @@ def _with_cached_gradient(
         for piece, state, gradients in zip(pieces, states, _gradients_by_part(rows, outputs), strict=True):
             restore_random_state(state, device)  # the dropout of the first pass
             second_pass = _represent(objective, piece, autocast)
-            if piece is pieces[-1]:
-                sums.begin()
             _pass_gradients([(second_pass[name], gradient) for name, gradient in gradients.items()])
         restore_random_state(final_state, device)
         return {name: loss.detach() for name, loss in losses.items()}
 
-    return in_memory(minimise, device, sums=sums)
+    return in_memory(minimise, device)
 
 
 def _gradients_by_part(rows: Batch, outputs: Sequence[Batch]) -> list[Batch]:

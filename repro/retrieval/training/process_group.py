@@ -90,11 +90,8 @@ class OutOfMemory(Exception):
     """Memory ran out in a step of training, in this process or in another one that takes part."""
 
 
-def in_memory(work: Callable[[], T], device: torch.device, *, sums: "GradientSums | None" = None) -> T:
+def in_memory(work: Callable[[], T], device: torch.device) -> T:
     """Do ``work`` and return its value; every process calls this, and ``work`` asks nothing of the others.
-
-    Args:
-        sums: of the gradients that it computes, which are complete then.
 
     Raises:
         OutOfMemory: memory ran out in this process or in another; all raise it, so that none waits for ever.
@@ -107,8 +104,6 @@ def in_memory(work: Callable[[], T], device: torch.device, *, sums: "GradientSum
             raise
         words = first_line(error)
     # outside of the handler, since the error's traceback holds what was computed
-    if sums is not None:
-        sums.complete(failed=bool(words))
     if happened_anywhere(bool(words), device):
         raise OutOfMemory(words or "it ran out in another process")
     return value
@@ -144,80 +139,27 @@ def sum_values(values: torch.Tensor) -> torch.Tensor:
     return values
 
 
-BUCKET = 25 << 20  # bytes, as in torch's DDP
+def sum_gradients(parameters: Iterable[nn.Parameter]) -> None:
+    """Give every process the sum of all processes' gradients, in one message.
 
+    A parameter that some processes did not use counts as zero there. One that none used keeps no gradient, as
+    with a single process.
 
-class GradientSums:
-    """Gives every process the sum of all processes' gradients, in messages of about ``BUCKET``.
-
-    They are sent while the last backward pass of a step still computes others, in the same order by every
-    process, beginning with the last parameters. A parameter that is used by some of them counts as zero in
-    the others; one that none uses keeps no gradient, as with a single process. Those that were used in the
-    step before are sent so early, which all processes know alike; others at the end of the step.
+    Raises:
+        OutOfMemory: there is no room for the message, in this process or in another.
     """
-
-    def __init__(self, parameters: Iterable[nn.Parameter]):
-        self._parameters = [parameter for parameter in parameters if parameter.requires_grad]
-        self._buckets: list[list[nn.Parameter]] = []
-        self._sent: list[tuple[torch.Tensor, distributed.Work]] = []
-        self._missing: list[set[int]] = []  # of each bucket, in the last backward pass
-        for parameter in self._parameters if processes() > 1 else []:
-            parameter.register_post_accumulate_grad_hook(self._note)
-
-    def begin(self) -> None:
-        """Send what is ready from now on: the next backward pass is this process's last one of the step."""
-        self._missing = [set(map(id, bucket)) for bucket in self._buckets]
-
-    def _note(self, parameter: torch.Tensor) -> None:
-        for missing in self._missing:
-            missing.discard(id(parameter))
-        while len(self._sent) < len(self._missing) and not self._missing[len(self._sent)]:
-            self._send(self._buckets[len(self._sent)])
-
-    def _send(self, bucket: list[nn.Parameter]) -> None:
-        whole = torch.cat([_gradient(parameter).flatten() for parameter in bucket])
-        self._sent.append((whole, distributed.all_reduce(whole, async_op=True)))
-
-    def complete(self, *, failed: bool) -> None:
-        """Send the rest, and wait for all.
-
-        Every process calls it once a step, also where memory ran out (``failed``): there the sums are lost,
-        but no other process waits for ever.
-        """
-        if processes() == 1 or not self._parameters:
-            return
-        self._missing, count = [], len(self._sent)
-        flags = torch.tensor([parameter.grad is not None for parameter in self._parameters])
-        if failed:
-            for parameter in self._parameters:
-                parameter.grad = None
-        for bucket in self._buckets[count:]:
-            self._send(bucket)
-        times = sum_values(flags.int().to(self._parameters[0].device)).tolist()
-        used = [parameter for parameter, n in zip(self._parameters, times, strict=True) if n]
-        early = {id(parameter) for bucket in self._buckets for parameter in bucket}
-        late = _buckets([parameter for parameter in used if id(parameter) not in early])
-        for bucket in late:
-            self._send(bucket)
-        for bucket, (whole, work) in zip([*self._buckets, *late], self._sent, strict=True):
-            work.wait()
-            for parameter, part in zip(bucket, whole.split([p.numel() for p in bucket]), strict=True):
-                _gradient(parameter).copy_(part.view_as(parameter))
-        for parameter, n in zip(self._parameters, times, strict=True):
-            parameter.grad = parameter.grad if n else None
-        self._sent, self._buckets = [], _buckets(used)
-
-
-def _buckets(parameters: list[nn.Parameter]) -> list[list[nn.Parameter]]:
-    """Return parameters of one type together, as many as there is room for, the last ones first."""
-    buckets: list[list[nn.Parameter]] = []
-    for parameter in reversed(parameters):
-        last = buckets[-1] if buckets else []
-        size = sum(other.nbytes for other in (parameter, *last))
-        if not last or parameter.dtype != last[0].dtype or size > BUCKET:
-            buckets.append(last := [])
-        last.append(parameter)
-    return buckets
+    trained = [parameter for parameter in parameters if parameter.requires_grad]
+    if processes() == 1 or not trained:
+        return
+    device = trained[0].device
+    flags = torch.tensor([parameter.grad is not None for parameter in trained], device=device)
+    times = sum_values(flags.int()).tolist()
+    if not (used := [parameter for parameter, n in zip(trained, times, strict=True) if n]):
+        return
+    flat = in_memory(lambda: torch.cat([_gradient(parameter).flatten() for parameter in used]), device)
+    distributed.all_reduce(flat)
+    for parameter, part in zip(used, flat.split([p.numel() for p in used]), strict=True):
+        _gradient(parameter).copy_(part.view_as(parameter))
 
 
 def _gradient(parameter: nn.Parameter) -> torch.Tensor:
@@ -225,6 +167,3 @@ def _gradient(parameter: nn.Parameter) -> torch.Tensor:
     if parameter.grad is None:
         parameter.grad = torch.zeros_like(parameter)
     return parameter.grad
-
-
-NO_SUMS = GradientSums([])  # of a process alone

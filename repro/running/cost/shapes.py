@@ -139,17 +139,17 @@ class TextLength:
         """Tokens with padding, as a GPU encodes texts by their length."""
         return min(self.most, self.mean * _text_sizes()["sorted"][self.kind])
 
-    def padded(self, count: int, groups: int = 1) -> float:
-        """Return tokens with padding to the longest text of ``count``, or of so many groups by length.
+    def padded(self, count: int) -> float:
+        """Return tokens with padding to the longest text of ``count``.
 
-        Logarithms of lengths are taken to be normal. The longest of n lies at (n - 3/8) / (n + 1/4) of them
-        (Blom 1958), and that of a group at its share of n.
+        Logarithms of lengths are taken to be normal. The longest of n is their quantile
+        (n - 3/8) / (n + 1/4) (Blom 1958).
         """
         spread, texts = _text_sizes()["spread"], count * self.times
         middle = math.log(self.mean) - spread**2 / 2
-        places = ((texts * group / groups - 0.375) / (texts + 0.25) for group in range(1, groups + 1))
-        longest = (math.exp(middle + spread * NormalDist().inv_cdf(place)) for place in places)
-        return max(self.real, sum(min(self.most, each) for each in longest) / groups)
+        place = (texts - 0.375) / (texts + 0.25)
+        longest = math.exp(middle + spread * NormalDist().inv_cdf(place))
+        return max(self.real, min(self.most, longest))
 
 
 def texts_read(node: Node) -> list[TextLength]:

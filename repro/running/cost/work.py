@@ -79,24 +79,20 @@ class Batching:
     Attributes:
         packed: whether models read texts end to end, without padding, as all that are built as BERT can; as
             they do on a GPU in half precision if nothing else is asked for.
-        buckets: groups by length of the texts of a training's batch.
         part: examples of a training's batch that are encoded at once, if that was asked for.
         memory: bytes of the GPU, by which such a part is estimated; None on a CPU.
     """
 
     packed: bool = False
-    buckets: int = 1
     part: int | None = None
     memory: float | None = None
 
     @classmethod
     def of(cls, environment: Mapping[str, str], memory: float | None) -> "Batching":
         """Read the variables; what a run refuses counts as not set."""
-        texts = (environment.get(name, "") for name in ("REPRO_LENGTH_BUCKETS", "REPRO_MICRO_BATCH"))
-        buckets, part = (int(text) if text.isdecimal() else 0 for text in texts)
-        asked = environment.get("REPRO_PADDING_FREE")
-        packed = asked == "1" if asked else buckets < 2
-        return cls(packed, buckets or 1, part or None, memory)
+        part = environment.get("REPRO_MICRO_BATCH", "")
+        packed = environment.get("REPRO_PADDING_FREE") in (None, "", "1")
+        return cls(packed, int(part) or None if part.isdecimal() else None, memory)
 
     def examples(self, node: Node) -> int:
         """Return the examples of a training that are encoded at once."""
@@ -108,7 +104,7 @@ class Batching:
 
     def trained(self, length: TextLength, examples: int) -> float:
         """Return the tokens that are read for a text of so many examples that are encoded at once."""
-        return length.real if self.packed else length.padded(examples, min(self.buckets, examples))
+        return length.real if self.packed else length.padded(examples)
 
     def encoded(self, length: TextLength) -> float:
         """Return the tokens that are read to encode a text; a CPU's batches are small or without padding."""

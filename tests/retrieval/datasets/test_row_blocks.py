@@ -1,22 +1,16 @@
 import random
+from pathlib import Path
 
 import pytest
 
-from repro.retrieval.datasets import arrow
 from repro.retrieval.datasets.arrow import in_batches, write_rows
 from repro.retrieval.datasets.row_blocks import RowBlocks
 from repro.store.disk import size_on_disk
 from tests.bounded_memory import peak_growth
-from tests.retrieval.datasets.rows_at_once import check_equal_files, write_at_once, write_from_memory
+from tests.retrieval.datasets.rows_at_once import check_equal_files, check_rows
 
 COLUMNS = {"id": "string", "text": "string", "names": ["string"], "scores": ["float32"]}
 MANY = 7001
-
-
-@pytest.fixture(autouse=True)
-def _small_files(monkeypatch):
-    """`datasets` begins another file after 30 kB instead of 500 MB."""
-    monkeypatch.setattr("datasets.config.MAX_SHARD_SIZE", "30KB")
 
 
 def rows(count: int) -> list[dict]:
@@ -42,24 +36,18 @@ def in_blocks(folder, listed, sizes, *, origin=None):
     return blocks, firsts
 
 
-@pytest.mark.parametrize("count", [1, 999, 1000, 1001, MANY])
-def test_rows_that_come_one_after_the_other_have_the_bytes_of_rows_saved_at_once(
-    tmp_path, monkeypatch, count
-):
-    monkeypatch.setattr(arrow, "BLOCK", 3000)
-    assert write_rows(iter(rows(count)), COLUMNS, tmp_path / "blocks") == count
-    write_at_once(rows(count), COLUMNS, tmp_path / "at once")
-    assert check_equal_files(tmp_path / "blocks", tmp_path / "at once") > count // 1000
+@pytest.mark.parametrize("count", [1, 1000, MANY])
+def test_rows_that_come_one_after_the_other_are_one_file(tmp_path, count):
+    assert write_rows(iter(rows(count)), COLUMNS, tmp_path / "rows") == count
+    assert check_rows(tmp_path / "rows", rows(count), COLUMNS) == 1
 
 
-@pytest.mark.parametrize(("held", "write"), [(1000, write_at_once), (0, write_from_memory)])
-def test_blocks_of_any_size_become_the_files_of_rows_that_lay_otherwise(tmp_path, held, write):
-    listed = rows(MANY)
-    blocks, firsts = in_blocks(tmp_path / "blocks", listed, [1700, 0, 1, 2999, 2301])
-    assert blocks.complete(firsts, {}, held=held) == MANY
+def test_blocks_of_any_size_become_the_files_of_their_rows(tmp_path):
+    blocks, firsts = in_blocks(tmp_path / "blocks", rows(MANY), [1700, 0, 1, 2999, 2301])
+    assert blocks.complete(firsts, {}) == MANY
     blocks.join(tmp_path / "joined")
-    write(listed, COLUMNS, tmp_path / "at once")
-    assert check_equal_files(tmp_path / "joined", tmp_path / "at once") > 5
+    assert check_rows(tmp_path / "joined", rows(MANY), COLUMNS) == 4
+    assert not list((tmp_path / "blocks").glob("170*.arrow"))  # moved, not copied
 
 
 def test_a_block_is_kept_as_long_as_it_is_as_it_was_written(tmp_path):
@@ -80,60 +68,46 @@ def test_what_was_made_from_something_else_is_not_kept(tmp_path):
     assert blocks.completed(tmp_path / "joined") == {}
 
 
-@pytest.mark.parametrize("held", [0, 1000])
-@pytest.mark.parametrize("files", [0, 1, 4])
-def test_joining_goes_on_behind_its_last_file(tmp_path, monkeypatch, files, held):
-    listed = rows(MANY)
-    blocks, firsts = in_blocks(tmp_path / "blocks", listed, [1700, 2301, 3000])
-    blocks.complete(firsts, {"queries": 3}, held=held)
-    write_file, written = RowBlocks._write_file, []
+@pytest.mark.parametrize("moved", [0, 1, 3])
+def test_joining_goes_on_wherever_it_was_killed(tmp_path, monkeypatch, moved):
+    straight, firsts = in_blocks(tmp_path / "straight", rows(MANY), [1700, 2301, 3000])
+    straight.complete(firsts, {})
+    straight.join(tmp_path / "expected")
+    blocks, firsts = in_blocks(tmp_path / "blocks", rows(MANY), [1700, 2301, 3000])
+    blocks.complete(firsts, {"queries": 3})
+    replace, places = Path.replace, []
 
-    def dies(self, target, file):
-        if len(written) == files:
-            (self.folder / "file.new").write_bytes(b"half")
+    def dies(path, place):
+        if len(places) == moved:
             raise KeyboardInterrupt
-        written.append(file.name)
-        write_file(self, target, file)
+        places.append(place)
+        replace(path, place)
 
-    with monkeypatch.context() as patch, pytest.raises(KeyboardInterrupt):
-        patch.setattr(RowBlocks, "_write_file", dies)
-        blocks.join(tmp_path / "joined")
-    before = [path.stat().st_mtime_ns for path in sorted((tmp_path / "joined").iterdir())]
+    with monkeypatch.context() as patch:
+        patch.setattr(Path, "replace", dies)
+        if moved < 3:
+            with pytest.raises(KeyboardInterrupt):
+                blocks.join(tmp_path / "joined")
+            assert not (tmp_path / "joined/state.json").exists()
+        else:
+            blocks.join(tmp_path / "joined")
     again = RowBlocks(tmp_path / "blocks", COLUMNS)
     assert again.completed(tmp_path / "joined") == {"queries": 3}
     again.join(tmp_path / "joined")
-    after = [path.stat().st_mtime_ns for path in sorted((tmp_path / "joined").glob("*.arrow"))]
-    assert after[:files] == before and len(after) > files
-    (write_at_once, write_from_memory)[held == 0](listed, COLUMNS, tmp_path / "at once")
-    check_equal_files(tmp_path / "joined", tmp_path / "at once")
+    check_equal_files(tmp_path / "joined", tmp_path / "expected")
 
 
-def test_a_joined_file_that_changed_makes_its_blocks_anew(tmp_path):
+def test_a_joined_file_that_changed_makes_its_block_anew_and_no_other(tmp_path):
     blocks, firsts = in_blocks(tmp_path / "blocks", rows(MANY), [1700, 2301, 3000])
     blocks.complete(firsts, {})
     blocks.join(tmp_path / "joined")
     file = sorted((tmp_path / "joined").glob("*.arrow"))[1]
     file.write_bytes(b"x" + file.read_bytes()[1:])
-    assert blocks.completed(tmp_path / "joined") is None and blocks.kept(0) is None
+    assert blocks.completed(tmp_path / "joined") is None
+    assert [blocks.kept(first) is None for first in firsts] == [False, True, False]
 
 
-def test_on_disk_the_rows_are_there_once_and_one_file_more(tmp_path, monkeypatch):
-    blocks, firsts = in_blocks(tmp_path / "blocks", rows(MANY), [700] * 10 + [1])
-    blocks.complete(firsts, {})
-    once, most = size_on_disk(tmp_path), []
-    write_file = RowBlocks._write_file
-
-    def watched(self, target, file):
-        write_file(self, target, file)
-        most.append(size_on_disk(tmp_path))
-
-    monkeypatch.setattr(RowBlocks, "_write_file", watched)
-    blocks.join(tmp_path / "joined")
-    assert len(most) > 10 and max(most) < once + 2 * 30_000 + 700 * 60  # a file, one block begun, headers
-
-
-def test_memory_holds_a_batch_however_many_rows_there_are(tmp_path, monkeypatch):
-    monkeypatch.setattr("datasets.config.MAX_SHARD_SIZE", "500MB")
+def test_memory_holds_a_batch_however_many_rows_there_are(tmp_path):
     text = "x" * 2000
 
     def many():
@@ -142,4 +116,4 @@ def test_memory_holds_a_batch_however_many_rows_there_are(tmp_path, monkeypatch)
     write_rows(rows(10), COLUMNS, tmp_path / "first")  # what the library loads for the first time
     grown = peak_growth(lambda: write_rows(many(), COLUMNS, tmp_path / "rows"))
     assert size_on_disk(tmp_path / "rows") > 120_000_000
-    assert grown < 80_000_000  # a block of 40 MB is mapped; what is larger than the rows holds them all
+    assert grown < 80_000_000  # what is larger than the rows holds them all

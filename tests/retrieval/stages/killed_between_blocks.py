@@ -12,8 +12,6 @@ from repro.retrieval.datasets.row_blocks import RowBlocks
 from repro.store.disk import BLOCKS
 from tests.retrieval.datasets.rows_at_once import check_equal_files
 
-WRITES = ("write", "_write_file")  # of RowBlocks: a block, and a file of the dataset
-
 
 def check_killed_between_blocks(
     stage, params: dict, inputs: dict, folder: Path, *, places: Sequence[int] = (1, 2)
@@ -35,7 +33,8 @@ def check_killed_between_blocks(
     assert not (killed / "arrow/state.json").exists() and any((killed / BLOCKS).iterdir())
     with pytest.MonkeyPatch.context() as patch:
         _die(patch, None, written)
-        assert stage.run(params, inputs, killed, Progress()) == facts
+        for _ in ("to the end", "once more, as if killed before it was sealed"):
+            assert stage.run(params, inputs, killed, Progress()) == facts
     assert len(written) == len(set(written)) > sum(places)
     check_equal_files(killed / "arrow", straight / "arrow")
     return facts
@@ -43,20 +42,14 @@ def check_killed_between_blocks(
 
 def _die(patch: pytest.MonkeyPatch, place: int | None, written: list[tuple]) -> None:
     """Let the write after the first ``place`` die; None: none. Adds what was written whole."""
-    count = [0]
+    write, count = RowBlocks.write, [0]
 
-    def watched(name: str):
-        write = getattr(RowBlocks, name)
+    def dies(self, first, *arguments):
+        if count[0] == place:
+            (self.folder / f"{first}.new").write_bytes(b"half")
+            raise KeyboardInterrupt
+        write(self, first, *arguments)
+        count[0] += 1
+        written.append((self.folder.name, first))
 
-        def dies(self, what, *arguments):
-            if count[0] == place:
-                (self.folder / f"{what if name == 'write' else 'file'}.new").write_bytes(b"half")
-                raise KeyboardInterrupt
-            write(self, what, *arguments)
-            count[0] += 1
-            written.append((self.folder.name, name, what if name == "write" else arguments[0].name))
-
-        return dies
-
-    for name in WRITES:
-        patch.setattr(RowBlocks, name, watched(name))
+    patch.setattr(RowBlocks, "write", dies)

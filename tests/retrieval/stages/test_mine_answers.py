@@ -15,7 +15,7 @@ from repro.retrieval.stages import mine_answers
 from repro.retrieval.stages.finetune import confident
 from repro.retrieval.stages.mine_answers import annotated, example, rounded
 from tests.bounded_memory import peak_growth
-from tests.retrieval.datasets.rows_at_once import check_equal_files, write_at_once
+from tests.retrieval.datasets.rows_at_once import check_rows
 from tests.retrieval.stages.killed_between_blocks import check_killed_between_blocks
 
 TEXTS = ["nothing", "it was in Par\u00eds.", "Paris", "Parisian", "old PARI\u0301S", "so what", "Rome"]
@@ -142,7 +142,6 @@ def test_what_is_missing_or_malformed_is_a_data_error(inputs, tmp_path, progress
 def many(inputs, monkeypatch):
     """4,000 questions of which every fifth has no passage without an answer; blocks of 40 kB of the run."""
     monkeypatch.setattr(mine_answers, "BLOCK", 40_000)
-    monkeypatch.setattr("datasets.config.MAX_SHARD_SIZE", "60KB")
     answers = [["Par\u00eds"], ["Rome"], ["it"], ["what", "old"], []]
     lines = (json.dumps({"id": f"q{n}", "text": "?", "answers": answers[n % 5]}) + "\n" for n in range(4000))
     (inputs["queries"] / "queries.jsonl").write_text("".join(lines))
@@ -151,7 +150,7 @@ def many(inputs, monkeypatch):
     return inputs
 
 
-def test_blocks_of_questions_have_the_bytes_of_all_in_memory(many, tmp_path, progress):
+def test_blocks_of_questions_have_the_rows_of_all_in_memory(many, tmp_path, progress):
     _, facts = mined(many, tmp_path, progress, depth=4)
     answers = {f"q{n}": [["Par\u00eds"], ["Rome"], ["it"], ["what", "old"], []][n % 5] for n in range(4000)}
     rows = []
@@ -161,8 +160,7 @@ def test_blocks_of_questions_have_the_bytes_of_all_in_memory(many, tmp_path, pro
         how = {"best": best, "extra_positives": True, "per_query": 100, "seed": 1}
         rows.append(example(query, documents[:4], scores[:4], hits, **how))
     rows = [row for row in rows if row is not None]
-    write_at_once(rows, SCORED_EXAMPLES, tmp_path / "at once")
-    assert check_equal_files(tmp_path / "arrow", tmp_path / "at once") > 2
+    assert check_rows(tmp_path / "arrow", rows, SCORED_EXAMPLES) > 2
     assert facts["queries"] == len(rows) > 1000 and facts["queries_left_out"] == 4000 - len(rows)
 
 

@@ -8,7 +8,7 @@ from repro.retrieval.datasets.first_rows import FirstRows
 from repro.retrieval.stages import official_negatives
 from repro.retrieval.stages.official_negatives import COLUMNS
 from tests.retrieval.datasets.folders import planned, without_counts, write
-from tests.retrieval.datasets.rows_at_once import check_equal_files, write_at_once
+from tests.retrieval.datasets.rows_at_once import check_rows
 from tests.retrieval.datasets.triples_at_once import sampled
 from tests.retrieval.stages.killed_between_blocks import check_killed_between_blocks
 
@@ -76,13 +76,12 @@ def test_judgements_give_every_positive_and_leave_the_sample_as_it_is(root, tmp_
     assert "55" in rows[0]["negatives"] and facts["queries"] == 1  # query 4 has no judgement
 
 
-CHUNKS = 10  # of `many`, before its three groups and three files
+CHUNKS = 10  # of `many`, before its three groups
 
 
 def in_small_pieces(monkeypatch):
     monkeypatch.setattr(negative_files, "CHUNK", 8000)
     monkeypatch.setattr(official_negatives, "GROUP", 700)
-    monkeypatch.setattr("datasets.config.MAX_SHARD_SIZE", "30KB")
 
 
 @pytest.fixture
@@ -94,19 +93,18 @@ def many(root, monkeypatch):
     return root, rows
 
 
-def test_pieces_of_the_triples_have_the_bytes_of_all_in_memory(many, tmp_path, progress):
+def test_pieces_of_the_triples_have_the_rows_of_all_in_memory(many, tmp_path, progress):
     root, rows = many
     facts, _ = _run(root, tmp_path / "out", progress, per_query=3)
     expected = []
     for query, entry in sampled(rows, per_query=3, seed=1).items():
         if negatives := entry.sample(without_positives=True):
             expected.append({"query": query, "positives": list(entry.positives), "negatives": negatives})
-    write_at_once(expected, COLUMNS, tmp_path / "at once")
-    assert check_equal_files(tmp_path / "out/arrow", tmp_path / "at once") == 3
+    assert check_rows(tmp_path / "out/arrow", expected, COLUMNS) > 1
     assert 1000 < facts["queries"] == len(expected) < 2100
 
 
-@pytest.mark.parametrize("places", [(1, 2), (9, 2, 1), (CHUNKS + 3, 1)])
+@pytest.mark.parametrize("places", [(1, 2), (9, 2, 1), (CHUNKS + 2,)])
 def test_killed_between_blocks_it_goes_on_to_the_same_bytes(many, tmp_path, places):
     params = planned("official_negatives", many[0], dataset=ID, per_query=3, seed=1)
     check_killed_between_blocks(official_negatives, params, {}, tmp_path, places=places)

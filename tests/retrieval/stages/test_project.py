@@ -119,14 +119,6 @@ def test_a_candidate_without_a_vector_is_named(inputs, tmp_path, progress):
         _run(inputs, tmp_path / "out", progress)
 
 
-def test_a_vector_that_is_not_finite_is_named(inputs, tmp_path, progress):
-    vectors = np.load(inputs["passages"] / "vectors.npy")
-    vectors[2, 0] = np.nan
-    np.save(inputs["passages"] / "vectors.npy", vectors)
-    with pytest.raises(DataError, match="'d2' is not finite"):
-        _run(inputs, tmp_path / "out", progress)
-
-
 def test_vectors_of_different_sizes_cannot_be_compared(inputs, tmp_path, progress):
     np.save(inputs["queries"] / "vectors.npy", np.ones((2, 4), np.float32))
     with pytest.raises(DataError, match="8 dimensions, queries 4"):

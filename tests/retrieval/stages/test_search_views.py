@@ -437,7 +437,7 @@ def test_an_interrupted_search_takes_over_the_queries_that_are_done(tmp_path, pr
         content[len(content) // 2] ^= 1
     kept.write_bytes(content[:-30] if damaged == "cut" else content)
     if damaged == "without a digest":
-        (out / "blocks/4.sha256").unlink()
+        (out / "blocks/4.json").unlink()
     done.clear()
     again = search_views.run(how, inputs, out, progress)
     assert done == ([4, 8, 12] if damaged else [8, 12])

@@ -9,7 +9,7 @@ import torch
 from repro.retrieval.nn.bi_encoder import BiEncoderContrastive
 from repro.retrieval.nn.masked_tokens import IGNORED
 from repro.retrieval.training.parts import backward_in_parts
-from repro.retrieval.training.process_group import GradientSums, gather_rows, rank
+from repro.retrieval.training.process_group import gather_rows, rank
 from tests.floats import close
 from tests.retrieval.nn.parted_objectives import COUNT, NAMES, batch_in_parts, objective
 
@@ -38,8 +38,7 @@ def shares(folder: Path) -> None:
         for size in (COUNT, 2):
             made = objective(name)
             own = batch_in_parts(made, name, size, ((0, 1, 2), (3, 4))[rank()])
-            sums = GradientSums(made.parameters())
-            losses = backward_in_parts(made, own, backward=torch.Tensor.backward, sums=sums)
+            losses = backward_in_parts(made, own, backward=torch.Tensor.backward)
             np.savez(folder / f"{number}-{size}-{rank()}.npz", **numbers(made, losses))
 
 

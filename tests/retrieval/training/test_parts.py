@@ -16,7 +16,7 @@ from repro.retrieval.training import parts
 from repro.retrieval.training.batch_order import BatchOrder
 from repro.retrieval.training.declaration import Execution
 from repro.retrieval.training.loop import train
-from repro.retrieval.training.parts import are_texts, collated_in_parts, collating_processes
+from repro.retrieval.training.parts import collating_processes
 from repro.retrieval.training.process_group import rank
 from tests.floats import close
 from tests.retrieval.nn.parted_objectives import Texts, objective
@@ -174,36 +174,6 @@ def test_a_training_in_parts_that_is_killed_ends_with_the_same_bits(tmp_path, mo
     assert all(torch.equal(a, b) for a, b in zip(made.parameters(), again.parameters(), strict=True))
 
 
-@pytest.mark.parametrize("parts", [None, "3"])
-def test_length_buckets_end_with_the_weights_of_the_batch_as_it_is(tmp_path, monkeypatch, parts):
-    monkeypatch.setenv("REPRO_PADDING_FREE", "0")
-    made, facts = trained("in-batch", tmp_path / "whole")
-    monkeypatch.setenv("REPRO_LENGTH_BUCKETS", "3")
-    if parts:
-        monkeypatch.setenv("REPRO_MICRO_BATCH", parts)
-    again, told = trained("in-batch", tmp_path / "buckets")
-    close(weights(again), weights(made), dtype="float32")
-    close(told["losses"], facts["losses"], dtype="float32")
-    assert told["length_buckets"] == 3 and "length_buckets" not in facts
-    assert told.get("micro_batch") == (3 if parts else None)
-    if parts:  # whose vectors are made twice
-        monkeypatch.delenv("REPRO_LENGTH_BUCKETS")
-        facts = trained("in-batch", tmp_path / "parts")[1]
-    assert 0 < told["flops"] < facts["flops"]
-
-
-def test_a_pretraining_in_length_buckets_ends_with_the_same_weights_from_fewer_operations(
-    tmp_path, monkeypatch
-):
-    monkeypatch.setenv("REPRO_PADDING_FREE", "0")
-    made, facts = trained("mlm", tmp_path / "whole")
-    monkeypatch.setenv("REPRO_LENGTH_BUCKETS", "2")
-    again, told = trained("mlm", tmp_path / "buckets")
-    close(weights(again), weights(made), dtype="float32")
-    close(told["losses"], facts["losses"], dtype="float32")
-    assert 0 < told["flops"] < facts["flops"]
-
-
 @pytest.mark.parametrize("name", ["in-batch", "mlm"])
 def test_a_training_without_padding_ends_with_the_weights_of_the_padded_one(tmp_path, monkeypatch, name):
     monkeypatch.setenv("REPRO_PADDING_FREE", "0")
@@ -216,50 +186,19 @@ def test_a_training_without_padding_ends_with_the_weights_of_the_padded_one(tmp_
     assert 0 < told["flops"] < facts["flops"]
 
 
-@pytest.mark.parametrize(
-    ("asked", "packed"),
-    [({}, 1), ({"REPRO_PADDING_FREE": "0"}, None), ({"REPRO_LENGTH_BUCKETS": "2"}, None)],
-)
+@pytest.mark.parametrize(("asked", "packed"), [({}, 1), ({"REPRO_PADDING_FREE": "0"}, None)])
 def test_models_train_without_padding_unless_another_way_is_asked_for(tmp_path, monkeypatch, asked, packed):
     for name, value in asked.items():
         monkeypatch.setenv(name, value)
     assert trained("mlm", tmp_path)[1].get("padding_free") == packed
 
 
-def test_parts_by_length_are_of_neighbouring_lengths():
-    lengths = [5, 1, 9, 3, 7]
-    given = [{"input_ids": np.zeros(length), "index": n} for n, length in enumerate(lengths)]
-
-    def parts(**how) -> list[list[int]]:
-        return collated_in_parts(lambda some: [lengths[e["index"]] for e in some], given, **how)
-
-    assert parts(size=None, buckets=2) == [[1, 3], [5, 7, 9]]
-    assert parts(size=2, buckets=2) == [[1], [3, 5], [7, 9]]
-    assert parts(size=None, buckets=4) == [[1], [3], [5], [7, 9]]
-    assert parts(size=None, buckets=9) == [[1], [3], [5], [7], [9]]
-    assert parts(size=None) == [lengths]
-
-
-@pytest.mark.parametrize("name", ["costa", "views"])
-def test_facts_tell_of_buckets_only_where_there_were_some(tmp_path, monkeypatch, name):
-    monkeypatch.setenv("REPRO_LENGTH_BUCKETS", "2")
-    _, facts = trained(name, tmp_path)
-    assert facts.get("length_buckets") == (2 if name == "views" else None)
-
-
-def test_documents_with_spans_to_draw_from_and_ranked_passages_have_no_length():
-    text = {"input_ids": np.zeros(3)}
-    assert are_texts([text, text]) and not are_texts([text, text | {"spans": np.ones(2)}])
-    assert not are_texts([{"query": "a", "passages": []}])
-
-
 @pytest.mark.parametrize(
     ("variable", "value", "wanted"),
     [
-        ("REPRO_LENGTH_BUCKETS", "0", "give a number of groups"),
+        ("REPRO_SAVE_STEPS", "0", "give a number of steps"),
         ("REPRO_MICRO_BATCH", "some", "give a number of examples"),
         ("REPRO_PADDING_FREE", "2", "set it to 1 for texts without padding, to 0 for"),
-        ("REPRO_COMPILE", "2", "set it to 1 for compiled layers, or unset it"),
     ],
 )
 def test_an_option_of_another_value_is_refused(variable, value, wanted):

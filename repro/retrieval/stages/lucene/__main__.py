@@ -23,7 +23,7 @@ from pathlib import Path
 from typing import Any
 
 from repro.machine.system import PeakMemory
-from repro.store.disk import sha256
+from repro.store.file_notes import intact, read_note, write_note
 
 DOCUMENTS_PER_BATCH = 2000
 QUERIES_PER_BATCH = 256
@@ -51,32 +51,21 @@ class Commits:
 
     def __init__(self, index: Path, note: Path, origin: Any):
         self._index, self._note, self._origin = index, note, origin
-        self._digests: dict[str, str] = {}
 
     def resume(self) -> dict[str, int]:
         """Return the counts of the last commit; none, and no index, where it is not as it was noted."""
-        try:
-            note = json.loads(self._note.read_text())
-            whole = note["origin"] == self._origin and all(
-                sha256(self._index / name) == digest for name, digest in note["files"].items()
-            )
-            whole &= {path.name for path in self._index.glob("segments_*")} <= note["files"].keys()
-        except (OSError, ValueError, KeyError, TypeError):
-            whole = False
-        if whole:
-            self._digests = note["files"]
+        note = intact(self._note, self._index, origin=self._origin)
+        if note and {path.name for path in self._index.glob("segments_*")} <= note["sha256"].keys():
             return note["counts"]
+        self._note.unlink(missing_ok=True)  # its digests are of other files of the same names
         shutil.rmtree(self._index, ignore_errors=True)  # Lucene would add to it, or call it locked
         return {}
 
     def add(self, counts: dict[str, int]) -> None:
         """Note a commit that has just been made."""
-        names = sorted(path.name for path in self._index.iterdir() if path.name != LOCK)
-        self._digests = {name: self._digests.get(name) or sha256(self._index / name) for name in names}
-        note = {"origin": self._origin, "counts": counts, "files": self._digests}
-        new_note = self._note.with_suffix(".new")
-        new_note.write_text(json.dumps(note))
-        new_note.replace(self._note)
+        files = sorted(path for path in self._index.iterdir() if path.name != LOCK)
+        last = read_note(self._note, origin=self._origin) or {}
+        write_note(self._note, files, known=last.get("sha256"), origin=self._origin, counts=counts)
 
 
 def index(arguments: dict, report: Report) -> dict:

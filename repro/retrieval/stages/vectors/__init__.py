@@ -8,13 +8,14 @@ import mmap
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
-from repro.errors import DataError, StageError
+from repro.errors import DataError
 from repro.machine.shard import blocks
-from repro.store.disk import BLOCKS, sha256
+from repro.store.disk import BLOCKS
+from repro.store.file_notes import intact, write_note
 
 if TYPE_CHECKING:
     from scipy.sparse import csr_array
@@ -186,22 +187,8 @@ class Views:
         return file.bounds if isinstance(file, SparseFile) else np.zeros(len(self) + 1, np.int64)
 
     def block(self, view: str, first: int, end: int) -> np.ndarray | csr_array:
-        """Read rows ``first`` to ``end`` of a view, float32: (n, H), or (n, V) sparse.
-
-        Raises:
-            StageError: a number is not finite.
-        """
-        rows = self.files[view].read(first, end)
-        check_finite(rows, self.folder, view, range(first, end))
-        return rows
-
-
-def check_finite(vectors: Any, folder: Path, view: str, rows: Sequence[int] | np.ndarray) -> None:
-    """Refuse dense or sparse vectors of these rows of a folder. Raises StageError where one is not finite."""
-    numbers = vectors if isinstance(vectors, np.ndarray) else vectors.data
-    if numbers.size and not np.isfinite([numbers.min(), numbers.max()]).all():  # nan is both
-        place = f"{folder}: a {view} vector among rows {rows[0]} to {rows[-1] + 1}"
-        raise StageError(f"{place} is not finite; encode again")
+        """Read rows ``first`` to ``end`` of a view, float32: (n, H), or (n, V) sparse."""
+        return self.files[view].read(first, end)
 
 
 def in_shares(advance: Advance, queries: int, passages: int) -> Callable[[int], None]:
@@ -296,7 +283,7 @@ class RunBlocks:
         earliest = self.queries
         for first in blocks(self.queries, self.size):
             end = min(first + self.size, self.queries)
-            if self._is_kept(first):
+            if intact(self._note(first)) is not None:
                 advance(end - first)
                 continue
             earliest = min(earliest, first)
@@ -310,19 +297,14 @@ class RunBlocks:
     def _path(self, first: int) -> Path:
         return self.out / BLOCKS / f"{first}.npz"
 
-    def _digest(self, first: int) -> Path:
-        """Return the file with the digest of a block, which is written last."""
-        return self.out / BLOCKS / f"{first}.sha256"
-
-    def _is_kept(self, first: int) -> bool:
-        path, digest = self._path(first), self._digest(first)
-        return path.exists() and digest.exists() and digest.read_text() == sha256(path)
+    def _note(self, first: int) -> Path:
+        return self.out / BLOCKS / f"{first}.json"
 
     def _save(self, first: int, pairs: Pairs) -> None:
         draft = self._path(first).with_suffix(".unfinished.npz")
         np.savez(draft, queries=pairs.queries.astype(np.int32), rows=pairs.rows, scores=pairs.scores)
         draft.replace(self._path(first))
-        self._digest(first).write_text(sha256(self._path(first)))
+        write_note(self._note(first), [self._path(first)])
 
     def ranked(self, topics: IdFile, documents: IdFile) -> Iterator[tuple[str, list[str], np.ndarray]]:
         """Yield each query's documents with their scores, in no order, one block in memory at a time."""

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import hashlib
 import io
 import json
 import os
 import zipfile
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
@@ -19,7 +18,6 @@ from repro.store.disk import sync
 Arrays = dict[str, np.ndarray]
 DENSE, SPARSE = ["vectors"], ["indptr", "indices", "values"]
 TYPES = {"vectors": "float32", "indptr": "int64", "indices": "int32", "values": "float32"}
-CHUNK = 1 << 24  # bytes read at a time while an array is compared with its digest
 
 
 @dataclass(frozen=True)
@@ -31,7 +29,6 @@ class Joined:
         size: numbers of a dense vector; 0 without any.
         numbers: their type.
         names: the arrays that there are.
-        digest: of the block's bytes in them.
     """
 
     rows: int = 0
@@ -39,7 +36,6 @@ class Joined:
     size: int = 0
     numbers: str = "float32"
     names: tuple[str, ...] = ()
-    digest: str = ""
 
     def type_of(self, name: str) -> np.dtype:
         """Return the type of an array's numbers."""
@@ -99,27 +95,19 @@ def _note(folder: Path, first: int) -> Path:
     return folder / f"{first}.json"
 
 
-def check_joined(folder: Path, out: Path, firsts: range) -> None:
-    """Look at the blocks that an interrupted attempt has joined already.
-
-    The first one whose bytes are no longer what was written, and all that follow it, lose their note, so that
-    they are encoded again: where the later ones are depends on it.
-    """
-    last, intact = Joined(), True
+def check_joined(folder: Path, firsts: range) -> None:
+    """Remove the notes behind the first block without one: where these blocks are depends on it."""
+    intact = True
     for first in firsts:
-        note = _note(folder, first)
-        joined = _read(note) if intact and note.exists() else None
-        intact = joined is not None and _digest(out, last, joined) == joined.digest
-        if joined is not None and intact:
-            last = joined
-        else:
-            note.unlink(missing_ok=True)
+        intact = intact and _read(_note(folder, first)) is not None
+        if not intact:
+            _note(folder, first).unlink(missing_ok=True)
 
 
 def _read(note: Path) -> Joined | None:
     try:
         return Joined(**json.loads(note.read_text(encoding="utf-8")))
-    except (ValueError, TypeError):
+    except (OSError, ValueError, TypeError):
         return None
 
 
@@ -138,7 +126,7 @@ def join_blocks(folder: Path, out: Path, firsts: range, *, vocabulary: int | Non
     """
     last = Joined()
     for first in firsts:
-        joined = _read(_note(folder, first)) if _note(folder, first).exists() else None
+        joined = _read(_note(folder, first))
         if joined is None:
             with np.load(_path(folder, first)) as block:
                 joined = _append(block, out, last)
@@ -162,34 +150,31 @@ def _append(block: Mapping[str, np.ndarray], out: Path, last: Joined) -> Joined:
     """Write a block's arrays behind those of the last one."""
     rows, values, size, numbers = last.rows, last.values, 0, last.numbers
     names: list[str] = []
-    digest = hashlib.sha256()
     if "vectors" in block:
         names += DENSE
         vectors = block["vectors"]
         rows, size, numbers = last.rows + len(vectors), vectors.shape[1], vectors.dtype.name
-        digest.update(_write(out, "vectors", vectors, last.rows * size))
+        _write(out, "vectors", vectors, last.rows * size)
     if "counts" in block:
         names += SPARSE
         bounds = last.values + np.cumsum(block["counts"])
         rows, values = last.rows + len(bounds), int(bounds[-1])
         if last.rows == 0:
             _write(out, "indptr", np.zeros(1, np.int64), 0)
-        digest.update(_write(out, "indptr", bounds, last.rows + 1))
+        _write(out, "indptr", bounds, last.rows + 1)
         for name in ("indices", "values"):
-            digest.update(_write(out, name, block[name], last.values))
-    return Joined(rows, values, size, numbers, tuple(names), digest.hexdigest())
+            _write(out, name, block[name], last.values)
+    return Joined(rows, values, size, numbers, tuple(names))
 
 
-def _write(out: Path, name: str, array: np.ndarray, place: int) -> memoryview:
-    """Write an array's numbers from number ``place`` on, have them on the disk, and return its bytes."""
-    content = np.ascontiguousarray(array).reshape(-1).view(np.uint8).data
+def _write(out: Path, name: str, array: np.ndarray, place: int) -> None:
+    """Write an array's numbers from number ``place`` on, and have them on the disk."""
     with open(out / f"{name}.npy", "r+b" if place else "w+b") as file:
         file.seek(len(_header(array.dtype, (0,))) + place * array.itemsize)
-        file.write(content)
+        file.write(np.ascontiguousarray(array).reshape(-1).view(np.uint8).data)
         file.truncate()
         file.flush()
         os.fsync(file.fileno())
-    return content
 
 
 def _header(dtype: np.dtype, shape: tuple[int, ...]) -> bytes:
@@ -204,28 +189,3 @@ def _finish(out: Path, name: str, last: Joined) -> None:
     shapes = {"vectors": (last.rows, last.size), "indptr": (last.rows + 1,)}
     with open(out / f"{name}.npy", "r+b") as file:
         file.write(_header(last.type_of(name), shapes.get(name, (last.values,))))
-
-
-def _digest(out: Path, last: Joined, joined: Joined) -> str:
-    """Digest a block's bytes as they are in the arrays, or fewer where an array ends before it."""
-    digest = hashlib.sha256()
-    ranges = {
-        "vectors": (last.rows * joined.size, joined.rows * joined.size),
-        "indptr": (last.rows + 1, joined.rows + 1),
-    }
-    for name in joined.names:
-        dtype = joined.type_of(name)
-        first, end = (n * dtype.itemsize for n in ranges.get(name, (last.values, joined.values)))
-        for part in _bytes(out / f"{name}.npy", len(_header(dtype, (0,))) + first, end - first):
-            digest.update(part)
-    return digest.hexdigest()
-
-
-def _bytes(path: Path, first: int, count: int) -> Iterator[bytes]:
-    if not path.exists():
-        return
-    with open(path, "rb") as file:
-        file.seek(first)
-        while count and (part := file.read(min(CHUNK, count))):
-            count -= len(part)
-            yield part

@@ -13,7 +13,7 @@ import numpy as np
 import torch
 
 from repro.errors import StageError
-from repro.retrieval.stages.vectors import VectorFile, Views, check_finite
+from repro.retrieval.stages.vectors import VectorFile, Views
 
 SCORED, PAIRS = 4096, 64  # pairs that a thread scores at a time; of them, dense ones multiplied at once
 SINGLE, DOUBLE = 2.0**-24, 2.0**-53  # the relative error of one operation in float32 and in float64
@@ -42,10 +42,8 @@ class ViewScorer:
 
     @classmethod
     def of(cls, passages: Views, queries: Views, terms: Sequence[str], rows: np.ndarray) -> ViewScorer:
-        """Read the vectors of these queries. Raises StageError where one is not finite."""
+        """Read the vectors of these queries."""
         vectors = {view: queries.files[view].at(rows) for view in dict.fromkeys(terms)}
-        for view, values in vectors.items():
-            check_finite(values, queries.folder, view, rows)
         return cls(passages, terms, rows, vectors)
 
     def __len__(self) -> int:

@@ -31,7 +31,7 @@ def test_blocks_that_are_whole_are_taken_over_and_others_searched_again(tmp_path
 
     assert blocks.fill(search, told.append) is None
     assert asked == [(0, 4), (4, 8), (8, 11)] and told == []
-    block, digest = tmp_path / "blocks/4.npz", tmp_path / "blocks/4.sha256"
+    block, digest = tmp_path / "blocks/4.npz", tmp_path / "blocks/4.json"
     content = bytearray(block.read_bytes())
     if damaged == "changed":
         content[len(content) // 2] ^= 1
