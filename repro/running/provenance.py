@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import functools
 import hashlib
-import os
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
@@ -14,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 from repro.errors import BlockedError, StoreError
 from repro.graph import Node, once_a_node
 from repro.locations import CHECKOUT
-from repro.machine import jvm, versions
+from repro.machine import libraries, versions
 from repro.running.plan import Plan
 from repro.store import Store, damage
 from repro.store.underway import awaited_inputs, one_at_a_time
@@ -31,14 +30,13 @@ def made_by(node: Node) -> dict[str, Any]:
 
     ``code`` is a digest of the code that its stage runs, and of an objective or view that its parameters
     name, ``entries`` where these begin, ``definitions`` a short digest of each by its name; ``libraries`` are
-    versions of what these name; ``commit`` is the checkout's.
+    versions of those that change what the stage gives; ``commit`` is the checkout's.
     """
     entries = _entries(node)
     sources = _code(*entries)
-    by_name = {name: _version(name) for name in versions.distributions_behind(sources.libraries)}
-    libraries = {name: version for name, version in by_name.items() if version is not None}
     facts = {"code": sources.digest, "definitions": dict(sources.definitions), "entries": list(entries)}
-    return facts | {"libraries": libraries} | ({"commit": commit} if (commit := _commit()) else {})
+    facts |= {"libraries": libraries.here(node.stage)}
+    return facts | ({"commit": commit} if (commit := _commit()) else {})
 
 
 def differences(facts: Mapping[str, Any], node: Node | None = None) -> list[str] | None:
@@ -48,7 +46,7 @@ def differences(facts: Mapping[str, Any], node: Node | None = None) -> list[str]
         node: whose objective is where the plan has it now; without it where it was then, or is by its name.
     """
     try:
-        definitions, libraries = dict(facts["definitions"]), dict(facts["libraries"])
+        definitions, other_libraries = dict(facts["definitions"]), libraries.differing(facts["libraries"])
         here = _code(*(_entries(node) if node else map(str, facts["entries"])))
     except (KeyError, TypeError, ValueError):
         return None
@@ -57,7 +55,7 @@ def differences(facts: Mapping[str, Any], node: Node | None = None) -> list[str]
         every_name = sorted(definitions.keys() | here.definitions.keys())
         names = [name for name in every_name if definitions.get(name) != here.definitions.get(name)]
         names = names or ["which of the definitions of one name is meant"]
-    return names + [name for name, recorded in libraries.items() if _version(name) != recorded]
+    return [*names, *other_libraries]
 
 
 def _code(*entries: str) -> Code:
@@ -140,25 +138,6 @@ def _commit() -> str | None:
     return versions.commit(CHECKOUT)
 
 
-def _version(library: str) -> str | None:
-    return (
-        _java_version(*map(os.environ.get, jvm.NAMED_BY))
-        if library == "java"
-        else _installed_version(library)
-    )
-
-
-@functools.cache
-def _installed_version(library: str) -> str | None:
-    return versions.version(library)
-
-
-@functools.cache  # by the variables that choose it, which are set and unset within one process
-def _java_version(*_: str | None) -> str | None:
-    java = jvm.runtime()
-    return java.version if java else None
-
-
 REMEDY = "`repro run --rebuild other-code` with a selection makes them again"
 
 
@@ -172,6 +151,8 @@ class Origins:
         parents: fingerprint -> those of the artefacts that it was made from.
         unknown: fingerprints of artefacts that do not say what made them.
         from_others: fingerprints of artefacts whose inputs were made again since, and came out otherwise.
+        environments: fingerprint -> libraries and kernels of an artefact, as a record's ``environment`` has
+            them.
     """
 
     total: int = 0
@@ -179,6 +160,7 @@ class Origins:
     other: dict[str, list[str]] = field(default_factory=dict)
     unknown: set[str] = field(default_factory=set)
     from_others: set[str] = field(default_factory=set)
+    environments: dict[str, dict[str, Any]] = field(default_factory=dict)
 
     def add(
         self, fingerprint: str, facts: Mapping[str, Any], inputs: Mapping[str, str], node: Node | None = None
@@ -189,6 +171,11 @@ class Origins:
         recorded_inputs = facts.get("inputs", inputs)  # older artefacts do not say
         if any(recorded_inputs.get(one) != content for one, content in inputs.items()):
             self.from_others.add(fingerprint)
+        self.environments[fingerprint] = {
+            "software": facts.get("libraries"),
+            "kernels": facts.get("kernels"),
+            "hardware": {"gpu": facts.get("peak_gpu_bytes")},
+        }
         changes = differences(facts, node)
         if changes is None:
             self.unknown.add(fingerprint)
@@ -197,14 +184,23 @@ class Origins:
 
     @cached_property  # once all have been looked at
     def behind_other(self) -> set[str]:
-        """The artefacts that are not of other code themselves, and were made from one that is."""
+        """The artefacts that are of the code and libraries here, and were made from one that is not."""
+        return self._behind(self.other.keys())
+
+    @cached_property
+    def of_other_code(self) -> set[str]:
+        """The artefacts of other code, those made from them, and those whose inputs came out otherwise."""
+        own = {name for name, names in self.other.items() if not libraries.LIBRARIES.keys() >= set(names)}
+        return own | self._behind(own) | self.from_others
+
+    def _behind(self, others: Collection[str]) -> set[str]:
         names = {name: name.rpartition("/")[2] for name in self.parents}  # some are told with their stage
-        passed_on, before = {names[name] for name in self.other}, -1
+        passed_on, before = {names[name] for name in others}, -1
         while before < (before := len(passed_on)):
             passed_on |= {
                 names[n] for n, parents in self.parents.items() if not passed_on.isdisjoint(parents)
             }
-        return {name for name, fingerprint in names.items() if fingerprint in passed_on} - self.other.keys()
+        return {name for name, fingerprint in names.items() if fingerprint in passed_on} - set(others)
 
     @property
     def sentence(self) -> str:
