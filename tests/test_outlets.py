@@ -15,6 +15,7 @@ import pytest
 
 import repro as suite
 from papers.head_to_head import article
+from repro import locations
 from repro.api.comparisons import compare
 from repro.api.public import offered
 from repro.api.selection import select
@@ -39,9 +40,12 @@ ABSENT = "the files of absent were not there to be checked"
 # kind -> what a record says, beside a sound one, that its number is doubted for
 FAULTS = {
     "contradicted": {},
+    "other result": {},
     "outdated": {"fingerprint": "0" * 64},
     "other code": {"code": "0" * 16},
     "unknown code": {"code": ""},
+    "other libraries": {"environment": {"software": {"python": "2.7.1"}}},
+    "other kernels": {"environment": {"kernels": {"pins": {"MKL_CBWR": "AVX2"}}}},
     "other data": {"rows": OTHER_ROWS},
     "absent data": {"collections": ["absent"]},
     "from a peer": {"unchecked": ["judgements of tiny/passage/dev"]},
@@ -75,12 +79,16 @@ def sound_records(*names) -> list[Record]:
 @pytest.fixture(scope="module")
 def faulty() -> list[Record]:
     """Records of a table, of a study and of a figure, in which every kind of doubt occurs."""
-    kinds = [*FAULTS, "outdated"]  # an odd number of them, since an outlet may show every other cell
+    kinds = [*FAULTS]  # an odd number of them, since an outlet may show every other cell
     records: list[Record] = []  # the first is contradicted: cpdae has its evaluation, too
+    older: list[Record] = []
     for names in (["costa/1"], ["head_to_head/1"], ["cotmae_v2/figure-3"]):
-        records += [replace(r, **FAULTS[kinds[n % len(kinds)]]) for n, r in enumerate(sound_records(*names))]
+        sound = sound_records(*names)
+        records += [replace(r, **FAULTS[kinds[n % len(kinds)]]) for n, r in enumerate(sound)]
+        unlike = (r for n, r in enumerate(sound) if kinds[n % len(kinds)] == "other result")
+        older += [replace(r, measured=0.25, recorded="2025-01-01T00:00:00+00:00") for r in unlike]
     twin = next(r for r in sound_records("cpdae/1") if r.identity == records[0].identity)
-    return [*records, replace(twin, measured=0.25, recorded="2026-02-01T00:00:00+00:00")]
+    return [*older, *records, replace(twin, measured=0.25, recorded="2026-02-01T00:00:00+00:00")]
 
 
 @pytest.fixture
@@ -91,9 +99,10 @@ def world(repro, folders, monkeypatch, faulty):
     rules = [rule._replace(said=absent[1]) if rule.kind == absent[0] else rule for rule in doubts.DOUBTS]
     monkeypatch.setattr(doubts, "DOUBTS", tuple(rules))
     monkeypatch.setattr(doubts, "is_in_history", lambda folder, commit: commit != "2" * 40)
+    monkeypatch.setattr(locations, "_committed_results", lambda: None)  # which would contradict every number
     workspace = Workspace.open()
     workspace.results.append(faulty)
-    facts = {"of_each_kind": faulty[: len(FAULTS)], "patch": monkeypatch}
+    facts = {"of_each_kind": [r for r in faulty if r.measured == 0.5][: len(FAULTS)], "patch": monkeypatch}
     return SimpleNamespace(repro=repro, workspace=workspace, folder=folders, **facts)
 
 

@@ -23,15 +23,16 @@ from repro.manifest.papers import papers
 from repro.progress import Progress
 from repro.running import equal_code
 from repro.running.engines.table import ENGINES
+from repro.running.measurement import Measurement
 from repro.running.plan import Plan
 from repro.running.provenance import entries
 from repro.running.recomputation import digest_of_contents
 from repro.running.records import stored_records
 from repro.running.runner import Options
-from repro.running.workspace import Workspace
 from repro.stage_table import TRAININGS
 from repro.store import Store
 from repro.store.disk import write_whole
+from repro.store.results import Results
 
 OUTPUTS = "outputs.json"
 KEPT = 5  # digests of one line, the first and the newest, so that the file does not grow with every edit
@@ -98,7 +99,8 @@ class SameCode:
     @cached_property
     def nodes(self) -> dict[str, Node]:
         """The nodes with recorded outputs by name: one for each stage, objective and set of parameters."""
-        plan, named, seen = _plan("smoke"), {}, set()
+        plan, seen = _plan("smoke"), set()
+        named: dict[str, Node] = {}
         ends = [(m.cell.id.rpartition("/")[0], m.parts) for m in plan.measurements]
         ends += [(item.id, (node,)) for item, node in plan.exhibits.items()]
         for place, parts in ends:
@@ -153,8 +155,8 @@ class SameCode:
                 new_lines[stage] = line
         kept = {s: of_digest[o[0][1].code] for s, o in _by_stage(comparison).items() if s not in new_lines}
         self._write(equal_code.FILE, _yaml(kept | new_lines))
-        outputs = (f"{json.dumps(n)}: {json.dumps(asdict(o))}" for n, o in sorted(comparison.now.items()))
-        self._write(OUTPUTS, "{\n" + ",\n".join(outputs) + "\n}\n")
+        contents = (f"{json.dumps(n)}: {json.dumps(asdict(o))}" for n, o in sorted(comparison.now.items()))
+        self._write(OUTPUTS, "{\n" + ",\n".join(contents) + "\n}\n")
         return list(new_lines)
 
     def _write(self, name: str, text: str) -> None:
@@ -179,7 +181,7 @@ class SameCode:
         """Yield a sentence on each cell that is measured now with another number than on record."""
         self._run(plan, plan.ends)
         plan.look(self.store)
-        results = Workspace.open().on_record
+        results = Results(self.folder)
         for record in stored_records(plan, self.store):
             on_record = results.read(record.scale, record.cell.partition("/")[0])
             before = {r.key: r for r in on_record}.get(record.key)
@@ -202,7 +204,8 @@ def _free_name(name: str, taken: Iterable[str]) -> str:
 
 def _cheap_cells() -> Plan:
     """Return the plan of cells at scale tiny without a training, one for each combination of stages."""
-    plan, chosen = _plan("tiny"), {}
+    plan = _plan("tiny")
+    chosen: dict[frozenset[str], Measurement] = {}
     for m in plan.measurements:
         stages = frozenset(node.stage for node in walk(m.parts))
         if stages.isdisjoint(TRAININGS) and "corpus" in stages:

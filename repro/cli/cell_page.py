@@ -150,6 +150,8 @@ class CellPage:
             yield stand.scale, _standing(stand)
             if stand.data_without_digest:
                 yield "data", f"not held against a known digest: {', '.join(stand.data_without_digest)}"
+            if stand.libraries_not_compared:
+                yield "libraries", f"versions not compared: {', '.join(stand.libraries_not_compared)}"
             for run in stand.imported:
                 doubts = "; ".join(map(str, run.doubts))
                 score = f"({run.measured:.4g})" if doubts else f"{run.measured:.4g}"

@@ -30,12 +30,10 @@ class Code:
         digest: sha256, in hexadecimal, over the contents of its modules and data files, and its classes'
             names. The names and folders of the modules are not part of it.
         modules: the first 8 digits of the digest of each module and data file, by its name.
-        libraries: the top names of other packages that these import, e.g. "torch".
     """
 
     digest: str
     modules: dict[str, str]
-    libraries: frozenset[str]
 
 
 @functools.cache
@@ -45,7 +43,6 @@ def code(*entries: str) -> Code:
     A module that does not exist has the digest "missing".
     """
     digests: dict[str, str] = {}
-    libraries = set[str]()
     pending = [entry.partition(":")[0] for entry in entries]
     packages = frozenset((*OURS, *(name.partition(".")[0] for name in pending)))
     while pending:
@@ -54,10 +51,9 @@ def code(*entries: str) -> Code:
             digests[name] = module.digest if module else "missing"
             pending += module.imports if module else ()
             digests |= module.data if module else {}
-            libraries |= module.libraries if module else set()
     classes = [entry.partition(":")[2] for entry in entries]  # several may be in one module
     digest = _sha256("\n".join([*classes, *sorted(digests.values())]).encode())
-    return Code(digest, {name: digests[name][:8] for name in sorted(digests)}, frozenset(libraries))
+    return Code(digest, {name: digests[name][:8] for name in sorted(digests)})
 
 
 @dataclass(frozen=True)
@@ -65,7 +61,6 @@ class _Module:
     digest: str
     imports: tuple[str, ...]
     data: dict[str, str]
-    libraries: frozenset[str]
 
 
 @functools.cache
@@ -84,9 +79,7 @@ def _module(name: str, packages: frozenset[str]) -> _Module | None:
     imports = sorted(n for n in names if _path(n, packages) and n != name)
     files = (file for file in path.parent.iterdir() if file.suffix not in (".py", ".pyc"))
     data = {file.name: _sha256(file.read_bytes()) for file in files if _is_read(file, text)}
-    libraries = frozenset(n for n in names if "." not in n and n not in packages)
-    digest = _sha256(_code_lines(text, statements).encode())
-    return _Module(digest, tuple(imports), data, libraries)
+    return _Module(_sha256(_code_lines(text, statements).encode()), tuple(imports), data)
 
 
 def _path(name: str, packages: frozenset[str]) -> Path | None:

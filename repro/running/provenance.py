@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import functools
 import hashlib
-import os
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any
@@ -14,7 +13,7 @@ from typing import Any
 from repro.errors import BlockedError, StoreError
 from repro.graph import Node, once_a_node
 from repro.locations import CHECKOUT
-from repro.machine import jvm, versions
+from repro.machine import libraries, versions
 from repro.machine.code_digest import code
 from repro.running import equal_code
 from repro.running.plan import Plan
@@ -31,13 +30,12 @@ def made_by(node: Node) -> dict[str, Any]:
 
     ``code`` is the digest of the modules in the import closure of the stage and of the objective or view that
     the parameters name, ``entries`` are these, ``modules`` has a short digest of each module, ``libraries``
-    has versions, and ``commit`` is the checkout's.
+    has versions of those that change the stage's result, and ``commit`` is the checkout's.
     """
     code_here = code(*entries(node))
-    by_name = {name: _version(name) for name in versions.distributions_behind(code_here.libraries)}
-    libraries = {name: version for name, version in by_name.items() if version is not None}
     facts = {"code": code_here.digest, "modules": dict(code_here.modules), "entries": list(entries(node))}
-    return facts | {"libraries": libraries} | ({"commit": commit} if (commit := _commit()) else {})
+    facts |= {"libraries": libraries.here(node.stage)}
+    return facts | ({"commit": commit} if (commit := _commit()) else {})
 
 
 def differences(facts: Mapping[str, Any], node: Node | None = None) -> list[str] | None:
@@ -49,9 +47,9 @@ def differences(facts: Mapping[str, Any], node: Node | None = None) -> list[str]
         node: its stage and objective are looked up where the plan has them now. Without it, where they were.
     """
     try:
-        digests, libraries = str(facts["code"]).split(JOINED_BY), dict(facts["libraries"])
+        digests, modules = str(facts["code"]).split(JOINED_BY), dict(facts.get("modules", {}))
+        other_libraries = libraries.differing(facts["libraries"])
         here = code(*(entries(node) if node else map(str, facts["entries"])))
-        modules = dict(facts.get("modules", {}))
     except (KeyError, TypeError, ValueError):
         return None
     names = []
@@ -59,7 +57,7 @@ def differences(facts: Mapping[str, Any], node: Node | None = None) -> list[str]
         all_names = sorted(modules.keys() | here.modules.keys())
         names = [name for name in all_names if modules.get(name) != here.modules.get(name)]
         names = names if modules else ["all modules of an earlier version"]
-    return names + [name for name, recorded in libraries.items() if _version(name) != recorded]
+    return [*names, *other_libraries]
 
 
 def planned_code(nodes: Iterable[Node]) -> str:
@@ -134,25 +132,6 @@ def _commit() -> str | None:
     return versions.commit(CHECKOUT)
 
 
-def _version(library: str) -> str | None:
-    return (
-        _java_version(*map(os.environ.get, jvm.NAMED_BY))
-        if library == "java"
-        else _installed_version(library)
-    )
-
-
-@functools.cache
-def _installed_version(library: str) -> str | None:
-    return versions.version(library)
-
-
-@functools.cache  # by the variables that choose it, which are set and unset within one process
-def _java_version(*_: str | None) -> str | None:
-    java = jvm.runtime()
-    return java.version if java else None
-
-
 REMEDY = "`repro run --rebuild other-code` with a selection makes them again"
 
 
@@ -166,6 +145,8 @@ class Origins:
         parents: fingerprint -> those of the artefacts that it was made from.
         unknown: fingerprints of artefacts that do not say what made them.
         from_others: fingerprints of artefacts whose inputs were made again since, and came out otherwise.
+        environments: fingerprint -> libraries and kernels of an artefact, as a record's ``environment`` has
+            them.
     """
 
     total: int = 0
@@ -173,6 +154,7 @@ class Origins:
     other: dict[str, list[str]] = field(default_factory=dict)
     unknown: set[str] = field(default_factory=set)
     from_others: set[str] = field(default_factory=set)
+    environments: dict[str, dict[str, Any]] = field(default_factory=dict)
 
     def add(
         self, fingerprint: str, facts: Mapping[str, Any], inputs: Mapping[str, str], node: Node | None = None
@@ -183,6 +165,11 @@ class Origins:
         recorded_inputs = facts.get("inputs", inputs)  # older artefacts do not say
         if any(recorded_inputs.get(one) != content for one, content in inputs.items()):
             self.from_others.add(fingerprint)
+        self.environments[fingerprint] = {
+            "software": facts.get("libraries"),
+            "kernels": facts.get("kernels"),
+            "hardware": {"gpu": facts.get("peak_gpu_bytes")},
+        }
         changes = differences(facts, node)
         if changes is None:
             self.unknown.add(fingerprint)
@@ -191,14 +178,23 @@ class Origins:
 
     @cached_property  # once all have been looked at
     def behind_other(self) -> set[str]:
-        """The artefacts that are not of other code themselves, and were made from one that is."""
+        """The artefacts that are of the code and libraries here, and were made from one that is not."""
+        return self._behind(self.other.keys())
+
+    @cached_property
+    def of_other_code(self) -> set[str]:
+        """The artefacts of other code, those made from them, and those whose inputs came out otherwise."""
+        own = {name for name, names in self.other.items() if not libraries.LIBRARIES.keys() >= set(names)}
+        return own | self._behind(own) | self.from_others
+
+    def _behind(self, others: Collection[str]) -> set[str]:
         names = {name: name.rpartition("/")[2] for name in self.parents}  # some are told with their stage
-        passed_on, before = {names[name] for name in self.other}, -1
+        passed_on, before = {names[name] for name in others}, -1
         while before < (before := len(passed_on)):
             passed_on |= {
                 names[n] for n, parents in self.parents.items() if not passed_on.isdisjoint(parents)
             }
-        return {name for name, fingerprint in names.items() if fingerprint in passed_on} - self.other.keys()
+        return {name for name, fingerprint in names.items() if fingerprint in passed_on} - set(others)
 
     @property
     def sentence(self) -> str:

@@ -71,14 +71,17 @@ OF_LIBRARIES = ("config.json", "tokenizer_config.json", "special_tokens_map.json
 def digest_of_contents(folder: Path) -> str:
     """Return a digest of the rows, numbers and texts in a folder, to the last bit, however rows are split."""
     digest = hashlib.sha256()
-    tables: dict[str, list] = {}
+    rows: dict[str, list] = {}
+    floats: dict[str, list] = {}
     for name in sorted(name for name in _names(folder) if Path(name).name not in OF_LIBRARIES):
         structure, numbers = content(folder / name)
-        if name.endswith(".arrow"):  # without floats, or with them in their order
-            tables.setdefault(str(Path(name).parent), []).extend([*structure, *numbers.tolist()])
+        if name.endswith(".arrow"):
+            assert isinstance(structure, list)
+            rows.setdefault(str(Path(name).parent), []).extend(structure)
+            floats.setdefault(str(Path(name).parent), []).extend(numbers.tolist())
         else:
             digest.update(f"{name} {structure!r}".encode() + np.ascontiguousarray(numbers).tobytes())
-    digest.update(repr(tables).encode())
+    digest.update(repr({table: [*rows[table], *floats[table]] for table in rows}).encode())
     return digest.hexdigest()
 
 

@@ -12,7 +12,7 @@ from pathlib import Path
 from repro.errors import StoreError
 from repro.graph import Node, canonical, walk
 from repro.locations import CHECKOUT
-from repro.machine import kernels
+from repro.machine import kernels, libraries
 from repro.machine.system import hardware
 from repro.machine.versions import commit, software
 from repro.manifest.cells import Cell
@@ -76,9 +76,11 @@ def _causes(now: Record, before: Record) -> Iterator[str]:
     yield from _other_code(now, before)
     software = [r.environment.get("software", {}) for r in (now, before)]
     yield from _differences(*software, leave_out=("repro-bench",))
-    yield from _other_pins(*(r.environment.get("kernels", {}).get("pins", {}) for r in (now, before)))
+    pins = [r.environment.get("kernels", {}).get("pins", {}) for r in (now, before)]
+    yield from (other_pins := list(_other_pins(*pins)))
     hardware = [r.environment.get("hardware", {}) for r in (now, before)]
-    yield from _differences(*hardware, only=("cpu", "instructions", "gpu"))
+    of_processor = ("cpu", "instructions") if other_pins or not all(pins) else ()  # else pinned to be alike
+    yield from _differences(*hardware, only=(*of_processor, "gpu"))
 
 
 def _other_code(now: Record, before: Record) -> Iterator[str]:
@@ -367,18 +369,21 @@ def _evaluations(plan: Plan) -> dict[str, list[Node]]:
 
 
 def _circumstances(evaluations: Iterable[Node], store: Store) -> dict:
+    """Return the environment of a record made now, with the libraries and kernels of what is behind it."""
     paths = (store.path(node) / RECORD for node in walk(evaluations))
-    facts = [_kernels(path, path.stat().st_mtime_ns) for path in paths if path.exists()]
-    environment = _environment() | {"kernels": kernels.merged(facts)}
+    facts = [_facts(path, path.stat().st_mtime_ns) for path in paths if path.exists()]
+    environment = _environment() | {"kernels": kernels.merged(one["kernels"] for one in facts)}
+    environment["software"] = environment["software"] | libraries.joined(one["libraries"] for one in facts)
     return {"environment": environment, "recorded": datetime.now(UTC).isoformat(timespec="seconds")}
 
 
 @functools.lru_cache(maxsize=4096)  # cells share artefacts
-def _kernels(path: Path, changed: int) -> dict:
-    """Return what an artefact's record says of the processor and kernels that made it; nothing if damaged."""
+def _facts(path: Path, changed: int) -> dict[str, dict]:
+    """Return the kernels and libraries that an artefact's record names; none if it is damaged."""
+    facts: dict = {}
     with contextlib.suppress(StoreError):
-        return read_json(path).get("facts", {}).get("kernels", {})
-    return {}
+        facts = read_json(path).get("facts", {})
+    return {name: facts.get(name, {}) for name in ("kernels", "libraries")}
 
 
 @functools.cache

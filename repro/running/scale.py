@@ -57,12 +57,14 @@ class Scale:
         """Only full does: other scales measure other things."""
         return self.name == "full"
 
-    def pin_kernels(self, progress: Progress) -> None:
-        """Pin kernels, so that results are the same bits on every processor, in half as much time again.
+    @property
+    def pins_kernels(self) -> bool:
+        """Whether it pins kernels: not full, nor a scale whose times of the first rows estimate full."""
+        return self.name != "full" and self.facts.first == scale_facts.RowCounts()
 
-        Not at full, nor where the times of the first rows tell what full will take.
-        """
-        if self.name != "full" and self.facts.first == scale_facts.RowCounts():
+    def pin_kernels(self, progress: Progress) -> None:
+        """Pin kernels, so that results are the same bits on every processor, in half as much time again."""
+        if self.pins_kernels:
             kernels.pin(progress)
 
     @property

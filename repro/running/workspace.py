@@ -45,7 +45,8 @@ class Workspace:
     @cached_property
     def results(self) -> Results:
         """The records of measured cells."""
-        return Results(self.locations.results, self.locations.release)
+        places = self.locations
+        return Results(places.results, places.release, None if places.release else places.committed)
 
     @property
     def on_record(self) -> Results | None:

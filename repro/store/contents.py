@@ -92,11 +92,13 @@ def _are_tasks(value: Any) -> bool:
 
 
 _FACTS = {  # those that are read, and a test of each
-    **dict.fromkeys(("code", "rows", "digest", "repro"), _is_text),
+    **dict.fromkeys(("code", "digest", "repro"), _is_text),
     **dict.fromkeys(("modules", "libraries", "inputs"), _are_texts),
     **dict.fromkeys(("steps", "resumed_at", "examples", "flops", "documents"), _is_number),
     **dict.fromkeys(("queries", "nudged", "peak_memory_kib", "peak_gpu_bytes"), _is_number),
     "entries": lambda value: type(value) is list and _are({str}, value),
+    # a digest of rows, or of several training sets the number of each
+    "rows": lambda value: _is_text(value) or (type(value) is list and _are({int}, value)),
     "commit": lambda value: type(value) is str,  # one that is not hexadecimal counts as unknown
     "finished": _is_time,
     "seconds": lambda value: _is_number(value) and value < 1e9,

@@ -19,6 +19,7 @@ from pydantic import ConfigDict, TypeAdapter, ValidationError
 
 from repro.errors import DataError
 from repro.graph import canonical
+from repro.machine.libraries import unlike_here
 from repro.machine.versions import DIRTY, check_commits
 from repro.store import make_writable, translated_errors
 from repro.store.disk import append_lines
@@ -43,20 +44,17 @@ class Record:
         unit: of the published number at the time: fraction, percent, or what the column said.
         readings: choices in force that are not the default.
         substitutes: readings whose original data was not at hand, and why.
-        environment: commit, versions and hardware of the process that recorded it, and kernels of those that
-            made what is behind it.
-        origin: of somebody else's run: kind (import), file, sha256, source, tag, and how it was scored; empty
-            for the suite's own.
-        collections: ids of the data that was searched and judged, stand-ins as themselves; empty in records
-            of versions that did not say.
+        environment: commit and hardware of the process that recorded it, software and kernels of what is
+            behind it, e.g. {"software": {"torch": "2.13.0"}}.
+        origin: of somebody else's run, e.g. file, sha256 and source; empty for the suite's own.
+        collections: ids of the data that was searched and judged, e.g. stand-ins; empty in old records.
         deviation: of the queries' scores around ``measured``, in its unit (n - 1); None where the value is no
             mean over one set of queries, and in records of versions that did not say.
-        scale_facts: what tells a scale of the user's own from another of its name, twelve digits over all
-            that its file says; empty for the suite's scales.
+        scale_facts: twelve digits over the file of a user's scale; empty for the suite's scales.
         code: a digest of the code that made the artefacts behind it, as they recorded it; empty where one of
             them does not say, and in records of versions that did not.
         commits: the commits at which these artefacts were made, each once.
-        rows: the digest of the rows of every piece of data behind it, by "<dataset> <piece>".
+        rows: the digest of the rows of all data behind it, by "<dataset> <piece>".
         unchecked: what behind it came from another store and was not checked in this one.
     """
 
@@ -144,6 +142,7 @@ class Record:
             (
                 self.collections and not other.collections,
                 self.code and self.code != other.code,
+                self.environment and unlike_here(self.environment) < unlike_here(other.environment),
                 self.deviation is not None and other.deviation is None,
                 known > known_of_other,
                 set(self.unchecked) < set(other.unchecked),
@@ -242,10 +241,12 @@ class Results:
     Attributes:
         root: what is added to.
         release: a folder alike that is only read, before ``root``; None without one.
+        compared: results beside these, which only contradict them; None without one.
     """
 
-    def __init__(self, root: Path, release: Path | None = None):
+    def __init__(self, root: Path, release: Path | None = None, compared: Path | None = None):
         self.root, self.release = root, release
+        self.compared = Results(compared) if compared else None
         self._known: dict[Path, tuple[tuple[int, int, int], list[Record | FaultyLine]]] = {}
 
     @property

@@ -128,6 +128,7 @@ class ComparedCell:
         obstacles: what stands in the way, for a cell that is blocked.
         doubts: why the number may not be what would be measured here and now; every outlet tells them.
         code: how many artefacts behind the number are known to be of other, or of unknown code.
+        libraries_not_compared: libraries of its stages that are absent here or that nothing behind it names.
         imported: runs that others made of the cell's system, each with a verdict of its own; no measurements.
         collections: ids of the data that the cell is measured on at this scale.
         cut_at: documents a query of the runs at this scale, where the measure looks deeper; else None.
@@ -141,6 +142,7 @@ class ComparedCell:
     obstacles: tuple[Obstacle, ...] = ()
     doubts: tuple[Doubt, ...] = ()
     code: CodeCounts = field(default_factory=CodeCounts)
+    libraries_not_compared: tuple[str, ...] = ()
     imported: tuple[ImportedRun, ...] = ()
     collections: tuple[str, ...] = ()
     cut_at: int | None = None

@@ -20,6 +20,7 @@ from repro.store import Store, damage
 from repro.store.results import Record, Results
 from repro.store.seal import wrong_sizes
 from repro.verdicts.additions import side_values
+from repro.verdicts.circumstances import libraries_not_compared
 from repro.verdicts.compared import ComparedCell, Comparison, ImportedRun
 from repro.verdicts.decision import Basis, code_counts, decide, doubts, is_changed
 from repro.verdicts.evidence import Evidence
@@ -40,6 +41,7 @@ if TYPE_CHECKING:
 
 T = TypeVar("T")
 FEW = 3  # damaged artefacts that are named
+K = TypeVar("K")
 
 
 def compare(
@@ -54,13 +56,14 @@ def compare(
     """
     name = plan.scale.name
     # of all papers, selected or not: cells share evaluations, and one cell has one current number
-    papers = sorted({*results.papers(name), *(c.paper.name for c in plan.cells)})
-    all_records = [r for paper in papers for r in results.read(name, paper)]
+    all_records = _every_record(results, name)
     stored_results = stored_records(plan, store) if store else []
-    measurements = _by_cell(plan.measurements, lambda m: m.cell.id)
-    records = _by_cell(all_records, lambda r: r.cell)
-    other_results = _by_cell([*known_records(plan, all_records), *stored_results], lambda r: r.cell)
+    measurements = _by(plan.measurements, lambda m: m.cell.id)
+    records = _by(all_records, lambda r: r.cell)
+    other_results = _by([*known_records(plan, all_records), *stored_results], lambda r: r.cell)
     by_cell, origin = identities(plan), origins(plan, store) if store else None
+    released = _every_record(results.compared, name) if results.compared else []
+    on_record = _by([*all_records, *released], lambda r: r.identity)
     evidence = (
         Evidence(
             c,
@@ -71,6 +74,7 @@ def compare(
             other_results[c.id],
             outcome,
             origin,
+            on_record,
         )
         for c in plan.cells
     )
@@ -93,10 +97,14 @@ def _unfinished(results: Results, scale: str) -> Iterator[str]:
         yield f"unfinished: {path}: its last line has no end and is not read; restore it, or measure it again"
 
 
-def _by_cell(items: Iterable[T], cell: Callable[[T], str]) -> dict[str, list[T]]:
+def _every_record(results: Results, scale: str) -> list[Record]:
+    return [record for paper in results.papers(scale) for record in results.read(scale, paper)]
+
+
+def _by(items: Iterable[T], key: Callable[[T], K]) -> dict[K, list[T]]:
     groups = defaultdict(list)
     for item in items:
-        groups[cell(item)].append(item)
+        groups[key(item)].append(item)
     return groups
 
 
@@ -142,6 +150,7 @@ def judge(evidence: Evidence) -> ComparedCell:
         obstacles=evidence.obstacles if case.obstacle else (),
         doubts=reasons,
         code=basis.counts if basis else CodeCounts(),
+        libraries_not_compared=libraries_not_compared(evidence, records) if records else (),
         imported=_imported_runs(evidence),
         collections=evidence.collections,
         cut_at=evidence.cut_at,

@@ -11,11 +11,11 @@ from decimal import Decimal
 from typing import NamedTuple
 
 from repro.errors import shortened
-from repro.graph import walk
 from repro.locations import CHECKOUT
 from repro.machine.versions import DIRTY, is_in_history
 from repro.retrieval.datasets.digests import differing
 from repro.store.results import Record, is_future
+from repro.verdicts.circumstances import other_kernels, other_libraries
 from repro.verdicts.evidence import Evidence
 from repro.verdicts.verdict import (
     SEEDS_FOR_AN_INTERVAL,
@@ -198,7 +198,7 @@ def _of_code(b: Basis, kind: str) -> str:
     if b.evidence is None or not b.evidence.current:  # of another graph, or of others
         return ""
     if other:
-        told = {"other code": f"{_artefacts(other)} behind it made by other code or libraries"}
+        told = {"other code": f"{_artefacts(other)} behind it made by other code"}
     elif unknown:
         told = {"unknown code": f"{_artefacts(unknown)} behind it do not say by which code"}
     elif other is None and all(r.code for r in b.records):
@@ -277,6 +277,12 @@ DOUBTS = (
         "contradicted by another result of the same fingerprint",
     ),
     DoubtRule(
+        "other result",
+        "an older record of the same evaluation, or one that came with the suite, gives another number",
+        lambda b: _listed("also on record: {}", b.evidence.rivals(b.records) if b.evidence else ()),
+        "unlike another record of the same fingerprint",
+    ),
+    DoubtRule(
         "outdated",
         "measured by another recipe, manifest or seed than those in question, or nothing here tells",
         _outdated,
@@ -284,16 +290,29 @@ DOUBTS = (
     ),
     DoubtRule(
         "other code",
-        "artefacts behind it, or its record, are of other code or libraries than those here; renaming and "
-        "moving code changes nothing",
+        "artefacts behind it, or its record, are of other code than here; renaming and moving code changes "
+        "nothing",
         lambda b: _of_code(b, "other code"),
-        "made by other code or libraries than are here",
+        "made by other code than is here",
     ),
     DoubtRule(
         "unknown code",
         "nothing says by which code: an older record, whose artefacts are not here",
         lambda b: _of_code(b, "unknown code"),
         "made by code that nothing here tells",
+    ),
+    DoubtRule(
+        "other libraries",
+        "artefacts behind it, or its record, name other versions of libraries that change numbers "
+        "(`repro/machine/libraries.py`) than are here; absent ones are not compared",
+        lambda b: _listed("made with {}", other_libraries(b.evidence, b.records)),
+        "made with other libraries than are here",
+    ),
+    DoubtRule(
+        "other kernels",
+        "artefacts behind it, or its record, name other kernels than those that its scale pins",
+        lambda b: _listed("made with {}", other_kernels(b.evidence, b.records)),
+        "made with other kernels than the pinned ones",
     ),
     DoubtRule(
         "other data",
@@ -343,10 +362,9 @@ def doubts(basis: Basis) -> tuple[Doubt, ...]:
 
 def code_counts(evidence: Evidence, records: Sequence[Record]) -> CodeCounts:
     """Return what is known of the code behind a number, by stored artefacts or else by what records hold."""
-    nodes = {node.fingerprint for m in evidence.measured_by for node in walk(m.parts)}
+    nodes = evidence.nodes.keys()
     if origins := evidence.origins:
-        of_others = origins.other.keys() | origins.behind_other | origins.from_others
-        other, unknown = nodes & of_others, nodes & origins.unknown
+        other, unknown = nodes & origins.of_other_code, nodes & origins.unknown
         if other or unknown or (nodes and nodes <= origins.parents.keys()):
             return CodeCounts(len(other), len(unknown))
     if records and all(r.code and r.code == evidence.planned_code(r) for r in records):

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import TYPE_CHECKING
 
-from repro.graph import walk
+from repro.graph import Node, walk
 from repro.manifest.cells import Cell
 from repro.running.measurement import Measurement, import_of, scoring_settings
 from repro.running.plan import Plan
@@ -31,6 +31,7 @@ class Evidence:
         identities: seed -> what a record must have been measured by to be of graph and manifest as they are.
         records: all of the cell at the plan's scale, in the order they were made.
         other_results: what newer records of the same scores say of the cell, then what the store says.
+        on_record: all records at the plan's scale by what they measured, those that came with the suite too.
         origins: of the plan's stored artefacts; None where no store was looked at.
         outcome: of the run just made, if one was.
     """
@@ -43,6 +44,7 @@ class Evidence:
     other_results: Sequence[Record]
     outcome: Outcome | None
     origins: Origins | None = None
+    on_record: Mapping[Identity, Sequence[Record]] = field(default_factory=dict)
 
     @cached_property
     def measured_by(self) -> list[Measurement]:
@@ -51,6 +53,11 @@ class Evidence:
             return list(self.measurements)
         member_ids = member_cells(self.cell)
         return [m for m in self.plan.measurements if m.cell.id in member_ids]
+
+    @cached_property
+    def nodes(self) -> dict[str, Node]:
+        """The nodes behind the cell by their fingerprints."""
+        return {node.fingerprint: node for m in self.measured_by for node in walk(m.parts)}
 
     @cached_property
     def departures(self) -> dict[str, str]:
@@ -100,6 +107,17 @@ class Evidence:
             (_complete_record(r, other), None) if other.result == r.result else (r, other)
             for r, other in pairs
         ]
+
+    def rivals(self, records: Iterable[Record]) -> list[str]:
+        """Return other results on record of the records' evaluations, e.g. "0.5 (a/1/b/dev, 2026-01-02)"."""
+        told = [r.result for r, result in self.current if result]
+        by_result = {
+            other.result: f"{other.measured:.10g} ({other.cell}, {other.recorded})"
+            for r in records
+            for other in sorted(self.on_record.get(r.identity, ()), key=lambda other: other.cell == r.cell)
+            if other.result not in (r.result, *told)
+        }
+        return list(by_result.values())
 
     @cached_property
     def imported(self) -> list[Record]:

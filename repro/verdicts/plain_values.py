@@ -55,6 +55,7 @@ def cell_as_json(c: ComparedCell) -> dict:
         "current": c.current,
         "doubts": [asdict(doubt) for doubt in c.doubts],
         **asdict(c.code),
+        "libraries_not_compared": list(c.libraries_not_compared),
         "data_without_digest": c.data_without_digest,
         "imported": [run.as_json() for run in c.imported],
         **{kind.name: kind.as_json(c.side_values.get(kind.name)) for kind in kinds()},

@@ -44,7 +44,6 @@ def test_the_modules_are_those_of_the_import_closure_with_child_and_data(digest)
     code = digest()
     expected = {"papers", "papers.stage", "papers.near", "papers.far", "papers.late", "papers.child"}
     assert code.modules.keys() == {*expected, "facts.yaml"}
-    assert code.libraries == {"numpy", "typing"}
 
 
 @pytest.mark.parametrize(

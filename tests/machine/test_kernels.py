@@ -131,3 +131,23 @@ print(*(float(p.grad.double().sum()).hex() for p in model.parameters()))
 def test_the_gradients_of_a_large_model_are_the_same_bits_on_any_number_of_threads(new_process):
     one, three = (new_process(SUM_OF_A_LARGE_MODEL, OMP_NUM_THREADS=number) for number in "13")
     assert one == three
+
+
+PINNED = dict(kernels._PINNED)
+
+
+@pytest.mark.parametrize(
+    ("pins", "others"),
+    [
+        (PINNED | {"NPY_DISABLE_CPU_FEATURES": "X86_V4"}, []),
+        (PINNED | {"MKL_CBWR": "AVX2"}, ["MKL_CBWR AVX2 (pinned: COMPATIBLE)"]),
+        ([PINNED, PINNED | {"MKL_CBWR": "AVX2"}], ["MKL_CBWR AVX2 (pinned: COMPATIBLE)"]),
+        ([PINNED, {}], [f"kernels of {name} that were not pinned" for name in ("faiss", "numpy", "torch")]),
+    ],
+)
+def test_kernels_other_than_the_pinned_ones_are_named(pins, others):
+    assert kernels.unlike_pinned({"pins": pins}, needed=True) == others
+
+
+def test_missing_pins_count_only_where_they_are_needed():
+    assert kernels.unlike_pinned({"pins": {}}, needed=False) == kernels.unlike_pinned({}, needed=True) == []

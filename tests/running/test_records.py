@@ -37,6 +37,7 @@ def test_of_two_papers_records_of_one_evaluation_the_newer_counts_for_both(paper
 
 
 HARDWARE = {"cpu": "AMD EPYC", "instructions": "AVX2", "gpu": None}
+OTHER_CPU = {"cpu": "Xeon", "instructions": "AVX-512", "gpu": None}
 PINS = {"MKL_CBWR": "COMPATIBLE"}
 ENVIRONMENT = {
     "commit": "a" * 40,
@@ -93,8 +94,12 @@ def test_as_many_queries_belong_to_a_number_that_came_back():
         (changed(kernels={"pins": {"MKL_CBWR": "AVX2"}}), "MKL_CBWR AVX2 (COMPATIBLE on record)"),
         (changed(kernels={"pins": PINS | {"NPY_DISABLE_CPU_FEATURES": "X86_V4"}}), "none that the records"),
         (changed(kernels={"pins": [{}, PINS]}), "kernels of several kinds (not said on record); MKL_CBWR no"),
-        (changed(hardware=HARDWARE | {"instructions": "AVX-512"}), "instructions AVX-512 (AVX2 on record)"),
-        (changed(hardware={}), "cpu not said (AMD EPYC on record); instructions not said (AVX2 on record)"),
+        (changed(hardware=OTHER_CPU), "none that the records tell"),  # whose kernels are pinned alike
+        (
+            changed(hardware=OTHER_CPU, kernels={}),
+            "kernels not pinned (pinned on record); cpu Xeon (AMD EPYC on record)",
+        ),
+        (changed(hardware=HARDWARE | {"gpu": ["H100"]}), "gpu ['H100'] (not said on record)"),
     ],
 )
 def test_the_likely_cause_is_what_differs_between_the_circumstances_of_both(other, cause):

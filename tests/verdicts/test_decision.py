@@ -9,17 +9,21 @@ from pathlib import Path
 
 import pytest
 
+from repro.machine import libraries
 from repro.running.plan import Plan
-from repro.running.provenance import planned_code
+from repro.running.provenance import made_by, planned_code
+from repro.store import Store
 from repro.store.results import Record, Results
-from repro.verdicts import decision
+from repro.verdicts import comparison, decision
 from repro.verdicts.comparison import compare
 from repro.verdicts.decision import CHANGES, DOUBTS, KINDS, RULES
+from repro.verdicts.plain_values import cell_as_json
 from repro.verdicts.summary import doubts_in_brief
 from repro.verdicts.verdict import FAILS, NEITHER, PASSES, CodeCounts
 from repro.writers.markdown import table
 from tests.verdicts.test_comparison import RR, only, planned
 
+MODEL = "costa/1/hardneg.costa/dev.rr10"
 THEIRS = "cpdae/1/bm25/dev-passage.rr10"  # measured by the same evaluation
 
 
@@ -60,6 +64,8 @@ def test_a_record_of_another_seed_that_changes_nothing_is_as_current(results):
         ({"code": ""}, "unknown code"),
         ({"rows": {"d qrels": "0" * 64}}, "other data"),
         ({"unchecked": ["judgements of d"]}, "from a peer"),
+        ({"environment": {"software": {"pyserini": "0.1"}}}, "other libraries"),
+        ({"environment": {"kernels": {"pins": {"MKL_CBWR": "AVX2"}}}}, "other kernels"),
         ({"commits": ["1" * 40 + "-dirty"]}, "dirty tree"),
         ({"environment": {"commit": "1" * 40 + "-dirty"}}, "dirty tree"),
         ({"commits": ["2" * 40]}, "unknown commit"),
@@ -114,6 +120,123 @@ def test_one_cell_has_one_number_whatever_else_is_selected(results):
     assert only(mine, results).measured == 0.25
     assert [c.measured for c in compare(both, results).cells] == [0.25, 0.25]
     assert kinds(mine, results) == ["contradicted"]
+
+
+def test_a_newer_record_of_another_value_is_doubted_for_the_older(results):
+    made, gone = planned(RR), {"fingerprint": "0" * 64}
+    results.append([recorded(made, **gone, recorded="2026-01-01T00:00:00+00:00")])
+    results.append([recorded(made, **gone, measured=0.25, recorded="2026-01-02T00:00:00+00:00")])
+    assert kinds(made, results) == ["other result", "outdated"]
+    results.append([recorded(made, recorded="2026-01-02T00:00:00+00:00")])
+    results.append([recorded(made, measured=0.25, recorded="2026-01-03T00:00:00+00:00")])
+    assert only(made, results).measured == 0.25
+    [doubt] = only(made, results).doubts
+    assert str(doubt) == f"other result: also on record: 0.5 ({RR}, 2026-01-02T00:00:00+00:00)"
+
+
+def test_a_record_that_came_with_the_suite_contradicts_one_of_a_folder_of_the_users(results, tmp_path):
+    made, mine = planned(RR), Results(tmp_path / "mine", compared=results.root)
+    results.append([recorded(planned(THEIRS), recorded="2026-01-02T00:00:00+00:00")])
+    mine.append([recorded(made, measured=0.25, recorded="2026-01-03T00:00:00+00:00")])
+    [doubt] = only(made, mine).doubts
+    assert (doubt.kind, doubt.why) == (
+        "other result",
+        f"also on record: 0.5 ({THEIRS}, 2026-01-02T00:00:00+00:00)",
+    )
+    equal = Results(tmp_path / "equal", compared=results.root)
+    assert only(made, equal).measured is None  # it is never shown itself
+    equal.append([recorded(made, recorded="2026-01-03T00:00:00+00:00")])
+    assert only(made, equal).current
+
+
+BM25_SOFTWARE = {"python": "3.11.0", "java": "21.0.0", "pyserini": "1.6.0"}
+
+
+def test_a_record_is_held_to_the_libraries_of_its_stages_alone(results, monkeypatch):
+    here = BM25_SOFTWARE | {"torch": "2.13.0", "ir_measures": "0.4.3"}
+    monkeypatch.setattr(libraries, "installed", here.get)
+    made = planned(RR)
+    results.append([recorded(made, environment={"software": BM25_SOFTWARE | {"torch": "1.0.0"}})])
+    shown = only(made, results)
+    assert (shown.doubts, shown.libraries_not_compared) == ((), ("ir_measures",))
+
+
+def test_a_record_without_software_is_no_doubt_but_said_not_to_be_compared(results):
+    made = planned(RR)
+    results.append([recorded(made)])
+    shown = only(made, results)
+    assert shown.current and {"python", "pyserini", "ir_measures"} <= set(shown.libraries_not_compared)
+    assert cell_as_json(shown)["libraries_not_compared"] == list(shown.libraries_not_compared)
+
+
+def test_libraries_that_are_absent_here_are_not_compared(results, monkeypatch):
+    made = planned(RR)
+    results.append([recorded(made, environment={"software": {"python": "2.7.1", "pyserini": "0.1"}})])
+    monkeypatch.setattr(libraries, "installed", {"python": "3.11.7"}.get)
+    shown = only(made, results)
+    assert [str(doubt) for doubt in shown.doubts] == ["other libraries: made with python 2.7.1 (here 3.11.7)"]
+    assert shown.libraries_not_compared == ("pyserini",)
+
+
+def stored(made: Plan, folder: Path, **facts) -> Store:
+    """A store of the plan's artefacts, made here but for ``facts``."""
+    store = Store(folder)
+    for node in made.nodes:
+        store.build(node, lambda out, node=node: made_by(node) | facts, waiting=lambda: None)
+    made.look(store)
+    return store
+
+
+@pytest.mark.parametrize(
+    ("facts", "kind"),
+    [
+        ({"libraries": {"pyserini": "0.1"}}, "other libraries"),
+        ({"kernels": {"pins": {"MKL_CBWR": "AVX2"}}}, "other kernels"),
+        ({"kernels": {"pins": {}}}, None),  # no stage of BM25 sums by kernels
+    ],
+)
+def test_what_the_artefacts_say_is_the_only_doubt(results, tmp_path, monkeypatch, facts, kind):
+    monkeypatch.setattr(comparison, "stored_records", lambda plan, store, **how: [])  # they hold no scores
+    made = planned(RR)
+    results.append([recorded(made)])
+    store = stored(made, tmp_path / "store", **facts)
+    assert kinds(made, results, store=store) == ([kind] if kind else [])
+    assert only(made, results, store=store).code == CodeCounts(0, 0)
+
+
+def test_artefacts_that_are_all_here_say_more_than_the_record(results, tmp_path, monkeypatch):
+    monkeypatch.setattr(comparison, "stored_records", lambda plan, store, **how: [])
+    made = planned(RR)
+    software, pins = {"pyserini": "0.1"}, {"MKL_CBWR": "AVX2"}
+    results.append([recorded(made, environment={"software": software, "kernels": {"pins": pins}})])
+    assert kinds(made, results) == ["other libraries", "other kernels"]
+    assert only(made, results, store=stored(made, tmp_path / "store")).current
+
+
+def test_kernels_are_free_at_full(results):
+    made = planned(RR, at="full")
+    results.append([recorded(made, environment={"kernels": {"pins": {"MKL_CBWR": "AVX2"}}})])
+    assert "other kernels" not in kinds(made, results)
+
+
+@pytest.mark.parametrize(("gpu", "doubted"), [(None, ["other kernels"]), (["H100"], [])])
+def test_missing_pins_are_doubted_of_a_number_of_models_without_a_gpu(results, gpu, doubted):
+    made = planned(MODEL)
+    environment = {"kernels": {"pins": {}}, "hardware": {"gpu": gpu}}
+    results.append([recorded(made, environment=environment)])
+    assert kinds(made, results) == doubted
+
+
+@pytest.mark.parametrize(
+    "environment", [{"software": {"pyserini": "0.1"}}, {"kernels": {"pins": {"MKL_CBWR": "AVX2"}}}]
+)
+def test_what_was_measured_again_with_libraries_and_kernels_of_here_clears_the_doubt(results, environment):
+    made = planned(RR)
+    results.append([recorded(made, environment=environment, recorded="2026-01-02T00:00:00+00:00")])
+    software = {"pyserini": libraries.installed("pyserini")}
+    again = recorded(made, environment={"software": software}, recorded="2026-01-03T00:00:00+00:00")
+    assert len(results.append([again])) == 1 and results.append([again]) == []
+    assert kinds(made, results) == []
 
 
 def test_what_was_measured_again_on_a_clean_tree_is_recorded_and_clears_the_doubt(results):
