@@ -254,10 +254,6 @@ VERBS_AS_OUTLETS = {
     ],
     "report figures": [of_figures(".svg"), of_figures(".csv")],
     "report site": [written("report", "site", "costa", files="costa-table1.md")],
-    "export records": [
-        written("export", "records", *TABLE, "--to", "ro-crate", into="--output"),
-        written("export", "records", *TABLE, "--to", "every-eval-ever", into="--output", files="*.json"),
-    ],
     "export encoder": [of_exported_encoders],
     "export run": [of_exported_runs],
     "import run": THEIRS,
@@ -293,8 +289,6 @@ OTHERWISE = {
     "audit claims": {"outdated": ""},  # records of another graph judge no claim
     "audit claims 1": {"outdated": ""},
     "repro.claims": {"outdated": ""},
-    "export records": {"contradicted": "left out ("},  # two numbers, neither of which has a provenance
-    "export records 1": {"contradicted": "left out ("},
     "papers.head_to_head.article 1": {
         "outdated": "",
         "contradicted": "",

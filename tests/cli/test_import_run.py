@@ -294,13 +294,6 @@ def test_a_run_is_judged_by_the_reading_that_it_is_said_to_follow(repro, file, t
         assert words in repro(*about, "--reading", reading).sentence
 
 
-def test_what_only_others_ran_is_exported_as_theirs(repro, file, folders):
-    repro("import", "run", file, NEAR)
-    assert repro("export", "records", NEAR, "--to", "every-eval-ever", "-o", folders / "logs").status == 0
-    logs = [path.read_text() for path in (folders / "logs").rglob("*.json")]
-    assert sum("theirs.trec" in text for text in logs) == 1
-
-
 def test_a_record_of_the_suites_own_wins_and_tells_of_the_imported_one(repro, file, folders):
     repro("import", "run", file, NEAR)
     own = Record(NEAR, "full", 0.1, None, "f" * 64, 9, 0, "nDCG@10", "fraction")
