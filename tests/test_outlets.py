@@ -258,9 +258,7 @@ VERBS_AS_OUTLETS = {
     "export run": [of_exported_runs],
     "import run": THEIRS,
     "store verify": "tells of faulty and contradicted records by themselves: tests/cli/test_verify.py",
-    **dict.fromkeys(
-        ("export artefacts", "import artefacts", "store gc", "new paper", "new site", "new value"), NO_NUMBER
-    ),
+    **dict.fromkeys(("export artefacts", "import artefacts", "store gc", "new paper", "new site"), NO_NUMBER),
     **dict.fromkeys(("data", "doctor", "doctor smoke", "doctor calibrate"), NO_NUMBER),
 }
 SCRIPTS_AS_OUTLETS = {"papers.head_to_head.article": [of_the_article("*.md"), of_the_article("*.csv")]}
