@@ -69,8 +69,8 @@ def _distinct_numbers(by_cell: Mapping[str, Values]) -> list[list[Values]]:
             parent[root(other)] = root(cell)
     numbers: dict[tuple[str, Decimal], list[Values]] = {}
     for name, values in by_cell.items():
-        cell = values[0].cell
-        numbers.setdefault((root(name), percent(cell.number, cell.unit)), []).append(values)
+        printed = values[0].cell
+        numbers.setdefault((root(name), percent(printed.number, printed.unit)), []).append(values)
     return list(numbers.values())
 
 
