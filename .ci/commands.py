@@ -16,7 +16,6 @@ BLOCK = re.compile(r"^<!-- ([a-z]+) -->\n```bash\n(.*?)^```$", re.MULTILINE | re
 # What docs/generated.py writes, within docs/
 GENERATED = (
     "tables",
-    "others",
     "reference/verbs.md",
     "howto/one-gpu.md",
     "explained/head-to-head/article.html",

@@ -1,7 +1,7 @@
 """Write what the site has beside pages that are committed: ``python docs/generated.py``, before its build.
 
-That is the page of the verbs, the page of one GPU, the head-to-head study as one file, a page for each table,
-and what others measured. Each follows from the code, from manifests or from results/; none is committed.
+That is the page of the verbs, the page of one GPU, the head-to-head study as one file, and a page for each
+table. Each follows from the code, from manifests or from results/; none is committed.
 """
 
 from __future__ import annotations
@@ -21,7 +21,6 @@ from repro.cli import VERBS, cli  # noqa: E402
 VERBS_PAGE = ROOT / "docs/reference/verbs.md"
 STUDY = ROOT / "docs/explained/head-to-head"
 SCRIPTS = (["docs/one_gpu.py"], ["-m", "repro", "report", "site", "-o", "docs/tables"])
-SCRIPTS += (["-m", "repro", "show", "others", "-o", "docs/others"],)
 HEAD = """\
 # Every verb
 

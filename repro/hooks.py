@@ -33,7 +33,7 @@ if TYPE_CHECKING:
     from repro.writers.table_files import TableKind
 
 # In the order in which what they answer is shown.
-PLUGINS = ("statements", "settings", "reports", "studies", "yours", "manuscripts", "deposit")
+PLUGINS = ("statements", "settings", "reports", "studies", "yours", "manuscripts")
 CHOICE = "REPRO_PLUGINS"
 _asked, answer = pluggy.HookspecMarker("repro"), pluggy.HookimplMarker("repro")
 

@@ -41,8 +41,8 @@ def imported(path: Path) -> set[str]:
     return names
 
 
-# what fetches from somewhere, draws, or writes a deposit
-IMPORTED_WHEN_NEEDED = {"beir", "fsspec", "huggingface_hub", "matplotlib", "rocrate", "sklearn"}
+# packages that fetch or draw
+IMPORTED_WHEN_NEEDED = {"beir", "fsspec", "huggingface_hub", "matplotlib", "sklearn"}
 
 
 def test_what_only_tests_need_is_no_dependency():

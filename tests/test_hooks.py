@@ -23,7 +23,6 @@ ADDS = {
     "reports": (["show", CELL], "stated by others"),
     "studies": (["show", "readings", "costa"], "on equal terms"),
     "yours": (["compare", "--help"], "--qrels"),
-    "deposit": (["export", "--help"], "for a deposit"),
 }
 
 

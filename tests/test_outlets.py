@@ -263,17 +263,11 @@ VERBS_AS_OUTLETS = {
     ],
     "report figures": [of_figures(".svg"), of_figures(".csv")],
     "report site": [written("report", "site", "costa", files="costa-table1.md")],
-    "export records": [
-        written("export", "records", *TABLE, "--to", "ro-crate", into="--output"),
-        written("export", "records", *TABLE, "--to", "every-eval-ever", into="--output", files="*.json"),
-    ],
     "export encoder": [of_exported_encoders],
     "export run": [of_exported_runs],
     "import run": THEIRS,
     "store verify": "tells of faulty and contradicted records by themselves: tests/cli/test_verify.py",
-    **dict.fromkeys(
-        ("export artefacts", "import artefacts", "store gc", "new paper", "new site", "new value"), NO_NUMBER
-    ),
+    **dict.fromkeys(("export artefacts", "import artefacts", "store gc", "new paper", "new site"), NO_NUMBER),
     **dict.fromkeys(("data", "doctor", "doctor smoke", "doctor calibrate"), NO_NUMBER),
 }
 SCRIPTS_AS_OUTLETS = {"papers.head_to_head.article": [of_the_article("*.md"), of_the_article("*.csv")]}
@@ -302,8 +296,6 @@ OTHERWISE = {
     "audit claims": {"outdated": ""},  # records of another graph judge no claim
     "audit claims 1": {"outdated": ""},
     "repro.claims": {"outdated": ""},
-    "export records": {"contradicted": "left out ("},  # two numbers, neither of which has a provenance
-    "export records 1": {"contradicted": "left out ("},
     "papers.head_to_head.article 1": {
         "outdated": "",
         "contradicted": "",

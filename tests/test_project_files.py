@@ -13,7 +13,6 @@ from repro import __version__
 from tests.ci_commands import module
 
 ROOT = Path(__file__).resolve().parents[1]
-FORM = ".github/ISSUE_TEMPLATE/measured-a-cell.yml"
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
 
 
@@ -71,7 +70,7 @@ def test_the_page_for_contributors_lists_the_environments_of_tox():
     assert f"`tox -e {'`, `'.join(named)}`." in page
 
 
-@pytest.mark.parametrize("name", ["measured-a-cell", "manifest-is-wrong", "reading-is-missing"])
+@pytest.mark.parametrize("name", ["manifest-is-wrong", "reading-is-missing"])
 def test_a_form_asks_for_the_place_and_the_evidence(name):
     form = read(f".github/ISSUE_TEMPLATE/{name}.yml")
     assert {"name", "description", "body"} <= form.keys()
@@ -93,16 +92,6 @@ def test_only_the_job_that_publishes_may_speak_for_the_project():
 def test_no_text_of_an_event_gets_into_a_shell_but_through_the_environment(path):
     steps = [step for job in read(path)["jobs"].values() for step in job["steps"]]
     assert not any("${{ github.event" in step.get("run", "") for step in steps)
-
-
-def test_what_reads_an_issue_may_comment_on_it_and_no_more():
-    workflow = read(".github/workflows/issues.yml")
-    assert workflow["permissions"] == {"contents": "read", "issues": "write"}
-    [job] = workflow["jobs"].values()
-    assert "permissions" not in job and "secrets." not in str(workflow)
-    labels = [field["attributes"]["label"] for field in read(FORM)["body"]]
-    heading = re.fullmatch(r"contains\(github\.event\.issue\.body, '### (.+)'\)", job["if"])[1]
-    assert heading in labels, "it looks at filled forms alone"
 
 
 def test_a_commit_is_checked_by_the_style_checker_of_the_constraints():

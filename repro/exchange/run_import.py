@@ -3,7 +3,6 @@
 import json
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from decimal import Decimal
 from pathlib import Path
 
 from repro.errors import UsageError, check_known
@@ -24,7 +23,6 @@ from repro.running.workspace import Workspace
 from repro.store import check_where_stored
 from repro.store.disk import sha256
 from repro.store.results import AppendedRecord, Record
-from repro.verdicts.additions import Placed, placed
 from repro.verdicts.comparison import imported_run
 from repro.verdicts.verdict import Verdict
 
@@ -81,13 +79,6 @@ class ImportedCell:
         return imported_run(self.cell, self.record, self.made).verdict
 
     @property
-    def among_others(self) -> Placed | None:
-        """The score among what others state of the cell; None without reports, or by another measure."""
-        if self.record.measure != self.cell.column.measure:
-            return None
-        return placed(self.cell, Decimal(repr(self.record.measured)))
-
-    @property
     def described(self) -> list[str]:
         """The facts of the file in one line, and what it says against itself in others."""
         run, r = self.run, self.record
@@ -102,7 +93,7 @@ class ImportedCell:
 
     def as_json(self) -> dict:
         """Return the object that ``repro import run --format json`` prints."""
-        verdict, r, reports = self.verdict, self.record, self.among_others
+        verdict, r = self.verdict, self.record
         return {
             "id": self.cell.id,
             "file": r.origin["file"],
@@ -112,7 +103,6 @@ class ImportedCell:
             "difference": verdict.difference,
             "verdict": verdict.name,
             "why": verdict.why,
-            "among_others": reports.as_json() if reports else None,
             "readings": r.readings,
             "queries": r.queries,
             "missing": r.missing,

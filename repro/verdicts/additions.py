@@ -73,15 +73,6 @@ class SideValues(Protocol):
         ...
 
 
-class Placed(Protocol):
-    """A user's value placed among those of a kind; ``str`` is the sentence that people read."""
-
-    @property
-    def cell(self) -> Cell: ...
-
-    def as_json(self) -> dict[str, Any]: ...
-
-
 class SideValueKind(Protocol):
     """A kind of values beside a cell's own.
 
@@ -115,10 +106,6 @@ class SideValueKind(Protocol):
 
     def as_row(self, values: SideValues | None) -> dict[str, Any]: ...
 
-    def placed(self, cell: Cell, value: Decimal) -> Placed | None:
-        """Place a value in the cell's unit among those that are stated; None where there is none."""
-        ...
-
     def latex_legend(self, shown: Sequence[SideValues]) -> str:
         """Return the sentence of a caption on letters, of those that a table shows."""
         ...
@@ -133,11 +120,6 @@ def kinds() -> tuple[SideValueKind, ...]:
 def side_values(cell: Cell) -> dict[str, SideValues]:
     """Return the values of each kind that has one of the cell, by its name."""
     return {kind.name: values for kind in kinds() if (values := kind.of(cell)) is not None}
-
-
-def placed(cell: Cell, value: Decimal) -> Placed | None:
-    """Place a user's value among those that stand beside the cell; None where none does."""
-    return next(filter(None, (kind.placed(cell, value) for kind in kinds())), None)
 
 
 class CellPart:

@@ -70,8 +70,6 @@ REFUSED = {
     "compare my.run costa/1 --strict": "--strict is for verdicts; what is yours gets none",
     "compare . costa": "so it is no model directory",
     "run costa --rehearse --strict": "--strict is of a run, which --rehearse is not",
-    "export records costa --to ro-crate -o x --license nonsense": "--license is 'nonsense', which is no URL",
-    "export records costa --to ro-crate -o x --by \udcff": r"--by is .\\udcff., which names nobody",
     "store verify --store nowhere": "there is no folder .*/nowhere to verify; name another with --store",
     f"export run {CELL} --output=": "-o was given an empty name",
     "doctor smoke costa x/": "one encoder is scored, in the columns of one PAPER's --table or of none named",

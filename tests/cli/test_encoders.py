@@ -81,7 +81,6 @@ def test_an_exported_encoder_reaches_the_scores_of_its_run(encoders, repro, fold
     assert told.status == 0, told.err
     assert {c["column"]: c["value"] for c in told.json} == {k: c["measured"] for k, c in measured.items()}
     assert [c["cut_at"] for c in told.json] == [None, 100, 100]
-    assert [c["among_others"] for c in told.json] == [None] * 3  # scores are of other collections
     [test] = told.json[0]["tests"]  # against the very run that it was exported from
     assert (test["over"], test["by"], test["ties"]) == ("random", "measured", told.json[0]["queries"])
     assert "as its repro.json says" in told.err
@@ -132,23 +131,6 @@ def test_an_exported_encoder_reaches_the_scores_of_its_run(encoders, repro, fold
     assert "titles left out" in other.err and other.json[0]["value"] != measured["dev"]["measured"]
     compared = suite.compare("toy/1", yours=to, scale="tiny")
     assert compared.to_frame().loc["toy/1/yours/recall", "measured"] == measured["recall"]["measured"]
-
-
-def test_at_full_scale_a_score_is_told_among_what_others_report_of_the_row(encoders, repro, report, tmp_path):
-    """The cells' own set is the embedded one here, so that it is at hand at full scale."""
-    encoders.write_text(MANIFEST.replace("msmarco-passage/dev/small", "tiny/passage/dev"))
-    papers.cache_clear()
-    report("toy/1/random/dev", "0.01")
-    save_tiny_model(tmp_path / "m")
-    description = tmp_path / "encoder.yaml"
-    description.write_text(f"model: {tmp_path}/m/model\npassage_length: 40\nquery_length: 12\n")
-    one = ("compare", description, "toy", "--table", "1")
-    said = repro(*one, "--row", "random", "--format", "json")
-    assert said.status == 0, said.err
-    [column] = [column for column in said.json if column["column"] == "dev"]
-    assert column["among_others"]["value"] == column["value"]
-    sentence = column["among_others"]["sentence"]
-    assert f"dev, Random: {sentence}" in repro(*one, "--row", "random").err.splitlines()
 
 
 def test_columns_whose_data_are_not_at_hand_are_left_out_of_an_encoder_s_row(encoders, repro, tmp_path):

@@ -137,33 +137,6 @@ def test_an_imported_run_that_was_damaged_is_made_again_from_its_file(repro, fil
     assert repro("store", "verify").status == 0 and stored.is_dir()
 
 
-def test_an_imported_run_is_told_among_what_others_report(repro, file, report):
-    report(NEAR, "0.01", "0.02")
-    [one] = repro("import", "run", file, NEAR, "--format", "json").json
-    place = one["among_others"]
-    assert (place["cell"], place["value"], place["published"]) == (NEAR, one["measured"], 0.1)
-    assert place["places"][0] | {"how": ["checkpoint"], "count": 2, "above": 2} == place["places"][0]
-    assert place["sentence"].endswith(
-        "others state 2 values of released checkpoints 0.01 to 0.02 (yours is above all)"
-    )
-    assert f"{NEAR}: {place['sentence']}\n" in repro("import", "run", file, NEAR).out
-
-
-def test_an_imported_run_of_a_cell_that_nobody_reports_says_nothing_of_reports(repro, file):
-    assert repro("import", "run", file, NEAR, "--format", "json").json[0]["among_others"] is None
-    assert "report" not in repro("import", "run", file, NEAR).out
-
-
-def test_a_run_beside_a_cell_is_told_among_what_others_report(repro, file, report):
-    report(NEAR, "0.01")
-    [one] = repro("compare", file, NEAR, "--format", "json").json
-    alone = repro("compare", file, "--dataset", "tiny/passage/dl19", "--format", "json").json
-    by_measure = {line["measure"]: line["value"] for line in alone}
-    assert one["among_others"]["value"] == one["value"] == by_measure["nDCG@10"]
-    assert {line["among_others"] for line in alone} == {None}
-    assert f"near, BM25: {one['among_others']['sentence']}\n" in repro("compare", file, NEAR).err
-
-
 def test_a_cell_that_a_run_cannot_be_scored_for_is_refused(repro, file):
     said = repro("compare", file, "toy/1/bm25/far")
     assert said.status == 2 and "no column of toy/1 'far'" in said.sentence
@@ -292,13 +265,6 @@ def test_a_run_is_judged_by_the_reading_that_it_is_said_to_follow(repro, file, t
         ("b=plain", "no unspecified choice of these cells 'b'"),
     ):
         assert words in repro(*about, "--reading", reading).sentence
-
-
-def test_what_only_others_ran_is_exported_as_theirs(repro, file, folders):
-    repro("import", "run", file, NEAR)
-    assert repro("export", "records", NEAR, "--to", "every-eval-ever", "-o", folders / "logs").status == 0
-    logs = [path.read_text() for path in (folders / "logs").rglob("*.json")]
-    assert sum("theirs.trec" in text for text in logs) == 1
 
 
 def test_a_record_of_the_suites_own_wins_and_tells_of_the_imported_one(repro, file, folders):

@@ -18,7 +18,7 @@ QUILL = ROOT / "tests/plugins/manuscripts/sources/quill.tex"
 def drafted(repro, tmp_path, monkeypatch, papers_in):
     """The paper of an invented source in a checkout of its own, which is at hand; what was said of it."""
     root = tmp_path / "c/papers"
-    of_other_papers = shutil.ignore_patterns("others.yaml", "findings.yaml")
+    of_other_papers = shutil.ignore_patterns("others.yaml")
     shutil.copytree(ROOT / "papers/baselines", root / "baselines", ignore=of_other_papers)
     (root / "__init__.py").write_text("")
     (tmp_path / "c/pyproject.toml").write_text("")

@@ -10,7 +10,6 @@ from repro.manifest import papers as at_hand
 from repro.manifest.cells import figure_tables
 from repro.manifest.checkpoints import known_checkpoints
 from repro.manifest.papers import Paper, StatedCost, load, paper, papers, readings, stated_costs
-from repro.plugins.reports.findings import findings
 from repro.plugins.reports.reports import reports
 from repro.plugins.settings.oracles import oracles, unreleased_objectives
 from repro.plugins.settings.schema import FolderSteps
@@ -40,7 +39,7 @@ def test_an_object_is_found_by_module_and_name():
     assert load("papers.baselines.recipes:bm25").__name__ == "bm25"
 
 
-@pytest.mark.parametrize("kept", [known_checkpoints, findings, oracles, reports, unreleased_objectives])
+@pytest.mark.parametrize("kept", [known_checkpoints, oracles, reports, unreleased_objectives])
 def test_what_is_kept_of_the_papers_is_made_anew_where_the_papers_are_others(kept, monkeypatch, tmp_path):
     before = kept()
     try:

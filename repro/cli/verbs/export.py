@@ -1,4 +1,4 @@
-"""``repro export``: records, a run, an encoder, or artefacts, for others."""
+"""``repro export``: a run, an encoder, or artefacts, for others."""
 
 import sys
 from pathlib import Path
@@ -19,12 +19,11 @@ command = views(
         "artefacts": "stored artefacts of the selected cells, to another store",
     },
     title="things to export",
-    help="""Write records, a run, an encoder or artefacts where others can use them.""",
+    help="""Write a run, an encoder or artefacts where others can use them.""",
     epilog="""\b
 Examples:
   repro export run PAPER/1/ROW/dl19.ndcg10 -o run.trec.gz
   repro export encoder PAPER/1/ROW/COLUMN -o DIR
-  repro export records PAPER --to ro-crate -o DIR
   repro export artefacts PAPER --to /mnt/shared/store""",
 )
 

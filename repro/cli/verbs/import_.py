@@ -52,7 +52,6 @@ def run(file, cells, source, toolkit, readings, public, form):
     against itself is told; ties are broken by the suite's rule; a cell that looks deeper than the run goes is
     refused. The judgements are looked for in REPRO_DATA. The run is judged by
     itself, as no measurement of the suite's, and not compared where it follows another choice than the row.
-    Where others state values of a cell (`repro show others`), the place of the score among them is told.
     """
     from repro.cli.options import reading_choices
     from repro.cli.printing import say
@@ -115,9 +114,6 @@ def _print_imports(imports: list, form: str) -> None:
     if form == "markdown":
         return print(_page(imports), end="")
     table(f"{len(imports)} cells by imported runs", HEAD, _rows(imports), right=(2, 3, 4))
-    for item in imports:
-        if place := item.among_others:
-            put(f"{item.cell.id}: {place}")
     for line in dict.fromkeys(line for item in imports for line in item.described):
         put(line)
     print(f"{sum(item.new for item in imports)} new records, {len(imports)} in all.")

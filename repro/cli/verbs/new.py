@@ -27,12 +27,11 @@ command = views(
         "site": "what jobs ask of a cluster, as a profile of Snakemake",
     },
     title="things to begin",
-    help="""Begin another paper, a profile of a cluster, or an entry of what somebody measured.""",
+    help="""Begin another paper, or a profile of a cluster.""",
     epilog="""\b
 Examples:
   repro new paper NAME
-  repro new site DIR
-  repro new value form.md""",
+  repro new site DIR""",
 )
 
 

@@ -1,21 +1,16 @@
 """Others measured the same cells: their numbers, with the places where they state them.
 
-Its YAML is papers/*/others.yaml (``reports``) and papers/baselines/findings.yaml (``findings``).
+Its YAML is papers/*/others.yaml (``reports``).
 """
 
 from repro.hooks import Command, answer
 
-FORM = "what somebody measured, from the form of an issue to an entry of others.yaml"
-
 
 @answer
 def commands():
-    """Offer the view of what others state, and a beginning of an entry."""
+    """Offer the view of what others state."""
     line = "what others measured of the same cells, and where they say so"
-    return {
-        "show others": Command(line, "repro.plugins.reports.view:command"),
-        "new value": Command(FORM, "repro.plugins.reports.view:new_value"),
-    }
+    return {"show others": Command(line, "repro.plugins.reports.view:command")}
 
 
 @answer

@@ -13,7 +13,6 @@ from repro.manifest.cells import Cell
 from repro.plugins.reports.reports import CellReport, reports
 
 if TYPE_CHECKING:
-    from repro.plugins.reports.among_others import ValueAmongOthers
     from repro.writers.html.elements import Content
 
 
@@ -200,12 +199,6 @@ class Others:
             "others_by": closest.maker if closest else None,
             "others_at": closest.source.address if closest else None,
         }
-
-    def placed(self, cell: Cell, value: Decimal) -> ValueAmongOthers | None:
-        """Place a value among the reports on a cell."""
-        from repro.plugins.reports.among_others import among_others
-
-        return among_others(cell, value)
 
     def latex_legend(self, shown: Sequence[OthersValues]) -> str:
         """Return the meaning of the letters at values of others, of those that a table shows."""

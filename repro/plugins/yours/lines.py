@@ -100,9 +100,7 @@ def _number(value: float | None) -> str:
 
 def _sentences(row: OwnRow) -> list[str]:
     """Return what is to be said of a row: how it was read, against itself, where it has no number."""
-    said = [f"{row.row.label}: {note}" for note in (*row.notes, *row.differing)]
-    said += [f"{p.cell.column.id}, {p.cell.row.label}: {p}" for p in row.placed.values()]
-    return said + list(row.left_out)
+    return [*(f"{row.row.label}: {note}" for note in (*row.notes, *row.differing)), *row.left_out]
 
 
 def record(tables: Sequence[OwnTable], importer: Importer) -> Iterator[tuple[str, int, int]]:

@@ -2,7 +2,6 @@
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from decimal import Decimal
 from pathlib import Path
 from statistics import stdev
 from typing import Any
@@ -30,8 +29,6 @@ from repro.retrieval.stages.compare import MAX_P, joint_queries, weighted_scores
 from repro.running.plan import Plan
 from repro.running.workspace import Workspace
 from repro.store.results import Record
-from repro.verdicts.additions import Placed
-from repro.verdicts.additions import placed as place_among
 from repro.verdicts.compared import PAIRS, ComparedCell, Comparison
 from repro.verdicts.verdict import UNITS, Verdict
 
@@ -52,7 +49,6 @@ class OwnRow:
         notes: sentences on how it was read, and what it says against itself.
         left_out: sentences on columns that it has no number in.
         differing: sentences on judgements that are not those published; then nothing published compares.
-        placed: column -> its value among what others state of the one row that it is compared with.
     """
 
     row: Row
@@ -62,7 +58,6 @@ class OwnRow:
     notes: tuple[str, ...] = ()
     left_out: tuple[str, ...] = ()
     differing: tuple[str, ...] = ()
-    placed: Mapping[str, Placed] = field(default_factory=dict)
     tests: dict[str, list[dict]] = field(default_factory=dict)
 
 
@@ -216,8 +211,7 @@ def _own_row(source: OwnRun | UserEncoder, row: Row, table: Table, target: Targe
     paper, scale = target.cells[0].cell.paper, target.plan.scale
     numbers = _own_cells(paper, table, row, target.places, scored, scale.name)
     differing = tuple(dict.fromkeys(text for each in scored.values() for text in each.differing))
-    placed = {} if differing or not scale.compares_with_paper else _placed(numbers, target.cells)
-    return OwnRow(row, source.source, numbers, scored, source.notes, tuple(notices), differing, placed)
+    return OwnRow(row, source.source, numbers, scored, source.notes, tuple(notices), differing)
 
 
 def labels(sources: Sequence[OwnRun | UserEncoder]) -> list[str]:
@@ -230,20 +224,6 @@ def labels(sources: Sequence[OwnRun | UserEncoder]) -> list[str]:
         name if names.count(name) == 1 else f"{name} ({names[:place].count(name) + 1})"
         for place, name in enumerate(names)
     ]
-
-
-def _placed(numbers: Sequence[ComparedCell], cells: Sequence[ComparedCell]) -> dict[str, Placed]:
-    """Return a run's values among what others state of the row compared with it; empty for several rows."""
-    by_column = {c.cell.column.id: c.cell for c in cells}
-    if len({c.cell.row.id for c in cells}) > 1:
-        return {}
-    placed = {}
-    for c in numbers:
-        cell = by_column[c.cell.column.id]
-        is_alike = c.cut_at is None and c.records[0].measure == cell.column.measure
-        if is_alike and (place := place_among(cell, Decimal(repr(c.measured)))):
-            placed[cell.column.id] = place
-    return placed
 
 
 def _own_cells(
@@ -374,7 +354,6 @@ def as_json(table: OwnTable) -> list[dict]:
         _facts(row, c)
         | {"interval": [c.interval.low, c.interval.high] if c.interval else None}
         | {"beats": table.comparison.betters(c), "tests": row.tests.get(c.cell.column.id, [])}
-        | {"among_others": place.as_json() if (place := row.placed.get(c.cell.column.id)) else None}
         | {"differing": list(row.differing)}
         | {"notes": list(row.notes), "left_out": list(row.left_out)}
         for row in table.rows

@@ -34,7 +34,7 @@ Without a paper runs are scored by a dataset, or by judgements of your own, and 
     help=cleandoc(plain_compare.help or "") + "\n" + YOURS,
     epilog=f"""{plain_compare.epilog}
   repro compare my.run PAPER --table 1               a run of yours as a row of a table, tested against all
-  repro compare my.run PAPER/1/ROW/COLUMN            against one row, and among what others state of it
+  repro compare my.run PAPER/1/ROW/COLUMN            against one row
   repro compare DIR PAPER --table 1 --format latex   an encoder of yours, for your paper
   repro compare a.run b.run --dataset msmarco-passage/dev/small --measure AP --measure RR@10
   repro compare my.run --qrels my.qrels --measure nDCG@10 --per-query""",

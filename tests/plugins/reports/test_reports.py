@@ -250,3 +250,19 @@ def test_a_report_on_a_ranking_cut_elsewhere_is_loose():
         and cut[1] != made.cell.column.measure.removeprefix("RR@")
     }
     assert apart == {"coil-documents": "loose", "seed-readme": "loose"}
+
+
+def _searched():
+    return {search.id: search for group in searches().values() for search in group}
+
+
+def test_a_system_that_a_paper_only_cites_was_looked_for():
+    known = _searched().keys()
+    cells = [c for c in known_cells().values() if c.counted_as == "published" and c.role == "cited"]
+    assert cells and {c.row.system for c in cells if not {c.row.system, c.row.group} & known} == set()
+
+
+def test_a_search_that_found_nothing_names_its_places():
+    found = {name for made in _every() for name in (made.cell.row.system, made.cell.row.group)}
+    silent = [search for name, search in _searched().items() if name not in found]
+    assert silent and all(s.queries and (s.places or s.in_vain) for s in silent)

@@ -2,7 +2,6 @@
 
 import pytest
 
-from repro.plugins.reports.content import document
 from repro.writers.html.page import page
 from tests.writers.html.toy import report
 
@@ -132,15 +131,3 @@ def test_every_text_stands_out_from_its_ground(browser, address, dark):
         weakest, where, texts = browser.ask(CONTRAST)
         assert texts > 20
         assert weakest >= 4.5, where
-
-
-def test_the_page_of_reports_fits_its_window_and_can_be_read(browser, tmp_path):
-    document().write(tmp_path)
-    browser.said.clear()
-    for width, dark in [(360, True), (1200, False)]:
-        browser.show((tmp_path / "others.html").as_uri(), width=width, dark=dark)
-        browser.ask("document.querySelectorAll('details').forEach((box) => { box.open = true; })")
-        assert browser.ask("document.documentElement.scrollWidth") == width
-        contrast, where, texts = browser.ask(CONTRAST)
-        assert contrast >= 4.5 and texts > 1000, where
-    assert browser.said == []
