@@ -144,16 +144,9 @@ def of_figures(suffix):
     return read
 
 
-def of_the_article(files):
-    """What the files of the study's article say of it."""
-
-    def read(world) -> str:
-        world.patch.setattr("repro.plugins.studies.slide.THEMES", {})  # no drawing is read
-        text = article.render(article.Article("tiny", (), world.workspace), world.folder)
-        (world.folder / "index.md").write_text(text)
-        return "\n".join(path.read_text() for path in world.folder.glob(files))
-
-    return read
+def of_the_article(world) -> str:
+    """What the study's article says of it."""
+    return article.render(article.Article("tiny", (), world.workspace), world.folder)
 
 
 def of_the_demo(world) -> str:
@@ -267,7 +260,7 @@ VERBS_AS_OUTLETS = {
     ),
     **dict.fromkeys(("data", "doctor", "doctor smoke", "doctor calibrate"), NO_NUMBER),
 }
-SCRIPTS_AS_OUTLETS = {"papers.head_to_head.article": [of_the_article("*.md"), of_the_article("*.csv")]}
+SCRIPTS_AS_OUTLETS = {"papers.head_to_head.article": [of_the_article]}
 NAMES_AS_OUTLETS = {
     "compare": [of_a_frame, of_a_plot],
     "measure": "gives what compare gives",
@@ -295,10 +288,6 @@ OTHERWISE = {
     "repro.claims": {"outdated": ""},
     "export records": {"contradicted": "left out ("},  # two numbers, neither of which has a provenance
     "export records 1": {"contradicted": "left out ("},
-    "papers.head_to_head.article 1": {
-        "outdated": "",
-        "contradicted": "",
-    },  # pictures leave out what is outdated
     # no other paper has the cells of these
     **{
         outlet: {"contradicted": ""}
