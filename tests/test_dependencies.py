@@ -42,7 +42,7 @@ def imported(path: Path) -> set[str]:
 
 
 # what fetches from somewhere, draws, or writes a deposit
-IMPORTED_WHEN_NEEDED = {"beir", "fsspec", "huggingface_hub", "matplotlib", "rocrate", "sklearn"}
+IMPORTED_WHEN_NEEDED = {"beir", "huggingface_hub", "matplotlib", "rocrate", "sklearn"}
 
 
 def test_what_only_tests_need_is_no_dependency():

@@ -44,7 +44,6 @@ FAULTS = {
     "unknown code": {"code": ""},
     "other data": {"rows": OTHER_ROWS},
     "absent data": {"collections": ["absent"]},
-    "from a peer": {"unchecked": ["judgements of tiny/passage/dev"]},
     "dirty tree": {"commits": ["1" * 40 + "-dirty"]},
     "unknown commit": {"commits": ["2" * 40]},
     "from the future": {"recorded": "2099-01-01T00:00:00+00:00"},
@@ -255,9 +254,7 @@ VERBS_AS_OUTLETS = {
     "export run": [of_exported_runs],
     "import run": THEIRS,
     "store verify": "tells of faulty and contradicted records by themselves: tests/cli/test_verify.py",
-    **dict.fromkeys(
-        ("export artefacts", "import artefacts", "store gc", "new paper", "new site", "new value"), NO_NUMBER
-    ),
+    **dict.fromkeys(("store gc", "new paper", "new site", "new value"), NO_NUMBER),
     **dict.fromkeys(("data", "doctor", "doctor smoke", "doctor calibrate"), NO_NUMBER),
 }
 SCRIPTS_AS_OUTLETS = {"papers.head_to_head.article": [of_the_article]}

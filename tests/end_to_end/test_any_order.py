@@ -28,8 +28,6 @@ EXAMPLES, STEPS = (1000, 40) if NIGHTLY else (6, 30)  # of which the first says 
 FOUND_WITHIN = 150  # examples; 5 to 40 in trials
 
 KILLED = {  # what may be, beside a run
-    "export": ["export", "artefacts", "toy", "--inputs", "--to", "PEER"],
-    "import": ["import", "artefacts", "toy", "--inputs", "--from", "PEER"],
     "gc": ["store", "gc", "toy", "--scale", "full", "--yes", "--keep-days", "0"],
     "verify": ["store", "verify", "--rebuild"],
 }
@@ -94,7 +92,6 @@ class AnyOrder(RuleBasedStateMachine):
         """At any moment at which a file is synced, renamed or removed; what was being written is cut off."""
         self.asked = asked
         command = KILLED.get(verb) or [verb, "toy", *options(asked)]
-        command = [str(self.world.peer) if word == "PEER" else word for word in command]
         records = self.world.results / "records/full/toy.jsonl"
         before = records.stat().st_size if records.exists() else 0
 
@@ -179,9 +176,9 @@ class AnyOrder(RuleBasedStateMachine):
     def lose(self, folder):
         shutil.rmtree(self.world.root / folder, ignore_errors=True)
 
-    @rule(folder=st.sampled_from(["store", "peer"]), which=places, where=places)
-    def damage(self, folder, which, where):
-        artefacts = (self.world.root / folder).glob("[a-z]*/" + "?" * 64)
+    @rule(which=places, where=places)
+    def damage(self, which, where):
+        artefacts = self.world.store.glob("[a-z]*/" + "?" * 64)
         files = [file for path in sorted(artefacts) for file in sorted(path.rglob("*")) if file.is_file()]
         if files:
             file = files[which % len(files)]
@@ -246,16 +243,6 @@ class AnyOrder(RuleBasedStateMachine):
     def collect_garbage(self):
         said = repro("store", "gc", "toy", "--scale", "full", "--yes", "--keep-days", "0")
         assert said.status == 0 or self.harm_in(), said.err
-
-    @rule(verb=st.sampled_from(["export", "import"]), asked=asked, inputs=st.booleans())
-    def exchange(self, verb, asked, inputs):
-        self.asked = asked
-        selection = ("toy", *options(asked), *(["--inputs"] if inputs else []))
-        there = self.world.peer.is_dir()
-        place = {"export": "--to", "import": "--from"}[verb]
-        said = repro(verb, "artefacts", *selection, place, str(self.world.peer))
-        right = (0, 4) if verb == "export" or there else (2,)  # there is nothing to import from
-        assert said.status in right or self.harm_in("store", "results", "peer"), said.err
 
     # ---- what is printed
 
@@ -336,9 +323,8 @@ def test_what_is_printed_as_current_is_what_a_fresh_computation_gives(machine, m
     lines, command = set(), repro
     monkeypatch.setitem(globals(), "repro", lambda *words: lines.add(words[:2]) or command(*words))
     run_state_machine_as_test(machine, settings=budget(EXAMPLES, derandomize=not NIGHTLY))
-    assert {line[0] for line in lines} == {"run", "stage", "import", "compare", "export", "store"}
-    of_views = {("import", "run"), ("import", "artefacts"), ("export", "artefacts")}
-    assert lines > of_views | {("store", "gc"), ("store", "verify")}  # no idle walk
+    assert {line[0] for line in lines} == {"run", "stage", "import", "compare", "store"}
+    assert lines > {("import", "run"), ("store", "gc"), ("store", "verify")}  # no idle walk
 
 
 @pytest.mark.nightly

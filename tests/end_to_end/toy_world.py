@@ -27,7 +27,6 @@ from repro.running.runner import prepare
 from repro.running.scale import scale
 from repro.running.workspace import Workspace
 from repro.stage_table import STAGES, StageSpec
-from repro.store import transfer
 from tests.end_to_end.commands import Moments, forget
 from tests.end_to_end.fresh_scores import measured_anew, scored_anew
 
@@ -135,7 +134,7 @@ def content(file: str, state: int) -> bytes:
 
 
 class ToyWorld:
-    """Folders of one user: papers, data, store, results, and the store of a peer.
+    """Folders of one user: papers, data, store and results.
 
     Attributes:
         manifest: unit, and measures by column, as they are now.
@@ -147,9 +146,7 @@ class ToyWorld:
         self.root, self.moments = root, moments
         for path in root.iterdir():
             shutil.rmtree(path) if path.is_dir() else path.unlink()
-        self.store, self.results, self.data, self.peer = (
-            root / name for name in ("store", "results", "data", "peer")
-        )
+        self.store, self.results, self.data = (root / name for name in ("store", "results", "data"))
         self.manifest = {"rr": "RR@2", "recall": "R@2", "gain": "nDCG@3"}
         for name, text in (("readings.yaml", READINGS), ("recipes.py", RECIPES), ("__init__.py", "")):
             for paper in PAPERS:
@@ -327,7 +324,6 @@ def patched(root: Path) -> Iterator[Moments]:
         patch.setattr(measurement, "listed_measures", lambda dataset: LISTED.get(dataset, ()))
         patch.setattr(importlib.metadata, "entry_points", lambda **_: importlib.metadata.EntryPoints())
         patch.setitem(STAGES, "embed", StageSpec({"texts": "corpus|queries"}, "embeddings"))
-        patch.setitem(transfer.WRITTEN_FILES, "embed", r"code\.txt|ids\.txt|vectors\.npy")
         patch.setitem(sys.modules, "repro.retrieval.stages.embed", None)
         for name in ("fsync", "rename", "replace", "unlink"):
             patch.setattr(os, name, moments.patched(name))
