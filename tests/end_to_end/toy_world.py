@@ -225,7 +225,7 @@ class ToyWorld:
                 values = {column: self._means(column, readings, chosen) for column in COLUMNS}
                 values["mean"] = _averages([values["rr"], values["recall"]])
                 for column, of_column in values.items():
-                    cells[column, chosen] = {value * self._factor(column) for value in of_column}
+                    cells[column, chosen] = {value * self.factor(column) for value in of_column}
         return cells
 
     def run_of_others(self, name: str) -> Path:
@@ -239,7 +239,7 @@ class ToyWorld:
         """The value of the cell that only others can measure, by one of their runs."""
         judgements = (self.data / "toy/qrels/test.tsv").read_bytes()
         rankings = dict.fromkeys(QUERIES[0], RUNS[name])
-        return scored_anew(judgements, self.manifest["gain"], rankings) * self._factor("gain")
+        return scored_anew(judgements, self.manifest["gain"], rankings) * self.factor("gain")
 
     def made_by_other_code(self) -> set[str]:
         """The toy's stored artefacts that another code made than the one here, as they are printed."""
@@ -260,13 +260,14 @@ class ToyWorld:
                 return None
             scores = json.loads(text)["measures"][self._measure(column, readings)]
             means.append(sum(scores) / len(scores))
-        return sum(means) / len(means) * self._factor(column)
+        return sum(means) / len(means) * self.factor(column)
 
     def _measure(self, column: str, readings: dict[str, str]) -> str:
         measure = self.manifest[column]
         return "Success@2" if (measure, readings.get("recall")) == ("R@2", "any") else measure
 
-    def _factor(self, column: str) -> int:
+    def factor(self, column: str) -> int:
+        """Return by what a fraction is multiplied in the unit of a column."""
         return 100 if column == "gain" or self.manifest["unit"] == "percent" else 1
 
     def _means(self, column: str, readings: dict[str, str], seeds: tuple[int | None, ...]) -> set[float]:
