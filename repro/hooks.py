@@ -12,7 +12,6 @@ import functools
 import importlib
 import os
 from collections.abc import Iterable, Mapping, Sequence
-from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
 import pluggy
@@ -22,7 +21,6 @@ from repro.errors import UsageError, check_known
 if TYPE_CHECKING:
     from repro.manifest.cells import Cell
     from repro.manifest.papers import Paper
-    from repro.manifest.schema import Figure
     from repro.running.cell_readings import CellReadings
     from repro.running.requirements import Machine
     from repro.store import Store
@@ -91,12 +89,6 @@ class Questions(Protocol):
         self, pointers: Sequence[str], results: Results, store: Store, machine: Machine
     ) -> Answers | None:
         """Return what is measured on equal terms of what readings and claims point at."""
-
-    @_asked
-    def drawings(
-        self, figure: Figure, points: Sequence[ComparedCell], path: Path, note: str
-    ) -> Iterable[Path]:
-        """Draw more of a figure beside ``path``, where its curves are, and return the files."""
 
 
 @functools.cache

@@ -42,7 +42,7 @@ def imported(path: Path) -> set[str]:
 
 
 # packages that fetch or draw
-IMPORTED_WHEN_NEEDED = {"beir", "fsspec", "huggingface_hub", "matplotlib", "sklearn"}
+IMPORTED_WHEN_NEEDED = {"beir", "huggingface_hub", "matplotlib", "sklearn"}
 
 
 def test_what_only_tests_need_is_no_dependency():

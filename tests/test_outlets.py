@@ -48,7 +48,6 @@ FAULTS = {
     "other kernels": {"environment": {"kernels": {"pins": {"MKL_CBWR": "AVX2"}}}},
     "other data": {"rows": OTHER_ROWS},
     "absent data": {"collections": ["absent"]},
-    "from a peer": {"unchecked": ["judgements of tiny/passage/dev"]},
     "dirty tree": {"commits": ["1" * 40 + "-dirty"]},
     "unknown commit": {"commits": ["2" * 40]},
     "from the future": {"recorded": "2099-01-01T00:00:00+00:00"},
@@ -153,16 +152,9 @@ def of_figures(suffix):
     return read
 
 
-def of_the_article(files):
-    """What the files of the study's article say of it."""
-
-    def read(world) -> str:
-        world.patch.setattr("repro.plugins.studies.slide.THEMES", {})  # no drawing is read
-        text = article.render(article.Article("tiny", (), world.workspace), world.folder)
-        (world.folder / "index.md").write_text(text)
-        return "\n".join(path.read_text() for path in world.folder.glob(files))
-
-    return read
+def of_the_article(world) -> str:
+    """What the study's article says of it."""
+    return article.render(article.Article("tiny", (), world.workspace), world.folder)
 
 
 def of_the_demo(world) -> str:
@@ -267,10 +259,10 @@ VERBS_AS_OUTLETS = {
     "export run": [of_exported_runs],
     "import run": THEIRS,
     "store verify": "tells of faulty and contradicted records by themselves: tests/cli/test_verify.py",
-    **dict.fromkeys(("export artefacts", "import artefacts", "store gc", "new paper", "new site"), NO_NUMBER),
+    **dict.fromkeys(("store gc", "new paper", "new site"), NO_NUMBER),
     **dict.fromkeys(("data", "doctor", "doctor smoke", "doctor calibrate"), NO_NUMBER),
 }
-SCRIPTS_AS_OUTLETS = {"papers.head_to_head.article": [of_the_article("*.md"), of_the_article("*.csv")]}
+SCRIPTS_AS_OUTLETS = {"papers.head_to_head.article": [of_the_article]}
 NAMES_AS_OUTLETS = {
     "compare": [of_a_frame, of_a_plot],
     "measure": "gives what compare gives",
@@ -296,10 +288,6 @@ OTHERWISE = {
     "audit claims": {"outdated": ""},  # records of another graph judge no claim
     "audit claims 1": {"outdated": ""},
     "repro.claims": {"outdated": ""},
-    "papers.head_to_head.article 1": {
-        "outdated": "",
-        "contradicted": "",
-    },  # pictures leave out what is outdated
     # no other paper has the cells of these
     **{
         outlet: {"contradicted": ""}

@@ -349,10 +349,10 @@ def _html(markdown: str, folder: Path) -> Markup:
     text = rendered(markdown, tags=True).replace(' markdown="1"', "")
 
     def drawn(place: re.Match[str]) -> str:
-        drawing = b64encode((folder / place[2]).read_bytes()).decode()
-        return f'{place[1]}="data:image/svg+xml;base64,{drawing}"'
+        drawing = b64encode((folder / place[1]).read_bytes()).decode()
+        return f'src="data:image/svg+xml;base64,{drawing}"'
 
-    return Markup(re.sub(r'(src|srcset)="([\w.-]+\.svg)"', drawn, text))
+    return Markup(re.sub(r'src="([\w.-]+\.svg)"', drawn, text))
 
 
 def main() -> None:

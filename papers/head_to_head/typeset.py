@@ -6,7 +6,6 @@ from pathlib import Path
 from repro.errors import UsageError
 
 PREAMBLE = Path(__file__).with_name("article.typ")
-FIGURE = re.compile(r'<figure class="slide">.*?<img src="([^"]+)" alt="([^"]*)".*?</figure>')
 FOLD = re.compile(r"<details[^>]*><summary>(.*?)</summary>.*?</details>", re.DOTALL)
 APPENDIX = "\n## Appendix"
 
@@ -30,8 +29,7 @@ def pdf(markdown: str, folder: Path) -> bytes:
     import pypandoc
     import typst
 
-    text = FIGURE.sub(r"![\2](\1)", markdown)
-    text = FOLD.sub(r"*\1: on the page, and in results/tables.*", text)
+    text = FOLD.sub(r"*\1: on the page, and in results/tables.*", markdown)
     text = re.sub(r"(?<=[ (])-(?=\d)", "−", text)
     text = text.replace(APPENDIX, f"\n```{{=typst}}\n#pagebreak()\n```\n{APPENDIX}", 1)
     body = pypandoc.convert_text(text, "typst", format="gfm+raw_attribute", extra_args=["--columns=10000"])

@@ -33,8 +33,8 @@ VERBS = {
         "report": "one page of everything; figures, pages of a site",
     },
     "exchange": {
-        "export": "records, a run, an encoder, or artefacts to another store",
-        "import": "somebody else's run, or artefacts from another store",
+        "export": "records, a run or an encoder",
+        "import": "somebody else's run",
     },
     "keep house": {
         "data": "what data there is, whether it is sound, how to get the rest",

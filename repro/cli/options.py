@@ -128,14 +128,6 @@ def selecting_names(function: Callable) -> Callable:
     return function
 
 
-def transfer_options(function: Callable) -> Callable:
-    """Give a command that sends or fetches artefacts ``--inputs`` and ``--only``."""
-    inputs = "Everything below the scores, too: runs, models, collections."
-    only = "Only this artefact of them, by its first digits."
-    function = click.option("--only", multiple=True, metavar="FINGERPRINT", help=only)(function)
-    return click.option("--inputs", is_flag=True, help=inputs)(function)
-
-
 def selecting_everything(function: Callable) -> Callable:
     """Give a command the selection options but ``--all``, since without a name all is selected."""
     wrapped = _with_selection(function, by_default_all=True)

@@ -127,21 +127,6 @@ def table(
     show(Group(*([Text(visible(title), style="bold")] if title else []), sheet, Text()))
 
 
-def show_transfer(transfer) -> int:
-    """Print the outcome of sending or fetching artefacts; exit status 4 if none was there."""
-    if transfer.obstacles:
-        print(
-            "fingerprints follow from data and checkpoints; what is absent may be there under others, as "
-            "these are not here:",
-            file=sys.stderr,
-        )
-    for obstacle in transfer.obstacles:
-        print(f"  {obstacle.cause}; {obstacle.remedy}", file=sys.stderr)
-    counts = ", ".join(f"{number} {outcome}" for outcome, number in transfer.counts.items())
-    print(f"{sum(transfer.counts.values())} artefacts: {counts}")
-    return 4 if transfer.is_empty else 0
-
-
 @contextlib.contextmanager
 def paged() -> Iterator[None]:
     """Show standard output, where it is a terminal, in the pager of REPRO_PAGER or PAGER, else in less.

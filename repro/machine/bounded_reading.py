@@ -1,4 +1,4 @@
-"""Reads files: what a user or a peer gives in bounded memory, and YAML of the package, which is not checked.
+"""Reads files: what a user gives in bounded memory, and YAML of the package, which is not checked.
 
 No line, file or nesting goes beyond what is ever meant.
 """

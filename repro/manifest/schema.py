@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from functools import cached_property
-from typing import Annotated, Any, Literal
+from typing import Any, Literal
 
 from pydantic import Field, model_validator
 
@@ -174,35 +174,11 @@ class Line(Identified):
     over: str | None = None
 
 
-Positive = Annotated[float, Field(gt=0)]
-
-
-class LargerSize(StrictMapping):
-    """The larger size that a trend is extrapolated to."""
-
-    x: Positive
-    across: Positive
-
-
-class SizeTrend(StrictMapping):
-    """The regression of each method's difference to a reference on the logarithms of two sizes.
-
-    Attributes:
-        reference: the method that the others are compared with.
-        across: the option of its lines that is the second size, beside the x-axis.
-        to: a larger size.
-    """
-
-    reference: str
-    across: str
-    to: LargerSize
-
-
 class Figure(Identified):
     """One printed figure: what it plots, not the pixels.
 
     A figure of ``panels`` (columns) and ``lines`` is measured point by point; one of ``exhibits`` is drawn
-    from artefacts.
+    from artefacts. ``across`` is the option of its lines, e.g. ``width``, whose values have a panel each.
     """
 
     kind: Literal["figure"] = "figure"
@@ -216,20 +192,16 @@ class Figure(Identified):
     lines: tuple[Line, ...] = ()
     points: tuple[int | float, ...] = ()
     unit: str = "fraction"
-    trend: SizeTrend | None = None
+    across: str = ""
     exhibits: tuple[Exhibit, ...] = ()
     note: str = ""
 
     @model_validator(mode="after")
-    def _trend_is_of_its_lines(self):
-        if self.trend is None:
-            return self
-        lines, across = [line for line in self.lines if line.method], self.trend.across
-        if self.trend.reference not in (methods := dict.fromkeys(line.method for line in lines)):
-            names = ", ".join(methods) or "none"
-            raise ValueError(f"trend: {self.trend.reference!r} is the method of no line ({names})")
-        if missing := [line.method for line in lines if across not in line.with_]:
-            raise ValueError(f"trend: a line of {missing[0]} has no option {across!r}")
+    def _lines_have_what_panels_are_across(self):
+        if self.across and (
+            missing := [x.label for x in self.lines if x.method and self.across not in x.with_]
+        ):
+            raise ValueError(f"across: line {missing[0]!r} has no option {self.across!r}")
         return self
 
     @property

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import contextlib
 import functools
 import hashlib
 import itertools
@@ -222,8 +221,7 @@ class Sample:
 def draw(store: Store, *, size: int, seed: int, data: Path | None = None, home: Path | None = None) -> Sample:
     """Draw ``size`` artefacts a stage that can be computed again from what is stored, or from data here.
 
-    Those come first that are from another store and were not checked. The choice among a stage's artefacts
-    depends on the seed and on these alone.
+    The choice among a stage's artefacts depends on the seed and on these alone.
 
     Args:
         data, home: where sources may lie: the user's own folder, and that of ir_datasets.
@@ -237,7 +235,7 @@ def draw(store: Store, *, size: int, seed: int, data: Path | None = None, home: 
         if candidates:
             counts[stage] = len(candidates)
             random.Random(f"{seed} {stage}").shuffle(candidates)
-            nodes += sorted(candidates, key=lambda node: not store.is_unchecked(node))[:size]
+            nodes += candidates[:size]
         if len(candidates) < len(names):
             omissions[stage] = len(names) - len(candidates)
     return Sample(nodes, counts, omissions, sources)
@@ -246,18 +244,13 @@ def draw(store: Store, *, size: int, seed: int, data: Path | None = None, home: 
 def recompute(sample: Sample, store: Store, progress: Progress) -> Iterator[Recomputation]:
     """Run each node's stage into a scratch folder, or read its source again, and compare.
 
-    Of the store only the notes go that what agrees was not checked, where it can be written. Kernels are
-    pinned where those of one of the artefacts were.
+    Nothing of the store changes. Kernels are pinned where those of one of the artefacts were.
     """
     if any(store.record(node).get("facts", {}).get("kernels", {}).get("pins") for node in sample.nodes):
         kernels.pin()
     with progress.task("computing again", total=len(sample.nodes)) as advance:
         for node in sample.nodes:
-            recomputation = _recompute_node(node, store, sample.sources.get(node.fingerprint))
-            if recomputation.agreement in ("bits", "tolerance"):
-                with contextlib.suppress(OSError):
-                    store.vouch(node)
-            yield recomputation
+            yield _recompute_node(node, store, sample.sources.get(node.fingerprint))
             advance(1)
 
 

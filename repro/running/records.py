@@ -23,7 +23,6 @@ from repro.running.plan import Plan
 from repro.running.provenance import Makers, join_codes
 from repro.running.requirements import PIECES
 from repro.running.workspace import keep_data
-from repro.stage_table import STAGES
 from repro.store import RECORD, Store, damage, read_json
 from repro.store.results import Record, Results, time_of
 from repro.store.seal import SCORES
@@ -220,7 +219,6 @@ def _bare_record(measurement: Measurement, scale: str, store: Store, makers: Mak
         collections=list(measurement.collections),
         deviation=_deviation(measurement, contents),
         rows=_rows(measurement, makers),
-        unchecked=unchecked(measurement.parts, store),
         **makers.behind(measurement.parts),
     )
 
@@ -228,19 +226,6 @@ def _bare_record(measurement: Measurement, scale: str, store: Store, makers: Mak
 def _mean(values: Sequence[float]) -> float:
     """Return the mean; of copies of one run, as samples are at small scales, its value to the last bit."""
     return statistics.fmean(values) if len(set(values)) > 1 else values[0]
-
-
-def unchecked(ends: Iterable[Node], store: Store) -> list[str]:
-    """Return what below some nodes came from another store and was not made again here, in words."""
-    nodes = [node for node in walk(list(ends)) if store.is_unchecked(node) and store.state(node) == "stored"]
-    return sorted({_in_words(node) for node in nodes})
-
-
-def _in_words(node: Node) -> str:
-    """Return an artefact as "judgements of beir/scifact/test", "model" or "scores"."""
-    if piece := PIECES.get(node.stage):
-        return digests.in_words(digests.key_of(dataset(node.params["dataset"]), piece))
-    return STAGES[node.stage].output.replace("_", " ")
 
 
 def _rows(measurement: Measurement, makers: Makers) -> dict[str, str]:
@@ -338,7 +323,6 @@ def _average(cell: Cell, parts: list[Record]) -> Record:
         collections=list(dict.fromkeys(id for r in parts for id in r.collections)),
         deviation=None,
         rows=_merge(r.rows for r in parts),
-        unchecked=list(dict.fromkeys(item for r in parts for item in r.unchecked)),
         code=join_codes(r.code for r in parts),
         commits=sorted({commit for r in parts for commit in r.commits}),
     )

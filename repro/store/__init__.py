@@ -16,7 +16,6 @@ from repro.progress import SILENT, Progress
 from repro.store import notes, underway
 from repro.store.disk import (
     RECORD,
-    UNCHECKED,
     make_writable,
     remove,
     remove_irregular,
@@ -110,20 +109,6 @@ class Store:
             contextlib.suppress(FileNotFoundError),
         ):  # another process was first
             remove(self.path(node))
-            self.vouch(node)
-
-    def is_unchecked(self, node: Node) -> bool:
-        """Return whether a node's artefact came from another store, and nothing here has made it again."""
-        return os.path.lexists(f"{self.root}/{node.stage}/{node.fingerprint}{UNCHECKED}")
-
-    def mark_unchecked(self, node: Node, giver: str) -> None:
-        """Note beside a node's artefact that it came from another store."""
-        self.path(node).parent.mkdir(parents=True, exist_ok=True)
-        self.path(node).with_suffix(UNCHECKED).write_text(f"{giver}\n", encoding="utf-8")
-
-    def vouch(self, node: Node) -> None:
-        """Take the note away: what is stored was made here, or made again and is the same."""
-        self.path(node).with_suffix(UNCHECKED).unlink(missing_ok=True)
 
     def remember(self, nodes: Iterable[Node]) -> None:
         """Write a note of each node, so that ``remembered`` finds it by fingerprint."""
@@ -145,13 +130,18 @@ class Store:
             StoreError: the stored artefact or an input is damaged, or the disk refuses.
         """
 
-        def make(partial: Path) -> None:
-            self._check_inputs(node)
-            underway.begin(partial, self.contents(node.parents()))
-            seal(partial, node, work(partial) or {}, self.progress)
-            self.vouch(node)
-
-        return self._fill_and_rename(node, self.partial(node), make, waiting)
+        path, partial = self.path(node), self.partial(node)
+        with exclusive_lock(self.root, node, waiting):
+            if self._stored(node):
+                return path
+            with translated_errors(self.root):
+                self._scratch(partial)
+                self._check_inputs(node)
+                underway.begin(partial, self.contents(node.parents()))
+                seal(partial, node, work(partial) or {}, self.progress)
+                os.rename(partial, path)
+                sync(path.parent)
+        return path
 
     def work_beside(self, node: Node, work: Callable[[Path], None], *, waiting: Callable[[], None]) -> None:
         """Have ``work(directory)`` write a part of the node's artefact, beside others that write theirs.
@@ -178,37 +168,6 @@ class Store:
                     self._check_inputs(node)
                     underway.begin(partial, self.contents(node.parents()))
                     work(partial)
-
-    def adopt(self, node: Node, fetch: Callable[[Path], None], *, waiting: Callable[[], None]) -> Path:
-        """Fetch artefact and record of a node by ``fetch(directory)`` unless it exists; return its folder.
-
-        The directory is not the one that ``build`` writes into, and may hold files of an interrupted fetch.
-
-        Raises:
-            StoreError: the files fetched are not that artefact, whole and unaltered; they are removed.
-        """
-
-        def take(directory: Path) -> None:
-            fetch(directory)
-            if faults := damage(directory, self.progress):
-                remove(directory)
-                raise StoreError(f"{node} arrived damaged and was refused: {'; '.join(faults)}")
-            for path in [*directory.rglob("*"), directory]:
-                sync(path)
-
-        return self._fill_and_rename(node, self.path(node).with_suffix(".incoming"), take, waiting)
-
-    def _fill_and_rename(self, node: Node, scratch: Path, fill: Callable[[Path], None], waiting) -> Path:
-        """Fill ``scratch`` and give it the artefact's name, unless that is there already."""
-        path = self.path(node)
-        with exclusive_lock(self.root, node, waiting):
-            if self._stored(node):
-                return path
-            with translated_errors(self.root):
-                fill(self._scratch(scratch))
-                os.rename(scratch, path)
-                sync(path.parent)
-        return path
 
     def _stored(self, node: Node) -> bool:
         """Return whether the artefact is there. Raises StoreError where a file of it is not as it was."""

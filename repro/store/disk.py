@@ -15,7 +15,6 @@ from repro.errors import StoreError, UsageError
 
 RECORD = "artefact.json"
 GONE = ".gone"  # the name's end while what had the name is deleted
-UNCHECKED = ".unchecked"  # the end of a note's name, beside the artefact that it is about
 STORE = "--store or REPRO_STORE"  # by which a user names it
 MEGABYTE = 10**6  # bytes that are read at a time
 BLOCKS = "blocks"  # a folder by which an interrupted stage goes on; no part of the artefact

@@ -11,11 +11,11 @@ from pathlib import Path
 
 from repro.stage_table import STAGES
 from repro.store import Store, damage, notes
-from repro.store.disk import UNCHECKED, remove, size_on_disk, translated_errors
+from repro.store.disk import remove, size_on_disk, translated_errors
 from repro.store.notes import Lineage
 from repro.store.underway import LOCK, announcers, being_built, hold
 
-_NAME = re.compile(r"([0-9a-f]{64})(\.partial|\.incoming)?(\.gone)?")
+_NAME = re.compile(r"([0-9a-f]{64})(\.partial)?(\.gone)?")
 _NOTE = re.compile(r"([0-9a-f]{64})\.(json|\d+)")  # digits: a note whose writer was killed
 _ERRORS = re.compile(r"[a-z_0-9]+-([0-9a-f]{12})(?:\.\d+)?\.err")
 DAY = 24 * 60 * 60
@@ -62,7 +62,6 @@ def leftovers(store: Store, needed: set[str], *, keep_days: float) -> list[Lefto
     small_items = [
         *_locks(store, removed_paths, builds),
         *_notes(store, reachable, removed_paths),
-        *_marks(store),
         *_logs(store, builds),
         *_runs(store),
     ]
@@ -126,23 +125,14 @@ def _artefacts(store: Store, reachable: set[str], builds: set[str], pending: set
                 yield Leftover("artefact", path, stage, match[1], size_on_disk(path))
 
 
-def _marks(store: Store) -> Iterator[Leftover]:
-    """Yield notes that an artefact is unchecked which is there no more."""
-    for stage in STAGES:
-        for path in sorted(store.root.glob(f"{stage}/*{UNCHECKED}")):
-            if not os.path.lexists(path.with_suffix("")):
-                yield Leftover("note", path, stage, path.stem, size_on_disk(path))
-
-
 def _locks(store: Store, removed_paths: set[Path], builds: set[str]) -> Iterator[Leftover]:
     """Lock files that nobody holds; one whose artefact is unfinished, and stays, stays too."""
     for path in sorted(store.root.glob("locks/*.lock")):
         match = LOCK.fullmatch(path.name)
         if not match or match[1] not in STAGES or match[2] in builds:
             continue
-        place = store.root / match[1] / match[2]
-        scratch_paths = [place.with_suffix(suffix) for suffix in (".partial", ".incoming")]
-        if not any(scratch.exists() and scratch not in removed_paths for scratch in scratch_paths):
+        scratch = store.root / match[1] / f"{match[2]}.partial"
+        if not scratch.exists() or scratch in removed_paths:
             yield Leftover("lock", path, match[1], match[2], size_on_disk(path))
 
 
@@ -153,8 +143,8 @@ def _notes(store: Store, reachable: set[str], removed_paths: set[Path]) -> Itera
     }
     needed = reachable | Lineage(store.root).below({name.partition(".")[0] for name in stored_names})
     for path in notes.files(store.root):
-        match, removable = _NOTE.fullmatch(path.name), os.access(path.parent, os.W_OK)  # else by its owner
-        if match and removable and (match[1] not in needed or match[2] != "json"):
+        match = _NOTE.fullmatch(path.name)
+        if match and (match[1] not in needed or match[2] != "json"):
             yield Leftover("note", path, "", match[1], size_on_disk(path))
 
 

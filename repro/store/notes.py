@@ -1,16 +1,11 @@
-"""Notes of nodes, ``nodes/<user>/<fingerprint>.json``, from which a fingerprint alone is enough to build.
-
-Where data and code lie is no part of a fingerprint, and not the same for all who share a store: every user
-(by number) has notes of his own. Stores of earlier versions have one of each node, in
-``nodes/<fingerprint>.json``.
-"""
+"""Notes of nodes, ``nodes/<fingerprint>.json``, from which a fingerprint alone is enough to build."""
 
 import contextlib
 import json
 import os
 import re
 import time
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable
 from pathlib import Path
 
 from repro.errors import StoreError, UsageError
@@ -24,17 +19,9 @@ PINNED = "pinned"
 FINGERPRINT = re.compile(r"[0-9a-f]{64}")
 
 
-def folders(root: Path) -> list[Path]:
-    """Return the folders that hold notes, in the order of asking: this user's, the old, the others'."""
-    nodes = root / "nodes"
-    own_folder = nodes / str(os.getuid())
-    return [own_folder, nodes, *sorted(folder for folder in nodes.glob("*/") if folder != own_folder)]
-
-
-def files(root: Path) -> Iterator[Path]:
-    """Yield the notes of all users, and what writers that were killed left beside them."""
-    for folder in folders(root):
-        yield from sorted(path for path in folder.glob("*") if path.is_file())
+def files(root: Path) -> list[Path]:
+    """Return the notes, and the files that killed writers left beside them."""
+    return sorted(path for path in root.glob("nodes/*") if path.is_file())
 
 
 def asked_since(root: Path, *, days: float) -> set[str]:
@@ -56,20 +43,20 @@ def write_notes(root: Path, nodes: Iterable[Node]) -> None:
     """Write a note of each node, so that ``noted_node`` finds it by fingerprint.
 
     A note that is there gets the time of now: what was asked for lately is not collected. One that says
-    something else is replaced in one step: this user's data or code may have moved.
+    something else, e.g. where data are, is replaced in one step.
     """
     from concurrent.futures import ThreadPoolExecutor
 
-    folder = folders(root)[0]
+    folder = root / "nodes"
     with translated_errors(root):
         folder.mkdir(parents=True, exist_ok=True)
         scratch_by_path = {}
         for node in nodes:
             path, text = folder / f"{node.fingerprint}.json", json.dumps(_description(node))
             if _text(path) == text:
-                with contextlib.suppress(PermissionError, FileNotFoundError):  # another's, or just going
+                with contextlib.suppress(PermissionError, FileNotFoundError):  # another user's, or just gone
                     os.utime(path)
-                continue
+                    continue
             scratch_by_path[path] = path.with_suffix(f".{os.getpid()}")
             with create_file(scratch_by_path[path]) as file:
                 file.write(text)
@@ -81,18 +68,18 @@ def write_notes(root: Path, nodes: Iterable[Node]) -> None:
 
 def noted_node(root: Path, fingerprint: str) -> Node:
     """Return the node of an earlier plan. Raises UsageError when no plan had it, or several did."""
-    places = folders(root)
-    notes = (note for place in places for note in place.glob(f"{fingerprint}*.json"))
-    matches = {note.stem for note in notes} if fingerprint.isalnum() else set()
+    matches = (
+        {note.stem for note in root.glob(f"nodes/{fingerprint}*.json")} if fingerprint.isalnum() else set()
+    )
     if len(matches) != 1:
         problem = "several nodes begin with" if matches else "no plan run with this store has a node"
         raise UsageError(f"{problem} {fingerprint!r}; `repro plan … --format json` lists fingerprints")
-    return _read_node(places, matches.pop())
+    return _read_node(root, matches.pop())
 
 
 def asks_for_pins(root: Path, fingerprint: str) -> bool:
     """Return whether the node was noted by a process that pinned its kernels, as whoever builds it has to."""
-    text = _text(_note(folders(root), fingerprint)) or ""
+    text = _text(_note(root, fingerprint)) or ""
     return json.loads(text).get("kernels") == PINNED if text else False
 
 
@@ -104,8 +91,8 @@ def _text(path: Path) -> str | None:
         return None
 
 
-def _read_node(places: Sequence[Path], fingerprint: str) -> Node:
-    path = _note(places, fingerprint)
+def _read_node(root: Path, fingerprint: str) -> Node:
+    path = _note(root, fingerprint)
     try:
         if not FINGERPRINT.fullmatch(fingerprint):
             raise ValueError
@@ -114,7 +101,7 @@ def _read_node(places: Sequence[Path], fingerprint: str) -> Node:
         for name, value in description["inputs"].items():
             is_list = isinstance(value, list)
             inputs[name] = (
-                tuple(_read_node(places, item) for item in value) if is_list else _read_node(places, value)
+                tuple(_read_node(root, item) for item in value) if is_list else _read_node(root, value)
             )
         node = Node(description["stage"], description["params"], inputs)
         if node.stage in STAGES and node.fingerprint == fingerprint:
@@ -124,9 +111,8 @@ def _read_node(places: Sequence[Path], fingerprint: str) -> Node:
     raise StoreError(f"{path}: damaged, or of another version; remove it, a run writes it again")
 
 
-def _note(places: Sequence[Path], fingerprint: str) -> Path:
-    notes = [place / f"{fingerprint}.json" for place in places]
-    return next(filter(os.path.lexists, notes), notes[0])
+def _note(root: Path, fingerprint: str) -> Path:
+    return root / "nodes" / f"{fingerprint}.json"
 
 
 def _description(node: Node) -> dict:
@@ -143,7 +129,6 @@ class Lineage:
 
     def __init__(self, root: Path):
         self.root = root
-        self._notes = [folder for folder in folders(root) if folder.is_dir()]
         self._described: dict[str, dict] = {}
         self._folders: dict[str, list[Path]] | None = None
 
@@ -154,9 +139,8 @@ class Lineage:
     def describe(self, fingerprint: str) -> dict:
         """Return ``stage``, ``params`` and ``inputs`` (name -> fingerprint or a list); empty if unknown."""
         if fingerprint not in self._described:
-            places = [folder / f"{fingerprint}.json" for folder in self._notes]
             records = (folder / RECORD for folder in self._artefacts().get(fingerprint, ()))
-            descriptions = map(_read_description, (*places, *records))
+            descriptions = map(_read_description, (_note(self.root, fingerprint), *records))
             self._described[fingerprint] = next(filter(None, descriptions), {})
         return self._described[fingerprint]
 

@@ -25,6 +25,7 @@ from repro.store import make_writable, translated_errors
 from repro.store.disk import append_lines
 
 DIGEST = "sha256"  # of a line: over canonical JSON of everything else in it
+RETIRED = ("assumed", "unchecked")  # fields of lines that are committed, which are false or empty there
 LARGEST = {"fraction": 1, "percent": 100}  # value in a unit; any other, as of an index's size, has none
 CLOCKS_DIFFER = timedelta(days=1)
 DESCRIPTION = ("source", "toolkit", "settings")  # of where somebody else's run is from, in words
@@ -55,7 +56,6 @@ class Record:
             them does not say, and in records of versions that did not.
         commits: the commits at which these artefacts were made, each once.
         rows: the digest of the rows of all data behind it, by "<dataset> <piece>".
-        unchecked: what behind it came from another store and was not checked in this one.
     """
 
     __pydantic_config__ = ConfigDict(extra="forbid", strict=True, allow_inf_nan=False)  # for reading back
@@ -80,7 +80,6 @@ class Record:
     code: str = ""
     commits: list[str] = field(default_factory=list)
     rows: dict[str, str] = field(default_factory=dict)
-    unchecked: list[str] = field(default_factory=list)
 
     def __post_init__(self):
         """Raise DataError for numbers that no measurement gives, and for a time or a commit that is none."""
@@ -145,7 +144,6 @@ class Record:
                 self.environment and unlike_here(self.environment) < unlike_here(other.environment),
                 self.deviation is not None and other.deviation is None,
                 known > known_of_other,
-                set(self.unchecked) < set(other.unchecked),
                 other.is_of_dirty_tree and not self.is_of_dirty_tree,
                 not description.items() <= other.origin.items(),
             )
@@ -187,8 +185,8 @@ def record_of(line: bytes) -> Record:
         raise DataError(f"not a record: Invalid JSON: {error}") from None
     if not isinstance(content, dict):
         raise DataError(f"not a record: {type(content).__name__} in place of an object")
-    digest = content.pop(DIGEST, None)  # "assumed": false in every line of a version that wrote it
-    record = _validate({name: value for name, value in content.items() if name != "assumed"})
+    digest = content.pop(DIGEST, None)
+    record = _validate({name: value for name, value in content.items() if value or name not in RETIRED})
     if digest is None:
         raise DataError("a record without a digest of its own, which proves nothing; measure it again")
     if digest != _digest(content):

@@ -213,8 +213,6 @@ def _size_fault(path: Path, name: str, size: int) -> str:
 def files_of(record: Any, *, stage: str, fingerprint: str) -> Files:
     """Return size and sha256 of an artefact's files by name, once its record is known to be that artefact's.
 
-    The record's own checksum is compared where it has one; records of earlier versions have none.
-
     Raises:
         StoreError: a record of another shape, artefact or content, or with a name that leaves its folder.
     """
@@ -237,7 +235,7 @@ def files_of(record: Any, *, stage: str, fingerprint: str) -> Files:
         for folder in map(str, PurePosixPath(name).parents):
             if folder in files:
                 raise StoreError(f"{RECORD} names {folder!r} as a file and as the folder of {name!r}")
-    if "sha256" in record and record["sha256"] != _checksum(record):
+    if record.get("sha256") != _checksum(record):
         raise StoreError(f"{RECORD} is altered")
     return files
 

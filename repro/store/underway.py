@@ -37,7 +37,7 @@ _numbers = count()
 
 
 def lock_file(root: Path, stage: str, fingerprint: str) -> Path:
-    """Return the lock file that is held while an artefact is built, fetched or removed."""
+    """Return the lock file that is held while an artefact is built or removed."""
     return root / "locks" / f"{stage}-{fingerprint}.lock"
 
 
@@ -154,7 +154,7 @@ def begin(partial: Path, inputs: Mapping[str, str]) -> None:
 
 
 def _read_inputs(partial: Path) -> dict[str, str]:
-    """Return the inputs that a folder's attempt began with; none of a new one, or of an earlier version."""
+    """Return the inputs that a folder's attempt began with; none of a new one."""
     try:
         return json.loads((partial / BLOCKS / INPUTS).read_text())
     except FileNotFoundError:

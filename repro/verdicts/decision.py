@@ -222,10 +222,6 @@ def _absent_data(b: Basis) -> str:
     return _listed("the files of {} were not there to be checked", b.evidence.absent_data)
 
 
-def _from_a_peer(b: Basis) -> str:
-    return _listed("{} from a peer, not checked here", (s for r in b.records for s in r.unchecked))
-
-
 def _dirty_tree(b: Basis) -> str:
     dirty = (c.removesuffix(DIRTY)[:12] for c in _commits(b) if c.endswith(DIRTY))
     return _listed("made at {}, by a working tree that differed from it", dirty)
@@ -326,12 +322,6 @@ DOUBTS = (
         "the files that it was measured on are not here, and it was found by their recorded digests",
         _absent_data,
         "measured on files that were not there to be checked",
-    ),
-    DoubtRule(
-        "from a peer",
-        "something behind it came by `repro import artefacts` and could not be checked here",
-        _from_a_peer,
-        "resting on what came from a peer and was not checked here",
     ),
     DoubtRule(
         "dirty tree",

@@ -185,7 +185,7 @@ def _complete_record(record: Record, other: Record) -> Record:
         return record
     names = ("collections", "deviation", "code", "commits", "rows")
     fuller = {name: getattr(other, name) or getattr(record, name) for name in names}
-    return replace(record, **fuller, unchecked=other.unchecked)
+    return replace(record, **fuller)
 
 
 def is_measurement(record: Record, measure: str, unit: str, readings: Mapping[str, str]) -> bool:

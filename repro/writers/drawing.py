@@ -11,7 +11,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from repro.errors import UsageError
-from repro.hooks import ask
 from repro.manifest.cells import figure_of
 from repro.manifest.schema import Column, Figure, Line
 from repro.retrieval.evaluation.p_values import unpaired_t_test
@@ -45,8 +44,6 @@ def draw_curves(
             note = "; ".join(filter(None, (*_notes(figure, points), *_tests(figure, panels))))
             figures.curves(panels, path, note=note)
             yield path
-            for more in ask().drawings(figure=figure, points=points, path=path, note=note):
-                yield from more
 
 
 def _notes(figure: Figure, points: Sequence[ComparedCell]) -> Iterator[str]:
@@ -54,7 +51,7 @@ def _notes(figure: Figure, points: Sequence[ComparedCell]) -> Iterator[str]:
     readings = {k: v for c in points for record in c.records for k, v in record.readings.items()}
     how = conditions(points)
     yield from (_note(points[0].scale, readings), how, _shared_note(points) if how else "")
-    yield f"in brackets: {figure.trend.across}" if figure.trend else ""
+    yield f"in brackets: {figure.across}" if figure.across else ""
 
 
 def _shared_note(points: Sequence[ComparedCell]) -> str:
@@ -80,7 +77,7 @@ def _tests(figure: Figure, panels: list[dict]) -> Iterator[str]:
 
 
 def _panels(figure: Figure, points: list[ComparedCell], hours: Mapping[str, float]) -> list[dict]:
-    """Return one panel a column, or one for each second size of its trend; one line a group of rows."""
+    """Return one panel a column, or one for each value of ``across``; one line a group of rows."""
     panels = []
     for column, title, lines in _faces(figure):
         series = []
@@ -95,14 +92,13 @@ def _panels(figure: Figure, points: list[ComparedCell], hours: Mapping[str, floa
 
 
 def _faces(figure: Figure) -> Iterator[tuple[Column, str, list[Line]]]:
-    """Column, title and lines of every panel; a line without the second size of a trend is in all of them."""
-    size_name = figure.trend.across if figure.trend else ""
-    sizes = dict.fromkeys(line.with_[size_name] for line in figure.lines if size_name in line.with_)
+    """Column, title and lines of every panel; a line without the option ``across`` is in all of them."""
+    sizes = dict.fromkeys(line.with_[figure.across] for line in figure.lines if figure.across in line.with_)
     for column in figure.panels:
         if not sizes:
             yield column, column.head[0], list(figure.lines)
         for size in sizes:
-            lines = [line for line in figure.lines if line.with_.get(size_name, size) == size]
+            lines = [line for line in figure.lines if line.with_.get(figure.across, size) == size]
             yield column, f"{column.head[0]} ({size:,g})", lines
 
 

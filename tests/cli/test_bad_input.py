@@ -80,7 +80,6 @@ REFUSED = {
     "plan costa --discard=": "no kind of artefact to discard ''",
     "plan costa --table 7 --scale tiny --gpu=": "there is no GPU ''; known: v100",
     f"import run none {CELL}": "none: no such file",
-    "import artefacts costa --table 7 --scale tiny --from nowhere": "there is no folder 'nowhere' to fetch from",
     "audit no-such.tex": r"there is no path, view or paper 'no-such.tex'; known: ",
     "audit https://host/paper.pdf": "'https://host/paper.pdf' is an address: download it, and name the file",
     "audit clams": r"there is no path, view or paper 'clams' \(did you mean 'claims'",

@@ -7,7 +7,6 @@ import subprocess
 import pytest
 
 from repro.retrieval.datasets.row_blocks import RowBlocks
-from repro.store.notes import folders
 from tests.cli.conftest import CELL
 
 RUN = ("run", CELL, "--scale", "tiny")
@@ -218,7 +217,7 @@ def test_an_artefact_that_is_a_file_is_damage_too(repro, measured):
 @pytest.mark.parametrize("content", ["{", "[]", '{"stage": "evaluate", "params": {}, "inputs": {}}'])
 def test_a_damaged_note_of_a_node_is_named(repro, measured, content):
     fingerprint = _only(measured / "store/evaluate").name
-    note = folders(measured / "store")[0] / f"{fingerprint}.json"
+    note = measured / "store" / "nodes" / f"{fingerprint}.json"
     note.write_text(content)
     said = repro("stage", fingerprint)
     assert said.status == 2

@@ -193,7 +193,7 @@ def test_what_was_made_of_data_that_are_not_at_hand_now_stays(repro, folders):
     assert [store.state(node) for node in (unknown, ends[1])] == ["missing"] * 2
 
 
-@pytest.mark.parametrize("suffix", [".partial", ".incoming", ".gone", ".partial.gone"])
+@pytest.mark.parametrize("suffix", [".partial", ".gone", ".partial.gone"])
 def test_an_interrupted_attempt_beside_data_that_are_not_at_hand_goes_by_its_age(repro, folders, suffix):
     folder = folders / "store" / "encode" / ("a" * 64 + suffix)
     folder.mkdir(parents=True)

@@ -35,7 +35,6 @@ def altered(measured):
         "compare a stored one",
         "compare by a dataset",
         "import run",
-        "export artefacts",
     ],
 )
 def test_a_run_that_was_altered_is_not_handed_out(repro, altered, tmp_path, verb):
@@ -50,7 +49,6 @@ def test_a_run_that_was_altered_is_not_handed_out(repro, altered, tmp_path, verb
         "compare a stored one": ("compare", altered, CELL, *SCALE, "--format", "json"),
         "compare by a dataset": ("compare", altered, "--dataset", "tiny/passage/dev", "--measure", "RR@10"),
         "import run": ("import", "run", altered, CELL),
-        "export artefacts": ("export", "artefacts", CELL, *SCALE, "--inputs", "--to", tmp_path / "there"),
     }
     said = repro(*words[verb])
     assert said.status == 2, said
@@ -60,7 +58,6 @@ def test_a_run_that_was_altered_is_not_handed_out(repro, altered, tmp_path, verb
         in refusal
     )
     assert said.out == "" and not (tmp_path / "out.trec").exists()
-    assert not list(tmp_path.glob("there/bm25/*/artefact.json"))
 
 
 def test_an_exported_run_says_which_record_it_is_of(repro, measured):

@@ -27,7 +27,6 @@ from repro.running.runner import prepare
 from repro.running.scale import scale
 from repro.running.workspace import Workspace
 from repro.stage_table import STAGES, StageSpec
-from repro.store import transfer
 from tests.end_to_end.commands import Moments, forget
 from tests.end_to_end.fresh_scores import measured_anew, scored_anew
 
@@ -135,7 +134,7 @@ def content(file: str, state: int) -> bytes:
 
 
 class ToyWorld:
-    """Folders of one user: papers, data, store, results, and the store of a peer.
+    """Folders of one user: papers, data, store and results.
 
     Attributes:
         manifest: unit, and measures by column, as they are now.
@@ -147,9 +146,7 @@ class ToyWorld:
         self.root, self.moments = root, moments
         for path in root.iterdir():
             shutil.rmtree(path) if path.is_dir() else path.unlink()
-        self.store, self.results, self.data, self.peer = (
-            root / name for name in ("store", "results", "data", "peer")
-        )
+        self.store, self.results, self.data = (root / name for name in ("store", "results", "data"))
         self.manifest = {"rr": "RR@2", "recall": "R@2", "gain": "nDCG@3"}
         for name, text in (("readings.yaml", READINGS), ("recipes.py", RECIPES), ("__init__.py", "")):
             for paper in PAPERS:
@@ -228,7 +225,7 @@ class ToyWorld:
                 values = {column: self._means(column, readings, chosen) for column in COLUMNS}
                 values["mean"] = _averages([values["rr"], values["recall"]])
                 for column, of_column in values.items():
-                    cells[column, chosen] = {value * self._factor(column) for value in of_column}
+                    cells[column, chosen] = {value * self.factor(column) for value in of_column}
         return cells
 
     def run_of_others(self, name: str) -> Path:
@@ -242,7 +239,7 @@ class ToyWorld:
         """The value of the cell that only others can measure, by one of their runs."""
         judgements = (self.data / "toy/qrels/test.tsv").read_bytes()
         rankings = dict.fromkeys(QUERIES[0], RUNS[name])
-        return scored_anew(judgements, self.manifest["gain"], rankings) * self._factor("gain")
+        return scored_anew(judgements, self.manifest["gain"], rankings) * self.factor("gain")
 
     def made_by_other_code(self) -> set[str]:
         """The toy's stored artefacts that another code made than the one here, as they are printed."""
@@ -263,13 +260,14 @@ class ToyWorld:
                 return None
             scores = json.loads(text)["measures"][self._measure(column, readings)]
             means.append(sum(scores) / len(scores))
-        return sum(means) / len(means) * self._factor(column)
+        return sum(means) / len(means) * self.factor(column)
 
     def _measure(self, column: str, readings: dict[str, str]) -> str:
         measure = self.manifest[column]
         return "Success@2" if (measure, readings.get("recall")) == ("R@2", "any") else measure
 
-    def _factor(self, column: str) -> int:
+    def factor(self, column: str) -> int:
+        """Return by what a fraction is multiplied in the unit of a column."""
         return 100 if column == "gain" or self.manifest["unit"] == "percent" else 1
 
     def _means(self, column: str, readings: dict[str, str], seeds: tuple[int | None, ...]) -> set[float]:
@@ -326,7 +324,6 @@ def patched(root: Path) -> Iterator[Moments]:
         patch.setattr(measurement, "listed_measures", lambda dataset: LISTED.get(dataset, ()))
         patch.setattr(importlib.metadata, "entry_points", lambda **_: importlib.metadata.EntryPoints())
         patch.setitem(STAGES, "embed", StageSpec({"texts": "corpus|queries"}, "embeddings"))
-        patch.setitem(transfer.WRITTEN_FILES, "embed", r"code\.txt|ids\.txt|vectors\.npy")
         patch.setitem(sys.modules, "repro.retrieval.stages.embed", None)
         for name in ("fsync", "rename", "replace", "unlink"):
             patch.setattr(os, name, moments.patched(name))

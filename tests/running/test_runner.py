@@ -259,7 +259,7 @@ def test_a_reading_may_say_what_a_column_is_measured_by(make):
     assert other[cell].departures["dev-recall"] == "success"
 
 
-def test_a_record_names_the_rows_of_every_piece_behind_it_and_what_is_unchecked(make):
+def test_a_record_names_the_rows_of_every_piece_behind_it(make):
     build, store, _ = make
     made = build(rows=("bm25",))
     execute(made, store, _engine()[0], Progress())
@@ -270,13 +270,7 @@ def test_a_record_names_the_rows_of_every_piece_behind_it_and_what_is_unchecked(
         "tiny/passage/dev qrels": "qrels of tiny/passage/dev",
     }
     bare = measured_record(m, "tiny", store)
-    assert bare.rows == rows and bare.unchecked == []
-    [judgements] = [node for node in made.nodes if node.fingerprint == m.parts[0].inputs["qrels"].fingerprint]
-    for node in (judgements, *m.runs):
-        store.mark_unchecked(node, "a peer")
-    named = measured_record(m, "tiny", store)
-    assert named.unchecked == ["judgements of tiny/passage/dev", "run"]
-    assert bare.tells_more_than(named) and not named.tells_more_than(bare)
+    assert bare.rows == rows
     [corpus] = [node for node in made.nodes if node.stage == "corpus"]
     store.discard(corpus)
     less = measured_record(m, "tiny", store)

@@ -12,10 +12,10 @@ from pathlib import Path
 import pytest
 
 from repro.graph import Node
-from repro.store import RECORD, Store, disk, remove
+from repro.store import RECORD, Store, disk
 from repro.store import leftovers as module
 from repro.store.leftovers import DAY, leftovers, remove_damaged, remove_leftover, remove_leftovers
-from repro.store.notes import Lineage, folders
+from repro.store.notes import Lineage
 from repro.store.underway import announce, exclusive_lock
 
 CORPUS = Node("corpus", {"dataset": "x"})
@@ -66,7 +66,7 @@ def test_what_is_not_needed_is_found_with_its_bytes_and_nothing_is_touched(store
 def test_what_is_needed_stays_and_the_rest_goes_with_note_and_lock(store):
     collect(store, CORPUS)
     assert store.state(CORPUS) == "stored" and store.state(OTHER) == "missing"
-    assert [p.stem for p in folders(store.root)[0].iterdir()] == [CORPUS.fingerprint]
+    assert [p.stem for p in (store.root / "nodes").iterdir()] == [CORPUS.fingerprint]
     assert list((store.root / "locks").iterdir()) == []
     assert collect(store, CORPUS) == []
 
@@ -84,12 +84,12 @@ def test_what_was_asked_for_lately_stays_with_what_is_below_it(store):
     collect(store)
     assert store.state(CORPUS) == "stored" and store.state(OTHER) == "missing"
     names = {INDEX.fingerprint, CORPUS.fingerprint}
-    assert {p.stem for p in folders(store.root)[0].iterdir()} == names
+    assert {p.stem for p in (store.root / "nodes").iterdir()} == names
 
 
 def test_what_lies_below_is_known_from_a_record_where_the_note_is_gone_or_torn(store):
     store.build(INDEX, write, waiting=lambda: None)
-    (folders(store.root)[0] / f"{INDEX.fingerprint}.json").write_text('{"stage"')
+    ((store.root / "nodes") / f"{INDEX.fingerprint}.json").write_text('{"stage"')
     assert Lineage(store.root).below([INDEX.fingerprint]) == {INDEX.fingerprint, CORPUS.fingerprint}
     age(store, 100)
     collect(store, INDEX)
@@ -107,7 +107,7 @@ def test_what_lies_below_is_known_from_a_record_where_the_note_is_gone_or_torn(s
     ],
 )
 def test_a_note_that_describes_no_node_counts_as_absent(store, note):
-    (folders(store.root)[0] / f"{INDEX.fingerprint}.json").write_text(json.dumps(note))
+    ((store.root / "nodes") / f"{INDEX.fingerprint}.json").write_text(json.dumps(note))
     assert Lineage(store.root).describe(INDEX.fingerprint) == {}
     assert Lineage(store.root).below([INDEX.fingerprint]) == {INDEX.fingerprint}
 
@@ -140,14 +140,15 @@ def test_an_artefact_that_was_built_again_since_it_was_found_damaged_stays(store
 
 
 def test_an_old_partial_goes_and_one_that_was_just_written_into_stays(store):
-    for node, name in ((INDEX, ".partial"), (Node("qrels", {"dataset": "x"}), ".incoming")):
-        folder = store.path(node).with_suffix(name)
+    other = Node("qrels", {"dataset": "x"})
+    for node in (INDEX, other):
+        folder = store.partial(node)
         (folder / "deep").mkdir(parents=True)
         (folder / "deep/half").write_text("half")
     age(store, 100)
     os.utime(store.partial(INDEX) / "deep/half")
-    kinds = [(item.kind, item.path.suffix) for item in collect(store, CORPUS, OTHER, INDEX)]
-    assert ("partial", ".incoming") in kinds and ("partial", ".partial") not in kinds
+    partials = [item.path for item in collect(store, CORPUS, OTHER, INDEX) if item.kind == "partial"]
+    assert partials == [store.partial(other)]
     assert store.state(INDEX) == "partial"
 
 
@@ -170,18 +171,6 @@ def test_what_there_is_of_an_artefact_stays_while_the_rest_waits(store, asked):
     partial = {item.path.name.partition(".")[2] for item in items if item.kind == "partial"}
     assert partial == {"partial.gone"} | ({"partial"} if asked == "by nobody" else set())
     assert store.path(CORPUS) not in {item.path for item in items}
-
-
-def test_notes_of_every_user_count_and_go_by_whoever_may_remove_them(store):
-    [own, old, *_] = folders(store.root)
-    theirs = old / "0x"
-    theirs.mkdir()
-    (own / f"{INDEX.fingerprint}.json").rename(theirs / f"{INDEX.fingerprint}.json")
-    (own / f"{OTHER.fingerprint}.json").rename(old / f"{OTHER.fingerprint}.json")
-    os.utime(theirs / f"{INDEX.fingerprint}.json")
-    collect(store)  # what another user asked for lately stays with what is below it
-    assert store.state(CORPUS) == "stored" and store.state(OTHER) == "missing"
-    assert not (old / f"{OTHER.fingerprint}.json").exists() and list(theirs.iterdir())
 
 
 def test_a_log_of_errors_in_which_nothing_is_goes(store):
@@ -313,13 +302,3 @@ def test_locks_go_before_what_looks_at_all_of_them(store, monkeypatch):
     assert remove_leftovers(store, items) == set(items)
     assert {item.kind for item in items} == {"artefact", "lock", "note"}
     assert looked == [1, 1]  # for two artefacts; the lock is the artefact's own
-
-
-def test_a_note_of_what_is_unchecked_goes_once_its_artefact_is_gone(store):
-    store.mark_unchecked(CORPUS, "there")
-    age(store, 100)
-    assert ("note", "corpus", CORPUS.fingerprint) not in found(store, CORPUS)
-    remove(store.path(CORPUS))
-    assert ("note", "corpus", CORPUS.fingerprint) in found(store, CORPUS, OTHER)
-    collect(store, CORPUS, OTHER)
-    assert not store.is_unchecked(CORPUS)

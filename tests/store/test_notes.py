@@ -16,3 +16,18 @@ def test_what_a_run_asked_for_within_so_many_days_is_known_and_what_is_older_is_
         os.utime(note, (moment, moment))
     for within, asked in {1: (0.5,), 3: (0.5, 2), 7: (0.5, 2, 6), 0.25: ()}.items():
         assert notes.asked_since(tmp_path, days=within) == {nodes[days].fingerprint for days in asked}
+
+
+def test_a_note_of_another_user_is_written_anew_to_have_the_time_of_now(tmp_path, monkeypatch):
+    node = Node("corpus", {"dataset": "x"})
+    notes.write_notes(tmp_path, [node])
+    [note] = notes.files(tmp_path)
+    os.utime(note, (0, 0))
+
+    def refused(path):
+        raise PermissionError(path)
+
+    monkeypatch.setattr(os, "utime", refused)
+    notes.write_notes(tmp_path, [node])
+    assert notes.files(tmp_path) == [note]
+    assert notes.asked_since(tmp_path, days=1) == {node.fingerprint}

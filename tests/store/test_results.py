@@ -200,6 +200,27 @@ def test_a_record_without_a_digest_of_its_own_is_refused(tmp_path):
         results.read("tiny", "p")
 
 
+@pytest.mark.parametrize(("name", "value"), [("assumed", False), ("unchecked", [])])
+def test_a_line_with_a_retired_field_is_read_where_it_says_nothing(tmp_path, name, value):
+    results = Results(tmp_path)
+    results.append([ONE])
+    path = results.path("tiny", "p")
+
+    def write(retired):
+        content = {k: v for k, v in json.loads(line_of(ONE)).items() if k != "sha256"} | {name: retired}
+        digest = hashlib.sha256(canonical(content).encode()).hexdigest()
+        path.write_text(json.dumps(content | {"sha256": digest}) + "\n")
+
+    write(value)
+    assert results.read("tiny", "p") == [ONE]
+    path.write_text(path.read_text().replace("0.5", "0.6"))
+    with pytest.raises(DataError, match="altered"):
+        results.read("tiny", "p")
+    write(["scores"])
+    with pytest.raises(DataError, match=f"not a record: {name}"):
+        results.read("tiny", "p")
+
+
 EARLIER, LATER = "2026-01-01T00:00:00+00:00", "2026-01-01T01:30:00+01:00"  # half an hour later
 
 

@@ -15,7 +15,6 @@ from repro.errors import StoreError, UsageError
 from repro.graph import Node
 from repro.store import RECORD, Store, damage, notes
 from repro.store.disk import MEGABYTE
-from repro.store.notes import Lineage
 from repro.store.seal import recorded_files
 from tests.noted import Noted
 
@@ -203,37 +202,10 @@ def test_a_node_is_remembered_with_its_inputs(tmp_path):
         store.remembered("0000")
 
 
-def _located(path):
-    return Node("corpus", {"dataset": "x", "identity": "sha256:1", "source": {"files": [path]}})
-
-
-def test_users_with_equal_data_in_different_folders_each_have_their_own_notes(tmp_path, monkeypatch):
-    store, fingerprint = Store(tmp_path), _located("/a").fingerprint
-    assert _located("/b").fingerprint == fingerprint
-    for user, path in ((1, "/a"), (2, "/b")):
-        monkeypatch.setattr("os.getuid", lambda user=user: user)
-        store.remember([_located(path)])
-    for user, files in ((1, ["/a"]), (2, ["/b"]), (3, ["/a"])):  # the third has planned nothing
-        monkeypatch.setattr("os.getuid", lambda user=user: user)
-        assert store.remembered(fingerprint).params["source"] == {"files": files}
-
-
-def test_a_note_of_an_earlier_version_is_read_until_there_is_one_of_this_user(tmp_path):
-    store, node = Store(tmp_path), _located("/old")
-    old = tmp_path / "nodes" / f"{node.fingerprint}.json"
-    old.parent.mkdir()
-    old.write_text(json.dumps({"stage": node.stage, "params": node.params, "inputs": {}}))
-    assert store.remembered(node.fingerprint[:8]).params["source"] == {"files": ["/old"]}
-    assert Lineage(tmp_path).describe(node.fingerprint)["stage"] == "corpus"
-    store.remember([_located("/new")])
-    assert store.remembered(node.fingerprint[:8]).params["source"] == {"files": ["/new"]}
-    assert old.exists()
-
-
 def test_a_note_is_not_written_through_a_link(tmp_path):
     store, victim = Store(tmp_path / "s"), tmp_path / "victim"
     victim.write_text("mine")
-    note = notes.folders(store.root)[0] / f"{NODE.fingerprint}.json"
+    note = store.root / "nodes" / f"{NODE.fingerprint}.json"
     note.parent.mkdir(parents=True)
     note.symlink_to(victim)
     note.with_suffix(f".{os.getpid()}").symlink_to(victim)

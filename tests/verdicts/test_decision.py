@@ -63,7 +63,6 @@ def test_a_record_of_another_seed_that_changes_nothing_is_as_current(results):
         ({"code": "0" * 16}, "other code"),
         ({"code": ""}, "unknown code"),
         ({"rows": {"d qrels": "0" * 64}}, "other data"),
-        ({"unchecked": ["judgements of d"]}, "from a peer"),
         ({"environment": {"software": {"pyserini": "0.1"}}}, "other libraries"),
         ({"environment": {"kernels": {"pins": {"MKL_CBWR": "AVX2"}}}}, "other kernels"),
         ({"commits": ["1" * 40 + "-dirty"]}, "dirty tree"),

@@ -8,6 +8,7 @@ import pytest
 
 from repro.manifest.cells import ShownExhibit, cells_of, table_of
 from repro.manifest.papers import paper
+from repro.manifest.schema import Figure
 from repro.store.results import Record
 from repro.verdicts.compared import ComparedCell
 from repro.verdicts.verdict import Doubt, Verdict
@@ -121,3 +122,36 @@ def test_points_that_are_not_of_the_manifest_as_it_is_are_counted_on_the_face(mo
     for doubts in ((), (Doubt("outdated", "the recipe has changed since this was measured"),)):
         list(drawing.draw_curves([replace(cells[0], doubts=doubts), *cells[1:]], tmp_path, hours={}))
     assert ["1 not known to be measured as the manifest is now" in note for note in notes] == [False, True]
+
+
+LINES = [
+    {
+        "id": f"{name}-{width}",
+        "label": f"{name}, {width}",
+        "method": name,
+        "recipe": "r",
+        "with": {"width": width},
+    }
+    for width in (2, 4)
+    for name in ("Base", "Ours")
+]
+SIZES = {
+    "id": "sizes",
+    "about": "a toy",
+    "across": "width",
+    "panels": [{"id": "rr", "head": ["Toy", "MRR@10"]}],
+    "lines": [*LINES, {"id": "level", "label": "level", "recipe": "r"}],
+}
+
+
+def test_every_width_has_a_panel_and_a_line_without_one_is_in_each():
+    faces = drawing._faces(Figure.model_validate(SIZES))
+    assert [(title, [line.id for line in lines]) for _, title, lines in faces] == [
+        ("Toy (2)", ["Base-2", "Ours-2", "level"]),
+        ("Toy (4)", ["Base-4", "Ours-4", "level"]),
+    ]
+
+
+def test_panels_across_an_option_that_no_line_has_are_refused():
+    with pytest.raises(ValueError, match="line 'Base, 2' has no option 'depth'"):
+        Figure.model_validate({**SIZES, "across": "depth"})

@@ -1,4 +1,4 @@
-"""``repro export``: a run, an encoder, or artefacts, for others."""
+"""``repro export``: a run or an encoder, for others."""
 
 import sys
 from pathlib import Path
@@ -7,7 +7,7 @@ import click
 
 from repro.cli import completion
 from repro.cli.groups import views
-from repro.cli.options import scale_option, selecting_everything, transfer_options
+from repro.cli.options import scale_option
 from repro.cli.printing import say
 from repro.errors import UsageError
 
@@ -16,15 +16,13 @@ command = views(
     {
         "run": "the run behind a measured cell, with ir_metadata if asked",
         "encoder": "the model behind a measured cell, as other libraries load it",
-        "artefacts": "stored artefacts of the selected cells, to another store",
     },
     title="things to export",
-    help="""Write a run, an encoder or artefacts where others can use them.""",
+    help="""Write a run or an encoder where others can use them.""",
     epilog="""\b
 Examples:
   repro export run PAPER/1/ROW/dl19.ndcg10 -o run.trec.gz
-  repro export encoder PAPER/1/ROW/COLUMN -o DIR
-  repro export artefacts PAPER --to /mnt/shared/store""",
+  repro export encoder PAPER/1/ROW/COLUMN -o DIR""",
 )
 
 
@@ -119,28 +117,3 @@ def encoder(what, output, scale_name, seed):
     card = card_of(encoder, workspace, scale=named_scale)
     export(encoder.source, workspace.store, Path(output).expanduser(), card=card, about=facts)
     print(output)
-
-
-@command.command(
-    "artefacts",
-    epilog="\b\nExamples:\n  repro export artefacts PAPER --table 1 --to /mnt/shared/store\n"
-    "  repro export artefacts PAPER/1/ROW/COLUMN --inputs --to s3://bucket/store\n"
-    "  repro export artefacts PAPER --scale small --only 3f2a… --to backbones",
-)
-@selecting_everything
-@click.option("--to", "destination", metavar="DEST", required=True, help="A folder, or a URL.")
-@transfer_options
-def artefacts(selection, destination, inputs, only):
-    """Send stored artefacts of the selected cells to another store.
-
-    DEST is a folder, or a URL that fsspec knows (some take a package of their own, as s3:// takes s3fs).
-    Everything sent is read back and compared. What is there is not sent again; killed anywhere, the same
-    command continues.
-    """
-    from repro.cli.printing import show_transfer
-    from repro.exchange.artefacts import chosen_nodes, send
-    from repro.progress import TerminalProgress
-
-    plan, store = selection.plan(), selection.workspace.store
-    nodes = chosen_nodes(plan, inputs=inputs, only=only)
-    return show_transfer(send(plan, nodes, store, destination, progress=TerminalProgress()))

@@ -61,9 +61,8 @@ def verify(rebuild, sample, seed, verbose, as_json):
 
     With --deep, evaluations, searches, minings, encodings and whatever else is neither a training nor read
     from outside are computed again, into a scratch folder; documents, queries and judgements are read again
-    where their collection is embedded or here. What came from another store comes first, and counts as
-    checked once it agrees. Exit status 1: something does not agree with what is stored; 2: something is
-    damaged, and nothing was computed; 3: a stage failed; 4: one lacks something.
+    where their collection is embedded or here. Exit status 1: something does not agree with what is stored;
+    2: something is damaged, and nothing was computed; 3: a stage failed; 4: one lacks something.
     """
     from repro.cli.printing import emit_json
     from repro.running.provenance import Origins

@@ -35,11 +35,3 @@ def answers(pointers, results, store, machine):
     from repro.plugins.studies.study_answers import answers as by_pointer
 
     return StudyAnswers(by_pointer(pointers, StudyRecords(results, store, machine)))
-
-
-@answer
-def drawings(figure, points, path, note):
-    """Draw how differences change with a size, of a figure that is planned for it."""
-    from repro.plugins.studies.trend_charts import draw_trend
-
-    return draw_trend(figure, points, path, note=note)

@@ -95,10 +95,9 @@ class TrainingLog:
         torch.save((self._total, self._noted, self._steps), folder / SUMS)
 
     def load(self, folder: Path, device: torch.device) -> None:
-        """Go on with what a checkpoint keeps; one of an earlier version has nothing."""
-        if (folder / SUMS).exists():
-            sums = torch.load(folder / SUMS, map_location=device, weights_only=True)
-            self._total, self._noted, self._steps = sums
+        """Go on with the sums that a checkpoint keeps."""
+        sums = torch.load(folder / SUMS, map_location=device, weights_only=True)
+        self._total, self._noted, self._steps = sums
 
 
 def cut_log(path: Path, step: int) -> None:

@@ -57,8 +57,7 @@ class Flops:
 
     def load(self, checkpoint: Path) -> None:
         """Go on with what was counted before a checkpoint."""
-        if (path := checkpoint / FILE).exists():
-            self.counted = json.loads(path.read_text())
+        self.counted = json.loads((checkpoint / FILE).read_text())
 
 
 def needed_operations(objective: SumObjective | BatchObjective, examples: Sequence[dict]) -> int:

@@ -1,10 +1,9 @@
 """Size, type, palette and small print of all charts, and the two files written for each."""
 
 import csv
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from types import MappingProxyType
 from typing import Any
 
 # Okabe and Ito's palette, told apart by the colour-blind; markers and lines differ as well
@@ -13,7 +12,7 @@ MARKERS = ("o", "s", "^", "D", "v", "P", "X")
 LINES = ("-", "--", "-.", ":", (0, (5, 1)), (0, (3, 1, 1, 1)), (0, (1, 1)))
 WIDTH = 3.4  # inches: one column of a page
 GREY = "#555555"
-STYLE = {
+STYLE: dict[Any, Any] = {
     "font.family": "DejaVu Sans",  # comes with matplotlib: the same letters on every machine
     "font.size": 8,
     "axes.titlesize": 9,
@@ -38,43 +37,25 @@ STYLE = {
 
 
 @contextmanager
-def canvas(path: Path, *, panels: int, panel_height: float, width: float = WIDTH) -> Iterator[tuple]:
+def canvas(path: Path, *, panels: int, panel_height: float) -> Iterator[tuple]:
     """A figure and its axes, two panels a row; saved to ``path`` when the block is left.
+
+    The reader's own matplotlib settings neither enter the drawing nor are changed by it.
 
     Args:
         path: .svg, or another suffix that matplotlib writes.
         panels: how many.
         panel_height: inches of one row of them.
-        width: inches; one column of a page, if not given.
-    """
-    with drawing(path, (width, panel_height * -(-panels // 2) + 0.55), panels=panels) as drawn:
-        yield drawn
-
-
-@contextmanager
-def drawing(
-    path: Path,
-    size: tuple[float, float],
-    *,
-    panels: int,
-    across: int = 2,
-    share_y: bool = False,
-    style: Mapping[str, object] = MappingProxyType({}),
-) -> Iterator[tuple]:
-    """Yield a figure of that size in inches and its axes, ``across`` in a row, and save it afterwards.
-
-    The reader's own matplotlib settings neither enter the drawing nor are changed by it.
     """
     import matplotlib
     from matplotlib.figure import Figure
 
-    columns = min(panels, across)
+    columns, rows = min(panels, 2), -(-panels // 2)
     with matplotlib.rc_context():
         matplotlib.rcdefaults()
-        settings: dict[Any, Any] = {**STYLE, **style}
-        matplotlib.rcParams.update(settings)
-        figure = Figure(figsize=size, layout="constrained")
-        grid = list(figure.subplots(-(-panels // columns), columns, squeeze=False, sharey=share_y).flat)
+        matplotlib.rcParams.update(STYLE)
+        figure = Figure(figsize=(WIDTH, panel_height * rows + 0.55), layout="constrained")
+        grid = list(figure.subplots(rows, columns, squeeze=False).flat)
         for unused in grid[panels:]:
             unused.remove()
         yield figure, grid[:panels]

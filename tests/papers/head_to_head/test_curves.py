@@ -21,7 +21,7 @@ from tests.once import take_what_is_finished
 STUDY = papers()["head_to_head"]
 FIGURES = figure_tables(STUDY)
 BASES = [figure.settings for figure in STUDY.manifest.figures if figure.settings]
-SCALED = {line.id: line.with_ for figure in STUDY.manifest.figures if figure.trend for line in figure.lines}
+SCALED = {line.id: line.with_ for figure in STUDY.manifest.figures if figure.across for line in figure.lines}
 NARROW = {"width": 64, "objective_steps": 2, "steps": 0}
 
 

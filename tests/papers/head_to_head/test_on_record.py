@@ -10,7 +10,6 @@ import pytest
 from papers.head_to_head import article
 from repro import cli
 from repro.manifest.papers import paper
-from repro.plugins.studies import slide
 from repro.plugins.studies.analysis_schema import analysis_of
 from repro.retrieval.evaluation.p_values import holm
 from repro.store.results import Results
@@ -39,7 +38,6 @@ def test_pages_and_tables_are_what_recipes_analysis_and_records_make_now(
     selection = ("--scale", "small-cpu", "--seeds", SEEDS, "--out", str(tmp_path / "out"))
     places = ("--store", str(tmp_path / "store"), "--results", str(ROOT / "results"))
     monkeypatch.setattr("sys.argv", [*words.split(), *selection, *places])
-    monkeypatch.setattr(slide, "THEMES", {})  # nothing is drawn, as no drawing is compared
     monkeypatch.setattr(article, "page", lambda text, folder: "")  # which would have them in it
     try:
         main()
@@ -122,8 +120,6 @@ def test_what_is_said_of_growth_holds(curves):
     assert len({tuple(order) for order in ranked}) == 4
     assert [order[0] for order in ranked].count("simlm") == 3
     assert curves["scaling/none-64"] > curves["scaling/none-128"]
-    trends = (ROOT / "results/figures/curves/head_to_head-figurescaling-trend.md").read_text(encoding="utf-8")
-    assert trends.count("its sign cannot be told") == 11 and trends.count(": all above BERT.") == 1
 
 
 def _compared(table: str, column: str) -> dict[tuple[str, str], tuple[float, str]]:

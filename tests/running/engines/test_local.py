@@ -22,7 +22,6 @@ from repro.running.engines.shared_work import SHARED
 from repro.running.runner import Options
 from repro.stage_table import STAGES
 from repro.store import Store
-from repro.store.notes import folders
 from tests.running.engines.conftest import told
 
 pytestmark = pytest.mark.usefixtures("pretended")
@@ -386,7 +385,7 @@ def test_a_note_of_data_that_lie_elsewhere_now_is_written_anew(make, store):
     plan = make(("bm25",))
     local.execute(plan, store, Progress(), Options(jobs=2))
     corpus = next(n for n in plan.nodes if n.stage == "corpus")
-    note = folders(store.root)[0] / f"{corpus.fingerprint}.json"
+    note = store.root / "nodes" / f"{corpus.fingerprint}.json"
     right = note.read_text()
     described = json.loads(right)
     described["params"]["source"] = {"files": ["/moved/away"]}
@@ -401,7 +400,7 @@ def test_a_torn_note_of_a_stored_input_is_written_anew(make, store):
     plan = make(("bm25",))
     local.execute(plan, store, Progress(), Options(jobs=2))
     corpus = next(n for n in plan.nodes if n.stage == "corpus")
-    (folders(store.root)[0] / f"{corpus.fingerprint}.json").write_text('{"stage": ')
+    (store.root / "nodes" / f"{corpus.fingerprint}.json").write_text('{"stage": ')
     ended = next(n for n in plan.nodes if n.stage == "evaluate")
     store.discard(ended)
     outcome = local.execute(plan, store, Progress(), Options(jobs=2))
