@@ -286,8 +286,8 @@ DOUBTS = (
     ),
     DoubtRule(
         "other code",
-        "artefacts behind it, or its record, are of other code than here; renaming and moving code changes "
-        "nothing",
+        "artefacts behind it, or its record, are of other code than here, and `repro doctor same-code` did "
+        "not show that both give the same bits",
         lambda b: _of_code(b, "other code"),
         "made by other code than is here",
     ),
