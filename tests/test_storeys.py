@@ -25,7 +25,7 @@ STOREYS = {
 }
 RETRIEVAL = {"stages": 3, "recipe": 3, "training": 2, "datasets": 1, "nn": 1, "evaluation": 1}
 GROUND = ("errors", "progress", "locations", "stage_table", "graph", "hooks")
-SAY_WHAT_PLUGINS_ARE = ("hooks.py", "additions.py")  # by the types of rooms above them
+SAY_WHAT_PLUGINS_ARE = ("hooks.py",)  # by the types of rooms above them
 ENTRIES = 17  # of repro/, besides __init__ and __main__
 
 

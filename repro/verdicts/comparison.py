@@ -8,6 +8,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, TypeVar
 
 from repro.graph import Node
+from repro.hooks import notes
 from repro.manifest.cells import Cell, cell
 from repro.running.plan import Plan
 from repro.running.plan import plan as planned
@@ -18,7 +19,6 @@ from repro.running.scale import known_scales
 from repro.running.workspace import Workspace
 from repro.store import Store
 from repro.store.results import Record, Results
-from repro.verdicts.additions import side_values
 from repro.verdicts.compared import ComparedCell, Comparison, ImportedRun
 from repro.verdicts.decision import Basis, code_counts, decide, doubts, is_changed
 from repro.verdicts.evidence import Evidence
@@ -127,7 +127,7 @@ def judge(evidence: Evidence) -> ComparedCell:
         imported=_imported_runs(evidence),
         collections=evidence.collections,
         cut_at=evidence.cut_at,
-        side_values=side_values(cell),
+        notes=notes(cell),
     )
 
 

@@ -14,16 +14,8 @@ def commands():
 
 
 @answer
-def side_values():
-    """Put what others state beside published and measured numbers."""
-    from repro.plugins.reports.others import OTHERS
-
-    return OTHERS
-
-
-@answer
-def part_of_cell(cell):
-    """Say what others state of a cell."""
+def part_of_cell(cell, page):
+    """Note what others state of a cell."""
     from repro.plugins.reports.cell import OthersOfCell
 
-    return OthersOfCell(cell)
+    return OthersOfCell(cell, page)

@@ -15,12 +15,13 @@ from typing import Annotated, Literal
 
 from pydantic import BeforeValidator, Field
 
+from repro.hooks import CellNote
 from repro.manifest import papers as at_hand
 from repro.manifest import yaml_file
 from repro.manifest.cells import Cell, cells_of
 from repro.manifest.papers import Paper
 from repro.manifest.places import DAY, Place, Who
-from repro.manifest.printed import decimals_of, half_unit, half_up, shift_point
+from repro.manifest.printed import shift_point
 from repro.manifest.schema import SHARES
 from repro.manifest.yaml_file import Fault, Identified, StrictMapping
 
@@ -154,13 +155,8 @@ class CellReport:
         return shift_point(self.report.value, digits.get((self.report.unit, self.cell.unit), 0))
 
     @property
-    def decimals(self) -> int:
-        """Return the digits after the point to which ``value`` is known."""
-        return decimals_of(self.value)
-
-    @property
     def making(self) -> str:
-        """Return how it was made, a key of ``repro.plugins.reports.others.HOW``."""
+        """Return how it was made, a key of ``repro.hooks.MAKINGS``."""
         return self.report.how.start
 
     @property
@@ -169,20 +165,26 @@ class CellReport:
         return self.report.match
 
     @property
-    def maker(self) -> str:
-        """Return who made it."""
-        return self.source.name
-
-    @property
     def by_authors(self) -> bool:
         """Return whether the authors of the system report it."""
         return self.source.who == "authors"
 
     @property
-    def shown(self) -> str:
-        """Return the value with one decimal more than the published one at most, halves away from zero."""
-        most = (self.cell.printed.decimals or 0) + 1
-        return f"{self.value if self.decimals <= most else half_up(self.value, most):f}"
+    def note(self) -> CellNote:
+        """Return it as every table shows it."""
+        report, source = self.report, self.source
+        place = f"{source.place}{f', {report.at}' if report.at else ''}"
+        return CellNote(
+            source.name,
+            f"{self.value:f}",
+            "; ".join(filter(None, [place, report.note])),
+            address=source.address,
+            who=source.who,
+            making=self.making,
+            match=self.match,
+            details=f"differs: {', '.join(report.how.differs)}" if report.how.differs else "",
+            facts=self.as_json(),
+        )
 
     def as_json(self) -> dict:
         """Return it as plain values."""
@@ -212,8 +214,7 @@ class CellReport:
     @property
     def equals_published(self) -> bool:
         """Whether both are one number at the coarser of their roundings, halves either way."""
-        coarser = min(self.decimals, self.cell.printed.decimals)
-        return abs(self.difference) <= half_unit(coarser)
+        return self.cell.equals(self.value)
 
 
 def reports() -> dict[str, tuple[CellReport, ...]]:

@@ -246,7 +246,7 @@ def _entry(c: Contrast | None) -> str:
 
 
 class StudyTables:
-    """How tables of a study are judged and written: see ``repro.writers.table_files.TableKind``."""
+    """How tables of a study are judged and written: see ``repro.writers.table_files``."""
 
     def texts(
         self,

@@ -6,8 +6,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from html import escape
 from importlib import resources
 
-from repro.hooks import merged
-from repro.verdicts.additions import kinds
+from repro.hooks import MATCHES
 from repro.verdicts.compared import ComparedCell
 from repro.verdicts.summary import summarise
 
@@ -133,7 +132,7 @@ def signs() -> dict[str, tuple[str, str]]:
         **{name: (kind, mark) for name, (kind, mark, _) in VERDICTS.items()},
         "measured": ("pass", "✓"),
         "run by others": ("run", "[ ]"),
-        **merged([kind.signs for kind in kinds()]),
+        **{f"stated by others ({match})": (match, f"“{mark or ' '}”") for match, mark in MATCHES.items()},
         "rehearsed": ("scaled", "◐"),
         "nothing known": ("none", "·"),
     }
