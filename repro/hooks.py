@@ -83,7 +83,7 @@ class CellNote:
         who: ``authors`` of the system, a ``toolkit``, ``independent``, or a ``later-paper``.
         making: how it was made, a key of ``MAKINGS``.
         match: ``exact``, ``close``, or ``loose`` where only the name of the system matches.
-        details: differences from how the published number was made, e.g. "differs: 512 tokens".
+        details: differences from the making of the published number, e.g. "differs: 512 tokens".
         facts: its object in JSON.
     """
 

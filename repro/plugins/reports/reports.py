@@ -174,15 +174,16 @@ class CellReport:
         """Return it as every table shows it."""
         report, source = self.report, self.source
         place = f"{source.place}{f', {report.at}' if report.at else ''}"
+        differs = [f"differs: {', '.join(report.how.differs)}"] if report.how.differs else []
         return CellNote(
             source.name,
             f"{self.value:f}",
-            "; ".join(filter(None, [place, report.note])),
+            place,
             address=source.address,
             who=source.who,
             making=self.making,
             match=self.match,
-            details=f"differs: {', '.join(report.how.differs)}" if report.how.differs else "",
+            details="; ".join([*differs, *filter(None, [report.note])]),
             facts=self.as_json(),
         )
 

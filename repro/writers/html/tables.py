@@ -16,7 +16,6 @@ from repro.writers.grid import (
     shown_measurement,
     shown_note,
     shown_run,
-    span,
     spans,
 )
 from repro.writers.html.elements import Content, Markup, el, identifier, sign, tone
@@ -122,9 +121,8 @@ def _stated_number(c: ComparedCell) -> Markup | None:
     first, number = c.notes[0], len(c.notes)
     prefix = el("span", f", {STATED} ", class_="unseen")
     count = f" ×{number}" if number > 1 else None
-    title = f"{number} values, {span(c.notes, c.cell)}; " if number > 1 else ""
-    title += str(first)
-    return el("span", prefix, f"“{shown_note(first, c.cell)}”", count, class_="ours others", title=title)
+    value = f"“{shown_note(first, c.cell)}”"
+    return el("span", prefix, value, count, class_="ours others", title=str(first))
 
 
 def notes(printed: Table) -> Markup:
