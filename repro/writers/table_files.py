@@ -18,22 +18,6 @@ from repro.writers.latex import latex
 from repro.writers.latex_text import document
 
 
-@dataclass(frozen=True)
-class TableText:
-    """A request for the text of a table.
-
-    Attributes:
-        title: of the paper; ``command``: what writes the file, without the scale's seeds.
-        form: ``latex`` or ``markdown`` alone; None is all that the kind has.
-        two_column: whether the LaTeX is for a paper of two columns.
-    """
-
-    title: str
-    command: str
-    form: str | None = None
-    two_column: bool = False
-
-
 def writer_of(table: Table) -> Any:
     """Return the writer of a study's table, ``StudyTables`` of its plugin. Returns None for other tables."""
     return call("study tables") if table.kind == "study" else None
@@ -77,8 +61,8 @@ def table_texts(
         name = f"{paper}-table{identifier}"
         if writer := writer_of(table):
             command += f" --seeds {','.join(map(str, seeds))}" if seeds else ""
-            asked = TableText(title, command, form, two_column)
-            for ending, text in writer.texts(cells, plan, store, results, asked):
+            how = {"title": title, "command": command, "form": form, "two_column": two_column}
+            for ending, text in writer.texts(cells, plan, store, results, **how):
                 yield TableFile(f"{name}.{ending}", title, text)
         elif form == "markdown":
             from repro.writers.table_pages import table_by_itself

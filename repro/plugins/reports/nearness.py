@@ -102,7 +102,9 @@ def _chosen(values: Values, starts: Sequence[str], authors: bool) -> list[CellRe
     return [
         value
         for value in values
-        if value.match != "loose" and value.making in starts and (authors or not value.by_authors)
+        if value.report.match != "loose"
+        and value.report.how.start in starts
+        and (authors or value.source.who != "authors")
     ]
 
 

@@ -155,21 +155,6 @@ class CellReport:
         return shift_point(self.report.value, digits.get((self.report.unit, self.cell.unit), 0))
 
     @property
-    def making(self) -> str:
-        """Return how it was made, a key of ``repro.hooks.MAKINGS``."""
-        return self.report.how.start
-
-    @property
-    def match(self) -> str:
-        """Return how sure it is that the report is on the cell."""
-        return self.report.match
-
-    @property
-    def by_authors(self) -> bool:
-        """Return whether the authors of the system report it."""
-        return self.source.who == "authors"
-
-    @property
     def note(self) -> CellNote:
         """Return it as every table shows it."""
         report, source = self.report, self.source
@@ -181,8 +166,8 @@ class CellReport:
             place,
             address=source.address,
             who=source.who,
-            making=self.making,
-            match=self.match,
+            making=report.how.start,
+            match=report.match,
             details="; ".join([*differs, *filter(None, [report.note])]),
             facts=self.as_json(),
         )
