@@ -30,23 +30,21 @@ import pluggy
 from repro.errors import UsageError, check_known
 
 if TYPE_CHECKING:
-    from pathlib import Path
-
     from repro.cli.cell_page import CellPage
     from repro.manifest.cells import Cell
-    from repro.manifest.schema import Figure
     from repro.verdicts.compared import ComparedCell
     from repro.writers.html.elements import Content, Markup
     from repro.writers.html.sections import Part, Sources
 
-# In the order in which their results are shown.
+# In the order in which their parts are shown.
 PLUGINS = ("statements", "settings", "reports", "studies", "yours", "manuscripts")
 CHOICE = "REPRO_PLUGINS"
 _asked, answer = pluggy.HookspecMarker("repro"), pluggy.HookimplMarker("repro")
-# Functions of the suite's own plugins that the core calls by ``call``, each of one plugin only.
+# What one plugin of the suite does for the core, which uses ``call``.
 CALLED = {
     "study tables": "repro.plugins.studies.writing:StudyTables",
     "study answers": "repro.plugins.studies.study_answers:answers_by_pointer",
+    "trend of a figure": "repro.plugins.studies.trend_charts:draw_trend",
     "settings by table": "repro.plugins.settings.checked:states_of_tables",
     "settings of papers": "repro.plugins.settings.view:of_whole_papers",
 }
@@ -189,7 +187,7 @@ class PaperPart:
         return ()
 
 
-class Questions(Protocol):
+class Hooks(Protocol):
     """The hooks. A plugin implements some of them, and may leave out parameters that it does not need."""
 
     @_asked
@@ -211,12 +209,6 @@ class Questions(Protocol):
     def part_of_paper(self, sources: Sources) -> PaperPart | None:
         """Return the sections of papers in a report, and the facts on the cards of their cells."""
 
-    @_asked
-    def drawings(
-        self, figure: Figure, points: Sequence[ComparedCell], path: Path, note: str
-    ) -> Iterable[Path]:
-        """Draw more of a figure beside ``path``, where its curves are, and return the files."""
-
 
 @functools.cache
 def ask() -> Any:
@@ -228,7 +220,7 @@ def ask() -> Any:
     from importlib.metadata import entry_points
 
     manager = pluggy.PluginManager("repro")
-    manager.add_hookspecs(Questions)
+    manager.add_hookspecs(Hooks)
     for name in reversed(chosen()):  # whoever is registered last answers first
         manager.register(importlib.import_module(f"repro.plugins.{name}"), name)
     for entry in entry_points(group="repro.plugins"):

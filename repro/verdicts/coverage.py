@@ -256,7 +256,7 @@ def _coverage_item(cell: Cell, records: Sequence[Record]) -> CoverageItem:
         recipe=recipe_path(cell) if way not in ("run", *refusals) else None,
         reason=refusals.get(way, ""),
         counted_as=cell.counted_as,
-        equal=bool(stated) and cell.equals(stated[0].value),
+        equal=bool(stated) and cell.is_numeric and cell.equals(stated[0].value),
         notes=stated,
     )
 

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from repro.errors import UsageError
-from repro.hooks import ask
+from repro.hooks import call
 from repro.manifest.cells import figure_of
 from repro.manifest.schema import Column, Figure, Line
 from repro.retrieval.evaluation.p_values import unpaired_t_test
@@ -45,8 +45,7 @@ def draw_curves(
             note = "; ".join(filter(None, (*_notes(figure, points), *_tests(figure, panels))))
             figures.curves(panels, path, note=note)
             yield path
-            for more in ask().drawings(figure=figure, points=points, path=path, note=note):
-                yield from more
+            yield from call("trend of a figure", figure, points, path, note=note) or ()
 
 
 def _notes(figure: Figure, points: Sequence[ComparedCell]) -> Iterator[str]:

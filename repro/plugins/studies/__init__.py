@@ -14,11 +14,3 @@ def part_of_cell(cell, page):
     from repro.plugins.studies.studies import StudyOfCell
 
     return StudyOfCell(cell, page.stands, page.results)
-
-
-@answer
-def drawings(figure, points, path, note):
-    """Draw how differences change with a size, of a figure that is planned for it."""
-    from repro.plugins.studies.trend_charts import draw_trend
-
-    return draw_trend(figure, points, path, note=note)
