@@ -11,7 +11,7 @@ ROOT = Path(__file__).resolve().parent.parent / "repro"
 
 # room -> storey; what lies at the top of repro/ is the ground that every room may use
 STOREYS = {
-    "plugins": 10,  # which import the core, and which the core asks and does not import
+    "plugins": 10,  # which import the core, and which the core calls and does not import
     "cli": 9,
     "api": 8,
     "writers": 6,

@@ -3,7 +3,7 @@
 Its YAML is papers/*/others.yaml (``reports``).
 """
 
-from repro.hooks import Command, answer
+from repro.hooks import CellPart, Command, answer
 
 
 @answer
@@ -16,6 +16,10 @@ def commands():
 @answer
 def part_of_cell(cell, page):
     """Note what others state of a cell."""
+    if page is None:
+        from repro.plugins.reports.reports import others_values
+
+        return CellPart([report.note for report in others_values(cell)])
     from repro.plugins.reports.cell import OthersOfCell
 
-    return OthersOfCell(cell, page)
+    return OthersOfCell(cell)

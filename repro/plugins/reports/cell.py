@@ -3,55 +3,27 @@
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from functools import cached_property
-from itertools import groupby
 
-from repro.cli.cell_page import CellPage
 from repro.exchange.public_runs import cells_of_run, only_scorable, public_runs
-from repro.hooks import MAKINGS, MATCHES, CellPart
+from repro.hooks import CellPart
 from repro.manifest.cells import Cell
 from repro.manifest.papers import kept_with_papers
-from repro.plugins.reports.reports import CellReport, Search, reports, searches
+from repro.plugins.reports.reports import Search, others_values, searches
 
 
 class OthersOfCell(CellPart):
     """The values that others state of a cell, and the place of the released run that one of them scored."""
 
-    def __init__(self, cell: Cell, page: CellPage | None):
+    def __init__(self, cell: Cell):
         values = others_values(cell)
         super().__init__([report.note for report in values])
         self.source_of_a_run = next((r.source.place for r in values if r.report.how.start == "run"), "")
-        self._places = run_places([cell]) if page else []
+        self._places = run_places([cell])
         self.facts = {"run_elsewhere": next((place.elsewhere or None for place in self._places), None)}
 
     def below_measured(self) -> Iterator[tuple[str, str]]:
         """Yield where a run lies."""
         yield from (("run elsewhere", str(p)) for p in self._places if p.elsewhere or not p.at_hand)
-
-
-def others_values(cell: Cell) -> tuple[CellReport, ...]:
-    """Return all reports on a cell by kind, of one kind the median one first.
-
-    Raises ManifestError for a bad file.
-    """
-    groups = groupby(sorted(reports().get(cell.id, ()), key=_kind), key=_kind)
-    return tuple(report for _, group in groups for report in _median_first(group))
-
-
-def _kind(cell_report: CellReport) -> tuple[int, int]:
-    report = cell_report.report
-    return [*MATCHES].index(report.match), [*MAKINGS].index(report.how.start)
-
-
-def _median_first(group: Iterable[CellReport]) -> list[CellReport]:
-    """Return reports of one kind from the least to the greatest, the median one before all.
-
-    Of an even number it is that of the two in the middle which lies further from the published number, the
-    lesser where both lie as far, so that no choice favours the paper.
-    """
-    ordered = sorted(group, key=lambda report: report.value)
-    middle = ordered[(len(ordered) - 1) // 2 : len(ordered) // 2 + 1]
-    median = max(middle, key=lambda report: abs(report.difference))
-    return [median, *(report for report in ordered if report is not median)]
 
 
 @dataclass(frozen=True)

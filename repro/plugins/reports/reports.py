@@ -7,15 +7,16 @@ paper, a model card. It is never a measurement of this suite, and no verdict res
 from __future__ import annotations
 
 import functools
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from decimal import Decimal
+from itertools import groupby
 from pathlib import Path
 from typing import Annotated, Literal
 
 from pydantic import BeforeValidator, Field
 
-from repro.hooks import CellNote
+from repro.hooks import MAKINGS, MATCHES, CellNote
 from repro.manifest import papers as at_hand
 from repro.manifest import yaml_file
 from repro.manifest.cells import Cell, cells_of
@@ -206,6 +207,32 @@ class CellReport:
 def reports() -> dict[str, tuple[CellReport, ...]]:
     """Return every report by the id of the cell it is on. Raises ManifestError with file and line."""
     return reports_of(tuple(at_hand.papers().values()))
+
+
+def others_values(cell: Cell) -> tuple[CellReport, ...]:
+    """Return all reports on a cell by kind, of one kind the median one first.
+
+    Raises ManifestError for a bad file.
+    """
+    groups = groupby(sorted(reports().get(cell.id, ()), key=_kind), key=_kind)
+    return tuple(report for _, group in groups for report in _median_first(group))
+
+
+def _kind(cell_report: CellReport) -> tuple[int, int]:
+    report = cell_report.report
+    return [*MATCHES].index(report.match), [*MAKINGS].index(report.how.start)
+
+
+def _median_first(group: Iterable[CellReport]) -> list[CellReport]:
+    """Return reports of one kind from the least to the greatest, the median one before all.
+
+    Of an even number it is that of the two in the middle which lies further from the published number, the
+    lesser where both lie as far, so that no choice favours the paper.
+    """
+    ordered = sorted(group, key=lambda report: report.value)
+    middle = ordered[(len(ordered) - 1) // 2 : len(ordered) // 2 + 1]
+    median = max(middle, key=lambda report: abs(report.difference))
+    return [median, *(report for report in ordered if report is not median)]
 
 
 @functools.cache

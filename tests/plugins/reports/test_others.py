@@ -4,8 +4,7 @@ import pytest
 
 from repro.hooks import notes
 from repro.manifest.cells import cell
-from repro.plugins.reports.cell import others_values
-from repro.plugins.reports.reports import CellReport, Report, Source, reports
+from repro.plugins.reports.reports import CellReport, Report, Source, others_values, reports
 from repro.writers.grid import span
 
 CELL = cell("simlm/2/dense.ance/dev.rr10")  # 33.0 percent
@@ -19,7 +18,7 @@ def _made(value, start="checkpoint", match="exact", unit="percent", of=CELL):
 
 
 def _of(monkeypatch, *known):
-    monkeypatch.setattr("repro.plugins.reports.cell.reports", lambda: {CELL.id: known})
+    monkeypatch.setattr("repro.plugins.reports.reports.reports", lambda: {CELL.id: known})
     return others_values(CELL)
 
 
@@ -60,7 +59,7 @@ def test_equal_values_span_one_number():
 
 
 def test_a_cell_that_nobody_reports_on_has_none(monkeypatch):
-    monkeypatch.setattr("repro.plugins.reports.cell.reports", dict)
+    monkeypatch.setattr("repro.plugins.reports.reports.reports", dict)
     assert others_values(CELL) == ()
 
 
