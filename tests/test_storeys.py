@@ -11,7 +11,7 @@ ROOT = Path(__file__).resolve().parent.parent / "repro"
 
 # room -> storey; what lies at the top of repro/ is the ground that every room may use
 STOREYS = {
-    "plugins": 10,  # which import the core, and which the core asks and does not import
+    "plugins": 10,  # which import the core, and which the core calls and does not import
     "cli": 9,
     "api": 8,
     "writers": 6,
@@ -25,7 +25,7 @@ STOREYS = {
 }
 RETRIEVAL = {"stages": 3, "recipe": 3, "training": 2, "datasets": 1, "nn": 1, "evaluation": 1}
 GROUND = ("errors", "progress", "locations", "stage_table", "graph", "hooks")
-SAY_WHAT_PLUGINS_ARE = ("hooks.py", "additions.py")  # by the types of rooms above them
+SAY_WHAT_PLUGINS_ARE = ("hooks.py",)  # by the types of rooms above them
 ENTRIES = 17  # of repro/, besides __init__ and __main__
 
 

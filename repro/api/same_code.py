@@ -122,7 +122,7 @@ class SameCode:
         for name, output in self.recorded.items():
             if name in self.nodes and output.stage in lines:
                 behind[output.stage] |= {node.fingerprint for node in walk([self.nodes[name]])}
-        newest = max(lines, key=lambda stage: (str(lines[stage]["date"]), len(behind[stage])), default=None)
+        newest = max(lines, key=lambda stage: (str(lines[stage]["date"]), len(behind[stage])), default="")
         return sorted(names[f] for f in behind.get(newest, ()) if f in names)
 
     def compare(self, names: Iterable[str] | None = None) -> Comparison:

@@ -8,6 +8,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, TypeVar
 
 from repro.graph import Node
+from repro.hooks import notes
 from repro.manifest.cells import Cell, cell
 from repro.running.plan import Plan
 from repro.running.plan import plan as planned
@@ -19,7 +20,6 @@ from repro.running.workspace import Workspace
 from repro.store import Store, damage
 from repro.store.results import Record, Results
 from repro.store.seal import wrong_sizes
-from repro.verdicts.additions import side_values
 from repro.verdicts.circumstances import libraries_not_compared
 from repro.verdicts.compared import ComparedCell, Comparison, ImportedRun
 from repro.verdicts.decision import Basis, code_counts, decide, doubts, is_changed
@@ -154,7 +154,7 @@ def judge(evidence: Evidence) -> ComparedCell:
         imported=_imported_runs(evidence),
         collections=evidence.collections,
         cut_at=evidence.cut_at,
-        side_values=side_values(cell),
+        notes=notes(cell),
     )
 
 

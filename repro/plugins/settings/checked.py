@@ -172,6 +172,15 @@ def of_tables(source: Paper) -> dict[str, CheckedParameter]:
     return of_cells([*parameters_of_rows, *_unplanned_statements(source, parameters_of_rows)])
 
 
+def states_of_tables(source: Paper) -> dict[str, Counter[str]]:
+    """Return table -> state -> how many of its cells publish a setting that the plan at full has so."""
+    states: dict[str, Counter[str]] = {}
+    if any(cell.is_setting for cell in cells_of(source)):
+        for place, item in of_tables(source).items():
+            states.setdefault(place.split("/")[1], Counter())[item.state] += 1
+    return states
+
+
 def _published_steps(source: Paper) -> list[tuple[Step, dict[str, Setting]]]:
     """Return the steps with settings that cells publish, and those settings."""
     steps = [(step, {path: s for path, s in step.stated.items() if s.cell}) for step in steps_of(source)]

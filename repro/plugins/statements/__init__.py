@@ -26,11 +26,13 @@ def public_names():
 
 
 @answer
-def part_of_cell(cell):
+def part_of_cell(cell, page):
     """Say which marks of a cell are implausible."""
+    if page is None or not cell.printed.marks:
+        return None
     from repro.plugins.statements.marks import MarksOfCell
 
-    return MarksOfCell(cell) if cell.printed.marks else None
+    return MarksOfCell(cell)
 
 
 @answer
