@@ -9,7 +9,6 @@ from pathlib import Path
 
 import click
 
-from repro import __version__
 from repro.cli.options import format_option
 from repro.cli.printing import emit_json, say
 from repro.errors import unknown
@@ -26,6 +25,7 @@ from repro.plugins.manuscripts.checks import (
 from repro.plugins.manuscripts.files import decoded
 from repro.plugins.manuscripts.series import grids
 from repro.plugins.manuscripts.tables import Manuscript, Place
+from repro.version import __version__
 
 _COMMENT = re.compile(r"(%|#|<!--)\s*repro:\s*ignore(?:\[(?P<checks>[^\]\n]*)\])?")
 

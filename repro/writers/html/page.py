@@ -3,11 +3,11 @@
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from types import MappingProxyType
 
-from repro import __version__
 from repro.verdicts.additions import kinds
 from repro.verdicts.compared import ComparedCell
 from repro.verdicts.coverage import Tally, place_of, total, usual_first, ways_of_knowing
 from repro.verdicts.summary import cut_measures, doubts_in_brief, summarise
+from repro.version import __version__
 from repro.writers.grid import capitalised
 from repro.writers.html.cells import cells, data, to_list
 from repro.writers.html.elements import (
