@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from repro.api.public import *  # noqa: F403
-    from repro.version import __version__
+    from repro.version import __version__ as __version__
 
 
 def __getattr__(name: str) -> Any:

@@ -2,6 +2,7 @@
 
 import ast
 import re
+from collections import Counter
 from pathlib import Path
 
 from repro.manifest.papers import papers
@@ -17,6 +18,11 @@ def _imports(path):
             yield from (alias.name for alias in node.names)
         elif isinstance(node, ast.ImportFrom) and node.module:
             yield node.module
+
+
+def test_no_three_modules_have_one_name():
+    names = Counter(path.stem for path in RUNNER if path.stem != "__init__")
+    assert {name: count for name, count in names.items() if count > 2} == {}
 
 
 def test_the_runner_imports_no_paper():

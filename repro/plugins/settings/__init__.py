@@ -32,7 +32,7 @@ def part_of_cell(cell, known):
 @answer
 def part_of_paper(sources):
     """Add sections on settings and on released code."""
-    from repro.plugins.settings.page import SettingsPart
+    from repro.plugins.settings.settings_sections import SettingsPart
 
     return SettingsPart(sources)
 

@@ -24,7 +24,7 @@ from repro.writers.html.elements import (
     resource,
     section,
 )
-from repro.writers.html.papers import paper
+from repro.writers.html.paper_part import paper
 from repro.writers.html.sections import Part, Report
 from repro.writers.html.tables import scrolling
 

@@ -24,7 +24,7 @@ from repro.plugins.manuscripts.checks import (
 )
 from repro.plugins.manuscripts.files import decoded
 from repro.plugins.manuscripts.series import grids
-from repro.plugins.manuscripts.tables import Manuscript, Place
+from repro.plugins.manuscripts.source_tables import Manuscript, Place
 from repro.version import __version__
 
 _COMMENT = re.compile(r"(%|#|<!--)\s*repro:\s*ignore(?:\[(?P<checks>[^\]\n]*)\])?")

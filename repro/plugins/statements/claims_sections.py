@@ -4,17 +4,17 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 
 from repro.manifest.papers import Paper
-from repro.plugins.statements.audit import audit
+from repro.plugins.statements.claim_values import MeasuredValues
 from repro.plugins.statements.claims import FAILS, HOLDS, NOT_TOLD_APART, UNTESTED
 from repro.plugins.statements.findings import HELD_AGAINST, Finding
 from repro.plugins.statements.judged import JudgedStatement, OthersJudgement, published_judgements
+from repro.plugins.statements.paper_audit import audit
 from repro.plugins.statements.references import paper_references
 from repro.plugins.statements.statements import Judgement
-from repro.plugins.statements.values import MeasuredValues
 from repro.verdicts.additions import Answers, NoAnswers
 from repro.verdicts.compared import ComparedCell
 from repro.writers.html.elements import Content, Markup, el, identifier, section
-from repro.writers.html.papers import study_lines
+from repro.writers.html.paper_part import study_lines
 from repro.writers.html.sections import Part, Section, Sources
 
 NO_ANSWERS = NoAnswers()
