@@ -17,7 +17,7 @@ from tests.floats import close
 from tests.retrieval.training.test_out_of_memory import Capacity
 from tests.retrieval.training.test_parts import trained, weights
 
-WAYS = {"mlm": "", "costa": "", "in-batch": "", "in-batch, cached": "1"}  # and examples of a part
+WAYS = {"mlm": "", "contrast": "", "in-batch": "", "in-batch, cached": "1"}  # and examples of a part
 CPU = torch.device("cpu")
 
 
