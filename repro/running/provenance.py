@@ -14,10 +14,8 @@ from typing import TYPE_CHECKING, Any
 from repro.errors import BlockedError, StoreError
 from repro.graph import Node, once_a_node
 from repro.locations import CHECKOUT
-from repro.machine import jvm, versions
 from repro.running.plan import Plan
-from repro.store import Store, damage
-from repro.store.underway import awaited_inputs, one_at_a_time
+from repro.store import Store
 
 if TYPE_CHECKING:
     from repro.machine.source_code import Code
@@ -33,6 +31,8 @@ def made_by(node: Node) -> dict[str, Any]:
     name, ``entries`` where these begin, ``definitions`` a short digest of each by its name; ``libraries`` are
     versions of what these name; ``commit`` is the checkout's.
     """
+    from repro.machine import versions
+
     entries = _entries(node)
     sources = _code(*entries)
     by_name = {name: _version(name) for name in versions.distributions_behind(sources.libraries)}
@@ -137,24 +137,30 @@ def _code_of_all(entries: frozenset[tuple[str, ...]]) -> str:
 
 @functools.cache
 def _commit() -> str | None:
+    from repro.machine import versions
+
     return versions.commit(CHECKOUT)
 
 
 def _version(library: str) -> str | None:
-    return (
-        _java_version(*map(os.environ.get, jvm.NAMED_BY))
-        if library == "java"
-        else _installed_version(library)
-    )
+    if library != "java":
+        return _installed_version(library)
+    from repro.machine import jvm
+
+    return _java_version(*map(os.environ.get, jvm.NAMED_BY))
 
 
 @functools.cache
 def _installed_version(library: str) -> str | None:
+    from repro.machine import versions
+
     return versions.version(library)
 
 
 @functools.cache  # by the variables that choose it, which are set and unset within one process
 def _java_version(*_: str | None) -> str | None:
+    from repro.machine import jvm
+
     java = jvm.runtime()
     return java.version if java else None
 
@@ -260,6 +266,8 @@ def damaged(plan: Plan, store: Store) -> list[Node]:
     Raises:
         BlockedError: one of them cannot be made again on this machine.
     """
+    from repro.store.seal import damage
+
     present = (n for n in plan.nodes if plan.states[n.fingerprint] in PRESENT)
     faulty = {n.fingerprint for n in present if damage(store.path(n), store.progress)}
     return _with_what_is_made_from(faulty, plan)
@@ -296,6 +304,8 @@ def discard(nodes: Sequence[Node], store: Store) -> None:
     """
     if not nodes:
         return
+    from repro.store.underway import awaited_inputs, one_at_a_time
+
     with one_at_a_time(store.root):
         read_fingerprints = awaited_inputs(store.root)
         used_nodes = [node for node in nodes if node.fingerprint in read_fingerprints]

@@ -19,9 +19,9 @@ from pydantic import ConfigDict, TypeAdapter, ValidationError
 
 from repro.errors import DataError
 from repro.graph import canonical
-from repro.machine.versions import DIRTY
 from repro.store import make_writable, translated_errors
 from repro.store.disk import append_lines
+from repro.version import DIRTY
 
 DIGEST = "sha256"  # of a line: over canonical JSON of everything else in it
 LARGEST = {"fraction": 1, "percent": 100}  # value in a unit; any other, as of an index's size, has none

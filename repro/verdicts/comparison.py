@@ -22,7 +22,6 @@ from repro.verdicts.additions import side_values
 from repro.verdicts.compared import ComparedCell, Comparison, ImportedRun
 from repro.verdicts.decision import Basis, code_counts, decide, doubts, is_changed
 from repro.verdicts.evidence import Evidence
-from repro.verdicts.row_tests import stored_paired_tests, stored_tests
 from repro.verdicts.verdict import (
     UNITS,
     Case,
@@ -91,6 +90,10 @@ def judged_cells(plan: Plan, results: Results, store: Store) -> Comparison:
     if not plan.states:
         plan.look(store)
     comparison = compare(plan, results, store=store)
+    if "stored" not in plan.states.values():
+        return comparison
+    from repro.verdicts.row_tests import stored_paired_tests, stored_tests
+
     comparison.tests.update(stored_tests(plan, store))
     comparison.paired.update(stored_paired_tests(comparison, plan, store))
     return comparison
