@@ -78,7 +78,7 @@ class CellPage:
         if self.stands and (cell.recipe or cell.column.mean_of):
             commands["measure it"] = f"repro run {cell.id}"
             if not not_at(cell, scale("tiny")):
-                commands["rehearse it"] = f"repro run {cell.id} --scale tiny"
+                commands["try it"] = f"repro run {cell.id} --scale tiny"
         if self.public_runs:
             commands["score a run"] = "repro import run --public DIR"
         elif cell in only_scorable([cell]):

@@ -12,7 +12,6 @@ from repro.manifest.cells import Cell
 from repro.manifest.printed import PublishedCell
 from repro.manifest.reading_schema import Reading
 from repro.retrieval.datasets.catalog import catalog, dataset
-from repro.retrieval.datasets.digests import unknown
 from repro.running.provenance import Origins
 from repro.running.requirements import Obstacle
 from repro.store.results import Record
@@ -217,6 +216,8 @@ class ComparedCell:
     @property
     def data_without_digest(self) -> list[str]:
         """The pieces of data behind the number of which no published digest is known to hold them against."""
+        from repro.retrieval.datasets.digests import unknown
+
         return list(dict.fromkeys(name for r in self.records for name in unknown(r.rows)))
 
     @property

@@ -24,7 +24,6 @@ from repro.verdicts.circumstances import libraries_not_compared
 from repro.verdicts.compared import ComparedCell, Comparison, ImportedRun
 from repro.verdicts.decision import Basis, code_counts, decide, doubts, is_changed
 from repro.verdicts.evidence import Evidence
-from repro.verdicts.row_tests import stored_paired_tests, stored_tests
 from repro.verdicts.verdict import (
     UNITS,
     Case,
@@ -117,6 +116,10 @@ def judged_cells(plan: Plan, results: Results, store: Store) -> Comparison:
     if not plan.states:
         plan.look(store)
     comparison = compare(plan, results, store=store)
+    if "stored" not in plan.states.values():
+        return comparison
+    from repro.verdicts.row_tests import stored_paired_tests, stored_tests
+
     comparison.tests.update(stored_tests(plan, store))
     comparison.paired.update(stored_paired_tests(comparison, plan, store))
     return comparison

@@ -11,9 +11,9 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from decimal import Decimal
 
-from repro import __version__
 from repro.verdicts.compared import ComparedCell
 from repro.verdicts.verdict import prediction_half_width
+from repro.version import __version__
 from repro.writers.grid import rounded, shown_note, shown_run
 
 _GREEK = "alpha beta gamma delta epsilon zeta eta theta iota kappa lambda mu nu xi pi rho varsigma sigma tau"

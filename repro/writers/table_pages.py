@@ -3,13 +3,13 @@
 from collections.abc import Collection, Iterator, Sequence
 from itertools import groupby
 
-from repro import __version__
 from repro.hooks import MAKINGS
 from repro.manifest.schema import Row
 from repro.running.recipe_calls import not_at
 from repro.running.scale import scale
 from repro.verdicts.compared import ComparedCell, Comparison
 from repro.verdicts.summary import cut_measures, doubts_in_brief, measured_in_words, summarise
+from repro.version import __version__
 from repro.writers.grid import (
     RAISED,
     STATED,

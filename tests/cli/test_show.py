@@ -128,7 +128,7 @@ def test_a_cell_says_what_was_measured_of_it_at_each_scale_and_how_to_measure_it
         "(150 queries of tiny/passage/dev, 20" in tiny
         and ", the first 100 documents of each only); sc" in tiny
     )
-    assert f"rehearse it:   repro run {CELL} --scale tiny" in lines
+    assert f"try it:        repro run {CELL} --scale tiny" in lines
 
 
 def test_a_cell_that_nothing_was_measured_of_says_all_that_is_lacking(repro, monkeypatch):
@@ -180,7 +180,7 @@ def test_what_can_be_done_here_comes_before_a_measurement_that_is_blocked(repro,
 def test_a_measurement_that_nothing_blocks_comes_first():
     stand = Made(scale="full", verdict=Made(name="not run"))
     page = CellPage(cell_named(COSTA), [stand], [], [], [], CellReadings(Machine()), Results(Path()))
-    assert list(page.commands) == ["measure it", "rehearse it", "score a run"]
+    assert list(page.commands) == ["measure it", "try it", "score a run"]
 
 
 def test_scores_that_are_kept_with_the_records_are_named_before_what_is_blocked(repro, monkeypatch):

@@ -32,6 +32,6 @@ def part_of_cell(cell, page):
 @answer
 def part_of_paper(sources):
     """Add sections on settings and on released code."""
-    from repro.plugins.settings.page import SettingsPart
+    from repro.plugins.settings.settings_sections import SettingsPart
 
     return SettingsPart(sources)

@@ -10,8 +10,7 @@ from repro.errors import ReproError
 from repro.graph import Node, canonical
 from repro.manifest.cells import Cell, cell, cells_of
 from repro.manifest.papers import Paper, sources
-from repro.plugins.settings.schema import Setting, StatedValue, Step, settings_of, steps_of
-from repro.plugins.settings.values import (
+from repro.plugins.settings.planned_rows import (
     ExpectedValue,
     ExpectedValues,
     PlannedRow,
@@ -23,6 +22,7 @@ from repro.plugins.settings.values import (
     planned_rows,
     published_value,
 )
+from repro.plugins.settings.schema import Setting, SourcedValue, Step, settings_of, steps_of
 from repro.running.requirements import Machine
 from repro.verdicts.summary import first_of
 
@@ -281,7 +281,7 @@ def _checked_parameter(
     )
 
 
-def _places_in_code(value: StatedValue) -> str:
+def _places_in_code(value: SourcedValue) -> str:
     return "; ".join(filter(None, (value.where, value.cell, value.script)))
 
 

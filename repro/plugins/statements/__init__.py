@@ -14,8 +14,8 @@ def commands():
     papers = "papers at hand: numbers, sentences, references, and records that were altered"
     claims = "sentences, marks and bold numbers, judged in the paper and in what was measured"
     return {
-        "audit papers": Command(papers, "repro.plugins.statements.verb:papers_command"),
-        "audit claims": Command(claims, "repro.plugins.statements.verb:claims_command"),
+        "audit papers": Command(papers, "repro.plugins.statements.audit_verbs:papers_command"),
+        "audit claims": Command(claims, "repro.plugins.statements.audit_verbs:claims_command"),
     }
 
 
@@ -38,6 +38,6 @@ def part_of_cell(cell, page):
 @answer
 def part_of_paper(sources):
     """Add the sections on claims and on the audit."""
-    from repro.plugins.statements.page import StatementsPart
+    from repro.plugins.statements.claims_sections import StatementsPart
 
     return StatementsPart(sources)

@@ -11,10 +11,10 @@ from repro.hooks import MAKINGS, CellNote, notes
 from repro.manifest.cells import Cell, exhibits, select
 from repro.manifest.papers import Paper, papers
 from repro.manifest.printed import decimals_of, half_unit
+from repro.plugins.statements.claim_values import MeasuredValues, PublishedValues, facts_of_exhibits
 from repro.plugins.statements.claims import FAILS, UNTESTED, MissingNumber, claims_of, format_value
 from repro.plugins.statements.language import Places
 from repro.plugins.statements.statements import Judgement, Statement, statements
-from repro.plugins.statements.values import MeasuredValues, PublishedValues, facts_of_exhibits
 from repro.running.plan import plan
 from repro.running.scale import Scale
 from repro.running.workspace import Workspace

@@ -3,10 +3,10 @@
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from types import MappingProxyType
 
-from repro import __version__
 from repro.verdicts.compared import ComparedCell
 from repro.verdicts.coverage import WAYS_OF_KNOWING, Tally, place_of, total, usual_first
 from repro.verdicts.summary import cut_measures, doubts_in_brief, summarise
+from repro.version import __version__
 from repro.writers.grid import STATED, capitalised
 from repro.writers.html.cells import cells, data, to_list
 from repro.writers.html.elements import (
@@ -23,7 +23,7 @@ from repro.writers.html.elements import (
     resource,
     section,
 )
-from repro.writers.html.papers import paper
+from repro.writers.html.paper_part import paper
 from repro.writers.html.sections import Part, Report
 from repro.writers.html.tables import scrolling
 

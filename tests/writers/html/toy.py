@@ -14,9 +14,9 @@ from repro.manifest.papers import Paper
 from repro.manifest.reading_schema import Reading
 from repro.manifest.schema import Manifest, Table
 from repro.plugins.reports.reports import Source
+from repro.plugins.statements.claims_sections import audit_section, claims
 from repro.plugins.statements.findings import Finding
 from repro.plugins.statements.judged import JudgedStatement, OthersJudgement
-from repro.plugins.statements.page import audit_section, claims
 from repro.plugins.statements.statements import Judgement, Statement
 from repro.plugins.studies.analysis_schema import TableAnalysis
 from repro.plugins.studies.contrasts import Contrast

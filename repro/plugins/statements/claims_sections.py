@@ -6,16 +6,16 @@ from types import MappingProxyType
 
 from repro.hooks import Answers, PaperPart, Section
 from repro.manifest.papers import Paper
-from repro.plugins.statements.audit import audit
+from repro.plugins.statements.claim_values import MeasuredValues
 from repro.plugins.statements.claims import FAILS, HOLDS, NOT_TOLD_APART, UNTESTED
 from repro.plugins.statements.findings import HELD_AGAINST, Finding
 from repro.plugins.statements.judged import JudgedStatement, OthersJudgement, published_judgements
+from repro.plugins.statements.paper_audit import audit
 from repro.plugins.statements.references import paper_references
 from repro.plugins.statements.statements import Judgement
-from repro.plugins.statements.values import MeasuredValues
 from repro.writers.grid import shown_note
 from repro.writers.html.elements import Content, Markup, el, identifier, section
-from repro.writers.html.papers import study_lines
+from repro.writers.html.paper_part import study_lines
 from repro.writers.html.sections import Part, Sources
 
 NO_ANSWERS: Answers = MappingProxyType({})
