@@ -1,7 +1,4 @@
-"""The plan held against what papers and their released scripts state, and objectives against released code.
-
-Its YAML is papers/*/settings.yaml (``schema``) and papers/*/oracles (``oracles``).
-"""
+"""The plan held against papers/*/settings.yaml (``schema``): settings of texts and of released scripts."""
 
 from collections import Counter
 
@@ -23,15 +20,15 @@ def public_names():
 
 @answer
 def part_of_cell(cell, known):
-    """Say how the row of a cell is planned, and what its work was held against."""
+    """Say how the row of a cell is planned."""
     from repro.plugins.settings.view import SettingsOfCell
 
-    return SettingsOfCell(cell, known)
+    return SettingsOfCell(cell)
 
 
 @answer
 def part_of_paper(sources):
-    """Add sections on settings and on released code."""
+    """Add a section on settings."""
     from repro.plugins.settings.page import SettingsPart
 
     return SettingsPart(sources)

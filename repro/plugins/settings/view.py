@@ -24,8 +24,6 @@ from repro.plugins.settings.checked import (
     of_cells_of_settings,
     of_tables,
 )
-from repro.plugins.settings.oracles import certificates, in_short
-from repro.running.cell_readings import CellReadings
 from repro.verdicts.additions import CellPart
 
 
@@ -89,16 +87,11 @@ def of_whole_papers(cells: Sequence[Cell]) -> Iterator[str]:
 
 
 class SettingsOfCell(CellPart):
-    """The lines on the settings of a cell, or of its row, and on the code that was released.
+    """The lines on the settings of a cell or its row; its facts are every planned parameter."""
 
-    Its facts are every planned parameter, and every part of the work that was held against released code.
-    """
-
-    def __init__(self, cell: Cell, known: CellReadings):
+    def __init__(self, cell: Cell):
         self._cell, self._settings = cell, of_cell(cell)
-        self._certified = certificates(known.nodes(cell))
-        settings = [item.as_json() for item in self._settings]
-        self.facts = {"settings": settings, "released_code": [item.as_json() for item in self._certified]}
+        self.facts = {"settings": [item.as_json() for item in self._settings]}
 
     def below_published(self) -> Iterator[tuple[str, str]]:
         """Yield what is planned where the cell publishes a setting."""
@@ -106,11 +99,7 @@ class SettingsOfCell(CellPart):
         yield from (("planned", line) for line in dict.fromkeys(planned))
 
     def at_end(self, *, verbose: bool) -> Iterator[tuple[str, str]]:
-        """Yield what was held against released code, then the settings of the row."""
-        sentences = (f"{item.part}: {item.says}" for item in self._certified)
-        yield from (
-            ("released code:", line) for line in (sentences if verbose else in_short(self._certified))
-        )
+        """Yield the settings of the row."""
         items = [] if self._cell.is_setting else self._settings
         for name, value in row_lines(items, verbose=verbose):
             yield (f"{name}:" if name == "settings" else name), value

@@ -22,11 +22,11 @@ from repro.manifest.papers import Paper
 from repro.manifest.reading_schema import PointerText
 from repro.manifest.yaml_file import Identified, StrictMapping, repetitions
 
-_NUMBERS = {"v", "gain", "percent", "mean", "best_count", "tied_count", "rank", "student", "spread"}
+_NUMBERS = {"v", "gain", "percent", "best_count", "student", "spread"}
 _NUMBERS |= {"relevant", "drawn"}
 RELATIONS_OF_ROWS = frozenset({"above", "not_below", "best", "best_or_tied", "every"})
 RELATIONS_OF_ROWS |= {"same_order", "significantly_above"}
-_MORE = {"increasing", "decreasing", "rounds", "about", "rows", "columns", "argbest"}
+_MORE = {"increasing", "rounds", "about", "rows", "columns"}
 FUNCTIONS = RELATIONS_OF_ROWS | _NUMBERS | _MORE
 _ARITHMETIC = {ast.Add: op.add, ast.Sub: op.sub, ast.Mult: op.mul, ast.Div: op.truediv}
 _ORDERS = {ast.Lt: (op.lt, "<"), ast.LtE: (op.le, "<="), ast.Gt: (op.gt, ">"), ast.GtE: (op.ge, ">=")}

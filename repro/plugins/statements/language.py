@@ -286,10 +286,6 @@ class Language(Relations):
         """Return how much a is above b, in per cent of b."""
         return self._tell(100 * (self.v(a) - self.v(b)) / self.v(b))
 
-    def mean(self, paths: list[str]):
-        """Arithmetic mean of cells."""
-        return self._tell(sum(map(self.v, paths)) / len(paths))
-
     def student(self, rows: list[str], others: list[str], column: str) -> float:
         """p of Student's t-test between two groups of rows, such as runs with several seeds each."""
         groups = [[float(self.v(f"{row}/{column}")) for row in group] for group in (rows, others)]
@@ -341,41 +337,6 @@ class Language(Relations):
 
     def best_count(self, row: str, columns: Listed, among: list[str] | None = None) -> int:
         """Count the columns in which a row is strictly the best."""
-        return self._standings(row, columns, among)[0]
-
-    def tied_count(self, row: str, columns: Listed, among: list[str] | None = None) -> int:
-        """Count the columns in which a row is the best only together with another."""
-        return self._standings(row, columns, among)[1]
-
-    def rank(self, row: str, column: str, among: list[str] | None = None) -> int:
-        """Return the rank of a row, 1 for the best; rows of equal value share the better rank."""
-        return 1 + sum(self.order(*pair) < 0 for pair in self._rivals(row, column, among))
-
-    def increasing(self, paths: list[str]) -> bool:
-        """Return whether each value is larger than the one before."""
-        return self._monotonic(paths, 1)
-
-    def decreasing(self, paths: list[str]) -> bool:
-        """Return whether each value is smaller than the one before."""
-        return self._monotonic(paths, -1)
-
-    def argbest(self, row: str, columns: list[str]) -> str | None:
-        """Return the column in which a row is highest; None when two share it."""
-        values = {column: self.v(f"{row}/{column}") for column in columns}
-        top = [column for column, value in values.items() if value == max(values.values())]
-        self.seen.append(f"highest in {' and '.join(top)}")
-        return top[0] if len(top) == 1 else None
-
-    def _tell(self, number):
-        self.seen.append(format_value(number))
-        return number
-
-    def _fits(self, holds: bool, reason: str) -> bool:
-        if not holds:
-            self.against.append(reason)
-        return holds
-
-    def _standings(self, row: str, columns: Listed, among: list[str] | None) -> tuple[int, int]:
         best_columns, tied_columns = [], []
         for column in as_columns(columns):
             pairs = self._rivals(row, column, among)
@@ -389,11 +350,21 @@ class Language(Relations):
                 tied_columns.append(f"{column} (with {', '.join(labels)})")
         suffix = f"; tied in {', '.join(tied_columns)}" if tied_columns else ""
         self.seen.append(f"strictly best in {len(best_columns)} of {len(as_columns(columns))}{suffix}")
-        return len(best_columns), len(tied_columns)
+        return len(best_columns)
 
-    def _monotonic(self, paths: list[str], sign: int) -> bool:
+    def increasing(self, paths: list[str]) -> bool:
+        """Return whether each value is larger than the one before."""
         cells = [self.places.cell(path) for path in paths]
         values = [self._value(c) for c in cells]
-        faults = [i for i in range(1, len(cells)) if (values[i] - values[i - 1]) * sign <= 0]
+        faults = [i for i in range(1, len(cells)) if values[i] <= values[i - 1]]
         self.against += [f"{self._shown(cells[i - 1])} before {self._shown(cells[i])}" for i in faults]
         return not faults
+
+    def _tell(self, number):
+        self.seen.append(format_value(number))
+        return number
+
+    def _fits(self, holds: bool, reason: str) -> bool:
+        if not holds:
+            self.against.append(reason)
+        return holds

@@ -61,7 +61,7 @@ class Section:
 
     Attributes:
         title: in the list of sections; ``anchor``: the end of its address.
-        rank: its place among all sections: claims 1, audit 2, readings 3, settings 4, released code 5.
+        rank: its place among all sections: claims 1, audit 2, readings 3, settings 4.
         of_no_scale: whether it says the same at each scale, so that only the first page has it.
     """
 
