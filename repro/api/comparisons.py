@@ -124,7 +124,6 @@ def compare_selection(
 
 
 def _plain_values(cell: ComparedCell) -> dict[str, Any]:
-    """Return a cell as a line of a table; what makes it is read where a table is asked for."""
     from repro.verdicts.plain_values import cell_as_row
 
     return cell_as_row(cell)

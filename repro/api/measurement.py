@@ -67,7 +67,6 @@ def measure(
 
 
 def _damages(plan: Plan, store: Store) -> dict[str, ReproError]:
-    """Return, by fingerprint, errors that name the damaged artefacts of a plan."""
     errors: dict[str, ReproError] = {}
     for node in (n for n in plan.nodes if plan.states[n.fingerprint] == "damaged"):
         try:

@@ -88,7 +88,6 @@ class LazyGroup(click.Group):
         raise unknown(self.kind, args[0], self.list_commands(ctx))
 
     def _is_misspelt(self, word: str) -> bool:
-        """Return whether a word is nearly the name of a view, and none of a paper."""
         import difflib
 
         from repro.manifest.papers import papers

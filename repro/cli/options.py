@@ -145,8 +145,6 @@ def selection_options(function: Callable) -> Callable:
 
 
 def _with_selection(function: Callable, *, by_default_all: bool) -> Callable:
-    """Return a function of the options' values that calls another with the selection first."""
-
     @functools.wraps(function)
     def wrapped(names, tables, rows, scale_name, seeds, readings, everything=False, **kwargs):
         typed = {"tables": tables, "rows": rows, "everything": everything, "scale_name": scale_name}
@@ -157,8 +155,6 @@ def _with_selection(function: Callable, *, by_default_all: bool) -> Callable:
 
 
 def _beside_cells(names: tuple[str, ...]) -> tuple[str, ...]:
-    """Return the names without those of papers, which beside a cell add nothing; all of them without a
-    cell."""
     has_cells = any(name.count("/") > 1 for name in names)
     return tuple(name for name in names if "/" in name or not has_cells)
 

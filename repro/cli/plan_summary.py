@@ -124,7 +124,6 @@ def _hours_by_device(cost: Estimate) -> str:
 
 
 def _rehearsal_lines(cost: Estimate) -> list[str]:
-    """Return a line on what was measured here, if anything was."""
     nodes = [node for node in cost.nodes if cost.rehearsed(node) is not None]
     if not nodes:
         return []
@@ -194,8 +193,6 @@ def incomparable_by_stand_ins(plan: Plan, remedies: Mapping[str, Sequence[str]])
 
 
 def _is_authors_model(m: Measurement) -> bool:
-    """Return whether the departures are those alone by which a row is measured with its authors' own
-    model."""
     readings = m.cell.paper.readings
     return all(r in readings and choice in readings[r].released for r, choice in m.departures.items())
 

@@ -40,7 +40,6 @@ def width() -> int:
 
 
 def _stated_width() -> int | None:
-    """Return the width that the environment states; None where it states none."""
     columns = os.environ.get("COLUMNS", "")
     return int(columns) if columns.isdecimal() else None
 

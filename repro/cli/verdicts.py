@@ -164,7 +164,6 @@ def show_cells(comparison: Comparison, cells: Sequence[ComparedCell]) -> None:
 
 
 def _is_worth_showing(c: ComparedCell) -> bool:
-    """Return whether a table with this cell is worth showing."""
     has_result = c.measured is not None or c.verdict.name in ("failed", "blocked")
     return has_result or any(at_full(c, kind) for kind in kinds())
 
@@ -196,7 +195,6 @@ def summary(comparison: Comparison, results: Results | None = None) -> list[str]
 
 
 def _side_value_lines(comparison: Comparison) -> list[str]:
-    """Explain the kinds of values that stand beside a published number at full scale."""
     return [kind.explained for kind in kinds() if any(at_full(c, kind) for c in comparison.cells)]
 
 

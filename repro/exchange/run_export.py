@@ -59,7 +59,6 @@ class ExportedRun:
 
 
 def _collection(identifier: str) -> dict[str, str]:
-    """Return a dataset as ir_metadata names it: with its id in ir_datasets, where that has it."""
     entry = catalog().get(identifier)
     identifiers = {"ir_datasets": identifier} if entry and entry.source == "ir_datasets" else {}
     return {"name": identifier, **identifiers}
@@ -87,7 +86,6 @@ def stored_run(name: str, store: Store, results: Results, *, scale: str) -> Expo
 
 
 def _named_node(name: str, store: Store, results: Results, scale: str) -> tuple[Record | None, Node]:
-    """Return the preferred record of a cell, and its node; of a fingerprint the node alone."""
     if "/" not in name:
         return None, store.remembered(name)
     record = _preferred_record(name, store, results, scale)
@@ -130,7 +128,6 @@ def _preferred_record(identifier: str, store: Store, results: Results, scale: st
 
 
 def _is_held(record: Record, store: Store) -> bool:
-    """Return whether the store has the run of a record, be it damaged."""
     try:
         node = store.remembered(record.fingerprint)
     except UsageError:

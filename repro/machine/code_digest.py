@@ -65,7 +65,6 @@ class _Module:
 
 @functools.cache
 def _module(name: str, packages: frozenset[str]) -> _Module | None:
-    """Read a module. Returns None for a name that is no module of these packages."""
     if (path := _path(name, packages)) is None:
         return None
     text = path.read_text(encoding="utf-8")
@@ -125,7 +124,6 @@ def _statements(node: ast.AST) -> Iterator[ast.AST]:
 
 
 def _imported(statement: ast.AST, package: str) -> Iterator[str]:
-    """Yield the modules that a statement imports or starts, and the packages that they are in."""
     match statement:
         case ast.Import(names=names):
             modules = [alias.name for alias in names]

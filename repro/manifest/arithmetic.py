@@ -48,7 +48,6 @@ def _deltas(table: Table, cells: dict[tuple[str, str], Cell]) -> Iterator[tuple[
 
 
 def _bold_scopes(cells: Iterable[Cell]) -> Iterable[list[Cell]]:
-    """Group the cells with a number by the scope within which the best one is bold."""
     scopes: dict[tuple, list[Cell]] = {}
     for cell in cells:
         if cell.is_numeric:
@@ -57,7 +56,6 @@ def _bold_scopes(cells: Iterable[Cell]) -> Iterable[list[Cell]]:
 
 
 def _bolds(table: Table, cells: dict[tuple[str, str], Cell]) -> Iterator[tuple[str, str]]:
-    """Check, in scopes with a bold number, that the bold ones are the best and all of the best are bold."""
     if table.bold in ("unknown", "none"):
         return
     for members in _bold_scopes(cells.values()):

@@ -317,7 +317,6 @@ def _column_faults(table: Table, column: Column) -> Iterator[str]:
 
 
 def _unit_faults(table: Table, place: int) -> Iterator[str]:
-    """Yield what is wrong with a column's numbers: beyond its unit, or fractions where that is percent."""
     unit = table.columns[place].unit or table.unit
     if table.kind != "results" or unit not in SHARES:
         return

@@ -164,7 +164,6 @@ def _text(path: Path) -> str:
 
 
 def _reason(error: Mapping[str, Any], shape: Any) -> str:
-    """Tell one of pydantic's errors in words that name no class and say what would be right."""
     kind, value = error["type"], error["input"]
     if kind in ("model_type", "dataclass_type", "dict_type"):
         return "a mapping of names to values is wanted here"
@@ -180,7 +179,6 @@ def _reason(error: Mapping[str, Any], shape: Any) -> str:
 
 
 def _keys(shape: Any, place: Sequence[str | int]) -> list[str]:
-    """Return the keys that a mapping at a place of the document may have, none if the shape is silent."""
     if isinstance(shape, type) and issubclass(shape, BaseModel):
         fields = {field.alias or name: field for name, field in shape.model_fields.items()}
         if not place:

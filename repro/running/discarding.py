@@ -241,7 +241,6 @@ class DiskRoom:
         )
 
     def _remaining_bytes(self, node: Node) -> float:
-        """Return what a node's artefact is still to take at most, beside what lies there of an attempt."""
         cost = work(node)
         return max(0.0, (cost.stored or 0.0) + cost.beside - size_on_disk(self._store.partial(node)))
 
@@ -339,7 +338,6 @@ def finished_vectors(plans: Iterable[Plan], store: Store, *, keep_days: float) -
 
 
 def _stored_vectors(plan: Plan) -> list[Node]:
-    """Return the stored vectors of a plan that has looked at a store."""
     stored_nodes = (node for node in plan.nodes if plan.states[node.fingerprint] == "stored")
     return [node for node in stored_nodes if node.stage in DISCARDABLE["vectors"]]
 
@@ -379,7 +377,6 @@ def _unidentified_artefacts(lineage: Lineage, plans: list[Plan]) -> set[str]:
 
 
 def _absent_nodes(each: Plan) -> Iterator:
-    """Return nodes whose data or checkpoint is missing, and with it their fingerprint's identity."""
     obstacles = each.machine.obstacles
     return (n for n in each.nodes if n.fingerprint in obstacles and not obstacles[n.fingerprint].of_machine)
 

@@ -136,7 +136,6 @@ class MeasurementBuilder:
         return Measurement(cell, seed, groups, measure, *self._readings(choices))
 
     def _evaluation(self, run: Node, member: Dataset, measure: str, scoring: Mapping[str, bool]) -> Node:
-        """Return the finished evaluation of a run, one for all cells whose measures it gives."""
         evaluation = self._finish(shared_evaluation(run, member, measure, scoring, machine=self.machine))
         if reason := self.scale.undefined(measure, member.id):
             raise UsageError(f"{reason}; take another choice, or another scale")
@@ -158,7 +157,6 @@ class MeasurementBuilder:
         return node, *self._readings(choices)
 
     def _computed(self, cell: Cell | ShownExhibit, identifier: str, seed: int | None) -> tuple[Node, Choices]:
-        """Return the finished node of a recipe that gives what is shown itself, and its choices."""
         result, choices = self._call(cell, identifier, seed)
         if isinstance(result, Runs):
             reason = "returns Runs; it has to return the node that is shown"

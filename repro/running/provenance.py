@@ -269,7 +269,6 @@ def _with_what_is_made_from(others: set[str], plan: Plan) -> list[Node]:
 
 
 def _stale_fingerprints(others: set[str], plan: Plan) -> set[str]:
-    """Return the fingerprints of these nodes, but for imported runs, and of all that is made from them."""
     stale = set[str]()
     for node in plan.nodes:
         is_other = node.fingerprint in others and node.stage != "imported_run"

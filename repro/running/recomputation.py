@@ -134,7 +134,6 @@ def content(path: Path) -> tuple[object, np.ndarray]:
 
 
 def _rows(path: Path) -> Iterator | None:
-    """Return the values that a file lists; None where its kind is not known."""
     if path.suffix == ".arrow":
         import pyarrow as pa
 
@@ -269,7 +268,6 @@ def _can_be_made_again(
 
 
 def _can_be_computed(node: Node, store: Store) -> bool:
-    """Return whether the stage as it is now can be run on inputs that are stored."""
     spec = STAGES[node.stage]
     if node.stage in TOO_MUCH or not spec.inputs or spec.needs & OUTSIDE:
         return False

@@ -71,7 +71,6 @@ def sentences(recurrences: Sequence[Recurrence]) -> Iterator[str]:
 
 
 def _causes(now: Record, before: Record) -> Iterator[str]:
-    """Yield what differs between the circumstances of two records, that which moves most first."""
     yield from _other_code(now, before)
     software = [r.environment.get("software", {}) for r in (now, before)]
     yield from _differences(*software, leave_out=("repro-bench",))
@@ -99,7 +98,6 @@ def _differences(
 
 
 def _other_pins(*pins: object) -> Iterator[str]:
-    """Yield the variables that differ; the one for numpy follows from the processor."""
     now, before = (p if isinstance(p, Mapping) else {"kernels": "of several kinds"} for p in pins)
     if now and before:
         yield from _differences(now, before, leave_out=("NPY_DISABLE_CPU_FEATURES",))
@@ -141,7 +139,6 @@ def record(
 
 
 def _data_of_records(plan: Plan, results: Results) -> dict[str, str]:
-    """Return the identities of the files behind every measurement of a plan that is on record."""
     papers = {m.cell.paper.name for m in plan.measurements}
     recorded = {r.identity for name in sorted(papers) for r in results.read(plan.scale.name, name)}
     nodes = walk(part for m in plan.measurements if m.identity in recorded for part in m.parts)
@@ -301,7 +298,6 @@ def member_cells(cell: Cell) -> list[str]:
 
 
 def _average_identity(cell: Cell, parts: list[tuple[str, str, str]]) -> tuple[str, str, str]:
-    """Return the identity of an average of parts with these, each by its own measure."""
     fingerprints, measures, _ = zip(*parts, strict=True)
     digest = hashlib.sha256(canonical(list(fingerprints)).encode()).hexdigest()
     return digest, measures[0] if len(set(measures)) == 1 else ", ".join(measures), cell.unit
@@ -329,7 +325,6 @@ def _average(cell: Cell, parts: list[Record]) -> Record:
 
 
 def _in_unit(part: Record, unit: str) -> float:
-    """Return a member's value in the unit of the average, which in a sound manifest is its own."""
     return (
         part.measured
         if part.unit == unit
@@ -342,7 +337,6 @@ def _merge(mappings: Iterable[Mapping[str, str]]) -> dict[str, str]:
 
 
 def _evaluations(plan: Plan) -> dict[str, list[Node]]:
-    """Return, by cell, the evaluations behind it; behind an average, those of what it averages."""
     nodes: dict[str, list[Node]] = {}
     for m in plan.measurements:
         nodes.setdefault(m.cell.id, []).extend(m.parts)
@@ -353,7 +347,6 @@ def _evaluations(plan: Plan) -> dict[str, list[Node]]:
 
 
 def _circumstances(evaluations: Iterable[Node], store: Store) -> dict:
-    """Return the environment of a record made now, with the libraries and kernels of what is behind it."""
     paths = (store.path(node) / RECORD for node in walk(evaluations))
     facts = [_facts(path, path.stat().st_mtime_ns) for path in paths if path.exists()]
     environment = _environment() | {"kernels": kernels.merged(one["kernels"] for one in facts)}
@@ -363,7 +356,6 @@ def _circumstances(evaluations: Iterable[Node], store: Store) -> dict:
 
 @functools.lru_cache(maxsize=4096)  # cells share artefacts
 def _facts(path: Path, changed: int) -> dict[str, dict]:
-    """Return the kernels and libraries that an artefact's record names; none if it is damaged."""
     facts: dict = {}
     with contextlib.suppress(StoreError):
         facts = read_json(path).get("facts", {})
@@ -372,5 +364,4 @@ def _facts(path: Path, changed: int) -> dict[str, dict]:
 
 @functools.cache
 def _environment() -> dict:
-    """Return commit, versions and hardware: what a reader needs to judge a small difference."""
     return {"commit": commit(CHECKOUT), "software": software(), "hardware": hardware()}

@@ -145,7 +145,6 @@ class Scale:
         return Node(node.stage, self._params(node), node.inputs)
 
     def _evaluation(self, node: Node) -> Node:
-        """Return the evaluation without measures whose grades the judgements that stand in do not have."""
         judged = node.input("qrels").params["dataset"]
         measures = [name for name in node.params["measures"] if is_defined(name, highest_grade(judged))]
         return Node(node.stage, {**node.params, "measures": measures}, node.inputs)
@@ -176,22 +175,18 @@ class Scale:
 
     @functools.cached_property
     def _parameter_names(self) -> frozenset[str]:
-        """The parameters that this scale says something of."""
         return frozenset({*self.facts.caps, *self.facts.without_gpu, *self.facts.replace})
 
     @property
     def _narrowing(self) -> float:
-        """The width of this scale's backbone, over that of the papers'."""
         return self._stand_in.initialise.hidden_size / HIDDEN_SIZE
 
     @property
     def _stand_in(self) -> Backbone:
-        """The backbone that stands in for the papers', where the scale has one."""
         assert self.facts.backbone, f"{self.name} has the papers' own"
         return self.facts.backbone
 
     def _options(self, node: Node, params: Mapping[str, Any]) -> dict[str, Any]:
-        """Return an objective's options; sizes that it declares shrink with the backbone and the text."""
         objective, options = declared(node.params["objective"]), params["options"]
         if self.facts.backbone:
             options = _shrink(options, objective.vector_widths, self._narrowing)
@@ -201,7 +196,6 @@ class Scale:
         return options
 
     def _training(self, node: Node, params: Mapping[str, Any]) -> dict[str, Any]:
-        """Return the settings that an objective is trained with, whatever its paper says."""
         name = params["objective"]["name"]
         settings = self.facts.objectives.get(name, ObjectiveSettings())
         check_known(f"parameter of {name} for scale {self.name} to replace", *settings.replace, valid=params)
@@ -237,14 +231,12 @@ class Scale:
         return trained_backbone(self._stand_in, self._blank)
 
     def _negatives(self, node: Node) -> Node:
-        """Return BM25 negatives mined from this scale's collection, in place of a distributed file."""
         topics, depth = self.dataset(node.params["dataset"]), self.facts.caps["depth"]
         per_query, seed = self._value("per_query", node.params.get("per_query")), node.params.get("seed", 0)
         run = self._bm25(topics)
         return recipe.mine(run, recipe.qrels(topics), depth=depth, per_query=per_query, seed=seed)
 
     def _examples(self, node: Node) -> Node:
-        """Return hard negatives of questions by BM25 and their answers: stand-ins' judgements name none."""
         topics, depth = self.dataset(node.params["dataset"]), self.facts.caps["depth"]
         return recipe.mine_answers(
             self._bm25(topics),
@@ -273,12 +265,10 @@ def _corpus(identifier: str) -> str:
 
 
 def _shrink(values: Mapping[str, Any], names: Collection[str], ratio: float) -> dict[str, Any]:
-    """Return the values with those of some names in proportion."""
     return {name: _shrink_value(value, ratio) if name in names else value for name, value in values.items()}
 
 
 def _shrink_value(value: Any, ratio: float) -> Any:
-    """Return every number of a value in proportion, at least 1; what is no number stays."""
     if isinstance(value, Mapping):
         return {k: _shrink_value(v, ratio) for k, v in value.items()}
     if isinstance(value, (list, tuple)):

@@ -247,7 +247,6 @@ class RowLimits:
         return node
 
     def _naming_first(self, node: Node, topics: str | None) -> Node:
-        """Return the node with the first queries and documents as inputs, by which it names all others."""
         inputs = dict(node.inputs)
         if self.first.queries is not None and topics:
             inputs["queries"] = self.taken(Node("queries", {"dataset": topics}))
@@ -256,7 +255,6 @@ class RowLimits:
         return Node(node.stage, node.params, inputs)
 
     def _corpus(self, identifier: str) -> Node:
-        """Return the graph's own collection of these ids: that one, or one with other titles or texts."""
         exact = [node for node in self.corpora if node.params["dataset"] == identifier]
         variants = [node for node in self.corpora if node.params["dataset"].startswith(f"{identifier}/")]
         return next(iter(exact + variants), Node("corpus", {"dataset": identifier}))

@@ -86,7 +86,6 @@ def _stored_rows(node: Node, folder: Path) -> Iterator[Any]:
 
 
 def _made(node: Node, source: Source) -> tuple[str, str]:
-    """Return the digest of the rows that the stage would write, and that of the content of the source."""
     if node.stage != "corpus":
         return _digests(reading.rows(source))
     digest, content = RowDigest(), ContentDigest()

@@ -55,7 +55,6 @@ def translated_errors(root: Path, what: str = "store", option: str = STORE) -> I
 
 
 def _named_path(error: OSError) -> Path | None:
-    """Return the file that an error names; None where it names none."""
     return Path(error.filename).absolute() if isinstance(error.filename, str | os.PathLike) else None
 
 

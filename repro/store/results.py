@@ -342,7 +342,6 @@ class Results:
         return additions
 
     def _lines(self, path: Path) -> list[Record | FaultyLine]:
-        """Return the lines of a file, which are taken apart anew only where it has changed."""
         with translated_errors(self.root, *FOLDER), contextlib.suppress(FileNotFoundError):
             facts = path.stat()
             state = facts.st_ino, facts.st_mtime_ns, facts.st_size
@@ -364,7 +363,6 @@ def _read_lines(path: Path) -> Iterator[Record | FaultyLine]:
 
 
 def _doubt(record: Record, newest: Record) -> str:
-    """Return why a record is not to be relied upon beside the one that counts; nothing where it is."""
     if is_future(record):
         time = record.recorded
         return f"recorded at {time}, which is still to come: any other of its cell counts before it"
@@ -375,7 +373,6 @@ def _doubt(record: Record, newest: Record) -> str:
 
 
 def _new_records(group: list[Record], newest_by_key: dict[tuple, Record]) -> Iterator[AppendedRecord]:
-    """Yield the records of a group that say something else, or more, than the newest of their key."""
     for record in group:
         previous = newest_by_key.get(record.key)
         differs = previous is not None and previous.result != record.result
@@ -394,7 +391,6 @@ def _check_place(record: Record, path: Path) -> Record:
 
 
 def _is_left_out(end: bytes) -> bool:
-    """Return whether a file's last piece is a line not written to its end; with its end altered it is not."""
     try:
         record_of(end[:-1])
     except DataError:

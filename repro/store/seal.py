@@ -99,7 +99,6 @@ def _content(path: Path) -> tuple[Any, str]:
 
 
 def _scores_fault(scores: Any, root: Path, record: Mapping[str, Any]) -> str:
-    """Return why scores cannot be those of the evaluation with this record; "" if they can."""
     try:
         params, inputs = record["identity"]["params"], record["identity"]["inputs"]
         name = "queries" if params.get("judgements") == "answers" else "qrels"
@@ -117,7 +116,6 @@ def _scores_fault(scores: Any, root: Path, record: Mapping[str, Any]) -> str:
 
 @functools.lru_cache(maxsize=64)  # evaluations share judgements
 def _judged_queries(folder: Path, stamp: tuple[int, ...]) -> tuple[str, frozenset[str] | None]:
-    """Return the content of qrels, or of queries with answers, and the queries; None if they are damaged."""
     if wrong_sizes(folder):
         return "", None
     try:
@@ -195,7 +193,6 @@ def wrong_sizes(path: Path) -> list[str]:
 
 
 def _size_fault(path: Path, name: str, size: int) -> str:
-    """Return a sentence about a file that is not as large as recorded; empty where it is."""
     place = str(path)
     try:
         for part in name.split("/"):
@@ -262,6 +259,5 @@ def is_inside(name: str) -> bool:
 
 
 def _checksum(record: dict) -> str:
-    """Return sha256 of everything but this checksum in a record that was read from JSON."""
     fields = {k: v for k, v in record.items() if k != "sha256"}
     return hashlib.sha256(json.dumps(fields, sort_keys=True).encode()).hexdigest()

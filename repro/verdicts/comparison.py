@@ -83,7 +83,6 @@ def compare(
 
 
 def _damages(plan: Plan, store: Store) -> Iterator[str]:
-    """Yield sentences on the damaged artefacts of a plan, the first few by their paths."""
     nodes = [node for node in plan.nodes if plan.states.get(node.fingerprint) == "damaged"]
     for path in map(store.path, nodes[:FEW]):
         yield f"damaged: {path}: {'; '.join(wrong_sizes(path) or damage(path))}"  # all of it is small then
@@ -174,7 +173,6 @@ def _failure(evidence: Evidence) -> str:
 
 
 def _why_idle(evidence: Evidence) -> str:
-    """Say why nothing was tried: it cannot be measured at all, not at this scale, or was not asked for."""
     cell = evidence.cell
     if refusal := not_at(cell, evidence.plan.scale):
         reason = refusal
@@ -187,7 +185,6 @@ def _why_idle(evidence: Evidence) -> str:
 
 
 def _scoring_differences(evidence: Evidence) -> list[str]:
-    """Return sentences on records of a cell that were scored by another measure than the cell."""
     measure, unit = evidence.definition
     measures = {
         f"{r.measure or 'an unknown measure'} in {r.unit or 'an unknown unit'}" for r in evidence.of_readings
@@ -199,7 +196,6 @@ def _scoring_differences(evidence: Evidence) -> list[str]:
 
 
 def _unscored_files(evidence: Evidence) -> list[str]:
-    """Return the files of others' runs on record none of whose scores is by the cell's measure."""
     digests = {r.origin.get("sha256") for r in evidence.imported}
     unscored_records = [r for r in evidence.records if r.origin and r.origin.get("sha256") not in digests]
     return list(dict.fromkeys(str(r.origin.get("file")) for r in unscored_records))
@@ -217,7 +213,6 @@ def _tolerance(evidence: Evidence) -> Tolerance | None:
 
 
 def _imported_runs(evidence: Evidence) -> tuple[ImportedRun, ...]:
-    """Return the runs that others made, each judged by itself."""
     parts = [node for m in evidence.measurements for node in m.parts]
     return tuple(imported_run(evidence.cell, r, parts) for r in evidence.imported)
 

@@ -168,7 +168,6 @@ class Basis:
 
 
 def _contradicted(b: Basis) -> str:
-    """Return both values where current records are contradicted, and whose the other is."""
     pairs = [
         f"{r.measured:.10g}, {'by a newer record' if result.recorded else 'stored'} {result.measured:.10g}"
         for r, result in (b.evidence.current if b.evidence else ())
@@ -178,7 +177,6 @@ def _contradicted(b: Basis) -> str:
 
 
 def _outdated(b: Basis) -> str:
-    """Return why records of the cell's measure and unit are not what would be measured now."""
     if b.evidence is None or b.evidence.current:
         return ""
     parts = b.evidence.measured_by
@@ -216,7 +214,6 @@ def _other_data(b: Basis) -> str:
 
 
 def _absent_data(b: Basis) -> str:
-    """Return which files a current record was measured on, by their recorded digests, that are not here."""
     if b.evidence is None or not b.evidence.current:
         return ""
     return _listed("the files of {} were not there to be checked", b.evidence.absent_data)

@@ -102,7 +102,6 @@ def orders(cells: Sequence[ComparedCell]) -> dict[str, tuple[float, int]]:
 
 
 def _comparable_pairs(cells: Sequence[ComparedCell]) -> list[_Pair]:
-    """Return cells with a published number and a current one of ours that may be compared with it."""
     return [
         _Pair(c.cell, c.published, c.measured)
         for c in cells

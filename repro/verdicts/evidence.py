@@ -180,7 +180,6 @@ class Evidence:
 
 
 def _complete_record(record: Record, other: Record) -> Record:
-    """Return the record, with what another of the same scores says beside the result."""
     if not other.tells_more_than(record):
         return record
     names = ("collections", "deviation", "code", "commits", "rows")

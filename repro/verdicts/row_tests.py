@@ -54,14 +54,12 @@ def _rows(measurements: Iterable[Measurement]) -> dict[tuple[str, str, str], dic
 
 
 def _evaluations_at_shared_seed(rows: Mapping[str, _BySeed]) -> dict[str, tuple[Node, ...]]:
-    """Return the evaluations of each row at the seed that most rows have; of equally many the first."""
     seeds = [seed for by_seed in rows.values() for seed in by_seed]
     shared_seed = max(seeds, key=seeds.count)
     return {row: by_seed.get(shared_seed, next(iter(by_seed.values()))) for row, by_seed in rows.items()}
 
 
 def _is_testable(m: Measurement) -> bool:
-    """Return whether the cell is one run of each collection, judged query by query."""
     name = m.cell.column.dataset
     members = max(1, len(dataset(name).members)) if name else 1
     return len(m.groups) == 1 and len(m.groups[0]) == members and "judgements" in m.groups[0][0].params
@@ -141,7 +139,6 @@ def pairs_with_others(comparison: Comparison, plan: Plan, store: Store) -> Itera
 
 
 def _is_by_one_run(measurement: Measurement, store: Store) -> bool:
-    """Return whether one stored run, judged by documents, gives the cell."""
     if len(measurement.parts) > 1 or measurement.parts[0].params.get("judgements") != "qrels":
         return False
     return store.state(measurement.runs[0]) == "stored"
@@ -173,7 +170,6 @@ def corrected_tests(
 
 
 def _paired_test(run: ImportedRun, table: Mapping) -> PairedTest:
-    """Return the test of our run, which is the first, less theirs, before correction."""
     ours = {key: table[key][0][1] for key in ("difference", "effect_size", "p", "permutation_p")}
     outcomes = {key: table[key][0][1] for key in ("wins", "ties", "losses")}
     interval = table["interval"][0][1]
@@ -215,7 +211,6 @@ def compute_test(node: Node, plan: Plan, store: Store, progress: Progress, *, ab
 
 
 def _test_in_words(node: Node, key: tuple[str, str, str]) -> str:
-    """Return a test in words, with the data that its rows are judged on, a stand-in by its own name."""
     from repro.running.run_progress import collections
 
     data = ", ".join(collections(node))

@@ -44,7 +44,6 @@ def costs(plan: Plan, store: TrainingStore) -> dict[str, Cost]:
 
 
 def _own_pretrainings(measurements: Iterable[Measurement]) -> Iterator[tuple[str, Node]]:
-    """Yield each row with a pre-training that no other row shares."""
     rows: dict[str, dict[str, Node]] = {}
     for m in measurements:
         pretrainings = (node for node in walk(m.parts) if node.stage == "pretrain")

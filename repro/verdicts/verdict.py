@@ -162,7 +162,6 @@ def implied_class(nodes: Iterable[Node]) -> str:
 
 @cache
 def _classes() -> dict[str, dict[str, dict]]:
-    """class -> measure family -> entry of tolerances.yaml."""
     classes: dict[str, dict[str, dict]] = {}
     for entry in read_facts(Path(__file__).with_name("tolerances.yaml")):
         classes.setdefault(entry["class"], {}).update(dict.fromkeys(entry["measures"], entry))

@@ -47,7 +47,6 @@ def draw_curves(
 
 
 def _notes(figure: Figure, points: Sequence[ComparedCell]) -> Iterator[str]:
-    """Yield what a reader has to know of the points of a figure; empty where there is nothing to say."""
     readings = {k: v for c in points for record in c.records for k, v in record.readings.items()}
     how = conditions(points)
     yield from (_note(points[0].scale, readings), how, _shared_note(points) if how else "")
@@ -64,7 +63,6 @@ def _shared_note(points: Sequence[ComparedCell]) -> str:
 
 
 def _tests(figure: Figure, panels: list[dict]) -> Iterator[str]:
-    """Test the points of a figure of two lines whose caption names a t-test, a panel at a time."""
     if figure.test is None or figure.test.kind != "t":
         return
     for panel in panels:
@@ -152,7 +150,6 @@ def _draw(pairs: list[tuple[str, dict]], stem: Path, note: str) -> Iterator[Path
 
 
 def _note(scale: str, departures: dict[str, str]) -> str:
-    """Return the line on a drawing with its scale and the readings that are not the defaults."""
     notes = [] if scale == "full" else [f"measured at scale {scale}"]
     return "; ".join(notes + [f"{reading}: {choice}" for reading, choice in sorted(departures.items())])
 
@@ -202,7 +199,6 @@ def _axes(panels: int, *, lines: int) -> list[Axes]:
 
 
 def _panel(axes: Axes, column: Sequence[ComparedCell | None]) -> None:
-    """Rings as published, dots as measured with intervals over queries, crosses as others ran it."""
     for place, cell in enumerate(column):
         if cell is not None:
             _draw_cell(axes, place, cell)

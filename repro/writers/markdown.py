@@ -45,16 +45,12 @@ def summary(comparison: Comparison, covered: Iterable[CoverageItem], *, scale: s
 
 
 def _known(covered: Iterable[CoverageItem]) -> list[str]:
-    """Return the sentence on what is known of the published cells, an empty line behind it; nothing without
-    one."""
     known = Tally("", "", list(covered)).published.known
     words = ", ".join(f"{number} {name}" for name, number in known.items() if number)
     return [f"What is known of {sum(known.values())} published numbers: {words}.", ""] if words else []
 
 
 def _counts(comparison: Comparison) -> list[str]:
-    """Return a line for every table, those with most failures first: its published cells, or those of a
-    study."""
     counted = {names: summarise(cells) for names, cells in comparison.by_table().items()}
     present = {name for counts in counted.values() for name in counts.verdicts}
     verdict_names = [name for name in ORDER if name in present]

@@ -142,12 +142,9 @@ class _Writer:
         return 2 if any(c and c.measured is not None for c in numbers) else 1
 
     def _lines_across(self, system: Head) -> list[Sequence[Shown]]:
-        """Return the lines beside a system that stands across, a cell for each head at the left."""
         return _side_lines([self.grid.cells.get((system.id, left.id)) for left in self.grid.down])
 
     def _sides(self, c: ComparedCell | None) -> list[Shown]:
-        """Return the numbers of one cell side by side: published, measured, their difference, and the
-        interval."""
         judged_cell = c if c and c.verdict.difference is not None else None
         texts = (_difference(judged_cell), _interval(judged_cell)) if judged_cell else ("", "")
         return [_format_published(c), self._measured(c), *map(Text, texts)]
@@ -158,7 +155,6 @@ class _Writer:
         return Text(f"{letters.get(head.id, ''):>{width}} {head.label}")
 
     def _measured(self, c: ComparedCell | None) -> Shown:
-        """Ours with its verdict."""
         if c is None:
             return Text()
         style, value = STYLES[c.verdict.name], shown_measurement(c)
@@ -176,7 +172,6 @@ def _format_published(c: ComparedCell | None) -> Shown:
 
 
 def _differences(cells: Sequence[ComparedCell | None]) -> list[Sequence[Shown]]:
-    """Ours less the published numbers, and our intervals over queries, where the two are compared."""
     judged_cells = [c if c and c.verdict.difference is not None else None for c in cells]
     if not any(judged_cells):
         return []
@@ -191,7 +186,6 @@ def _difference(c: ComparedCell) -> str:
 
 
 def _imported_line(cells: Sequence[ComparedCell | None]) -> list[Sequence[Shown]]:
-    """Return a line of runs that others made; none where there is no such run."""
     if not any(c and c.imported for c in cells):
         return []
     return [[Text("  run by others", style="dim"), *map(_imported_run, cells)]]
@@ -227,7 +221,6 @@ def _side_value(shown: str, remark: str) -> Shown:
 
 
 def _interval(c: ComparedCell) -> str:
-    """Return the interval of ours over queries; empty where there is none."""
     interval = c.interval
     return f"{rounded(interval.low, c.cell)} to {rounded(interval.high, c.cell)}" if interval else ""
 

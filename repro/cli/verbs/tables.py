@@ -63,7 +63,6 @@ def command(selection, out, document, two_column, others, form):
 
 
 def _write_scores(comparison, plan, store, results) -> None:
-    """Keep what the tables were made from that have a kind of their own."""
     from repro.hooks import ask
 
     for (paper, table), cells in comparison.by_table().items():

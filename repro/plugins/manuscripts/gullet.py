@@ -110,7 +110,6 @@ class Reader:
 
 
 def _blank(text: str, after_comment: bool) -> str:
-    """Return a paragraph's end for an empty line, of which a comment took the first end of line."""
     if text.count("\n") > 1 or (after_comment and "\n" in text):
         return "\n\n"
     return "\n" if "\n" in text else " "
@@ -245,7 +244,6 @@ class Gullet:
             self._close(self._readers.pop())
 
     def _close(self, reader: Reader) -> None:
-        """Part what a file says from what comes behind it."""
         if self._out and not reader.only_defines:
             self._out.append(self._out[-1]._replace(text="\n"))
 
@@ -374,7 +372,6 @@ class Gullet:
         return [] if call.text in self._given_up else body
 
     def _count(self, call: Token, tokens: int) -> None:
-        """Give up a call, or the source, that goes on for too long."""
         self._steps, self._tokens = self._steps + 1, self._tokens + tokens
         self._call_steps, self._call_tokens = self._call_steps + 1, self._call_tokens + tokens
         if self._steps > STEPS or self._tokens > TOKENS:

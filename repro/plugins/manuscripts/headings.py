@@ -169,7 +169,6 @@ def _named(head: Sequence[str], shared: _Shared) -> tuple[NamedMeasure | Resolut
 
 
 def _refined(plain: frozenset[str], caption: frozenset[str]) -> frozenset[str]:
-    """Return the words of a heading and those of the caption that tell which part of a collection it is."""
     for group in map(set, facts()["refinements"]):
         if not plain & group and len(caption & group) == 1:
             plain |= caption & group
@@ -202,7 +201,6 @@ def _of_caption(plain: frozenset[str], measure: str | None) -> Resolution:
 
 
 def _unit(texts: Iterable[str], head: str) -> Literal["percent", "fraction"] | None:
-    """Return the unit of a column's numbers: percent where one is above 1."""
     numbers = [abs(number) for number in map(_number, texts) if number is not None]
     if not numbers:
         return None
@@ -220,7 +218,6 @@ def _is_mean(head: Sequence[str], plain: frozenset[str]) -> bool:
 
 
 def _averaged(plan: Layout, column: ColumnMeaning, columns: Sequence[ColumnMeaning]) -> ColumnMeaning:
-    """Return an average with the columns whose mean it is, by its place and the arithmetic of most rows."""
     if not column.is_mean:
         return column
     for parts in _averageable(column, columns):
@@ -243,7 +240,6 @@ def _averageable(column: ColumnMeaning, columns: Sequence[ColumnMeaning]) -> lis
 
 
 def _fits(plan: Layout, column: ColumnMeaning, parts: Sequence[ColumnMeaning]) -> bool:
-    """Return whether the mean of columns is that of the average in most rows that have all numbers."""
     votes = Counter[bool]()
     for cells in (plan.table.body[row] for row in plan.rows):
         text = cells[column.place].text.strip()
@@ -288,7 +284,6 @@ def _completed(table: Meaning, known: Collections) -> Meaning:
 
 
 def _is_open(column: ColumnMeaning) -> bool:
-    """Return whether nothing above a column but its measure says what it is of."""
     others = without_measures(" ".join(column.head))
     return column.dataset == UNNAMED and not (column.is_mean or others)
 

@@ -58,7 +58,6 @@ class Scope:
         self.gather(last(node))
 
     def _take_tabular(self, node: Any) -> None:
-        """Take a tabular, or those in it where it only lays out others."""
         inner = Scope(self.kind, self)
         inner.gather(node.nodelist)
         self.captions += inner.captions
@@ -262,7 +261,6 @@ class Tabular:
         return raw
 
     def _take(self, node: Any, raw: _Raw) -> int | None:
-        """Take a rule over some columns, and return where it ends, or a node of the cell under way."""
         rule = _PARTIAL_RULE.match(self.flat.text, self.offset + node.pos) if kind(node) == "macro" else None
         if rule is None:
             raw.row[-1].append(node)
@@ -289,7 +287,6 @@ class Tabular:
         return grid, width
 
     def _starts(self, row: list[list[Any]]) -> list[int]:
-        """Return where each cell begins: at its first node that is no blank, or where the one before does."""
         written = [next((node for node in nodes if is_written([node])), None) for nodes in row]
         first = next((node for node in written if node is not None), self.node)
         starts: list[int] = []
@@ -336,7 +333,6 @@ def _spans(nodes: Iterable[Any]) -> tuple[int, int]:
 
 
 def _walk(nodes: Iterable[Any]) -> Iterator[Any]:
-    """Yield nodes and those within them, except for what a tabular holds."""
     for node in nodes:
         if node is None:
             continue

@@ -47,7 +47,6 @@ def _has_value(row: _Row) -> bool:
 
 
 def _is_of_words(row: _Row) -> bool:
-    """Return whether words stand over most of the columns, and no value."""
     cells = row[1:]
     if is_group(row) or _has_value(row):
         return False
@@ -193,7 +192,6 @@ def _texts(row: Row) -> tuple[str, ...]:
 
 
 def _heading(row: Row) -> str | None:
-    """Return the text of a row that says one thing, and no number; "" for a blank one, None for values."""
     texts = {id(cell): cell.text.strip() for cell in row if cell.text.strip()}
     text = next(iter(texts.values()), "")
     is_value = _NUMBER.fullmatch(text) if row[0] is row[-1] else _NUMBER.match(text)
@@ -256,13 +254,11 @@ def _goes_on(cells: Sequence[SourceCell]) -> bool:
 
 
 def _telling_apart(body: Sequence[Row], values: Sequence[int], labels: Sequence[int]) -> list[int]:
-    """Return the words behind labels, if these come twice or more often."""
     names = {tuple(row[place].text for place in labels) for row in body}
     words = [place for place in range(labels[-1] + 1, min(values, default=0)) if place not in values]
     return words[:1] if 2 * len(names) <= len(body) else []
 
 
 def _blocks(texts: Sequence[str]) -> list[str]:
-    """Return the text that each row stands under, where a text counts until the next one."""
     blocks: Iterator[str] = accumulate(texts, lambda current, text: text or current)
     return list(blocks)

@@ -80,7 +80,6 @@ def _new_if(g: Gullet, token: Token) -> None:
 
 
 def _other(g: Gullet, token: Token) -> bool:
-    """Decide a conditional of the paper's own, or set its switch; False for all other sequences."""
     switch = re.fullmatch(r"\\(.+)(true|false)", token.text)
     if token.text in g.switches:
         _conditional(g, token)
@@ -153,7 +152,6 @@ def _packages(g: Gullet, token: Token) -> None:
 
 
 def _edge(g: Gullet, token: Token) -> bool:
-    """Put in what an own environment begins or ends with; leave out what is verbatim, and inner documents."""
     group = g.argument()
     name = "".join(t.text for t in group)
     own = token._replace(text=f"{token.text}{{{name}}}")

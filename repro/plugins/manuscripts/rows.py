@@ -88,7 +88,6 @@ def bold_scope(columns: Sequence[Sequence[str]], groups: Sequence[str]) -> str:
 
 
 def _marks_best(cells: Sequence[PublishedCell]) -> bool:
-    """Return whether cells in bold, one at least, are those with the greatest number, or hold none."""
     numbers = [(cell.value, cell.bold) for cell in cells if cell.value is not None]
     most = max((number for number, _ in numbers), default=None)
     return all(is_bold == (number == most) for number, is_bold in numbers)
@@ -206,7 +205,6 @@ def match(label: str, values: Values) -> Match:
 
 
 def _is_same(row: KnownRow, values: Values) -> bool:
-    """Return whether numbers tell one system: all of a row that a paper ran itself, one of any other."""
     equal = _equal(row, values)
     if row.recipe and not row.is_shared:
         return equal == len(_shared(row, values)) and equal > (row.cells[0].role != "ours")
@@ -260,7 +258,6 @@ def _shared(row: KnownRow, values: Values) -> list[tuple[Decimal, Decimal]]:
 
 
 def _equal(row: KnownRow, values: Values) -> int:
-    """Return how many numbers of a row are equal to those published with it, to the decimals of both."""
     shared = [(a, b, max(_step(a), _step(b))) for a, b in _shared(row, values)]
     return sum(abs(a - b) <= step / 2 for a, b, step in shared if step <= FINEST)
 

@@ -189,12 +189,10 @@ def _script(script: str, content: str, before: str) -> tuple[str, list[str]]:
 
 
 def _lowered(content: str, of_number: bool) -> str:
-    """Return a lowered text in the line, apart from a number."""
     return f" ({content})" if of_number and content[:1].isdigit() else content
 
 
 def _are_marks(content: str, before: str, of_number: bool) -> bool:
-    """Return whether a raised text is signs, single letters or numbers, and no ending of a word."""
     if content in ("st", "nd", "rd", "th", "'", "′"):
         return False
     if content == "footnote" or (
@@ -206,7 +204,6 @@ def _are_marks(content: str, before: str, of_number: bool) -> bool:
 
 
 def _marks(text: str) -> list[str]:
-    """Return marks one by one; stars that touch are one, and so are digits."""
     if text.isalpha() and text != "footnote":
         return list(text)
     return re.findall(r"\*+|footnote|\d+|[^\s,;()]", text.replace("∗", "*"))

@@ -220,7 +220,6 @@ def _collections() -> tuple[NamedCollection, ...]:
 
 @functools.cache
 def _patterns() -> tuple[tuple[str, re.Pattern[str]], ...]:
-    """Return a pattern for each measure: its words, with a cut-off or without, or its letter with one."""
     cut = r"(?P<{}>\d{{1,3}}(?:,?000)?\s?k?)(?![\d.%])"
     patterns = []
     for entry in facts()["measures"]:

@@ -82,8 +82,6 @@ def on_card(others: OthersValues) -> Content:
 
 
 def _report(entry: CellReport) -> Content:
-    """Return one report: value, maker, making, what differs, how sure the match is, and a link to its
-    place."""
     report = entry.report
     facts = [HOW[report.how.start], *report.how.differs]
     facts += [f"match {report.match}"] if report.match != "exact" else []
@@ -92,7 +90,6 @@ def _report(entry: CellReport) -> Content:
 
 
 def _source(entry: CellReport) -> Content:
-    """Return the maker, with a link to the place and, on hovering, the line or row within it."""
     source, place = entry.source, entry.report.at
     return el("a", f"{source.name}, {WHO[source.who]}", href=source.address, title=place or None)
 

@@ -107,7 +107,6 @@ def _chosen(values: Values, starts: Sequence[str], authors: bool) -> list[CellRe
 
 
 def _points(value: CellReport) -> Decimal:
-    """Return the difference in points of a percentage."""
     return percent(value.difference, value.cell.unit)
 
 

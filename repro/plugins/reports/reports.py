@@ -92,7 +92,6 @@ class Report(StrictMapping):
 
 
 def _flat(items: object) -> object:
-    """Return a list with the lists among its items opened, which aliases of YAML leave there."""
     if not isinstance(items, list):
         return items
     return [word for item in items for word in (item if isinstance(item, list) else [item])]
@@ -295,7 +294,6 @@ def _report_faults(report: Report, cells_by_id: dict[str, Cell]) -> Iterator[Fau
 
 
 def _value_fault(entry: CellReport) -> str:
-    """Return the reason why a value is no report of the cell; empty where it may be one."""
     end = SHARES.get(entry.cell.unit)
     if end and not 0 < entry.value <= end:
         return f"is {entry.value:f} by the cell's unit, {entry.cell.unit}, which ends at {end}; mind the unit"

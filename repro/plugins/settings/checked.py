@@ -173,14 +173,11 @@ def of_tables(source: Paper) -> dict[str, CheckedParameter]:
 
 
 def _published_steps(source: Paper) -> list[tuple[Step, dict[str, Setting]]]:
-    """Return the steps with settings that cells publish, and those settings."""
     steps = [(step, {path: s for path, s in step.stated.items() if s.cell}) for step in steps_of(source)]
     return [(step, settings) for step, settings in steps if settings]
 
 
 def _alike_failures(source: Paper, rows: list[PlannedRow]) -> Iterator[CheckedParameter]:
-    """Yield a failure for each cell that is planned as another of its column, published with another
-    number."""
     for one, other in planned_alike(source, rows):
         says = f"{one} is planned as {other}, which is published with another number; correct their options"
         yield CheckedParameter(one.rpartition("/")[0], "", "evaluate", "", says=says)
@@ -312,7 +309,6 @@ def _unclaimed_parameters(row: PlannedRow, claims_by_node: dict[str, set[str]]) 
 
 
 def _idle_failures(steps: Iterable[Step], rows: list[PlannedRow]) -> Iterator[CheckedParameter]:
-    """Yield a failure for each place of a step where nothing planned is what the step is about."""
     for step in steps:
         for place in step.rows:
             single = step.model_copy(update={"rows": (place,)})

@@ -83,7 +83,6 @@ def planned_rows(source: Paper, place: str = "", machine: Machine | None = None)
 
 
 def _plan(source: Paper, places: tuple[str, ...], machine: Machine) -> Plan:
-    """Return the plan at full of the cells and exhibits of some places."""
     tables = tuple(t for t in (*source.manifest.tables, *figure_tables(source)) if t.kind != "study")
     measured_cells = [
         cell for cell in cells_of(source, tables) if is_measured(cell) and lies_within(cell.id, places)
@@ -145,7 +144,6 @@ def begins_path(path: str, beginnings: Iterable[str]) -> bool:
 
 @cache
 def _beginnings(path: str, sign: str) -> frozenset[str]:
-    """Return the path, and what stands before each sign in it."""
     return frozenset([path, *(path[:place] for place, letter in enumerate(path) if letter == sign)])
 
 
@@ -276,7 +274,6 @@ def _numbers_without_choice(values: list[Any], planned_value: Any, choices: list
 
 
 def _is_among(value: Any, values: list[Any]) -> bool:
-    """Return whether a value is one of others, or of the sets among them."""
     return _comparison_key(value) in {_comparison_key(item) for entry in values for item in _as_list(entry)}
 
 
@@ -285,7 +282,6 @@ def _is_number(value: Any) -> bool:
 
 
 def _disagrees(setting: Setting, published: Any) -> bool:
-    """Return whether a released script sets another value than the one published."""
     if not setting.is_published or setting.released is None:
         return False
     return not ExpectedValue(_as_list(published), set_of=True).is_met_by(_as_list(setting.released))
@@ -312,14 +308,12 @@ def _reading_values(name: str, readings: Mapping[str, Reading]) -> tuple[Any, li
 
 
 def _identifier(name: str, readings: Mapping[str, Reading]) -> str:
-    """Return the id of the reading that a name with keys begins with; empty where it is none of these."""
     parts = name.split(".")
     places = (".".join(parts[:end]) for end in range(len(parts), 0, -1))
     return next((place for place in places if place in readings), "")
 
 
 def _value_below(value: Any, keys: list[str]) -> Any:
-    """Return the part of a value that lies under keys, one below the other; None where there is none."""
     for key in keys:
         value = value.get(key) if isinstance(value, Mapping) else None
     return value

@@ -167,14 +167,11 @@ def _print_tables(parameters, is_selected) -> None:
 
 
 def _parts(place: str) -> tuple[str, str]:
-    """Return the exhibit and the row that a place names, where it names them."""
     _, table, row, *_ = [*place.split("/"), "", ""]
     return table, row
 
 
 def _lies_in(place: str, tables, rows) -> bool:
-    """Return whether a row, exhibit or cell is in one of the tables or figures, and is or is in one of the
-    rows."""
     table, row = _parts(place)
     numbers = {number.removeprefix("figure-") for number in tables}
     in_table = not tables or table.removeprefix("figure-") in numbers

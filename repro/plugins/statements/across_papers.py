@@ -81,7 +81,6 @@ def _is_misquoted(cell: Cell, makers: list[Cell]) -> bool:
 
 
 def _is_run_again(cells: list[Cell]) -> bool:
-    """Return whether a number of others stands beside one that the paper's authors measured again."""
     return {"cited", "rerun"} <= {c.role for c in cells}
 
 
@@ -127,12 +126,10 @@ def _retrieval_cells(sources: list[Paper]) -> Iterator[Cell]:
 
 
 def _cells_of_others(sources: list[Paper]) -> Iterator[Cell]:
-    """Return the cells of systems that a paper did not propose, in columns without settings of their own."""
     return (cell for cell in _retrieval_cells(sources) if cell.role != "ours" and not cell.column.with_)
 
 
 def _unequal_cells(by_paper: dict[str, list[Cell]], notes: Notes) -> list[Cell]:
-    """Return the cells of papers of which another has no equal value, and none of one configuration."""
     cells: dict[str, Cell] = {}
     for one, other in combinations(by_paper.values(), 2):
         common_names = {notes.configuration(c) for c in one} & {notes.configuration(c) for c in other}
@@ -168,7 +165,6 @@ def _mostly_the_same(one: tuple[str, ...], other: tuple[str, ...]) -> bool:
 
 
 def _equal_cells(one: Paper, other: Paper, notes: Notes) -> Iterator[tuple[Cell, Cell]]:
-    """Yield cells of one configuration, data set and measure with the same number in both papers."""
     candidates: dict[tuple, list[Cell]] = {}
     for cell in _retrieval_cells([one]):
         candidates.setdefault((notes.configuration(cell), dataset_and_measure(cell)), []).append(cell)
@@ -193,7 +189,6 @@ def _meaning(cell: Cell) -> dict[str, tuple[str, ...]]:
 
 
 def _differing_meanings(one: Cell, other: Cell) -> str:
-    """Return the meanings of the marks that differ, in either paper."""
     first, second = _meaning(one), _meaning(other)
     marks = [mark for mark in {**first, **second} if first.get(mark) != second.get(mark)]
     phrases = [

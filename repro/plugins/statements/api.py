@@ -55,7 +55,6 @@ def references(*names: str) -> Listing[Reference]:
 
 
 def _statement_values(statement: JudgedStatement) -> dict:
-    """Return a statement as a flat line of a table: no nested values, and a state for each judge."""
     values = statement.as_json()
     states = {
         "published": statement.published.state,

@@ -72,7 +72,6 @@ def _statement_findings(source: Paper) -> Iterator[Finding]:
 
 
 def _explanation(statement: Statement) -> str:
-    """Return the note of a statement, and what of its expression the sentence does not say."""
     assumed = f"ours in it: {statement.assumed}" if statement.assumed else ""
     return "; ".join(filter(None, [statement.note, assumed]))
 
@@ -93,8 +92,6 @@ def _values(statement: Statement) -> tuple[str, ...]:
 
 
 def _reading_finding(source: Paper, reading: Reading) -> Finding:
-    """Return a wrong reference or number that the readings hold already, with what is printed in single
-    cells."""
     places, values = [f"{source.name}/{reading.where}"], [reading.paper]
     for identifier in reading.cells:
         if identifier.count("/") == 3 and identifier.startswith(f"{source.name}/"):
@@ -218,8 +215,6 @@ def of_leads(source: Paper) -> Iterator[Finding]:
 
 
 def _leads(claim: Claim, places: Places) -> Iterator[tuple[Cell, Cell]]:
-    """Yield the cells of every lead that a claim holds against a number: one of the paper's, one of
-    others."""
     for part in parts_of(claim.expect):
         match part:
             case ast.Call(func=ast.Name(id="rounds" | "about"), args=[lead, *_]):
@@ -237,14 +232,12 @@ def _leads(claim: Claim, places: Places) -> Iterator[tuple[Cell, Cell]]:
 
 
 def _beside(cell: Cell, places: Places) -> list[Cell]:
-    """Return the other numbers of a cell's column and group that are not the paper's own."""
     table = f"{cell.paper.name}:{cell.table.id}"
     others = [places.cell(f"{row}/{cell.column.id}") for row in places.rows(table)]
     return [c for c in others if c.is_numeric and c.role != "ours" and c.row.group == cell.row.group]
 
 
 def _is_named(cell: Cell, claim: Claim) -> bool:
-    """Return whether the expression of a claim names a cell or its row."""
     row = f"{cell.table.id}/{cell.row.id}"
     texts = [str(part.value) for part in parts_of(claim.expect) if isinstance(part, ast.Constant)]
     return any(f"{text}/".startswith(f"{row}/") for text in texts)

@@ -97,7 +97,6 @@ def parts_of(text: str) -> Iterator[ast.AST]:
 
 @functools.cache
 def _tree(text: str) -> ast.Expression:
-    """Return the tree of an expression, which judges ask for many times; not to be changed."""
     return ast.parse(" ".join(text.split()), mode="eval")  # on one line: YAML keeps the ends of indented ones
 
 

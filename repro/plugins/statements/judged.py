@@ -156,7 +156,6 @@ class OthersJudgement:
 
 
 def _makings() -> dict[str, str]:
-    """Return how values beside cells are made -> the same in words, the closest in kind first."""
     return merged([kind.makings for kind in kinds()])
 
 

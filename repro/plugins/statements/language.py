@@ -130,7 +130,6 @@ class Orders:
         return [(self.places.cell(f"{a}/{c}"), self.places.cell(f"{b}/{c}")) for c in as_columns(columns)]
 
     def _rivals(self, row: str, columns: Listed, among: list[str] | None) -> list[Pair]:
-        """Return the row's cells beside those of the others in which the paper has a number."""
         rows = self.places.rows(row.split("/")[0]) if among is None else among
         pairs = [pair for other in rows if other != row for pair in self._pairs(row, other, columns)]
         return [(mine, theirs) for mine, theirs in pairs if has_number(theirs)]
@@ -242,7 +241,6 @@ class Relations(Orders):
 
 
 def _fours(rows: list[str], others: list[str]) -> list[tuple[str, str, str, str]]:
-    """Return every two of the rows with the two of the others in their places."""
     return [(a, b, c, d) for (a, c), (b, d) in combinations(zip(rows, others, strict=True), 2)]
 
 

@@ -70,7 +70,6 @@ def _table_name(table: str) -> str:
 
 
 def _ties(source: Paper) -> Iterator[Finding]:
-    """Yield a bold number that an equal one shares its scope with, which is not bold."""
     for cell, rivals in bolds(source):
         equals = [o for o in rivals if o.printed.value == cell.printed.value and not o.printed.bold]
         if equals:
@@ -179,7 +178,6 @@ def _certain_leads(source: Paper, marked: list[Marked]) -> Iterator[Finding]:
 
 
 def _scope(marked: Marked) -> tuple[str, str, str | None]:
-    """Return mark, column and group: within them leads are over the same rows."""
     return marked[0], marked[1].column.id, marked[1].row.group
 
 

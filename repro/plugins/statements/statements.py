@@ -98,7 +98,6 @@ class Statement:
 
 
 def _why(language: Language, state: str) -> str:
-    """Return the cells that contradict a statement that fails, then the other numbers that it is about."""
     against = "; ".join(dict.fromkeys(language.against)) if state == FAILS else ""
     return "; ".join(dict.fromkeys(filter(None, [against, *(s for s in language.seen if s not in against)])))
 
@@ -149,7 +148,6 @@ def _bolds(source: Paper) -> Iterator[Statement]:
 def _cell_statement(
     kind: str, cell: Cell, rivals: list[Cell], meaning: str, decide, end: str = ""
 ) -> Statement:
-    """Return the statement that a cell's type makes without words, about the cell and its rivals."""
     table, head = cell.table.id, cell.column.label
     place = f"{cell.paper.name}/{table}/{kind}/{cell.row.id}/{cell.column.id}{end}"
     says, cells = f"{cell.row.label}, {head}: {meaning}", (cell, *rivals)

@@ -128,8 +128,6 @@ def read_analysis(folder: Path, manifest: Manifest) -> Analysis:
 
 
 def _families(table: Table) -> Iterator[Family]:
-    """Yield every row of a group against the one that the table compares it with; one family without
-    groups."""
     labels = {group.id: group.label for group in table.groups}
     for group in dict.fromkeys(row.group for row in table.rows):
         pairs = [(row.id, base) for row in table.rows if row.group == group and (base := table.base_of(row))]

@@ -138,7 +138,6 @@ def _p_of_no_less(c: Contrast) -> float | None:
 
 
 def _corrected(p_values: Sequence[float | None], planned_count: int) -> list[float | None]:
-    """Return the p-values of a family and column, corrected for all planned pairs."""
     tested_count = sum(p is not None for p in p_values)
     return holm([*p_values, *[1.0] * (planned_count - tested_count)])[: len(p_values)]
 

@@ -360,7 +360,6 @@ def _entry(seeds: OfSeeds) -> Entry:
 
 
 def _commits(plan: Plan, records: Iterable[Record]) -> list[str]:
-    """Return the commits with which the plan's measurements as they are now were recorded."""
     identities = {(m.cell.id, *m.identity) for m in plan.measurements}
     matches = sorted((r for r in records if (r.cell, *r.identity) in identities), key=lambda r: r.recorded)
     return list(dict.fromkeys(c for r in matches if (c := r.environment.get("commit"))))

@@ -135,7 +135,6 @@ def points(fraction: float | None) -> str:
 
 
 def _family(study: Study, family: Family) -> Iterator[str]:
-    """Yield the comparisons that are corrected together, column by column."""
     lines = [_comparison(study, c) for column in study.table.columns for c in study.of(family.id, column.id)]
     if lines:
         yield from (f"### {sentence(capitalised(family.label))}", "")
@@ -224,7 +223,6 @@ def _tabular(heads: list[str], lines) -> list[str]:
 
 
 def _comparisons(study: Study) -> Iterator[str]:
-    """Yield a line for every pair, below the heading of its family."""
     columns = [c.id for c in study.table.columns]
     for number, family in enumerate(study.analysis.families):
         by_place = {(c.row, c.against, c.column): c for c in study.contrasts if c.family == family.id}
@@ -333,7 +331,6 @@ def _shown_entry(measured_study: Study, row: str, column: str) -> Content:
 
 
 def _test(measured_study: Study, row: str, column: str) -> str:
-    """Return the difference to the row that it is compared with."""
     base = measured_study.base(row)
     c = measured_study.contrast(row, base, column) if base else None
     if c is None or c.difference is None or c.holm is None:
@@ -344,7 +341,6 @@ def _test(measured_study: Study, row: str, column: str) -> str:
 
 
 def _standing(study: Study, c: Contrast) -> dict:
-    """Return the standing of a comparison in the plan of analysis, and whether seeds of it are missing."""
     confirmatory = study.is_confirmatory(c.family, c.column)
     return {"confirmatory": confirmatory, "preliminary": study.preliminary or None}
 

@@ -210,7 +210,6 @@ def _loaded(folder: Path, params: dict[str, Any]) -> Any:
 
 
 def _width(model: Any, folder: Path, params: dict[str, Any]) -> int:
-    """Return the numbers of a vector of a long text, which has to be encoded for that."""
     from repro.retrieval.nn import library_encoder
     from repro.retrieval.nn.checkpoint import reason
     from repro.retrieval.stages.encode_by_library import joined
@@ -248,7 +247,6 @@ def _check(facts: Mapping[str, Any]) -> None:
 
 
 def _exported(folder: Path) -> dict[str, Any]:
-    """Return what `repro export encoder` wrote of an encoder, which its other files do not say."""
     said = _read(folder / EXPORTED).get("conventions", {})
     try:
         if said.get("pooling") == MODULES:  # as its modules are
@@ -277,7 +275,6 @@ def _kind(folder: Path, said: str | None) -> str:
 
 
 def _read(path: Path) -> dict:
-    """Read a JSON file of a folder; without it nothing is said."""
     try:
         content = read_json_file(path) if path.exists() else {}
     except (OSError, ValueError) as error:
@@ -311,7 +308,6 @@ def _description(passages: _Side, queries: _Side, facts: Mapping[str, Any]) -> s
 
 
 def _modules(side: _Side) -> str:
-    """Name the modules of an encoder, and which file named them."""
     from repro.retrieval.nn import library_encoder
 
     names = ", ".join(map(library_encoder.named, side.model.children()))
@@ -321,7 +317,6 @@ def _modules(side: _Side) -> str:
 
 
 def _reading(side: _Side) -> str:
-    """Say what stands before the texts of a side, where they are cut, and in which numbers it is computed."""
     from repro.retrieval.nn import library_encoder
 
     kind, said = side.params["kind"], side.params["prompt"]

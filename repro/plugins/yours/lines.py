@@ -99,7 +99,6 @@ def _number(value: float | None) -> str:
 
 
 def _sentences(row: OwnRow) -> list[str]:
-    """Return what is to be said of a row: how it was read, against itself, where it has no number."""
     return [*(f"{row.row.label}: {note}" for note in (*row.notes, *row.differing)), *row.left_out]
 
 

@@ -123,7 +123,6 @@ def scorable_places(cells: Sequence[ComparedCell], plan: Plan) -> tuple[dict[str
 
 
 def _place(column: Column, cells: Mapping[str, Cell], plan: Plan) -> Place | str:
-    """Return a column with how its rows are measured, or why it cannot be scored."""
     unit = next(iter(cells.values())).unit
     if column.kind in COMPUTED or unit not in UNITS or column.dataset is None or column.measure is None:
         return "a run does not give what it shows"
@@ -219,7 +218,6 @@ def _scores_of_encoder(encoder: UserEncoder, target: Target) -> tuple[dict[str, 
 
 
 def _stored_scores(parts: Sequence[Node], measure: str, store: Store) -> Scored:
-    """Return the scores that stored evaluations of an encoder's rankings hold."""
     depth = min(part.input("run").params["depth"] for part in parts)
     contents = [scores_of(part, store) for part in parts]
     missing = sum(len(content["missing"]) for content in contents)
@@ -233,7 +231,6 @@ def _run_file(parts: Sequence[Node], store: Store) -> Path | None:
 
 
 def _retriever(place: Place, cell: Cell, workspace: Workspace, plan: Plan) -> Measurement | None:
-    """Return a row of the table that searches by vectors in this column, selected or not, if there is one."""
     selected = next(filter(_is_by_vectors, place.measured), None)
     if selected or place.column.kind != "retrieval":
         return selected
@@ -249,7 +246,6 @@ def _is_by_vectors(measurement: Measurement) -> bool:
 
 
 def _with_encoder(part: Node, encoder: UserEncoder, plan: Plan) -> Node:
-    """Return a retriever's evaluation with the encoder's ranking in place of its own."""
     run = part.input("run")
     passages, topics = (run.input(side).input("texts") for side in ("passages", "queries"))
     cap = plan.scale.facts.caps.get("length")
@@ -331,7 +327,6 @@ def _measured(c: ComparedCell, evaluations: Sequence[Node], measure: str, store:
 
 
 def _public(cell: Cell, measure: str, data: Path) -> Rival | None:
-    """Return the public run of the cell's system that tables show, of those deep enough; None without one."""
     for run in reversed(public_runs()):  # of several the last is what tables show
         path = data / RUNS / run.file
         is_of_cell = (run.system, run.dataset) == (cell.row.system, cell.column.dataset)

@@ -252,7 +252,6 @@ class OwnRun:
         return [name for name, share in shares.items() if share * BY_CHANCE >= max(shares.values())]
 
     def _why_none(self, errors: Mapping[str, DataError], judged: Mapping[str, Judged]) -> DataError:
-        """Return the error for a run that answers no set: of one whose queries it misspells, or the first."""
         faults = [error for error in errors.values() if not isinstance(error, OtherQueriesError)]
         if faults:
             return faults[0]

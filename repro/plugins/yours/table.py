@@ -206,7 +206,6 @@ def _own_rows(
 
 
 def _own_row(source: OwnRun | UserEncoder, row: Row, table: Table, target: Target) -> OwnRow:
-    """Score one run or encoder."""
     scored, notices = scores_of_source(source, target)
     paper, scale = target.cells[0].cell.paper, target.plan.scale
     numbers = _own_cells(paper, table, row, target.places, scored, scale.name)
@@ -291,7 +290,6 @@ def _tested(
     places: Mapping[str, Place],
     of_rivals: Mapping[str, Mapping[str, Rival]],
 ) -> OwnTable:
-    """Return the table with the tests between all rows that have a run, one's own among them."""
     cell = comparison.cells[0].cell
     for name, place in places.items():
         by_row = {row.row.id: row.scored[name].parts for row in rows if name in row.scored}
@@ -312,7 +310,6 @@ def _tests(by_row: Mapping[str, Parts], measure: str) -> dict:
 
 
 def _own_tests(row: OwnRow, table: OwnTable) -> dict[str, list[dict]]:
-    """Return the tests of a row of one's own by column, each with whose run it is tested against."""
     return {
         c.cell.column.id: [_own_test(pair, row, c, table) for pair in table.comparison.pairs(c)]
         for c in row.cells

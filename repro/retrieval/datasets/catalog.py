@@ -150,7 +150,6 @@ def dataset(id: str) -> Dataset:
 
 
 def _collections(entry: Mapping) -> Iterator[Dataset]:
-    """Yield a collection of the file, then its members and splits, which inherit what they do not state."""
     corpus, title = entry["id"], entry["title"]
     shared_facts = {key: value for key, value in entry.items() if key not in ("id", "splits", "members")}
     members = entry.get("members", {})

@@ -70,7 +70,6 @@ def _line(row: Any) -> bytes:
 
 
 def _with_blanks(value: Any) -> Any:
-    """Return the row with its texts' white space as single blanks."""
     if isinstance(value, str):
         return " ".join(value.split())
     if isinstance(value, dict):

@@ -102,7 +102,6 @@ def archives(collections: Iterable[str]) -> dict[int | str, int | None]:
 
 
 def _parts(entry: Dataset) -> tuple[str, ...]:
-    """Return the ids of the members or parts that a collection has."""
     return entry.members or entry.parts
 
 
@@ -187,7 +186,6 @@ def _load_through_beir(entry: Dataset, root: Path) -> list[Path]:
 
 
 def _splits(entry: Dataset) -> list[Dataset]:
-    """Return the topics that lie in the BEIR folder of a corpus: its own, and those of its splits."""
     corpus_entries = (candidate for candidate in catalog().values() if candidate.corpus_id == entry.id)
     return [split for split in corpus_entries if "qrels" in split.pieces and not split.topics]
 
@@ -197,7 +195,6 @@ def _library_source(entry: Dataset, piece: str) -> Source:
 
 
 def _write_topics(entry: Dataset, root: Path) -> list[Path]:
-    """Write topics and qrels as two files; the ids of questions with answers are their numbers."""
     queries = reading.queries(_library_source(entry, "queries"))
     if entry.answers:
         for position, query in enumerate(queries):
@@ -243,7 +240,6 @@ def _fetch_text(entry: Dataset, data_root: Path, progress: Progress) -> Path:
 
 
 def _parquet_files(entry: Dataset) -> tuple[str, list[str]]:
-    """Return the commit at which the repository is, and its Parquet files of this version, in order."""
     from huggingface_hub import HfApi
 
     info = HfApi().dataset_info(entry.hub)

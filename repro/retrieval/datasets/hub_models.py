@@ -129,7 +129,6 @@ def planned_checkpoint(params: Mapping[str, Any]) -> Iterator[Path]:
 
 
 def _is_edited(file: Path) -> bool:
-    """Return whether a file is not what its name in the hub's cache says: a sha256, or git's sha1."""
     blob = file.resolve()
     if len(blob.name) == len(sha256().hexdigest()):
         return file_sha256(blob) != blob.name

@@ -116,7 +116,6 @@ def downloading(entry: Dataset) -> Iterator[None]:
 
 
 def _hash_mismatch(error: Exception) -> str:
-    """Return ir_datasets' sentence on a digest that differs, of any source; empty for other errors."""
     from ir_datasets.util import HashVerificationError
 
     mirrors = error.args[1] if len(error.args) > 1 and isinstance(error.args[1], list) else []
@@ -128,7 +127,6 @@ def _hash_mismatch(error: Exception) -> str:
 
 
 def _ir_dataset(id: str):
-    """Return the collection in ir_datasets."""
     return quiet_ir_datasets().load(id)
 
 
@@ -174,7 +172,6 @@ def resumable_downloads(progress: Progress) -> Iterator[None]:
 
 @contextlib.contextmanager
 def _stream(request: Any, folder: Path, progress: Progress) -> Iterator[BinaryIO]:
-    """Yield the whole content of a request's address. A file that is not the one meant is forgotten."""
     from ir_datasets.util import HashVerificationError
 
     name = Path(request.url).name

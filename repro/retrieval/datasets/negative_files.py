@@ -91,7 +91,6 @@ def _item(value: Any, scored: bool, path: Path, number: int) -> Item:
 
 
 def _id(value: Any, field: str, path: Path, number: int) -> str:
-    """Check an id. Nearly all of a hundred million are digits, which need no search for white space."""
     if type(value) is int:
         return str(value)
     if type(value) is str and value.isdecimal():

@@ -146,7 +146,6 @@ class RowBlocks:
         return self.folder / f"{first}.arrow"
 
     def _read(self, name: str) -> dict | None:
-        """Return a note about rows of the same origin; None for any other, or one that cannot be read."""
         return read_note(self.folder / name, origin=self.origin)
 
 

@@ -109,14 +109,12 @@ def sentences_by_rules(text: str) -> list[str]:
 
 @functools.cache
 def _end_pattern():
-    """Return the pattern of the end of a sentence; `re` knows no properties of characters."""
     import regex
 
     return regex.compile(_END)
 
 
 def _ends_in_abbreviation(text: str) -> bool:
-    """Return whether a text ends in an abbreviation or initial, after which a full stop ends no sentence."""
     words = text.split()
     word = words[-1].lstrip(_OPENING) if words and not text[-1].isspace() else ""
     return word.lower() in ABBREVIATIONS or (len(word) == 1 and word.isupper() and word != "I")

@@ -133,7 +133,6 @@ def describe_size(size: int | None) -> str:
 
 
 def _join_parts(entry: Dataset, piece: str, sources: list[Source | MissingPiece]) -> Source | MissingPiece:
-    """Join the parts of a collection into one source, or those that are missing, and how to get them."""
     missing = [part for part in sources if isinstance(part, MissingPiece)]
     if not missing:
         parts = tuple(part for part in sources if isinstance(part, Source))
@@ -147,7 +146,6 @@ def _join_parts(entry: Dataset, piece: str, sources: list[Source | MissingPiece]
 
 
 def _folder_source(entry: Dataset, piece: str, root: Path) -> Source | None:
-    """Find the piece in the data folder; BEIR format goes before TREC format."""
     for format, files in _candidates(entry, piece, root):
         paths = [path for path in map(existing, files) if path is not None]
         if len(paths) == len(files):
@@ -156,7 +154,6 @@ def _folder_source(entry: Dataset, piece: str, root: Path) -> Source | None:
 
 
 def _candidates(entry: Dataset, piece: str, root: Path) -> Iterable[tuple[str, list[Path]]]:
-    """Yield formats and their files, all of which must be there, in order of preference."""
     if piece == "documents":
         yield "jsonl", [root / f"{entry.file}.jsonl"]
     elif piece in ("triples", "negatives"):
@@ -212,7 +209,6 @@ def fetched_with(entry: Dataset) -> str:
 
 
 def _layout(entry: Dataset, piece: str) -> str:
-    """Return the files that would do, relative to the data folder."""
     choices = _candidates(entry, piece, Path())
     return " or ".join(" with ".join(map(Path.as_posix, files)) for _, files in choices)
 
@@ -252,7 +248,6 @@ def check_home(source: Source) -> None:
 
 
 def _beir_places(entry: Dataset) -> dict[str, dict[str, Any]]:
-    """Return the places of the pieces in BEIR's archives, none of others; the twelve forums share one."""
     if not entry.id.startswith("beir/"):
         return {}
     name = entry.corpus_id.removeprefix("beir/")

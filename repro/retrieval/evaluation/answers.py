@@ -109,6 +109,5 @@ def _first_hit(
     texts: Mapping[str, str],
     has_answer: Callable[..., bool],
 ) -> int | None:
-    """Rank, from 1, of the first document with an answer; None without one."""
     ranks = (rank for rank, document in enumerate(documents, 1) if has_answer(texts[document], answers))
     return next(ranks, None)

@@ -285,13 +285,11 @@ def _other_scores(name: str, qrels: Qrels, rankings: Run) -> dict[str, float]:
 
 
 def _same_level(name: str) -> list[str]:
-    """Return a measure of the suite that counts the same grades as relevant."""
     level = re.search(r"\brel=([0-9]+)", name)
     return [f"R(rel={level[1]})@1"] if level else []
 
 
 def _scores_of_block(name: str, qrels: Qrels, ids: Mapping[str, Sequence[str]]) -> dict[str, float]:
-    """Return the scores of the queries that have documents, best first."""
     import ir_measures
 
     measure = _parsed(name, name)

@@ -79,7 +79,6 @@ class HalvingEncoder(Generic[Output]):
         return {} if self.tokens is None else {"tokens_at_once": self.tokens}
 
     def _attempt(self, inputs: Inputs, size: int, length: int) -> Output | None:
-        """Encode so many texts; None where they do not fit, and fewer shall be tried."""
         try:
             return self.encode(inputs)
         except RuntimeError as error:

@@ -171,7 +171,6 @@ def hardest(scores: torch.Tensor, *, count: int) -> torch.Tensor:
 
 
 def _drops_out(model: nn.Module) -> bool:
-    """Return whether two readings of one text can differ at all."""
     return any(isinstance(layer, nn.Dropout) and layer.p > 0 for layer in model.modules())
 
 
@@ -362,7 +361,6 @@ def _keep_block(scratch: Path, first: int, scores: np.ndarray) -> None:
 
 
 def _read_block(scratch: Path, first: int, size: int) -> np.ndarray | None:
-    """Return a block of the attempt before, if it is as it was written."""
     for path in scratch.glob(f"{first}-*.npy"):
         try:
             part = np.load(path)

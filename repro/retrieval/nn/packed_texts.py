@@ -92,7 +92,6 @@ class PackedTexts(nn.Module):
 
 
 def _token_ranges(lengths: Sequence[int], tokens: int) -> Iterator[tuple[int, int]]:
-    """Yield ranges of texts that have so many tokens together at most, or are one text."""
     first, total = 0, 0
     for end, length in enumerate(lengths):
         if end > first and total + length > tokens:

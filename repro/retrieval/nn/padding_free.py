@@ -294,7 +294,6 @@ def packs(model: nn.Module, *, wanted: bool | None, precision: str, say: Callabl
 
 
 def _obstacle(model: nn.Module, precision: str, processor: torch.device) -> str:
-    """Return the reason, in words, why the kernel cannot encode; empty where it computes what it should."""
     models = [part for part in model.modules() if can_be_packed(part)]
     if not models:
         return "the model is not built as BERT"

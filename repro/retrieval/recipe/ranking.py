@@ -69,7 +69,6 @@ def encode_views(
 def _encode_sides(
     stage: str, model: Node, texts: Texts, params: Mapping[str, Mapping[str, Any]], **first: Any
 ) -> tuple[Node, Node]:
-    """Return the nodes of passages and of queries; queries have no title and so no separator."""
     sides = (
         ("passages", texts.documents, texts.passage_length, texts.separator),
         ("queries", texts.topics, texts.query_length, ""),
@@ -157,7 +156,6 @@ def rerank(
 
 
 def _scoring_params(texts: Texts, decimals: int | None, precision: str) -> dict[str, Any]:
-    """Return parameters of scoring a query with a passage by a cross-encoder."""
     params = {"length": texts.passage_length, "separator": texts.separator}
     return params | {"decimals": decimals, "precision": precision}
 

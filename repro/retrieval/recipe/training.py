@@ -260,7 +260,6 @@ def _params(
     batch: Mapping[str, int],
     texts: Mapping[str, Any],
 ) -> dict[str, Any]:
-    """Return the parameters of a training, in the order in which plans list them."""
     params = _of(optimisation)
     seed = {"seed": params.pop("seed")}
     return {"objective": objective.identity, "options": dict(options), **batch, **params, **texts, **seed}

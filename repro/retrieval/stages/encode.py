@@ -133,7 +133,6 @@ def _passages(folder: Path, params: Mapping[str, Any]) -> tuple[IdColumn, Callab
 
 
 def _encoder(folder: Path, pooling: str) -> "Encoder | ReleasedEncoder":
-    """Load the encoder of a model made here, or a released one with heads of its own."""
     if pooling == MODULES:
         from repro.retrieval.nn.library_encoder import ReleasedEncoder
 

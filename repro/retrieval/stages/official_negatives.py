@@ -250,7 +250,6 @@ class TripleSamples:
     def _irrelevant_places(
         names: list[str], positives: list[list[str]], codes: np.ndarray, documents
     ) -> np.ndarray:
-        """Return the places of the documents that are not among their query's positives."""
         import pyarrow as pa
         import pyarrow.compute as pc
 

@@ -87,7 +87,6 @@ def _queries(folder: Path) -> list[Query]:
 
 
 def _passages(ids: list[str], corpus: Path, source: Path) -> dict[str, dict[str, str]]:
-    """Title and text of each wanted document; only their rows are read."""
     import pyarrow as pa
 
     rows = document_rows(pa.array(ids, pa.string()), corpus, source=source)

@@ -125,7 +125,6 @@ def check_options(node: Node) -> None:
 
 
 def _check_values(objective: Objective, options: Mapping[str, Any]) -> None:
-    """Refuse options that name none of what the objective declares, or are no such numbers."""
     for name, _, valid in (word.partition("=") for word in objective.choices.split()):
         if valid and isinstance(options.get(name), str):
             check_known(f"{name} of objective {objective.name!r}", options[name], valid=valid.split("|"))

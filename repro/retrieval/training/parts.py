@@ -267,7 +267,6 @@ def _with_cached_gradient(
 
 
 def _gradients_by_part(rows: Batch, outputs: Sequence[Batch]) -> list[Batch]:
-    """Return the gradients of all parts' rows cut into those of each part."""
     sizes = {name: [len(part[name]) for part in outputs] for name in rows}
     split = {name: v.grad.split(sizes[name]) for name, v in rows.items() if v.grad is not None}
     return [{name: parts[place] for name, parts in split.items()} for place in range(len(outputs))]

@@ -243,7 +243,6 @@ def rehearsals(store: Store) -> dict[str, MeasuredTime]:
 
 
 def _machine() -> str:
-    """Return a digest of the hardware that decides times."""
     return _digest({name: value for name, value in hardware().items() if name in ("cpu", "cores", "gpu")})
 
 

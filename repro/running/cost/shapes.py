@@ -81,7 +81,6 @@ def _read_config(path: Path) -> Shape:
 
 @functools.cache
 def _text_sizes() -> dict:
-    """Read lengths.yaml: words of texts by collection, the spread of their lengths, what padding adds."""
     return read_facts(Path(__file__).with_name("lengths.yaml"))
 
 
@@ -222,7 +221,6 @@ def queries(node: Node) -> Number:
 
 
 def _dataset_queries(nodes: Sequence[Node]) -> Number:
-    """Return the queries of the data set that nodes read last, or as many as have judgements."""
     names = [n.params["dataset"] for stage in ("queries", "qrels") for n in nodes if n.stage == stage]
     counts = entry.counts if names and (entry := catalog().get(names[-1])) else {}
     return counts.get("queries") or counts.get("qrels")

@@ -155,7 +155,6 @@ def ensure(
 
 
 def _carry_out(node: Node, course: RunProgress, outcome: Outcome, run: Callable[[Node], object]) -> bool:
-    """Run a node; returns whether it is stored."""
     course.begins(node)
     try:
         run(node)
@@ -241,7 +240,6 @@ def _join_digests(digests: Iterable[str | None]) -> str:
 
 
 def _has_begun(directory: Path) -> bool:
-    """Return whether there is anything but notes by which an attempt could go on."""
     notes = (INPUTS, NOTE)
     blocks = [path for path in (directory / BLOCKS).iterdir() if not path.name.startswith(notes)]
     return bool(blocks) or (directory / CHECKPOINTS).is_dir()

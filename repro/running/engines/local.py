@@ -110,7 +110,6 @@ class _Run:
         return self.outcome
 
     def _start(self) -> None:
-        """Start what can be: inputs first, so one look is enough for all that is held back."""
         waiting_nodes = []
         for node in self.waiting:
             ready = not any(p.fingerprint in self.unsettled for p in node.parents())
@@ -139,7 +138,6 @@ class _Run:
         return True
 
     def _child(self, node: Node) -> Child | WorkerStage:
-        """Return the node's stage in a process of its own where there are GPUs, whose memory ends with it."""
         if not self.has_gpus and STAY:
             return self.workers.begin(node)
         gpu_count = self._gpu_count(node)
@@ -149,7 +147,6 @@ class _Run:
         return Child(node, self.store, threads=threads, gpus=gpus, processes=processes)
 
     def _gpu_count(self, node: Node) -> int:
-        """Return the number of GPUs that the node's stage takes."""
         if not self.has_gpus or not STAGES[node.stage].heavy:
             return 0
         return self.gpus_per_stage if node.stage in SHARED else 1

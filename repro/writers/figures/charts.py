@@ -121,8 +121,6 @@ def _series(axes, series: dict, number: int) -> None:
 
 
 def _title(panel: dict, letters: int) -> str:
-    """Return the label of the y-axis as a title, in lines that fit a panel: at the axis it would cost it
-    width."""
     return "\n".join([*textwrap.wrap(panel["title"], letters), panel["y_label"]])
 
 
@@ -131,7 +129,6 @@ def _has_band(point: Point) -> bool:
 
 
 def _scales(axes, lines: Sequence[dict]) -> None:
-    """Few round ticks upwards; across, a tick at every place that was measured."""
     from matplotlib.ticker import MaxNLocator, NullLocator
 
     axes.yaxis.set_major_locator(MaxNLocator(4))

@@ -98,7 +98,6 @@ def drawing(scatter: Scatter) -> Markup:
 
 
 def _dots(points: Sequence[tuple[float, float]], maximum: float) -> list[Markup]:
-    """Points of one pixel are one dot, the larger the more there are."""
     inner = SIDE - 2 * PAD
     counts = Counter(
         (round(PAD + inner * x / maximum), round(SIDE - PAD - inner * y / maximum)) for x, y in points

@@ -96,7 +96,6 @@ def _printed_number(cell: Cell) -> Content:
 
 
 def _measured_number(c: ComparedCell) -> Markup:
-    """Verdict and value, in brackets where something is doubtful about it."""
     prefix = f", {c.verdict.name}{', in doubt' if c.doubts else ''} "
     value = f" {shown_measurement(c)}" if c.measured is not None else None
     content = el("span", prefix, class_="unseen"), sign(c.verdict.name), value

@@ -247,7 +247,6 @@ def _from_to(place: Place, sentence: str, tables: Mapping[str, Numbered]) -> Ite
 
 
 def _by(place: Place, sentence: str, tables: Sequence[Numbered]) -> Iterator[Finding]:
-    """Find "A outperforms B by 1.4 points" where no column has A and B so far apart."""
     matches = list(BY.finditer(sentence))
     if len(matches) != 1 or NO_QUOTE.search(sentence):
         return
@@ -261,7 +260,6 @@ def _by(place: Place, sentence: str, tables: Sequence[Numbered]) -> Iterator[Fin
 
 
 def _of_one(place: Place, sentence: str, tables: Mapping[str, Numbered]) -> Iterator[Finding]:
-    """Find "as Table 2 shows, A has 38.4 MRR@10", the only number of a sentence, where A has another."""
     if (found := _only_number(sentence, tables)) is None:
         return
     table, text = found
@@ -276,7 +274,6 @@ def _of_one(place: Place, sentence: str, tables: Mapping[str, Numbered]) -> Iter
 
 
 def _only_number(sentence: str, tables: Mapping[str, Numbered]) -> tuple[Numbered, str] | None:
-    """Return the one table that a sentence points at, and its one number, which is of one measure."""
     pointers = {match["table"] for match in re.finditer(_TABLE, sentence)}
     numbers = re.findall(_NUMBER, sentence)
     if len(pointers) != 1 or len(numbers) != 1 or not _measured(sentence):
@@ -288,12 +285,10 @@ def _only_number(sentence: str, tables: Mapping[str, Numbered]) -> tuple[Numbere
 
 
 def _measured(sentence: str) -> bool:
-    """Return whether a sentence names one measure."""
     return len({str(measure) for measure in measures(re.sub(r"[.,;:](?=\s|$)", " ", sentence))}) == 1
 
 
 def _pairs_in(sentence: str, table: Numbered) -> Iterator[tuple[Value, Value]]:
-    """Yield the numbers of the two lines that a sentence names, in the columns that it names."""
     lines = _labels_in(sentence, table)
     for series in _series_in(sentence, table) if len(lines) == 2 else ():
         one, other = (series.values.get(line) for line in lines)
@@ -302,7 +297,6 @@ def _pairs_in(sentence: str, table: Numbered) -> Iterator[tuple[Value, Value]]:
 
 
 def _labels_in(sentence: str, table: Numbered) -> list[int]:
-    """Return the lines that a sentence names, of labels one within another the longest."""
     names = [(without_remarks(line.label), n) for n, line in table.grid.lines.items()]
     lines = [(name, n) for name, n in names if len(name) > 2]
     named = [
@@ -312,7 +306,6 @@ def _labels_in(sentence: str, table: Numbered) -> list[int]:
 
 
 def _series_in(sentence: str, table: Numbered) -> list[Series]:
-    """Return the scores of the measures and collections that a sentence names; of all that it leaves open."""
     plain = re.sub(r"[.,;:](?=\s|$)", " ", sentence)
     named = {family(str(measure)) for measure in measures(plain)}
     collections = {each.id for each in named_collections(without_measures(plain))}
@@ -340,7 +333,6 @@ def _differs_by(one: Value, other: Value, text: str, is_share: bool) -> bool:
 
 
 def _is_in(text: str, table: Numbered) -> bool:
-    """Return whether a number is one of a table's, or between two of them; in per cent or as a fraction."""
     stated = Decimal(text)
     half = half_unit(decimals_of(stated))
     if any(_is_same(text, value) for value in table.values):
@@ -351,7 +343,6 @@ def _is_in(text: str, table: Numbered) -> bool:
 
 
 def _is_same(text: str, value: Value) -> bool:
-    """Return whether a quoted number is that of a cell, in per cent or as a fraction."""
     stated = Decimal(text)
     half = half_unit(decimals_of(stated))
     return any(
@@ -361,7 +352,6 @@ def _is_same(text: str, value: Value) -> bool:
 
 
 def _nearest(text: str, table: Numbered) -> Value | None:
-    """Return the number of a table that a quoted one is within a tenth of; None without one."""
     stated = Decimal(text)
     near = min(table.values, key=lambda value: abs(value.number - stated))
     return near if abs(near.number - stated) * 10 <= near.number else None

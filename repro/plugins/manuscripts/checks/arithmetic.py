@@ -63,7 +63,6 @@ class Parts:
         return number / sum(self.weights) if self.check == "average" else number
 
     def _fits(self, line: int) -> bool:
-        """Return whether numbers that round to the printed ones can have this total; counts are exact."""
         cells, total = self.cells(line), self.total.values[line]
         if self.check == "sum" and not any(cell.decimals for cell in cells):
             return total.number == self.exact(line)
@@ -159,7 +158,6 @@ def behind_values(grid: Grid) -> Iterator[Finding]:
 
 
 def _fitting_to(bases: Bases, printed: list[tuple[Series, Value]]) -> dict[tuple[Series, Value, Value], bool]:
-    """Return numbers with what they may differ from, and whether the difference behind them is that."""
     pairs = [(series, value, bases.get((series, value.line), value)) for series, value in printed]
     return {pair: _is_printed(*pair[1:]) for pair in pairs if pair[1] is not pair[2]}
 
@@ -171,7 +169,6 @@ def _is_printed(value: Value, base: Value) -> bool:
 
 
 def _bases(grid: Grid) -> Iterator[tuple[str, Bases]]:
-    """Yield what differences may be from: a line, the first of a group, the line above, another series."""
     lines = list(grid.lines)
     for number, line in grid.lines.items():
         yield line.label, _from_lines(grid, dict.fromkeys(lines, number))
@@ -232,7 +229,6 @@ def _within_groups(grid: Grid) -> Iterator[tuple[Series, Explained]]:
 
 
 def _absolute_beside(grid: Grid, series: Series) -> list[Series]:
-    """Return the series under the same heading that are no differences."""
     return [o for o in grid.series if o.heads[:-1] == series.heads[:-1] and not o.is_difference]
 
 
@@ -259,7 +255,6 @@ def _of_difference(grid: Grid, series: Series, pair: Explained, line: int, right
 
 
 def _agrees(one: Value, base: Value, delta: Decimal, decimals: int, is_share: bool) -> bool:
-    """Return whether numbers that round to the printed ones can differ so; the sign may be left out."""
     low = one.number - one.half - base.number - base.half
     high = one.number + one.half - base.number + base.half
     if is_share:

@@ -39,7 +39,6 @@ Odd = tuple[Series, list[Value], str]  # values that are unlike the others of th
 
 
 def _of_odd_lines(grid: Grid, odd: Sequence[Odd]) -> Iterator[Odd]:
-    """Yield odd values but for those of lines that are odd in more than half of their numbers."""
     often = Counter(value.line for _, values, _ in odd for value in values)
     for series, values, words in odd:
         kept = [v for v in values if 2 * often[v.line] <= max(2, grid.numbers_on(v.line))]
@@ -140,7 +139,6 @@ def impossible_means(grid: Grid) -> Iterator[Finding]:
 
 
 def _impossible(series: Series, multiples: int) -> tuple[list[Value], list[Value]]:
-    """Return the values that are no multiple of one in so many, and all that are printed finely enough."""
     unit = Decimal("0.01") if max(v.number for v in series.values.values()) > 1 else Decimal(1)
     told = [v for v in series.values.values() if unit * 2 * v.half * multiples < 1]
     return [v for v in told if not _is_possible(v, unit * multiples)], told

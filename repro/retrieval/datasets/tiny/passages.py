@@ -163,7 +163,6 @@ def documents() -> Collection:
 
 
 def _tales(world: Sequence[Deed], draw: Draw) -> tuple[tuple[Document, ...], list[str]]:
-    """Return documents of a sentence each, by number, and their ids in the order of the deeds."""
     ids = shuffled_ids(draw, len(world), first=100)
     documents = [
         Document(id, "", tell(deed, draw, asides=0, stories=TALES))

@@ -91,7 +91,6 @@ def _path(folder: Path, first: int) -> Path:
 
 
 def _note(folder: Path, first: int) -> Path:
-    """Return the file that says that a block was joined."""
     return folder / f"{first}.json"
 
 

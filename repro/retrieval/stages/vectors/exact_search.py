@@ -248,7 +248,6 @@ class ViewSearch:
 def _faiss(
     device: torch.device, depth: int
 ) -> Callable[[np.ndarray, np.ndarray], tuple[np.ndarray, np.ndarray]] | None:
-    """Return faiss's exact search over dense arrays; on a GPU None where faiss has none or is too shallow."""
     import faiss
 
     metric = faiss.METRIC_INNER_PRODUCT

@@ -84,7 +84,6 @@ def _free_bytes(folder: str, names: tuple[str, ...]) -> int | None:
 
 
 def _text(path: str) -> str:
-    """Return the content of a file; empty where there is none or it may not be read."""
     try:
         return Path(path).read_text()
     except OSError:
@@ -175,7 +174,6 @@ class MemoryNeeds:
         return NUMBER * self.dense + (12 * min(FREQUENT, self.sparse) if self.inverted else 0)
 
     def _ranges(self, tile: int, memory: int) -> Iterator[tuple[int, int]]:
-        """Yield ranges of passages, of one at least, that fit into the memory with a tile's scores."""
         count, per_passage = len(self.bounds) - 1, PAIR * tile + self._dense()
 
         def size(first: int, end: int) -> int:
