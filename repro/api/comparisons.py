@@ -64,10 +64,8 @@ class ComparedCells(Listing[ComparedCell]):
         )
 
     def plot(self) -> list[Axes]:
-        """Published and measured numbers of the systems of one table, a panel for each column.
-
-        Raises UsageError where the cells are of several tables, or none was measured.
-        """
+        """Plot published and measured numbers of one table, a panel a column. Raises UsageError for several
+        tables."""
         from repro.writers.drawing import panels
 
         return panels(self.comparison.cells)

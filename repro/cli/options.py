@@ -137,10 +137,7 @@ def selecting_everything(function: Callable) -> Callable:
 
 
 def selection_options(function: Callable) -> Callable:
-    """Give a command the selection options; it is called with a ``Selection`` first.
-
-    A name is that of a paper, of a table (``PAPER/1``) or of a cell (``PAPER/1/ROW/COLUMN``).
-    """
+    """Give a command the selection options; it is called with a ``Selection`` first, e.g. of ``PAPER/1``."""
     return selecting_names(_with_selection(function, by_default_all=False))
 
 
@@ -162,10 +159,7 @@ def _beside_cells(names: tuple[str, ...]) -> tuple[str, ...]:
 def selection_of_options(
     names, tables, rows, everything, scale_name, seeds, readings, *, by_default_all: bool
 ) -> Selection:
-    """Return the selection that a command line names; figures are tables called figure-N.
-
-    Raises UsageError where nothing is named, and what ``select`` raises.
-    """
+    """Return the selection that a command line names. Raises UsageError where nothing is named."""
     if not (names or everything or by_default_all):
         lacking = "--table and --row need a paper ({}), or --all" if tables or rows else NOTHING_NAMED
         raise UsageError(lacking.format(", ".join(papers())))

@@ -179,11 +179,7 @@ def incomparable_cells(plan: Plan) -> dict[tuple[str, str], set[str]]:
 
 
 def incomparable_by_stand_ins(plan: Plan, remedies: Mapping[str, Sequence[str]]) -> dict[str, set[str]]:
-    """Return, by ``reading=choice`` of a stand-in, the cells that wait for what it would stand in for.
-
-    Args:
-        remedies: fingerprint -> what to do about the obstacles of a node.
-    """
+    """Return, by ``reading=choice`` of a stand-in, the cells that wait for the checkpoint it replaces."""
     cells: dict[str, set[str]] = {}
     for choice in dict.fromkeys(plan.machine.stand_ins.values()):
         for m in plan.measurements:

@@ -164,10 +164,7 @@ def _amount(cost: Estimate, nodes: list[Node]) -> str:
 
 
 def rehearse_selection(selection, *, as_json: bool) -> int:
-    """Run the first rows and a few steps of a selection, and print what the whole will cost.
-
-    Returns the exit status.
-    """
+    """Rehearse a selection and print what the whole will cost. Returns the exit status."""
     progress, store = TerminalProgress(), selection.workspace.store
     with progress.task("planning"):
         plan = selection.plan()

@@ -228,11 +228,8 @@ def _count(number: int, noun: str) -> str:
 
 
 def notices(comparison: Comparison, cells: Sequence[ComparedCell], *, brief: bool = False) -> list[str]:
-    """Return sentences on obstacles, failures, imported runs and substitutes, each with the cells concerned.
-
-    Args:
-        brief: one sentence on all obstacles where there are many.
-    """
+    """Return sentences on obstacles (one for all where ``brief``), failures, imported runs and
+    substitutes."""
     lines: dict[str, list[str]] = {}
     for c in cells:
         if c.verdict.name == "failed":

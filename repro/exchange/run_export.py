@@ -110,11 +110,8 @@ def _recorded_node(record: Record, store: Store) -> Node:
 
 
 def _preferred_record(identifier: str, store: Store, results: Results, scale: str) -> Record:
-    """Return the record of a cell whose run is exported.
-
-    Those whose runs the store holds come first; of these the suite's own before imported ones, default
-    readings before others, the paper's seed before a chosen one, and the last of what is left.
-    """
+    """Return the record of a cell to export: stored, our own, default readings and the paper's seed go
+    first."""
     named_cell = cell(identifier)
     records = [r for r in results.read(scale, named_cell.paper.name) if r.cell == named_cell.id]
     if not records:

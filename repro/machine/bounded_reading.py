@@ -18,10 +18,8 @@ LARGEST_SETTINGS = (
 
 
 def whole_lines(file: IO[AnyStr], path: Path, *, first: int = 1) -> Iterator[AnyStr]:
-    """Yield the lines of a file that is open, with their ends; ``first`` is the number of the first one.
-
-    Raises DataError ``file:line: reason`` for one of LONGEST_LINE characters, and reads no further.
-    """
+    """Yield lines with their ends, ``first`` being the number of the first. Raises DataError for one of
+    LONGEST_LINE."""
     number, read_line = first, file.readline
     while line := read_line(LONGEST_LINE):
         if len(line) == LONGEST_LINE:

@@ -38,10 +38,8 @@ class Code:
 
 @functools.cache
 def code(*entries: str) -> Code:
-    """Return the code of modules, each given as "module" or "module:name".
-
-    A module that does not exist has the digest "missing".
-    """
+    """Return the code of modules ("module" or "module:name"); a module that does not exist has the digest
+    "missing"."""
     digests: dict[str, str] = {}
     pending = [entry.partition(":")[0] for entry in entries]
     packages = frozenset((*OURS, *(name.partition(".")[0] for name in pending)))
@@ -110,10 +108,8 @@ def _is_read(file: Path, text: str) -> bool:
 
 
 def _statements(node: ast.AST) -> Iterator[ast.AST]:
-    """Yield a tree's statements, outer ones first, but none that no import of the module executes or needs.
-
-    Left out are imports for type checkers, and a module's ``__getattr__`` and ``__dir__``, which serve users.
-    """
+    """Yield a tree's statements, outer ones first, without imports for type checkers, ``__getattr__`` and
+    ``__dir__``."""
     for name in ("body", "orelse", "finalbody", "handlers", "cases"):
         for child in getattr(node, name, ()):
             yield child

@@ -83,10 +83,8 @@ def _reservations(wanted: dict[str, str]) -> Iterator[str]:
 
 
 def facts() -> dict[str, object]:
-    """Return processor, instruction set, threads, torch's kernels once that is loaded, and the pins in force.
-
-    Threads are those that libraries take where nothing else is said, as it is of models.
-    """
+    """Return processor, instruction set, threads, torch's kernels once it is loaded, and the pins in
+    force."""
     torch = sys.modules.get("torch")
     return {
         "cpu": system.cpu(),

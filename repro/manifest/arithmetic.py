@@ -9,10 +9,7 @@ from repro.manifest.schema import Table
 
 
 def disagreements(source: Paper) -> Iterator[tuple[str, str]]:
-    """Yield the cells that do not follow from the rest of their table: pairs of id and what does not fit.
-
-    A disagreement is an error of the transcription or of the paper; a paper's are readings of kind misprint.
-    """
+    """Yield the cells that do not follow from the rest of their table, as pairs of id and fault."""
     for table in source.manifest.tables:
         if table.kind == "results":
             cells = {(c.row.id, c.column.id): c for c in cells_of(source, (table,))}

@@ -134,10 +134,8 @@ def read(
 def read_shared(
     path: Path, shape: Any, *, faults: Callable[[Any], Iterable[Fault]] = lambda content: ()
 ) -> Any:
-    """Return the content as ``read`` does, which is one object for everybody as long as the file stays.
-
-    For what many ask for and nobody changes. Raises what ``read`` raises.
-    """
+    """Return the content as ``read`` does, one object for everybody while the file stays; not to be
+    changed."""
     return _read_cached(path, _text(path), shape, faults)
 
 

@@ -78,10 +78,8 @@ def page(names, scale_names, output, opened, form, readme):
 
 
 def target(file: str, *, is_there: bool = False) -> Path:
-    """Return the path of what is to be written, looked at before the work that fills it.
-
-    Raises UsageError for a folder, for a new file in no folder, and for an old one that is not there.
-    """
+    """Return the path of a file to be written. Raises UsageError where it cannot be, before the work
+    begins."""
     path = Path(file)
     if path.is_dir():
         raise UsageError(f"{path} is a folder; name a file to write the report to")

@@ -63,10 +63,8 @@ class Files:
     def resolve(
         self, name: str, *, beside: Iterable[str] = (), endings: tuple[str, ...] = ("", ".tex")
     ) -> str | None:
-        """Return the file that ``\\input{name}`` means, from the folder of one ``beside`` or from the root.
-
-        Raise a UsageError for one outside of the root; None where there is none.
-        """
+        r"""Return the file that ``\input{name}`` means, or None. Raises UsageError for one outside of the
+        root."""
         outside = False
         for start in dict.fromkeys(PurePosixPath(folder).parent for folder in (*beside, "root")):
             for ending in endings:

@@ -74,10 +74,7 @@ class Reader:
         self.at_is_letter = self.only_defines = name.endswith(_DEFINE)
 
     def next(self) -> Token | None:
-        """Return the next piece of the file.
-
-        Comments are left out, and blanks are a space, ``\\n`` or ``\\n\\n``.
-        """
+        r"""Return the next piece of the file, without comments; blanks are a space, ``\n`` or ``\n\n``."""
         after_comment = False
         while match := _PIECES.match(self.text, self.at):
             start, self.at = self.at, match.end()
@@ -183,10 +180,8 @@ class Gullet:
     """
 
     def __init__(self, files: Files, orders: Mapping[str, Callable[["Gullet", Token], bool | None]]):
-        """Take what control sequences do beside macros; what is at ``""`` is asked where there is none.
-
-        An order that returns False leaves the token to be let out.
-        """
+        """Take orders by control sequence, ``""`` for any other; one that returns False lets the token
+        out."""
         self.files, self.flat, self._orders = files, Expanded(files), orders
         self.switches: dict[str, bool] = {}
         self._readers: list[Reader] = []

@@ -89,10 +89,8 @@ def meaning(table: SourceTable) -> Meaning:
 
 
 def _named_beside(plan: Layout) -> tuple[int, int]:
-    """Return of how many rows one column names a measure or collection, and how many columns end with it.
-
-    It is the last of the labels, or a column of words behind it that names more.
-    """
+    """Return in how many rows a column of words names a measure or collection, and how many columns end with
+    it."""
     last = max(plan.labels, default=0)
     named = {}
     for place in (last, *range(last + 1, min(plan.values, default=0))):
@@ -150,10 +148,7 @@ def _column(plan: Layout, place: int, shared: _Shared) -> ColumnMeaning:
 
 
 def _named(head: Sequence[str], shared: _Shared) -> tuple[NamedMeasure | Resolution, str]:
-    """Return the measure of a column, and "" where its own heading names it, else what else does.
-
-    Of several the one nearest to the values counts, if it has a cut-off.
-    """
+    """Return the measure of a column, and "" where its own heading names it, else what else does."""
     for first in range(len(head), -1, -1):
         named = list(vocabulary.measures(" ".join(head[first:])))
         if len(named) > 1:
@@ -256,11 +251,8 @@ Collections = Mapping[NamedMeasure, frozenset[str]]
 
 
 def with_neighbours(tables: Sequence[Meaning]) -> list[Meaning]:
-    """Return the tables of a source; a measure that only one collection has elsewhere tells a collection.
-
-    It is likely, no more. All such columns of a table have to tell the same one, and the others of the table
-    are of it, too, if elsewhere it is among the collections of their measures.
-    """
+    """Return the tables of a source, where a measure that only one collection has elsewhere names the
+    collection."""
     known = _collections(tables)
     return [_completed(table, known) for table in tables]
 

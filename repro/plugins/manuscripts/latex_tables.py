@@ -210,10 +210,7 @@ class Tabular:
         self.notes: list[str] = []
 
     def tables(self, *, caption: str, label: str, number: str, legend: tuple[str, ...]) -> list[SourceTable]:
-        """Return the table, or those that stand above each other in it.
-
-        None is in what only lays something out: one row, one column, pictures.
-        """
+        """Return the tables that stand above each other in it; none in one that only lays something out."""
         raw = self._raw()
         grid, width = self._grid(raw)
         kept = [i for i, row in enumerate(grid) if any(cell.text or cell.marks for cell in row)]

@@ -90,10 +90,8 @@ def _above_values(rows: Sequence[_Row], has_value: Callable[[_Row], bool]) -> in
 
 
 def stacked(rows: Sequence[_Row], head: int) -> list[tuple[int, int]]:
-    """Return where each of the tables begins and ends that stand above each other in one.
-
-    Each begins with a title over the whole width and repeats the rest of the head.
-    """
+    """Return where each of the tables that stand above each other in one begins and ends, by their repeated
+    heads."""
     if head < 2 or not is_group(rows[0]):
         return [(0, len(rows))]
     texts = [[cell.text for cell in row] for row in rows]
@@ -150,11 +148,7 @@ def is_number(cell: SourceCell) -> bool:
 
 
 def layout(table: SourceTable, is_heading: Callable[[str], object] = lambda text: False) -> Layout:
-    """Return where labels and values of a table stand.
-
-    Args:
-        is_heading: whether a text names a measure, as the head of a first column without labels does.
-    """
+    """Return where labels and values of a table are; ``is_heading`` says whether a text names a measure."""
     table, rows, groups = _grouped(table)
     body = [table.body[number] for number in rows]
     bare = Layout(table, (), (), rows, groups)
@@ -169,11 +163,7 @@ def layout(table: SourceTable, is_heading: Callable[[str], object] = lambda text
 
 
 def _grouped(table: SourceTable) -> tuple[SourceTable, tuple[int, ...], tuple[str, ...]]:
-    """Return a table, the numbers of its rows of values, and the heading that each stands under.
-
-    A heading over the whole width that opens the head is that of the first rows where others follow below;
-    a row of the head that stands once more below one of them is no row of values.
-    """
+    """Return a table, the numbers of its rows of values, and the heading that each row is under."""
     rows, groups, current, head = [], [], "", table.head
     if head and (first := _heading(head[0])) and any(_heading(row) for row in table.body):
         current, head = first, head[1:]

@@ -13,10 +13,8 @@ _COMPARISONS = ("\\ifx", "\\ifnum", "\\ifodd", "\\ifcase", "\\ifdefined", "\\ifc
 
 
 def expand(files: Files, first: list[str]) -> Expanded:
-    """Return the flat text of files, one after another, with what they read in.
-
-    Raise a DataError for a cycle of files, and for macros that come to no end.
-    """
+    """Return the flat text of files with what they read in. Raises DataError for a cycle, and for endless
+    macros."""
     return Gullet(files, _ORDERS).run(first)
 
 

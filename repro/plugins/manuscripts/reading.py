@@ -61,11 +61,8 @@ def _ending(name: str) -> str:
 
 
 def _main_files(files: Files) -> tuple[list[str], list[str]]:
-    """Return the files to begin with, and what has to be said of the choice.
-
-    That is the one with a document of its own; of several the one that is called like a paper, or is longest.
-    Where there is none, as in a folder of tables, all files that no other reads in.
-    """
+    """Return the main files and a remark on the choice: the one with a document, else all that no other reads
+    in."""
     if files.only:
         return [_source(files)], []
     texts = {name: re.sub(r"(?<!\\)%.*", "", files.text(name)) for name in files if _ending(name) in _LATEX}

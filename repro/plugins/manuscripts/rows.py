@@ -186,11 +186,7 @@ class Match:
 
 
 def match(label: str, values: Values) -> Match:
-    """Return the row of the suite that a label and its numbers tell.
-
-    A recipe that several papers share is taken by the name where no number is more than a point off, one of a
-    paper by equal numbers only.
-    """
+    """Return the row of the suite that a label and its numbers name; shared recipes may be a point off."""
     named = known_rows().get(plain(label), [])
     if not named:
         return Match(None, "unknown", "the suite knows no system of this name")

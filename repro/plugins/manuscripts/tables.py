@@ -171,10 +171,8 @@ def styled(
 
 
 def _script(script: str, content: str, before: str) -> tuple[str, list[str]]:
-    """Return what a raised or lowered text adds to the line, and the marks that it is.
-
-    ``script`` is ``^_`` for a raised text before a lowered one: letters of a variable then, as in w^c_i.
-    """
+    """Return the text and the marks of a raised or lowered text; ``^_`` is a raised one before a lowered one:
+    w^c_i."""
     of_number = _NUMBER_BEFORE.search(before) is not None
     of_base = _BASE_BEFORE.search(before.rstrip()) is not None  # a ten or a variable has a power
     if content.startswith("±"):

@@ -146,11 +146,8 @@ def _kind(cell_report: CellReport) -> tuple:
 
 
 def _median_first(group: Iterable[CellReport]) -> list[CellReport]:
-    """Return reports of one kind from the least to the greatest, the median one before all.
-
-    Of an even number it is that of the two in the middle which lies further from the published number, the
-    lesser where both lie as far, so that no choice favours the paper.
-    """
+    """Return reports of one kind by value, the median one first; of two middle ones that further from the
+    paper."""
     ordered = sorted(group, key=lambda report: report.value)
     middle = ordered[(len(ordered) - 1) // 2 : len(ordered) // 2 + 1]
     median = max(middle, key=lambda report: abs(report.difference))

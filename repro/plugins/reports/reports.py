@@ -256,11 +256,8 @@ def read_reports(folder: Path, known: dict[str, Cell]) -> Reports:
 
 
 def faults(content: Reports, known: dict[str, Cell]) -> Iterator[Fault]:
-    """Yield locations in an others.yaml with what is wrong there, beyond its shape.
-
-    Args:
-        known: every cell by its id.
-    """
+    """Yield locations in an others.yaml with what is wrong there beyond its shape; ``known`` is every cell by
+    id."""
     seen: set[tuple] = set()
     for number, report in enumerate(content.values):
         place = ("values", number)

@@ -184,10 +184,8 @@ def _alike_failures(source: Paper, rows: list[PlannedRow]) -> Iterator[CheckedPa
 
 
 def of_cell(cell: Cell) -> list[CheckedParameter]:
-    """Return the planned parameters of the row of a cell, or of the setting that it publishes.
-
-    Nothing for a paper that has no settings.yaml. Raises ManifestError for a broken one.
-    """
+    """Return the planned parameters of a cell's row, or of the setting it publishes; none without
+    settings.yaml."""
     if not steps_of(cell.paper):
         return []
     if cell.is_setting:
@@ -242,10 +240,7 @@ def _row_parameters(
 def _checked_parameter(
     row: PlannedRow, step: Step, path: str, setting: Setting, nodes: list[Node], expected: ExpectedValue
 ) -> CheckedParameter:
-    """Hold one parameter that a step states against its values in the planned nodes that the step is about.
-
-    It fails where what is expected cannot be told, or where the planned values are others.
-    """
+    """Hold a parameter that a step states against its values in the planned nodes; unexpected values fail."""
     planned, stage = [at_path(node, path) for node in nodes], step.nodes.stage if step.nodes else ""
     values = list({canonical(value): value for value in planned}.values())
     says, state = expected.fault, _state(setting)

@@ -138,10 +138,8 @@ def settings_of(source: Paper) -> Settings:
 
 
 def steps_of(source: Paper) -> tuple[Step, ...]:
-    """Return the steps of settings.yaml that have rows, each with what it takes from the one that it is like.
-
-    Raises ManifestError with file and line.
-    """
+    """Return the steps of settings.yaml that have rows, merged with those they are like. Raises
+    ManifestError."""
     return source.once(completed_step, lambda: tuple(_completed_steps(source)))
 
 

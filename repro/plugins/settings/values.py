@@ -222,11 +222,8 @@ def cell_value(text: str) -> Any:
 
 
 def expected(setting: Setting, row: str, readings: Mapping[str, Reading]) -> ExpectedValue:
-    """Return the value that a row's nodes should have.
-
-    Args:
-        readings: those that the row rests on, by id.
-    """
+    """Return the value that a row's nodes should have; ``readings`` are those that the row rests on, by
+    id."""
     try:
         published = published_value(setting, row)
         default, choices = _reading_values(setting.reading, readings) if setting.reading else (None, [])
@@ -262,11 +259,7 @@ class ExpectedValues:
 
 
 def _numbers_without_choice(values: list[Any], planned_value: Any, choices: list[Any]) -> list[str]:
-    """Return the stated numbers that no choice of the reading has, where a choice has the value wanted in the
-    plan.
-
-    A stated number that the plan does not have is so held against the reading that tells why.
-    """
+    """Return stated numbers that no choice of the reading has, where one has the planned value."""
     if not all(_is_among(value, choices) for value in _as_list(planned_value)):
         return []
     items = [item for value in values for item in _as_list(value)]
@@ -288,11 +281,8 @@ def _disagrees(setting: Setting, published: Any) -> bool:
 
 
 def _reading_values(name: str, readings: Mapping[str, Reading]) -> tuple[Any, list[Any]]:
-    """Return the value, or the value under a key, of the default choice, and those of all choices that have
-    one.
-
-    Raises UsageError where the default choice has none.
-    """
+    """Return the value (or that under a key) of the default choice, and those of all choices. Raises
+    UsageError."""
     identifier = _identifier(name, readings)
     if not identifier:
         raise UsageError(

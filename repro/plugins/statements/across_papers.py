@@ -13,11 +13,8 @@ _SUCCESS = "Success@"  # printed under the name of recall; on nearly all queries
 
 
 def disagreements(sources: list[Paper], notes: Notes) -> Iterator[Finding]:
-    """Yield a finding for every configuration of which published values of one measure cannot be one number.
-
-    Fractions are compared as per cent. Whoever prints another number than the makers of a system is in error;
-    where nobody is its maker it is a doubt.
-    """
+    """Yield a finding for every configuration whose published values of one measure, as per cent, cannot be
+    one number: an error of whoever contradicts the makers, else a doubt."""
     configurations: dict[str, dict[Scored, list[Cell]]] = {}
     for source in sources:
         for cell in numeric_cells(source):
@@ -100,11 +97,7 @@ Spellings = dict[Scored, dict[str, list[Cell]]]  # by data set and measure, then
 
 
 def namesakes(sources: list[Paper], notes: Notes) -> Iterator[Finding]:
-    """Yield a note for every system that two papers name alike and of which they have no value in common.
-
-    Authors train and tune a system again, or take another of its numbers; neither need be wrong. Where a
-    configuration of audit.yaml holds cells of both papers they are compared there.
-    """
+    """Yield a note for every system that two papers name alike and of which they have no value in common."""
     by_system: dict[str, Spellings] = {}
     for cell in _cells_of_others(sources):
         cells_by_paper = by_system.setdefault(cell.row.system, {}).setdefault(dataset_and_measure(cell), {})

@@ -159,11 +159,8 @@ def altered_records(sources: list[Paper], results: Results) -> list[Finding]:
 
 
 def of_domains(source: Paper) -> Iterator[Finding]:
-    """Yield a doubt for every number in a table of other domains whose system was trained on that very set.
-
-    Which systems learnt from which sets is ``trained_on``, which tables are said to be of other domains
-    ``out_of_domain``.
-    """
+    """Yield a doubt for every number in a table of ``out_of_domain`` whose system is ``trained_on`` that very
+    set."""
     own_notes = notes_of(source)
     tables = [t for t in source.manifest.tables if t.id in own_notes.out_of_domain]
     for cell in cells_of(source, tuple(tables)):

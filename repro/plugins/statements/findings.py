@@ -88,11 +88,7 @@ def sort_findings(findings: list[Finding]) -> list[Finding]:
 
 
 def told_once(findings: list[Finding], facts: tuple[tuple[str, ...], ...]) -> list[Finding]:
-    """Return the findings with those of one fact joined, as the first of them that is there tells it.
-
-    Args:
-        facts: ids of findings that are one fact; one that explains several facts is told in each.
-    """
+    """Return the findings with those of one fact joined; ``facts`` are ids of findings that are one fact."""
     by_id = {finding.id: finding for finding in findings}
     merged_by_id, joined_ids = dict(by_id), set()
     for fact in facts:
@@ -184,10 +180,8 @@ class Notes(StrictMapping):
 
 
 def notes() -> Notes:
-    """Return the notes of all papers together; papers that name a configuration alike mean the same one.
-
-    Raises ManifestError, with file and line, also for a path that names no row or cell of its paper.
-    """
+    """Return the notes of all papers. Raises ManifestError, also for a path that names no row or cell of its
+    paper."""
     configurations: dict[str, tuple[str, ...]] = {}
     explanations: list[Explanation] = []
     facts: list[tuple[str, ...]] = []

@@ -47,10 +47,8 @@ class Places:
     def rows(
         self, path: str, role: str | None = None, group: str | None = None, except_: Collection[str] = ()
     ) -> list[str]:
-        """Return row paths of a table; ``except_`` takes their paths, ids or systems.
-
-        Rows of reference, which the paper does not have, are left out unless their role is asked for.
-        """
+        """Return row paths of a table, without ``except_`` (paths, ids or systems) and, unless by role,
+        reference rows."""
         _, table, _ = self._table(path)
         rows_by_names = {(r.id, r.system, f"{path}/{r.id}"): r for r in table.rows}
         _check("row", except_, set(chain.from_iterable(rows_by_names)), path)

@@ -49,10 +49,8 @@ class StatementsPart:
 
 
 def claims(paper: str, statements: Sequence[JudgedStatement], scale: str, answers: Answers) -> Markup:
-    """Return every statement, those that fail first; those that only marks and bold numbers make are folded.
-
-    A failure below full scale refutes nothing: it neither comes first nor looks like a failure.
-    """
+    """Return every statement, those that fail at full first; those that only marks and bold numbers make are
+    folded."""
     ordered = sorted(statements, key=lambda judged: not _refuted(scale, judged))
     of_claims = [j for j in ordered if j.statement.kind == "claim"]
     of_marks = [j for j in ordered if j.statement.kind != "claim"]

@@ -206,10 +206,8 @@ def bolds(source: Paper) -> Iterator[tuple[Cell, list[Cell]]]:
 
 
 def mark_holds(language: Language, cell: Cell, over: list[Cell]) -> bool:
-    """True where the number is above all it is marked over and, but for published ones, every test says so.
-
-    Raises MissingNumber where a number, or a test of what is measured, is not there.
-    """
+    """Return whether a number is above all it is marked over and our tests agree. Raises MissingNumber
+    without one."""
     if not over:
         raise MissingNumber("the paper has no such row beside it")
     if not language.holds([*product([cell], over)], "above"):

@@ -117,10 +117,8 @@ def analysis_of(source: Paper) -> Analysis:
 
 
 def read_analysis(folder: Path, manifest: Manifest) -> Analysis:
-    """Return the analysis.yaml of a paper's folder, an empty one without the file.
-
-    Raises ManifestError with file and line.
-    """
+    """Return the analysis.yaml of a folder, an empty one without the file. Raises ManifestError with file and
+    line."""
     path = folder / FILE
     if not path.exists():
         return Analysis()

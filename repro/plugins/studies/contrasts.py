@@ -78,11 +78,7 @@ class Contrast:
 def contrasts(
     analysis: TableAnalysis, columns: Mapping[str, Mapping[str, OfSeeds]], *, level: float
 ) -> Iterator[Contrast]:
-    """Yield every pair of every family in every column in which both of its rows are measured.
-
-    Args:
-        columns: column -> row -> its scores.
-    """
+    """Yield every measured pair of every family in ``columns``: column -> row -> its scores."""
     for family in analysis.families:
         for column, rows in columns.items():
             pairs = list(_pairs(family, column, rows, analysis.matters.get(column), level))
@@ -95,11 +91,8 @@ def contrasts(
 
 
 def difference(ours: OfSeeds, theirs: OfSeeds) -> Estimate | None:
-    """Return the mean of one row less that of another on the same queries, seed by seed, over the seeds of
-    both.
-
-    None where there are too few of either, and where nothing varies: a constant has no error to test it by.
-    """
+    """Return the mean of one row less another over their common queries and seeds; None if too few, or all
+    constant."""
     seeds = [seed for seed in ours if seed in theirs]
     if not seeds:
         return None
@@ -109,10 +102,7 @@ def difference(ours: OfSeeds, theirs: OfSeeds) -> Estimate | None:
 
 
 def floor_standings(analysis: TableAnalysis, rows: Mapping[str, OfSeeds], *, level: float) -> dict[str, str]:
-    """Return row -> ``above``, ``below``, ``not above`` (nor below) the row ``floor``, or ``not tested``.
-
-    Of the compared rows of a column; of none where the analysis names no floor. The tests are not corrected.
-    """
+    """Return row -> ``above``, ``below``, ``not above`` (nor below) the row ``floor``, or ``not tested``."""
     if analysis.floor is None:
         return {}
     compared_rows = [row for row in rows if row in analysis.rows - {analysis.floor}]

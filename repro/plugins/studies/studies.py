@@ -103,11 +103,8 @@ class StudyOfCell(CellPart):
 
 
 def write_scores(plan: Plan, store: Store, results: Results, *, paper: str, table: str) -> Path | None:
-    """Write the file of a table; None, and nothing is written, where none of its scores are known.
-
-    Equal scores give equal bytes. What the file has of other seeds and rows than the plan's stays there.
-    Safe between processes.
-    """
+    """Write the file of a table, keeping other seeds and rows; None where no score is known. Safe between
+    processes."""
     from filelock import FileLock
 
     paths = scores_paths(results, plan.scale.name, paper, table)
@@ -334,11 +331,7 @@ def _planned_seeds(seeds: OfSeeds, analysis: Analysis) -> OfSeeds:
 
 
 def known_scores(plan: Plan, evidence: StudyEvidence) -> Scores:
-    """Return the scores of queries that are known; the rest is left out.
-
-    Args:
-        plan: of one table.
-    """
+    """Return the known scores of queries of a plan of one table."""
     scores: dict[str, dict[str, dict[int | None, dict[str, float]]]] = {}
     for m in plan.measurements:
         content = evidence.scores(m.parts[0]) if len(m.parts) == 1 else None

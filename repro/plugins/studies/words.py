@@ -113,11 +113,8 @@ def order(study: Study, column: Column) -> str:
 
 
 def _findings(study: Study, column: Column) -> list[str]:
-    """Return the findings of a column's comparisons, without capitals and full stops; never empty.
-
-    Of the most frequent verdict that tells no rows apart only the number of pairs is told where there are
-    more than a few.
-    """
+    """Return the findings of a column's comparisons; of a frequent verdict without a difference only the
+    number."""
     contrasts = _distinct_contrasts(c for c in study.contrasts if c.column == column.id)
     points = study.analysis.matters.get(column.id)
     phrases = {
@@ -138,10 +135,8 @@ def _findings(study: Study, column: Column) -> list[str]:
 
 
 def _rows_above(study: Study, column: str, contrasts: Sequence[Contrast], verdict: str) -> list[str]:
-    """For each row with others above it, or slightly so, which these are, the best one first.
-
-    Without a verb: labels are singular and plural, and "no further pre-training is above" reads as "none is".
-    """
+    """Name, for each row, the rows (slightly) above it, the best first. No verb: labels are singular and
+    plural."""
     rows: dict[str, list[str]] = {}
     for c in contrasts:
         if c.verdict in (verdict, verdict.replace("above", "below")):

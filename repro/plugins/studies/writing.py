@@ -61,11 +61,8 @@ POWER_NOTE = (
 
 
 def markdown(study: Study, *, title: str, command: str) -> str:
-    """Return the table with what it says; what is not measured is a dash.
-
-    Args:
-        command: what generates the file.
-    """
+    """Return the table with its findings, dashes where nothing is measured; ``command`` generates the
+    file."""
     table = study.table
     heads = [
         "",
@@ -346,11 +343,7 @@ def _standing(study: Study, c: Contrast) -> dict:
 
 
 def contrast_as_json(c: Contrast, *, times: float) -> dict:
-    """Return a comparison as an object; what is not known is null.
-
-    Args:
-        times: of the unit of its numbers in a fraction, 100 for percent.
-    """
+    """Return a comparison as an object, null where unknown; ``times`` is 100 for percent, 1 for fractions."""
 
     def scaled(fraction: float | None) -> float | None:
         return None if fraction is None else times * fraction

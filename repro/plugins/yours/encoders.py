@@ -175,10 +175,8 @@ def _located(name: str, data: Path | None) -> tuple[Path, str, dict[str, str]]:
 
 
 def _source(folder: Path, source: dict[str, str]) -> dict[str, Any]:
-    """Return parameters for where an encoder is, and of an adapter for the model that it changes.
-
-    Raises BlockedError where that model, or peft, is not on this machine.
-    """
+    """Return parameters for where an encoder, and an adapter's model, is. Raises BlockedError without model
+    or peft."""
     files = sorted(folder.rglob("adapter_config.json"))
     if not files:
         return {"source": source}
@@ -260,10 +258,8 @@ def _exported(folder: Path) -> dict[str, Any]:
 
 
 def _kind(folder: Path, said: str | None) -> str:
-    """Return the kind of encoder that a folder is, or of one without modules.json that its user says it is.
-
-    Raises UsageError where the two are not one, and BlockedError for what gives no vector of a text.
-    """
+    """Return the kind of encoder of a folder. Raises UsageError for another than stated, BlockedError for no
+    encoder."""
     if not (folder / "modules.json").exists():
         return said or "dense"
     family = _read(folder / LIBRARY).get("model_type") or "SentenceTransformer"

@@ -98,10 +98,8 @@ def judged_by_documents(identifier: str) -> Dataset:
 
 
 def usual_measures(identifier: str) -> list[str]:
-    """Return the measures of measures_per_dataset.yaml, else those that published tables give the dataset.
-
-    Raises UsageError when there is none.
-    """
+    """Return the measures of measures_per_dataset.yaml, else of published tables. Raises UsageError without
+    any."""
     if names := measurement.listed_measures(identifier):
         return list(names)
     columns = [c.column for source in papers().values() for c in numeric_cells(source)]
@@ -132,11 +130,8 @@ def unlike_published(qrels: Qrels, identifier: str) -> list[str]:
 
 
 def read_given_qrels(path: Path) -> Qrels:
-    """Read judgements of one's own, plain or gzipped, as ``{qid: {docid: grade}}``.
-
-    Raises DataError, one sentence that begins with the file and, where there is one, the line: a form that is
-    not read, a damaged or cut-off file, a grade that is no whole number, or two grades of one document.
-    """
+    """Read one's own judgements, plain or gzipped, as ``{qid: {docid: grade}}``. Raises DataError
+    ``file:line: reason``, also for a document judged twice."""
     qrels: Qrels = {}
     if check_is_read(path, _FORMS).startswith(b"{"):
         qrels = read_json(path, "grade", _grade)
@@ -272,10 +267,8 @@ class OwnRun:
         return read_given_file(self.path)
 
     def scores(self, judged: Judged, measures: Sequence[str]) -> dict[str, Scored]:
-        """Score the run by some measures (ir_measures names).
-
-        Raises UsageError for an unknown measure, DataError for judgements by which every run would score 0.
-        """
+        """Score the run. Raises UsageError for an unknown measure, DataError for judgements that give every
+        run 0."""
         given = self._read(judged.name, judged)
         queries = sorted(judged.grades)
         try:

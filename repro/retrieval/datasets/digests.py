@@ -81,11 +81,7 @@ SETTLED = 2_000_000_000  # ns after a change until which a second one may carry 
 
 
 def identity(source: Source, *, cache: Path | None = None) -> str:
-    """Return the identity of a source's data: equal for equal files wherever they lie.
-
-    An embedded collection is known by the rows that are generated, one that is to be downloaded, on which
-    nothing runs, by its version. ``cache`` is that of ``digest``.
-    """
+    """Return the identity of a source's data, equal for equal files, by the ``cache`` of ``digest``."""
     if source.kind == "parts":
         return f"sha256:{_join_digests(identity(part, cache=cache) for part in source.parts)}"
     if source.kind in ("folder", "home"):
@@ -167,10 +163,8 @@ def unchanged(files: Sequence[Path], planned: str, identity: Callable[[], str]) 
 
 
 def stamps(*paths: Path) -> list[list]:
-    """Return name, size, inode and times of files, and of all below folders: what a stage began with.
-
-    Raises DataError for a file that cannot be read.
-    """
+    """Return name, size, inode and times of all files of a stage. Raises DataError for one that cannot be
+    read."""
     file_lists = (sorted(path.rglob("*")) if path.is_dir() else [path] for path in paths)
     return [[file.name, *_stamp(file)] for files in file_lists for file in files if not file.is_dir()]
 
@@ -197,10 +191,8 @@ def _file_digest(path: Path, entries: dict[str, list]) -> str:
 
 
 def _stamp(path: Path) -> list[int]:
-    """Return size, inode and times of change in nanoseconds, of the content and of the inode.
-
-    The device is left out: machines that share a file system number it differently.
-    """
+    """Return size, inode and times of change in ns. The device number differs between machines, so it is left
+    out."""
     try:
         stat = path.stat()
     except OSError as error:
@@ -253,11 +245,8 @@ def key_of(entry: Dataset, piece: str) -> str:
 
 
 def differing(rows: Mapping[str, str]) -> list[str]:
-    """Return a sentence for each piece whose rows are not those that its makers publish.
-
-    Args:
-        rows: digests by ``key``, as records have them; empty where an artefact does not say.
-    """
+    """Return a sentence for each piece whose rows are not the published ones; ``rows`` are digests by
+    ``key``."""
     others = (name for name, digest in rows.items() if digest and name in published())
     return [
         f"the {in_words(name)} are not as published; `repro data check {name.split()[0]}` says what differs"
@@ -267,10 +256,7 @@ def differing(rows: Mapping[str, str]) -> list[str]:
 
 
 def unknown(rows: Mapping[str, str]) -> list[str]:
-    """Return the pieces that nothing holds against a known digest, as "documents of msmarco-passage".
-
-    What is embedded is generated, and its fingerprint follows from its rows.
-    """
+    """Return the pieces without a published digest, e.g. "documents of msmarco-passage"."""
     return [
         in_words(name)
         for name, digest in rows.items()

@@ -45,11 +45,8 @@ def offer(id: str, *, library: str = "") -> Offer:
 
 
 def _model_offer(name: str) -> Offer:
-    """Return the model ``name`` of the hub, to be put into ``models/<name>`` of the data folder.
-
-    Raises UsageError for what cannot be a model's name. Loading raises BlockedError when the hub cannot be
-    reached or does not have it.
-    """
+    """Return the hub's model ``name``, to be put into ``models/<name>``. Raises UsageError for a bad name.
+    Loading raises BlockedError without network or model."""
     if not _NAME.fullmatch(name):
         raise UsageError(f"{name!r} cannot be a model of the hub: those are named NAME or OWNER/NAME")
 
@@ -71,10 +68,7 @@ def _model_offer(name: str) -> Offer:
 
 
 def amount(ids: Iterable[str]) -> str:
-    """Return the downloads in words, as "6 collections (2.93 GB, and 1 of unknown size), 2 checkpoints".
-
-    An archive that several share counts once. The size of a checkpoint is not known here.
-    """
+    """Return the downloads in words, e.g. "6 collections (2.93 GB, and 1 of unknown size), 2 checkpoints"."""
     unique_ids = dict.fromkeys(ids)
     collections = [id for id in unique_ids if not id.startswith(MODEL)]
     checkpoints = len(unique_ids) - len(collections)
@@ -88,10 +82,8 @@ def amount(ids: Iterable[str]) -> str:
 
 
 def archives(collections: Iterable[str]) -> dict[int | str, int | None]:
-    """Return downloads of collections -> bytes, None where unknown; an archive that several share comes once.
-
-    A split without a size of its own comes in its corpus' archive; what nobody gives out is no download.
-    """
+    """Return downloads of collections -> bytes, None where unknown; an archive that several share comes
+    once."""
     sizes = {}
     for entry in (dataset(part) for id in collections for part in _parts(dataset(id)) or [id]):
         if entry.source not in ("none", "embedded"):
@@ -212,11 +204,8 @@ def _write_topics(entry: Dataset, root: Path) -> list[Path]:
 
 
 def _fetch_text(entry: Dataset, data_root: Path, progress: Progress) -> Path:
-    """Download the text of ``entry``, one Parquet file after the other, and write it as JSON lines.
-
-    Cut off, it goes on with the file that it had come to. Raises BlockedError where the hub cannot be
-    reached or does not have the text.
-    """
+    """Download the Parquet files of ``entry`` and write JSON lines, going on where it was cut off. Raises
+    BlockedError."""
     from huggingface_hub import hf_hub_download
 
     place = data_root / f"{entry.file}.jsonl"

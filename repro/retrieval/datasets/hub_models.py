@@ -20,10 +20,8 @@ SUFFIXES = (".json", ".txt", ".safetensors", ".model")
 
 
 def wanted(files: Iterable[str]) -> list[str]:
-    """Return the files of a model that are needed: settings, vocabulary and weights.
-
-    Pickled weights are needed only in a folder (the model's own or a module's) that has no others.
-    """
+    """Return the needed files of a model: settings, vocabulary, weights (pickled ones only where a folder has
+    no others)."""
     names = sorted(files)
     safe_folders = {dirname(name) for name in names if name.endswith(".safetensors")}
     return [
@@ -69,10 +67,7 @@ def checkpoint_files(folder: Path) -> list[Path]:
 
 
 def cached_folder(name: str, revision: str) -> Path | None:
-    """Return the snapshot of a revision (a branch or a commit) in the hub's cache; None if it is not there.
-
-    Its own name is the commit. The network is never asked.
-    """
+    """Return the snapshot of a revision in the hub's cache, named by its commit; None if it is not there."""
     from huggingface_hub import constants
 
     if not Path(constants.HF_HUB_CACHE, f"models--{name.replace('/', '--')}").is_dir():

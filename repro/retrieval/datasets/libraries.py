@@ -59,10 +59,8 @@ def triples_file(id: str) -> Path:
 
 
 def linked_file(id: str) -> Path:
-    """Return the packed file at the address of a collection, in ir_datasets' home, downloaded if need be.
-
-    ir_datasets brings it and compares its md5; it registers no such collection.
-    """
+    """Return the packed file of a collection in ir_datasets' home, which downloads it and compares its
+    md5."""
     entry = dataset(id)
     with downloading(entry):
         quiet_ir_datasets()
@@ -73,10 +71,8 @@ def linked_file(id: str) -> Path:
 
 
 def beir_folder(id: str, parent: Path) -> Path:
-    """Download a BEIR collection with beir itself and return its unpacked folder below ``parent``.
-
-    An alternative to ir_datasets for when that cannot reach its sources; beir checks no digest.
-    """
+    """Download a BEIR collection with beir, which checks no digest; return its unpacked folder below
+    ``parent``."""
     name, _, member = id.removeprefix("beir/").removesuffix("/v2").partition("/")
     with downloading(dataset(id)):
         from beir import util

@@ -89,10 +89,8 @@ class SeenIds:
 
 
 def json_rows(path: Path, *, after: int = 0) -> Iterator[tuple[int, dict[str, Any]]]:
-    """Yield line number and object of every line that is not blank, behind the first ``after`` of them.
-
-    Raises DataError for a line that is not a JSON object, or that has an object with one key twice.
-    """
+    """Yield line number and object of every line behind the first ``after``. Raises DataError for no object,
+    or a key twice."""
     for number, line in itertools.islice(lines(path), after, None):
         try:
             row = _DECODER.decode(line)

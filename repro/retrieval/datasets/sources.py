@@ -234,10 +234,7 @@ def in_home(entry: Dataset, piece: str, home: Path) -> Source | None:
 
 
 def check_home(source: Source) -> None:
-    """Compare the md5 of every download that a source of kind "home" is read from.
-
-    Raises DataError for a file that is not the one which ir_datasets downloads, or cannot be read.
-    """
+    """Compare the md5 of every download of a source of kind "home". Raises DataError for another file."""
     for file in dict.fromkeys(map(container, source.files)):
         expected_md5 = next(
             (md5 for place, md5 in home_layout()["md5"].items() if file.as_posix().endswith(place)), None

@@ -135,11 +135,8 @@ def _sum_problems(source: Source, root: Path) -> Iterator[str]:
 
 
 def summary(source: Source) -> dict[str, Any]:
-    """Read documents, queries or judgements in full, and return what is held against what is published.
-
-    ``digest`` of all rows, ``names`` of their ids alone, of documents how many have a title, of judgements
-    how many have each grade. Raises DataError as ``reading.documents`` does.
-    """
+    """Read documents, queries or judgements in full; return counts, grades, and ``digest`` of rows and ids.
+    Raises DataError."""
     content, names, titled, grades = ContentDigest(), ContentDigest(), 0, Counter[int]()
     for row in reading.rows(source):
         content.add(row)

@@ -21,10 +21,8 @@ def known_lists() -> dict[str, Mapping[str, Any]]:
 
 
 def words(path: Path) -> list[str]:
-    """Return the words of a file with one a line, packed or not, each once, in lower case and in order.
-
-    Raises DataError for a file that cannot be read.
-    """
+    """Return the words of a file with one a line, each once, in lower case. Raises DataError where it cannot
+    be read."""
     return sorted({word for _, line in lines(path) if (word := line.strip().lower())})
 
 
@@ -35,10 +33,8 @@ def at_hand(data: Path | None, name: str) -> list[str] | None:
 
 
 def fault(data: Path | None, name: str) -> str:
-    """Return why the data folder's file ``name`` is not the list of that name, without a full stop.
-
-    Empty where it is that list, where no such file lies there, and where ``name`` is none of ``known_lists``.
-    """
+    """Return why the data folder's file ``name`` is not that list; empty where it is, or there is no such
+    file or list."""
     file = existing(data / name) if data is not None and name in known_lists() else None
     if file is None:
         return ""

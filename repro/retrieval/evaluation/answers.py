@@ -30,10 +30,8 @@ def tokens(text: str) -> list[str]:
 
 
 def contains_answer(text: str, answers: Iterable[str], *, tokenless: bool = False) -> bool:
-    """Return whether the tokens of one of the answers follow each other in the text.
-
-    An answer without any token is in every text if ``tokenless`` says so, as in released code, or in none.
-    """
+    """Return whether the tokens of an answer follow each other in the text; one without tokens if
+    ``tokenless``."""
     # no token holds a space, so a spaced-out string contains another exactly where tokens do
     passage = f" {' '.join(tokens(text))} "
     answer_tokens = (tokens(answer) for answer in answers)
@@ -41,11 +39,8 @@ def contains_answer(text: str, answers: Iterable[str], *, tokenless: bool = Fals
 
 
 def answer_measures(measures: Sequence[str]) -> dict[str, Measure]:
-    """Read the names of measures that answers can judge, which is Success@k alone.
-
-    Answers judge the passages that a run shows and no others, so that nothing is known of what it misses.
-    Raises UsageError for any other measure.
-    """
+    """Read the names of measures that answers can judge, which is Success@k alone. Raises UsageError for
+    others."""
     by_name = {text: parse_measure(text) for text in measures}
     for text, measure in by_name.items():
         if measure.name != "Success" or measure.rel != 1:
@@ -84,10 +79,8 @@ def score_by_answers(
 
 
 def read_answers(path: Path) -> dict[str, list[str]]:
-    """Return answers by query id, of a ``queries.jsonl`` whose lines hold ``id``, ``text`` and ``answers``.
-
-    Raises DataError ``file:line: reason`` for a line that is no such object or an id that comes twice.
-    """
+    """Return answers by query id of a ``queries.jsonl``. Raises DataError ``file:line: reason``, also for an
+    id twice."""
     answers: dict[str, list[str]] = {}
     for number, line in numbered_lines(path):
         try:

@@ -38,11 +38,8 @@ def write_metadata(path: Path, metadata: Mapping[str, Any]) -> None:
 
 
 def read_metadata(path: Path) -> dict[str, Any]:
-    """Read a run's metadata of either version from its YAML file, with or without START and END.
-
-    Raises:
-        StoreError: the file cannot be read, or states another version.
-    """
+    """Read a run's metadata of either version from a YAML file, with or without START and END. Raises
+    StoreError."""
     import yaml
 
     marks = {mark.removeprefix(comment) for mark in (START, END) for comment in ("", "# ")}
@@ -63,10 +60,8 @@ def read_metadata(path: Path) -> dict[str, Any]:
 
 
 def resources(facts: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the "resources" of a run in version 0.2 of the format, from the facts of its artefact.
-
-    The peak of memory (KiB) is that of the whole process, which may have made other artefacts before.
-    """
+    """Return the "resources" of a run (ir_metadata 0.2) from its artefact's facts; memory is the process'
+    peak in KiB."""
     entries: dict[str, Any] = {}
     if "finished" in facts and "seconds" in facts:
         stop = datetime.fromisoformat(facts["finished"])
@@ -197,11 +192,8 @@ def _start_raw(file: BinaryIO, scores: int) -> None:
 def break_ties(
     documents: Sequence[str], scores: Sequence[float] | np.ndarray, *, query: str
 ) -> tuple[list[str], np.ndarray, np.ndarray]:
-    """Rank K documents of one query: ids, raw scores and scores without a tie, the latter two (K,) float32.
-
-    Raw scores are narrowed to float32 before they are compared, since that is what trec_eval compares.
-    Raises DataError as :func:`write_run` does.
-    """
+    """Rank K documents of one query: ids, raw scores (as float32, like trec_eval) and scores without ties,
+    (K,) each. Raises DataError as :func:`write_run` does."""
     documents = list(documents)
     if " ".join(documents).split() != documents:
         bad_id = next(d for d in documents if d.split() != [d])

@@ -123,11 +123,8 @@ def family(measure: str) -> str:
 
 
 def unpublished(grids: Sequence[Grid]) -> Iterator[Finding]:
-    """Find values of known systems that differ from all that was published or measured of them.
-
-    Said where twice as many values of the line are known ones, so that it is cited and not run again, and
-    where those that are known lie within a thirtieth: where they do not, one more is no news.
-    """
+    """Find values of known systems that differ from all published and measured ones, in lines that seem
+    cited."""
     for grid in grids:
         for number, line in grid.lines.items():
             yield from _of_system(grid, number, name_of(line.label))
@@ -208,11 +205,8 @@ class Numbered:
 
 
 def wrong_quotes(manuscript: Manuscript, grids: Sequence[Grid]) -> Iterator[Finding]:
-    """Find sentences whose number is not that of the table or cell that they plainly point at.
-
-    Plain is "0.366 in Table 2", "from 33.5 to 36.6" in a sentence with one table's number, two systems of a
-    table and "by 1.4" with one measure or none, and one system with the only number, a measure and a table.
-    """
+    """Find sentences whose number is not that of the table or cell that they point at, e.g. "0.366 in Table
+    2"."""
     labels, pairs = manuscript.labels, zip(manuscript.tables, grids, strict=True)
     tables = [Numbered(each.number or labels.get(each.label, ""), grid) for each, grid in pairs]
     by_number = {table.number: table for table in tables}

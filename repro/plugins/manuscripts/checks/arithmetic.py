@@ -76,11 +76,7 @@ class Parts:
 
 
 def totals(grid: Grid) -> Iterator[Finding]:
-    """Find averages and sums outside of every value that their printed cells leave possible.
-
-    Which cells a total covers is found by search: those beside it, before it, under the same heading; each
-    also without one of them. What most lines agree with counts; without such agreement nothing is said.
-    """
+    """Find averages and sums that their cells cannot give; which cells a total covers is found by search."""
     for series in filter(lambda each: each.total, grid.series):
         plausible = [Parts(series.total, series, parts) for parts in _plausible(grid, series)]
         parts = _explanation(plausible)
@@ -139,11 +135,7 @@ FIRST_OF: tuple[tuple[str, Callable[[Line], Hashable]], ...] = (
 
 
 def behind_values(grid: Grid) -> Iterator[Finding]:
-    """Find differences printed behind a number that are not those to any one line, group's head or column.
-
-    The number that they are from is found by search; what four of them and three quarters of all agree with
-    counts.
-    """
+    """Find differences printed behind a number that are not those to any one line, group's head or column."""
     printed = [(s, v) for s in grid.series for v in s.values.values() if v.delta is not None]
     bases = _bases(grid) if len(printed) >= LEAST else ()
     found = [(name, _fitting_to(base, printed)) for name, base in bases]

@@ -47,11 +47,7 @@ def _of_odd_lines(grid: Grid, odd: Sequence[Odd]) -> Iterator[Odd]:
 
 
 def mixed_units(grid: Grid) -> Iterator[tuple[Value, Finding]]:
-    """Find a percentage in a column of fractions, or a fraction in one of percentages, by their sizes.
-
-    Three others have to agree, and a fraction needs more digits than they; a line that is so throughout is
-    of something else. No other check sees the number.
-    """
+    """Find a percentage in a column of fractions, or a fraction in one of percentages, by their sizes."""
     odd = [told for series in filter(_is_share, grid.scores) for told in _of_other_unit(series)]
     why = "the rest of its column is of the other unit"
     for series, values, words in _of_odd_lines(grid, odd):
@@ -74,11 +70,8 @@ def _within(series: Series, low: Decimal, high: int) -> list[Value]:
 
 
 def decimals(grid: Grid) -> Iterator[Finding]:
-    """Find the few numbers of a column of scores that have other digits after the point than all else.
-
-    Said once a column, at the first. Columns where a fifth of the numbers differ have no habit, nor have
-    tables where that is so in three columns; lines whose numbers are mostly so have a habit of their own.
-    """
+    """Find the few numbers of a column of scores that have other decimals than the rest; said once a
+    column."""
     odd = [told for series in grid.scores if (told := _of_other_digits(series))]
     for series, values, words in _of_odd_lines(grid, odd) if len(odd) < 3 else ():
         says = "; ".join(grid.where(series, value) for value in values)
