@@ -104,10 +104,8 @@ class CellReadings:
         return {k: r for k, r in other_readings.items() if k not in default_readings}
 
     def weighed(self, cell: Cell) -> list[tuple[Reading, str]]:
-        """Return the readings of a cell, each with the first of ``PARTS`` that another choice of it changes.
-
-        In the order of these parts; within one conflicts go before misprints, data and silences.
-        """
+        """Return the readings of a cell, each with the first of ``PARTS`` that it changes, in the order of
+        these parts."""
         parts = [(reading, self._first_changed(cell, reading)) for reading in self.of(cell).values()]
         return sorted(parts, key=lambda pair: (PARTS.index(pair[1]), KINDS.index(pair[0].kind)))
 
@@ -148,10 +146,8 @@ class CellReadings:
         return list({node.fingerprint: node for node in nodes}.values())
 
     def places(self, source: Paper) -> dict[str, list[str]]:
-        """Return the paper's readings -> the rows, or single cells, that rest on each.
-
-        A reading that papers share is left out where nothing of this one rests on it.
-        """
+        """Return the paper's readings -> the rows, or single cells, that rest on each; no shared ones without
+        any."""
         places: dict[str, list[str]] = {}
         for place, cells in _rows(source):
             by_cell = {cell.id: self._recipe_readings(cell, {}) for cell in cells}

@@ -58,10 +58,8 @@ class Measurement:
 
     @property
     def cut_at(self) -> int | None:
-        """The documents a query that the runs have, where the measure looks deeper; else None.
-
-        No recipe's runs end before the measure does: a scale cuts them.
-        """
+        """Return the documents a query of the runs where the measure looks deeper, as a scale cuts them; else
+        None."""
         return None if self.cell.column.kind in COMPUTED else cut_at(self.runs, self.measure)
 
     @cached_property
@@ -220,10 +218,7 @@ class MeasurementBuilder:
         return precise_choices
 
     def _readings(self, choices: Choices) -> tuple[dict[str, str], dict[str, str]]:
-        """Return a measurement's departures from the defaults, and its substitutes.
-
-        Where every collection is a stand-in, that one more is missing says nothing.
-        """
+        """Return a measurement's departures from the defaults, and its substitutes."""
         if self.scale.has_originals:
             return choices.departures(), dict(choices.substitutes)
         return {k: v for k, v in choices.departures().items() if k not in choices.substitutes}, {}

@@ -147,10 +147,7 @@ def _data_of_records(plan: Plan, results: Results) -> dict[str, str]:
 
 
 def stored_records(plan: Plan, store: Store) -> list[Record]:
-    """Return records of stored evaluations, of cells and averages, without time and machine.
-
-    Damaged evaluations are left out, and their states in the plan become ``damaged``.
-    """
+    """Return records of stored evaluations, without time and machine; damaged ones are marked in the plan."""
     records, makers = [], Makers(store)
     for m in plan.measurements:
         if all(plan.states[p.fingerprint] == "stored" for p in m.parts):
@@ -165,11 +162,7 @@ def stored_records(plan: Plan, store: Store) -> list[Record]:
 
 
 def known_records(plan: Plan, records: Iterable[Record]) -> list[Record]:
-    """Return the newest records of a plan's cells and averages, whatever they were made for.
-
-    Args:
-        records: of all papers at the plan's scale.
-    """
+    """Return the newest of ``records``, all papers' at the scale, for a plan's cells and averages."""
     newest = {r.identity: r for r in sorted(records, key=time_of) if not r.origin}
     parts = [
         replace(newest[m.identity], cell=m.cell.id, seed=m.seed, readings=dict(m.departures))
@@ -180,11 +173,8 @@ def known_records(plan: Plan, records: Iterable[Record]) -> list[Record]:
 
 
 def measured_record(measurement: Measurement, scale: str, store: Store) -> Record:
-    """Return the record of a cell in the paper's unit: the mean over queries, then over members and runs.
-
-    Of several groups of runs the largest mean. A set of queries that several runs answer is counted once;
-    what is missing, in the run that misses most.
-    """
+    """Return the record of a cell in the paper's unit: the mean over queries, members and runs, or the best
+    group of runs."""
     bare_record = _bare_record(measurement, scale, store, Makers(store))
     return replace(bare_record, **_circumstances(measurement.parts, store))
 
@@ -226,11 +216,8 @@ def _mean(values: Sequence[float]) -> float:
 
 
 def _rows(measurement: Measurement, makers: Makers) -> dict[str, str]:
-    """Return the digest of the content of every piece of data below a measurement, by ``digests.key``.
-
-    Empty where the store has it no more, or in the state of a version that did not say. Triples and negatives
-    are known by their files.
-    """
+    """Return the digest of every piece of data below a measurement, by ``digests.key``; {} where it is
+    unknown."""
     rows: dict[str, str] = {}
     for node in walk(measurement.parts):
         if piece := PIECES.get(node.stage):
@@ -243,10 +230,8 @@ def _rows(measurement: Measurement, makers: Makers) -> dict[str, str]:
 
 
 def _deviation(measurement: Measurement, scores: Sequence[dict]) -> float | None:
-    """Return the deviation (n - 1) of the queries' scores in the cell's unit, each the mean of its runs.
-
-    None below two queries, over several collections, and for the best of several groups of runs.
-    """
+    """Return the deviation (n - 1) of the queries' scores, each the mean of its runs; None for less than one
+    set."""
     if len(measurement.groups) > 1 or any(content["queries"] != scores[0]["queries"] for content in scores):
         return None
     values = (content["measures"][measurement.measure] for content in scores)

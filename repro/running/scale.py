@@ -118,11 +118,8 @@ class Scale:
         return f"{stand_in}, the stand-in for {identifier}, has no grade that {measure} counts as relevant"
 
     def _at_own_costs(self, node: Node) -> Node:
-        """Return the node as the recipe made it at the costs of this scale, which full leaves as they are.
-
-        What would stand in for a released checkpoint is taken away. Raises UsageError for a recipe's number
-        that makes no sense, which this scale might replace.
-        """
+        """Return the node at the costs of this scale, without stand-ins. Raises UsageError for a number
+        without sense."""
         check_numbers(node.params)
         inputs = {name: value for name, value in node.inputs.items() if name != "stand_in"}
         params = self._params(node)
@@ -150,10 +147,7 @@ class Scale:
         return Node(node.stage, {**node.params, "measures": measures}, node.inputs)
 
     def _params(self, node: Node) -> dict[str, Any]:
-        """Return a node's parameters at this scale: capped, replaced, with stand-ins, rates and sizes.
-
-        Options come behind the length, since they shrink as it does.
-        """
+        """Return a node's parameters at this scale: capped, replaced, with stand-ins, rates and sizes."""
         params = dict(node.params)
         for name in params.keys() & self._parameter_names:
             params[name] = self._value(name, params[name])
@@ -250,10 +244,8 @@ class Scale:
         )
 
     def _bm25(self, topics: str) -> Node:
-        """Return the ranking of this scale's collection that negatives are taken from.
-
-        Its parameters are those that Anserini tuned for MS MARCO passages.
-        """
+        """Return the ranking that negatives are taken from, with Anserini's parameters for MS MARCO
+        passages."""
         documents, depth = recipe.corpus(_corpus(topics)), self.facts.caps["depth"]
         return recipe.bm25(documents, recipe.queries(topics), k1=0.82, b=0.68, multifield=False, depth=depth)
 
@@ -297,10 +289,8 @@ _user_scales: list[Scale] = []
 
 @contextlib.contextmanager
 def with_scale_of(file: Path) -> Iterator[Scale]:
-    """Give the scale that a user's file describes, which ``scale`` finds by its name meanwhile.
-
-    Raises what ``user_scale`` raises.
-    """
+    """Give the scale that a user's file describes, known by its name meanwhile. Raises what ``user_scale``
+    raises."""
     _user_scales.append(new_scale := user_scale(file))
     try:
         yield new_scale

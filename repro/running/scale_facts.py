@@ -147,10 +147,7 @@ TABLES = ("caps", "replace", "without_gpu", "learning_rate", "objectives")
 
 
 def built_in() -> dict[str, ScaleFacts]:
-    """Return the scales of scales.yaml by name, with what papers say there of their own objectives.
-
-    What a scale takes over from the one it is ``like`` is not yet in it.
-    """
+    """Return the scales of scales.yaml by name, without what they take from the one they are ``like``."""
     facts = yaml_file.read(Path(__file__).with_name("scales.yaml"), dict[str, ScaleFacts])
     for source in papers().values():
         for name, additions in _additions(source, facts).items():

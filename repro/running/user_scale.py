@@ -109,10 +109,8 @@ OWN = Path(recipe.__file__).parent  # where those objectives are declared that b
 
 @functools.cache
 def parameter_names() -> frozenset[str]:
-    """Return the parameters that recipes state: keywords of the public verbs, and fields of what these take.
-
-    Stages call an optimisation's batch size by names of their own, which the suite's scales have.
-    """
+    """Return the parameters that recipes state: keywords of the public verbs, and fields of what these
+    take."""
     of_verbs = [inspect.signature(verb) for verb in vars(recipe).values() if inspect.isfunction(verb)]
     keywords = [p.name for verb in of_verbs for p in verb.parameters.values() if p.kind is p.KEYWORD_ONLY]
     return frozenset([*keywords, *(f.name for each in TAKEN for f in fields(each))]) - {"batch_size"}

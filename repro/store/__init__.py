@@ -95,11 +95,8 @@ class Store:
         return read_json(self.path(node) / RECORD)
 
     def contents(self, nodes: Iterable[Node]) -> dict[str, str]:
-        """Return fingerprint -> digest of the content, of those nodes that are stored.
-
-        Made again, an artefact may have another content under the same fingerprint. Raises StoreError when
-        one is damaged.
-        """
+        """Return fingerprint -> digest of the content, of the stored nodes. Raises StoreError when one is
+        damaged."""
         return {node.fingerprint: content(path) for node in nodes if (path := self.path(node)).is_dir()}
 
     def discard(self, node: Node) -> None:

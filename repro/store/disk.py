@@ -85,11 +85,8 @@ def make_writable(root: Path, what: str = "store", option: str = STORE) -> None:
 
 
 def remove(path: Path) -> None:
-    """Remove an artefact. Its name goes first, so that half of it never passes for all of it, or for damaged.
-
-    Killed midway, it leaves ``<name>.gone``, which ``repro store gc`` takes for what it is. Of a link only
-    the link goes: what it leads to is somebody else's.
-    """
+    """Remove an artefact, renamed first to ``<name>.gone``, which a killed process leaves; of a link only the
+    link."""
     if path.is_symlink() or not path.is_dir():
         path.unlink()
         return
@@ -113,11 +110,7 @@ def size_on_disk(path: Path) -> int:
 
 
 def open_regular(file: Path) -> IO[bytes]:
-    """Open a regular file. Links lead elsewhere, and a pipe would be waited for, perhaps for ever.
-
-    Raises:
-        OSError: it is a link, a folder, a pipe or a device, or cannot be read.
-    """
+    """Open a regular file. Raises OSError for a link, folder, pipe or device."""
     if not stat.S_ISREG(file.lstat().st_mode):
         raise OSError(errno.EINVAL, "it is no regular file", str(file))
     return os.fdopen(os.open(file, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK), "rb")
@@ -148,10 +141,8 @@ def write_bytes_whole(path: Path, content: bytes) -> None:
 
 @contextlib.contextmanager
 def whole_folder(to: Path) -> Iterator[Path]:
-    """Give a folder to write into, which takes the name ``to`` when the block ends without an error.
-
-    Raises UsageError, before anything is written, when ``to`` holds something.
-    """
+    """Give a folder that takes the name ``to`` when the block ends well. Raises UsageError when ``to`` holds
+    something."""
     to = to.absolute()
     if to.exists() and (not to.is_dir() or any(to.iterdir())):
         raise UsageError(f"{to} is there already and not empty; name another directory with -o")

@@ -90,10 +90,8 @@ def remove_leftover(store: Store, item: Leftover) -> bool:
 
 
 def remove_leftovers(store: Store, items: Iterable[Leftover]) -> set[Leftover]:
-    """Remove items as ``remove_leftover`` does; returns those that went.
-
-    Locks go first: before anything else goes, all locks there are have to be looked at.
-    """
+    """Remove items, locks first, as all locks have to be looked at before the rest; returns those that
+    went."""
     ordered = sorted(items, key=lambda item: item.kind != "lock")
     return {item for item in ordered if remove_leftover(store, item)}
 

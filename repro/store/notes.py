@@ -40,11 +40,8 @@ def asked_after(root: Path, time_ns: int) -> set[str]:
 
 
 def write_notes(root: Path, nodes: Iterable[Node]) -> None:
-    """Write a note of each node, so that ``noted_node`` finds it by fingerprint.
-
-    A note that is there gets the time of now: what was asked for lately is not collected. One that says
-    something else, e.g. where data are, is replaced in one step.
-    """
+    """Write a note of each node for ``noted_node``; an old one gets the time of now, or is replaced where it
+    differs."""
     from concurrent.futures import ThreadPoolExecutor
 
     folder = root / "nodes"

@@ -321,10 +321,8 @@ class Results:
             ]
 
     def append(self, records: Iterable[Record]) -> list[AppendedRecord]:
-        """Add what is not known yet: new keys, and other results than the newest of their key. Returns those.
-
-        Safe between processes. Raises what ``read`` raises.
-        """
+        """Add new keys and other results than the newest of their key; returns those. Safe between
+        processes."""
         by_file = defaultdict[tuple[str, str], list[Record]](list)
         for record in records:
             by_file[record.scale, record.cell.split("/")[0]].append(record)

@@ -25,11 +25,8 @@ _REMEDY = "`repro store verify --rebuild` removes the artefact, the next run tha
 
 
 def seal(directory: Path, node: Node, facts: dict[str, Any], progress: Progress = SILENT) -> None:
-    """Write artefact.json last, after every file it vouches for is on disk. Raises StoreError for a link.
-
-    The folders ``blocks`` and ``checkpoints`` are removed after that: sealing reads all that was written,
-    which takes minutes, and whoever is interrupted meanwhile goes on by them.
-    """
+    """Write artefact.json last, then remove the folders ``blocks`` and ``checkpoints``. Raises StoreError for
+    a link."""
     paths, folders = _files_and_folders(directory)
     files = {}
     total = sum(megabytes(path.stat().st_size) for path in paths)
@@ -69,10 +66,8 @@ def _files_and_folders(directory: Path) -> tuple[list[Path], list[Path]]:
 
 
 def read_json(path: Path) -> Any:
-    """Return a JSON file of an artefact, compared with its checksum. Raises StoreError, naming the file.
-
-    The values of scores and facts are checked, too, e.g. that each score is a fraction.
-    """
+    """Return a JSON file of an artefact, its checksum and values checked. Raises StoreError, naming the
+    file."""
     value, fault = _content(path)
     if fault:
         raise StoreError(f"{path}: damaged ({fault}); {_REMEDY}")
@@ -208,11 +203,8 @@ def _size_fault(path: Path, name: str, size: int) -> str:
 
 
 def files_of(record: Any, *, stage: str, fingerprint: str) -> Files:
-    """Return size and sha256 of an artefact's files by name, once its record is known to be that artefact's.
-
-    Raises:
-        StoreError: a record of another shape, artefact or content, or with a name that leaves its folder.
-    """
+    """Return size and sha256 of an artefact's files by name. Raises StoreError for a record that is not its
+    own."""
     try:
         files, identity = _files(record), canonical(record["identity"])
         identifiers = (

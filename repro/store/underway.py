@@ -129,11 +129,8 @@ def _open_lock(path: Path) -> IO[bytes]:
 
 
 def goes_on(partial: Path, inputs: Mapping[str, str]) -> bool:
-    """Return whether nothing says that what lies in the folder was made from other contents than these.
-
-    Args:
-        inputs: fingerprint -> digest of the content, of those that are stored.
-    """
+    """Return True unless the folder names other contents than ``inputs``: fingerprint -> digest, of stored
+    ones."""
     noted_inputs = _read_inputs(partial)
     return all(noted_inputs.get(fingerprint, content) == content for fingerprint, content in inputs.items())
 
@@ -194,11 +191,7 @@ def announcers(root: Path) -> set[str]:
 
 
 def awaited_inputs(root: Path, *, but: Path | None = None) -> set[str]:
-    """Return fingerprints of inputs of what running processes are to make, or make, and have not stored.
-
-    Args:
-        but: the announcement that does not count, the caller's own.
-    """
+    """Return fingerprints of inputs that running processes, ``but`` the caller's announcement, still need."""
     inputs: set[str] = set()
     for path in root.glob("plans/*.json"):
         if path != but:

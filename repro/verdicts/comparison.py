@@ -108,11 +108,7 @@ def _by(items: Iterable[T], key: Callable[[T], K]) -> dict[K, list[T]]:
 
 
 def judged_cells(plan: Plan, results: Results, store: Store) -> Comparison:
-    """Return what ``compare`` says of the plan's cells, with the tests between rows that are stored.
-
-    No test is computed, as ``repro.api.comparisons.compare_selection`` does. The store is looked at, unless
-    the plan has looked already.
-    """
+    """Return what ``compare`` says of the plan's cells, with the tests that are stored."""
     if not plan.states:
         plan.look(store)
     comparison = compare(plan, results, store=store)
@@ -122,11 +118,8 @@ def judged_cells(plan: Plan, results: Results, store: Store) -> Comparison:
 
 
 def judge(evidence: Evidence) -> ComparedCell:
-    """Return the strongest thing that can be said of a cell, with runs of others and values beside it.
-
-    Records of the graph as it is now go before older ones. Of a cell with a stage that failed no older record
-    is shown as measured.
-    """
+    """Return the verdict of a cell with others' runs and values: failures first, then current records, then
+    older ones."""
     cell, printed, scale = evidence.cell, evidence.cell.printed, evidence.plan.scale
     records, basis, failure = [], None, _failure(evidence)
     if not failure:
@@ -239,10 +232,8 @@ def imported_run(cell: Cell, record: Record, nodes: Iterable[Node]) -> ImportedR
 
 
 def _tolerance_of_run(cell: Cell, nodes: list[Node]) -> Tolerance | None:
-    """Return the class that the row states, else the one of what its recipe makes; None where nothing says.
-
-    Others encoded again what a recipe of ours would train.
-    """
+    """Return the class that the row states, else the one of its recipe; others encoded again what ours would
+    train."""
     if cell.unit not in UNITS or not (cell.row.tolerance or nodes):
         return None
     default_class = implied_class(nodes).replace("retrained", "re-encoded")
@@ -251,10 +242,8 @@ def _tolerance_of_run(cell: Cell, nodes: list[Node]) -> Tolerance | None:
 
 
 def standings(measured_cell: Cell, workspace: Workspace) -> list[ComparedCell]:
-    """Return the cell judged at full scale, then at every other one with a record of it; nothing is run.
-
-    Raises what ``compare`` raises.
-    """
+    """Return the cell judged at full scale, then at every other one with a record of it. Raises what
+    ``compare`` raises."""
     compared_cells = []
     for name, scale in known_scales().items():
         records = workspace.results.read(name, measured_cell.paper.name)

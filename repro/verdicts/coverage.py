@@ -84,10 +84,8 @@ class CoverageItem:
 
 
 def coverage(source: Paper, results: Results) -> list[CoverageItem]:
-    """Everything of a paper that could be measured, in printed order.
-
-    What a draft says nothing of is open (``refuse_open``). Raises DataError for a line that is no record.
-    """
+    """Return everything of a paper that could be measured, in printed order; open questions unless
+    ``refuse_open``."""
     records: dict[str, list[Record]] = {}
     for scale in usual_first(results.scales("records")):
         for record in results.read(scale, source.name):

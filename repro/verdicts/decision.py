@@ -135,11 +135,8 @@ RULES: dict[str, tuple[Rule, ...]] = {
 
 
 def decide(case: Case) -> Verdict:
-    """Return the verdict of the first rule that holds.
-
-    Interval and tolerance are distances from the rounding interval of the published number, not from its
-    middle. ``higher`` is no pass.
-    """
+    """Return the verdict of the first rule that holds, by distances from the published number's rounding
+    interval."""
     shown, rule = next((shown, rule) for shown, rules in RULES.items() for rule in rules if rule.holds(case))
     why = rule.said.format(c=case)
     if shown == WORD:

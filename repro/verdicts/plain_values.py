@@ -64,11 +64,7 @@ def cell_as_json(c: ComparedCell) -> dict:
 
 
 def cell_as_row(c: ComparedCell) -> dict:
-    """Return the plain values of a cell, as a line of a CSV file or of a data frame; None where there is
-    none.
-
-    Of several runs by others the last, and of side values the closest in kind, as tables show them.
-    """
+    """Return a cell as a line of a CSV file, with the last run by others and the closest side values."""
     interval, last_run = c.interval, c.imported[-1] if c.imported else None
     imported_verdict = last_run.verdict.name if last_run else None
     return {

@@ -122,10 +122,7 @@ def stored_paired_tests(
 
 
 def pairs_with_others(comparison: Comparison, plan: Plan, store: Store) -> Iterator[Pair]:
-    """Our stored run of each cell (the paper's own seed, else the first) with each stored run by others.
-
-    A run that follows other readings than ours is of another system.
-    """
+    """Return our stored run of each cell with each stored run by others of the same readings."""
     measurements: dict[str, Measurement] = {m.cell.id: m for m in reversed(plan.measurements)}
     for c in comparison.cells:
         measurement = measurements.get(c.cell.id)

@@ -63,11 +63,7 @@ def _cost(facts: Sequence[Mapping]) -> Cost:
 
 
 def training_hours(plan: Plan, store: TrainingStore) -> dict[str, float]:
-    """Map each cell to the hours of the trainings behind it, as the mean over its seeds.
-
-    A training that several cells share counts in each of them. Left out are cells that are not trained, and
-    those with a training that is not known or whose time is not.
-    """
+    """Map each trained cell to the hours of all trainings behind it, the mean over its seeds, where known."""
     hours: dict[str, list[float]] = {}
     for m in plan.measurements:
         trainings = [node for node in walk(m.parts) if node.stage in TRAININGS]
@@ -78,11 +74,7 @@ def training_hours(plan: Plan, store: TrainingStore) -> dict[str, float]:
 
 
 def row_hours(plan: Plan, store: TrainingStore) -> dict[str, float]:
-    """Map each row to the hours of the trainings behind the column of it that took most.
-
-    Args:
-        plan: of one table.
-    """
+    """Map each row of a plan of one table to the hours of the trainings behind its costliest column."""
     by_cell: dict[str, float] = training_hours(plan, store)
     hours: dict[str, float] = {}
     for m in plan.measurements:

@@ -29,11 +29,8 @@ if TYPE_CHECKING:
 def draw_curves(
     compared: Sequence[ComparedCell], folder: Path, *, hours: Mapping[str, float]
 ) -> Iterator[Path]:
-    """Yield every figure that is measured point by point, where at least one point was.
-
-    Args:
-        hours: of training, by cell; what is known goes beside the numbers.
-    """
+    """Yield every figure with at least one measured point; ``hours`` of training by cell go beside the
+    numbers."""
     cells = [c for c in compared if c.cell.table.kind == "figure"]
     for (name, identifier), group in groupby(cells, key=lambda c: (c.cell.paper.name, c.cell.table.id)):
         points = list(group)
@@ -158,11 +155,8 @@ MOST_ACROSS = 5
 
 
 def panels(cells: Sequence[ComparedCell]) -> list[Axes]:
-    """Draw the cells of one table: systems downwards, numbers across; with their intervals over queries.
-
-    The figure is pyplot's, so that a notebook shows it. Raises UsageError where the cells are of no table, or
-    of several.
-    """
+    """Draw the cells of one table: systems downwards, numbers with intervals across, as a pyplot figure.
+    Raises UsageError."""
     tables = list(dict.fromkeys(f"{c.cell.paper.name}/{c.cell.table.id}" for c in cells))
     if len(tables) != 1:
         names = f"; these are of {', '.join(tables)}" if tables else ""

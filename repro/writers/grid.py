@@ -139,11 +139,8 @@ def shown_run(run: ImportedRun, cell: Cell) -> str:
 
 
 def best_measured(grid: Grid[ComparedCell]) -> frozenset[tuple[str, str]]:
-    """Return the places of the best measured numbers of each column, within a group where the paper's bold
-    is.
-
-    Numbers are compared as they are shown, so that equal ones are all best; a lone number is no best.
-    """
+    """Return the places of the best shown numbers of each column (or group, where the bold is), equal ones
+    too."""
     blocks: dict[tuple[str, str | None], list[ComparedCell]] = {}
     for c in grid.cells.values():
         group = c.cell.row.group if grid.table.bold == "group" else None

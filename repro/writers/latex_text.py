@@ -284,11 +284,7 @@ def _comment(text: str) -> str:
 
 
 def document(sections: Mapping[str, Sequence[str]], *, scale: str, two_column: bool = False) -> str:
-    """Return a whole document with title and contents around generated tables.
-
-    Args:
-        sections: heading -> the tables below it.
-    """
+    """Return a whole document around generated tables; ``sections`` are heading -> the tables below it."""
     body = "\n\\clearpage\n".join(
         "\n".join([rf"\section{{{escape(heading)}}}", *tables]) for heading, tables in sections.items()
     )

@@ -84,11 +84,8 @@ def verdicts(comparison: Comparison, covered: Mapping[str, Sequence[CoverageItem
 
 
 def update_verdicts(path: Path, planned: Plan, workspace: Workspace) -> bool:
-    """Rewrite the table of verdicts between the markers of a file; whether it changed.
-
-    Args:
-        planned: whole papers at full scale.
-    """
+    """Rewrite the verdicts of ``planned``, whole papers at full scale, between a file's markers; whether it
+    changed."""
     old = path.read_text(encoding="utf-8")
     between(path, old, "")  # refused before the work, where there are no markers
     sources = dict.fromkeys(cell.paper for cell in planned.cells)
@@ -111,10 +108,7 @@ def between(path: Path, text: str, new: str) -> str:
 
 
 def escaped(words: str) -> str:
-    """Return words on one line as Markdown shows them: nothing in them is a sign, a link or a tag.
-
-    Whatever a manifest, a record or a file's name says goes through here, ``sentence``, ``code`` or ``link``.
-    """
+    """Return words on one line as Markdown shows them, without signs, links or tags."""
     return _SIGN.sub(r"\\\g<0>", html.escape(visible(" ".join(words.split())), quote=False))
 
 
@@ -137,10 +131,8 @@ def link(words: str, address: str) -> str:
 
 
 def table(head: Sequence[str], rows: Sequence[Sequence[str]]) -> list[str]:
-    """Return the lines of a Markdown table, an empty one behind it, whose cells are Markdown.
-
-    The first column is text, numbers stand right.
-    """
+    """Return the lines of a Markdown table and an empty one; the first column is text, numbers are at the
+    right."""
     numeric = [bool(rows) and all(_is_number(row[i]) for row in rows) for i in range(len(head))]
     rule = ["---:" if right else "---" for right in numeric]
     return [f"| {' | '.join(map(_cell, line))} |" for line in (head, rule, *rows)] + [""]

@@ -193,10 +193,7 @@ def _head(
 def _lines(
     console: Console, fields: Sequence[tuple[Text, int, str]], *, is_head: bool = False
 ) -> Iterator[Text]:
-    """Yield texts beside each other, each wrapped between words, for none of which its width is too narrow.
-
-    All begin in the first line; heads of numbers end in the last one, above the numbers.
-    """
+    """Yield texts beside each other, wrapped between words; heads of numbers end in the last line."""
     blocks = [list(text.wrap(console, max(width, 1), overflow="fold")) for text, width, _ in fields]
     height = max(map(len, blocks))
     padded = []

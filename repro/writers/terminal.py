@@ -201,10 +201,8 @@ def _imported_run(c: ComparedCell | None) -> Shown:
 
 
 def _side_lines(cells: Sequence[ComparedCell | None]) -> list[Sequence[Shown]]:
-    """Return, of each kind, the closest value of each cell of a system and, of several, the spread.
-
-    None below full scale, where nothing is compared with the published numbers.
-    """
+    """Return the closest value of each kind and cell of a system and the spread of several, at full scale
+    only."""
     lines: list[Sequence[Shown]] = []
     for kind in kinds():
         values = [at_full(c, kind) for c in cells]

@@ -118,11 +118,8 @@ def tokenised_together(texts: Sequence[Sequence[str]]) -> Iterator[list[int]]:
 
 
 def token_batches(rows: TokenRows) -> Iterator[tuple[list[int], Inputs]]:
-    """Yield model inputs by their length in tokens, the longest first.
-
-    Yields:
-        the places of the texts of a batch, and their inputs, (n, l), where the longest has l tokens.
-    """
+    """Yield model inputs by length, the longest first: the places of the texts of a batch, and their inputs,
+    (n, l)."""
     order, start = np.argsort(-rows.lengths, kind="stable"), 0
     while start < len(order):
         longest = max(1, int(rows.lengths[order[start]]))

@@ -35,10 +35,8 @@ Tokenizer: TypeAlias = "PreTrainedTokenizerFast"
 
 
 def load_tokenizer(folder: Path):
-    """Return the fast tokenizer of a model or tokenizer directory; raises DataError if it is not one.
-
-    It pads at the right, whatever the directory says: batches are cut and positions counted from the left.
-    """
+    """Return the fast tokenizer of a directory, made to pad at the right. Raises DataError if it is not
+    one."""
     from transformers import AutoTokenizer
 
     tokenizer = load(AutoTokenizer, folder)
@@ -47,22 +45,16 @@ def load_tokenizer(folder: Path):
 
 
 def load_masked_lm(folder: Path):
-    """Return a model with its masked-language head, in float32; raises DataError if the directory is not a
-    model.
-
-    A checkpoint without such a head gets a fresh one, drawn from torch's global generator: seed it before.
-    """
+    """Return a model with its masked-language head in float32, a missing one drawn from torch's global
+    generator. Raises DataError."""
     from transformers import AutoModelForMaskedLM
 
     return load(AutoModelForMaskedLM, folder, dtype="float32")
 
 
 def load_encoder(folder: Path):
-    """Return a model without heads, in float32; raises DataError if the directory is not a model.
-
-    BERT's pooler is taken off: no retriever here uses it, and checkpoints pre-trained without it would get a
-    random one.
-    """
+    """Return a model without heads and BERT's pooler, in float32. Raises DataError if the directory is not a
+    model."""
     from transformers import AutoModel
 
     model = load(AutoModel, folder, dtype="float32")
@@ -145,11 +137,8 @@ def _check_padding(table, places, tokenizer) -> None:
 
 
 def save_model(model, tokenizer, folder: Path) -> None:
-    """config.json, model.safetensors and the tokenizer's files.
-
-    Where code of a checkpoint's own would lie is not written down: nobody shall be asked to run it. Nor is
-    the length to which the tokenizer cut or padded last: it depends on where a killed training went on.
-    """
+    """Write config.json, model.safetensors and the tokenizer's files, without a checkpoint's own code or the
+    last length of the tokenizer."""
     folder.mkdir(parents=True, exist_ok=True)
     tokenizer = copy.deepcopy(tokenizer)
     tokenizer.backend_tokenizer.no_truncation()
@@ -170,11 +159,8 @@ def load(kind: Any, folder: Path, **options) -> Any:
 
 
 def pretrained(kind: Any, folder: Path, **options) -> Any:
-    """Read a directory as transformers' ``kind``, quietly, without a network and without its own code.
-
-    A directory that names code of its own is read by the library's class of that name. Raises what the
-    library does, which ``reason`` shortens, for one that has none, and asks nobody.
-    """
+    """Read a directory as transformers' ``kind``, quietly, offline and without its own code. Raises what the
+    library does."""
     if (folder / "adapter_config.json").exists():  # taken into account with peft, passed over without
         raise ValueError("it has an adapter, adapter_config.json, which is not known here")
     check_self_contained(folder)

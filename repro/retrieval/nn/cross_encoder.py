@@ -252,11 +252,8 @@ class PairScorer:
             yield places, [ready_for_device(rows.inputs(slice(n, n + batch))) for n in firsts]
 
     def score(self, batches: Batches) -> np.ndarray:
-        """Return the scores of the pairs of ``prepared`` batches, (n,) float32, in their order.
-
-        Raises:
-            StageError: a score is not finite.
-        """
+        """Return the scores of ``prepared`` batches, (n,) float32. Raises StageError where one is not
+        finite."""
         context = padding_free(self.model, self.packed)
         with threads_for(self.model), torch.inference_mode(), autocast(self.precision), context:
             logits = [self.halved(batch) for batch in batches]

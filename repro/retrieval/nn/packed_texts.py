@@ -58,10 +58,8 @@ class PackedTexts(nn.Module):
 
     @torch.inference_mode()
     def forward(self, inputs: Inputs) -> torch.Tensor:
-        """Map model inputs, (N, L) each, ``attention_mask`` among them, padded at the right, to (N, H).
-
-        They lie on the CPU, so that nothing has to wait for a GPU to say how long a text is.
-        """
+        """Map model inputs on the CPU, (N, L) each with ``attention_mask``, padded at the right, to (N,
+        H)."""
         lengths = inputs["attention_mask"].sum(dim=1).tolist()
         parts = []
         for first, end in _token_ranges(lengths, self.tokens):

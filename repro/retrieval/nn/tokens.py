@@ -24,11 +24,8 @@ class RecentTokens:
         self._kept: dict[tuple, dict[str, list[int]]] = {}
 
     def read(self, texts: Sequence[str], way: tuple, reading: Reading) -> list[list[int]]:
-        """Return the ids of each text, by ``reading`` those of which none are kept.
-
-        Args:
-            way: tells the ids of a text apart from those that another reading gives it.
-        """
+        """Return the ids of each text, by ``reading`` those not kept; ``way`` tells readings of one text
+        apart."""
         cache = self._kept.setdefault(way, {})
         new = [text for text in dict.fromkeys(texts) if text not in cache]
         rows = dict(zip(new, reading(new), strict=True)) if new else {}

@@ -103,11 +103,7 @@ class Fitting:
         self._asked = execution.micro_batch is not None and not execution.origin
 
     def reduce(self, examples: int, *, step: int, why: str) -> None:
-        """Halve the parts of a step, in which no process has more than so many examples.
-
-        Raises:
-            StageError: they cannot be smaller.
-        """
+        """Halve the parts of a step. Raises StageError where they cannot be smaller."""
         size = min(self.parts.size or examples, examples)
         if self.fixed or size == 1:
             parts = f"in parts of {size}, over which its loss is a mean" if self.fixed else "one at a time"

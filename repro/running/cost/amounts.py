@@ -93,10 +93,8 @@ def size_of(node: Node, store: Store) -> int:
 
 
 def trained_steps(node: Node) -> Number:
-    """Return the steps of a training, counted as ``repro.retrieval.training.declaration.Optimisation`` does.
-
-    None where nobody counted its examples, and nothing else ends it.
-    """
+    """Return the steps of a training as ``Optimisation`` counts them; None where its examples were not
+    counted."""
     params = node.params
     if node.stage == "pretrain":
         examples = shapes.rows(node.input("tokens"))

@@ -139,11 +139,8 @@ class TextLength:
         return min(self.most, self.mean * _text_sizes()["sorted"][self.kind])
 
     def padded(self, count: int) -> float:
-        """Return tokens with padding to the longest text of ``count``.
-
-        Logarithms of lengths are taken to be normal. The longest of n is their quantile
-        (n - 3/8) / (n + 1/4) (Blom 1958).
-        """
+        """Return tokens with padding to the longest of ``count`` log-normal lengths: quantile (n - 3/8) / (n
+        + 1/4) (Blom 1958)."""
         spread, texts = _text_sizes()["spread"], count * self.times
         middle = math.log(self.mean) - spread**2 / 2
         place = (texts - 0.375) / (texts + 0.25)

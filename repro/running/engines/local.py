@@ -120,10 +120,8 @@ class _Run:
         self.waiting = waiting_nodes
 
     def _begin(self, node: Node) -> bool:
-        """Start a node whose inputs are stored if there is a place for it; returns whether it waits no more.
-
-        Where the disk has no room, it waits for stages that run, after which something may go.
-        """
+        """Start a node whose inputs are stored, if there is a place and room on the disk; returns whether it
+        waits no more."""
         if len(self.running) >= self.jobs or self._gpu_count(node) > len(self.free):
             return False
         obstacle = self.room.lacking(node, [child.node for child in self.running])

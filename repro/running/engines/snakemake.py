@@ -146,10 +146,8 @@ class _Course:
         self.folder = self.store.root / FOLDER / f"{socket.gethostname()}-{os.getpid()}"
 
     def carry_out(self, nodes: list[Node]) -> None:
-        """Run Snakemake until each node is stored, failed or held back.
-
-        Once is enough unless a job of several stages fails: what reads the other stages is tried then.
-        """
+        """Run Snakemake until each node is stored, failed or held back: again where a job of several stages
+        failed."""
         shutil.rmtree(self.folder, ignore_errors=True)  # of a process that had this number
         while nodes:
             jobs = write(nodes, self.plan, self.store, self.folder, self.options)
@@ -230,10 +228,7 @@ def _how(options: Options) -> list[str]:
 
 
 def _result(node: Node, log: Path) -> str | Obstacle | None:
-    """Return why a job did not build a node, by its log; None where there is none.
-
-    Snakemake makes an empty one before it sends a job.
-    """
+    """Return why a job did not build a node, by its log; None where there is none, or an empty one."""
     try:
         lines = log.read_text(encoding="utf-8", errors="replace").splitlines()
     except FileNotFoundError:

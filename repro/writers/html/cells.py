@@ -36,11 +36,7 @@ GRADES = {
 
 
 def card(c: ComparedCell, part: Part) -> list[Markup]:
-    """Return the pieces of a cell's card, which the page's script puts together when the card is first
-    opened.
-
-    Many cells share most pieces, and the page holds each piece once.
-    """
+    """Return the pieces of a cell's card, each held once by the page, whose script joins them on opening."""
     facts = [*_publication(c), *_measurement(c), *_imported_runs(c), *_obstacles(c), *_choices(c)]
     facts += [*_tests(c, part.view.comparison), *_paired_tests(c, part.view.comparison)]
     facts += [_fact("reproduce", copyable(_command(c)))]

@@ -79,11 +79,7 @@ def _identifier_part(part: str) -> str:
 
 
 def rendered(markdown: str, *, tags: bool = False) -> Markup:
-    """Return Markdown as HTML, with headings below a section's own and tables that scroll sideways.
-
-    Args:
-        tags: leave tags as they are; else they are text.
-    """
+    """Return Markdown as HTML below a section's own headings; ``tags`` leaves tags as they are."""
     from markdown_it import MarkdownIt
 
     text = MarkdownIt("commonmark", {"html": tags}).enable("table").render(markdown)

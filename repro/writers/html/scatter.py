@@ -35,10 +35,7 @@ class Scatter:
 
 
 def scatters(plan: Plan, store: Store, paper: str) -> dict[str, list[Scatter]]:
-    """Table -> its rows whose scores are stored, in the first column for which the reference's are too.
-
-    The reference is the row that the paper's differences are taken from, else the first row with scores.
-    """
+    """Return table -> rows with stored scores in the first column where the reference row has them too."""
     measurements: dict[str, dict[str, dict[str, Measurement]]] = {}
     tables: dict[str, Table] = {}
     for m in plan.measurements:
