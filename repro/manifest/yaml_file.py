@@ -12,9 +12,7 @@ from pydantic import BaseModel, ConfigDict, TypeAdapter, ValidationError, model_
 from yaml.composer import Composer
 
 from repro.errors import ManifestError, unknown
-from repro.machine.bounded_reading import whole_file
 
-LARGEST = 2**22  # bytes of a file; the suite's own have up to 2**19
 _ID = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.-]*")
 
 
@@ -115,8 +113,6 @@ def read(
         mark, start = error.problem_mark, error.context_mark
         context = f" ({error.context} on line {start.line + 1})" if start and start.line != mark.line else ""
         raise ManifestError(f"{path}:{mark.line + 1}: not valid YAML: {error.problem}{context}") from None
-    except RecursionError:
-        raise ManifestError(f"{path}: not valid YAML: it is nested too deeply") from None
     except yaml.YAMLError as error:
         reason = " ".join(str(error).split())
         raise ManifestError(f"{path}: not valid YAML: {reason}") from None
@@ -152,7 +148,7 @@ def fault_at(path: Path, location: tuple[str | int, ...], reason: str) -> Manife
 
 def _text(path: Path) -> str:
     try:
-        raw = whole_file(path, LARGEST)
+        raw = path.read_bytes()
         return raw.decode("utf-8")
     except OSError as error:
         raise ManifestError(f"{path}: cannot be read: {error.strerror}") from None

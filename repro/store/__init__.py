@@ -14,14 +14,7 @@ from repro.errors import StoreError
 from repro.graph import Node
 from repro.progress import SILENT, Progress
 from repro.store import notes, underway
-from repro.store.disk import (
-    RECORD,
-    make_writable,
-    remove,
-    remove_irregular,
-    sync,
-    translated_errors,
-)
+from repro.store.disk import RECORD, make_writable, remove, sync, translated_errors
 from repro.store.seal import content, damage, read_json, seal, wrong_sizes
 from repro.store.underway import beside_others, exclusive_lock, lock_file
 
@@ -101,10 +94,8 @@ class Store:
 
     def discard(self, node: Node) -> None:
         """Remove a node's artefact, so that it is built again."""
-        with (
-            translated_errors(self.root),
-            contextlib.suppress(FileNotFoundError),
-        ):  # another process was first
+        # another process may be first
+        with translated_errors(self.root), contextlib.suppress(FileNotFoundError):
             remove(self.path(node))
 
     def remember(self, nodes: Iterable[Node]) -> None:
@@ -132,7 +123,7 @@ class Store:
             if self._stored(node):
                 return path
             with translated_errors(self.root):
-                self._scratch(partial)
+                partial.mkdir(parents=True, exist_ok=True)
                 self._check_inputs(node)
                 underway.begin(partial, self.contents(node.parents()))
                 seal(partial, node, work(partial) or {}, self.progress)
@@ -153,15 +144,14 @@ class Store:
             StoreError: the stored artefact or an input is damaged, or the disk refuses.
         """
         if not underway.goes_on(self.partial(node), self.contents(node.parents())):
-            with (
-                exclusive_lock(self.root, node, waiting),
-                translated_errors(self.root),
-            ):  # nobody writes what goes then
+            # nobody writes what goes then
+            with exclusive_lock(self.root, node, waiting), translated_errors(self.root):
                 underway.begin(self.partial(node), self.contents(node.parents()))
         with beside_others(self.root, node, waiting):
             if not self._stored(node):
                 with translated_errors(self.root):
-                    partial = self._scratch(self.partial(node))
+                    partial = self.partial(node)
+                    partial.mkdir(parents=True, exist_ok=True)
                     self._check_inputs(node)
                     underway.begin(partial, self.contents(node.parents()))
                     work(partial)
@@ -172,14 +162,6 @@ class Store:
         if os.path.lexists(path) and (faults := wrong_sizes(path)):
             raise StoreError(_refusal(node, faults))
         return os.path.lexists(path)
-
-    def _scratch(self, scratch: Path) -> Path:
-        """Return a folder to write into, as an interrupted attempt left it, without links."""
-        if scratch.is_symlink():  # writing would end up wherever it leads
-            scratch.unlink()
-        scratch.mkdir(parents=True, exist_ok=True)
-        remove_irregular(scratch)
-        return scratch
 
     def _check_inputs(self, node: Node) -> None:
         for parent in node.parents():

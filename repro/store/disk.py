@@ -109,13 +109,6 @@ def size_on_disk(path: Path) -> int:
     return total
 
 
-def open_regular(file: Path) -> IO[bytes]:
-    """Open a regular file. Raises OSError for a link, folder, pipe or device."""
-    if not stat.S_ISREG(file.lstat().st_mode):
-        raise OSError(errno.EINVAL, "it is no regular file", str(file))
-    return os.fdopen(os.open(file, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK), "rb")
-
-
 def create_file(file: Path, mode: str = "x") -> IO:
     """Open a new file. What has its name is removed first: a link may lead anywhere."""
     file.unlink(missing_ok=True)
@@ -168,14 +161,6 @@ def append_lines(path: Path, text: bytes) -> None:
         stream.write(text)
         stream.flush()
         os.fsync(stream.fileno())
-
-
-def remove_irregular(folder: Path) -> None:
-    """Remove links, pipes and devices below a folder: what is written into one ends up elsewhere."""
-    for path in list(folder.rglob("*")):
-        with contextlib.suppress(FileNotFoundError):  # another process works in the folder
-            if stat.S_IFMT(path.lstat().st_mode) not in (stat.S_IFDIR, stat.S_IFREG):
-                path.unlink()
 
 
 def sha256(file: Path, advance: Callable[[int], object] = lambda megabytes: None) -> str:

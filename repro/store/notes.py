@@ -12,7 +12,7 @@ from repro.errors import StoreError, UsageError
 from repro.graph import Node
 from repro.machine import kernels
 from repro.stage_table import STAGES
-from repro.store.disk import RECORD, create_file, open_regular, sync, translated_errors
+from repro.store.disk import RECORD, create_file, sync, translated_errors
 
 DAY = 24 * 60 * 60
 PINNED = "pinned"
@@ -82,8 +82,7 @@ def asks_for_pins(root: Path, fingerprint: str) -> bool:
 
 def _text(path: Path) -> str | None:
     try:
-        with open_regular(path) as file:
-            return file.read().decode()
+        return path.read_text(encoding="utf-8")
     except (OSError, ValueError):
         return None
 
@@ -173,8 +172,7 @@ class Lineage:
 
 def _read_description(path: Path) -> dict | None:
     try:
-        with open_regular(path) as file:
-            description = json.load(file)
+        description = json.loads(path.read_bytes())
         description = description["identity"] if path.name == RECORD else description
         is_valid = description["stage"] in STAGES and isinstance(description["params"], dict)
         return (
@@ -183,7 +181,7 @@ def _read_description(path: Path) -> dict | None:
             and all(isinstance(fingerprint, str) for fingerprint in _flatten(description["inputs"]))
             else None
         )
-    except (OSError, ValueError, LookupError, TypeError, AttributeError, RecursionError):
+    except (OSError, ValueError, LookupError, TypeError, AttributeError):
         return None
 
 

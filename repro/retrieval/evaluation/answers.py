@@ -6,13 +6,13 @@ tokens must follow each other in the passage's text. The passage's title is not 
 its results by question text, which drops repeated questions; here questions are keyed by id and all are kept.
 """
 
+import json
 import unicodedata
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import cache, partial
 from pathlib import Path
 
 from repro.errors import DataError, UsageError
-from repro.machine.bounded_reading import parsed_json
 from repro.retrieval.evaluation.measures import Measure, Scores, coverage, parse_measure
 from repro.retrieval.evaluation.text_lines import numbered_lines
 
@@ -84,7 +84,7 @@ def read_answers(path: Path) -> dict[str, list[str]]:
     answers: dict[str, list[str]] = {}
     for number, line in numbered_lines(path):
         try:
-            query = parsed_json(line)
+            query = json.loads(line)
             qid, strings = query["id"], query["answers"]
         except (ValueError, TypeError, KeyError):
             raise DataError(f"{path}:{number}: no JSON object with id and answers") from None

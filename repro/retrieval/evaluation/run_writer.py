@@ -16,10 +16,8 @@ from typing import Any, BinaryIO
 import numpy as np
 
 from repro.errors import DataError, StoreError
-from repro.machine.bounded_reading import whole_file
 from repro.retrieval.evaluation.text_lines import read_score
 
-LARGEST = 2**20  # bytes of a run's metadata, which are some hundreds
 START, END = "# ir_metadata.start", "# ir_metadata.end"
 VERSIONS = {"0.1": "schema-version", "0.2": "schema version"}  # version -> the key that states it
 LINE = 1 << 16  # bytes within which a line is expected to end
@@ -44,9 +42,9 @@ def read_metadata(path: Path) -> dict[str, Any]:
 
     marks = {mark.removeprefix(comment) for mark in (START, END) for comment in ("", "# ")}
     try:
-        lines = whole_file(path, LARGEST).decode("utf-8").splitlines(keepends=True)
+        lines = path.read_text(encoding="utf-8").splitlines(keepends=True)
         metadata = yaml.safe_load("".join(line for line in lines if line.strip() not in marks))
-    except (OSError, ValueError, RecursionError, yaml.YAMLError) as error:
+    except (OSError, ValueError, yaml.YAMLError) as error:
         reason = str(error).splitlines()[0]
         raise StoreError(f"{path}: damaged ({reason}); `repro store verify` names what is") from None
     metadata = metadata if isinstance(metadata, dict) else {}

@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 from torch import nn
 
 from repro.errors import DataError, UsageError
-from repro.machine.bounded_reading import LARGEST_SETTINGS, read_json_file
+from repro.machine.bounded_reading import read_json_file
 
 if TYPE_CHECKING:
     from transformers import BertConfig, PreTrainedTokenizerFast
@@ -164,18 +164,12 @@ def pretrained(kind: Any, folder: Path, **options) -> Any:
     if (folder / "adapter_config.json").exists():  # taken into account with peft, passed over without
         raise ValueError("it has an adapter, adapter_config.json, which is not known here")
     check_self_contained(folder)
-    try:
-        with quiet():
-            return kind.from_pretrained(folder, local_files_only=True, trust_remote_code=False, **options)
-    except RecursionError:
-        raise ValueError("one of its files is nested too deeply") from None
+    with quiet():
+        return kind.from_pretrained(folder, local_files_only=True, trust_remote_code=False, **options)
 
 
 def check_self_contained(folder: Path) -> None:
-    """Raise ValueError for files that no model has, and for what would be fetched from the hub and run."""
-    large = [path for path in folder.glob("*.json") if path.stat().st_size > LARGEST_SETTINGS]
-    if large:
-        raise ValueError(f"{large[0].name} has more than {LARGEST_SETTINGS:,} bytes, which no such file has")
+    """Raise ValueError for code that would be fetched from the hub and run."""
     if not (folder / "config.json").exists():
         return
     config = read_json_file(folder / "config.json")
