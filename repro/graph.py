@@ -146,12 +146,8 @@ def walk(nodes: Iterable[Node], *, until: Callable[[Node], bool] | None = None) 
 
 
 def rewrite(node: Node, change: Callable[[Node], Node], done: dict[int, tuple[Node, Node]]) -> Node:
-    """Return the graph below ``node`` with ``change`` applied to every node, inputs first.
-
-    ``done`` keeps what was rewritten, by the object's id, so that shared nodes stay shared; it holds the
-    original too, since the id of an object that is gone may be given to another. A node whose inputs stay as
-    they are is given to ``change`` itself, so that what is known of it, such as its fingerprint, stays known.
-    """
+    """Return the graph below ``node`` with ``change`` applied to every node, inputs first. ``done`` keeps
+    originals and results by id, so that shared nodes stay shared; unchanged ones keep their fingerprints."""
     if (pair := done.get(id(node))) is None:
         inputs = {
             name: tuple([rewrite(n, change, done) for n in value])

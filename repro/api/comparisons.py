@@ -102,14 +102,8 @@ def compare_selection(
     recurrences: Sequence[Recurrence] = (),
     progress: Progress | None = None,
 ) -> ComparedCells:
-    """Judge the cells of a selection, and compute the tests between rows where the store can be written.
-
-    Args:
-        plan: the selection's, where it was made already.
-        outcome: of the run just made, so that failures are told.
-        recurrences: what that run measured and was on record before.
-        progress: hears of tests that are computed; nothing does without one.
-    """
+    """Judge the cells of a selection, with tests between rows where the store can be written; ``outcome`` and
+    ``recurrences`` are of the run just made."""
     store, results = selection.workspace.store, selection.workspace.results
     plan = plan or selection.plan()
     from repro.verdicts.row_tests import add_tests

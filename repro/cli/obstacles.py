@@ -37,12 +37,8 @@ def row_of(compared: ComparedCell) -> str:
 def show_needs(
     words: Sequence[str], plan: Plan, comparison: Comparison, store: Store, *, gpu: str | None
 ) -> None:
-    """Say on standard output what a selection of which nothing can run takes in all, and what to do.
-
-    Args:
-        words: the papers and options that select it.
-        gpu: the name of the GPU whose hours are told; None for one that was calibrated, else an assumed one.
-    """
+    """Print what a selection of which nothing can run takes, and what to do; ``gpu`` is the GPU whose hours
+    are told."""
     trainings = [node for node in plan.needed() if node.stage in TRAININGS]
     cells = [c for c in comparison.cells if c.obstacles]
     places = _places(cells)

@@ -22,15 +22,8 @@ OF_FILE = "repro.scale_of_file"  # what a command's context knows it by
 
 
 def scale_option(name: str = "scale_name", **how) -> Callable:
-    """Return a decorator with ``--scale``: the name of a scale, or a YAML file that describes one of the
-    user's own.
-
-    The value is the scale's name, also that of a file, which is known while the command runs.
-
-    Args:
-        name: of the parameter.
-        how: else of the option, as click takes it.
-    """
+    """Return a decorator with ``--scale``: the name of a scale, or a YAML file of a user's own, known by its
+    name while the command runs."""
     defaults: dict[str, Any] = {
         "shell_complete": completion.scale_names,
         "callback": _known_scale,
@@ -53,12 +46,8 @@ def _known_scale(ctx: click.Context, param: click.Parameter, value):
 
 
 def format_option(*others: str, name: str = "form") -> Callable:
-    """Return a decorator with ``--format``: the terminal's table, or what programs read.
-
-    Args:
-        others: the formats beside the terminal's.
-        name: of the parameter.
-    """
+    """Return a decorator with ``--format``: the terminal's table, or one of ``others``, which programs
+    read."""
     text = "Of the data on standard output; all else that is said goes to standard error."
     kind = click.Choice(("terminal", *others))
     return click.option("--format", name, type=kind, default="terminal", show_default=True, help=text)

@@ -109,13 +109,8 @@ def table(
     drop: Sequence[int] = (),
     multiline: bool = False,
 ) -> None:
-    """Print a table below its bold title, brackets as they are.
-
-    Args:
-        right: places of columns of numbers.
-        drop: places of columns in the order in which they go where a terminal is too narrow for all.
-        multiline: whether cells have line ends, which are escaped otherwise.
-    """
+    """Print a table below its title. ``right``: columns of numbers; ``drop``: the order in which columns go
+    on a narrow terminal; ``multiline``: cells have line ends."""
     from rich.console import Group
     from rich.text import Text
 

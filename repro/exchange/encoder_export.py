@@ -98,12 +98,8 @@ class Export:
 
 
 def encoder_of(name: str, workspace: Workspace, *, scale: Scale, seed: int | None) -> Export:
-    """Return the encoder behind a cell (``paper/table/row/column``), or a fingerprint (or its first digits).
-
-    Raises:
-        UsageError: nothing is measured for the cell, none or several encoders are behind it, or the
-            fingerprint is neither of a run nor of its scores.
-    """
+    """Return the encoder behind a cell or a fingerprint (or its first digits). Raises UsageError unless there
+    is exactly one."""
     if "/" not in name:
         node = workspace.store.remembered(name)
         run = node.input("run") if node.stage == "evaluate" and "run" in node.inputs else node

@@ -65,12 +65,8 @@ def _collection(identifier: str) -> dict[str, str]:
 
 
 def stored_run(name: str, store: Store, results: Results, *, scale: str) -> ExportedRun:
-    """Return the run of a cell (``paper/table/row/column``) or of a fingerprint (or its first digits).
-
-    Raises:
-        UsageError: nothing is recorded for the cell, it has more than one run, or the store lacks the run.
-        StoreError: the run is damaged, or not the one that the cell was scored by.
-    """
+    """Return the run of a cell or of a fingerprint (or its first digits). Raises UsageError unless one is
+    stored, StoreError if it is damaged or not the scored one."""
     record, node = _named_node(name, store, results, scale)
     evaluation = node if "run" in node.inputs and node.stage == "evaluate" else None
     run = evaluation.input("run") if evaluation else node

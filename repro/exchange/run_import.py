@@ -191,12 +191,8 @@ class Importer:
 def departures(
     cells: Sequence[Cell], choices: Mapping[str, str | None], readings: CellReadings
 ) -> dict[str, dict[str, str]]:
-    """Return cell -> the readings of its row that a run follows otherwise than by their default choice.
-
-    A choice by which the row's own ranking in this cell is made as by the default is no departure.
-
-    Raises UsageError for a reading that none of the cells rests on, or a choice that it does not have.
-    """
+    """Return cell -> the readings of its row that a run follows otherwise than by default. Raises UsageError
+    for a reading that none of the cells rests on, or an unknown choice."""
     readings_by_id = {name: reading for cell in cells for name, reading in readings.of(cell).items()}
     for identifier, choice in choices.items():
         check_known("unspecified choice of these cells", identifier, valid=readings_by_id)

@@ -54,13 +54,8 @@ def _is_of_words(row: _Row) -> bool:
 
 
 def head_length(rows: Sequence[_Row], rules: Sequence[int]) -> int:
-    """Return how many rows stand above the values; ``rules`` are rows above which a line over all columns is.
-
-    Rows above the first line are the head, unless they have values with a decimal point; so are the rows
-    between further lines, as long as they have no value, and rows of words right above decimal values.
-    Without a line, the head ends at the first value. Labels over the whole width that stand right above
-    values belong to the body.
-    """
+    """Return how many rows are above the values: those above the first line (``rules``) without decimals,
+    else above the first value."""
     if len(rows) < 2:
         return 0
     lines = sorted({rule for rule in rules if 0 < rule < len(rows)})
@@ -189,13 +184,8 @@ def _heading(row: Row) -> str | None:
 
 
 def transposed(table: SourceTable, depth: int = 0) -> SourceTable:
-    """Return the table with rows for columns: headings become labels, and labels become headings.
-
-    Headings of groups stand above the columns that their rows become.
-
-    Args:
-        depth: of how many columns the labels are; 0 for those that name a row.
-    """
+    """Return the table with rows for columns; ``depth`` is of how many columns the labels are, 0 for those
+    that name a row."""
     depth = depth or max(layout(table).labels, default=0) + 1
     table, rows, groups = _grouped(table)
     grid: list[Row] = [*table.head, *(table.body[number] for number in rows)]
@@ -214,12 +204,8 @@ def _holds_numbers(cells: Sequence[SourceCell]) -> bool:
 
 
 def _labels(body: Sequence[Row], values: Sequence[int]) -> tuple[int, ...]:
-    """Return the columns that name a row: the first, and on as long as a cell stands for several rows.
-
-    The first is that of words in the left half where numbers stand before them, ranks or settings.
-    Numbers are among them if they are whole, as depths are, and words stand behind them. Where names come
-    twice or more often, the words behind them tell their rows apart.
-    """
+    """Return the columns that name a row: the first column of words, and further ones while its cells
+    repeat."""
     width = len(body[0]) if body else 0
     labels = [_first_label(body, values)]
     for place in range(labels[0] + 1, width - 1):

@@ -71,12 +71,8 @@ def _bold(text: str, cell: SourceCell) -> str:
 
 
 def bold_scope(columns: Sequence[Sequence[str]], groups: Sequence[str]) -> str:
-    """Return within what bold marks the best: ``column``, ``group``, ``none`` without bold, else ``unknown``.
-
-    Args:
-        columns: the strings of each column, from the first row down.
-        groups: the heading that each row stands under.
-    """
+    """Return the scope of bold: ``column``, ``group``, ``none`` without bold, else ``unknown``; ``columns``
+    are strings downwards, ``groups`` headings of rows."""
     whole = [list(map(parse, column)) for column in columns]
     if not any(cell.bold for cell in chain.from_iterable(whole)):
         return "none"

@@ -141,12 +141,8 @@ _BASE_BEFORE = re.compile(r"(?:^|[^\d.])10$|(?:^|[^A-Za-z])[A-Za-z]$")
 def styled(
     pieces: Iterable[Piece], place: Place, source: str, *, columns: int = 1, rows: int = 1
 ) -> SourceCell:
-    """Return the cell that stands at a place, with its text and its marks apart.
-
-    Raised symbols, letters and numbers are marks, and so are symbols at either end. A raised or lowered
-    deviation (``36.6_{\\pm0.1}``) stays in the text, a difference in brackets: ``36.6 (+1.2)``. Bold,
-    underlined and italic is a cell whose first letter or digit is.
-    """
+    """Return the cell at a place, its text and marks (raised symbols, letters, numbers) apart; bold etc. by
+    its first letter or digit. Deviations stay in the text."""
     text, marks, first = "", [], None
     said = (piece for piece in pieces if piece.text)
     groups = [(script, list(group)) for script, group in groupby(said, key=lambda p: p.style.script)]

@@ -126,25 +126,15 @@ def of_cells_of_settings(items: Iterable[CheckedParameter]) -> list[tuple[str, .
 
 
 def settings(*names: str) -> Listing[CheckedParameter]:
-    """Return the plan at full, parameter by parameter, held against what papers and released scripts state.
-
-    Args:
-        names: of papers; all of them without a name.
-
-    Raises UsageError for an unknown paper, ManifestError for a broken file of a paper's.
-    """
+    """Return the plan at full, parameter by parameter, against stated settings of papers (all without
+    ``names``). Raises UsageError for an unknown paper, ManifestError for a broken file."""
     items = [item for source in sources(names) for item in checked_parameters(source)]
     return Listing(items, line=CheckedParameter.as_json, index="row")
 
 
 def checked_parameters(source: Paper, machine: Machine | None = None) -> list[CheckedParameter]:
-    """Return every planned parameter of a paper's rows and everything stated: row by row, then by itself.
-
-    Args:
-        machine: one that plans were made on already; its data changes nothing.
-
-    Raises ManifestError for a broken settings.yaml, with file and line.
-    """
+    """Return every planned parameter of a paper's rows and everything stated. Raises ManifestError with file
+    and line."""
     rows = planned_rows(source, machine=machine)
     expected_values = ExpectedValues()
     row_parameters = [

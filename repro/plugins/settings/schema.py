@@ -175,15 +175,8 @@ class FolderSteps(Mapping[str, dict[str, Step]]):
 
 
 def completed_step(steps: Mapping[str, Mapping[str, Step]], home: str, step: Step) -> Step:
-    """Return the step with the nodes and settings of the one that it is like.
-
-    Args:
-        steps: name of a folder of papers/ -> its steps by id.
-        home: the folder of this step.
-
-    Raises:
-        UsageError: there is no such step, or a step is like itself.
-    """
+    """Return the step with the nodes and settings of the one that it is like, of ``steps`` by folder. Raises
+    UsageError for no such step, or itself."""
     trail, chain = [f"{home}/{step.id}"], [step]
     while chain[-1].like:
         like = chain[-1].like

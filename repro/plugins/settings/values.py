@@ -61,14 +61,8 @@ class PlannedRow:
 
 
 def planned_rows(source: Paper, place: str = "", machine: Machine | None = None) -> list[PlannedRow]:
-    """Return every row of a paper that has a recipe, as planned at full.
-
-    Of the suite's own studies and rows of reference no paper states anything.
-
-    Args:
-        place: the beginning of ids, to which the rows are limited.
-        machine: of which no data is asked for; what was called on it is not called again.
-    """
+    """Return every row of a paper with a recipe, as planned at full, whose ids begin with ``place``; no
+    studies or rows of reference."""
     machine = (machine or Machine()).without_data()
     paper_plan, readings = _plan(source, (place or source.name,), machine), CellReadings(machine)
     items: list[tuple[str, Cell | ShownExhibit, list[Node]]] = [

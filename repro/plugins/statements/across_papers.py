@@ -47,12 +47,8 @@ def numbers_differ(a: Cell, b: Cell) -> bool:
 
 
 def _disagreement(configuration: str, contradictions: dict[Scored, list[Cell]]) -> Finding:
-    """Return the finding on one configuration, of the paper that contradicts the makers of the system, if one
-    does.
-
-    It is an error where the makers' own number is among them, or where one paper contradicts itself and did
-    not measure again what it cites; else it is a doubt.
-    """
+    """Return the finding on one configuration: an error against the makers' own number or within one paper,
+    else a doubt."""
     all_cells = [cell for cells in contradictions.values() for cell in cells]
     makers = [c for c in all_cells if c.role == "ours"]
     subject = next((c for c in all_cells if _is_misquoted(c, makers)), all_cells[0])

@@ -104,12 +104,8 @@ def _reading_finding(source: Paper, reading: Reading) -> Finding:
 
 
 def audit(sources: list[Paper]) -> list[Finding]:
-    """Find what does not fit in these papers, and between them and all others, in a fixed order.
-
-    One fact is one finding, however many sentences, readings and cells show it: ``facts`` of audit.yaml.
-
-    Raises ManifestError where a manifest, claims.yaml or audit.yaml is broken.
-    """
+    """Find what does not fit in these papers, and between them and all others, one finding for each of
+    ``facts``. Raises ManifestError."""
     all_notes = notes()
     by_name = {source.name: source for source in (*papers().values(), *sources)}
     all_findings = [
@@ -196,13 +192,8 @@ LEADS = ("gain", "percent")
 
 
 def of_leads(source: Paper) -> Iterator[Finding]:
-    """Yield a note for every claim that states how large a lead is, where a system that it passes over leaves
-    less.
-
-    Asked are claims that hold the lead of a row of the paper's own against a number, as in
-    ``rounds(gain(a, b), "3.6")`` and ``gain(a, b) >= 1``. What is passed over stands in the table and group
-    of ``b``, is no row of the paper's own, is not named in the expression, and lies between ``a`` and ``b``.
-    """
+    """Yield a note for every claim on a lead, e.g. ``rounds(gain(a, b), "3.6")``, where an unnamed system of
+    the same table and group lies between ``a`` and ``b``."""
     places = Places(source)
     for claim in claims_of(source).values():
         for mine, theirs in _leads(claim, places):

@@ -196,14 +196,9 @@ def by_measure(states: list[tuple[Cell, str]]) -> tuple[tuple[str, str], ...]:
 
 
 def all_hold(expect: str, evaluation: Evaluation, seen: Outcomes) -> bool:
-    """Return whether every part of an expression joined by ``and`` holds; each is asked, whatever the others
-    say.
-
-    In ``seen.pairs`` stay the pairs of parts that are one relation between rows, and a state for every other
-    part that uses one column only: in ``a or b`` a pair that fails contradicts nothing.
-
-    Raises MissingNumber where what is missing decides.
-    """
+    """Return whether every part of an expression joined by ``and`` holds; ``seen.pairs`` keeps pairs of
+    relations and a state for other parts of one column. Raises MissingNumber where what is missing
+    decides."""
     missing, holds, pairs = None, True, []
     for part in conjuncts(expect):
         seen.pairs.clear()

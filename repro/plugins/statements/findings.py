@@ -195,15 +195,8 @@ def notes() -> Notes:
 
 
 def check_use(source: Paper, places: Mapping[str, tuple[str, ...]]) -> None:
-    """Refuse what a paper's audit.yaml says of its findings where there is none such.
-
-    What names another paper is left alone, as that one may not be here.
-
-    Args:
-        places: id -> places of every finding.
-
-    Raises ManifestError with file and line.
-    """
+    """Raise ManifestError where a paper's audit.yaml names no finding; ``places`` are id -> places of every
+    finding."""
     content, own = notes_of(source), f"{source.name}/"
     for location, reason in (*_idle_facts(content, own, places), *_idle_explanations(content, own, places)):
         raise yaml_file.fault_at(source.folder / FILE, location, reason)

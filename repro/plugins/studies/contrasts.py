@@ -143,15 +143,8 @@ def _pairs(
 
 
 def _verdict(c: Contrast, level: float, standings: Mapping[str, str], floor: str | None) -> str:
-    """Return one of ``VERDICTS``, of the row towards the other.
-
-    Where the analysis names a floor, the better of the two has to stand above it, unless one is the floor. A
-    corrected p of at most ``level`` tells them apart, only slightly where the corrected p of ``within`` is
-    so, too; else they are within what matters where that one is.
-
-    Args:
-        standings: of ``floor_standings``; empty without a floor.
-    """
+    """Return one of ``VERDICTS`` of the row towards the other by corrected p (``level``, ``within``); the
+    better one has to be above the floor (``standings``)."""
     if c.difference is None or c.holm is None:
         return "not tested"
     if standings and floor not in (c.row, c.against):

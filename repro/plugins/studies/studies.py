@@ -285,14 +285,8 @@ def study_of(
     cells: Iterable[ComparedCell] = (),
     results: Results | None = None,
 ) -> Study:
-    """Return the study of a table, from the scores of queries that the store or a file of the results has.
-
-    Args:
-        cells: the plan's, compared, for the commits and the doubts.
-        results: whose file of scores counts for what the store lacks.
-
-    Raises ManifestError where the plan of analysis is broken, DataError where that file is.
-    """
+    """Return the study of a table, from scores of queries in the store, else in ``results``; ``cells`` give
+    commits and doubts. Raises ManifestError, DataError."""
     table_plan = plan.of_table(source.name, table.id)
     cells = [c for c in cells if c.cell.table.id == table.id]
     files = scores_paths(results, plan.scale.name, source.name, table.id) if results else ()

@@ -72,17 +72,9 @@ class UserEncoder:
 
     @classmethod
     def find(cls, name: str, data: Path | None, facts: Mapping[str, Any]) -> UserEncoder:
-        """Find an encoder, a folder or a name in the data folder or the hub's cache, and load it to look.
-
-        Args:
-            facts: what its user says of it, above what its files say; see ``FACTS``.
-
-        Raises:
-            UsageError: a folder that is no model, or a fact that cannot be.
-            DataError: one of its files is broken.
-            StoreError: it is of a store's artefact, which is damaged.
-            BlockedError: it is nowhere, or cannot be read as an encoder.
-        """
+        """Find an encoder, a folder or a name, and load it to look; ``facts`` are its user's, see ``FACTS``.
+        Raises UsageError for no model or a wrong fact, DataError or StoreError for damage, BlockedError where
+        it is nowhere."""
         _check(facts)
         passages = _look("passages", _located(name, data), facts)
         queries = _look("queries", _located(facts.get("query_model") or name, data), facts, passages)

@@ -57,12 +57,8 @@ class Judged:
 
     @classmethod
     def of(cls, identifier: str, data: Path | None, *, ignore: bool | None = None) -> "Judged":
-        """Return the judgements of a dataset, with its own rule unless ``ignore`` says another.
-
-        Raises:
-            UsageError: there is no such dataset, or none that judgements of documents can score.
-            BlockedError: the judgements are not at hand; says how to get them.
-        """
+        """Return the judgements of a dataset, with its own rule unless ``ignore`` says another. Raises
+        UsageError for no such dataset, BlockedError where they are not at hand."""
         entry = judged_by_documents(identifier)
         grades = judgements(identifier, data)
         rule = entry.ignore_identical_ids if ignore is None else ignore
@@ -70,13 +66,8 @@ class Judged:
 
 
 def judged_by(dataset: str | None, qrels: Path | None, data: Path | None) -> Judged:
-    """Return the judgements of a dataset or of a file, of a file by the dataset's rule where both are named.
-
-    Raises:
-        UsageError: there is no such dataset, or none that judgements of documents can score.
-        DataError: the file is malformed; says file and line.
-        BlockedError: the dataset's judgements are not at hand.
-    """
+    """Return the judgements of a dataset or of a file, by the dataset's rule if named. Raises UsageError for
+    no such dataset, DataError for a malformed file, BlockedError."""
     if qrels is None:
         return Judged.of(dataset or "", data)
     rule = judged_by_documents(dataset).ignore_identical_ids if dataset else False
@@ -223,13 +214,8 @@ class OwnRun:
         self._given: dict[str, GivenRun] = {}
 
     def covered(self, judged: Mapping[str, Judged]) -> list[str]:
-        """Return which of these sets the run answers, by its queries and documents.
-
-        Ids of documents are whole numbers in several collections, so that a run of one finds some judged of
-        another by chance: a set counts only where it is found in like measure.
-
-        Raises DataError for a malformed run, or one that answers none of them.
-        """
+        """Return which of these sets the run answers, found in like measure, as ids of collections may
+        coincide. Raises DataError for a malformed run, or none."""
         errors: dict[str, DataError] = {}
         shares: dict[str, float] = {}
         _ = self._file  # whose faults are those of no set

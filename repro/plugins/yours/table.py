@@ -147,16 +147,8 @@ def own_table(
 
 
 def scored_alone(runs: Sequence[OwnRun], judged: Judged, measures: Sequence[str]) -> OwnTable:
-    """Score runs by judgements alone, without a paper, and test every two of them by every measure.
-
-    Args:
-        measures: whatever ir_measures can give, or trec_eval's names for it; none means those that the suite
-            scores the dataset by.
-
-    Raises:
-        UsageError: there is no such measure, or nothing says by which the dataset is scored.
-        DataError: a run is malformed, answers no judged query, or would score 0 whatever it says.
-    """
+    """Score runs by judgements alone, without a paper, by ``measures`` (else the suite's), and test every
+    two. Raises UsageError for no such measure, DataError for a malformed run or one that answers no query."""
     names, dataset = list(dict.fromkeys(map(canonical, measures))) or usual_measures(judged.name), judged.name
     columns = [Column.model_construct(id=name, head=(name,), dataset=dataset, measure=name) for name in names]
     table = Table.model_construct(

@@ -102,14 +102,9 @@ def _generated(source: Source) -> str:
 
 
 def digest(files: Sequence[Path], *, cache: Path | None = None) -> str:
-    """Return sha256 over names and contents of ``files``, in their order.
-
-    ``cache`` is a JSON file of known digests by path. An entry counts while the file has its size, inode and
-    both of its times: that of the content, which ``cp -p``, ``rsync -t`` and ``tar`` put back, and that of
-    the inode, which nobody can set. A file that changed within the last two seconds is not remembered. The
-    cache is written anew when something was added, if it can be, and what is unreadable in it is ignored.
-    Raises DataError for a file that cannot be read.
-    """
+    """Return sha256 over names and contents of ``files``. The JSON file ``cache`` keeps digests by path,
+    size, inode and times, of files that are older than two seconds. Raises DataError for a file that cannot
+    be read."""
     entries = _read_cache(cache)
     old_entries = dict(entries)
     parts = []
@@ -123,17 +118,7 @@ def digest(files: Sequence[Path], *, cache: Path | None = None) -> str:
 @contextlib.contextmanager
 def planned_source(params: Mapping[str, Any]) -> Iterator[Source]:
     """Give a stage the source of its parameters, and refuse it afterwards unless it is the planned one.
-
-    ``params``: source (as JSON) and identity, as a plan completes them. Files are known by their bytes, as
-    ``unchanged`` says, and an embedded collection by its rows. A library's collection has neither before it
-    is downloaded, so no stage reads one: what ran on it would be known by the catalogue's version alone,
-    whatever bytes the library gave. (Of every collection that a stage read, the digest of the rows is among
-    the facts of the artefact.)
-
-    Raises:
-        BlockedError: the source is a library's.
-        DataError: as ``unchanged``.
-    """
+    Raises BlockedError where it is a library's, whose bytes no plan knows, DataError as ``unchanged``."""
     source = Source.from_json(params["source"])
     if source.kind == "library":
         problem = f"the {source.piece} of {source.dataset} were not on this machine when this was planned"
@@ -144,16 +129,8 @@ def planned_source(params: Mapping[str, Any]) -> Iterator[Source]:
 
 @contextlib.contextmanager
 def unchanged(files: Sequence[Path], planned: str, identity: Callable[[], str]) -> Iterator[None]:
-    """Let a stage read ``files`` and refuse them afterwards unless ``identity()`` of them is ``planned``.
-
-    The bytes are looked at after they were read, never in a memory of digests: whatever was changed since
-    the plan, or while they were read, shows in them, and what was changed and put back shows in the times.
-    Looking twice costs about a second per GB (sha256 in hardware), where parsing a GB takes tens of seconds
-    and a full-scale corpus has 3 to 14 GB; the stage runs once, and its artefact is believed for ever.
-
-    Raises:
-        DataError: a file cannot be read, or is not the one that was planned with.
-    """
+    """Let a stage read ``files`` and refuse them afterwards unless ``identity()`` is ``planned``: bytes are
+    read again, never a cache. Raises DataError for another file."""
     containers = list(dict.fromkeys(map(container, files)))
     old_stamps = [_stamp(path) for path in containers]
     yield

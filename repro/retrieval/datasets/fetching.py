@@ -106,12 +106,9 @@ def _size(collections: list[str]) -> str:
 
 
 def _collection_offer(id: str, *, library: str = "") -> Offer:
-    """Return the download of ``id``; ``library`` "beir" takes a BEIR collection through beir itself.
-
-    Loading raises BlockedError when the network fails and DataError when the counts are not the catalogue's;
-    a file that was there before then stays. Raises UsageError for an id that needs no fetching, BlockedError
-    for one that nobody gives out freely, with what to do instead.
-    """
+    """Return the download of ``id``; ``library`` may be "beir". Raises UsageError for an id that needs none,
+    BlockedError for one that nobody gives out. Loading raises BlockedError without network, DataError for
+    wrong counts."""
     entry = dataset(id)
     parts = [dataset(part) for part in _parts(entry) or [fetched_with(entry)]]
     _check(entry, parts, library)
@@ -314,13 +311,8 @@ TITLED = "msmarco-passage/rocketqa"
 
 
 def make(name: str, files: Sequence[Path], data_root: Path, progress: Progress) -> Path:
-    """Make ``name``, the titled passages of RocketQA or a list of words, of ``files``; its place is returned.
-
-    Raises:
-        UsageError: nothing of that name is made, or not of so many files.
-        DataError: a file is not what its makers publish, or has another number of rows than the catalogue
-            states; a file that was there before then stays.
-    """
+    """Make ``name``, RocketQA's titled passages or a list of words, of ``files``; return its place. Raises
+    UsageError for another name, DataError for other files or counts."""
     check_known("collection or list to make", name, valid=(TITLED, *known_lists()))
     if name != TITLED:
         return write(data_root / name, (f"{word}\n" for word in word_lists.make(name, files)))
@@ -332,12 +324,8 @@ def make(name: str, files: Sequence[Path], data_root: Path, progress: Progress) 
 
 
 def documents(texts: Path, titles: Path) -> Iterator[Document]:
-    """Yield every text of para.txt with its title of para.title.txt, an empty one where it has none.
-
-    Both have a number, a tab and the text or title on a line. Titles, in any order, are held in memory (about
-    1 GB for 8.8 million). Raises DataError, with file and line, for any other line and for a number that is
-    not above the one before it.
-    """
+    """Yield every text of para.txt with its title of para.title.txt ("" without one); titles take about 1 GB
+    for 8.8 million. Raises DataError for a bad line, or numbers that do not rise."""
     titles_by_number = {number: title for _, number, title in _rows(titles)}
     previous_number = -1
     for line, number, text in _rows(texts):

@@ -91,17 +91,9 @@ def base_identity(name: str) -> str | None:
 
 @contextlib.contextmanager
 def planned_checkpoint(params: Mapping[str, Any]) -> Iterator[Path]:
-    """Give a stage the folder of its checkpoint, and refuse it afterwards unless it is the planned one.
-
-    ``params``: name, source and identity, as a plan completes them. A folder of the user is held against the
-    digest of its files. Of the hub's cache the snapshot of the planned commit is taken, wherever a branch
-    points by now; which files make a commit is the cache's word, and each is held against the digest of its
-    content by which the cache names it.
-
-    Raises:
-        BlockedError: the commit is not in the cache.
-        DataError: a file is not the one that was planned with.
-    """
+    """Give a stage the folder of its checkpoint, and refuse it afterwards unless it is the planned one, by
+    digests of its files or the planned commit of the hub's cache. Raises BlockedError without that commit,
+    DataError for another file."""
     name, identity = params["name"], params["identity"]
     if params["source"]["kind"] == "folder":
         folder = Path(params["source"]["path"])

@@ -146,12 +146,8 @@ PAST_THE_END = 416
 
 @contextlib.contextmanager
 def resumable_downloads(progress: Progress) -> Iterator[None]:
-    """Let every file that ir_datasets requests be kept while it comes, for a later process to go on with.
-
-    ir_datasets itself asks for the rest of a file within one process only. Here the file grows in
-    ``downloads`` of its home, is read from there once it is whole, and goes when its digest was compared.
-    Processes with the same home take turns, since ir_datasets gives the files that it writes no names apart.
-    """
+    """Let every file that ir_datasets requests grow in ``downloads`` of its home, for a later process to go
+    on with. Processes with the same home take turns."""
     from ir_datasets.util import RequestsDownload, home_path
 
     folder = home_path() / "downloads"

@@ -20,13 +20,9 @@ T = TypeVar("T")
 
 
 def documents(source: Source, *, first: int | None = None, known: Sequence[str] = ()) -> Iterator[Document]:
-    """Yield documents in the source's order, one at a time; parts one after the other, of each the first.
-
-    Those whose ids are ``known``, with which the source begins, are passed over, and count.
-
-    Ids of a collection of parts begin with the part's number, "1:…", as two parts may use the same ids.
-    Raises DataError for a malformed file, and at the end when the catalogue states another number of them.
-    """
+    """Yield documents in the source's order, without ``known`` first ones; ids of a collection of parts begin
+    with the part's number, "1:…". Raises DataError for a malformed file or another number than the
+    catalogue's."""
     if source.kind == "parts":
         for number, part in enumerate(source.parts, 1):
             prefix = f"{number}:"

@@ -87,12 +87,9 @@ LIBRARIES = ("ir_datasets", "datasets", "web")
 def locate(
     id: str, piece: str, data_root: Path | None, *, home: Path | None = None, allow_download: bool = False
 ) -> Source | MissingPiece:
-    """Find the source of a collection's ``piece``, one of ``PIECES``.
-
-    Documents of a split are those of its corpus. With ``allow_download`` a library that can fetch the piece
-    is a source too; without, only what is embedded or lies in the data folder, or else in ``home``, that of
-    ir_datasets. Raises UsageError for an unknown id and for a piece which the collection does not have.
-    """
+    """Find the source of a collection's ``piece``, one of ``PIECES``: embedded, in the data folder, in
+    ir_datasets' ``home`` or, with ``allow_download``, a library. Raises UsageError for an unknown id or
+    piece."""
     entry = _entry(id, piece)
     if piece not in entry.pieces:
         return Source(entry.id, piece, "absent", version=entry.version)

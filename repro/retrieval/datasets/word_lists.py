@@ -60,12 +60,8 @@ def remedy(name: str) -> str:
 
 
 def make(name: str, files: Iterable[Path]) -> list[str]:
-    """Return the words of the list ``name``, from its parts as their makers publish them, in whichever order.
-
-    Raises:
-        UsageError: there is no such list.
-        DataError: a file is none of its parts, a part is missing, or a file cannot be read.
-    """
+    """Return the words of the list ``name`` from its published parts in any order. Raises UsageError for no
+    such list, DataError for a wrong or missing part."""
     check_known("list of words", name, valid=known_lists())
     facts, union = known_lists()[name], set()
     missing_parts = {part["sha256"]: part for part in facts["parts"]}

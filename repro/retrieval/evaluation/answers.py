@@ -56,12 +56,8 @@ def score_by_answers(
     *,
     tokenless: bool = False,
 ) -> Scores:
-    """Success@k of a run, best document first, for questions ``{qid: [answer, …]}``.
-
-    ``texts`` holds the text (without title) of every document in the first k ranks of those questions;
-    ``tokenless`` is that of ``contains_answer``.
-    Raises UsageError as :func:`answer_measures` does, DataError if no query of the run has answers.
-    """
+    """Return Success@k of a run for questions ``{qid: [answer, …]}``; ``texts`` are of every document in the
+    first k ranks. Raises UsageError as :func:`answer_measures`, DataError if no query has answers."""
     by_name = answer_measures(measures)
     depth = max((measure.cutoff for measure in by_name.values()), default=0)
     missing, ignored = coverage(run, answers)

@@ -78,13 +78,8 @@ def complete_metadata(
     measures: list[str],
     environment: Mapping[str, Any],
 ) -> dict[str, Any]:
-    """Add the topics, the measures and the machine that measured to a run's metadata.
-
-    Args:
-        collection: what is known of the judged topics; empty when nothing is.
-        measures: names as in ir_measures; none are left out.
-        environment: a record's commit, hardware and software.
-    """
+    """Add topics (``collection``), ``measures`` of ir_measures and the record's ``environment`` to a run's
+    metadata."""
     full_metadata = dict(metadata)
     if collection:
         full_metadata["data"] = {**(full_metadata.get("data") or {}), "test collection": dict(collection)}
@@ -249,15 +244,9 @@ def _check_one_word(kind: str, value: str) -> None:
 def rankings(
     path: Path, begin: int = 0, end: int | None = None
 ) -> Iterator[tuple[str, list[str], list[float]]]:
-    """Yield each query with its documents, best first, and their scores, of a run that ``write_run`` wrote.
-
-    Of a part of the file these are the queries whose first line begins at a byte from ``begin`` on and before
-    ``end``. Parts that follow each other have every query once, and none has to be read for another.
-
-    Raises:
-        DataError: a query's lines do not stand together, a line's rank is not its place, or its score is not
-            a number.
-    """
+    """Yield each query of a written run with its documents, best first, and scores; of a part those whose
+    first line begins in [``begin``, ``end``). Raises DataError for scattered queries, wrong ranks or
+    scores."""
     seen: set[str] = set()
     begin = _start(path, begin)
     end = None if end is None else _start(path, end)

@@ -55,11 +55,7 @@ class HalvingEncoder(Generic[Output]):
 
     def __call__(self, inputs: Inputs) -> Output:
         """Return the rows of ``inputs``, ``attention_mask`` (N, L) among them, encoded in as few pieces as
-        fit.
-
-        Raises:
-            StageError: memory does not suffice for a single text.
-        """
+        fit. Raises StageError where a single text does not."""
         count, length = inputs["attention_mask"].shape
         parts: list[Output] = []
         first = 0
@@ -133,14 +129,8 @@ Item = TypeVar("Item")
 
 @contextlib.contextmanager
 def in_background(items: Iterable[Item], *, ahead: int) -> Iterator[Iterator[Item]]:
-    """Give the items one after another, in their order, made by a thread while the caller works on others.
-
-    What ``items`` raises is raised where its item would have come. When the context ends, early or not, the
-    thread ends behind the item that it is making, and a generator is closed.
-
-    Args:
-        ahead: items that are made before they are asked for.
-    """
+    """Give the items in order, made by a thread up to ``ahead`` of the caller. Exceptions of ``items`` are
+    raised in their place. The thread ends with the context."""
     iterator = iter(items)
 
     def next_items() -> list[Item]:

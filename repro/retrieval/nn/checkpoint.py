@@ -64,12 +64,8 @@ def load_encoder(folder: Path):
 
 
 def check_fits(model, tokenizer, length: int) -> None:
-    """Hold a model, its tokenizer and the tokens that a text may have against each other.
-
-    Raises:
-        UsageError: the model has fewer positions than a text may have tokens.
-        DataError: the tokenizer is not the model's.
-    """
+    """Raise UsageError where a model has fewer positions than a text may have tokens, DataError for another
+    tokenizer than the model's."""
     count = positions(model)
     if count is not None and length > count:
         raise UsageError(f"a length of {length} tokens is more than the model's {count} positions")

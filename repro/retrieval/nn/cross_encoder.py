@@ -158,14 +158,8 @@ class CrossEncoder(nn.Module):
 
 
 def hardest(scores: torch.Tensor, *, count: int) -> torch.Tensor:
-    """Return places of the positive, first, and of the ``count`` - 1 negatives with the highest scores.
-
-    Args:
-        scores: (Q, P), the positive's first.
-
-    Returns:
-        (Q, K) int64.
-    """
+    """Return places, (Q, K) int64, of the positive and the ``count`` - 1 negatives of highest scores (Q,
+    P)."""
     negatives = scores[:, 1:].topk(count - 1, dim=1).indices + 1  # (Q, K - 1)
     return torch.cat((torch.zeros_like(negatives[:, :1]), negatives), dim=1)
 
@@ -224,12 +218,8 @@ class PairScorer:
         return ({"padding_free": 1} if self.packed else {}) | self.halved.facts()
 
     def __call__(self, queries: list[str], passages: list[dict]) -> np.ndarray:
-        """Return scores of N queries with N passages ``{"title", "text"}``, (N,) float32; batches are of one
-        length.
-
-        Raises:
-            StageError: a score is not finite.
-        """
+        """Return scores of N queries with N passages ``{"title", "text"}``, (N,) float32. Raises StageError
+        where one is not finite."""
         scores = np.empty(len(queries), dtype=np.float32)
         for places, batches in self.prepared(queries, passages):
             scores[places] = self.score(batches)

@@ -72,12 +72,8 @@ def without_remarks(label: str) -> str:
 
 
 def several_values(grids: Sequence[Grid]) -> Iterator[Finding]:
-    """Find a system that two tables give different values of one measure on one collection.
-
-    Its label has to be the same, and stand once in each table. Where twice as many of its values are the same
-    in both, the others are doubts; else values that all lie within a fiftieth are notes, and wider ones are
-    taken for another training of the same name.
-    """
+    """Find a system that two tables give different values of one measure and collection: doubts where most of
+    its values agree, notes where they are close."""
     for one, other in combinations(grids, 2):
         theirs = _unique_lines(other)
         for name, line in _unique_lines(one).items():

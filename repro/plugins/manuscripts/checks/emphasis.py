@@ -103,12 +103,8 @@ class Habit:
 
 
 def best(grids: Sequence[Grid]) -> Iterator[Finding]:
-    """Find bold numbers that are not the best of their column or group, and equal ones that are not bold.
-
-    The scope is the one by which most bold numbers of a table are the best. Without such a habit in the table
-    and the whole source, or where a caption gives bold another meaning, nothing is said. A line that is
-    better than the bold number in more than a third of its columns is taken for one that does not compete.
-    """
+    """Find bold numbers that are not the best of their column or group, and equal ones that are not bold, by
+    the scope that fits most of a table; nothing without such a habit."""
     yield from _of_style([grid for grid in grids if not OTHER_MEANING.search(grid.remarks)], BOLD)
 
 
@@ -193,12 +189,8 @@ LETTERED = re.compile(r"^[(\[]?(?P<letter>[a-z0-9])[)\].:]\s*(?P<label>\S.*)$")
 
 
 def impossible(grid: Grid) -> Iterator[Finding]:
-    """Find marks of significance on numbers that are no better than that of the row they are said to beat.
-
-    The caption has to say that marks stand for significant improvements, and over which row: by its name
-    behind the mark, by letters that rows are lettered with, or over baselines, which are then the rows
-    without any mark. All other marks are left alone.
-    """
+    """Find marks of significance on numbers no better than that of the row they are said to beat. The caption
+    has to name that row, or baselines."""
     if SIGNIFICANT.search(grid.remarks):
         rivals = _named_rivals(grid) or _lettered(grid)
         for series in grid.scores:

@@ -116,12 +116,8 @@ def _of_cuts(grid: Grid, few: Series, many: Series, why: str) -> Iterator[Findin
 
 
 def impossible_means(grid: Grid) -> Iterator[Finding]:
-    """Find means that the queries of a collection cannot have, as each has one of few values.
-
-    A mean of success is j/n for n queries, of RR@k a multiple of 1/(n lcm(1..k)). That tells something only
-    where the printed digits are finer. Means over several runs, and columns of which a third has no such
-    value (so that other queries were taken), are left alone; nDCG and recall have values of too many kinds.
-    """
+    """Find means that n queries cannot have: j/n of success, multiples of 1/(n lcm(1..k)) of RR@k. Columns of
+    which a third is so are left alone."""
     for series in grid.scores if not SEVERAL_RUNS.search(grid.remarks) else ():
         if multiples := _queries(series) * _steps(series):
             wrong, told = _impossible(series, multiples)
