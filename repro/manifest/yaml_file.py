@@ -9,22 +9,14 @@ from typing import Any, get_args, get_origin
 
 import yaml
 from pydantic import BaseModel, ConfigDict, TypeAdapter, ValidationError, model_validator
-from yaml.composer import Composer
 
 from repro.errors import ManifestError, unknown
 
 _ID = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.-]*")
 
 
-class _SafeLoader(Composer, yaml.CSafeLoader):
-    """The safe loader, which refuses a mapping that says the same thing twice.
-
-    Nodes are composed in Python, as C would go down into any depth, to the end of its stack.
-    """
-
-    def __init__(self, stream: str):
-        yaml.CSafeLoader.__init__(self, stream)
-        Composer.__init__(self)
+class _SafeLoader(yaml.CSafeLoader):
+    """The safe loader, which refuses a mapping that says the same thing twice."""
 
     def construct_document(self, node):
         return self.construct_object(node, deep=True)  # in order: << below adds keys to what it takes over

@@ -175,19 +175,11 @@ def _read_description(path: Path) -> dict | None:
         description = json.loads(path.read_bytes())
         description = description["identity"] if path.name == RECORD else description
         is_valid = description["stage"] in STAGES and isinstance(description["params"], dict)
-        return (
-            description
-            if is_valid
-            and all(isinstance(fingerprint, str) for fingerprint in _flatten(description["inputs"]))
-            else None
-        )
+        are_texts = all(isinstance(fingerprint, str) for fingerprint in _flatten(description["inputs"]))
+        return description if is_valid and are_texts else None
     except (OSError, ValueError, LookupError, TypeError, AttributeError):
         return None
 
 
 def _flatten(inputs: dict) -> list[str]:
-    return [
-        fingerprint
-        for value in inputs.values()
-        for fingerprint in (value if isinstance(value, list) else [value])
-    ]
+    return [one for value in inputs.values() for one in (value if isinstance(value, list) else [value])]
