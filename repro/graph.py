@@ -125,8 +125,8 @@ def missing_files(value: Any) -> list[str]:
 
 
 def walk(nodes: Iterable[Node], *, until: Callable[[Node], bool] | None = None) -> list[Node]:
-    """Return ``nodes`` and all below them, each fingerprint once, inputs first; without those of which
-    ``until`` is true."""
+    """Return ``nodes`` and all below, each fingerprint once, inputs first, without those that fulfil
+    ``until``."""
     order: list[Node] = []
     seen: set[str] = set()
 

@@ -209,8 +209,7 @@ def stated_options(*names: str) -> list[str]:
 
 
 def selecting_words(ctx: click.Context) -> tuple[str, ...]:
-    """Return the names and options of a command line that select cells, to be typed again at another
-    scale."""
+    """Return the names and options of a command line that select cells, for another scale."""
     words = [word for option in ("table", "row", "reading") for word in _words(ctx, option)]
     return (*ctx.params["names"], *words, *(["--all"] if ctx.params["everything"] else []))
 

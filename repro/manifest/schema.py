@@ -88,8 +88,7 @@ class Row(Identified):
     note: str = ""
 
     def printed(self, table: Table) -> tuple[str, ...]:
-        """Return the strings of its cells, one for every column; dashes where the paper has no such table or
-        row."""
+        """Return the strings of its cells, one a column; dashes where the paper has no such table or row."""
         unpublished = table.kind == "study" or self.role == "reference"
         return self.cells or ("-",) * (len(table.columns) if unpublished else 0)
 

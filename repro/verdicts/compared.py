@@ -42,8 +42,7 @@ class QueryInterval:
     queries: int
 
     def holds(self, printed: PublishedCell) -> bool | None:
-        """Return whether a number that rounds to the published one lies inside; None for dash, words and
-        bound."""
+        """Return whether a number that rounds to the published one lies inside; None for other cells."""
         if printed.value is None or printed.bound:
             return None
         half_unit = 10.0**-printed.decimals / 2
@@ -288,8 +287,7 @@ class Comparison:
         return tables
 
     def betters(self, compared: ComparedCell) -> list[str]:
-        """Return ids of the rows that this cell's row beats significantly: paired t, Holm over this row's
-        tests."""
+        """Return ids of the rows that this row beats significantly: paired t, Holm over this row's tests."""
         test, max_p = self._test(compared)
         if not test:
             return []

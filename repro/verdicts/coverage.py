@@ -84,8 +84,7 @@ class CoverageItem:
 
 
 def coverage(source: Paper, results: Results) -> list[CoverageItem]:
-    """Return everything of a paper that could be measured, in printed order; open questions unless
-    ``refuse_open``."""
+    """Return everything of a paper that could be measured, in printed order, open cells of drafts too."""
     records: dict[str, list[Record]] = {}
     for scale in usual_first(results.scales("records")):
         for record in results.read(scale, source.name):

@@ -160,8 +160,7 @@ class Evidence:
         return tuple(obstacle.short for obstacle in absent if obstacle)
 
     def _scored_alike(self, record: Record) -> bool:
-        """Return whether an imported run was scored as the cell is; by the same judgements, if they are
-        here."""
+        """Return whether an imported run was scored as the cell is, by the same judgements if here."""
         if not self.cell.column.dataset or (record.measure, record.unit) != self.definition:
             return False
         measurement, machine = (*self.measurements, None)[0], self.plan.machine
@@ -186,8 +185,7 @@ def is_measurement(record: Record, measure: str, unit: str, readings: Mapping[st
 
 
 def newest(records: Iterable[Record]) -> list[Record]:
-    """Return the last record of every seed, in their order, the paper's own first; of one identity the
-    last."""
+    """Return the last record of every seed, the paper's own first, one for each identity."""
     last_by_seed = {r.seed: (number, r) for number, r in enumerate(records)}
     distinct = {r.identity: r for _, r in sorted(last_by_seed.values(), key=lambda pair: pair[0])}
     return sorted(distinct.values(), key=lambda r: (r.seed is not None, r.seed or 0))

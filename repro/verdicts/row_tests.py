@@ -95,8 +95,7 @@ def stored_tests(plan: Plan, store: Store) -> dict[tuple[str, str, str], dict]:
 
 
 def is_stored(node: Node, store: Store) -> bool:
-    """Return whether a test is stored, and what it was made of was not made again since and came out
-    otherwise."""
+    """Return whether a test is stored, and of the same content as its inputs now."""
     if store.state(node) != "stored":
         return False
     stored_contents = store.record(node)["facts"].get("inputs", {})
@@ -191,8 +190,7 @@ def run_tests(comparison: Comparison, plan: Plan, store: Store, progress: Progre
 
 
 def compute_test(node: Node, plan: Plan, store: Store, progress: Progress, *, about: str) -> dict:
-    """Return the content of a test, which is made (and told in words) where it is not stored or of older
-    scores."""
+    """Return a test's content, made (and told in words) where none of these scores is stored."""
     if not is_stored(node, store):
         from repro.running.engines.inline import ensure
 

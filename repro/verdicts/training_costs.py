@@ -34,8 +34,7 @@ class Cost:
 
 
 def costs(plan: Plan, store: TrainingStore) -> dict[str, Cost]:
-    """Return row -> the cost of its own pre-training: the last one before fine-tuning, which no other row
-    shares."""
+    """Return row -> the cost of its own last pre-training before fine-tuning, shared with no row."""
     facts: dict[str, dict[str, dict]] = {}
     for row, node in _own_pretrainings(plan.measurements):
         if store.state(node) == "stored":
@@ -84,8 +83,7 @@ def row_hours(plan: Plan, store: TrainingStore) -> dict[str, float]:
 
 
 def total_hours(plan: Plan, store: TrainingStore) -> float | None:
-    """Return the hours of all known trainings of a plan, each once; None where the time of one is not
-    known."""
+    """Return the hours of all known trainings of a plan, each once; None where one is unknown."""
     nodes = walk(part for m in plan.measurements for part in m.parts)
     trainings = [node for node in nodes if node.stage in TRAININGS and store.state(node) == "stored"]
     seconds = [_seconds(store.record(node)["facts"]) for node in trainings]

@@ -111,8 +111,7 @@ def _point(c: ComparedCell, option: str | None) -> tuple[float | None, float, fl
 
 
 def _origin(c: ComparedCell, hours: Mapping[str, float]) -> tuple[str, str, str, str]:
-    """Return seeds, commits and hours of training behind a point, as far as they are known, and its
-    doubts."""
+    """Return seeds, commits, hours of training and doubts behind a point, as far as known."""
     seeds = (record.seed for record in c.records if record.seed is not None)
     commits = filter(None, {record.environment.get("commit") for record in c.records})
     duration = hours.get(c.cell.id)

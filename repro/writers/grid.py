@@ -107,8 +107,7 @@ def column_heads(columns: Sequence[Column]) -> list[Head]:
 
 
 def spans(heads: Sequence[Head]) -> list[tuple[str, int]]:
-    """Return the headings above ``heads`` with how many neighbours share each; nothing where no head has
-    one."""
+    """Return the headings above ``heads`` with how many neighbours share each; () without any."""
     if not any(head.heading for head in heads):
         return []
     return [(heading, len(list(group))) for heading, group in groupby(heads, key=lambda head: head.heading)]
@@ -126,8 +125,7 @@ def rounded_measurement(c: ComparedCell) -> str | None:
 
 
 def shown_measurement(c: ComparedCell) -> str | None:
-    """Return the measured value as a table shows it: rounded, in brackets where something is doubtful about
-    it."""
+    """Return the measured value as a table shows it: rounded, in brackets where doubtful."""
     value = rounded_measurement(c)
     return f"({value})" if value and c.doubts else value
 

@@ -98,7 +98,7 @@ def update_verdicts(path: Path, planned: Plan, workspace: Workspace) -> bool:
 
 
 def between(path: Path, text: str, new: str) -> str:
-    """Return the text with what stands between the markers replaced. Raises UsageError unless there is one
+    """Return the text with the part between the markers replaced. Raises UsageError unless there is one
     pair."""
     if text.count(BEGIN) != 1 or text.count(END) != 1 or text.index(BEGIN) > text.index(END):
         markers = f"{BEGIN} and, after it, {END}, once each"

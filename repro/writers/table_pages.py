@@ -141,8 +141,7 @@ def overview(
 
 
 def _letters(grid: Grid[ComparedCell], comparison: Comparison) -> dict[tuple[str, str], str]:
-    """Return the letters of the rows that a number's row beats, raised, by place; empty where none beats
-    another."""
+    """Return the raised letters of the rows that a number's row beats, by place."""
     beats = {place: beaten(c, comparison, grid, between=" ") for place, c in grid.cells.items()}
     return {place: letters.translate(RAISED) for place, letters in beats.items() if letters}
 

@@ -94,8 +94,7 @@ class _Writer:
         return sheet
 
     def _lines(self, label: Text, cells: Sequence[ComparedCell | None]) -> list[Sequence[Shown]]:
-        """Return a system's lines: one where nothing is published; a verdict that all cells share stands
-        once."""
+        """Return a system's lines: one where nothing is published; a shared verdict is shown once."""
         fields = [self._measured(c) for c in cells]
         is_own = any(c and c.cell.row.id in self.comparison.own_rows for c in cells)
         if is_own or not self.published:
@@ -134,8 +133,7 @@ class _Writer:
         return sheet
 
     def _kinds_beside_own(self, system: Head) -> int:
-        """Return how many kinds of numbers a system has beside a user's: published ones alone, or measured
-        too."""
+        """Return how many kinds of numbers a system has beside a user's: published ones, or measured too."""
         numbers = [self.grid.cells.get((system.id, left.id)) for left in self.grid.down]
         return 2 if any(c and c.measured is not None for c in numbers) else 1
 
@@ -190,8 +188,7 @@ def _imported_line(cells: Sequence[ComparedCell | None]) -> list[Sequence[Shown]
 
 
 def _imported_run(c: ComparedCell | None) -> Shown:
-    """Return the last run that somebody else made, which is no measurement of the suite's, with its own
-    verdict."""
+    """Return the last run by others, which is no measurement of the suite's, with its verdict."""
     if c is None or not c.imported:
         return Text()
     run = c.imported[-1]

@@ -46,8 +46,7 @@ class OthersOfCell(CellPart):
 
 
 def in_a_line(cell_report: CellReport) -> str:
-    """Return one report in a line: the value, whose it is, how it was made, how sure the match is, and
-    where."""
+    """Return one report in a line: value, maker, making, match and place."""
     report, source = cell_report.report, cell_report.source
     place = f"{source.place}{f', {report.at}' if report.at else ''}"
     parts = [f"{cell_report.value:f} {source.name} ({source.who}): {HOW[report.how.start]}"]

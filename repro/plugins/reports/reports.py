@@ -222,8 +222,7 @@ def reports() -> dict[str, tuple[CellReport, ...]]:
 
 @functools.cache
 def reports_of(sources: tuple[Paper, ...]) -> dict[str, tuple[CellReport, ...]]:
-    """Return every report on cells of these papers, which are all that are at hand, as ``reports`` gives
-    them."""
+    """Return every report on cells of these papers as ``reports`` does."""
     cells_by_id = {cell.id: cell for source in sources for cell in cells_of(source)}
     by_cell: dict[str, list[CellReport]] = {}
     for folder in folders():

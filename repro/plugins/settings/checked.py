@@ -149,8 +149,7 @@ def checked_parameters(source: Paper, machine: Machine | None = None) -> list[Ch
 
 
 def of_tables(source: Paper) -> dict[str, CheckedParameter]:
-    """Return the verdict on each cell of a paper's tables of settings: ``checked_parameters`` of what has a
-    cell."""
+    """Return the verdict on each cell of a paper's tables of settings."""
     published_steps, expected_values = _published_steps(source), ExpectedValues()
     parameters_of_rows = [
         _checked_parameter(row, step, path, setting, nodes, expected_values.of(setting, row.id, row.readings))

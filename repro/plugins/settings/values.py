@@ -205,8 +205,7 @@ def _is_by_row(value: Any) -> bool:
 
 
 def cell_value(text: str) -> Any:
-    """Return the number that a cell of a table of settings holds, or its words; None where it is not
-    applicable."""
+    """Return the number or words of a cell of a table of settings; None where not applicable."""
     match = _NUMBER.fullmatch(text.strip())
     if match is None:
         return None if text.strip() in NOT_APPLICABLE else text.strip()

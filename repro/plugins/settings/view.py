@@ -51,8 +51,7 @@ def print_cells(items: Iterable[CheckedParameter]) -> None:
 
 
 def row_lines(items: Sequence[CheckedParameter], *, verbose: bool) -> Iterator[tuple[str, str]]:
-    """Yield labels with what is said of a row: how many settings are as stated, then those that depart, or
-    all."""
+    """Yield labelled lines on a row: how many settings are as stated, then those that depart, or all."""
     if not items:
         return
     paper, table, row = items[0].row.split("/")
@@ -73,8 +72,7 @@ def _short_line(item: CheckedParameter) -> str:
 
 
 def of_whole_papers(cells: Sequence[Cell]) -> Iterator[str]:
-    """Yield a sentence on the tables of settings of each paper of which every measured cell is among
-    ``cells``."""
+    """Yield a sentence on the tables of settings of each paper that ``cells`` have in full."""
     numbers = Counter(cell.paper.name for cell in cells)
     for name, number in numbers.items():
         source = paper(name)

@@ -28,8 +28,7 @@ def disagreements(sources: list[Paper], notes: Notes) -> Iterator[Finding]:
 
 
 def dataset_and_measure(cell: Cell) -> Scored:
-    """Return the data set and measure of a cell; success counts as recall, under whose name it is
-    published."""
+    """Return the data set and measure of a cell; success counts as recall, as it is published."""
     return cell.column.dataset or "", (cell.column.measure or "").replace(_SUCCESS, "R@")
 
 

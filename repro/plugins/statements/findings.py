@@ -68,8 +68,7 @@ class Finding:
         return replace(self, explanation="; ".join(dict.fromkeys(filter(None, explanations))))
 
     def with_other(self, other: Finding) -> Finding:
-        """Return the same fact told once: this one's sentence, the graver severity, the places and words of
-        both."""
+        """Return the same fact told once, with the graver severity and the places and words of both."""
         places = dict(zip(self.places, self.values, strict=True))
         for place, value in zip(other.places, other.values, strict=True):
             places.setdefault(place, "" if value in other.says else value)  # a sentence is told once
@@ -167,8 +166,7 @@ class Notes(StrictMapping):
     indices: tuple[Index, ...] = ()
 
     def configuration(self, cell: Cell) -> str:
-        """Return the name of what was measured; a cited row's is its system, any other's its own unless
-        named."""
+        """Return the name of what was measured: a cited row's system, any other's own unless named."""
         by_path = {path: name for name, paths in self.configurations.items() for path in paths}
         row = cell.id.rpartition("/")[0]
         default = cell.row.system if cell.role == "cited" else cell.id

@@ -56,8 +56,7 @@ class ClosestReports:
         return self.of(cell).value
 
     def told(self, cell: Cell) -> str:
-        """Return the value, four digits after the point at most, with how it was made. Raises
-        MissingNumber."""
+        """Return the value to four decimals with how it was made. Raises MissingNumber."""
         cell_report = self.of(cell)
         return f"{format_value(cell_report.value)} ({cell_report.making})"
 

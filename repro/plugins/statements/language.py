@@ -34,8 +34,7 @@ class Places:
         self._cells: dict[tuple[str, str], dict[tuple[str, str], Cell]] = {}
 
     def cell(self, path: str) -> Cell:
-        """Return the cell ``table/row/column`` or ``paper:table/row/column``. Raises UsageError naming
-        all."""
+        """Return the cell ``table/row/column`` or ``paper:table/row/column``. Raises UsageError for none."""
         source, table, cell_path = self._table(path)
         row, _, column = cell_path.partition("/")
         key = source.name, table.id
@@ -68,8 +67,7 @@ class Places:
         return [identifier for identifier in ids if identifier not in except_]
 
     def examples(self, path: str, system: str) -> list[bool]:
-        """Return whether the passages that a table of examples shows for a system are relevant, one by
-        one."""
+        """Return whether each passage that a table of examples shows for a system is relevant."""
         _, table, _ = self._table(path)
         ranks = [rank for example in table.entries for rank in example.shown]
         _check("system", [system], sorted({rank.system for rank in ranks}), path)
@@ -133,8 +131,7 @@ class Orders:
         return [(mine, theirs) for mine, theirs in pairs if has_number(theirs)]
 
     def holds(self, pairs: list[Pair], relation: str) -> bool:
-        """Return whether the relation holds of all pairs; one that contradicts it decides, whatever is
-        missing."""
+        """Return whether the relation holds of all pairs; one that contradicts it decides."""
         return self.all_fit(pairs, lambda mine, theirs: RELATIONS[relation](self.order(mine, theirs)))
 
     def all_fit(self, pairs: list[Pair], fits: Callable[[Cell, Cell], bool]) -> bool:
@@ -193,22 +190,19 @@ class Relations(Orders):
         return self.holds(self._pairs(a, b, columns), "not_below")
 
     def every(self, rows: list[str], relation: str, other: str, columns: Listed) -> bool:
-        """Return whether the relation holds of each listed row to another; dashes of listed rows are passed
-        over."""
+        """Return whether the relation holds of each listed row (but dashes) to another."""
         if relation not in RELATIONS:
             raise unknown("relation", relation, RELATIONS)
         pairs = [p for row in rows for p in self._pairs(row, other, columns) if has_number(p[0])]
         return self.holds(pairs, relation)
 
     def same_order(self, rows: list[str], others: list[str], columns: Listed) -> bool:
-        """Return whether no two rows stand in one order and those in their places among ``others`` in the
-        other."""
+        """Return whether no two rows are ordered otherwise than their counterparts in ``others``."""
         reversals = [self._is_turned(*four, c) for c in as_columns(columns) for four in _fours(rows, others)]
         return not any(reversals)
 
     def significantly_above(self, a: str, b: str, columns: Listed | None = None) -> bool:
-        """Return whether row ``a`` is above ``b``, and a mark of the paper or a test between our rows says
-        so."""
+        """Return whether ``a`` is above ``b`` by a mark of the paper or a test between our rows."""
         return self.all_fit(self._pairs(a, b, columns), self._is_significant)
 
     def best(self, row: str, columns: Listed, among: list[str] | None = None) -> bool:
@@ -293,16 +287,14 @@ class Language(Relations):
         return test.p
 
     def spread(self, path: str) -> float:
-        """Return the range of values over seeds, from the lowest to the highest, in per cent of their
-        mean."""
+        """Return the range of values over seeds in per cent of their mean."""
         cell = self.places.cell(path)
         self.outcomes.used.append(cell)
         values = self.values.over_seeds(cell)
         return self._tell(100 * (max(values) - min(values)) * len(values) / sum(values))
 
     def relevant(self, table: str, system: str) -> int:
-        """Return the number of a table's examples in which the passage shown for a system is marked
-        relevant."""
+        """Return in how many of a table's examples the passage of a system is marked relevant."""
         marks = self.places.examples(table, system)
         if not self.values.is_published:
             raise MissingNumber(f"table {table} shows passages; no others were ever judged")

@@ -124,8 +124,7 @@ def _text(item) -> str:
 
 
 def _others(others) -> str:
-    """Return the state, how many cells have a value of others, and how these were made; empty where none has
-    one."""
+    """Return the state, how many cells have others' values, and how these were made; empty without any."""
     cells = f"{len(others.used)} of {others.cells} cells"
     if not others.speaks:
         return f"say nothing ({cells})" if others.used else ""

@@ -117,8 +117,7 @@ def _standing(lead: Estimate | None, level: float) -> str:
 
 
 def _p_of_no_less(c: Contrast) -> float | None:
-    """Return the larger p of two one-sided tests of a difference of at least what matters (Schuirmann
-    1987)."""
+    """Return the larger p of two one-sided tests of a difference that matters (Schuirmann 1987)."""
     from scipy.special import stdtr
 
     if c.difference is None or c.matters is None:

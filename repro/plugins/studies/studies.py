@@ -249,8 +249,7 @@ class Study:
         return [c for c in self.contrasts if (c.family, c.column) == (family, column)]
 
     def contrast(self, row: str, against: str, column: str) -> Contrast | None:
-        """Return the first comparison of two rows, whichever of them is less the other; None where there is
-        none."""
+        """Return the first comparison of two rows, in either direction, or None."""
         pair = {row, against}
         return next((c for c in self.contrasts if c.column == column and {c.row, c.against} == pair), None)
 

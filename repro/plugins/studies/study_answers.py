@@ -161,8 +161,7 @@ def of_means(
     unit: str,
     scale: str,
 ) -> Answer | None:
-    """Return the answer by what records hold, seed by seed, without an interval; None if they share no
-    seed."""
+    """Return the answer by records, seed by seed, without an interval; None without a shared seed."""
     if not (common_seeds := ours.keys() & theirs.keys()):
         return None
     points = 1 if unit == "percent" else 100

@@ -106,8 +106,7 @@ def _claim(study: Study) -> str:
 
 
 def order(study: Study, column: Column) -> str:
-    """Return sentences on the rows that can be told apart in a column, and those that cannot, after its
-    name."""
+    """Return sentences on the rows that can, and cannot, be told apart in a column, after its name."""
     primary = ", which decides" if column.id == study.analysis.primary else ""
     return " ".join(f"{capitalised(part)}." for part in [column.label + primary, *_findings(study, column)])
 

@@ -106,8 +106,7 @@ def shown(study: Study, row: str, column: str) -> str:
 
 
 def sign(study: Study, row: str, column: str) -> str:
-    """Return the mark of its verdict towards the row that it is compared with, a space before it; empty
-    without."""
+    """Return the mark of its verdict towards the compared row behind a space; "" without."""
     base = study.base(row)
     verdict_mark = mark(study.verdict(row, base, column)) if base else ""
     return f" {verdict_mark}" if verdict_mark in ("▲", "△", "▽", "▼", "=") else ""
@@ -160,8 +159,7 @@ def _power(study: Study, c: Contrast, d: Estimate) -> list[str]:
 
 
 def _within_at_zero(c: Contrast, d: Estimate) -> str:
-    """Return the probability of a verdict of within where there is no difference; a dash where nothing
-    matters."""
+    """Return the probability of a verdict of within without a difference; a dash where nothing matters."""
     if c.matters is None:
         return "–"
     probability = equivalent_at_zero(c.matters, d.variances, queries=d.queries, seeds=d.seeds, level=c.level)

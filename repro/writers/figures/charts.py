@@ -41,8 +41,7 @@ def scatter(panels: Sequence[tuple[str, dict]], path: Path, *, note: str) -> Non
 
 
 def _notes(exhibits: Sequence[dict]) -> tuple[str, str]:
-    """Return the notes below the maps: the query, the projection and the AUC, as far as the exhibits state
-    them."""
+    """Return the notes below the maps, as far as the exhibits state them: query, projection, AUC."""
     queries = sorted({exhibit["query"] for exhibit in exhibits if "query" in exhibit})
     perplexities = sorted({exhibit["perplexity"] for exhibit in exhibits if "perplexity" in exhibit})
     parts = [f"query {', '.join(queries)}"] if queries else []

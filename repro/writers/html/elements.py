@@ -68,8 +68,7 @@ def copyable(text: str, tag: str = "code") -> Markup:
 
 
 def identifier(*parts: str) -> str:
-    """Return an id for an element, and what follows # in a link to it: parts joined by slashes like a
-    cell's."""
+    """Return an element's id, also its anchor in links: parts joined by slashes."""
     return "/".join(map(_identifier_part, parts))
 
 

@@ -42,8 +42,7 @@ def scrolling(content: Markup, name: str) -> Markup:
 
 
 def head(heads: Sequence[Head], more: Sequence[str] = ()) -> list[Markup]:
-    """Return the lines above a table: the headings that several columns share, then each column's own
-    head."""
+    """Return the lines above a table: shared headings, then each column's own."""
     lines = []
     if headings := spans(heads):
         cells = [
