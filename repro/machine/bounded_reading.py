@@ -22,9 +22,17 @@ def whole_lines(file: IO[AnyStr], path: Path, *, first: int = 1) -> Iterator[Any
         number += 1
 
 
+def parsed_json(text: str | bytes) -> Any:
+    """Return the content of a JSON text. Raises ValueError, also for one that is nested too deeply."""
+    try:
+        return json.loads(text)
+    except RecursionError:
+        raise ValueError("it is nested too deeply") from None
+
+
 def read_json_file(path: Path) -> Any:
     """Return the content of a JSON file of settings. Raises OSError or ValueError where it has none."""
-    return json.loads(path.read_bytes())
+    return parsed_json(path.read_bytes())
 
 
 def read_facts(path: Path) -> Any:

@@ -9,14 +9,30 @@ from typing import Any, get_args, get_origin
 
 import yaml
 from pydantic import BaseModel, ConfigDict, TypeAdapter, ValidationError, model_validator
+from yaml.composer import Composer
 
 from repro.errors import ManifestError, unknown
 
+LARGEST, MOST_ALIASES = 2**22, 2_000  # bytes and aliases of a file, several times those of the suite's own
 _ID = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.-]*")
 
 
-class _SafeLoader(yaml.CSafeLoader):
-    """The safe loader, which refuses a mapping that says the same thing twice."""
+class _SafeLoader(Composer, yaml.CSafeLoader):
+    """The safe loader. It refuses repeated keys and too many aliases.
+
+    Nodes are composed in Python: libyaml's own composer overflows the stack of deeply nested files.
+    """
+
+    def __init__(self, stream: str):
+        yaml.CSafeLoader.__init__(self, stream)
+        Composer.__init__(self)
+        self.aliases = 0
+
+    def compose_node(self, parent, index):
+        self.aliases += self.check_event(yaml.AliasEvent)
+        if self.aliases > MOST_ALIASES:
+            raise yaml.YAMLError(f"it has more than {MOST_ALIASES:,} aliases")
+        return super().compose_node(parent, index)
 
     def construct_document(self, node):
         return self.construct_object(node, deep=True)  # in order: << below adds keys to what it takes over
@@ -105,6 +121,8 @@ def read(
         mark, start = error.problem_mark, error.context_mark
         context = f" ({error.context} on line {start.line + 1})" if start and start.line != mark.line else ""
         raise ManifestError(f"{path}:{mark.line + 1}: not valid YAML: {error.problem}{context}") from None
+    except RecursionError:
+        raise ManifestError(f"{path}: not valid YAML: it is nested too deeply") from None
     except yaml.YAMLError as error:
         reason = " ".join(str(error).split())
         raise ManifestError(f"{path}: not valid YAML: {reason}") from None
@@ -140,6 +158,8 @@ def fault_at(path: Path, location: tuple[str | int, ...], reason: str) -> Manife
 
 def _text(path: Path) -> str:
     try:
+        if path.stat().st_size > LARGEST:
+            raise ManifestError(f"{path}: it has more than {LARGEST:,} bytes")
         raw = path.read_bytes()
         return raw.decode("utf-8")
     except OSError as error:

@@ -10,6 +10,7 @@ from pathlib import Path
 
 from repro.errors import StoreError, UsageError
 from repro.graph import Node
+from repro.machine.bounded_reading import parsed_json
 from repro.stage_table import STAGES
 from repro.store.disk import RECORD, create_file, sync, translated_errors
 
@@ -91,7 +92,7 @@ def _read_node(root: Path, fingerprint: str) -> Node:
     try:
         if not FINGERPRINT.fullmatch(fingerprint):
             raise ValueError
-        description = json.loads(_text(path) or "")
+        description = parsed_json(_text(path) or "")
         inputs = {}
         for name, value in description["inputs"].items():
             is_list = isinstance(value, list)
@@ -173,7 +174,7 @@ class Lineage:
 
 def _read_description(path: Path) -> dict | None:
     try:
-        description = json.loads(path.read_bytes())
+        description = parsed_json(path.read_bytes())
         description = description["identity"] if path.name == RECORD else description
         is_valid = description["stage"] in STAGES and isinstance(description["params"], dict)
         are_texts = all(isinstance(fingerprint, str) for fingerprint in _flatten(description["inputs"]))

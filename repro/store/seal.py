@@ -12,6 +12,7 @@ from typing import Any
 
 from repro.errors import StoreError
 from repro.graph import Node, canonical
+from repro.machine.bounded_reading import parsed_json
 from repro.progress import SILENT, Progress
 from repro.store.contents import facts_fault, scores_fault
 from repro.store.disk import BLOCKS, CHECKPOINTS, RECORD, megabytes, remove, sha256, share, sync
@@ -76,7 +77,7 @@ def _content(path: Path) -> tuple[Any, str]:
     """Return the content of a JSON file and why it is not sound, e.g. "a score by RR@10 is nan"."""
     try:
         data = path.read_bytes()
-        value = json.loads(data)
+        value = parsed_json(data)
     except (OSError, ValueError) as error:
         return None, str(error)
     if path.name == RECORD:
@@ -168,7 +169,7 @@ def _fault(file: Path, digest: str, advance: Callable[[int], None]) -> str:
 def wrong_sizes(path: Path) -> list[str]:
     """Return faults of an artefact that its record, names and sizes show; no other file is read."""
     try:
-        record = json.loads((path / RECORD).read_bytes())
+        record = parsed_json((path / RECORD).read_bytes())
         files = files_of(record, stage=path.parent.name, fingerprint=path.name.partition(".")[0])
     except (OSError, ValueError):
         return [f"{RECORD} cannot be read"]

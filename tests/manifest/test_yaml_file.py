@@ -89,6 +89,24 @@ def test_an_alias_within_itself_and_a_value_that_is_none_of_its_kind_are_named(t
         _read(tmp_path, text, Any)
 
 
+TOO_MUCH = {
+    "brackets": ("a: " + "[" * 10**5, "nested too deeply"),
+    "braces": ("a: " + "{b: " * 10**5, "nested too deeply"),
+    "dashes": ("- " * 10**5, "nested too deeply"),
+    "bytes": ("a: " + "b" * 2**22, "it has more than 4,194,304 bytes"),
+    "aliases": ("a: &a 1\nb: [" + "*a, " * 2001 + "]", "it has more than 2,000 aliases"),
+}
+
+
+@pytest.mark.parametrize("name", TOO_MUCH)
+def test_a_file_that_is_too_large_or_too_deep_is_one_sentence(tmp_path, name):
+    text, reason = TOO_MUCH[name]
+    path = tmp_path / "bad.yaml"
+    path.write_text(text)
+    with pytest.raises(ManifestError, match=rf"^{path}:.*{reason}"):
+        yaml_file.read(path, Any)
+
+
 ODD = """\
 base: &base {a: 1, b: [x, 2020-01-01, 1.5, ~, yes]}
 more: {<<: *base, b: 3}
