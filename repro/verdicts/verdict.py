@@ -18,6 +18,7 @@ from repro.graph import Node, walk
 from repro.machine.bounded_reading import read_facts
 from repro.manifest.arithmetic import rounded
 from repro.manifest.printed import PublishedCell, half_unit
+from repro.retrieval.evaluation.measures import families
 from repro.stage_table import TRAININGS
 
 PASSES = frozenset({"exact", "consistent", "within tolerance"})
@@ -142,8 +143,8 @@ def tolerance(
     name = name or DEFAULT
     classes = _classes()
     check_known("tolerance class", name, valid=classes)
-    family = (measure or "").partition("@")[0].partition("(")[0]
-    entry = classes[name].get(family)
+    family = families().get((measure or "").partition("@")[0].partition("(")[0])
+    entry = classes[name].get(family.tolerance) if family else None
     if entry is None or unit not in UNITS:
         return None
     width = Decimal(entry["half_width"]) * UNITS[unit]
@@ -161,11 +162,11 @@ def implied_class(nodes: Iterable[Node]) -> str:
 
 
 @cache
-def _classes() -> dict[str, dict[str, dict]]:
-    """class -> measure family -> entry of tolerances.yaml."""
-    classes: dict[str, dict[str, dict]] = {}
+def _classes() -> dict[str, dict[str | None, dict]]:
+    """Return class -> kind of measure -> entry of tolerances.yaml, e.g. retrained -> share."""
+    classes: dict[str, dict[str | None, dict]] = {}
     for entry in read_facts(Path(__file__).with_name("tolerances.yaml")):
-        classes.setdefault(entry["class"], {}).update(dict.fromkeys(entry["measures"], entry))
+        classes.setdefault(entry["class"], {}).update(dict.fromkeys(entry["kinds"], entry))
     return classes
 
 
