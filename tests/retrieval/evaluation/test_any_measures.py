@@ -7,7 +7,7 @@ import pytest
 import pytrec_eval
 
 from repro.errors import DataError, UsageError
-from repro.retrieval.evaluation.given_runs import read_given
+from repro.retrieval.evaluation.judged_runs import read_given
 from repro.retrieval.evaluation.measures import canonical, looks_deeper, scores_by_query
 from repro.retrieval.evaluation.text_lines import read_qrels
 
