@@ -283,7 +283,7 @@ class OwnRun:
 
 
 def _why_none(errors: Mapping[str, DataError]) -> DataError:
-    """Return the error for a run that answers no set, first one that is not of its queries."""
+    """Return the error of a run that answers no set. One on its documents goes before one on its queries."""
     faults = [error for error in errors.values() if not isinstance(error, OtherQueriesError)]
     if faults:
         return faults[0]

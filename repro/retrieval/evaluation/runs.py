@@ -335,7 +335,8 @@ class _Lines:
         """Return query, document and negative rank."""
         query, document, text = fields
         if not (text.isdecimal() and len(text) < 9 and int(text) <= LARGEST_RANK):
-            raise DataError(f"{place}: the rank {text!r} is no whole number up to {LARGEST_RANK}")
+            reason = f"is no whole number up to {LARGEST_RANK}; {_EXPECTED[MS_MARCO]}"
+            raise DataError(f"{place}: the rank {text!r} {reason}")
         rank, ranks = int(text), self.places.setdefault(query, set())
         if rank in ranks:
             raise DataError(f"{place}: rank {text} is given twice for query {query!r}")

@@ -111,6 +111,12 @@ def test_a_damaged_parquet_file_is_read_or_refused_in_a_sentence(run, tmp_path):
     assert refusals > 50
 
 
+def test_the_strict_reader_reads_no_other_form_and_leaves_an_empty_run_to_its_caller(run):
+    with pytest.raises(DataError, match="run:1: 3 columns; a TREC run has 6"):
+        read_run_file(run('{"q1": {"7": 1}}'))
+    assert read_run_file(run("")).rankings == {}
+
+
 TWICE = "document '7' is listed twice for query 'q1'"
 
 
@@ -120,7 +126,7 @@ TWICE = "document '7' is listed twice for query 'q1'"
         ("", " there is no document in it; get the file again"),
         ("# only a header\n", " there is no document in it"),
         ("q1 Q0 7 1 2.5\n", "1: 5 columns; a TREC run has 6"),
-        ("q1\t7\t12.5\n", "1: the rank '12.5' is no whole number up to 16777216"),
+        ("q1\t7\t12.5\n", "1: the rank '12.5' is no whole number up to 16777216; an MS MARCO run has 3"),
         ("qid Q0 docid rank score tag\n" + LINES, "1: the rank 'rank' is no whole number"),
         ("q1\t7\t1\t12.5\n", "1: 4 columns; a TREC run has 6"),
         (LINES + "q2 Q0 8\n", "4: 3 columns; a TREC run has 6"),
