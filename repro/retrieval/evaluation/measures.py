@@ -15,10 +15,10 @@ from typing import TYPE_CHECKING
 
 from repro.errors import DataError, UsageError, unknown
 from repro.machine.bounded_reading import read_facts
-from repro.retrieval.evaluation.text_lines import Qrels, many_objects
 
 if TYPE_CHECKING:
     from repro.retrieval.evaluation.runs import Run
+    from repro.retrieval.evaluation.text_lines import Qrels
 
 
 FILE = Path(__file__).with_suffix(".yaml")
@@ -146,6 +146,8 @@ def score(
     ``ignore_identical_ids`` drops a document whose id is the query's before ranks are counted, as BEIR does.
     Raises UsageError for an unknown measure, DataError if no query of the run is judged.
     """
+    from repro.retrieval.evaluation.text_lines import many_objects
+
     measures_by_name = {text: parse_measure(text) for text in measures}
     missing, ignored = coverage(run, qrels)
     queries = sorted(qrels)

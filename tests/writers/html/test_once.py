@@ -6,7 +6,7 @@ import pytest
 
 from repro.manifest.cells import cells_of, select
 from repro.manifest.papers import paper
-from repro.plugins.settings import values
+from repro.plugins.settings import planned_rows
 from repro.plugins.settings.checked import checked_parameters
 from repro.plugins.statements.statements import Statement
 from repro.retrieval.recipe.request import Request
@@ -69,7 +69,7 @@ def test_statements_are_judged_by_printed_numbers_once_for_the_page_and_once_for
 
 
 def test_settings_expected_of_many_rows_are_worked_out_once(counted):
-    calls = counted(values, "_numbers_without_choice", lambda values, planned_value, choices: "all")
+    calls = counted(planned_rows, "_numbers_without_choice", lambda values, planned_value, choices: "all")
     of_rows = [item for item in checked_parameters(paper("cotmae_v2")) if item.step]
     assert 0 < calls["all"] < len(of_rows) / 2
 

@@ -185,7 +185,7 @@ def test_lists_of_passages_are_tables_with_their_texts_as_they_were(drawings):
 
 
 def test_a_drawing_that_is_too_large_is_named_and_left_out(drawings, monkeypatch):
-    monkeypatch.setattr("repro.writers.html.papers.LARGEST", 10)
+    monkeypatch.setattr("repro.writers.html.paper_part.LARGEST", 10)
     text = page(report(drawings))
     assert "toy-figure1.svg is too large to be shown here" in text and "data:image/svg" not in text
 
@@ -251,14 +251,12 @@ def test_data_that_stand_in_for_the_paper_s_are_named():
 def test_what_others_report_stands_below_ours_at_full_scale_and_on_the_card_with_its_places():
     found = page(report())
     cell = re.search(r'<td id="toy/1/h\.x/a">.*?</td>', found, re.DOTALL)[0]
-    assert (
-        cell.count("“0.3352” ×2</span>") == 1
-        and "closest in kind 0.3352 (A toolkit, released checkpoint" in cell
-    )
+    assert cell.count("“0.3352” ×2</span>") == 1
+    assert "0.3352 A toolkit (toolkit): released checkpoint encoded again; match exact; a/b@" in cell
     told = card_of(found, "toy/1/h.x/a")
     address = f"https://github.com/a/b/blob/{0:040}/its%20results.md"
-    assert f'<b>0.3352</b> released checkpoint encoded again (<a href="{address}"' in told
-    assert "<b>0.339</b> trained from the start; match close; noted" in told
+    assert f'<b>0.3352</b> released checkpoint encoded again; match exact (<a href="{address}"' in told
+    assert "<b>0.339</b> trained from the start; noted; match close" in told
     assert '<dt>stated by others</dt><dd><a href="#cells" data-filter="only=stated">1</a>' in found
 
 

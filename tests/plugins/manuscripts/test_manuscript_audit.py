@@ -6,10 +6,10 @@ from pathlib import Path
 
 import pytest
 
-from repro.plugins.manuscripts.audit import audit, findings, print_commands
 from repro.plugins.manuscripts.checks import CHECKS, Finding
+from repro.plugins.manuscripts.manuscript_audit import audit, findings, print_commands
 from repro.plugins.manuscripts.reading import read
-from repro.plugins.manuscripts.tables import Manuscript, Place
+from repro.plugins.manuscripts.source_tables import Manuscript, Place
 from tests.cli.conftest import folders as folders
 from tests.cli.conftest import repro as repro
 from tests.plugins.manuscripts import written_tables
