@@ -8,7 +8,7 @@ import shutil
 import subprocess
 import sys
 import textwrap
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 from repro.cli import printing
 from repro.errors import one_line, visible
@@ -67,6 +67,12 @@ def say(sentence: object) -> None:
         return _held.append(sentence)
     sys.stdout.flush()  # what was printed before stands above
     print(sentence, file=sys.stderr)
+
+
+def say_each(sentences: Iterable[str]) -> None:
+    """Print sentences on standard error, each once."""
+    for sentence in dict.fromkeys(sentences):
+        say(sentence)
 
 
 _held: list[str] | None = None  # sentences that wait for a pager to end

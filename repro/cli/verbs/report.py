@@ -123,7 +123,7 @@ def _renew(readme: Path, workspace, cells) -> None:
 
 
 def _summary(workspace, cells, name: str) -> str:
-    from repro.cli.verdicts import say_faults
+    from repro.cli.printing import say_each
     from repro.verdicts.comparison import judged_cells
     from repro.verdicts.coverage import coverage
     from repro.writers.markdown import summary
@@ -131,13 +131,13 @@ def _summary(workspace, cells, name: str) -> str:
     plan, papers = _plan(workspace, cells, name), dict.fromkeys(cell.paper for cell in cells)
     covered = [item for source in papers for item in coverage(source, workspace.results)]
     comparison = judged_cells(plan, workspace.results, workspace.store)
-    say_faults(comparison)
+    say_each(comparison.faults)
     return summary(comparison, covered, scale=name)
 
 
 def _pages(workspace, cells, scale_names: Sequence[str], path: Path) -> dict[str, str]:
     """Name of a file -> its page: that of the first scale is ``path``, beside which the others lie."""
-    from repro.cli.verdicts import say_faults
+    from repro.cli.printing import say_each
     from repro.writers.html.page import page
     from repro.writers.html.sections import gather
 
@@ -145,7 +145,7 @@ def _pages(workspace, cells, scale_names: Sequence[str], path: Path) -> dict[str
     shown = {name: _shown(results, cells, name) for name in scale_names or _scales(results, cells)}
     plans = [_plan(workspace, chosen or cells, name) for name, chosen in shown.items()]
     reports = gather(plans, results, workspace.store, selected=cells, home=path.name, made=_origin())
-    say_faults(*(part.view.comparison for report in reports for part in report.parts))
+    say_each(fault for report in reports for part in report.parts for fault in part.view.comparison.faults)
     files = {report.scale: f"{path.stem}-{report.scale}{path.suffix}" for report in reports}
     files[reports[0].scale] = path.name
     return {files[report.scale]: page(report, files) for report in reports}
