@@ -159,7 +159,6 @@ def show_cells(comparison: Comparison, cells: Sequence[ComparedCell]) -> None:
 
 
 def _is_worth_showing(c: ComparedCell) -> bool:
-    """Return whether a table with this cell is worth showing."""
     has_result = c.measured is not None or c.verdict.name in ("failed", "blocked")
     return has_result or bool(c.notes_at_full)
 
@@ -222,11 +221,8 @@ def _count(number: int, noun: str) -> str:
 
 
 def notices(comparison: Comparison, cells: Sequence[ComparedCell], *, brief: bool = False) -> list[str]:
-    """Return sentences on obstacles, failures, imported runs and substitutes, each with the cells concerned.
-
-    Args:
-        brief: one sentence on all obstacles where there are many.
-    """
+    """Return sentences on obstacles (one for all where ``brief``), failures, imported runs and
+    substitutes."""
     lines: dict[str, list[str]] = {}
     for c in cells:
         if c.verdict.name == "failed":

@@ -9,24 +9,14 @@ from typing import Any, get_args, get_origin
 
 import yaml
 from pydantic import BaseModel, ConfigDict, TypeAdapter, ValidationError, model_validator
-from yaml.composer import Composer
 
 from repro.errors import ManifestError, unknown
-from repro.machine.bounded_reading import whole_file
 
-LARGEST = 2**22  # bytes of a file; the suite's own have up to 2**19
 _ID = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.-]*")
 
 
-class _SafeLoader(Composer, yaml.CSafeLoader):
-    """The safe loader, which refuses a mapping that says the same thing twice.
-
-    Nodes are composed in Python, as C would go down into any depth, to the end of its stack.
-    """
-
-    def __init__(self, stream: str):
-        yaml.CSafeLoader.__init__(self, stream)
-        Composer.__init__(self)
+class _SafeLoader(yaml.CSafeLoader):
+    """The safe loader, which refuses a mapping that says the same thing twice."""
 
     def construct_document(self, node):
         return self.construct_object(node, deep=True)  # in order: << below adds keys to what it takes over
@@ -115,8 +105,6 @@ def read(
         mark, start = error.problem_mark, error.context_mark
         context = f" ({error.context} on line {start.line + 1})" if start and start.line != mark.line else ""
         raise ManifestError(f"{path}:{mark.line + 1}: not valid YAML: {error.problem}{context}") from None
-    except RecursionError:
-        raise ManifestError(f"{path}: not valid YAML: it is nested too deeply") from None
     except yaml.YAMLError as error:
         reason = " ".join(str(error).split())
         raise ManifestError(f"{path}: not valid YAML: {reason}") from None
@@ -134,10 +122,8 @@ def read(
 def read_shared(
     path: Path, shape: Any, *, faults: Callable[[Any], Iterable[Fault]] = lambda content: ()
 ) -> Any:
-    """Return the content as ``read`` does, which is one object for everybody as long as the file stays.
-
-    For what many ask for and nobody changes. Raises what ``read`` raises.
-    """
+    """Return the content as ``read`` does, one object for everybody while the file stays; not to be
+    changed."""
     return _read_cached(path, _text(path), shape, faults)
 
 
@@ -154,7 +140,7 @@ def fault_at(path: Path, location: tuple[str | int, ...], reason: str) -> Manife
 
 def _text(path: Path) -> str:
     try:
-        raw = whole_file(path, LARGEST)
+        raw = path.read_bytes()
         return raw.decode("utf-8")
     except OSError as error:
         raise ManifestError(f"{path}: cannot be read: {error.strerror}") from None
@@ -164,7 +150,6 @@ def _text(path: Path) -> str:
 
 
 def _reason(error: Mapping[str, Any], shape: Any) -> str:
-    """Tell one of pydantic's errors in words that name no class and say what would be right."""
     kind, value = error["type"], error["input"]
     if kind in ("model_type", "dataclass_type", "dict_type"):
         return "a mapping of names to values is wanted here"
@@ -180,7 +165,6 @@ def _reason(error: Mapping[str, Any], shape: Any) -> str:
 
 
 def _keys(shape: Any, place: Sequence[str | int]) -> list[str]:
-    """Return the keys that a mapping at a place of the document may have, none if the shape is silent."""
     if isinstance(shape, type) and issubclass(shape, BaseModel):
         fields = {field.alias or name: field for name, field in shape.model_fields.items()}
         if not place:

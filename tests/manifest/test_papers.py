@@ -5,13 +5,13 @@ import sys
 
 import pytest
 
+from oracles.written import oracles, unreleased_objectives
 from repro.errors import ManifestError, UsageError
 from repro.manifest import papers as at_hand
 from repro.manifest.cells import figure_tables
 from repro.manifest.checkpoints import known_checkpoints
 from repro.manifest.papers import Paper, StatedCost, load, paper, papers, readings, stated_costs
 from repro.plugins.reports.reports import reports
-from repro.plugins.settings.oracles import oracles, unreleased_objectives
 from repro.plugins.settings.schema import FolderSteps
 
 

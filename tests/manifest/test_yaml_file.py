@@ -101,23 +101,6 @@ def test_values_are_those_of_the_safe_loader(tmp_path):
     assert _read(tmp_path, ODD, Any) == yaml.safe_load(ODD)
 
 
-TOO_MUCH = {
-    "brackets": ("a: " + "[" * 10**5, "nested too deeply"),
-    "braces": ("a: " + "{b: " * 10**5, "nested too deeply"),
-    "dashes": ("- " * 10**5, "nested too deeply"),
-    "bytes": ("a: " + "b" * 2**22, "it has more than 4,194,304 bytes, which no such file has"),
-}
-
-
-@pytest.mark.parametrize("name", TOO_MUCH)
-def test_a_file_that_is_too_large_or_too_deep_is_one_sentence(tmp_path, name):
-    text, reason = TOO_MUCH[name]
-    path = tmp_path / "bad.yaml"
-    path.write_text(text)
-    with pytest.raises(ManifestError, match=rf"^{path}:.*{reason}"):
-        yaml_file.read(path, Any)
-
-
 def test_a_mapping_that_overrides_what_it_takes_over_is_taken_over_itself(tmp_path):
     """Its keys are not counted again after << added to them."""
     text = "c: {d: &b {<<: &a {k: 1}, k: 2}}\ne: {<<: *b, f: 3}\ng: [{<<: *b}]"

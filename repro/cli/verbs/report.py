@@ -78,10 +78,8 @@ def page(names, scale_names, output, opened, form, readme):
 
 
 def target(file: str, *, is_there: bool = False) -> Path:
-    """Return the path of what is to be written, looked at before the work that fills it.
-
-    Raises UsageError for a folder, for a new file in no folder, and for an old one that is not there.
-    """
+    """Return the path of a file to be written. Raises UsageError where it cannot be, before the work
+    begins."""
     path = Path(file)
     if path.is_dir():
         raise UsageError(f"{path} is a folder; name a file to write the report to")
@@ -152,15 +150,12 @@ def _pages(workspace, cells, scale_names: Sequence[str], path: Path) -> dict[str
 
 
 def _scales(results, cells) -> list[str]:
-    """Return the scales at which there is something to show; full where there is nothing at all."""
     from repro.running.scale import known_scales
 
     return [name for name in known_scales() if _shown(results, cells, name)] or ["full"]
 
 
 def _shown(results, cells, scale: str) -> list:
-    """Return the cells of the papers that have something to show at a scale: a published number, or a
-    record."""
     papers = {cell.paper.name: cell.paper for cell in cells}
     to_compare = {name for name, p in papers.items() if scale == "full" and not p.manifest.is_study}
     chosen = to_compare | {name for name in papers if results.read(scale, name)}

@@ -82,10 +82,7 @@ def words(text: str) -> frozenset[str]:
 
 
 def measures(text: str) -> dict[NamedMeasure, tuple[int, int]]:
-    """Return the measures that a text names, and where; of one that is said with a cut-off, only that.
-
-    "Top-20" names one by itself or beside a collection; beside a system it says how much of a run is meant.
-    """
+    """Return the measures that a text names, and where; of one that is said with a cut-off, only that."""
     spans: dict[NamedMeasure, tuple[int, int]] = {}
     for name, pattern in _patterns():
         for match in pattern.finditer(text):
@@ -220,7 +217,6 @@ def _collections() -> tuple[NamedCollection, ...]:
 
 @functools.cache
 def _patterns() -> tuple[tuple[str, re.Pattern[str]], ...]:
-    """Return a pattern for each measure: its words, with a cut-off or without, or its letter with one."""
     cut = r"(?P<{}>\d{{1,3}}(?:,?000)?\s?k?)(?![\d.%])"
     patterns = []
     for family in families().values():

@@ -49,12 +49,8 @@ class Judged:
 
     @classmethod
     def of(cls, identifier: str, data: Path | None, *, ignore: bool | None = None) -> "Judged":
-        """Return the judgements of a dataset, with its own rule unless ``ignore`` says another.
-
-        Raises:
-            UsageError: there is no such dataset, or none that judgements of documents can score.
-            BlockedError: the judgements are not at hand; says how to get them.
-        """
+        """Return the judgements of a dataset, with its own rule unless ``ignore`` says another. Raises
+        UsageError for no such dataset, BlockedError where they are not at hand."""
         entry = judged_by_documents(identifier)
         grades = judgements(identifier, data)
         rule = entry.ignore_identical_ids if ignore is None else ignore
@@ -62,13 +58,8 @@ class Judged:
 
 
 def judged_by(dataset: str | None, qrels: Path | None, data: Path | None) -> Judged:
-    """Return the judgements of a dataset or of a file, of a file by the dataset's rule where both are named.
-
-    Raises:
-        UsageError: there is no such dataset, or none that judgements of documents can score.
-        DataError: the file is malformed; says file and line.
-        BlockedError: the dataset's judgements are not at hand.
-    """
+    """Return the judgements of a dataset or of a file, by the dataset's rule if named. Raises UsageError for
+    no such dataset, DataError for a malformed file, BlockedError."""
     if qrels is None:
         return Judged.of(dataset or "", data)
     rule = judged_by_documents(dataset).ignore_identical_ids if dataset else False
@@ -90,10 +81,8 @@ def judged_by_documents(identifier: str) -> Dataset:
 
 
 def usual_measures(identifier: str) -> list[str]:
-    """Return the measures of measures_per_dataset.yaml, else those that published tables give the dataset.
-
-    Raises UsageError when there is none.
-    """
+    """Return the measures of measures_per_dataset.yaml, else of published tables. Raises UsageError without
+    any."""
     if names := measurement.listed_measures(identifier):
         return list(names)
     columns = [c.column for source in papers().values() for c in numeric_cells(source)]
@@ -124,11 +113,8 @@ def unlike_published(qrels: Qrels, identifier: str) -> list[str]:
 
 
 def read_given_qrels(path: Path) -> Qrels:
-    """Read judgements of one's own, plain or gzipped, as ``{qid: {docid: grade}}``.
-
-    Raises DataError, one sentence that begins with the file and, where there is one, the line: a form that is
-    not read, a damaged or cut-off file, a grade that is no whole number, or two grades of one document.
-    """
+    """Read one's own judgements, plain or gzipped, as ``{qid: {docid: grade}}``. Raises DataError
+    ``file:line: reason``, also for a document judged twice."""
     qrels: Qrels = {}
     if first_bytes(path).startswith(b"{"):
         qrels = read_json(path, "grade", _grade)
@@ -220,13 +206,8 @@ class OwnRun:
         self._given: dict[str, GivenRun] = {}
 
     def covered(self, judged: Mapping[str, Judged]) -> list[str]:
-        """Return which of these sets the run answers, by its queries and documents.
-
-        Ids of documents are whole numbers in several collections, so that a run of one finds some judged of
-        another by chance: a set counts only where it is found in like measure.
-
-        Raises DataError for a malformed run, or one that answers none of them.
-        """
+        """Return which of these sets the run answers, found in like measure, as ids of collections may
+        coincide. Raises DataError for a malformed run, or none."""
         errors: dict[str, DataError] = {}
         shares: dict[str, float] = {}
         _ = self._file  # whose faults are those of no set
@@ -254,10 +235,8 @@ class OwnRun:
         return read_run_file(self.path, strict=False)
 
     def scores(self, judged: Judged, measures: Sequence[str]) -> dict[str, Scored]:
-        """Score the run by some measures (ir_measures names).
-
-        Raises UsageError for an unknown measure, DataError for judgements by which every run would score 0.
-        """
+        """Score the run. Raises UsageError for an unknown measure, DataError for judgements that give every
+        run 0."""
         given = self._read(judged.name, judged)
         queries = sorted(judged.grades)
         try:

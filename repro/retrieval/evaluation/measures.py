@@ -102,10 +102,8 @@ class Scores:
 
 
 def parse_measure(text: str) -> Measure:
-    """Read ``"R(rel=2)@1000"``; raises UsageError with the known names for anything else.
-
-    A cut-off is always needed. ``rel`` is allowed for graded rows of measures.yaml, which nDCG is not.
-    """
+    """Read ``"R(rel=2)@1000"``: a cut-off is needed, ``rel`` is allowed for graded rows of measures.yaml.
+    Raises UsageError."""
     match = _FORM.fullmatch(text)
     row = families().get(match["name"]) if match else None
     if match is None or row is None or not row.scored or (match["rel"] and not row.graded):
@@ -169,10 +167,8 @@ def _documents(ranking: Sequence[tuple[str, float]], ignored_id: str | None) -> 
 
 
 def coverage(run: Mapping[str, object], judged: Mapping[str, object]) -> tuple[list[str], int]:
-    """Judged queries absent from the run, sorted, and how many of the run's queries are not judged.
-
-    Raises DataError when they share no query: then a score of 0 would hide a wrong file.
-    """
+    """Return judged queries absent from the run, and the number not judged. Raises DataError where none is
+    shared."""
     if not judged:
         raise DataError("there are no judgements to score the run with")
     ignored = sum(qid not in judged for qid in run)
@@ -188,11 +184,8 @@ def by_rank(documents: Sequence[str]) -> dict[str, float]:
 
 
 def _trec_scores(measures, qrels, documents) -> dict[Measure, dict[str, float]]:
-    """Return scores of all queries of ``qrels``; ir_measures fills in 0 for those not in ``documents``.
-
-    Each scorer sees a ranking down to the last relevant document within its measures' largest cut-off: what
-    follows changes none of them, and is most of a run.
-    """
+    """Return scores of all queries of ``qrels``, of rankings cut at the last relevant document: the rest
+    changes none."""
     import ir_measures
 
     scores: dict[Measure, dict[str, float]] = {measure: {} for measure in measures}
@@ -225,10 +218,8 @@ _LARGEST_GRADE = 20  # whose exponential gain trec_eval can count
 
 
 def canonical(name: str) -> str:
-    """Return the name of a measure as ir_measures writes it; capped recall, which it lacks, is ``R_cap@k``.
-
-    Raises UsageError for a measure that is not known, or that nothing at hand computes.
-    """
+    """Return a measure's name in ir_measures, or ``R_cap@k``. Raises UsageError for one that nothing
+    computes."""
     match = _NAME_FORM.fullmatch(name.strip())
     if match is None:
         raise unknown("measure", name, _examples(scored=False))
@@ -251,11 +242,8 @@ def looks_deeper(name: str, depth: float) -> bool:
 
 
 def scores_by_query(names: Sequence[str], qrels: Qrels, rankings: Run) -> dict[str, dict[str, float]]:
-    """Return the scores of every judged query by each measure; one without a ranking has 0.
-
-    Raises UsageError for an unknown measure, DataError where the run answers no judged query, or where by
-    the judgements every run would score 0.
-    """
+    """Return the scores of every judged query, 0 without a ranking. Raises UsageError for an unknown measure,
+    DataError where no run could score."""
     by_name = {name: canonical(name) for name in names}
     own_names = list(filter(_is_suites, by_name.values()))
     check_grades(qrels, own_names)
@@ -294,13 +282,11 @@ def _other_scores(name: str, qrels: Qrels, rankings: Run) -> dict[str, float]:
 
 
 def _same_level(name: str) -> list[str]:
-    """Return a measure of the suite that counts the same grades as relevant."""
     level = re.search(r"\brel=([0-9]+)", name)
     return [f"R(rel={level[1]})@1"] if level else []
 
 
 def _scores_of_block(name: str, qrels: Qrels, ids: Mapping[str, Sequence[str]]) -> dict[str, float]:
-    """Return the scores of the queries that have documents, best first."""
     import ir_measures
 
     measure = _parsed(name, name)

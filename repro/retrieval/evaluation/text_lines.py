@@ -35,11 +35,8 @@ def many_objects() -> Iterator[None]:
 
 
 def numbered_lines(path: Path) -> Iterator[tuple[int, str]]:
-    """Yield lines of a UTF-8 file with their numbers, from 1; gzip is told by its first bytes, not by the
-    name.
-
-    Raises DataError ``file:line: reason`` for a file that is missing, cut off or not UTF-8.
-    """
+    """Yield lines of a UTF-8 file, packed or not, with their numbers from 1. Raises DataError ``file:line:
+    reason``."""
     number = 0
     try:
         with open_text(path) as file:
@@ -93,10 +90,8 @@ def _unrepeated(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
 
 
 def columns(line: str, where: str) -> list[str]:
-    """Return columns parted by white space. Raises DataError for one with a control character in it.
-
-    Programs in C, trec_eval among them, see of such an id only what stands before a NUL.
-    """
+    """Return columns parted by white space. Raises DataError for a control character: C programs stop at a
+    NUL."""
     fields = line.split()
     if not "".join(fields).isprintable():
         bad_field = next(filter(_CONTROL.search, fields), None)
@@ -130,11 +125,8 @@ def read_score(text: str, where: str) -> float:
 
 
 def read_qrels(path: Path) -> Qrels:
-    """Read ``qid iteration docid grade`` lines, plain or gzipped, as ``{qid: {docid: grade}}``.
-
-    Grade 0 and below are judged not relevant. Raises DataError ``file:line: reason`` for a line with another
-    number of columns, a grade that is no whole number, or a document judged twice for a query.
-    """
+    """Read ``qid iteration docid grade`` lines, plain or gzipped, as ``{qid: {docid: grade}}``. Raises
+    DataError ``file:line: reason`` for other columns or a document judged twice."""
     qrels: Qrels = {}
     for number, line in numbered_lines(path):
         fields = columns(line, f"{path}:{number}")
