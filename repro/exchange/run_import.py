@@ -11,7 +11,7 @@ from repro.graph import Node, check_types
 from repro.manifest.cells import Cell
 from repro.progress import Progress
 from repro.retrieval.datasets.catalog import dataset
-from repro.retrieval.evaluation.given_runs import GivenRun, read_given
+from repro.retrieval.evaluation.judged_runs import GivenRun, read_given
 from repro.retrieval.evaluation.measures import cutoff, looks_deeper
 from repro.retrieval.evaluation.text_lines import Qrels, read_qrels
 from repro.running.cell_readings import CellReadings

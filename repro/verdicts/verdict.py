@@ -17,6 +17,7 @@ from repro.errors import DataError, check_known
 from repro.graph import Node, walk
 from repro.machine.bounded_reading import read_facts
 from repro.manifest.printed import PublishedCell, half_unit, rounded
+from repro.retrieval.evaluation.measures import families
 from repro.stage_table import TRAININGS
 
 PASSES = frozenset({"exact", "consistent", "within tolerance"})
@@ -135,8 +136,8 @@ def tolerance(
     name = name or DEFAULT
     classes = _classes()
     check_known("tolerance class", name, valid=classes)
-    family = (measure or "").partition("@")[0].partition("(")[0]
-    entry = classes[name].get(family)
+    family = families().get((measure or "").partition("@")[0].partition("(")[0])
+    entry = classes[name].get(family.tolerance) if family else None
     if entry is None or unit not in UNITS:
         return None
     width = Decimal(entry["half_width"]) * UNITS[unit]
@@ -154,10 +155,10 @@ def implied_class(nodes: Iterable[Node]) -> str:
 
 
 @cache
-def _classes() -> dict[str, dict[str, dict]]:
-    classes: dict[str, dict[str, dict]] = {}
+def _classes() -> dict[str, dict[str | None, dict]]:
+    classes: dict[str, dict[str | None, dict]] = {}
     for entry in read_facts(Path(__file__).with_name("tolerances.yaml")):
-        classes.setdefault(entry["class"], {}).update(dict.fromkeys(entry["measures"], entry))
+        classes.setdefault(entry["class"], {}).update(dict.fromkeys(entry["kinds"], entry))
     return classes
 
 

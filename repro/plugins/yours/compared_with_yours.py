@@ -161,7 +161,7 @@ def compare_with_yours(
 
 def _tables_left_out(reasons: Mapping[str, ReproError]) -> list[str]:
     """Return sentences on tables without a row of one's own; what is true of many is said once."""
-    from repro.retrieval.evaluation.given_runs import OtherQueriesError
+    from repro.retrieval.evaluation.judged_runs import OtherQueriesError
 
     common = {
         OtherQueriesError: "none of their queries is answered",

@@ -14,8 +14,8 @@ from repro.plugins.yours.encoders import UserEncoder
 from repro.plugins.yours.runs import Judged, OwnRun, Parts, Scored, all_scores, mean_score
 from repro.progress import Progress
 from repro.retrieval.evaluation import agreement
-from repro.retrieval.evaluation.given_runs import read_given_file
 from repro.retrieval.evaluation.measures import looks_deeper
+from repro.retrieval.evaluation.runs import read_run_file
 from repro.running.engines.inline import ensure
 from repro.running.measurement import COMPUTED, Measurement
 from repro.running.plan import Plan
@@ -293,7 +293,7 @@ def likeness(
     if run is None or rival.run is None:
         return alike
     check_where_stored(rival.run)
-    first, second = (read_given_file(path).rankings for path in (run, rival.run))
+    first, second = (read_run_file(path, strict=False).rankings for path in (run, rival.run))
     deepest = max(len(ranking) for rankings in (first, second) for ranking in rankings.values())
     overlap = agreement.rank_biased_overlap(first, second, depth=min(agreement.DEPTH, deepest))
     return alike | {"kendall_union": agreement.kendall_union(first, second), "rank_biased_overlap": overlap}

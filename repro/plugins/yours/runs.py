@@ -15,18 +15,10 @@ from repro.retrieval.datasets.catalog import Dataset, dataset, key
 from repro.retrieval.datasets.digests import ContentDigest, differing
 from repro.retrieval.datasets.lines import lines
 from repro.retrieval.datasets.sources import MissingPiece, locate
-from repro.retrieval.evaluation.given_runs import (
-    GivenRun,
-    OtherQueriesError,
-    check_is_read,
-    given_run,
-    misspelt,
-    read_given_file,
-    read_json,
-)
+from repro.retrieval.evaluation.judged_runs import GivenRun, OtherQueriesError, given_run
 from repro.retrieval.evaluation.measures import looks_deeper, scores_by_query
-from repro.retrieval.evaluation.runs import RunFile
-from repro.retrieval.evaluation.text_lines import Qrels
+from repro.retrieval.evaluation.runs import RunFile, read_run_file
+from repro.retrieval.evaluation.text_lines import Qrels, first_bytes, read_json
 from repro.running import measurement
 from repro.store import check_where_stored
 
@@ -124,7 +116,7 @@ def read_given_qrels(path: Path) -> Qrels:
     """Read one's own judgements, plain or gzipped, as ``{qid: {docid: grade}}``. Raises DataError
     ``file:line: reason``, also for a document judged twice."""
     qrels: Qrels = {}
-    if check_is_read(path, _FORMS).startswith(b"{"):
+    if first_bytes(path).startswith(b"{"):
         qrels = read_json(path, "grade", _grade)
     else:
         number, first_line = next(lines(path))
@@ -195,7 +187,7 @@ class Scored:
 
 
 class OwnRun:
-    """A run file, plain or gzipped, in one of the forms that ``read_given_file`` reads.
+    """A run file, plain or gzipped, in one of the forms that ``read_run_file`` reads.
 
     Attributes:
         source: the path as it was given; ``label`` the file's name without what it ends in.
@@ -229,18 +221,8 @@ class OwnRun:
             found = [any(document in each.grades[q] for document, _ in given.rankings[q]) for q in shared]
             shares[name] = sum(found) / len(found)
         if not shares:
-            raise self._why_none(errors, judged)
+            raise _why_none(errors)
         return [name for name, share in shares.items() if share * BY_CHANCE >= max(shares.values())]
-
-    def _why_none(self, errors: Mapping[str, DataError], judged: Mapping[str, Judged]) -> DataError:
-        faults = [error for error in errors.values() if not isinstance(error, OtherQueriesError)]
-        if faults:
-            return faults[0]
-        queries = list(self._file.rankings)
-        first = next((name for name in errors if misspelt(queries, judged[name].grades)), next(iter(errors)))
-        others = ", ".join(name for name in errors if name != first)
-        text = f"{errors[first]}; nor does it answer {others}" if others else str(errors[first])
-        return OtherQueriesError(text)
 
     def _read(self, name: str, judged: Judged) -> GivenRun:
         if name not in self._given:
@@ -250,7 +232,7 @@ class OwnRun:
 
     @cached_property
     def _file(self) -> RunFile:
-        return read_given_file(self.path)
+        return read_run_file(self.path, strict=False)
 
     def scores(self, judged: Judged, measures: Sequence[str]) -> dict[str, Scored]:
         """Score the run. Raises UsageError for an unknown measure, DataError for judgements that give every
@@ -277,3 +259,13 @@ class OwnRun:
             read = f"{name}: {given.form}, {answered}, {given.depth} documents a query"
             notes |= dict.fromkeys([read, *given.notes])
         return tuple(notes)
+
+
+def _why_none(errors: Mapping[str, DataError]) -> DataError:
+    """Return the error of a run that answers no set. One on its documents goes before one on its queries."""
+    faults = [error for error in errors.values() if not isinstance(error, OtherQueriesError)]
+    if faults:
+        return faults[0]
+    first, *others = errors
+    nor = f"; nor does it answer {', '.join(others)}" if others else ""
+    return OtherQueriesError(f"{errors[first]}{nor}")

@@ -68,6 +68,7 @@ def test_what_is_merely_usual_is_likely_and_says_why(head, dataset, measure):
         ("TREC DL 19/Recall@1000", ("R(rel=2)@1000", "R@1000")),
         ("TREC2019 Doc/R@100", ("R@100", "R(rel=2)@100")),
         ("R@50", ("R@50", "Success@50")),
+        ("TREC DL 19/P@10", ("P(rel=2)@10", "P@10")),
     ],
 )
 def test_what_print_cannot_tell_is_asked_with_the_choices(head, choices):
@@ -163,7 +164,7 @@ def test_of_the_papers_at_hand_no_column_is_resolved_otherwise_than_it_was_trans
 
 def test_the_depth_of_a_run_beside_a_system_is_no_measure():
     told = meaning(table("Run|P@1|MRR@10|nDCG@10", "Oak top-10|0.1|0.2|0.3\nElm top-10|0.1|0.2|0.3"))
-    assert not told.is_transposed and [c.measure.value for c in told.columns] == [None, "RR@10", "nDCG@10"]
+    assert not told.is_transposed and [c.measure.value for c in told.columns] == ["P@1", "RR@10", "nDCG@10"]
 
 
 def test_what_is_usual_in_tables_of_beir_is_not_said_of_other_collections():

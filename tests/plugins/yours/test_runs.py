@@ -84,15 +84,10 @@ def test_a_run_of_several_sets_is_refused_for_what_is_wrong_with_it_and_not_for_
     judged = Judged.of(DATASET, None)
     run_file.write_text("".join(line.replace(" Q0 ", " Q0 doc:") for line in run_file.open()))
     others = {"others": Judged("others", {"another query": {"1": 1}}, False)}
-    with pytest.raises(
-        DataError, match=r"run\.trec:[0-9]+: document id 'doc:.*: the part 'doc:' is too much"
-    ):
+    with pytest.raises(DataError, match=r"run\.trec: none of its documents .* their ids look like 'doc:"):
         OwnRun(run_file).covered(others | {DATASET: judged})
     with pytest.raises(DataError, match=r"none of the run's .* the first is .*; nor does it answer more"):
         OwnRun(run_file).covered(others | {"more": others["others"]})
-    run_file.write_text("".join(f"q{line}" for line in run_file.open()))
-    with pytest.raises(DataError, match=r"the part 'q' is too much; nor does it answer others$"):
-        OwnRun(run_file).covered(others | {DATASET: judged})
     run_file.write_text("1 Q0 2\n")
     with pytest.raises(DataError, match=r"run\.trec:1: 3 columns; a TREC run has 6 .* parted by tabs$"):
         OwnRun(run_file).covered(others | {DATASET: judged})
@@ -213,8 +208,7 @@ def test_what_ranx_saves_is_read(tmp_path):
         ('{"1": {"a": 1.5}}', ": query '1': the grade 1.5 is no whole number"),
         ('{"1": {"a": true}}', ": query '1': the grade True is no whole number"),
         ('{"1": {"a": 1, "a": 2}}', ": it is no sound JSON file (an id is given twice)"),
-        (b"PK\x03\x04", ": it is a ZIP archive; unpack it"),
-        ("1 0 a 1\n".encode("utf-16"), ": it is UTF-16 text; write it as UTF-8"),
+        ("1 0 a 1\n".encode("utf-16"), ":1: byte 1 of the line (0xff) is not UTF-8"),
     ],
 )
 def test_what_is_no_file_of_judgements_is_refused_with_its_line(tmp_path, content, reason):
@@ -225,6 +219,6 @@ def test_what_is_no_file_of_judgements_is_refused_with_its_line(tmp_path, conten
     assert str(caught.value).startswith(f"{path}{reason}")
 
 
-def test_a_missing_file_is_refused_with_the_forms_that_are_read(tmp_path):
-    with pytest.raises(DataError, match=r"none: no such file; judgements are read in TREC's form"):
+def test_a_missing_file_is_refused(tmp_path):
+    with pytest.raises(DataError, match=r"none: no such file$"):
         read_given_qrels(tmp_path / "none")

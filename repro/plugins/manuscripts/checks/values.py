@@ -12,10 +12,9 @@ from repro.plugins.manuscripts.checks import Finding
 from repro.plugins.manuscripts.series import Grid, Series, Value
 from repro.plugins.manuscripts.vocabulary import without_measures
 from repro.retrieval.datasets.catalog import catalog
-from repro.retrieval.evaluation.measures import Measure, parse_measure
+from repro.retrieval.evaluation.measures import Measure, families, parse_measure
 from repro.running.measurement import listed_measures
 
-MONOTONE = ("R", "Success", "RR")  # more ranks never lower them; nDCG and P may fall
 CAPPED = re.compile(r"(?i)capp?ed|\bcap\b")  # recall over at most as many as ranks: it may fall
 SEVERAL_RUNS = re.compile(r"(?i)\b(seeds?|runs|trials|averaged? (over|of)|standard deviation|std)\b|±")
 
@@ -97,7 +96,7 @@ def falling(grid: Grid) -> Iterator[Finding]:
     alike: dict[Hashable, list[tuple[Measure, Series]]] = {}
     for series in grid.scores:
         measure = _measure(series)
-        if measure and measure.name in MONOTONE and not CAPPED.search(series.name):
+        if measure and families()[measure.name].monotone and not CAPPED.search(series.name):
             ranking = (series.dataset, without_measures(series.name), measure.name, measure.rel)
             alike.setdefault(ranking, []).append((measure, series))
     for group in alike.values():
