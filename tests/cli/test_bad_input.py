@@ -108,13 +108,6 @@ def test_every_verb_has_help_with_examples_and_no_leftover_markup(repro, verb):
     assert "``" not in said.out
 
 
-def test_the_help_lists_every_verb(repro):
-    said = repro("--help")
-    assert said.status == 0
-    for verb in EVERY_VERB:
-        assert re.search(rf"^  {verb}  ", said.out, re.MULTILINE), verb
-
-
 LOOKING = [
     "show",
     "show readings costa",
@@ -237,13 +230,6 @@ def test_a_closed_or_full_stream_is_no_traceback(folders, line, how, status, sen
     assert (done.returncode, done.stderr) == (status, sentence)
 
 
-def test_a_full_stream_is_told_once_without_a_locale_too(folders):
-    command = f'"{sys.executable}" -m repro show >/dev/full'
-    variables = {k: v for k, v in os.environ.items() if k in ("PATH", "HOME", "PYTHONPATH")}
-    done = subprocess.run(["sh", "-c", command], capture_output=True, text=True, env=variables)
-    assert done.stderr == "repro: standard output: No space left on device\n"
-
-
 @pytest.mark.parametrize(
     ("encoding", "line", "written"),
     [
@@ -259,11 +245,6 @@ def test_output_is_utf_8_and_names_of_files_are_their_bytes(folders, monkeypatch
     with pytest.raises(SystemExit) as left:
         main()
     assert left.value.code == 0 and written in out.buffer.getvalue()
-
-
-def test_a_terminal_of_no_width_is_one_of_unknown_width(repro, monkeypatch):
-    monkeypatch.setenv("COLUMNS", "0")
-    assert "costa" in repro("show").out and "0.366*†‡" in repro("show", "costa", "--table", "1").out
 
 
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGHUP], ids=lambda number: number.name)
