@@ -15,10 +15,8 @@ import torch
 from torch import nn
 
 from repro.machine import system
-from repro.machine.system import freed_memory_kept
 from repro.progress import Progress
 from repro.retrieval.training.loop import train
-from tests.bounded_memory import in_fresh_process
 from tests.stage_inputs import Rows, optimisation
 
 
@@ -84,28 +82,6 @@ def fill(_=None) -> torch.Tensor:
 def fewest(so_far: list[int]) -> int:
     """The fewest pages that one of the times has cleared; the first ones find their places."""
     return min(after - before for before, after in pairwise(so_far))
-
-
-def resident() -> int:
-    """Bytes of memory that this process has."""
-    return int(Path("/proc/self/statm").read_text().split()[1]) * resource.getpagesize()
-
-
-def pages_cleared_and_bytes_given_back() -> tuple[int, int]:
-    """The fewest pages that one use of freed memory has cleared, and what was given back in the end."""
-    with freed_memory_kept():
-        so_far = [(fill(), faults())[1] for _ in range(8)]
-        kept = resident()
-    return fewest(so_far), kept - resident()
-
-
-@glibc
-def test_what_is_freed_serves_again_and_is_given_back_in_the_end():
-    cleared, given_back = in_fresh_process(
-        pages_cleared_and_bytes_given_back
-    )  # its heap can grow in one piece
-    assert cleared < PAGES / 10
-    assert given_back > 0.9 * LARGE
 
 
 class Wide(nn.Module):

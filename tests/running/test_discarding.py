@@ -57,7 +57,9 @@ def _engine(store: Store, seen: list, *, fail=()):
         if node in fail:
             raise UsageError("no")
         seen.append((node, {p.parent.name + "/" + p.name for p in store.root.glob("encode/*")}))
-        return store.build(node, lambda out: (out / "x").write_bytes(b"0" * 10), waiting=lambda: None)
+        return store.build(
+            node, lambda out: (out / "x").write_bytes(b"0" * 10) and None, waiting=lambda: None
+        )
 
     return run
 

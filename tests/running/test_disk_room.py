@@ -2,6 +2,7 @@
 
 import shutil
 from dataclasses import replace
+from pathlib import Path
 from types import SimpleNamespace
 
 import pytest
@@ -49,8 +50,8 @@ def store(tmp_path, monkeypatch) -> Store:
 
 
 def _built(node, store, progress):
-    size = MB if node.stage == "encode" else 0
-    return store.build(node, lambda out: (out / "x").write_bytes(b"0" * size), waiting=lambda: None)
+    size = MB if node.stage == "encode" else 1
+    return store.build(node, lambda out: (out / "x").write_bytes(b"0" * size) and None, waiting=lambda: None)
 
 
 def _run(ends, store, **options):
@@ -100,6 +101,10 @@ def _planned(store, name="tiny", rows=ROWS):
     return made
 
 
+def _fill(folder: Path, size: int) -> None:
+    (folder / "content").write_bytes(b"0" * size)
+
+
 def _bytes(store) -> int:
     files = (p for p in store.root.glob("*/*/content") if len(p.parent.name) == 64)
     return sum(p.stat().st_size for p in files)
@@ -115,7 +120,7 @@ def test_a_run_takes_the_disk_that_was_foretold_node_by_node(tmp_path, kinds):
     def run(node, store, progress):
         taken.append((node.fingerprint, _bytes(store)))
         size = int(work(node).stored or 0)
-        return store.build(node, lambda out: (out / "content").write_bytes(b"0" * size), waiting=lambda: None)
+        return store.build(node, lambda out: _fill(out, size), waiting=lambda: None)
 
     course = estimate(made, None).disk(discarded_stages(kinds))
     ensure(made.ends, store, Progress(), machine=made.machine, options=Options(discard=kinds), run=run)

@@ -137,7 +137,6 @@ def test_records_of_an_earlier_study_are_counted_and_not_shown(known, tmp_path):
             DataError.exit_status,
             "nothing of the study is measured at scale small-cpu with seeds 1,2",
         ),
-        (["--scale", "full"], DataError.exit_status, "nothing of the study is measured at scale full"),
     ],
 )
 def test_bad_input_is_one_sentence(words, status, said, tmp_path, monkeypatch, capsys):

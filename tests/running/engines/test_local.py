@@ -251,24 +251,6 @@ def test_a_module_of_the_working_folder_is_not_taken_for_a_library(make, tmp_pat
     assert done.stderr.startswith("repro: no plan run with this store has a node")
 
 
-def test_a_gpu_is_given_to_one_heavy_stage_at_a_time_and_to_no_other(make, store, monkeypatch):
-    monkeypatch.setattr(local, "gpus", lambda: ["0", "3"])
-    plan = make(("hardneg.bert",))
-    outcome = local.execute(plan, store, Progress(), Options(jobs=4))
-    assert not outcome.failed and len(outcome.run) == len(plan.nodes)
-    holding, seen = {}, set()
-    for word, stage, fingerprint, _, gpu in told(store):
-        if not STAGES[stage].heavy:
-            assert gpu == "none"
-        elif word == "start":
-            assert gpu in ("0", "3") and gpu not in holding.values()
-            holding[fingerprint] = gpu
-            seen.add(gpu)
-        else:
-            del holding[fingerprint]
-    assert "0" in seen
-
-
 def test_a_training_is_a_process_on_each_of_its_gpus_and_other_heavy_stages_have_one(
     make, store, monkeypatch
 ):
