@@ -13,16 +13,16 @@ from repro.cli.groups import LazyGroup
 
 ROOT = Path(__file__).resolve().parents[1]
 LIMITS = {
-    "lines of repro": 59_875,
-    "characters of repro": 2_625_065,
+    "lines of repro": 59_876,
+    "characters of repro": 2_625_138,
     "modules of repro": 327,
-    "lines of repro without plugins": 44_850,
+    "lines of repro without plugins": 44_851,
     "lines of the longest file of repro": 402,
     "functions of repro with more than 60 lines": 0,
     "verbs": 14,
     "options": 138,
-    "lines of tests": 55_601,
-    "characters of tests": 2_421_364,
+    "lines of tests": 55_425,
+    "characters of tests": 2_413_657,
     "modules of tests": 472,
     "pages in docs/decisions": 15,
     "words of CONTRIBUTING.md": 1_510,
