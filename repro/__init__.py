@@ -15,14 +15,17 @@ Functions print nothing and download nothing. What a caller can act on is raised
 from importlib.util import find_spec
 from typing import TYPE_CHECKING, Any
 
-__version__ = "0.2.0"
-
 if TYPE_CHECKING:
     from repro.api.public import *  # noqa: F403
+    from repro.version import __version__ as __version__
 
 
 def __getattr__(name: str) -> Any:
     """Return a name of ``repro.api.public``, loaded when asked for: every module imports this one."""
+    if name == "__version__":
+        from repro.version import __version__
+
+        return __version__
     if name == "recipe":  # `from repro import recipe` is how papers of other distributions begin
         from repro.retrieval import recipe
 

@@ -1,9 +1,17 @@
-"""The questions that the core asks, and the plugins that answer: a capability each, whole, in one folder.
+"""The four hooks by which a plugin adds to the suite, and every value that a plugin returns.
 
-The core imports no plugin. It asks here, through pluggy, and shows what is answered, or nothing. A plugin
-imports the core and no other plugin, and asks the same questions where it needs an answer of another.
-``REPRO_PLUGINS`` chooses among the suite's own by name, ``none`` is none of them; plugins of other packages
-are entry points of group ``repro.plugins``, each a module with functions marked ``answer``.
+The core imports no plugin. It calls the hooks through pluggy, and shows the results, or nothing. A plugin
+imports the core and no other plugin. For example, this module of another package, which an entry point of
+group ``repro.plugins`` names, puts a value into every table, card and CSV file that shows the cell:
+
+    from repro.hooks import CellNote, CellPart, answer
+
+    @answer
+    def part_of_cell(cell):
+        if cell.id == "PAPER/1/sparse.bm25/dev.rr10":
+            return CellPart(notes=[CellNote("Pyserini", "0.187", "README of castorini/pyserini")])
+
+``REPRO_PLUGINS`` chooses among the suite's own plugins by name. ``none`` leaves all of them out.
 """
 
 from __future__ import annotations
@@ -11,7 +19,10 @@ from __future__ import annotations
 import functools
 import importlib
 import os
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from decimal import Decimal
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
 import pluggy
@@ -19,89 +30,196 @@ import pluggy
 from repro.errors import UsageError, check_known
 
 if TYPE_CHECKING:
+    from repro.cli.cell_page import CellPage
     from repro.manifest.cells import Cell
-    from repro.manifest.papers import Paper
-    from repro.running.cell_readings import CellReadings
-    from repro.running.requirements import Machine
-    from repro.store import Store
-    from repro.store.results import Results
-    from repro.verdicts.additions import Answers, CellPart, SideValueKind
     from repro.verdicts.compared import ComparedCell
-    from repro.writers.html.sections import PaperPart, Sources
-    from repro.writers.table_files import TableKind
+    from repro.writers.html.elements import Content, Markup
+    from repro.writers.html.sections import Part, Sources
 
-# In the order in which what they answer is shown.
+# In the order in which their parts are shown.
 PLUGINS = ("statements", "settings", "reports", "studies", "yours", "manuscripts")
 CHOICE = "REPRO_PLUGINS"
 _asked, answer = pluggy.HookspecMarker("repro"), pluggy.HookimplMarker("repro")
+# What one plugin of the suite does for the core, which uses ``call``.
+CALLED = {
+    "study tables": "repro.plugins.studies.writing:StudyTables",
+    "study answers": "repro.plugins.studies.study_answers:answers_by_pointer",
+    "settings by table": "repro.plugins.settings.checked:states_of_tables",
+    "settings of papers": "repro.plugins.settings.view:of_whole_papers",
+}
+# How a value was made, the closest to how a published number is made first.
+MAKINGS = {
+    "run": "released run scored again",
+    "checkpoint": "released checkpoint encoded again",
+    "index": "indexed again",
+    "trained": "trained from the start",
+    "fine-tuned": "fine-tuned from a released pre-training",
+    "unknown": "how is not said",
+}
+MATCHES = {"exact": "", "close": "~", "loose": "?"}  # how sure a value is of the cell, and the sign for it
 
 
 class Command(NamedTuple):
-    """A verb or a view: its line of help, ``module:command``, and of a verb the section of help it is in."""
+    """A verb or a view: its line of help, ``module:command``, and the section of help that lists a verb."""
 
     line: str
     target: str
     section: str = ""
 
 
-class Questions(Protocol):
-    """Every question, with when it is asked and what an answer looks like."""
+@dataclass(frozen=True)
+class CellNote:
+    """A value that somebody states of a cell, e.g. ``CellNote("Pyserini", "0.187", "its README")``.
+
+    No verdict rests on it. Every table shows the first note of a cell, and cards and pages show all.
+
+    Attributes:
+        label: who states it, e.g. a toolkit or a paper.
+        text: the value in the unit of the published number, with all of its digits.
+        place: where it is stated. ``address`` is a link to the place.
+        who: ``authors`` of the system, a ``toolkit``, ``independent``, or a ``later-paper``.
+        making: how it was made, a key of ``MAKINGS``.
+        match: ``exact``, ``close``, or ``loose`` where only the name of the system matches.
+        details: differences from the making of the published number, e.g. "differs: 512 tokens".
+        facts: its object in JSON.
+    """
+
+    label: str
+    text: str
+    place: str
+    address: str = ""
+    who: str = "independent"
+    making: str = "unknown"
+    match: str = "exact"
+    details: str = ""
+    facts: Mapping[str, Any] = field(default_factory=dict)
+
+    @property
+    def value(self) -> Decimal:
+        """Return the value in the unit of the published number."""
+        return Decimal(self.text)
+
+    @property
+    def how(self) -> str:
+        """Return how it was made and how sure the match is, in words."""
+        return "; ".join(filter(None, (MAKINGS[self.making], self.details, f"match {self.match}")))
+
+    def __str__(self) -> str:
+        return f"{self.text} {self.label} ({self.who}): {self.how}; {self.place}"
+
+    def as_json(self) -> dict[str, Any]:
+        """Return the object that JSON has of it."""
+        return dict(self.facts) or {"value": float(self.value), "name": self.label, "place": self.place}
+
+
+class CellPart:
+    """A plugin's part of a cell. A plugin may set the attributes, or override some methods in a subclass.
+
+    The methods are for the page of the cell in the terminal (``repro show CELL``).
+
+    Attributes:
+        notes: values that others state of the cell, the closest to the published one first.
+        facts: fields of the cell's JSON object.
+        source_of_a_run: where a run of the cell's system was released, if that is known.
+    """
+
+    notes: Sequence[CellNote] = ()
+    facts: Mapping[str, Any] = MappingProxyType({})
+    source_of_a_run: str = ""
+
+    def __init__(self, notes: Sequence[CellNote] = ()) -> None:
+        self.notes = notes
+
+    def below_published(self) -> Iterator[tuple[str, str]]:
+        """Yield labels and lines that follow the published value."""
+        yield from ()
+
+    def below_measured(self) -> Iterator[tuple[str, str]]:
+        """Yield labels and lines that follow the measured values."""
+        yield from ()
+
+    def commands(self) -> dict[str, str]:
+        """Return purpose -> command, e.g. ``{"measure it": "repro run …"}``."""
+        return {}
+
+    def at_end(self, *, verbose: bool) -> Iterator[tuple[str, str]]:
+        """Yield labels and lines that follow everything else."""
+        yield from ()
+
+
+class StudyAnswer(NamedTuple):
+    """The differences that a study measured of two rows, in words and as objects, one for each scale."""
+
+    words: str
+    measured: list[dict[str, Any]]
+
+
+Answers = Mapping[str, StudyAnswer]  # by the pointer of a reading or claim at the two rows
+
+
+@dataclass(frozen=True)
+class Section:
+    """A section of a paper in the HTML report.
+
+    Attributes:
+        title: in the list of sections. ``anchor`` is the end of its address.
+        rank: its place among all sections: claims 1, audit 2, readings 3, settings 4, released code 5.
+        of_no_scale: whether it says the same at each scale, so that only the first page has it.
+    """
+
+    title: str
+    anchor: str
+    rank: int
+    content: Markup
+    of_no_scale: bool = True
+
+
+class PaperPart:
+    """A plugin's part of the papers in the HTML report. One object is made for all pages of a report."""
+
+    def sections(self, part: Part) -> Iterable[Section]:
+        """Return the sections of a paper."""
+        return ()
+
+    def card(self, c: ComparedCell, part: Part) -> Iterable[tuple[str, Content]]:
+        """Return facts on a cell for its card, each with its name."""
+        return ()
+
+
+class Hooks(Protocol):
+    """The hooks. A plugin implements some of them, and may leave out parameters that it does not need."""
 
     @_asked
     def commands(self) -> Mapping[str, Command]:
-        """Return ``verb``, or ``verb view``, -> the command; asked for help and for what is typed.
+        """Return ``verb``, or ``verb view``, -> the command, e.g. ``{"show others": Command(…)}``.
 
-        One that the core has, too, takes its place: it does what the core's does, and more.
+        A command replaces the core's of the same name.
         """
 
     @_asked
     def public_names(self) -> Mapping[str, str]:
-        """Return name -> ``module:function`` of what ``import repro`` offers; asked when one is looked up."""
+        """Return name -> ``module:function`` of a name in ``import repro``."""
 
     @_asked
-    def side_values(self) -> SideValueKind:
-        """Return a kind of values that stand beside the published and the measured number of a cell."""
-
-    @_asked
-    def part_of_cell(
-        self, cell: Cell, stands: Sequence[ComparedCell], known: CellReadings, results: Results
-    ) -> CellPart | None:
-        """Return what else the page of a cell says; ``stands`` are its verdicts, one at each scale."""
+    def part_of_cell(self, cell: Cell, page: CellPage | None) -> CellPart | None:
+        """Return the plugin's part of a cell. ``page`` is None where a table needs the notes alone."""
 
     @_asked
     def part_of_paper(self, sources: Sources) -> PaperPart | None:
-        """Return the sections that a report has of papers, and the facts on the cards of their cells."""
-
-    @_asked(firstresult=True)
-    def table_kind(self, kind: str) -> TableKind | None:
-        """Return how tables of that kind are judged and written; None where they are like all others."""
-
-    @_asked
-    def tallies_of_tables(self, source: Paper) -> Mapping[str, Mapping[str, int]]:
-        """Return table -> state -> how many of its cells that nothing measures; asked for the coverage."""
-
-    @_asked
-    def remarks(self, cells: Sequence[Cell]) -> Iterable[str]:
-        """Return sentences below the verdicts on these cells."""
-
-    @_asked(firstresult=True)
-    def answers(
-        self, pointers: Sequence[str], results: Results, store: Store, machine: Machine
-    ) -> Answers | None:
-        """Return what is measured on equal terms of what readings and claims point at."""
+        """Return the sections of papers in a report, and the facts on the cards of their cells."""
 
 
 @functools.cache
 def ask() -> Any:
-    """Return the relay of all questions; the plugins are imported when the first is asked.
+    """Return the relay of all hooks. The first call imports the plugins.
 
-    Raises UsageError for a plugin of another package that cannot be imported, answers what is not asked, or
+    Raises UsageError for a plugin of another package that cannot be imported, implements an unknown hook, or
     has the name of another.
     """
     from importlib.metadata import entry_points
 
     manager = pluggy.PluginManager("repro")
-    manager.add_hookspecs(Questions)
+    manager.add_hookspecs(Hooks)
     for name in reversed(chosen()):  # whoever is registered last answers first
         manager.register(importlib.import_module(f"repro.plugins.{name}"), name)
     for entry in entry_points(group="repro.plugins"):
@@ -131,3 +249,16 @@ def chosen() -> tuple[str, ...]:
 def merged(answers: Iterable[Mapping[str, Any]]) -> dict[str, Any]:
     """Return several answers that are mappings as one; the first of a name counts."""
     return {key: value for each in reversed(list(answers)) for key, value in each.items()}
+
+
+def notes(cell: Cell) -> tuple[CellNote, ...]:
+    """Return the notes of all plugins on a cell, the closest to the published number first."""
+    return tuple(note for part in ask().part_of_cell(cell=cell, page=None) for note in part.notes)
+
+
+def call(name: str, *args: Any, **options: Any) -> Any:
+    """Call a function of ``CALLED``. Returns None where its plugin is left out."""
+    module, _, attribute = CALLED[name].partition(":")
+    if module.split(".")[2] not in chosen():
+        return None
+    return getattr(importlib.import_module(module), attribute)(*args, **options)

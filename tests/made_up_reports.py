@@ -1,7 +1,7 @@
 """Reports made up for tests."""
 
+from repro.hooks import CellNote
 from repro.manifest.cells import Cell
-from repro.plugins.reports.others import OthersValues
 from repro.plugins.reports.reports import CellReport, Report, Source
 
 SOURCE = Source(who="independent", name="somebody's repository", repository="a/b", issue=5, date="2024-01-01")
@@ -15,6 +15,6 @@ def report_on(
     return CellReport(cell, Report(cells=(cell.id,), value=value, how={"start": start}, **stated), source)
 
 
-def reported_of(cell: Cell, *values: str, **stated) -> OthersValues:
-    """Reports of these values on a cell, all made alike."""
-    return OthersValues(cell, tuple(report_on(cell, value, **stated) for value in values))
+def notes_on(cell: Cell, *values: str, **stated) -> tuple[CellNote, ...]:
+    """Notes of reports of these values on a cell, all made alike."""
+    return tuple(report_on(cell, value, **stated).note for value in values)

@@ -13,19 +13,19 @@ from repro.cli.groups import LazyGroup
 
 ROOT = Path(__file__).resolve().parents[1]
 LIMITS = {
-    "lines of repro": 59_876,
-    "characters of repro": 2_625_138,
-    "modules of repro": 327,
-    "lines of repro without plugins": 44_851,
-    "lines of the longest file of repro": 402,
+    "lines of repro": 59_597,
+    "characters of repro": 2_614_105,
+    "modules of repro": 326,
+    "lines of repro without plugins": 44_897,
+    "lines of the longest file of repro": 403,
     "functions of repro with more than 60 lines": 0,
     "verbs": 14,
     "options": 138,
-    "lines of tests": 55_425,
-    "characters of tests": 2_413_657,
-    "modules of tests": 472,
-    "pages in docs/decisions": 15,
-    "words of CONTRIBUTING.md": 1_510,
+    "lines of tests": 55_579,
+    "characters of tests": 2_419_634,
+    "modules of tests": 478,
+    "pages in docs/decisions": 10,
+    "words of CONTRIBUTING.md": 1_534,
 }
 MOST_PATHS = 10  # through a function: McCabe's number, with each `and`, `or` and comprehension
 SHARE_ABOVE = 0.02

@@ -1,4 +1,4 @@
-"""The program imports nothing that only its tests install: CI has both before it runs any command."""
+"""The program imports exactly the packages that it declares, and no package that only tests install."""
 
 import ast
 import re
@@ -10,20 +10,18 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).resolve().parents[1]
-COME_WITH_OTHERS = {
-    "huggingface_hub",
-    "jnius",
-    "jnius_config",
-    "pyarrow",
-    "pydantic_core",
-}  # of what is declared
-OPTIONAL = {"nltk", "pypandoc", "typst"}  # the extras `sentences` and `article`
+FOLDERS = ("repro", "papers")
+OF_USERS = ("gpu", "adapters", "sentences", "article", "snakemake")  # extras that the program itself uses
+READ_BY = {"ijson": "ir_datasets", "pytrec-eval-terrier": "ir_measures"}  # which another package imports
+NEVER_IMPORTED = {"faiss-gpu", "snakemake-executor-plugin-slurm"}  # `import faiss` finds the first
+NAMES = {"pypandoc": ["pypandoc_binary"]}  # of distributions that need not be installed
 
 
-def declared() -> set[str]:
-    """Names of distributions in ``[project] dependencies``, written as package indexes do."""
+def declared(*extras: str) -> set[str]:
+    """Names of distributions in ``[project] dependencies`` and extras, written as package indexes do."""
     project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
-    return {normal(re.match(r"[\w.-]+", line)[0]) for line in project["dependencies"]}
+    lines = [*project["dependencies"], *(x for e in extras for x in project["optional-dependencies"][e])]
+    return {normal(re.match(r"[\w.-]+", line)[0]) for line in lines}
 
 
 def normal(name: str) -> str:
@@ -31,14 +29,25 @@ def normal(name: str) -> str:
 
 
 def imported(path: Path) -> set[str]:
-    """Packages that a file imports, at its top or in a function."""
+    """Packages that a file imports, at its top or in a function, or looks for, as ``find_spec("peft")``."""
     names = set()
     for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
         if isinstance(node, ast.Import):
             names |= {alias.name.split(".")[0] for alias in node.names}
         elif isinstance(node, ast.ImportFrom) and not node.level:
             names.add(node.module.split(".")[0])
-    return names
+        elif isinstance(node, ast.Call) and ast.unparse(node.func).endswith("find_spec"):
+            names |= {arg.value for arg in node.args if isinstance(arg, ast.Constant)}
+    return names - set(sys.stdlib_module_names) - set(FOLDERS)
+
+
+def distributions(folders=FOLDERS) -> dict[str, set[str]]:
+    """Return each package that the files import -> names of the distributions that it may come with."""
+    installed = packages_distributions()
+    packages = {
+        name for folder in folders for path in (ROOT / folder).rglob("*.py") for name in imported(path)
+    }
+    return {p: {normal(d) for d in installed.get(p) or NAMES.get(p, [p])} for p in packages}
 
 
 # packages that fetch or draw
@@ -49,7 +58,7 @@ def test_what_only_tests_need_is_no_dependency():
     assert not declared() & {"pytest", "hypothesis", "pytest-xdist", "tox", "radon", "ruff", "build", "mypy"}
 
 
-@pytest.mark.parametrize("folder", ["repro", "papers"])
+@pytest.mark.parametrize("folder", FOLDERS)
 def test_what_fetches_or_draws_is_imported_when_it_does(folder):
     for path in (ROOT / folder).rglob("*.py"):
         body = ast.parse(path.read_text(encoding="utf-8")).body
@@ -58,10 +67,17 @@ def test_what_fetches_or_draws_is_imported_when_it_does(folder):
         assert not {name.split(".")[0] for name in names if name} & IMPORTED_WHEN_NEEDED, path
 
 
-@pytest.mark.parametrize("folder", ["repro", "papers"])
-def test_every_import_is_of_a_declared_dependency(folder):
-    known, distributions = declared(), packages_distributions()
-    expected = set(sys.stdlib_module_names) | {"repro", "papers"} | OPTIONAL | COME_WITH_OTHERS
-    for path in (ROOT / folder).rglob("*.py"):
-        for package in imported(path) - expected:
-            assert {normal(name) for name in distributions.get(package, [])} & known, (str(path), package)
+def test_every_imported_package_is_declared():
+    known = declared(*OF_USERS)
+    assert {package: names for package, names in distributions().items() if not names & known} == {}
+
+
+def test_every_declared_package_is_imported():
+    used = set().union(*distributions().values(), READ_BY, NEVER_IMPORTED)
+    assert declared(*OF_USERS) - used == set()
+    assert {normal(reader) for reader in READ_BY.values()} <= declared()
+
+
+def test_what_only_the_article_needs_is_in_its_extra():
+    assert not {"jinja2", "typst", "pypandoc-binary"} & declared()
+    assert "jinja2" not in distributions(["repro"])

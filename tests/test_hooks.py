@@ -1,5 +1,7 @@
 """Plugins: what each adds is gone with it, the core does without any, and other packages may have some."""
 
+import csv
+import io
 import json
 import os
 import subprocess
@@ -10,7 +12,6 @@ import pytest
 from repro import hooks
 from repro.errors import UsageError
 from repro.hooks import PLUGINS, ask, chosen
-from repro.verdicts import additions
 from tests.cli.conftest import folders as folders
 from tests.cli.conftest import repro as repro
 
@@ -30,17 +31,13 @@ ADDS = {
 def plugins(monkeypatch):
     """``plugins("reports yours")``: only these answer."""
 
-    def forget():
-        ask.cache_clear()
-        additions.kinds.cache_clear()
-
     def only(names):
         monkeypatch.setenv(hooks.CHOICE, names)
-        forget()
+        ask.cache_clear()
 
     yield only
     monkeypatch.undo()
-    forget()
+    ask.cache_clear()
 
 
 @pytest.mark.parametrize("name", PLUGINS)
@@ -70,7 +67,14 @@ def test_the_core_does_without_any(repro, plugins, words):
     plugins("none")
     said = repro(*words)
     assert said.status in (0, 4) and said.out, said.err
-    assert "others" not in said.out.replace("run by others", "") or words[0] == "report"
+    if words[-1] == "json":
+        assert {len(c["others"]) for c in said.json} == {0}
+    elif words[-1] == "csv":
+        assert {(c["others"], c["others_count"]) for c in csv.DictReader(io.StringIO(said.out))} == {
+            ("", "0")
+        }
+    else:
+        assert "others" not in said.out.replace("run by others", "") or words[0] == "report"
 
 
 def test_only_a_plugin_that_there_is_can_be_chosen(monkeypatch):
@@ -124,15 +128,52 @@ def _with_plugin(folder, module, words, code="", choice="none", name="mine"):
     return subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, env=environment)
 
 
+OF_ANOTHER_PACKAGE = f"""\
+from repro.hooks import CellNote, CellPart, answer
+
+class Part(CellPart):
+    facts = {{"mine": 1}}
+
+@answer
+def part_of_cell(cell):
+    return Part([CellNote("Mine", "33.3", "my notebook")]) if cell.id == "{CELL}" else None
+
+@answer
+def public_names():
+    return {{"seven": "mine:seven"}}
+
+def seven():
+    return 7
+"""
+
+
 def test_a_plugin_of_another_package_answers_like_the_suites_own(tmp_path):
-    module = (
-        "from repro.hooks import answer\nfrom repro.verdicts.additions import CellPart\n"
-        "class Part(CellPart):\n    facts = {'mine': 1}\n"
-        "@answer\ndef part_of_cell(cell):\n    return Part()\n"
-        "@answer\ndef public_names():\n    return {'seven': 'mine:seven'}\n"
-        "def seven():\n    return 7\n"
-    )
     words = ["show", CELL, "--format", "json"]
-    said = _with_plugin(tmp_path, module, words, "import repro; print(repro.seven())")
+    said = _with_plugin(tmp_path, OF_ANOTHER_PACKAGE, words, "import repro; print(repro.seven())")
     number, _, facts = said.stdout.partition("\n")
     assert number == "7" and json.loads(facts)["mine"] == 1, said.stderr
+    assert json.loads(facts)["others"] == [{"value": 33.3, "name": "Mine", "place": "my notebook"}]
+
+
+@pytest.mark.parametrize(
+    ("words", "shown"),
+    [
+        (["show", CELL], "33.3 Mine (independent): how is not said; match exact; my notebook"),
+        (["compare", CELL], "33.3 unknown"),
+        (["compare", CELL, "--format", "csv"], ",33.3,1,33.3,33.3,unknown,exact,Mine,"),
+        (["tables", "simlm", "--table", "2", "--others", "--format", "latex"], r"33.3\textsuperscript{u}"),
+        (["show", "coverage", "simlm", "--format", "json"], '"stated by others (exact)": 1'),
+    ],
+    ids=lambda part: " ".join(part) if isinstance(part, list) else "",
+)
+def test_a_note_of_a_plugin_is_in_every_outlet(tmp_path, words, shown):
+    said = _with_plugin(tmp_path, OF_ANOTHER_PACKAGE, words)
+    text = "".join(said.stdout.split()) if "latex" in words else " ".join(said.stdout.split())
+    assert shown.replace(" ", "") in text.replace(" ", "").replace("&", ""), said.stderr
+
+
+def test_a_note_of_a_plugin_is_in_the_report(tmp_path):
+    page = tmp_path / "page.html"
+    said = _with_plugin(tmp_path, OF_ANOTHER_PACKAGE, ["report", "simlm", "-o", str(page)])
+    text = page.read_text(encoding="utf-8")
+    assert "“33.3”" in text and "Mine, independent" in text, said.stderr

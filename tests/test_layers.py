@@ -2,6 +2,7 @@
 
 import ast
 import re
+from collections import Counter
 from pathlib import Path
 
 from repro.manifest.papers import papers
@@ -17,6 +18,12 @@ def _imports(path):
             yield from (alias.name for alias in node.names)
         elif isinstance(node, ast.ImportFrom) and node.module:
             yield node.module
+            yield from (f"{node.module}.{alias.name}" for alias in node.names)
+
+
+def test_no_three_modules_have_one_name():
+    names = Counter(path.stem for path in RUNNER if path.stem != "__init__")
+    assert {name: count for name, count in names.items() if count > 2} == {}
 
 
 def test_the_runner_imports_no_paper():
@@ -61,6 +68,18 @@ def test_a_paper_imports_no_other_paper():
 def test_nothing_imports_a_module_of_the_tests():
     for path in [*RUNNER, *PAPERS]:
         assert not any(name.split(".")[0] == "tests" for name in _imports(path)), path
+
+
+def test_no_test_of_the_core_imports_a_paper():
+    of_papers = [ROOT / "tests" / folder for folder in ("papers", "end_to_end", "oracles")]
+    found = {
+        f"{path.relative_to(ROOT)} imports {name}"
+        for path in (ROOT / "tests").rglob("*.py")
+        if not any(path.is_relative_to(folder) for folder in of_papers)
+        for name in _imports(path)
+        if re.match(r"(tests\.)?papers\b", name)
+    }
+    assert found == set()
 
 
 def test_every_stage_has_a_module_with_run():

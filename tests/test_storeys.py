@@ -11,7 +11,7 @@ ROOT = Path(__file__).resolve().parent.parent / "repro"
 
 # room -> storey; what lies at the top of repro/ is the ground that every room may use
 STOREYS = {
-    "plugins": 10,  # which import the core, and which the core asks and does not import
+    "plugins": 10,  # which import the core, and which the core calls and does not import
     "cli": 9,
     "api": 8,
     "writers": 6,
@@ -24,21 +24,21 @@ STOREYS = {
     "machine": 0,
 }
 RETRIEVAL = {"stages": 3, "recipe": 3, "training": 2, "datasets": 1, "nn": 1, "evaluation": 1}
-GROUND = ("errors", "progress", "locations", "stage_table", "graph", "hooks")
-SAY_WHAT_PLUGINS_ARE = ("hooks.py", "additions.py")  # by the types of rooms above them
-ENTRIES = 17  # of repro/, besides __init__ and __main__
+GROUND = ("errors", "progress", "locations", "stage_table", "graph", "hooks", "version")
+SAY_WHAT_PLUGINS_ARE = ("hooks.py",)  # by the types of rooms above them
+ENTRIES = 18  # of repro/, besides __init__ and __main__
+LONGEST_CYCLE = 2  # modules that import each other
 
 
 def _room(module: str, depth: int = 1) -> str:
     return next(iter(module.split(".")[depth : depth + 1]), "")
 
 
-def _imported(path: Path) -> set[str]:
-    """Modules of the suite that a file imports, at its top or inside a function."""
+def _imported(path: Path, *, types: bool | None = None) -> set[str]:
+    """Modules of the suite that a file imports, at its top or inside a function, and for ``types`` alone."""
     names, tree = set(), ast.parse(path.read_text(encoding="utf-8"))
-    apart = (
-        [node for node in ast.walk(tree) if _is_for_types(node)] if path.name in SAY_WHAT_PLUGINS_ARE else []
-    )
+    types = path.name not in SAY_WHAT_PLUGINS_ARE if types is None else types
+    apart = [] if types else [node for node in ast.walk(tree) if _is_for_types(node)]
     for_types = {id(n) for node in apart for n in ast.walk(node)}
     for node in (node for node in ast.walk(tree) if id(node) not in for_types):
         if isinstance(node, ast.Import):
@@ -96,6 +96,45 @@ def test_the_ground_imports_no_room_but_the_machine():
     for name in GROUND:
         for module in _imported(ROOT / f"{name}.py"):
             assert _room(module) in (*GROUND, "machine"), f"{name} imports {module}"
+
+
+def _import_graph() -> dict[str, set[str]]:
+    """Every module of the suite, and those that it imports, late ones among them."""
+    paths = {
+        ".".join(path.relative_to(ROOT.parent).with_suffix("").parts): path for path in ROOT.rglob("*.py")
+    }
+    paths = {name.removesuffix(".__init__"): path for name, path in paths.items()}
+    return {
+        module: {name if name in paths else name.rpartition(".")[0] for name in _imported(path, types=False)}
+        & paths.keys() - {module}
+        for module, path in paths.items()
+    }
+
+
+def _cycles(graph: dict[str, set[str]]) -> set[frozenset[str]]:
+    """Sets of modules each of which imports all others of its set, directly or by way of others."""
+
+    def below(module: str) -> set[str]:
+        found, waiting = set(), [*graph[module]]
+        while waiting:
+            if (name := waiting.pop()) not in found:
+                found.add(name)
+                waiting += graph[name]
+        return found
+
+    reached = {module: below(module) for module in graph}
+    return {frozenset(n for n in names if m in reached[n]) for m, names in reached.items()} - {frozenset()}
+
+
+def test_cycles_are_found():
+    graph = {"a": {"b"}, "b": {"c"}, "c": {"a", "d"}, "d": {"e"}, "e": {"d"}, "f": {"a", "d"}}
+    assert _cycles(graph) == {frozenset("abc"), frozenset("de")}
+
+
+def test_no_cycle_of_imports_has_more_than_two_modules():
+    graph = _import_graph()
+    assert {"repro.graph", "repro.store"} <= graph["repro.running.plan"]
+    assert [sorted(cycle) for cycle in _cycles(graph) if len(cycle) > LONGEST_CYCLE] == []
 
 
 def test_every_room_has_a_storey():

@@ -1,12 +1,9 @@
 """The decoder's weight of each word of a text (§4.4, Table 4), for any text and any saved model."""
 
-import argparse
-import sys
 from collections.abc import Sequence
 from pathlib import Path
 
-from repro.errors import ReproError, check_known
-from repro.writers.figures import shaded_text
+from repro.errors import check_known
 
 SHOWN = ("sigmoid", "largest", "sum")
 
@@ -66,27 +63,3 @@ def _kept(token_words: Sequence[int | None], length: int) -> int:
     while kept > 1 and token_words[kept] is not None and token_words[kept] == token_words[kept - 1]:
         kept -= 1
     return kept
-
-
-def main(arguments: Sequence[str]) -> int:
-    """Return ``python -m papers.cpdae.word_distribution MODEL_FOLDER TEXT``: words with shades; the exit
-    status."""
-    from rich.console import Console
-
-    parser = argparse.ArgumentParser(prog="python -m papers.cpdae.word_distribution", description=__doc__)
-    parser.add_argument("folder", metavar="MODEL_FOLDER", type=Path)
-    parser.add_argument("text", metavar="TEXT")
-    parser.add_argument("--shown", choices=SHOWN, default="sigmoid", help="else sigmoid")
-    parser.add_argument("--length", type=int, default=512, help="tokens of the text; else 512")
-    chosen = parser.parse_args(arguments)
-    try:
-        words = view(chosen.folder, chosen.text, shown=chosen.shown, length=chosen.length)
-    except ReproError as error:
-        print(error, file=sys.stderr)
-        return error.exit_status
-    Console().print(shaded_text(words))
-    return 0
-
-
-if __name__ == "__main__":
-    sys.exit(main(sys.argv[1:]))

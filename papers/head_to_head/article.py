@@ -20,7 +20,7 @@ from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from papers.head_to_head.pictures import NOT_MEASURED, Pictures
 from papers.head_to_head.references import OBJECTIVES, References
 from papers.head_to_head.typeset import check_packages, pdf
-from repro import Workspace, __version__, select
+from repro import Workspace, select
 from repro.cli.options import seeds_of
 from repro.errors import DataError, ReproError
 from repro.graph import Node, walk
@@ -46,6 +46,7 @@ from repro.running.plan import Plan
 from repro.verdicts.compared import ComparedCell
 from repro.verdicts.comparison import judged_cells
 from repro.verdicts.summary import doubts_in_brief
+from repro.version import __version__
 from repro.writers.grid import probability
 from repro.writers.html.elements import Markup, el, rendered, section, standalone
 from repro.writers.markdown import code, escaped, sentence

@@ -56,7 +56,7 @@ class ComparedCells(Listing[ComparedCell]):
         return "\n".join(
             latex(
                 self.comparison,
-                [replace(c, side_values={}) for c in cells],
+                [replace(c, notes=()) for c in cells],
                 command="repro.compare(...).to_latex()",
                 two_column=two_column,
             )

@@ -112,9 +112,18 @@ class SameCode:
         return named
 
     def newest(self) -> list[str]:
-        """Return the names of the outputs of the stage whose line was written last."""
-        stages = list(equal_code.lines())
-        return [name for name, output in self.recorded.items() if output.stage in stages[-1:]]
+        """Return the outputs of the newest line, and those of all that it is made from.
+
+        Of several lines with one date, it is the one that is made from most.
+        """
+        lines = equal_code.lines()
+        behind: dict[str, set[str]] = {stage: set() for stage in lines}
+        names = {node.fingerprint: name for name, node in self.nodes.items()}
+        for name, output in self.recorded.items():
+            if name in self.nodes and output.stage in lines:
+                behind[output.stage] |= {node.fingerprint for node in walk([self.nodes[name]])}
+        newest = max(lines, key=lambda stage: (str(lines[stage]["date"]), len(behind[stage])), default="")
+        return sorted(names[f] for f in behind.get(newest, ()) if f in names)
 
     def compare(self, names: Iterable[str] | None = None) -> Comparison:
         """Compute outputs, all or those named, and with all of them a few cells from scratch."""

@@ -11,10 +11,10 @@ from collections.abc import Iterable, Iterator
 
 import click
 
-from repro import __version__
 from repro.cli.groups import LazyGroup, plugin_commands
 from repro.errors import ReproError, UsageError, one_line
 from repro.locations import resolved
+from repro.version import __version__
 
 # verb -> one line for --help; the module of that name holds the command
 VERBS = {

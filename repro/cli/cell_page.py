@@ -3,23 +3,24 @@
 import textwrap
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from itertools import groupby
 from shlex import quote
 
 from repro.cli.obstacles import names_in_a_line
 from repro.exchange.public_runs import PublicRun, cells_of_run, only_scorable, public_runs
-from repro.hooks import ask
+from repro.hooks import CellNote, CellPart, ask
 from repro.manifest.cells import Cell
 from repro.manifest.reading_schema import Reading
-from repro.running.cell_readings import PARTS
+from repro.running.cell_readings import PARTS, CellReadings
 from repro.running.recipe_calls import not_at, recipe_path
 from repro.running.requirements import distinct_obstacles
 from repro.running.scale import scale
 from repro.running.workspace import Workspace
-from repro.verdicts.additions import CellPart
+from repro.store.results import Results
 from repro.verdicts.compared import ComparedCell
 
-IN_FULL = 4  # readings of each part of the work of which everything is said without being asked
+IN_FULL = 4  # readings of each part of the work, and values of others, that are printed in full
 ROLES = {
     "ours": "the authors' own",
     "rerun": "run again by the authors",
@@ -36,7 +37,7 @@ class CellPage:
         readings: the weightiest first.
         more: readings that matter only where another one has another choice.
         public_runs: runs that others published, which it can be scored by.
-        parts: what plugins say more of it.
+        known: the readings and nodes of every cell; ``results``: the records. Plugins use both.
     """
 
     cell: Cell
@@ -44,22 +45,31 @@ class CellPage:
     readings: list[tuple[Reading, str]]
     more: list[Reading]
     public_runs: list[PublicRun]
-    parts: list[CellPart]
+    known: CellReadings
+    results: Results
 
     @classmethod
     def of(cls, cell: Cell, workspace: Workspace) -> "CellPage":
         """Everything about a cell, from its manifest and from what is recorded and stored."""
         from repro.manifest.cells import is_measured
-        from repro.running.cell_readings import CellReadings
         from repro.verdicts.comparison import standings
 
         cell_readings = CellReadings(workspace.machine)
         stands = standings(cell, workspace) if is_measured(cell) else []
         more = list(cell_readings.under_other_choices(cell).values())
         runs = [run for run in public_runs() if cell in cells_of_run(run, only_scorable([cell]))[0]]
-        parts = ask().part_of_cell(cell=cell, stands=stands, known=cell_readings, results=workspace.results)
         weighed = cell_readings.weighed(cell)
-        return cls(cell, stands, weighed, more, runs, list(filter(None, parts)))
+        return cls(cell, stands, weighed, more, runs, cell_readings, workspace.results)
+
+    @cached_property
+    def parts(self) -> list[CellPart]:
+        """Return the parts of plugins."""
+        return ask().part_of_cell(cell=self.cell, page=self)
+
+    @property
+    def notes(self) -> list[CellNote]:
+        """Return the values that others state of the cell."""
+        return [note for part in self.parts for note in part.notes]
 
     @property
     def commands(self) -> dict[str, str]:
@@ -68,7 +78,7 @@ class CellPage:
         if self.stands and (cell.recipe or cell.column.mean_of):
             commands["measure it"] = f"repro run {cell.id}"
             if not not_at(cell, scale("tiny")):
-                commands["rehearse it"] = f"repro run {cell.id} --scale tiny"
+                commands["try it"] = f"repro run {cell.id} --scale tiny"
         if self.public_runs:
             commands["score a run"] = "repro import run --public DIR"
         elif cell in only_scorable([cell]):
@@ -97,6 +107,7 @@ class CellPage:
         facts["readings_under_other_choices"] = [reading.id for reading in self.more]
         for part in self.parts:
             facts |= part.facts
+        facts["others"] = [note.as_json() for note in self.notes]
         facts["note"] = self._note
         return facts | self._judgement_facts
 
@@ -156,7 +167,8 @@ class CellPage:
                 doubts = "; ".join(map(str, run.doubts))
                 score = f"({run.measured:.4g})" if doubts else f"{run.measured:.4g}"
                 yield "run of others", f"{score} ({run.maker}), {run.verdict.name}{doubts and f'; {doubts}'}"
-        yield from (line for part in self.parts for line in part.below_measured(verbose=verbose))
+        yield from (line for part in self.parts for line in part.below_measured())
+        yield from _note_lines(self.notes, cell, verbose=verbose)
         for label, command in self.commands.items():
             yield label, command
             if label == "score a run":
@@ -209,6 +221,20 @@ def _standing(stand: ComparedCell) -> str:
     basis = f"{seeds}{first.queries} queries of {', '.join(stand.measured_on)}, {first.recorded[:10]}"
     basis += f", the first {stand.cut_at} documents of each only" if stand.cut_at else ""
     return f"{shown_measurement(stand)} ({basis}); {stand.verdict.name}: {stand.verdict.why}"
+
+
+def _note_lines(notes: Sequence[CellNote], cell: Cell, *, verbose: bool) -> Iterator[tuple[str, str]]:
+    """Yield values that others state: of several values their span and the first ones, or all."""
+    from repro.writers.grid import STATED, span
+
+    if len(notes) == 1:
+        yield STATED, f"1 value, {notes[0]}"
+    elif notes:
+        shown = notes if verbose else notes[:IN_FULL]
+        yield STATED, f"{len(notes)} values, {span(notes, cell)}; the closest in kind first"
+        yield from (("value", str(note)) for note in shown)
+        if len(notes) > len(shown):
+            yield "values", f"{len(notes) - len(shown)} more, which --verbose tells"
 
 
 def _recipe_call(cell: Cell) -> str:

@@ -91,7 +91,7 @@ def _command_lines(words: str, plan: Plan, places: Sequence[str]) -> list[tuple[
         place = str(data_folder()).replace(f"{Path.home()}/", "~/", 1)
         lines.append((f"repro data fetch {options}", f"fetches it, asking once, into {place}"))
     if plan.scale.compares_with_paper:
-        lines.append((f"repro run {words} --scale tiny", "rehearses it on embedded data"))
+        lines.append((f"repro run {words} --scale tiny", "tries it on embedded data"))
     return [*lines, (f"repro plan {words}", "lists every stage, and what it lacks")]
 
 

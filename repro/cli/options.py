@@ -9,9 +9,7 @@ import click
 from click.core import ParameterSource
 
 from repro.api.selection import Selection, select
-from repro.cli import completion
 from repro.errors import UsageError, check_known
-from repro.machine.system import bytes_of
 from repro.manifest.papers import papers
 from repro.running.scale import with_scale_of
 from repro.running.workspace import Workspace
@@ -19,6 +17,17 @@ from repro.running.workspace import Workspace
 FIGURE = "figure-"
 NOTHING_NAMED = "name a paper ({}), a table, a cell, or --all"
 OF_FILE = "repro.scale_of_file"  # what a command's context knows it by
+
+
+def _completer(name: str) -> Callable:
+    """Return a function of ``repro.cli.completion``, which only a shell that completes a word imports."""
+
+    def complete(ctx: click.Context, param: click.Parameter, incomplete: str) -> list[str]:
+        from repro.cli import completion
+
+        return getattr(completion, name)(ctx, param, incomplete)
+
+    return complete
 
 
 def scale_option(name: str = "scale_name", **how) -> Callable:
@@ -32,7 +41,7 @@ def scale_option(name: str = "scale_name", **how) -> Callable:
         how: else of the option, as click takes it.
     """
     defaults: dict[str, Any] = {
-        "shell_complete": completion.scale_names,
+        "shell_complete": _completer("scale_names"),
         "callback": _known_scale,
         "metavar": "NAME|FILE",
     }
@@ -82,11 +91,11 @@ def _repeatable_option(flag: str, metavar: str, completer: Callable, description
 
 def tables_option(description: str) -> Callable:
     """Return ``--table N``, which may be given several times."""
-    return _repeatable_option("table", "N", completion.tables, description)
+    return _repeatable_option("table", "N", _completer("tables"), description)
 
 
 TABLE = tables_option("Only this table, or figure-N; may be repeated.")
-ROW = ("row", "ROW", completion.rows, "Only this row, or a system in every group; may be repeated.")
+ROW = ("row", "ROW", _completer("rows"), "Only this row, or a system in every group; may be repeated.")
 
 
 def table_and_row_options(function: Callable) -> Callable:
@@ -100,7 +109,7 @@ ALL = click.option("--all", "everything", is_flag=True, help="Everything (of the
 def _options(*, with_all: bool) -> list[Callable]:
     """Return the selection options, with ``--all`` or without."""
     options = [
-        click.argument("names", metavar="[NAME]...", nargs=-1, shell_complete=completion.names),
+        click.argument("names", metavar="[NAME]...", nargs=-1, shell_complete=_completer("names")),
         TABLE,
         _repeatable_option(*ROW),
         ALL,
@@ -114,7 +123,7 @@ def _options(*, with_all: bool) -> list[Callable]:
             "readings",
             multiple=True,
             metavar="ID=CHOICE",
-            shell_complete=completion.readings,
+            shell_complete=_completer("readings"),
             help="Another value of an unspecified choice.",
         ),
     ]
@@ -215,6 +224,8 @@ def _kinds(ctx: click.Context, option: click.Option, texts: tuple[str, ...]) -> 
 
 
 def _size(ctx: click.Context, option: click.Option, text: str | None) -> int | None:
+    from repro.machine.system import bytes_of
+
     if text is None:
         return None
     if (size := bytes_of(text)) is None:

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import groupby
 
 from repro.cli.printing import table
+from repro.hooks import Answers, call
 from repro.locations import Locations
 from repro.manifest.cells import cell, cells_of, exhibits, table_of
 from repro.manifest.papers import Paper, papers, sources
@@ -14,7 +15,6 @@ from repro.manifest.reading_schema import Reading
 from repro.running.cell_readings import CellReadings
 from repro.running.requirements import Machine
 from repro.running.workspace import Workspace
-from repro.verdicts.additions import NoAnswers, answers_in
 
 
 def selected(names, cells, tables, kind) -> Iterator[ShownReadings]:
@@ -57,7 +57,7 @@ class ShownReadings:
         answers = self._answers()
         for reading in self.readings:
             facts = reading.model_dump(mode="json", exclude={"cells"})
-            study = answers.as_json(reading.study)
+            study = answers_as_json(answers, reading.study)
             yield {"of": self.source.name, **facts, "affects": self.places[reading.id], "study": study}
 
     def show(self) -> None:
@@ -66,7 +66,7 @@ class ShownReadings:
         title = f"{self.source.name}: {len(self.readings)} unspecified choices (default in brackets)"
         table(title, head, [self._line(r) for r in self.readings], drop=(2, 5, 1))
         pointers = [(reading.id, reading.study) for reading in self.readings]
-        self._answers().show(self.source.name, "reading", pointers)
+        print_answers(self._answers(), self.source.name, "reading", pointers)
 
     def _line(self, r: Reading) -> list[str]:
         choices = (f"[{choice}]" if choice == r.default else choice for choice in r.choices)
@@ -74,13 +74,9 @@ class ShownReadings:
         more = f" and {len(others)} more" if others else ""
         return [r.id, r.kind, r.where, r.paper, " | ".join(choices), first + more]
 
-    def _answers(self):
-
+    def _answers(self) -> Answers:
         pointers = [text for reading in self.readings for text in reading.study]
-        if not pointers:
-            return NoAnswers()
-        workspace = Workspace.open()
-        return answers_in(pointers, workspace.results, workspace.store, workspace.machine)
+        return (call("study answers", pointers, Workspace.open()) if pointers else None) or {}
 
     def show_citations(self) -> None:
         """Print what is cited from outside of the paper, and the choices that each speaks for."""
@@ -91,3 +87,20 @@ class ShownReadings:
         ]
         head = ["id", "default", "who", "says", "speaks for", "place"]
         table(f"{self.source.name}: {len(lines)} citations from outside of the paper", head, lines)
+
+
+def answers_as_json(answers: Answers, pointers: Iterable[str]) -> list[dict]:
+    """Return an object for every pointer to a study, with the differences that the study measured."""
+    return [{"comparison": text, "measured": answers[text].measured} for text in pointers if text in answers]
+
+
+def print_answers(
+    answers: Answers, paper: str, kind: str, pointing: Iterable[tuple[str, Sequence[str]]]
+) -> None:
+    """Print a line for every pointer of readings or claims, by their ids. Prints nothing without one."""
+    lines = [
+        [id, text, answers[text].words] for id, pointers in pointing for text in pointers if text in answers
+    ]
+    if lines:
+        title = f"{paper}: on equal terms and at a small size, which says nothing of the published numbers"
+        table(title, [kind, "comparison", "difference"], lines, multiline=True)

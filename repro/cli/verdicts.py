@@ -11,7 +11,6 @@ from repro.running.records import Recurrence, sentences
 from repro.running.runner import Outcome
 from repro.store import Store
 from repro.store.results import Record, Results
-from repro.verdicts.additions import at_full, kinds
 from repro.verdicts.compared import ComparedCell, Comparison, PairedTest
 from repro.verdicts.summary import Summary, conditions, first_of, published, summarise
 from repro.verdicts.verdict import FAILS
@@ -42,6 +41,10 @@ FEW_OBSTACLES = 4  # sentences
 LETTERS = (
     "letters are rows beaten by the runs of one seed: ranx's two-sided paired t-test, p <= 0.05 "
     "after Holm's correction over the tests of each row"
+)
+NOTES = (
+    "stated by others: of several values the closest in kind (~ where something else differs, "
+    "? where only the name matches); it decides no verdict, and `repro show others` has the place of each"
 )
 
 
@@ -103,14 +106,14 @@ def say_faults(*comparisons: Comparison) -> None:
 def _cells_with_facts(
     comparison: Comparison, plan: Plan, store: Store, results: Results | None
 ) -> list[dict]:
-    from repro.hooks import ask
     from repro.verdicts.plain_values import cells_as_json
+    from repro.writers.table_files import writer_of
 
     facts: dict[str, dict] = {}
     for first, *_ in comparison.by_table().values():
         source, table = first.cell.paper, first.cell.table
-        if (kind := ask().table_kind(kind=table.kind)) is not None:
-            facts |= kind.facts(source, table, plan, store, results)
+        if writer := writer_of(table):
+            facts |= writer.facts(source, table, plan, store, results)
     return [cell | facts.get(cell["id"], {}) for cell in cells_as_json(comparison)]
 
 
@@ -166,7 +169,7 @@ def show_cells(comparison: Comparison, cells: Sequence[ComparedCell]) -> None:
 def _is_worth_showing(c: ComparedCell) -> bool:
     """Return whether a table with this cell is worth showing."""
     has_result = c.measured is not None or c.verdict.name in ("failed", "blocked")
-    return has_result or any(at_full(c, kind) for kind in kinds())
+    return has_result or bool(c.notes_at_full)
 
 
 def show_recurrences(recurrences: Sequence[Recurrence]) -> None:
@@ -192,12 +195,9 @@ def summary(comparison: Comparison, results: Results | None = None) -> list[str]
         lines.append(INTERVALS.format(**asdict(counts)))
     if comparison.tests:
         lines.append(LETTERS)
-    return [f"{line}." for line in [*lines, *_side_value_lines(comparison)]]
-
-
-def _side_value_lines(comparison: Comparison) -> list[str]:
-    """Explain the kinds of values that stand beside a published number at full scale."""
-    return [kind.explained for kind in kinds() if any(at_full(c, kind) for c in comparison.cells)]
+    if any(c.notes_at_full for c in comparison.cells):
+        lines.append(NOTES)
+    return [f"{line}." for line in lines]
 
 
 def _measured_line(comparison: Comparison, counts: Summary) -> str:

@@ -13,7 +13,6 @@ from typing import TYPE_CHECKING, Any
 
 import yaml
 
-from repro import __version__
 from repro.errors import DataError, UsageError
 from repro.graph import Node, walk
 from repro.locations import CHECKOUT
@@ -33,6 +32,7 @@ from repro.store.disk import whole_folder
 from repro.verdicts.compared import ComparedCell
 from repro.verdicts.comparison import compare
 from repro.verdicts.summary import cut_measures, doubts_in_brief
+from repro.version import __version__
 from repro.writers.markdown import code, escaped, sentence, table
 
 if TYPE_CHECKING:

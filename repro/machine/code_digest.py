@@ -148,11 +148,10 @@ def _code_lines(text: str, statements: Iterable[ast.AST]) -> str:
     Where it has other texts in triple quotes, comments and blank lines stay, as they may be lines of a text.
     """
     lines = text.splitlines()
-    docstrings = [s for s in statements if isinstance(s, ast.Expr) and _is_text(s.value)]
-    for docstring in docstrings:
-        lines[docstring.lineno - 1 : docstring.end_lineno] = [""] * (
-            docstring.end_lineno - docstring.lineno + 1
-        )
+    for statement in statements:
+        if isinstance(statement, ast.Expr) and _is_text(statement.value):
+            for number in range(statement.lineno, (statement.end_lineno or 0) + 1):
+                lines[number - 1] = ""
     if '"""' in (rest := "\n".join(lines)) or "'''" in rest:
         return rest
     return "\n".join(line.rstrip() for line in lines if line.strip() and not line.lstrip().startswith("#"))

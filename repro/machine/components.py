@@ -79,8 +79,7 @@ def _distributions() -> list[Component]:
 
 
 def _memory() -> Component:
-    total = system.memory()
-    return Component("memory", "ok", f"{total / system.GIB:.0f} GiB" if total else "unknown")
+    return Component("memory", "ok", f"{system.memory() / system.GIB:.0f} GiB")
 
 
 def _disk(store: Path) -> Component:

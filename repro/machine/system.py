@@ -30,13 +30,12 @@ RESET = "5"  # what the kernel takes for: the peak begins anew
 
 def hardware() -> dict[str, object]:
     """Return CPU model, cores, memory (GiB) and GPUs, for a record; None for what the system does not say."""
-    total = memory()
     return {
         "cpu": cpu(),
         "instructions": instruction_set(),
         "architecture": platform.machine(),
         "cores": cores(),
-        "memory_gib": round(total / GIB, 1) if total else None,
+        "memory_gib": round(memory() / GIB, 1),
         "gpu": gpu(),
         "system": platform.platform(),
     }
@@ -114,17 +113,14 @@ def stated_threads() -> int | None:
     return (int(text) or None) if text.isdigit() else None
 
 
-def memory() -> int | None:
-    """Return bytes of memory, the container's limit if that is lower; None where the system does not say."""
-    try:
-        total = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
-    except (AttributeError, ValueError, OSError):
-        return None
+def memory() -> int:
+    """Return bytes of memory, or the container's limit if that is lower, e.g. of `docker run --memory=8g`."""
+    import psutil  # which a plan does not need
+
+    total = psutil.virtual_memory().total
     for limit in ("/sys/fs/cgroup/memory.max", "/sys/fs/cgroup/memory/memory.limit_in_bytes"):
-        try:
+        with contextlib.suppress(OSError, ValueError):  # absent, or the word "max"
             total = min(total, int(Path(limit).read_text()))
-        except (OSError, ValueError):  # absent, or the word "max"
-            continue
     return total
 
 

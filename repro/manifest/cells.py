@@ -46,6 +46,11 @@ class Cell:
         assert self.printed.value is not None, self.id
         return self.printed.value
 
+    def equals(self, value: Decimal) -> bool:
+        """Return whether a value is the published one at the coarser of their roundings."""
+        coarser = min(printed.decimals_of(value), self.printed.decimals)
+        return abs(value - self.number) <= printed.half_unit(coarser)
+
     @property
     def is_numeric(self) -> bool:
         """Whether the paper has a number here."""

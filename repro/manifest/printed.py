@@ -5,7 +5,7 @@ The latter are how many stand after the point, and how far rounding to them may 
 
 import re
 from dataclasses import dataclass
-from decimal import ROUND_HALF_UP, Decimal
+from decimal import ROUND_HALF_EVEN, ROUND_HALF_UP, Decimal
 
 _NUMBER = re.compile(
     r"""\s*(?P<bound>[<>≤≥~])?
@@ -116,3 +116,9 @@ def are_apart(one: Decimal, half: Decimal, other: Decimal, other_half: Decimal) 
     Those of equal precision are compared by their digits, others are apart where their roundings part.
     """
     return one != other if half == other_half else abs(one - other) > half + other_half
+
+
+def rounded(value: Decimal, decimals: int) -> set[Decimal]:
+    """Return the value at so many decimals, under both usual roundings of a tie."""
+    places = Decimal(1).scaleb(-decimals)
+    return {value.quantize(places, rounding=mode) for mode in (ROUND_HALF_UP, ROUND_HALF_EVEN)}

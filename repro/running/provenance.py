@@ -17,8 +17,7 @@ from repro.machine import libraries, versions
 from repro.machine.code_digest import code
 from repro.running import equal_code
 from repro.running.plan import Plan
-from repro.store import Store, damage
-from repro.store.underway import awaited_inputs, one_at_a_time
+from repro.store import Store
 
 PRESENT = ("stored", "damaged")
 JOINED_BY = " and "  # between digests of an artefact that several versions of the code made
@@ -129,6 +128,8 @@ def _code_of_all(all_entries: frozenset[tuple[str, ...]]) -> str:
 
 @functools.cache
 def _commit() -> str | None:
+    from repro.machine import versions
+
     return versions.commit(CHECKOUT)
 
 
@@ -250,6 +251,8 @@ def damaged(plan: Plan, store: Store) -> list[Node]:
     Raises:
         BlockedError: one of them cannot be made again on this machine.
     """
+    from repro.store.seal import damage
+
     present = (n for n in plan.nodes if plan.states[n.fingerprint] in PRESENT)
     faulty = {n.fingerprint for n in present if damage(store.path(n), store.progress)}
     return _with_what_is_made_from(faulty, plan)
@@ -286,6 +289,8 @@ def discard(nodes: Sequence[Node], store: Store) -> None:
     """
     if not nodes:
         return
+    from repro.store.underway import awaited_inputs, one_at_a_time
+
     with one_at_a_time(store.root):
         read_fingerprints = awaited_inputs(store.root)
         used_nodes = [node for node in nodes if node.fingerprint in read_fingerprints]

@@ -12,12 +12,9 @@ from pathlib import Path
 from repro.errors import StoreError
 from repro.graph import Node, canonical, walk
 from repro.locations import CHECKOUT
-from repro.machine import kernels, libraries
-from repro.machine.system import hardware
-from repro.machine.versions import commit, software
+from repro.machine import libraries
 from repro.manifest.cells import Cell
-from repro.retrieval.datasets import digests
-from repro.retrieval.datasets.catalog import dataset
+from repro.retrieval.datasets.catalog import dataset, key, key_of
 from repro.running.measurement import Measurement
 from repro.running.plan import Plan
 from repro.running.provenance import Makers, join_codes
@@ -146,7 +143,7 @@ def _data_of_records(plan: Plan, results: Results) -> dict[str, str]:
     recorded = {r.identity for name in sorted(papers) for r in results.read(plan.scale.name, name)}
     nodes = walk(part for m in plan.measurements if m.identity in recorded for part in m.parts)
     files = (n for n in nodes if n.stage in PIECES and n.params.get("source", {}).get("kind") in IN_FILES)
-    return {digests.key(n.params["dataset"], PIECES[n.stage]): n.params["identity"] for n in files}
+    return {key(n.params["dataset"], PIECES[n.stage]): n.params["identity"] for n in files}
 
 
 def stored_records(plan: Plan, store: Store) -> list[Record]:
@@ -229,7 +226,7 @@ def _mean(values: Sequence[float]) -> float:
 
 
 def _rows(measurement: Measurement, makers: Makers) -> dict[str, str]:
-    """Return the digest of the content of every piece of data below a measurement, by ``digests.key``.
+    """Return the digest of the content of every piece of data below a measurement, by ``catalog.key``.
 
     Empty where the store has it no more, or in the state of a version that did not say. Triples and negatives
     are known by their files.
@@ -240,8 +237,8 @@ def _rows(measurement: Measurement, makers: Makers) -> dict[str, str]:
             digest = str(node.params.get("identity", ""))
             if piece in KNOWN_BY_ROWS:
                 digest = makers.rows(node)
-            key = digests.key_of(dataset(node.params["dataset"]), piece)
-            rows[key] = rows.get(key) or digest
+            name = key_of(dataset(node.params["dataset"]), piece)
+            rows[name] = rows.get(name) or digest
     return rows
 
 
@@ -354,6 +351,8 @@ def _evaluations(plan: Plan) -> dict[str, list[Node]]:
 
 def _circumstances(evaluations: Iterable[Node], store: Store) -> dict:
     """Return the environment of a record made now, with the libraries and kernels of what is behind it."""
+    from repro.machine import kernels
+
     paths = (store.path(node) / RECORD for node in walk(evaluations))
     facts = [_facts(path, path.stat().st_mtime_ns) for path in paths if path.exists()]
     environment = _environment() | {"kernels": kernels.merged(one["kernels"] for one in facts)}
@@ -373,4 +372,7 @@ def _facts(path: Path, changed: int) -> dict[str, dict]:
 @functools.cache
 def _environment() -> dict:
     """Return commit, versions and hardware: what a reader needs to judge a small difference."""
+    from repro.machine.system import hardware
+    from repro.machine.versions import commit, software
+
     return {"commit": commit(CHECKOUT), "software": software(), "hardware": hardware()}

@@ -10,9 +10,7 @@ from repro.errors import BlockedError
 from repro.graph import Node, distinct, missing_files, rewrite
 from repro.locations import data_folder
 from repro.manifest.checkpoints import by_hand, known_checkpoints
-from repro.retrieval.datasets import digests, word_lists
-from repro.retrieval.datasets.catalog import catalog, dataset
-from repro.retrieval.datasets.digests import digest, identity
+from repro.retrieval.datasets.catalog import catalog, dataset, key
 from repro.retrieval.datasets.hub_models import (
     SETTINGS,
     cached_folder,
@@ -150,14 +148,16 @@ class Machine:
                 otherwise=source.otherwise,
             )
             obstacle = self._or_stand_in(missing, name)
-            if known := self.recorded.get(digests.key(name, piece)):
+            if known := self.recorded.get(key(name, piece)):
                 return Node(node.stage, {**node.params, "identity": known}, node.inputs), obstacle
             library_key = ("library", name, piece)  # to plan with, until it is here
             source = self.once(library_key, lambda: locate(name, piece, None, allow_download=True))
         params = {**node.params}
         if isinstance(source, Source):
-            key = (name, piece, source.kind)
-            params["identity"] = self.once(key, lambda: identity(source, cache=self.digests))
+            from repro.retrieval.datasets.digests import identity
+
+            seen = (name, piece, source.kind)
+            params["identity"] = self.once(seen, lambda: identity(source, cache=self.digests))
             params["source"] = source.to_json()
         return Node(node.stage, params, node.inputs), obstacle
 
@@ -173,15 +173,18 @@ class Machine:
             return node, obstacle
         params = {**node.params, "source": source}
         if source["kind"] == "folder":  # known by its bytes; one of the hub's cache by the hub's commit
+            from repro.retrieval.datasets.digests import digest
+
             files = checkpoint_files(Path(source["path"]))
-            key = (source["path"], "digest")
-            params["identity"] = self.once(key, lambda: digest(files, cache=self.digests))
+            seen = (source["path"], "digest")
+            params["identity"] = self.once(seen, lambda: digest(files, cache=self.digests))
         else:
             params["identity"] = source["commit"]
         return Node(node.stage, params, node.inputs), obstacle
 
     def _splitter(self, node: Node) -> tuple[Node, Obstacle | None]:
         """Return a splitter with a model of its own is known by the model's bytes."""
+        from repro.retrieval.datasets.digests import digest
         from repro.retrieval.datasets.sentence_splitting import check_splitter  # loads numpy
 
         name = node.params["splitter"]
@@ -194,6 +197,8 @@ class Machine:
         return Node(node.stage, {**node.params, "identity": identity}, node.inputs), None
 
     def _no_file(self, file: str) -> Obstacle:
+        from repro.retrieval.datasets import word_lists
+
         cause = word_lists.fault(self.data, file) or f"{file} is not in {self.data or data_folder()}"
         remedy = word_lists.remedy(file)
         return self._or_stand_in(Obstacle(cause, remedy, lacks=file, otherwise=remedy), file)

@@ -9,13 +9,10 @@ from typing import Any
 
 from repro.errors import check_known
 from repro.graph import Node, rewrite
-from repro.machine import kernels
-from repro.machine.system import gpu
 from repro.progress import Progress
 from repro.retrieval import recipe
 from repro.retrieval.datasets.catalog import catalog
 from repro.retrieval.datasets.catalog import dataset as catalogued
-from repro.retrieval.datasets.digests import highest_grade
 from repro.retrieval.evaluation.measures import is_defined
 from repro.retrieval.training.declaration import declared
 from repro.running import scale_facts
@@ -65,6 +62,8 @@ class Scale:
     def pin_kernels(self, progress: Progress) -> None:
         """Pin kernels, so that results are the same bits on every processor, in half as much time again."""
         if self.pins_kernels:
+            from repro.machine import kernels
+
             kernels.pin(progress)
 
     @property
@@ -112,8 +111,12 @@ class Scale:
 
     def undefined(self, measure: str, identifier: str) -> str:
         """Return why what stands in for a dataset cannot be scored by a measure; empty where it can."""
+        if self.has_originals:
+            return ""
+        from repro.retrieval.datasets.digests import highest_grade
+
         stand_in = self.dataset(identifier)
-        if self.has_originals or is_defined(measure, highest_grade(stand_in)):
+        if is_defined(measure, highest_grade(stand_in)):
             return ""
         return f"{stand_in}, the stand-in for {identifier}, has no grade that {measure} counts as relevant"
 
@@ -146,6 +149,8 @@ class Scale:
 
     def _evaluation(self, node: Node) -> Node:
         """Return the evaluation without measures whose grades the judgements that stand in do not have."""
+        from repro.retrieval.datasets.digests import highest_grade
+
         judged = node.input("qrels").params["dataset"]
         measures = [name for name in node.params["measures"] if is_defined(name, highest_grade(judged))]
         return Node(node.stage, {**node.params, "measures": measures}, node.inputs)
@@ -336,4 +341,6 @@ def _scale(name: str, facts: Mapping[str, ScaleFacts], *, by_user: bool = False)
 
 @functools.cache
 def _gpus() -> list[str] | None:
+    from repro.machine.system import gpu
+
     return gpu()

@@ -13,7 +13,6 @@ from pathlib import Path
 from repro.errors import StoreError
 from repro.graph import Node
 from repro.progress import SILENT, Progress
-from repro.store import notes, underway
 from repro.store.disk import (
     RECORD,
     make_writable,
@@ -23,14 +22,12 @@ from repro.store.disk import (
     translated_errors,
 )
 from repro.store.seal import content, damage, read_json, seal, wrong_sizes
-from repro.store.underway import beside_others, exclusive_lock, lock_file
 
 __all__ = [
     "RECORD",
     "Store",
     "check_where_stored",
     "damage",
-    "lock_file",
     "make_writable",
     "read_json",
     "remove",
@@ -112,10 +109,14 @@ class Store:
 
     def remember(self, nodes: Iterable[Node]) -> None:
         """Write a note of each node, so that ``remembered`` finds it by fingerprint."""
+        from repro.store import notes
+
         notes.write_notes(self.root, nodes)
 
     def remembered(self, fingerprint: str) -> Node:
         """Return the node of an earlier plan. Raises UsageError when no plan had it, or several did."""
+        from repro.store import notes
+
         return notes.noted_node(self.root, fingerprint)
 
     def build(self, node: Node, work: Callable[[Path], dict | None], *, waiting: Callable[[], None]) -> Path:
@@ -130,8 +131,10 @@ class Store:
             StoreError: the stored artefact or an input is damaged, or the disk refuses.
         """
 
+        from repro.store import underway
+
         path, partial = self.path(node), self.partial(node)
-        with exclusive_lock(self.root, node, waiting):
+        with underway.exclusive_lock(self.root, node, waiting):
             if self._stored(node):
                 return path
             with translated_errors(self.root):
@@ -155,13 +158,15 @@ class Store:
         Raises:
             StoreError: the stored artefact or an input is damaged, or the disk refuses.
         """
+        from repro.store import underway
+
         if not underway.goes_on(self.partial(node), self.contents(node.parents())):
             with (
-                exclusive_lock(self.root, node, waiting),
+                underway.exclusive_lock(self.root, node, waiting),
                 translated_errors(self.root),
             ):  # nobody writes what goes then
                 underway.begin(self.partial(node), self.contents(node.parents()))
-        with beside_others(self.root, node, waiting):
+        with underway.beside_others(self.root, node, waiting):
             if not self._stored(node):
                 with translated_errors(self.root):
                     partial = self._scratch(self.partial(node))
@@ -192,8 +197,10 @@ class Store:
 
 def check_where_stored(path: Path) -> None:
     """Read the whole artefact that a user's path leads into, if any. Raises StoreError for a damaged one."""
+    from repro.store.notes import FINGERPRINT
+
     for folder in (path.resolve(), *path.resolve().parents):
-        is_artefact = notes.FINGERPRINT.fullmatch(folder.name) and os.path.lexists(folder / RECORD)
+        is_artefact = FINGERPRINT.fullmatch(folder.name) and os.path.lexists(folder / RECORD)
         if is_artefact and (faults := damage(folder)):
             raise StoreError(_refusal(f"{folder.parent.name}/{folder.name[:12]}", faults))
 

@@ -10,7 +10,6 @@ from pathlib import Path
 
 from repro.errors import StoreError, UsageError
 from repro.graph import Node
-from repro.machine import kernels
 from repro.stage_table import STAGES
 from repro.store.disk import RECORD, create_file, open_regular, sync, translated_errors
 
@@ -116,6 +115,8 @@ def _note(root: Path, fingerprint: str) -> Path:
 
 
 def _description(node: Node) -> dict:
+    from repro.machine import kernels
+
     inputs = {
         name: [n.fingerprint for n in value] if isinstance(value, tuple) else value.fingerprint
         for name, value in node.inputs.items()

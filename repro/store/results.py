@@ -20,9 +20,10 @@ from pydantic import ConfigDict, TypeAdapter, ValidationError
 from repro.errors import DataError
 from repro.graph import canonical
 from repro.machine.libraries import unlike_here
-from repro.machine.versions import DIRTY, check_commits
+from repro.machine.versions import check_commits
 from repro.store import make_writable, translated_errors
 from repro.store.disk import append_lines
+from repro.version import DIRTY
 
 DIGEST = "sha256"  # of a line: over canonical JSON of everything else in it
 RETIRED = ("assumed", "unchecked")  # fields of lines that are committed, which are false or empty there

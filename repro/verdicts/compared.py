@@ -1,21 +1,20 @@
 """Cells with what was measured for them, and the tests between the rows of their tables."""
 
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import asdict, dataclass, field
 from itertools import chain
 from math import sqrt
 from statistics import fmean
 
+from repro.hooks import CellNote
 from repro.manifest.cells import Cell
 from repro.manifest.printed import PublishedCell
 from repro.manifest.reading_schema import Reading
 from repro.retrieval.datasets.catalog import catalog, dataset
-from repro.retrieval.datasets.digests import unknown
 from repro.running.provenance import Origins
 from repro.running.requirements import Obstacle
 from repro.store.results import Record
-from repro.verdicts.additions import SideValues
 from repro.verdicts.verdict import UNITS, CodeCounts, Doubt, Verdict, quantile
 
 # of significance.json, for a pair of rows
@@ -132,7 +131,7 @@ class ComparedCell:
         imported: runs that others made of the cell's system, each with a verdict of its own; no measurements.
         collections: ids of the data that the cell is measured on at this scale.
         cut_at: documents a query of the runs at this scale, where the measure looks deeper; else None.
-        side_values: kind of values, such as what others state -> those of the cell; no verdict rests on them.
+        notes: values that others state of the cell, the closest in kind first. No verdict rests on them.
     """
 
     cell: Cell
@@ -146,7 +145,12 @@ class ComparedCell:
     imported: tuple[ImportedRun, ...] = ()
     collections: tuple[str, ...] = ()
     cut_at: int | None = None
-    side_values: Mapping[str, SideValues] = field(default_factory=dict)
+    notes: tuple[CellNote, ...] = ()
+
+    @property
+    def notes_at_full(self) -> tuple[CellNote, ...]:
+        """The notes where the cell is compared with the published number. Other scales have none."""
+        return self.notes if self.scale == "full" else ()
 
     @property
     def current(self) -> bool:
@@ -212,6 +216,8 @@ class ComparedCell:
     @property
     def data_without_digest(self) -> list[str]:
         """The pieces of data behind the number of which no published digest is known to hold them against."""
+        from repro.retrieval.datasets.digests import unknown
+
         return list(dict.fromkeys(name for r in self.records for name in unknown(r.rows)))
 
     @property

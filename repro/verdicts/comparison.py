@@ -8,6 +8,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, TypeVar
 
 from repro.graph import Node
+from repro.hooks import notes
 from repro.manifest.cells import Cell, cell
 from repro.running.plan import Plan
 from repro.running.plan import plan as planned
@@ -19,12 +20,10 @@ from repro.running.workspace import Workspace
 from repro.store import Store, damage
 from repro.store.results import Record, Results
 from repro.store.seal import wrong_sizes
-from repro.verdicts.additions import side_values
 from repro.verdicts.circumstances import libraries_not_compared
 from repro.verdicts.compared import ComparedCell, Comparison, ImportedRun
 from repro.verdicts.decision import Basis, code_counts, decide, doubts, is_changed
 from repro.verdicts.evidence import Evidence
-from repro.verdicts.row_tests import stored_paired_tests, stored_tests
 from repro.verdicts.verdict import (
     UNITS,
     Case,
@@ -117,6 +116,10 @@ def judged_cells(plan: Plan, results: Results, store: Store) -> Comparison:
     if not plan.states:
         plan.look(store)
     comparison = compare(plan, results, store=store)
+    if "stored" not in plan.states.values():
+        return comparison
+    from repro.verdicts.row_tests import stored_paired_tests, stored_tests
+
     comparison.tests.update(stored_tests(plan, store))
     comparison.paired.update(stored_paired_tests(comparison, plan, store))
     return comparison
@@ -154,7 +157,7 @@ def judge(evidence: Evidence) -> ComparedCell:
         imported=_imported_runs(evidence),
         collections=evidence.collections,
         cut_at=evidence.cut_at,
-        side_values=side_values(cell),
+        notes=notes(cell),
     )
 
 

@@ -1,10 +1,10 @@
 """Every cell that could be measured: the strongest way to do so, and the scales at which it was done."""
 
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field, replace
 
-from repro.hooks import ask, merged
+from repro.hooks import CellNote, call, notes
 from repro.manifest.cells import Cell, cells_of, every_cell, exhibits, is_measured, lack_of
 from repro.manifest.papers import Paper
 from repro.manifest.schema import Table
@@ -12,24 +12,21 @@ from repro.manifest.yaml_file import fault_at
 from repro.running.measurement import COMPUTED
 from repro.running.recipe_calls import recipe_path
 from repro.store.results import Record, Results
-from repro.verdicts.additions import SideValues, kinds, side_values
 from repro.verdicts.evidence import is_measurement
 
 WAYS = ("recipe", "checkpoint", "run", "computed", "not measurable", "open")
 IMPORTED = ", imported"  # after the scale of runs that others made
 RELEASED = "released"  # the module whose recipes only use a checkpoint that others released
-
-
-def ways_of_knowing() -> dict[str, str]:
-    """Return what may be known of a cell, the strongest first -> what that means."""
-    stated = [kind.known for kind in kinds()]
-    return {
-        "measured": "measured here at full scale",
-        "run by others": "by a public run of others, scored here",
-        **merged(stated),
-        "rehearsed": "rehearsed at a smaller scale, which says nothing of the number",
-        "nothing known": f"neither measured, nor run{' or stated' if stated else ''} by others",
-    }
+# what may be known of a cell, the strongest first -> what that means
+WAYS_OF_KNOWING = {
+    "measured": "measured here at full scale",
+    "run by others": "by a public run of others, scored here",
+    "stated by others (exact)": "stated by others, of the same system and data",
+    "stated by others (close)": "stated by others, something small differs",
+    "stated by others (loose)": "stated by others, only the name matches",
+    "rehearsed": "rehearsed at a smaller scale, which says nothing of the number",
+    "nothing known": "neither measured, nor run or stated by others",
+}
 
 
 @dataclass(frozen=True)
@@ -43,7 +40,8 @@ class CoverageItem:
         measured: scales with a measurement or drawing of it; ``full, imported`` where only others ran it.
         reason: why there is no way; what an open cell lacks; empty where there is one.
         counted_as: what the cell is counted among; ``drawing`` for an exhibit.
-        side_values: kind of values beside the published number -> those of the cell.
+        equal: whether the closest value that others state is the published one, at the coarser rounding.
+        notes: values that others state of the cell.
     """
 
     id: str
@@ -54,28 +52,25 @@ class CoverageItem:
     recipe: str | None = None
     reason: str = ""
     counted_as: str | None = "published"
-    side_values: Mapping[str, SideValues] = field(default_factory=dict)
+    equal: bool = False
+    notes: tuple[CellNote, ...] = ()
 
     @property
     def known(self) -> str:
-        """Return the strongest that is known of the cell at full scale, a key of ``ways_of_knowing``."""
+        """Return the strongest that is known of the cell at full scale, a key of ``WAYS_OF_KNOWING``."""
         if "full" in self.measured:
             return "measured"
         if f"full{IMPORTED}" in self.measured:
             return "run by others"
-        if self.side_values:
-            return next(iter(self.side_values.values())).known
+        if self.notes:
+            return f"stated by others ({self.notes[0].match})"
         return "rehearsed" if self.rehearsed else "nothing known"
 
-    @property
-    def equal(self) -> bool:
-        """Return whether a value beside the published number equals it at the coarser rounding of both."""
-        return any(values.equal for values in self.side_values.values())
-
-    @property
-    def matches(self) -> dict[str, str]:
-        """Return kind of values -> how sure it is that the closest one is of the cell; empty without one."""
-        return {k.name: v.values[0].match if (v := self.side_values.get(k.name)) else "" for k in kinds()}
+    def as_json(self) -> dict:
+        """Return the object that ``repro show coverage --format json`` prints."""
+        names = ("id", "counted_as", "way", "measured", "recipe", "reason")
+        facts = {name: getattr(self, name) for name in names}
+        return facts | {"others": self.notes[0].match if self.notes else ""}
 
     @property
     def rehearsed(self) -> list[str]:
@@ -140,7 +135,7 @@ class Tally:
     def known(self) -> dict[str, int]:
         """The strongest that is known -> of how many cells it is."""
         counts = Counter(c.known for c in self.cells)
-        return {name: counts[name] for name in ways_of_knowing()}
+        return {name: counts[name] for name in WAYS_OF_KNOWING}
 
     @property
     def ways_shown(self) -> tuple[str, ...]:
@@ -154,7 +149,6 @@ class Tally:
 
     def as_json(self) -> dict:
         """Return the object that ``repro show coverage --format json`` prints."""
-        names = ("id", "counted_as", "way", "measured", "recipe", "reason")
         return {
             "paper": self.paper,
             "what": self.what,
@@ -162,7 +156,7 @@ class Tally:
             "apart": self.apart._counts(),
             "settings": dict(self.settings),
             "nothing_to_measure": self.idle,
-            "detail": [{name: getattr(c, name) for name in names} | c.matches for c in self.cells],
+            "detail": [c.as_json() for c in self.cells],
         }
 
     def _counts(self) -> dict:
@@ -176,7 +170,7 @@ def tallies(source: Paper, results: Results) -> list[Tally]:
     cells = coverage(source, results)
     tables = {place_of(table.id): table for table in source.manifest.tables}
     places = (*tables, *(place_of(f"figure-{figure.id}") for figure in source.manifest.figures))
-    states = merged(ask().tallies_of_tables(source=source))
+    states = call("settings by table", source) or {}
     settings = {place_of(table): Counter(counts) for table, counts in states.items()}
     return [
         Tally(
@@ -248,7 +242,7 @@ def _measured_scales(cell: Cell, records: Sequence[Record]) -> tuple[str, ...]:
 
 
 def _coverage_item(cell: Cell, records: Sequence[Record]) -> CoverageItem:
-    way = _way(cell, records)
+    way, stated = _way(cell, records), notes(cell)
     refusals = {
         "not measurable": cell.column.not_measurable or cell.row.not_measurable,
         "open": lack_of(cell),
@@ -262,7 +256,8 @@ def _coverage_item(cell: Cell, records: Sequence[Record]) -> CoverageItem:
         recipe=recipe_path(cell) if way not in ("run", *refusals) else None,
         reason=refusals.get(way, ""),
         counted_as=cell.counted_as,
-        side_values=side_values(cell),
+        equal=bool(stated) and cell.is_numeric and cell.equals(stated[0].value),
+        notes=stated,
     )
 
 

@@ -12,8 +12,6 @@ from typing import NamedTuple
 
 from repro.errors import shortened
 from repro.locations import CHECKOUT
-from repro.machine.versions import DIRTY, is_in_history
-from repro.retrieval.datasets.digests import differing
 from repro.store.results import Record, is_future
 from repro.verdicts.circumstances import other_kernels, other_libraries
 from repro.verdicts.evidence import Evidence
@@ -25,6 +23,7 @@ from repro.verdicts.verdict import (
     Verdict,
     equal_after_rounding,
 )
+from repro.version import DIRTY
 
 SIDE = "lower or higher"  # as the mean lies on either side of the published number
 
@@ -212,6 +211,8 @@ def _of_code(b: Basis, kind: str) -> str:
 
 
 def _other_data(b: Basis) -> str:
+    from repro.retrieval.datasets.digests import differing
+
     return ", ".join(dict.fromkeys(s for r in b.records for s in differing(r.rows)))
 
 
@@ -228,8 +229,14 @@ def _dirty_tree(b: Basis) -> str:
 
 
 def _unknown_commit(b: Basis) -> str:
-    absent = (c[:12] for c in _commits(b) if not c.endswith(DIRTY) and is_in_history(CHECKOUT, c) is False)
+    absent = (c[:12] for c in _commits(b) if not c.endswith(DIRTY) and _is_absent(c))
     return _listed("made at {}, which this history does not have", absent)
+
+
+def _is_absent(commit: str) -> bool:
+    from repro.machine.versions import is_in_history
+
+    return is_in_history(CHECKOUT, commit) is False
 
 
 def _from_the_future(b: Basis) -> str:
@@ -286,8 +293,8 @@ DOUBTS = (
     ),
     DoubtRule(
         "other code",
-        "artefacts behind it, or its record, are of other code than here; renaming and moving code changes "
-        "nothing",
+        "artefacts behind it, or its record, are of other code than here, and `repro doctor same-code` did "
+        "not show that both give the same bits",
         lambda b: _of_code(b, "other code"),
         "made by other code than is here",
     ),

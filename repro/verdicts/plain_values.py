@@ -3,8 +3,6 @@
 from dataclasses import asdict
 from typing import Any
 
-from repro.hooks import merged
-from repro.verdicts.additions import kinds
 from repro.verdicts.compared import ComparedCell, Comparison
 from repro.verdicts.effects import Effect, effects, orders
 
@@ -58,7 +56,7 @@ def cell_as_json(c: ComparedCell) -> dict:
         "libraries_not_compared": list(c.libraries_not_compared),
         "data_without_digest": c.data_without_digest,
         "imported": [run.as_json() for run in c.imported],
-        **{kind.name: kind.as_json(c.side_values.get(kind.name)) for kind in kinds()},
+        "others": [note.as_json() for note in c.notes],
         "blocked": [{"cause": o.cause, "remedy": o.remedy} for o in c.obstacles],
     }
 
@@ -67,7 +65,7 @@ def cell_as_row(c: ComparedCell) -> dict:
     """Return the plain values of a cell, as a line of a CSV file or of a data frame; None where there is
     none.
 
-    Of several runs by others the last, and of side values the closest in kind, as tables show them.
+    Of several runs by others the last, and of values that others state the first, as tables show them.
     """
     interval, last_run = c.interval, c.imported[-1] if c.imported else None
     imported_verdict = last_run.verdict.name if last_run else None
@@ -94,7 +92,22 @@ def cell_as_row(c: ComparedCell) -> dict:
         "imported": getattr(last_run, "measured", None),
         "imported_by": getattr(last_run, "maker", None),
         "imported_verdict": imported_verdict,
-        **merged([kind.as_row(c.side_values.get(kind.name)) for kind in kinds()]),
+        **_stated(c),
+    }
+
+
+def _stated(c: ComparedCell) -> dict:
+    """Return the value of others that is closest in kind, the number of values, and their span."""
+    first, values = c.notes[0] if c.notes else None, [float(note.value) for note in c.notes]
+    return {
+        "others": values[0] if values else None,
+        "others_count": len(values),
+        "others_least": min(values, default=None),
+        "others_most": max(values, default=None),
+        "others_how": getattr(first, "making", None),
+        "others_match": getattr(first, "match", None),
+        "others_by": getattr(first, "label", None),
+        "others_at": getattr(first, "address", None),
     }
 
 

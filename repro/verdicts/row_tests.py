@@ -158,6 +158,8 @@ def corrected_tests(
     contents: Sequence[tuple[ComparedCell, ImportedRun, Mapping]],
 ) -> dict[str, tuple[PairedTest, ...]]:
     """Return the tests of each cell, Holm's correction over those of one table and measure."""
+    if not contents:
+        return {}
     from repro.retrieval.evaluation.p_values import holm
 
     families: dict[tuple[str, ...], list[tuple[str, PairedTest]]] = {}

@@ -16,8 +16,7 @@ from pathlib import Path
 from repro.errors import DataError, check_known
 from repro.graph import Node, walk
 from repro.machine.bounded_reading import read_facts
-from repro.manifest.arithmetic import rounded
-from repro.manifest.printed import PublishedCell, half_unit
+from repro.manifest.printed import PublishedCell, half_unit, rounded
 from repro.stage_table import TRAININGS
 
 PASSES = frozenset({"exact", "consistent", "within tolerance"})

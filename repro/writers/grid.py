@@ -6,8 +6,9 @@ from decimal import Decimal
 from itertools import groupby
 from typing import Generic, Self, TypeVar
 
+from repro.hooks import CellNote
 from repro.manifest.cells import Cell
-from repro.manifest.printed import half_up
+from repro.manifest.printed import decimals_of, half_up
 from repro.manifest.schema import Column, Mark, Row, Table
 from repro.verdicts.compared import ComparedCell, Comparison, ImportedRun
 
@@ -136,6 +137,21 @@ def shown_run(run: ImportedRun, cell: Cell) -> str:
     """Return the score of a run that others made as a table shows it, in brackets where it is in doubt."""
     value = rounded(run.measured, cell)
     return f"({value})" if run.doubts else value
+
+
+STATED = "stated by others"  # the head of notes in every table
+
+
+def shown_note(note: CellNote, cell: Cell) -> str:
+    """Return a stated value with one decimal more than the published one at most, halves away from zero."""
+    most = (cell.printed.decimals or 0) + 1
+    return note.text if decimals_of(note.value) <= most else f"{half_up(note.value, most):f}"
+
+
+def span(notes: Sequence[CellNote], cell: Cell) -> str:
+    """Return the least and the greatest of stated values, e.g. "31.0 to 33.2". Equal ones are one number."""
+    ends = (choose(notes, key=lambda note: note.value) for choose in (min, max))
+    return " to ".join(dict.fromkeys(shown_note(note, cell) for note in ends))
 
 
 def best_measured(grid: Grid[ComparedCell]) -> frozenset[tuple[str, str]]:

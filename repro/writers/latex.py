@@ -6,9 +6,9 @@ A number stands in a column of its own and what follows it in the next one: LaTe
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
+from repro.hooks import MAKINGS
 from repro.manifest.papers import Paper
 from repro.manifest.schema import Manifest, Mark, Table
-from repro.verdicts.additions import SideValueKind, SideValues, kinds
 from repro.verdicts.compared import ComparedCell, Comparison
 from repro.verdicts.summary import cut_measures, doubts_in_brief
 from repro.writers.grid import (
@@ -34,7 +34,7 @@ from repro.writers.latex_text import (
     label,
     published_entry,
     raised,
-    side_entry,
+    stated_entry,
     table_row,
     visible_length,
 )
@@ -85,7 +85,7 @@ def caption(cells: Sequence[ComparedCell], *, lettered: bool, bold: bool, own: S
     parts += [
         *_scale(measured_cells),
         *_bold_meanings(cells, best=bold),
-        *(kind.latex_legend(values) for kind, values in _side_values(cells)),
+        *_legend_of_notes(cells),
         *_signs(of_papers),
     ]
     if lettered:
@@ -105,7 +105,7 @@ def _own_origins(cells: Sequence[ComparedCell], own: Sequence[str]) -> str:
 
 
 def _number_origins(cells: Sequence[ComparedCell]) -> str:
-    origins = [kind.origin for kind, _ in _side_values(cells)]
+    origins = ["as others state it (oth.)"] if any(c.notes for c in cells) else []
     if any(c.measured is not None for c in cells):
         return f"{', '.join(['as published (publ.)', *origins])} and measured by us (ours)."
     if origins:
@@ -114,12 +114,13 @@ def _number_origins(cells: Sequence[ComparedCell]) -> str:
     return "as published (publ.), not measured by us." if has_runs else "as published, not measured."
 
 
-def _side_values(cells: Sequence[ComparedCell]) -> list[tuple[SideValueKind, list[SideValues]]]:
-    """Return the kinds of values that stand beside some of the cells, with all of them."""
-    shown = [
-        (kind, [c.side_values[kind.name] for c in cells if kind.name in c.side_values]) for kind in kinds()
-    ]
-    return [(kind, values) for kind, values in shown if values]
+def _legend_of_notes(cells: Sequence[ComparedCell]) -> Iterator[str]:
+    """Yield the meaning of the letters at values that others state, of those that the table shows."""
+    if shown := [c.notes[0] for c in cells if c.notes]:
+        makings = {note.making for note in shown}
+        letters = ", ".join(f"{making[0]} {words}" for making, words in MAKINGS.items() if making in makings)
+        doubt = "; ? where only the name matches" if any(note.match == "loose" for note in shown) else ""
+        yield f"Others: of several values the closest in kind, with their number; raised: {letters}{doubt}."
 
 
 def _scale(cells: Sequence[ComparedCell]) -> Iterator[str]:
@@ -312,7 +313,7 @@ class _Writer:
         """Return the columns below one head: those in which there is a number."""
         shown = {
             "publ.": [published_entry(c) for c in cells],
-            **{kind.abbreviation: [side_entry(c, kind) for c in cells] for kind in kinds()},
+            "oth.": [stated_entry(c) for c in cells],
             "meas." if self.comparison.own_rows else "ours": [self._ours(c) for c in cells],
             r"$\Delta$": [difference(c) for c in cells],
             "others": [by_others(c) for c in cells],

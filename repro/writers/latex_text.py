@@ -11,11 +11,10 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from decimal import Decimal
 
-from repro import __version__
-from repro.verdicts.additions import SideValueKind
 from repro.verdicts.compared import ComparedCell
 from repro.verdicts.verdict import prediction_half_width
-from repro.writers.grid import rounded, shown_run
+from repro.version import __version__
+from repro.writers.grid import rounded, shown_note, shown_run
 
 _GREEK = "alpha beta gamma delta epsilon zeta eta theta iota kappa lambda mu nu xi pi rho varsigma sigma tau"
 _GREEK += " upsilon varphi chi psi omega Gamma Delta Theta Lambda Xi Pi Sigma Phi Psi Omega"
@@ -188,13 +187,14 @@ def by_others(c: ComparedCell | None) -> Entry:
     return Entry(shown_run(run, c.cell), rf"\,{sign}" if sign else "")
 
 
-def side_entry(c: ComparedCell | None, kind: SideValueKind) -> Entry:
-    """Return the closest value of a kind, the letter of its making raised, and how many there are."""
-    values = c.side_values.get(kind.name) if c else None
-    if values is None:
+def stated_entry(c: ComparedCell | None) -> Entry:
+    """Return the first value that others state, the letter of its making raised, and how many there are."""
+    if c is None or not c.notes:
         return Entry()
-    count = rf"{{\scriptsize\,({values.count})}}" if values.count > 1 else ""
-    return Entry(values.shown, raised(values.letter) + count)
+    first, number = c.notes[0], len(c.notes)
+    count = rf"{{\scriptsize\,({number})}}" if number > 1 else ""
+    letter = first.making[0] + ("?" if first.match == "loose" else "")
+    return Entry(shown_note(first, c.cell), raised(letter) + count)
 
 
 def interval(c: ComparedCell) -> str:

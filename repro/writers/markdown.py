@@ -11,7 +11,7 @@ from repro.running.plan import Plan
 from repro.running.workspace import Workspace
 from repro.verdicts.compared import ComparedCell, Comparison
 from repro.verdicts.comparison import judged_cells
-from repro.verdicts.coverage import CoverageItem, Tally, coverage, ways_of_knowing
+from repro.verdicts.coverage import WAYS_OF_KNOWING, CoverageItem, Tally, coverage
 from repro.verdicts.summary import doubts_in_brief, measured_in_words, published, summarise
 from repro.verdicts.verdict import FAILS
 from repro.writers.grid import capitalised, shown_measurement
@@ -83,7 +83,7 @@ def verdicts(comparison: Comparison, covered: Mapping[str, Sequence[CoverageItem
             in_doubt = sum(bool(c.doubts) for c in published(cells))
             counts = *tally.published.known.values(), totals.passing, totals.failing, in_doubt
             rows.append([f"`{name}`", str(totals.cells), *map(_number, counts)])
-    head = ["paper", "published", *ways_of_knowing(), "pass", "fail", "in doubt"]
+    head = ["paper", "published", *WAYS_OF_KNOWING, "pass", "fail", "in doubt"]
     return "\n".join([*table(head, rows), f"{measured_in_words(comparison.cells)}."])
 
 

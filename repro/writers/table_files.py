@@ -6,74 +6,21 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from itertools import groupby
 from pathlib import Path
-from typing import TYPE_CHECKING, Protocol
+from typing import Any
 
-from repro.hooks import ask
+from repro.hooks import call
+from repro.manifest.schema import Table
 from repro.running.plan import Plan
 from repro.store import Store
 from repro.store.results import Results
-from repro.verdicts.compared import ComparedCell
 from repro.verdicts.comparison import Comparison
 from repro.writers.latex import latex
 from repro.writers.latex_text import document
 
-if TYPE_CHECKING:
-    from repro.manifest.papers import Paper
-    from repro.manifest.schema import Table
-    from repro.writers.html.elements import Markup
 
-
-@dataclass(frozen=True)
-class TableText:
-    """A request for the text of a table.
-
-    Attributes:
-        title: of the paper; ``command``: what writes the file, without the scale's seeds.
-        form: ``latex`` or ``markdown`` alone; None is all that the kind has.
-        two_column: whether the LaTeX is for a paper of two columns.
-    """
-
-    title: str
-    command: str
-    form: str | None = None
-    two_column: bool = False
-
-
-class TableKind(Protocol):
-    """How tables of one kind are judged and written."""
-
-    def texts(
-        self,
-        cells: Sequence[ComparedCell],
-        plan: Plan,
-        store: Store,
-        results: Results | None,
-        text: TableText,
-    ) -> Iterator[tuple[str, str]]:
-        """Yield the ending of a file's name and its text."""
-        ...
-
-    def html(
-        self,
-        source: Paper,
-        table: Table,
-        cells: Sequence[ComparedCell],
-        plan: Plan,
-        store: Store,
-        results: Results,
-    ) -> Markup | None:
-        """Return the table as a report shows it; None where nothing of it is known."""
-        ...
-
-    def facts(
-        self, source: Paper, table: Table, plan: Plan, store: Store, results: Results | None
-    ) -> dict[str, dict]:
-        """Return cell -> what its JSON object has more."""
-        ...
-
-    def keep(self, plan: Plan, store: Store, results: Results, *, paper: str, table: str) -> Path | None:
-        """Keep with the results what the table was made from; None where there is nothing."""
-        ...
+def writer_of(table: Table) -> Any:
+    """Return the writer of a study's table, ``StudyTables`` of its plugin. Returns None for other tables."""
+    return call("study tables") if table.kind == "study" else None
 
 
 @dataclass(frozen=True)
@@ -112,17 +59,17 @@ def table_texts(
         command = f"repro tables {paper} --table {identifier} --scale {plan.scale.name}"
         command += " --two-column" * two_column + " --others" * others
         name = f"{paper}-table{identifier}"
-        if (kind := ask().table_kind(kind=table.kind)) is not None:
+        if writer := writer_of(table):
             command += f" --seeds {','.join(map(str, seeds))}" if seeds else ""
-            asked = TableText(title, command, form, two_column)
-            for ending, text in kind.texts(cells, plan, store, results, asked):
+            how = {"title": title, "command": command, "form": form, "two_column": two_column}
+            for ending, text in writer.texts(cells, plan, store, results, **how):
                 yield TableFile(f"{name}.{ending}", title, text)
         elif form == "markdown":
             from repro.writers.table_pages import table_by_itself
 
             yield TableFile(f"{name}.md", title, table_by_itself(comparison, cells))
         else:
-            table_cells = cells if others else [replace(c, side_values={}) for c in cells]
+            table_cells = cells if others else [replace(c, notes=()) for c in cells]
             text = latex(comparison, table_cells, command=command, two_column=two_column)
             yield TableFile(f"{name}.tex", title, text)
 

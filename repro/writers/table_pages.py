@@ -1,17 +1,26 @@
 """A page for every table: row by row, the command that measures it, and what is published and known."""
 
-import functools
 from collections.abc import Collection, Iterator, Sequence
 from itertools import groupby
 
-from repro import __version__
+from repro.hooks import MAKINGS
 from repro.manifest.schema import Row
 from repro.running.recipe_calls import not_at
 from repro.running.scale import scale
-from repro.verdicts.additions import SideValueKind, kinds
 from repro.verdicts.compared import ComparedCell, Comparison
 from repro.verdicts.summary import cut_measures, doubts_in_brief, measured_in_words, summarise
-from repro.writers.grid import RAISED, Grid, beaten, compared_grid, shown_measurement, shown_run
+from repro.version import __version__
+from repro.writers.grid import (
+    RAISED,
+    STATED,
+    Grid,
+    beaten,
+    compared_grid,
+    shown_measurement,
+    shown_note,
+    shown_run,
+    span,
+)
 from repro.writers.latex import UNITS, cited_paper
 from repro.writers.markdown import code, escaped, link, sentence
 from repro.writers.markdown import table as markdown_table
@@ -196,11 +205,7 @@ def _command(cells: Sequence[ComparedCell], command: str, small_scale: str) -> s
 def _numbers(cells: Sequence[ComparedCell], rehearsals: dict[str, ComparedCell]) -> Iterator[str]:
     head = ["column", "measure", "published", "measured", "verdict", f"at {_scale(rehearsals)}"]
     extra_columns = {"run by others": _imported_runs} if any(c.imported for c in cells) else {}
-    extra_columns |= {
-        kind.label: functools.partial(_side_value, kind=kind)
-        for kind in kinds()
-        if any(kind.name in c.side_values for c in cells)
-    }
+    extra_columns |= {STATED: _stated} if any(c.notes for c in cells) else {}
     rows = []
     for c in cells:
         column, rehearsal = c.cell.column, rehearsals.get(c.cell.id)
@@ -226,9 +231,15 @@ def _imported_runs(c: ComparedCell) -> str:
     return "; ".join(runs) or "–"
 
 
-def _side_value(c: ComparedCell, kind: SideValueKind) -> str:
-    """Return the closest value of a kind, with its making and its place."""
-    return c.side_values[kind.name].markdown() if kind.name in c.side_values else "–"
+def _stated(c: ComparedCell) -> str:
+    """Return the first value that others state, a link to its place, and the span of all."""
+    if not c.notes:
+        return "–"
+    first, number = c.notes[0], len(c.notes)
+    match = "" if first.match == "exact" else f", a {first.match} match"
+    more = f"; {number} values, {span(c.notes, c.cell)}" if number > 1 else ""
+    place = link(first.label, first.address) if first.address else escaped(first.label)
+    return f"{shown_note(first, c.cell)} ({MAKINGS[first.making]}{match}, {place}{more})"
 
 
 def _anchor(row: Row) -> str:

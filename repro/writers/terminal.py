@@ -7,15 +7,16 @@ from rich.console import Group
 from rich.text import Text
 
 from repro.errors import visible
+from repro.hooks import MATCHES, CellNote
 from repro.manifest.cells import Cell
 from repro.manifest.schema import Table
-from repro.verdicts.additions import at_full, kinds
 from repro.verdicts.compared import ComparedCell, Comparison
 from repro.verdicts.effects import Effect, effects, orders
 from repro.verdicts.summary import conditions
 from repro.verdicts.verdict import PASSES
 from repro.writers.grid import (
     RAISED,
+    STATED,
     Grid,
     Head,
     beaten,
@@ -24,7 +25,9 @@ from repro.writers.grid import (
     compared_grid,
     rounded,
     shown_measurement,
+    shown_note,
     shown_run,
+    span,
 )
 from repro.writers.sheet import Cell as Shown
 from repro.writers.sheet import Column, Sheet, Value
@@ -109,7 +112,7 @@ class _Writer:
         published_line = [label, *map(_format_published, cells)]
         if self.comparison.own_rows:  # which are looked at, and not what others say of the paper's rows
             return [published_line, *([lower_line] if numbers else []), *_imported_line(cells)]
-        other_lines = [*_imported_line(cells), *_side_lines(cells)]
+        other_lines = [*_imported_line(cells), *_note_lines(cells)]
         return [published_line, lower_line, *_differences(cells), *other_lines]
 
     def across(self) -> Sheet:
@@ -143,7 +146,7 @@ class _Writer:
 
     def _lines_across(self, system: Head) -> list[Sequence[Shown]]:
         """Return the lines beside a system that stands across, a cell for each head at the left."""
-        return _side_lines([self.grid.cells.get((system.id, left.id)) for left in self.grid.down])
+        return _note_lines([self.grid.cells.get((system.id, left.id)) for left in self.grid.down])
 
     def _sides(self, c: ComparedCell | None) -> list[Shown]:
         """Return the numbers of one cell side by side: published, measured, their difference, and the
@@ -206,24 +209,22 @@ def _imported_run(c: ComparedCell | None) -> Shown:
     return Value(Text(shown_run(run, c.cell), style="dim"), Text(f" {run.verdict.name}", style="dim italic"))
 
 
-def _side_lines(cells: Sequence[ComparedCell | None]) -> list[Sequence[Shown]]:
-    """Return, of each kind, the closest value of each cell of a system and, of several, the spread.
-
-    None below full scale, where nothing is compared with the published numbers.
-    """
+def _note_lines(cells: Sequence[ComparedCell | None]) -> list[Sequence[Shown]]:
+    """Return the first value that others state of each cell and, of several values, their spread."""
+    stated = [(c, c.notes_at_full) if c else (None, ()) for c in cells]
+    closest = [_note(c, notes[0]) if c and notes else Text() for c, notes in stated]
+    spreads = [f"{len(notes)}: {span(notes, c.cell)}" if c and len(notes) > 1 else "" for c, notes in stated]
     lines: list[Sequence[Shown]] = []
-    for kind in kinds():
-        values = [at_full(c, kind) for c in cells]
-        closest = [_side_value(v.shown, v.remark) if v else Text() for v in values]
-        spreads = [v.spread if v else "" for v in values]
-        lines += [[Text(f"  {kind.label}", style="dim"), *closest]] if any(values) else []
-        if any(spreads):
-            lines += [[Text(f"  {kind.spread_label}", style="dim"), *(Text(s, style="dim") for s in spreads)]]
+    if any(notes for _, notes in stated):
+        lines.append([Text(f"  {STATED}", style="dim"), *closest])
+    if any(spreads):
+        lines.append([Text("  all of these", style="dim"), *(Text(s, style="dim") for s in spreads)])
     return lines
 
 
-def _side_value(shown: str, remark: str) -> Shown:
-    return Value(Text(shown, style="dim"), Text(f" {remark}", style="dim italic"))
+def _note(c: ComparedCell, note: CellNote) -> Shown:
+    remark = f" {MATCHES[note.match]}{note.making}"
+    return Value(Text(shown_note(note, c.cell), style="dim"), Text(remark, style="dim italic"))
 
 
 def _interval(c: ComparedCell) -> str:

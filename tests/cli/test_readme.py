@@ -23,34 +23,6 @@ SHELL = re.compile(r"^```bash\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 SHOWN = re.compile(r"(?:^|&& )(?:[A-Z_]+=\S+ )*repro ([^&\n]+)", re.MULTILINE)  # variables may come first
 
 
-def run_on_every_push() -> list[list[str]]:
-    """The arguments of each ``repro run`` in a block below ``<!-- ci -->``."""
-    single = [command for line in commands("ci") for command in line.split(" && ")]
-    return [shlex.split(command)[2:] for command in single if command.startswith("repro run ")]
-
-
-def stages_and_objectives(nodes: list[dict]) -> tuple[set[str], set[str]]:
-    objectives = {node["params"]["objective"]["name"] for node in nodes if "objective" in node["params"]}
-    return {node["stage"] for node in nodes}, objectives
-
-
-def test_every_objective_and_stage_of_the_recipes_is_run_on_every_push(repro):
-    """The commands run every objective, and every stage but those whose own tests do."""
-    nodes = []
-    for arguments in run_on_every_push():
-        nodes += repro(
-            "plan", *(word for word in arguments if word not in ("--format", "json")), "--format", "json"
-        ).json
-    stages, objectives = stages_and_objectives(nodes)
-    every = repro("plan", "--all", "--scale", "smoke", "--format", "json").json
-    assert {node["params"].get("max_steps") for node in every if "objective" in node["params"]} == {2}
-    all_stages, all_objectives = stages_and_objectives(every)
-    assert objectives == all_objectives | {"neighbours"}  # of tiny's backbone; of that of smoke it is mlm
-    assert all_stages - stages == {"mine_answers", "union"}
-    for stage in all_stages - stages:
-        assert f"{stage}.run(" in (ROOT / f"tests/retrieval/stages/test_{stage}.py").read_text()
-
-
 def test_the_readme_has_at_most_four_hundred_words_beside_its_table():
     script = module(ROOT / "docs/first_table.py")
     prose = script.page(ROOT / "README.md", "")

@@ -106,7 +106,7 @@ def test_a_cell_says_what_was_measured_of_it_at_each_scale_and_how_to_measure_it
         "(150 queries of tiny/passage/dev, 20" in tiny
         and ", the first 100 documents of each only); sc" in tiny
     )
-    assert f"rehearse it:   repro run {CELL} --scale tiny" in lines
+    assert f"try it:        repro run {CELL} --scale tiny" in lines
 
 
 def test_a_cell_that_nothing_was_measured_of_says_all_that_is_lacking(repro, monkeypatch):
@@ -182,7 +182,7 @@ def test_reports_of_a_cell_are_told_one_by_one_with_how_and_where(repro, toy, re
     said = repro("show", "toy/1/bm25/dl").out.splitlines()
     told = [line.split(":", 1) for line in said if line.startswith(("stated", "value"))]
     assert [name for name, _ in told] == ["stated by others", *["value"] * 4, "values"]
-    assert told[0][1].strip().startswith("6 values, 0.20 to 0.25; closest in kind 0.23 (")
+    assert told[0][1].strip() == "6 values, 0.20 to 0.25; the closest in kind first"
     how = "released checkpoint encoded again; match exact; a/b, issue 1, 2024-01-01"
     assert told[1][1].strip() == f"0.23 A toolkit (toolkit): {how}"
     assert told[-1][1].strip() == "2 more, which --verbose tells"

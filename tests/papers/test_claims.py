@@ -8,9 +8,9 @@ import pytest
 import yaml
 
 from repro.manifest.papers import papers
+from repro.plugins.statements.claim_values import PublishedValues
 from repro.plugins.statements.language import Places
 from repro.plugins.statements.statements import statements
-from repro.plugins.statements.values import PublishedValues
 from tests.papers.statements import runs, sentences
 from tests.papers.texts import texts_of
 from tests.plugins.statements.made_up_values import MadeUp

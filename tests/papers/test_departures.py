@@ -6,8 +6,8 @@ import pytest
 
 from repro.manifest.papers import papers, readings
 from repro.manifest.reading_schema import Reading
+from repro.plugins.settings.planned_rows import published_value
 from repro.plugins.settings.schema import Step, completed_step, read_settings
-from repro.plugins.settings.values import published_value
 
 FOLDERS = {name: source.folder for name, source in papers().items()}
 FOLDERS["baselines"] = FOLDERS["costa"].with_name("baselines")

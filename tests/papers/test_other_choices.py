@@ -5,7 +5,7 @@ import pytest
 from repro.graph import walk
 from repro.manifest.cells import cell
 from repro.manifest.papers import papers
-from repro.plugins.settings.values import at_path
+from repro.plugins.settings.planned_rows import at_path
 from repro.running.measurement import MeasurementBuilder
 from repro.running.requirements import Machine
 from repro.running.scale import scale

@@ -5,9 +5,9 @@ from collections import Counter
 import pytest
 
 from repro.manifest.papers import papers
-from repro.plugins.statements.audit import audit, each
 from repro.plugins.statements.claims import claims_of
 from repro.plugins.statements.findings import notes, notes_of
+from repro.plugins.statements.paper_audit import audit, each
 from repro.plugins.statements.references import references_of
 from tests.papers.pointers import body, names, numbers, parts, trained_on_evaluation_sets
 from tests.papers.statements import runs

@@ -2,21 +2,25 @@
 
 import pytest
 
-from papers.baselines.two_stage import MULTI_VIEW
-from papers.costa import recipes as costa
 from repro.errors import ManifestError
 from repro.graph import Node, walk
 from repro.machine import kernels
 from repro.manifest.cells import cell
 from repro.manifest.papers import Paper
 from repro.progress import SILENT
+from repro.retrieval.recipe import Objective
 from repro.running.recipe_calls import not_at
 from repro.running.scale import scale, scales
 
+SPANS = Objective(
+    "o", 1, "repro.retrieval.nn.objectives:Spans", "span_tokens", token_lengths=("span_tokens",)
+)
+WIDTHS = ("top_k", "dense_reduction")
+VIEWS = Objective("views", 1, "repro.retrieval.nn.objectives:Views", " ".join(WIDTHS), vector_widths=WIDTHS)
 TRAINED = Node(
     "pretrain",
     {
-        "objective": {**costa.COSTA.identity, "name": "o"},
+        "objective": SPANS.identity,
         "options": {
             "temperature": 0.1,
             "span_tokens": {"phrase": [4, 16], "paragraph": [64, 128]},
@@ -119,7 +123,7 @@ def test_lengths_inside_a_text_shrink_in_proportion_to_it():
 
 def test_sizes_of_vectors_shrink_with_the_width_of_the_backbone():
     options = {"top_k": 384, "dense_reduction": {"to": 384, "by": "linear"}, "temperature": 1.0}
-    node = Node("finetune", {"objective": MULTI_VIEW.identity, "options": options}, TRAINED.inputs)
+    node = Node("finetune", {"objective": VIEWS.identity, "options": options}, TRAINED.inputs)
     half = scale("tiny").facts.backbone.initialise.hidden_size // 2
     small = scale("tiny").rewriter()(node).params["options"]
     assert small == {"top_k": half, "dense_reduction": {"to": half, "by": "linear"}, "temperature": 1.0}

@@ -5,7 +5,6 @@ from pathlib import Path
 
 import pytest
 
-from papers.costa import recipes as costa
 from repro.errors import ManifestError, UsageError
 from repro.graph import Node, walk
 from repro.manifest.cells import cell, exhibits
@@ -210,7 +209,8 @@ def test_passages_are_encoded_with_as_many_tokens_as_fine_tuning_reads(described
 def test_lengths_inside_a_text_shrink_with_it_unless_a_scale_keeps_them(described):
     options = {"span_tokens": {"phrase": [4, 16]}}
     node = Node(
-        "pretrain", {"objective": costa.COSTA.identity, "options": options, "length": 512, "max_steps": 5}
+        "pretrain",
+        {"objective": TRAINED.params["objective"], "options": options, "length": 512, "max_steps": 5},
     )
     for more, lengths in (("", [1, 2]), (", keeps_lengths: true", [4, 16])):
         mine = described(f"mine: {{about: x, caps: {{length: 64}}{more}}}").rewriter()

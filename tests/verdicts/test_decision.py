@@ -14,7 +14,7 @@ from repro.running.plan import Plan
 from repro.running.provenance import made_by, planned_code
 from repro.store import Store
 from repro.store.results import Record, Results
-from repro.verdicts import comparison, decision
+from repro.verdicts import comparison
 from repro.verdicts.comparison import compare
 from repro.verdicts.decision import CHANGES, DOUBTS, KINDS, RULES
 from repro.verdicts.plain_values import cell_as_json
@@ -72,8 +72,10 @@ def test_a_record_of_another_seed_that_changes_nothing_is_as_current(results):
     ],
 )
 def test_what_a_record_says_is_the_only_doubt(results, monkeypatch, facts, kind):
-    monkeypatch.setattr(decision, "differing", lambda rows: [f"{name} differ" for name in rows])
-    monkeypatch.setattr(decision, "is_in_history", lambda folder, commit: commit != "2" * 40)
+    monkeypatch.setattr(
+        "repro.retrieval.datasets.digests.differing", lambda rows: [f"{name} differ" for name in rows]
+    )
+    monkeypatch.setattr("repro.machine.versions.is_in_history", lambda folder, commit: commit != "2" * 40)
     made = planned(RR)
     results.append([recorded(made, **facts)])
     assert kinds(made, results) == [kind]
@@ -97,7 +99,9 @@ def test_a_number_on_other_data_is_not_comparable_at_full(results, monkeypatch):
     made = planned(RR, at="full")
     results.append([recorded(made, measured=0.187)])
     assert only(made, results).verdict.name == "exact"
-    monkeypatch.setattr(decision, "differing", lambda rows: ["the judgements are others"])
+    monkeypatch.setattr(
+        "repro.retrieval.datasets.digests.differing", lambda rows: ["the judgements are others"]
+    )
     verdict = only(made, results).verdict
     assert (verdict.name, verdict.difference) == ("not comparable", None)
     assert "the judgements are others" in verdict.why

@@ -12,17 +12,17 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 from rich.console import Console
 
+from repro.hooks import notes
 from repro.manifest.cells import Cell, cells_of
 from repro.manifest.papers import Paper, papers
 from repro.manifest.schema import Manifest
 from repro.store.results import Record
-from repro.verdicts.additions import side_values
 from repro.verdicts.compared import ComparedCell, Comparison, ImportedRun
 from repro.verdicts.verdict import Doubt, Verdict
 from repro.writers.latex import latex
 from repro.writers.latex_text import SYMBOLS, Entry, document, environment, escape, in_line, table_row
 from repro.writers.terminal import RAISED, compared_table
-from tests.made_up_reports import reported_of
+from tests.made_up_reports import notes_on
 from tests.writers.pdf_boxes import out_of_place, overprinted, tables_on_pages
 
 FACTS = {
@@ -147,10 +147,8 @@ def test_a_run_that_others_made_stands_apart_from_ours():
 def test_what_others_report_stands_between_published_and_ours_with_how_it_was_made():
     first, second, third = CELLS
     cells = [
-        replace(first, side_values={"others": reported_of(first.cell, "0.3162", "0.31")}),
-        replace(
-            second, side_values={"others": reported_of(second.cell, "0.33", start="trained", match="loose")}
-        ),
+        replace(first, notes=notes_on(first.cell, "0.3162", "0.31")),
+        replace(second, notes=notes_on(second.cell, "0.33", start="trained", match="loose")),
         third,
     ]
     text = latex(Comparison(cells), cells, command="c")
@@ -383,7 +381,7 @@ def test_every_table_with_every_sign_is_set_without_printing_over_anything(compi
                 _measured_as_published(c, verdicts[n % len(verdicts)], seeds=1 + n % 2)
                 for n, c in enumerate(numeric)
             ]
-            cells = [replace(c, side_values=side_values(c.cell)) for c in cells]
+            cells = [replace(c, notes=notes(c.cell)) for c in cells]
             if cells and table.kind == "results":
                 texts.append(latex(AllBeaten(cells), cells, command="c", two_column=two_column))
     pdf = compiled(texts, two_column=two_column)

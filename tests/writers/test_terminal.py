@@ -11,14 +11,13 @@ from rich.console import Console
 from repro.manifest.cells import Cell, cells_of
 from repro.manifest.papers import Paper
 from repro.manifest.schema import Manifest
-from repro.plugins.reports.others import OthersValues
 from repro.store.results import Record
 from repro.verdicts.compared import ComparedCell, Comparison, ImportedRun
 from repro.verdicts.plain_values import cell_as_row
 from repro.verdicts.verdict import Doubt, Verdict
 from repro.writers.grid import Grid
 from repro.writers.terminal import against_paper, compared_table, printed_table
-from tests.made_up_reports import report_on, reported_of
+from tests.made_up_reports import notes_on
 
 FACTS = {
     "paper": "p",
@@ -195,13 +194,11 @@ def test_differences_intervals_and_runs_of_others_stand_with_what_they_are_of(tr
 
 def _with_reports(cells):
     first, second, third = cells
-    several = OthersValues(
-        first.cell, (report_on(first.cell, "31.58", match="close"), report_on(first.cell, "30"))
-    )
-    doubtful = reported_of(second.cell, "36.0487", start="trained", match="loose")
+    several = (*notes_on(first.cell, "31.58", match="close"), *notes_on(first.cell, "30"))
+    doubtful = notes_on(second.cell, "36.0487", start="trained", match="loose")
     return [
-        replace(first, side_values={"others": several}),
-        replace(second, side_values={"others": doubtful}),
+        replace(first, notes=several),
+        replace(second, notes=doubtful),
         third,
     ]
 

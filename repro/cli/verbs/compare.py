@@ -1,7 +1,6 @@
 """``repro compare``, in whose place plugin ``yours`` puts its own, with this one's help and verdicts."""
 
 from collections.abc import Callable
-from itertools import chain
 
 import click
 
@@ -42,7 +41,7 @@ def show_verdicts(selection, form: str, *, strict: bool, failing: bool, measured
     from repro.api.comparisons import compare_selection
     from repro.cli import verdicts
     from repro.cli.printing import say
-    from repro.hooks import ask
+    from repro.hooks import call
     from repro.progress import TerminalProgress
 
     plan = selection.plan()
@@ -53,7 +52,7 @@ def show_verdicts(selection, form: str, *, strict: bool, failing: bool, measured
         comparison, plan, workspace.store, form, chosen=matches, summary_first=True, results=workspace.results
     )
     if form == "terminal":
-        for sentence in chain.from_iterable(ask().remarks(cells=selection.cells)):
+        for sentence in call("settings of papers", selection.cells) or ():
             say(sentence)
     return verdicts.status(comparison, strict=strict, outcome=None)
 

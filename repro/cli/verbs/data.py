@@ -64,7 +64,8 @@ def check_(ids, as_json):
     with any white space, they are to say the same.
     """
     from repro.cli.printing import emit_json
-    from repro.retrieval.datasets.digests import key, unknown
+    from repro.retrieval.datasets.catalog import key
+    from repro.retrieval.datasets.digests import unknown
     from repro.retrieval.datasets.survey import check, problems_of
 
     places = Locations.resolve()

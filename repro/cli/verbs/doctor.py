@@ -228,6 +228,9 @@ def same_code(check, renew):
     """
     import tempfile
 
+    from repro.machine import kernels
+
+    kernels.pin()  # before numpy loads
     from repro.api.same_code import SameCode
     from repro.cli.printing import say
     from repro.errors import UsageError

@@ -64,11 +64,11 @@ def command(selection, out, document, two_column, others, form):
 
 def _write_scores(comparison, plan, store, results) -> None:
     """Keep what the tables were made from that have a kind of their own."""
-    from repro.hooks import ask
+    from repro.writers.table_files import writer_of
 
     for (paper, table), cells in comparison.by_table().items():
-        kind = ask().table_kind(kind=cells[0].cell.table.kind)
-        if kind and (path := kind.keep(plan, store, results, paper=paper, table=table)):
+        writer = writer_of(cells[0].cell.table)
+        if writer and (path := writer.keep(plan, store, results, paper=paper, table=table)):
             print(path)
 
 

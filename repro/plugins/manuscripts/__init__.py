@@ -10,5 +10,5 @@ def commands():
     audited = "the tables and sentences of a paper's source: LaTeX, Markdown, CSV, HTML"
     return {
         "new paper": Command(drafted, "repro.plugins.manuscripts.new_paper:command"),
-        "audit file": Command(audited, "repro.plugins.manuscripts.audit:file_command"),
+        "audit file": Command(audited, "repro.plugins.manuscripts.manuscript_audit:file_command"),
     }

@@ -22,7 +22,7 @@ from repro.plugins.manuscripts.rows import (
     plain,
     transcribe,
 )
-from repro.plugins.manuscripts.tables import Manuscript, Place, SourceCell, SourceTable
+from repro.plugins.manuscripts.source_tables import Manuscript, Place, SourceCell, SourceTable
 from repro.retrieval.datasets.catalog import catalog
 
 TICKS = {"✓": True, "✔": True, "✗": False, "✘": False, "×": False, "yes": True, "no": False}

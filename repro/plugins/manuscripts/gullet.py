@@ -13,7 +13,7 @@ from typing import NamedTuple
 from repro.errors import DataError
 from repro.plugins.manuscripts.files import Files
 from repro.plugins.manuscripts.latex_text import names
-from repro.plugins.manuscripts.tables import Place
+from repro.plugins.manuscripts.source_tables import Place
 
 _PIECES = re.compile(
     r"""(?P<comment>%[^\n]*(?:\n[ \t]*)?)

@@ -9,7 +9,7 @@ from typing import Literal
 from repro.plugins.manuscripts import layout as layouts
 from repro.plugins.manuscripts import vocabulary
 from repro.plugins.manuscripts.layout import Layout
-from repro.plugins.manuscripts.tables import SourceTable
+from repro.plugins.manuscripts.source_tables import SourceTable
 from repro.plugins.manuscripts.vocabulary import (
     NamedMeasure,
     Resolution,

@@ -8,7 +8,7 @@ from typing import Any
 from repro.plugins.manuscripts.gullet import Expanded
 from repro.plugins.manuscripts.latex_text import Words, arguments, kind, last, names, raw, within
 from repro.plugins.manuscripts.layout import head_length, stacked
-from repro.plugins.manuscripts.tables import SourceCell, SourceTable, check_size, plain, styled
+from repro.plugins.manuscripts.source_tables import SourceCell, SourceTable, check_size, plain, styled
 
 
 @dataclass

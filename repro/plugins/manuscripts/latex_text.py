@@ -7,7 +7,7 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
-from repro.plugins.manuscripts.tables import Piece, Style, plain
+from repro.plugins.manuscripts.source_tables import Piece, Style, plain
 
 
 @cache

@@ -7,7 +7,7 @@ from functools import cached_property
 from itertools import accumulate, pairwise
 
 from repro.manifest.printed import DASHES
-from repro.plugins.manuscripts.tables import SourceCell, SourceTable
+from repro.plugins.manuscripts.source_tables import SourceCell, SourceTable
 
 _VALUE = re.compile(
     r"[~≈<>≤≥]?\s*[-+−±]?\s*(?:\d{1,3}(?:,\d{3})+|\d*)(?P<point>\.\d+)?(?:×10\^[-−]?\d+)?\s*"

@@ -11,7 +11,7 @@ from repro.plugins.manuscripts.gullet import Expanded
 from repro.plugins.manuscripts.latex_tables import Caption, Scope, Tabular, numbered
 from repro.plugins.manuscripts.latex_text import Words, arguments, last, names, parse, raw
 from repro.plugins.manuscripts.orders import expand
-from repro.plugins.manuscripts.tables import Manuscript, Place, SourceTable, check_size, plain
+from repro.plugins.manuscripts.source_tables import Manuscript, Place, SourceTable, check_size, plain
 from repro.plugins.manuscripts.text_tables import HTML, MARKDOWN, SEPARATED, read_tables
 
 _LATEX = (".tex", ".ltx")

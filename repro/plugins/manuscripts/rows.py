@@ -14,7 +14,7 @@ from repro.manifest.cells import Cell, cells_of, is_measured
 from repro.manifest.papers import Paper, home, kept_with_papers, load, papers, readings
 from repro.manifest.printed import DASHES, PublishedCell, parse
 from repro.manifest.reading_schema import Reading
-from repro.plugins.manuscripts.tables import SourceCell
+from repro.plugins.manuscripts.source_tables import SourceCell
 from repro.plugins.manuscripts.vocabulary import Sure, facts
 from repro.retrieval.datasets.catalog import dataset
 from repro.retrieval.recipe.request import Choices, Request

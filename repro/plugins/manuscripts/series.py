@@ -11,7 +11,7 @@ from functools import cached_property
 from repro.manifest.printed import half_unit, parse
 from repro.plugins.manuscripts.headings import ColumnMeaning, meaning
 from repro.plugins.manuscripts.layout import Layout, layout, transposed
-from repro.plugins.manuscripts.tables import Place, SourceCell, SourceTable
+from repro.plugins.manuscripts.source_tables import Place, SourceCell, SourceTable
 from repro.plugins.manuscripts.vocabulary import facts, names_something, words
 
 _SPREAD = re.compile(r"\s*(±|\+/-|\+-)\s*\.?\d[\d.]*")

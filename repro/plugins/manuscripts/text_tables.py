@@ -14,7 +14,7 @@ from repro.errors import DataError
 from repro.plugins.manuscripts.files import Files
 from repro.plugins.manuscripts.latex_text import Words, parse
 from repro.plugins.manuscripts.layout import head_length
-from repro.plugins.manuscripts.tables import (
+from repro.plugins.manuscripts.source_tables import (
     Piece,
     Place,
     SourceCell,

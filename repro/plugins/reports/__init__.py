@@ -3,7 +3,7 @@
 Its YAML is papers/*/others.yaml (``reports``).
 """
 
-from repro.hooks import Command, answer
+from repro.hooks import CellPart, Command, answer
 
 
 @answer
@@ -14,16 +14,12 @@ def commands():
 
 
 @answer
-def side_values():
-    """Put what others state beside published and measured numbers."""
-    from repro.plugins.reports.others import OTHERS
+def part_of_cell(cell, page):
+    """Note what others state of a cell."""
+    if page is None:
+        from repro.plugins.reports.reports import others_values
 
-    return OTHERS
-
-
-@answer
-def part_of_cell(cell):
-    """Say what others state of a cell."""
+        return CellPart([report.note for report in others_values(cell)])
     from repro.plugins.reports.cell import OthersOfCell
 
     return OthersOfCell(cell)

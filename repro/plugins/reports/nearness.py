@@ -7,8 +7,8 @@ from decimal import Decimal
 from statistics import median
 from typing import NamedTuple
 
+from repro.hooks import MAKINGS
 from repro.manifest.printed import half_unit, percent
-from repro.plugins.reports.others import HOW
 from repro.plugins.reports.reports import CellReport
 
 Values = Sequence[CellReport]  # on one cell
@@ -46,7 +46,7 @@ def nearnesses(by_cell: Mapping[str, Values]) -> list[Nearness]:
     numbers, lines = _distinct_numbers(by_cell), []
     for kind, starts in KINDS.items():
         parts = [(kind, starts, True)]
-        parts += [(f"– {HOW[start]}", (start,), True) for start in starts if len(starts) > 1]
+        parts += [(f"– {MAKINGS[start]}", (start,), True) for start in starts if len(starts) > 1]
         parts += [(f"– {OTHERS}", starts, False)]
         lines += [_nearness(label, numbers, ways, authors=authors) for label, ways, authors in parts]
     return [line for line in lines if line]
@@ -102,7 +102,9 @@ def _chosen(values: Values, starts: Sequence[str], authors: bool) -> list[CellRe
     return [
         value
         for value in values
-        if value.match != "loose" and value.making in starts and (authors or not value.by_authors)
+        if value.report.match != "loose"
+        and value.report.how.start in starts
+        and (authors or value.source.who != "authors")
     ]
 
 

@@ -7,20 +7,22 @@ paper, a model card. It is never a measurement of this suite, and no verdict res
 from __future__ import annotations
 
 import functools
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from decimal import Decimal
+from itertools import groupby
 from pathlib import Path
 from typing import Annotated, Literal
 
 from pydantic import BeforeValidator, Field
 
+from repro.hooks import MAKINGS, MATCHES, CellNote
 from repro.manifest import papers as at_hand
 from repro.manifest import yaml_file
 from repro.manifest.cells import Cell, cells_of
 from repro.manifest.papers import Paper
 from repro.manifest.places import DAY, Place, Who
-from repro.manifest.printed import decimals_of, half_unit, half_up, shift_point
+from repro.manifest.printed import shift_point
 from repro.manifest.schema import SHARES
 from repro.manifest.yaml_file import Fault, Identified, StrictMapping
 
@@ -154,35 +156,22 @@ class CellReport:
         return shift_point(self.report.value, digits.get((self.report.unit, self.cell.unit), 0))
 
     @property
-    def decimals(self) -> int:
-        """Return the digits after the point to which ``value`` is known."""
-        return decimals_of(self.value)
-
-    @property
-    def making(self) -> str:
-        """Return how it was made, a key of ``repro.plugins.reports.others.HOW``."""
-        return self.report.how.start
-
-    @property
-    def match(self) -> str:
-        """Return how sure it is that the report is on the cell."""
-        return self.report.match
-
-    @property
-    def maker(self) -> str:
-        """Return who made it."""
-        return self.source.name
-
-    @property
-    def by_authors(self) -> bool:
-        """Return whether the authors of the system report it."""
-        return self.source.who == "authors"
-
-    @property
-    def shown(self) -> str:
-        """Return the value with one decimal more than the published one at most, halves away from zero."""
-        most = (self.cell.printed.decimals or 0) + 1
-        return f"{self.value if self.decimals <= most else half_up(self.value, most):f}"
+    def note(self) -> CellNote:
+        """Return it as every table shows it."""
+        report, source = self.report, self.source
+        place = f"{source.place}{f', {report.at}' if report.at else ''}"
+        differs = [f"differs: {', '.join(report.how.differs)}"] if report.how.differs else []
+        return CellNote(
+            source.name,
+            f"{self.value:f}",
+            place,
+            address=source.address,
+            who=source.who,
+            making=report.how.start,
+            match=report.match,
+            details="; ".join([*differs, *filter(None, [report.note])]),
+            facts=self.as_json(),
+        )
 
     def as_json(self) -> dict:
         """Return it as plain values."""
@@ -212,13 +201,38 @@ class CellReport:
     @property
     def equals_published(self) -> bool:
         """Whether both are one number at the coarser of their roundings, halves either way."""
-        coarser = min(self.decimals, self.cell.printed.decimals)
-        return abs(self.difference) <= half_unit(coarser)
+        return self.cell.equals(self.value)
 
 
 def reports() -> dict[str, tuple[CellReport, ...]]:
     """Return every report by the id of the cell it is on. Raises ManifestError with file and line."""
     return reports_of(tuple(at_hand.papers().values()))
+
+
+def others_values(cell: Cell) -> tuple[CellReport, ...]:
+    """Return all reports on a cell by kind, of one kind the median one first.
+
+    Raises ManifestError for a bad file.
+    """
+    groups = groupby(sorted(reports().get(cell.id, ()), key=_kind), key=_kind)
+    return tuple(report for _, group in groups for report in _median_first(group))
+
+
+def _kind(cell_report: CellReport) -> tuple[int, int]:
+    report = cell_report.report
+    return [*MATCHES].index(report.match), [*MAKINGS].index(report.how.start)
+
+
+def _median_first(group: Iterable[CellReport]) -> list[CellReport]:
+    """Return reports of one kind from the least to the greatest, the median one before all.
+
+    Of an even number it is that of the two in the middle which lies further from the published number, the
+    lesser where both lie as far, so that no choice favours the paper.
+    """
+    ordered = sorted(group, key=lambda report: report.value)
+    middle = ordered[(len(ordered) - 1) // 2 : len(ordered) // 2 + 1]
+    median = max(middle, key=lambda report: abs(report.difference))
+    return [median, *(report for report in ordered if report is not median)]
 
 
 @functools.cache

@@ -69,14 +69,16 @@ def _check_names(names) -> None:
 
 def _print_cells(by_cell) -> None:
     from repro.cli.printing import table
-    from repro.plugins.reports.others import HOW, others_values
+    from repro.hooks import MAKINGS, notes
+    from repro.writers.grid import shown_note
 
     rows = []
-    for values in filter(None, (others_values(group[0].cell) for group in by_cell.values())):
-        closest = values.closest
-        description = f"{values.shown} ({closest.source.name}, {HOW[closest.report.how.start]})"
-        published = values.cell.printed.plain
-        rows.append([values.cell.id, published, str(values.count), *values.ends, description])
+    for cell in (group[0].cell for group in by_cell.values()):
+        ordered = notes(cell)
+        ends = [choose(ordered, key=lambda note: note.value) for choose in (min, max)]
+        least, most, shown = (shown_note(note, cell) for note in (*ends, ordered[0]))
+        description = f"{shown} ({ordered[0].label}, {MAKINGS[ordered[0].making]})"
+        rows.append([cell.id, cell.printed.plain, str(len(ordered)), least, most, description])
     head = ["cell", "published", "values", "least", "most", "closest in kind"]
     table("", head, rows, right=range(1, 5), drop=(3, 4, 2))
 

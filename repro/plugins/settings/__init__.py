@@ -3,8 +3,6 @@
 Its YAML is papers/*/settings.yaml (``schema``) and papers/*/oracles (``oracles``).
 """
 
-from collections import Counter
-
 from repro.hooks import Command, answer
 
 
@@ -22,37 +20,18 @@ def public_names():
 
 
 @answer
-def part_of_cell(cell, known):
+def part_of_cell(cell, page):
     """Say how the row of a cell is planned, and what its work was held against."""
+    if page is None:
+        return None
     from repro.plugins.settings.view import SettingsOfCell
 
-    return SettingsOfCell(cell, known)
+    return SettingsOfCell(cell, page.known)
 
 
 @answer
 def part_of_paper(sources):
     """Add sections on settings and on released code."""
-    from repro.plugins.settings.page import SettingsPart
+    from repro.plugins.settings.settings_sections import SettingsPart
 
     return SettingsPart(sources)
-
-
-@answer
-def tallies_of_tables(source):
-    """Count the cells of tables of settings by the state in which the plan at full has them."""
-    from repro.manifest.cells import cells_of
-    from repro.plugins.settings.checked import of_tables
-
-    states: dict[str, Counter[str]] = {}
-    if any(cell.is_setting for cell in cells_of(source)):
-        for place, item in of_tables(source).items():
-            states.setdefault(place.split("/")[1], Counter())[item.state] += 1
-    return states
-
-
-@answer
-def remarks(cells):
-    """Say how many settings papers publish, and in which states they are planned."""
-    from repro.plugins.settings.view import of_whole_papers
-
-    return list(of_whole_papers(cells))

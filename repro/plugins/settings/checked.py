@@ -10,8 +10,7 @@ from repro.errors import ReproError
 from repro.graph import Node, canonical
 from repro.manifest.cells import Cell, cell, cells_of
 from repro.manifest.papers import Paper, sources
-from repro.plugins.settings.schema import Setting, StatedValue, Step, settings_of, steps_of
-from repro.plugins.settings.values import (
+from repro.plugins.settings.planned_rows import (
     ExpectedValue,
     ExpectedValues,
     PlannedRow,
@@ -23,6 +22,7 @@ from repro.plugins.settings.values import (
     planned_rows,
     published_value,
 )
+from repro.plugins.settings.schema import Setting, SourcedValue, Step, settings_of, steps_of
 from repro.running.requirements import Machine
 from repro.verdicts.summary import first_of
 
@@ -172,6 +172,15 @@ def of_tables(source: Paper) -> dict[str, CheckedParameter]:
     return of_cells([*parameters_of_rows, *_unplanned_statements(source, parameters_of_rows)])
 
 
+def states_of_tables(source: Paper) -> dict[str, Counter[str]]:
+    """Return table -> state -> how many of its cells publish a setting that the plan at full has so."""
+    states: dict[str, Counter[str]] = {}
+    if any(cell.is_setting for cell in cells_of(source)):
+        for place, item in of_tables(source).items():
+            states.setdefault(place.split("/")[1], Counter())[item.state] += 1
+    return states
+
+
 def _published_steps(source: Paper) -> list[tuple[Step, dict[str, Setting]]]:
     """Return the steps with settings that cells publish, and those settings."""
     steps = [(step, {path: s for path, s in step.stated.items() if s.cell}) for step in steps_of(source)]
@@ -272,7 +281,7 @@ def _checked_parameter(
     )
 
 
-def _places_in_code(value: StatedValue) -> str:
+def _places_in_code(value: SourcedValue) -> str:
     return "; ".join(filter(None, (value.where, value.cell, value.script)))
 
 

@@ -16,7 +16,7 @@ from repro.graph import Node, once_a_node
 from repro.manifest import yaml_file
 from repro.manifest.papers import folders_with, kept_with_papers
 from repro.manifest.yaml_file import StrictMapping
-from repro.plugins.settings.values import at_path
+from repro.plugins.settings.planned_rows import at_path
 
 Number = int | float
 

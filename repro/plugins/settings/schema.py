@@ -40,7 +40,7 @@ class Nodes(StrictMapping):
     with_: dict[str, Any] = Field(default_factory=dict, alias="with")
 
 
-class StatedValue(StrictMapping):
+class SourcedValue(StrictMapping):
     """A value with the places that state it, in the units of the plan.
 
     Attributes:
@@ -67,7 +67,7 @@ class StatedValue(StrictMapping):
         return self.published is not None or bool(self.cell)
 
 
-class Setting(StatedValue):
+class Setting(SourcedValue):
     """Where the value of a planned parameter comes from.
 
     Attributes:
@@ -89,7 +89,7 @@ class Setting(StatedValue):
         return self.planned if self.departs else published if self.is_published else released
 
 
-class StatedElsewhere(StatedValue):
+class StatedElsewhere(SourcedValue):
     """Something that is stated and is no parameter of a stage: hardware, sizes of data, libraries."""
 
     what: str
@@ -230,7 +230,7 @@ def _setting_faults(content: Settings, setting: Setting) -> Iterator[str]:
     yield from _value_faults(content, setting)
 
 
-def _value_faults(content: Settings, value: StatedValue) -> Iterator[str]:
+def _value_faults(content: Settings, value: SourcedValue) -> Iterator[str]:
     if value.published is not None and not (value.where or value.cell):
         yield "a published value says where it stands; give where or cell"
     if (value.released is None) != (not value.script):

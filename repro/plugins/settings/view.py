@@ -10,6 +10,7 @@ import click
 from repro.cli import completion
 from repro.cli.options import json_option, tables_option
 from repro.errors import UsageError, check_known
+from repro.hooks import CellPart
 from repro.manifest.cells import Cell, cells_of, select
 from repro.manifest.papers import paper
 from repro.plugins.settings.checked import (
@@ -26,7 +27,6 @@ from repro.plugins.settings.checked import (
 )
 from repro.plugins.settings.oracles import certificates, in_short
 from repro.running.cell_readings import CellReadings
-from repro.verdicts.additions import CellPart
 
 
 def planned_for(item: CheckedParameter) -> str:

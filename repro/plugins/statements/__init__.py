@@ -14,8 +14,8 @@ def commands():
     papers = "papers at hand: numbers, sentences, references, and records that were altered"
     claims = "sentences, marks and bold numbers, judged in the paper and in what was measured"
     return {
-        "audit papers": Command(papers, "repro.plugins.statements.verb:papers_command"),
-        "audit claims": Command(claims, "repro.plugins.statements.verb:claims_command"),
+        "audit papers": Command(papers, "repro.plugins.statements.audit_verbs:papers_command"),
+        "audit claims": Command(claims, "repro.plugins.statements.audit_verbs:claims_command"),
     }
 
 
@@ -26,16 +26,18 @@ def public_names():
 
 
 @answer
-def part_of_cell(cell):
+def part_of_cell(cell, page):
     """Say which marks of a cell are implausible."""
+    if page is None or not cell.printed.marks:
+        return None
     from repro.plugins.statements.marks import MarksOfCell
 
-    return MarksOfCell(cell) if cell.printed.marks else None
+    return MarksOfCell(cell)
 
 
 @answer
 def part_of_paper(sources):
     """Add the sections on claims and on the audit."""
-    from repro.plugins.statements.page import StatementsPart
+    from repro.plugins.statements.claims_sections import StatementsPart
 
     return StatementsPart(sources)

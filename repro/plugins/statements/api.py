@@ -4,10 +4,10 @@ from dataclasses import asdict
 
 from repro.api import Listing
 from repro.manifest.papers import sources as sources_named
-from repro.plugins.statements.audit import altered_records
-from repro.plugins.statements.audit import audit as findings
 from repro.plugins.statements.findings import Finding, sort_findings
 from repro.plugins.statements.judged import JudgedStatement, judged_at
+from repro.plugins.statements.paper_audit import altered_records
+from repro.plugins.statements.paper_audit import audit as findings
 from repro.plugins.statements.references import Reference, paper_references
 from repro.running.scale import scale as scale_of
 from repro.running.workspace import Workspace

@@ -7,18 +7,17 @@ from dataclasses import dataclass, field
 from decimal import Decimal
 from functools import partial
 
-from repro.hooks import merged
+from repro.hooks import MAKINGS, CellNote, notes
 from repro.manifest.cells import Cell, exhibits, select
 from repro.manifest.papers import Paper, papers
-from repro.manifest.printed import half_unit
+from repro.manifest.printed import decimals_of, half_unit
+from repro.plugins.statements.claim_values import MeasuredValues, PublishedValues, facts_of_exhibits
 from repro.plugins.statements.claims import FAILS, UNTESTED, MissingNumber, claims_of, format_value
 from repro.plugins.statements.language import Places
 from repro.plugins.statements.statements import Judgement, Statement, statements
-from repro.plugins.statements.values import MeasuredValues, PublishedValues, facts_of_exhibits
 from repro.running.plan import plan
 from repro.running.scale import Scale
 from repro.running.workspace import Workspace
-from repro.verdicts.additions import StatedValue, kinds, side_values
 from repro.verdicts.comparison import judged_cells
 from repro.verdicts.decision import KINDS
 
@@ -41,10 +40,9 @@ class ClosestReports:
     starts: tuple[str, ...] = ()
     is_published, is_stated = False, True
 
-    def of(self, cell: Cell) -> StatedValue:
+    def of(self, cell: Cell) -> CellNote:
         """Return the value that counts. Raises MissingNumber where there is none."""
-        stated = [value for values in side_values(cell).values() for value in values.values]
-        counting = [value for value in stated if not self.starts or value.making in self.starts]
+        counting = [note for note in notes(cell) if not self.starts or note.making in self.starts]
         if not counting:
             raise MissingNumber(f"nobody else is known to state {cell.id}")
         if counting[0].match == "loose":
@@ -58,14 +56,14 @@ class ClosestReports:
     def told(self, cell: Cell) -> str:
         """Return the value, four digits after the point at most, with how it was made. Raises
         MissingNumber."""
-        cell_report = self.of(cell)
-        return f"{format_value(cell_report.value)} ({cell_report.making})"
+        note = self.of(cell)
+        return f"{format_value(note.value)} ({note.making})"
 
     def check_order(self, one: Cell, other: Cell) -> None:
         """Raise MissingNumber where two values of unlike decimals are one number at the coarser rounding."""
-        values = [(self.of(cell), 2 if cell.unit == "fraction" else 0) for cell in (one, other)]
-        first, second = (cell_report.value.scaleb(digits) for cell_report, digits in values)
-        decimals = [cell_report.decimals - digits for cell_report, digits in values]
+        values = [(self.number(cell), 2 if cell.unit == "fraction" else 0) for cell in (one, other)]
+        first, second = (value.scaleb(digits) for value, digits in values)
+        decimals = [decimals_of(value) - digits for value, digits in values]
         if decimals[0] != decimals[1] and abs(first - second) <= half_unit(min(decimals)):
             raise MissingNumber(
                 f"others' values of {one.id} and {other.id} are one number at the coarser of their roundings"
@@ -100,7 +98,7 @@ class OthersJudgement:
     """
 
     judgement: Judgement = field(default_factory=partial(Judgement, UNTESTED))
-    used: tuple[StatedValue, ...] = ()
+    used: tuple[tuple[Cell, CellNote], ...] = ()
     cells: int = 0
     alike: Mapping[str, str] = field(default_factory=dict)
 
@@ -117,16 +115,16 @@ class OthersJudgement:
     @property
     def kinds(self) -> dict[str, int]:
         """How many of the reports used were made in each way, the nearest to the published number first."""
-        counts = Counter(value.making for value in self.used)
-        return {making: counts[making] for making in _makings() if counts[making]}
+        counts = Counter(note.making for _, note in self.used)
+        return {making: counts[making] for making in MAKINGS if counts[making]}
 
     @property
     def basis(self) -> str:
         """The number of cells with a report, how these were made and by whom; empty where there is none."""
         if not self.used:
             return ""
-        kinds = ", ".join(f"{_makings()[start]} ({number})" for start, number in self.kinds.items())
-        by_authors = sum(value.by_authors for value in self.used)
+        kinds = ", ".join(f"{MAKINGS[start]} ({number})" for start, number in self.kinds.items())
+        by_authors = sum(note.who == "authors" for _, note in self.used)
         parts = [
             f"{len(self.used)} of {self.cells} cells: {kinds}",
             f"{by_authors} by authors of the systems" if by_authors else "",
@@ -151,13 +149,8 @@ class OthersJudgement:
             "cells": self.cells,
             "kinds": self.kinds,
             "alike": dict(self.alike),
-            "used": [{"cell": value.cell.id, **value.as_json()} for value in self.used],
+            "used": [{"cell": cell.id, **note.as_json()} for cell, note in self.used],
         }
-
-
-def _makings() -> dict[str, str]:
-    """Return how values beside cells are made -> the same in words, the closest in kind first."""
-    return merged([kind.makings for kind in kinds()])
 
 
 def by_others(statement: Statement, places: Places, *, published: Judgement) -> OthersJudgement:
@@ -168,19 +161,19 @@ def by_others(statement: Statement, places: Places, *, published: Judgement) -> 
     """
     values = ClosestReports()
     numeric_cells = [cell for cell in published.cells if cell.is_numeric]
-    cell_reports = []
+    used = []
     for cell in numeric_cells:
         try:
-            cell_reports.append(values.of(cell))
+            used.append((cell, values.of(cell)))
         except MissingNumber:
             continue
-    if not cell_reports:
+    if not used:
         return OthersJudgement(cells=len(numeric_cells))
-    judgement, starts = (statement.judge(values, places), {value.making for value in cell_reports})
+    judgement, starts = (statement.judge(values, places), {note.making for _, note in used})
     alike = {}
     if not (starts.isdisjoint(OF_ONE_SYSTEM) or starts.isdisjoint(TRAINED_AGAIN)):
         alike = {name: statement.judge(ClosestReports(kind), places).state for name, kind in ALIKE.items()}
-    return OthersJudgement(judgement, tuple(cell_reports), len(numeric_cells), alike)
+    return OthersJudgement(judgement, tuple(used), len(numeric_cells), alike)
 
 
 @dataclass(frozen=True)

@@ -9,11 +9,11 @@ from decimal import Decimal
 from itertools import chain, combinations
 
 from repro.errors import UsageError, unknown
-from repro.manifest.arithmetic import rounded
 from repro.manifest.cells import Cell, cell_of, cells_of, table_of
 from repro.manifest.papers import Paper, paper
-from repro.manifest.printed import decimals_of
+from repro.manifest.printed import decimals_of, rounded
 from repro.manifest.schema import Row, Table
+from repro.plugins.statements.claim_values import Values
 from repro.plugins.statements.claims import (
     FAILS,
     FUNCTIONS,
@@ -22,7 +22,6 @@ from repro.plugins.statements.claims import (
     Outcomes,
     format_value,
 )
-from repro.plugins.statements.values import Values
 from repro.retrieval.evaluation.p_values import unpaired_t_test
 
 

@@ -3,15 +3,15 @@
 from collections.abc import Iterator
 from itertools import product
 
+from repro.hooks import CellPart
 from repro.manifest.cells import Cell, cells_of
 from repro.manifest.papers import Paper
+from repro.plugins.statements.claim_values import PublishedValues
 from repro.plugins.statements.claims import UNTESTED, claims_of
 from repro.plugins.statements.deviations import Need, need
 from repro.plugins.statements.findings import Finding
 from repro.plugins.statements.language import Places
 from repro.plugins.statements.statements import bolds, marks, rows_over, significance, statements
-from repro.plugins.statements.values import PublishedValues
-from repro.verdicts.additions import CellPart
 
 Marked = tuple[str, Cell, list[Cell]]  # the mark, the cell that has it, the cells it is over
 

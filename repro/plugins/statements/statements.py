@@ -11,6 +11,7 @@ from repro.manifest.arithmetic import bold_scope
 from repro.manifest.cells import Cell, cells_of
 from repro.manifest.papers import Paper
 from repro.manifest.schema import Table
+from repro.plugins.statements.claim_values import MeasuredValues, Values
 from repro.plugins.statements.claims import (
     FAILS,
     HOLDS,
@@ -23,7 +24,6 @@ from repro.plugins.statements.claims import (
 )
 from repro.plugins.statements.deviations import Need, need
 from repro.plugins.statements.language import LEVEL, Language, Places, has_number
-from repro.plugins.statements.values import MeasuredValues, Values
 
 
 @dataclass(frozen=True)

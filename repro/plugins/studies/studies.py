@@ -19,6 +19,7 @@ from typing import Any
 
 from repro.errors import DataError, StoreError
 from repro.graph import Node, walk
+from repro.hooks import CellPart
 from repro.manifest.cells import Cell
 from repro.manifest.papers import Paper
 from repro.manifest.schema import Table
@@ -30,7 +31,6 @@ from repro.stage_table import TRAININGS
 from repro.store import Store, read_json, translated_errors
 from repro.store.disk import write_bytes_whole
 from repro.store.results import Record, Results
-from repro.verdicts.additions import CellPart
 from repro.verdicts.compared import ComparedCell
 from repro.verdicts.summary import doubts_in_brief
 from repro.verdicts.training_costs import Cost, costs, row_hours, total_hours, untrained_rows

@@ -5,12 +5,13 @@ folder: a table, two rows, and the cells whose difference is the published one, 
 decides.
 """
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import asdict, dataclass, replace
 from itertools import groupby
 from statistics import fmean
 
 from repro.errors import UsageError, check_known
+from repro.hooks import StudyAnswer
 from repro.manifest import yaml_file
 from repro.manifest.cells import Cell, cell, cells_of, table_of
 from repro.manifest.papers import Paper, paper
@@ -100,7 +101,7 @@ class Answer:
 
 @dataclass(frozen=True)
 class StudyRecords:
-    """The records, artefacts and machine that answers come from."""
+    """The records, artefacts and machine that answers come from, e.g. a ``Workspace``."""
 
     results: Results
     store: Store
@@ -181,32 +182,12 @@ def primary_column(source: Paper, table: Table) -> Column:
     return next((c for c in table.columns if c.id == primary), table.columns[0])
 
 
-@dataclass(frozen=True)
-class StudyAnswers:
-    """The answers to pointers: see ``repro.verdicts.additions.Answers``."""
-
-    by_pointer: Mapping[str, Sequence[Answer]]
-
-    def words(self, pointer: str) -> str:
-        """Return the answers to a pointer in words, a line a scale."""
-        return "\n".join(map(str, self.by_pointer[pointer])) or UNMEASURED
-
-    def as_json(self, pointers: Iterable[str]) -> list[dict]:
-        """Return an object for every pointer, with the answers to it."""
-        return [
-            {"comparison": text, "measured": [asdict(a) for a in self.by_pointer[text]]} for text in pointers
-        ]
-
-    def show(self, paper: str, kind: str, pointing: Iterable[tuple[str, Sequence[str]]]) -> None:
-        """Print a line for every comparison that readings or claims, by id, point at; nothing without one."""
-        from repro.cli.printing import table
-
-        lines = [[name, text, self.words(text)] for name, pointers in pointing for text in pointers]
-        if lines:
-            title = (
-                f"{paper}: on equal terms and at a small size, which says nothing of the published numbers"
-            )
-            table(title, [kind, "comparison", "difference"], lines, multiline=True)
+def answers_by_pointer(pointers: Iterable[str], evidence: StudyRecords) -> dict[str, StudyAnswer]:
+    """Return pointer -> the answers to it, in words and as objects."""
+    return {
+        text: StudyAnswer("\n".join(map(str, made)) or UNMEASURED, [asdict(answer) for answer in made])
+        for text, made in answers(pointers, evidence).items()
+    }
 
 
 def _table_answers(

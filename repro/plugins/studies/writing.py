@@ -33,7 +33,6 @@ from repro.writers.html.tables import head, scrolling
 from repro.writers.latex_text import environment, escape, table_row
 from repro.writers.latex_text import label as cell_text
 from repro.writers.markdown import escaped, sentence
-from repro.writers.table_files import TableText
 
 COMPARED = ("", "column", "seeds", "difference", "95 % interval", "p", "p (Holm)", "verdict")
 POWER = (
@@ -246,7 +245,7 @@ def _entry(c: Contrast | None) -> str:
 
 
 class StudyTables:
-    """How tables of a study are judged and written: see ``repro.writers.table_files.TableKind``."""
+    """How tables of a study are judged and written: see ``repro.writers.table_files``."""
 
     def texts(
         self,
@@ -254,17 +253,21 @@ class StudyTables:
         plan: Plan,
         store: Store,
         results: Results | None,
-        text: TableText,
+        *,
+        title: str,
+        command: str,
+        form: str | None,
+        two_column: bool,
     ) -> Iterator[tuple[str, str]]:
-        """Yield the Markdown and the LaTeX of a table, or the one that is asked for."""
+        """Yield the endings and texts of a table's files: Markdown and LaTeX, or the ``form`` alone."""
         cell = cells[0].cell
         study = study_of(plan, store, source=cell.paper, table=cell.table, cells=cells, results=results)
-        title = f"{text.title} (scale {plan.scale.name})"
-        if text.form != "latex":
-            yield "md", markdown(study, title=title, command=text.command)
-        if text.form != "markdown":
+        title = f"{title} (scale {plan.scale.name})"
+        if form != "latex":
+            yield "md", markdown(study, title=title, command=command)
+        if form != "markdown":
             label = f"tab:{cell.paper.name}-{cell.table.id}-{plan.scale.name}"
-            yield "tex", latex(study, title=title, command=text.command, label=label, wide=text.two_column)
+            yield "tex", latex(study, title=title, command=command, label=label, wide=two_column)
 
     def html(
         self,

@@ -9,12 +9,12 @@ def commands():
     line = "verdicts from what is stored, or a run or encoder of yours beside them; never trains"
     smoke = "two steps of every stage on the embedded collection, or with an encoder of yours"
     return {
-        "compare": Command(line, "repro.plugins.yours.verb:command"),
-        "doctor smoke": Command(smoke, "repro.plugins.yours.verb:smoke"),
+        "compare": Command(line, "repro.plugins.yours.compare_verb:command"),
+        "doctor smoke": Command(smoke, "repro.plugins.yours.compare_verb:smoke"),
     }
 
 
 @answer
 def public_names():
     """Let `repro.compare` take what is one's own."""
-    return {"compare": "repro.plugins.yours.compare:compare"}
+    return {"compare": "repro.plugins.yours.compared_with_yours:compare"}

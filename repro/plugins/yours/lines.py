@@ -5,7 +5,7 @@ from collections.abc import Iterator, Sequence
 from repro.cli.printing import emit_csv, emit_json, say, show, table
 from repro.errors import UsageError
 from repro.exchange.run_import import Importer, Origin
-from repro.plugins.yours.compare import ComparedWithYours
+from repro.plugins.yours.compared_with_yours import ComparedWithYours
 from repro.plugins.yours.table import OwnRow, OwnTable, as_json, lines
 from repro.store import make_writable
 

@@ -11,8 +11,8 @@ from repro.manifest.cells import numeric_cells
 from repro.manifest.papers import papers
 from repro.plugins.yours.sources import SUFFIXES
 from repro.retrieval.datasets import reading, record_files
-from repro.retrieval.datasets.catalog import Dataset, dataset
-from repro.retrieval.datasets.digests import ContentDigest, differing, key
+from repro.retrieval.datasets.catalog import Dataset, dataset, key
+from repro.retrieval.datasets.digests import ContentDigest, differing
 from repro.retrieval.datasets.lines import lines
 from repro.retrieval.datasets.sources import MissingPiece, locate
 from repro.retrieval.evaluation.given_runs import (

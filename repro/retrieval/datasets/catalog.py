@@ -204,3 +204,13 @@ def _with_substitutes(collection: Dataset, datasets: Mapping[str, Dataset]) -> d
         id: replace(datasets[id], at={scale: ids[i % len(ids)] for scale, ids in substitutes.items()})
         for i, id in enumerate(collection.members)
     }
+
+
+def key(dataset: str, piece: str) -> str:
+    """Return the name of a piece of data in records, as "beir/scifact documents"."""
+    return f"{dataset} {piece}"
+
+
+def key_of(entry: Dataset, piece: str) -> str:
+    """Return the key of a piece that a dataset, or for documents its corpus, has."""
+    return key(entry.corpus_id if piece == "documents" else entry.id, piece)

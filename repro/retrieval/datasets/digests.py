@@ -16,7 +16,7 @@ from typing import Any
 
 from repro.errors import BlockedError, DataError
 from repro.machine.bounded_reading import read_facts
-from repro.retrieval.datasets.catalog import WORDS, Dataset, catalog
+from repro.retrieval.datasets.catalog import WORDS, catalog, key
 from repro.retrieval.datasets.lines import container
 from repro.retrieval.datasets.sources import Source
 from repro.store.disk import write_whole
@@ -241,16 +241,6 @@ def published() -> dict[str, dict[str, Any]]:
     """Return what is known of published rows, by ``key``."""
     facts = read_facts(FILE)
     return {key(dataset, piece): each for dataset, pieces in facts.items() for piece, each in pieces.items()}
-
-
-def key(dataset: str, piece: str) -> str:
-    """Return the name of a piece of data in records, as "beir/scifact documents"."""
-    return f"{dataset} {piece}"
-
-
-def key_of(entry: Dataset, piece: str) -> str:
-    """Return the key of a piece that a dataset, or for documents its corpus, has."""
-    return key(entry.corpus_id if piece == "documents" else entry.id, piece)
 
 
 def differing(rows: Mapping[str, str]) -> list[str]:

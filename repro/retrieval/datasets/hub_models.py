@@ -12,7 +12,6 @@ from typing import Any
 
 from repro.errors import BlockedError, DataError
 from repro.machine.bounded_reading import read_json_file
-from repro.retrieval.datasets.digests import digest, file_sha256, unchanged
 
 PICKLE = "pytorch_model.bin"  # where nothing else is; read as tensors alone
 SETTINGS = ("config.json", "modules.json", "adapter_config.json")  # one of which a model's folder has
@@ -87,6 +86,8 @@ def cached_folder(name: str, revision: str) -> Path | None:
 
 def base_identity(name: str) -> str | None:
     """Return the commit, or the files' digest, of the model that an adapter names; None if it is not here."""
+    from repro.retrieval.datasets.digests import digest
+
     folder = Path(name)
     if folder.is_dir():
         return digest(checkpoint_files(folder))
@@ -107,6 +108,8 @@ def planned_checkpoint(params: Mapping[str, Any]) -> Iterator[Path]:
         BlockedError: the commit is not in the cache.
         DataError: a file is not the one that was planned with.
     """
+    from repro.retrieval.datasets.digests import digest, unchanged
+
     name, identity = params["name"], params["identity"]
     if params["source"]["kind"] == "folder":
         folder = Path(params["source"]["path"])
@@ -130,6 +133,8 @@ def planned_checkpoint(params: Mapping[str, Any]) -> Iterator[Path]:
 
 def _is_edited(file: Path) -> bool:
     """Return whether a file is not what its name in the hub's cache says: a sha256, or git's sha1."""
+    from repro.retrieval.datasets.digests import file_sha256
+
     blob = file.resolve()
     if len(blob.name) == len(sha256().hexdigest()):
         return file_sha256(blob) != blob.name

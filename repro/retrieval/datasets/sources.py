@@ -19,7 +19,6 @@ from repro.errors import BlockedError, DataError, UsageError, unknown
 from repro.locations import data_folder
 from repro.machine.bounded_reading import read_facts
 from repro.retrieval.datasets.catalog import PIECES, Dataset, dataset
-from repro.retrieval.datasets.lines import container
 
 
 @dataclass(frozen=True)
@@ -232,6 +231,8 @@ def in_home(entry: Dataset, piece: str, home: Path) -> Source | None:
     if piece not in places:
         return None
     files = tuple(home / file for file in places[piece]["files"])
+    from repro.retrieval.datasets.lines import container
+
     if not all(container(file).is_file() for file in files):
         return None
     return Source(entry.id, piece, "home", places[piece]["form"], files, version=entry.version)
@@ -242,6 +243,8 @@ def check_home(source: Source) -> None:
 
     Raises DataError for a file that is not the one which ir_datasets downloads, or cannot be read.
     """
+    from repro.retrieval.datasets.lines import container
+
     for file in dict.fromkeys(map(container, source.files)):
         expected_md5 = next(
             (md5 for place, md5 in home_layout()["md5"].items() if file.as_posix().endswith(place)), None

@@ -8,8 +8,8 @@ from typing import Any
 
 from repro.errors import DataError, ReproError
 from repro.retrieval.datasets import digests, reading
-from repro.retrieval.datasets.catalog import Dataset, Judgement, catalog, dataset
-from repro.retrieval.datasets.digests import ContentDigest, file_sha256, files, in_words, key
+from repro.retrieval.datasets.catalog import Dataset, Judgement, catalog, dataset, key
+from repro.retrieval.datasets.digests import ContentDigest, file_sha256, files, in_words
 from repro.retrieval.datasets.sources import MissingPiece, Source, locate
 
 SUMS = "SHA256SUMS"

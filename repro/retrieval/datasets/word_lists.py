@@ -8,7 +8,6 @@ from typing import Any
 
 from repro.errors import DataError, check_known
 from repro.machine.bounded_reading import read_facts
-from repro.retrieval.datasets.lines import lines
 from repro.retrieval.datasets.sources import existing
 
 FILE = Path(__file__).with_name("word_lists.yaml")
@@ -25,6 +24,8 @@ def words(path: Path) -> list[str]:
 
     Raises DataError for a file that cannot be read.
     """
+    from repro.retrieval.datasets.lines import lines
+
     return sorted({word for _, line in lines(path) if (word := line.strip().lower())})
 
 

@@ -13,10 +13,10 @@ from operator import add
 from typing import TYPE_CHECKING
 
 from repro.errors import DataError, UsageError, unknown
-from repro.retrieval.evaluation.text_lines import Qrels, many_objects
 
 if TYPE_CHECKING:
     from repro.retrieval.evaluation.runs import Run
+    from repro.retrieval.evaluation.text_lines import Qrels
 
 
 _FORM = re.compile(r"(?P<name>nDCG|RR|R|Success)(?:\(rel=(?P<rel>[1-9][0-9]*)\))?@(?P<cutoff>[1-9][0-9]*)")
@@ -108,6 +108,8 @@ def score(
     ``ignore_identical_ids`` drops a document whose id is the query's before ranks are counted, as BEIR does.
     Raises UsageError for an unknown measure, DataError if no query of the run is judged.
     """
+    from repro.retrieval.evaluation.text_lines import many_objects
+
     measures_by_name = {text: parse_measure(text) for text in measures}
     missing, ignored = coverage(run, qrels)
     queries = sorted(qrels)

@@ -10,7 +10,6 @@ from repro.errors import unknown
 from repro.graph import Node
 from repro.locations import data_folder
 from repro.manifest.reading_schema import Reading
-from repro.retrieval.datasets import word_lists
 from repro.retrieval.datasets.catalog import dataset as catalogued
 from repro.retrieval.datasets.sources import PACKINGS
 
@@ -80,6 +79,8 @@ class Choices:
             otherwise: the choice taken when the file is not there.
             known_as: what a graph calls it by: a collection, a splitter, or ``file`` itself.
         """
+        from repro.retrieval.datasets import word_lists
+
         fault = word_lists.fault(self.data, file)
         path = None if self.data is None else self.data / file
         if path and not fault and any(path.with_name(path.name + end).exists() for end in PACKINGS):

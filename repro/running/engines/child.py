@@ -16,8 +16,8 @@ import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 
-import repro
 from repro.graph import Node
+from repro.locations import CHECKOUT
 from repro.running.requirements import Obstacle
 from repro.store import Store, translated_errors
 from repro.store.disk import create_file
@@ -47,8 +47,7 @@ def import_path() -> str:
 
     An installed program is found without: its folder holds the packages of one Python, no other may see them.
     """
-    folder = Path(repro.__file__).resolve().parents[1]
-    checkout = [str(folder)] if (folder / "pyproject.toml").is_file() else []
+    checkout = [str(CHECKOUT)] if (CHECKOUT / "pyproject.toml").is_file() else []
     user_paths = filter(None, os.environ.get("PYTHONPATH", "").split(os.pathsep))
     return os.pathsep.join(dict.fromkeys([*checkout, *user_paths]))
 

@@ -14,7 +14,6 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import Any
 
-from repro import __version__
 from repro.errors import BlockedError, ReproError, StageError
 from repro.graph import Node, walk
 from repro.machine import kernels, system
@@ -32,6 +31,7 @@ from repro.running.runner import Options, Outcome, held_back, prepared_nodes
 from repro.store import Store, translated_errors
 from repro.store.disk import BLOCKS, CHECKPOINTS, create_file, write_whole
 from repro.store.underway import INPUTS
+from repro.version import __version__
 
 # Libraries draw bars and print advice of their own; standard output belongs to results. Set before they load.
 _QUIET = {

@@ -6,13 +6,21 @@ from collections.abc import Iterator, Mapping
 from shlex import quote
 from urllib.parse import urlencode
 
+from repro.hooks import CellNote
 from repro.manifest.cells import Cell
 from repro.manifest.printed import PublishedCell, half_unit
 from repro.store.results import Record
-from repro.verdicts.additions import kinds
 from repro.verdicts.compared import ComparedCell, Comparison
 from repro.verdicts.summary import why_cut
-from repro.writers.grid import label_in_full, probability, shown_measurement, shown_run
+from repro.writers.grid import (
+    STATED,
+    label_in_full,
+    probability,
+    shown_measurement,
+    shown_note,
+    shown_run,
+    span,
+)
 from repro.writers.html.elements import Content, Markup, badge, copyable, el, identifier, join, plain_table
 from repro.writers.html.sections import Part, Report
 from repro.writers.html.tables import scrolling
@@ -45,7 +53,7 @@ def card(c: ComparedCell, part: Part) -> list[Markup]:
     facts += [*_tests(c, part.view.comparison), *_paired_tests(c, part.view.comparison)]
     facts += [_fact("reproduce", copyable(_command(c)))]
     facts += [fact for record in c.records for fact in _provenance(record)]
-    facts += [_fact(k.label, c.side_values[k.name].html_card()) for k in kinds() if k.name in c.side_values]
+    facts += _stated_values(c)
     facts += [*_definition(c), *_readings(c.cell, part)]
     facts += [_fact(name, content) for more in part.of_plugins for name, content in more.card(c, part)]
     return [el("p", badge(c.verdict.name), " ", c.verdict.why), *facts]
@@ -122,6 +130,24 @@ def _imported_runs(c: ComparedCell) -> Iterator[Markup]:
         content = el("b", f"{run.measured:.6g}"), " ", badge(run.verdict.name, plain=True), run.verdict.why
         yield _fact("run by others", content, copyable(f"repro import run {quote(run.file)} {CELL}"))
         yield from _provenance(run.record)
+
+
+def _stated_values(c: ComparedCell) -> Iterator[Markup]:
+    """Yield the first value that others state and, folded, the others."""
+    first, *others = [_stated_value(note, c.cell) for note in c.notes] or [None]
+    if others:
+        summary = el("summary", f"{len(c.notes)} values, {span(c.notes, c.cell)}: the others")
+        yield _fact(
+            STATED, first, el("details", summary, el("ul", [el("li", o) for o in others], class_="notes"))
+        )
+    elif first:
+        yield _fact(STATED, first)
+
+
+def _stated_value(note: CellNote, cell: Cell) -> Content:
+    """Return a value with its making, and a link to its place."""
+    place = el("a", f"{note.label}, {note.who}", href=note.address or None, title=note.place)
+    return el("b", shown_note(note, cell)), f" {note.how} (", place, ")"
 
 
 def _obstacles(c: ComparedCell) -> Iterator[Markup]:
@@ -214,8 +240,10 @@ COLUMNS = {
     "difference": None,
     "verdict": "verdict",
     "run by others": None,
+    STATED: None,
 }
 ONLY = {"measured": "only measured", "fails": "only what fails", "run": "only run by others"}
+ONLY |= {"stated": f"only {STATED}"}
 PIECES = re.compile(r"(?:<[^>]+>)+|[^<]+")  # of HTML in which no attribute holds a bare sign
 ABOUT = "The cells of all papers. Press a system to see how its number is defined, judged and made again."
 
@@ -223,7 +251,7 @@ ABOUT = "The cells of all papers. Press a system to see how its number is define
 def cells(report: Report) -> Markup:
     """Return the place of the list of every cell of every paper, which the page's script fills from
     ``data``."""
-    heads = [el("th", name, scope="col") for name in (*COLUMNS, *(kind.label for kind in kinds()))]
+    heads = [el("th", name, scope="col") for name in COLUMNS]
     body = el("table", el("thead", el("tr", heads)), el("tbody"), class_="plain list")
     header = el("header", el("h2", "All cells"), el("p", ABOUT, class_="lead"))
     note = el("noscript", el("p", "The list, and the card behind each number, need the page's script."))
@@ -277,21 +305,6 @@ def _controls() -> Markup:
         el("label", el("input", type="checkbox", name="only", value=name, autocomplete="off"), text)
         for name, text in ONLY.items()
     ]
-    boxes += [
-        el(
-            "label",
-            el(
-                "input",
-                type="checkbox",
-                name="only",
-                value=kind.only,
-                data_column=kind.label,
-                autocomplete="off",
-            ),
-            f"only {kind.label}",
-        )
-        for kind in kinds()
-    ]
     count = el("output", aria_live="polite")
     buttons = [
         el("button", "start over", type="reset"),
@@ -310,4 +323,4 @@ def _fields(c: ComparedCell) -> Iterator[Content]:
     yield badge(c.verdict.name)
     run = c.imported[-1] if c.imported else None
     yield (f"{shown_run(run, cell)} ", badge(run.verdict.name, plain=True)) if run else ""
-    yield from (c.side_values[kind.name].shown if kind.name in c.side_values else "" for kind in kinds())
+    yield shown_note(c.notes[0], cell) if c.notes else ""

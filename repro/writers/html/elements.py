@@ -6,8 +6,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from html import escape
 from importlib import resources
 
-from repro.hooks import merged
-from repro.verdicts.additions import kinds
+from repro.hooks import MATCHES
 from repro.verdicts.compared import ComparedCell
 from repro.verdicts.summary import summarise
 
@@ -126,22 +125,20 @@ VERDICTS = {
 }
 
 
-@functools.cache
-def signs() -> dict[str, tuple[str, str]]:
-    """Return verdict, or what is known of a number -> class of colours, and the sign for it in cells."""
-    return {
-        **{name: (kind, mark) for name, (kind, mark, _) in VERDICTS.items()},
-        "measured": ("pass", "✓"),
-        "run by others": ("run", "[ ]"),
-        **merged([kind.signs for kind in kinds()]),
-        "rehearsed": ("scaled", "◐"),
-        "nothing known": ("none", "·"),
-    }
+# verdict, or what is known of a number -> class of colours, and the sign for it in cells
+SIGNS = {
+    **{name: (kind, mark) for name, (kind, mark, _) in VERDICTS.items()},
+    "measured": ("pass", "✓"),
+    "run by others": ("run", "[ ]"),
+    **{f"stated by others ({match})": (match, f"“{mark or ' '}”") for match, mark in MATCHES.items()},
+    "rehearsed": ("scaled", "◐"),
+    "nothing known": ("none", "·"),
+}
 
 
 def tone(name: str) -> str:
     """Return the class of a verdict's colours."""
-    return f"v-{signs()[name][0]}"
+    return f"v-{SIGNS[name][0]}"
 
 
 @functools.cache
@@ -153,16 +150,16 @@ def badge(name: str, *, plain: bool = False) -> Markup:
 @functools.cache
 def sign(name: str) -> Markup:
     """Return the sign alone; beside a name or number, hence not read aloud."""
-    return el("span", signs()[name][1], class_="sign", aria_hidden="true")
+    return el("span", SIGNS[name][1], class_="sign", aria_hidden="true")
 
 
 def bar(counts: Mapping[str, int], *, label: str) -> Markup:
     """Return one bar of counts, and the counts in words beneath; signs stand where there is room."""
     total = sum(counts.values())
-    present = [name for name in signs() if counts.get(name)]
+    present = [name for name in SIGNS if counts.get(name)]
     parts = []
     for name in present:
-        mark = signs()[name][1] if counts[name] / total > 0.06 else None
+        mark = SIGNS[name][1] if counts[name] / total > 0.06 else None
         look = {"class_": f"part {tone(name)}", "style": f"flex-grow:{counts[name]}"}
         parts.append(el("span", mark, **look, title=f"{counts[name]} {name}"))
     words = [el("li", sign(name), f" {counts[name]} {name}", class_=tone(name)) for name in present]
@@ -177,7 +174,7 @@ def bars(cells: Sequence[ComparedCell], *, label: str) -> Markup | None:
 
 def in_words(counts: Mapping[str, int]) -> str:
     """Return ``3 exact, 2 lower``, in the order of the signs."""
-    return ", ".join(f"{counts[name]} {name}" for name in signs() if counts.get(name)) or "no cells"
+    return ", ".join(f"{counts[name]} {name}" for name in SIGNS if counts.get(name)) or "no cells"
 
 
 def legend() -> Markup:

@@ -9,7 +9,6 @@ function lineOf([id, fields]) {
   const cells = [paper, table, ...rest].map((text) => `<td>${text}</td>`).join("");
   return `<tr data-cell="${id}"><th scope="row"><button type="button">${system}</button></th>${cells}</tr>`;
 }
-const boxes = [...form.querySelectorAll("input[data-column]")]; // of columns that a plugin adds
 const textOf = (field) => field.textContent.trim();
 const has = (line, kind) => line.cells[verdict].querySelector(`.v-${kind}`);
 
@@ -25,7 +24,7 @@ function filter() {
       || (only.includes("measured") && !texts[names.indexOf("measured")])
       || (only.includes("fails") && !has(line, "fail"))
       || (only.includes("run") && !texts[names.indexOf("run by others")])
-      || boxes.some((box) => only.includes(box.value) && !texts[names.indexOf(box.dataset.column)]);
+      || (only.includes("stated") && !texts[names.indexOf("stated by others")]);
   }
   const count = (kind) => {
     const of = lines.filter((line) => cellsById.get(line.dataset.cell).published === kind);

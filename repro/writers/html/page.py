@@ -3,12 +3,11 @@
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from types import MappingProxyType
 
-from repro import __version__
-from repro.verdicts.additions import kinds
 from repro.verdicts.compared import ComparedCell
-from repro.verdicts.coverage import Tally, place_of, total, usual_first, ways_of_knowing
+from repro.verdicts.coverage import WAYS_OF_KNOWING, Tally, place_of, total, usual_first
 from repro.verdicts.summary import cut_measures, doubts_in_brief, summarise
-from repro.writers.grid import capitalised
+from repro.version import __version__
+from repro.writers.grid import STATED, capitalised
 from repro.writers.html.cells import cells, data, to_list
 from repro.writers.html.elements import (
     Content,
@@ -24,7 +23,7 @@ from repro.writers.html.elements import (
     resource,
     section,
 )
-from repro.writers.html.papers import paper
+from repro.writers.html.paper_part import paper
 from repro.writers.html.sections import Part, Report
 from repro.writers.html.tables import scrolling
 
@@ -73,8 +72,10 @@ HOW_TO_READ = (
     "Above stands the published number, beneath what we measured, with a sign for the verdict. "
     "What may not be what would be measured now stands in round brackets; a run that others made, "
     "which is no measurement of ours, in square ones. "
+    "In quotation marks stands what others state, of several the closest in kind with their number: "
+    "no verdict rests on it. "
+    "Press a number to see how it is defined, judged and made again; arrow keys go from one to the next."
 )
-PRESS = "Press a number to see how it is defined, judged and made again; arrow keys go from one to the next."
 
 
 def overview(report: Report) -> Markup:
@@ -83,7 +84,6 @@ def overview(report: Report) -> Markup:
     tallies = {name: tally for name, tally in tallies.items() if tally.cells}
     everything = total(tallies.values(), what="all")
     number = len(everything.cells)
-    how_to_read = HOW_TO_READ + " ".join([*(kind.how_to_read for kind in kinds()), PRESS])
     title = el("h2", f"What is known of {number} published number{'s' if number != 1 else ''}")
     known = [_known(report, tallies, everything)] if tallies else []
     return el(
@@ -92,7 +92,7 @@ def overview(report: Report) -> Markup:
         section(f"Measured at scale {report.scale}", *_numbers(report), place="measured"),
         section("Papers", el("div", map(_card, report.parts), class_="cards"), place="papers"),
         _coverage(tallies.values(), everything),
-        section("How to read a cell", el("p", how_to_read), legend(), place="signs"),
+        section("How to read a cell", el("p", HOW_TO_READ), legend(), place="signs"),
         id="overview",
         class_="overview",
     )
@@ -111,10 +111,10 @@ def _known(report: Report, tallies: Mapping[str, Tally], everything: Tally) -> C
     ways = [f"also rehearsed: {scale}" for scale in rehearsed]
     last = {"all": everything} if len(tallies) > 1 else {}
     rows = [[name, *_known_counts(tally, rehearsed)] for name, tally in {**tallies, **last}.items()]
-    head = ["", "published", *ways_of_knowing(), "equal to theirs", *ways, "cannot be measured"]
+    head = ["", "published", *WAYS_OF_KNOWING, "equal to theirs", *ways, "cannot be measured"]
     table = scrolling(plain_table(head, rows, class_="plain numbers"), "what is known, by paper")
     to_do = report.to_do.get("")
-    meanings = [el("div", el("dt", badge(name)), el("dd", text)) for name, text in ways_of_knowing().items()]
+    meanings = [el("div", el("dt", badge(name)), el("dd", text)) for name, text in WAYS_OF_KNOWING.items()]
     return (
         bar(everything.known, label="what is known of all published numbers"),
         el("p", f"What is not measured here takes {to_do}.") if to_do else None,
@@ -154,8 +154,8 @@ def _numbers(report: Report) -> Iterator[Content]:
         tiles += [(totals.passing, "pass", None), (totals.failing, "fail", {"only": "fails"})]
     if totals.imported:
         tiles += [(totals.imported, "run by others", {"only": "run"})]
-    counts = {kind: sum(kind.name in c.side_values for c in cells) for kind in kinds()}
-    tiles += [(count, kind.label, {"only": kind.only}) for kind, count in counts.items() if count]
+    if stated := sum(bool(c.notes) for c in cells):
+        tiles += [(stated, STATED, {"only": "stated"})]
     items = [
         el("div", el("dt", word), el("dd", to_list(str(number), choice))) for number, word, choice in tiles
     ]

@@ -7,9 +7,8 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from itertools import groupby
 from pathlib import Path
-from typing import Protocol
 
-from repro.hooks import ask
+from repro.hooks import Answers, PaperPart, Section, ask, call
 from repro.manifest.cells import Cell, count_in_words
 from repro.manifest.papers import Paper
 from repro.manifest.reading_schema import Reading
@@ -20,14 +19,13 @@ from repro.running.plan import Plan
 from repro.running.requirements import Machine
 from repro.store import Store
 from repro.store.results import Results
-from repro.verdicts.additions import Answers, NoAnswers, answers_in
 from repro.verdicts.compared import ComparedCell, Comparison
 from repro.verdicts.comparison import judged_cells
 from repro.verdicts.coverage import CoverageItem, coverage
 from repro.verdicts.summary import first_of
-from repro.writers.html.elements import Content, Markup
+from repro.writers.html.elements import Markup
 from repro.writers.html.scatter import Scatter, scatters
-from repro.writers.table_files import table_texts
+from repro.writers.table_files import table_texts, writer_of
 
 DRAWN = (".svg", ".html", ".md")
 DEVICE = "h100"  # whose hours are told
@@ -51,37 +49,8 @@ class Sources:
     machine: Machine
 
     def answers(self, pointers: Iterable[str]) -> Answers:
-        """Return what is measured of comparisons that readings or claims point at."""
-        return answers_in(list(dict.fromkeys(pointers)), self.results, self.store, self.machine)
-
-
-@dataclass(frozen=True)
-class Section:
-    """A section of a paper.
-
-    Attributes:
-        title: in the list of sections; ``anchor``: the end of its address.
-        rank: its place among all sections: claims 1, audit 2, readings 3, settings 4, released code 5.
-        of_no_scale: whether it says the same at each scale, so that only the first page has it.
-    """
-
-    title: str
-    anchor: str
-    rank: int
-    content: Markup
-    of_no_scale: bool = True
-
-
-class PaperPart(Protocol):
-    """A plugin's additions to the parts of papers; one object is made for all pages of a report."""
-
-    def sections(self, part: Part) -> Iterable[Section]:
-        """Return the sections of a paper, of which there is something to say."""
-        ...
-
-    def card(self, c: ComparedCell, part: Part) -> Iterable[tuple[str, Content]]:
-        """Return facts on a cell for its card, each with its name."""
-        ...
+        """Return the measured differences that readings or claims point at, by pointer."""
+        return call("study answers", list(dict.fromkeys(pointers)), self) or {}
 
 
 @dataclass(frozen=True)
@@ -128,7 +97,7 @@ class Part:
     covered: Sequence[CoverageItem] = ()
     readings: Sequence[Reading] = ()
     rests_on: Mapping[str, Collection[str]] = field(default_factory=dict)
-    answers: Answers = field(default_factory=NoAnswers)
+    answers: Answers = field(default_factory=dict)
     of_plugins: Sequence[PaperPart] = ()
 
     @cached_property
@@ -305,8 +274,8 @@ def own_tables(
     source = cells[0].cell.paper
     tables: dict[str, Markup] = {}
     for table in source.manifest.tables:
-        if (kind := ask().table_kind(kind=table.kind)) is not None:
+        if writer := writer_of(table):
             own = [c for c in cells if c.cell.table.id == table.id]
-            shown = kind.html(source, table, own, plan, store, results)
+            shown = writer.html(source, table, own, plan, store, results)
             tables |= {table.id: shown} if shown else {}
     return tables

@@ -5,15 +5,16 @@ from collections.abc import Iterator, Sequence
 from repro.manifest.cells import Cell, cells_of
 from repro.manifest.papers import Paper
 from repro.manifest.schema import Table
-from repro.verdicts.additions import at_full, kinds
 from repro.verdicts.compared import ComparedCell
 from repro.verdicts.effects import Effect, effects, orders
 from repro.writers.grid import (
+    STATED,
     Grid,
     Head,
     label_in_full,
     meaning,
     shown_measurement,
+    shown_note,
     shown_run,
     spans,
 )
@@ -79,8 +80,7 @@ def _cell(cell: Cell, c: ComparedCell | None) -> Markup:
     number = _printed_number(cell)
     if c is None:
         return el("td", number)
-    side = [values.html_line() for kind in kinds() if (values := at_full(c, kind))]
-    lines = number, _measured_number(c), _imported_number(c), side
+    lines = number, _measured_number(c), _imported_number(c), _stated_number(c)
     return el("td", el("button", *lines, class_=tone(c.verdict.name)), id=identifier(*cell.id.split("/")))
 
 
@@ -112,6 +112,17 @@ def _imported_number(c: ComparedCell) -> Markup | None:
     value = f" {shown_run(run, c.cell)}"
     title = f"by {run.maker}, not the suite's: {run.verdict.name}"
     return el("span", prefix, "[", sign(run.verdict.name), value, "]", class_="ours others", title=title)
+
+
+def _stated_number(c: ComparedCell) -> Markup | None:
+    """Return the first value that others state, in quotation marks, and how many there are."""
+    if not c.notes_at_full:
+        return None
+    first, number = c.notes[0], len(c.notes)
+    prefix = el("span", f", {STATED} ", class_="unseen")
+    count = f" ×{number}" if number > 1 else None
+    value = f"“{shown_note(first, c.cell)}”"
+    return el("span", prefix, value, count, class_="ours others", title=str(first))
 
 
 def notes(printed: Table) -> Markup:

@@ -3,7 +3,7 @@ from __future__ import annotations
 import pytest
 import torch
 
-from papers.cpdae import word_distribution
+from papers.cpdae import shade_text
 from papers.cpdae.word_distribution import view
 from repro.errors import DataError, UsageError
 from tests.floats import close
@@ -83,9 +83,9 @@ def test_a_model_without_decoder_and_a_wrong_scale_are_errors(model_folder, tmp_
 
 
 def test_the_command_prints_words_or_one_sentence(model_folder, tmp_path, capsys):
-    assert word_distribution.main([str(model_folder), TEXT, "--length", "32"]) == 0
+    assert shade_text.main([str(model_folder), TEXT, "--length", "32"]) == 0
     shown = " ".join(capsys.readouterr().out.split())
     assert shown.startswith("Bridges , and the zither winter - storms ended probability: 0 0.1")
-    assert word_distribution.main([str(tmp_path), TEXT]) == 2
+    assert shade_text.main([str(tmp_path), TEXT]) == 2
     said = capsys.readouterr().err
     assert said.count("\n") == 1 and "cannot be read as a model directory" in said

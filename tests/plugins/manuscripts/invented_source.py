@@ -3,7 +3,7 @@
 from dataclasses import replace
 from pathlib import Path
 
-from repro.plugins.manuscripts.tables import Manuscript, Place
+from repro.plugins.manuscripts.source_tables import Manuscript, Place
 from tests.plugins.manuscripts.source_tables import table
 
 MAIN = """

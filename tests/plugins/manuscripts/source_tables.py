@@ -3,7 +3,7 @@
 import re
 from pathlib import Path
 
-from repro.plugins.manuscripts.tables import Manuscript, Place, SourceCell, SourceTable
+from repro.plugins.manuscripts.source_tables import Manuscript, Place, SourceCell, SourceTable
 
 FILE = Path("paper.tex")
 

@@ -3,7 +3,7 @@
 from pathlib import Path
 
 from repro.plugins.manuscripts.reading import read
-from repro.plugins.manuscripts.tables import Manuscript, SourceCell, SourceTable
+from repro.plugins.manuscripts.source_tables import Manuscript, SourceCell, SourceTable
 
 PREAMBLE = r"\documentclass{article}" + "\n" + r"\begin{document}" + "\n"
 

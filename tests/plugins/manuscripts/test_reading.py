@@ -9,7 +9,7 @@ import zipfile
 import pytest
 
 from repro.errors import DataError, UsageError
-from repro.plugins.manuscripts import files, gullet, tables
+from repro.plugins.manuscripts import files, gullet, source_tables
 from repro.plugins.manuscripts.reading import read
 from tests.cli.conftest import folders as folders
 from tests.cli.conftest import repro as repro
@@ -177,7 +177,7 @@ def test_what_is_no_source_is_told(tmp_path, name, text):
 
 @pytest.mark.parametrize("name", ["a.tex", "b.tex", "a.csv", "a.md", "a.html"])
 def test_a_table_that_is_too_large_is_refused(tmp_path, monkeypatch, name):
-    monkeypatch.setattr(tables, "MOST_CELLS", 5)
+    monkeypatch.setattr(source_tables, "MOST_CELLS", 5)
     texts = {
         "a.tex": TABLE,
         "b.tex": TABLE.replace("18.7", r"\multicolumn{6}{c}{x}"),

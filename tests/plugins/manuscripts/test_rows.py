@@ -8,7 +8,7 @@ import pytest
 from repro.manifest.papers import papers
 from repro.manifest.printed import parse
 from repro.plugins.manuscripts.rows import bold_scope, key, known_rows, match, transcribe
-from repro.plugins.manuscripts.tables import Place, SourceCell
+from repro.plugins.manuscripts.source_tables import Place, SourceCell
 
 
 @pytest.mark.parametrize(

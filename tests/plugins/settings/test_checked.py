@@ -9,7 +9,7 @@ from repro.manifest.papers import Paper, papers
 from repro.manifest.reading_schema import Reading
 from repro.plugins.settings import checked
 from repro.plugins.settings.checked import checked_parameters, of_cells, of_tables
-from repro.plugins.settings.values import PlannedRow, planned_alike
+from repro.plugins.settings.planned_rows import PlannedRow, planned_alike
 
 BACKBONE = Node("backbone", {"name": "bert", "revision": "main"})
 MINED = {"stage": "finetune", "objective": "contrastive", "inputs": {"training_set": "mine"}}

@@ -1,14 +1,14 @@
 """What the audit must find in print, by content, and what it must not.
 
-Of repro/plugins/statements/audit.
+Of repro/plugins/statements/paper_audit.
 """
 
 import pytest
 
 from repro.manifest.papers import papers
-from repro.plugins.statements.audit import audit, each
 from repro.plugins.statements.claims import claims_of
 from repro.plugins.statements.findings import SEVERITIES, notes
+from repro.plugins.statements.paper_audit import audit, each
 
 
 @pytest.fixture(scope="module")

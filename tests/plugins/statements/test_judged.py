@@ -8,9 +8,9 @@ import pytest
 from repro.errors import ManifestError
 from repro.manifest import papers as at_hand
 from repro.manifest.papers import Paper
+from repro.plugins.statements.claim_values import PublishedValues
 from repro.plugins.statements.judged import judged
 from repro.plugins.statements.statements import statements
-from repro.plugins.statements.values import PublishedValues
 from tests.plugins.statements.made_up_values import MadeUp
 
 CELLS = """\

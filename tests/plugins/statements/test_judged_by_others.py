@@ -7,7 +7,6 @@ import pytest
 
 from repro.manifest.cells import cells_of
 from repro.manifest.papers import Paper, papers
-from repro.plugins.reports.others import OthersValues
 from repro.plugins.statements import judged as by_others
 from repro.plugins.statements.judged import judged
 from tests.made_up_reports import report_on
@@ -46,13 +45,9 @@ def judge(tmp_path, monkeypatch):
         source = Paper("made", tmp_path, "made")
         on = {f"made/1/{place}": given for place, given in reports.items()}
         known = {
-            c.id: OthersValues(c, tuple(_report(c, *given) for given in on[c.id]))
-            for c in cells_of(source)
-            if c.id in on
+            c.id: tuple(_report(c, *given).note for given in on[c.id]) for c in cells_of(source) if c.id in on
         }
-        monkeypatch.setattr(
-            by_others, "side_values", lambda cell: {"others": known[cell.id]} if cell.id in known else {}
-        )
+        monkeypatch.setattr(by_others, "notes", lambda cell: known.get(cell.id, ()))
         return judged([source], ours or MadeUp({}), scale="full")
 
     return call
@@ -130,4 +125,4 @@ def test_on_real_papers_what_decides_is_never_matched_by_name_alone_and_says_how
     assert speaking
     for one in speaking:
         assert one.basis and sum(one.kinds.values()) == len(one.used) <= one.cells
-        assert {made.report.match for made in one.used} <= {"exact", "close"}
+        assert {note.match for _, note in one.used} <= {"exact", "close"}

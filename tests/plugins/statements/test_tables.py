@@ -1,6 +1,6 @@
 """Each check of the audit on a table made to fail it, and on one that does not.
 
-Of repro/plugins/statements/audit.
+Of repro/plugins/statements/paper_audit.
 """
 
 import pytest
@@ -8,7 +8,7 @@ import pytest
 from repro.errors import ManifestError
 from repro.manifest import papers as at_hand
 from repro.manifest.papers import paper
-from repro.plugins.statements.audit import audit
+from repro.plugins.statements.paper_audit import audit
 
 CELLS = """\
 paper: made

@@ -16,9 +16,9 @@ from repro.plugins.studies.study_answers import (
     FILE,
     Answer,
     PublishedPair,
-    StudyAnswers,
     StudyRecords,
     answers,
+    answers_by_pointer,
     check_pointer,
     published_effects,
 )
@@ -59,18 +59,20 @@ def measured(tmp_path):
 
 
 def test_the_difference_is_the_mean_over_common_seeds_at_the_scale_of_the_records(measured):
-    made = answers([AGAINST, BELOW, UNMEASURED], measured("small-cpu"))
+    found = measured("small-cpu")
+    made = answers([AGAINST, BELOW, UNMEASURED], found)
+    told = answers_by_pointer([BELOW, UNMEASURED], found)
     assert made[UNMEASURED] == []
-    assert StudyAnswers(made).words(UNMEASURED) == "no measurement here that is known to be current"
+    assert told[UNMEASURED].words == "no measurement here that is known to be current"
     [answer] = made[BELOW]
     assert (answer.scale, answer.column, answer.seeds) == ("small-cpu", "MS MARCO MRR@10", 2)
     assert answer.difference == pytest.approx(100 * ((0.45 - 0.50) + (0.53 - 0.60)) / 2)
     assert answer.low < answer.difference < answer.high and answer.verdict == "not told apart"
-    assert answer.as_stated is None and StudyAnswers(made).words(BELOW).startswith("small-cpu: -6.00 (")
+    assert answer.as_stated is None and told[BELOW].words.startswith("small-cpu: -6.00 (")
     [the_same] = made[AGAINST]
     assert the_same == answer
-    [line] = StudyAnswers(made).as_json([BELOW])
-    assert line["comparison"] == BELOW and line["measured"][0]["difference"] == answer.difference
+    [measured_difference] = told[BELOW].measured
+    assert measured_difference["difference"] == answer.difference
 
 
 def test_an_order_that_is_told_apart_is_held_against_the_stated_one(monkeypatch, measured):
@@ -80,7 +82,8 @@ def test_an_order_that_is_told_apart_is_held_against_the_stated_one(monkeypatch,
     assert {a.verdict for told_of in made.values() for a in told_of} == {"below"}
     assert [made[text][0].as_stated for text in (AGAINST, BELOW, above)] == [None, True, False]
     words = "2 seeds: preliminary: 2 of 5 planned seeds: below, as the text has it; in doubt: unknown code"
-    assert words in StudyAnswers(made).words(BELOW)  # scores that no stage made say nothing of code
+    told = answers_by_pointer([BELOW], found)[BELOW].words
+    assert words in told  # scores that no stage made say nothing of code
 
 
 def test_the_embedded_collection_answers_nothing(measured):

@@ -10,7 +10,6 @@ import numpy as np
 import torch
 from torch import nn
 
-from papers.costa.contrastive_spans import ContrastiveSpans
 from repro.retrieval.nn.bi_encoder import BiEncoderContrastive, CosineBiEncoder, DistilledBiEncoder
 from repro.retrieval.nn.contrastive import NEGATIVES
 from repro.retrieval.nn.cross_encoder import CrossEncoder
@@ -18,6 +17,7 @@ from repro.retrieval.nn.multi_view_bi_encoder import MultiViewBiEncoder
 from repro.retrieval.nn.objectives import MaskedLanguageModel, NeighbouringSentences
 from repro.retrieval.training.parts import backward_in_parts, collated_in_parts
 from tests.floats import close
+from tests.retrieval.nn.text_contrast import OPTIONS, TextContrast
 from tests.tiny_models import tiny_masked_lm, tiny_text, tiny_tokenizer
 
 COUNT = 5  # examples: not as many for each of two processes
@@ -52,27 +52,6 @@ VIEWS = LENGTHS | {
         "teacher_temperature": 1.0,
     },
 }
-SPANS = {
-    "temperature": 0.5,
-    "weight": 0.1,
-    "spans": {"word": 2, "phrase": 2},
-    "span_tokens": {"phrase": [2, 4]},
-    "beta": [4, 2],
-    "rounding": "floor",
-    "spans_reach_sep": False,
-    "projector": "nonlinear",
-    "projector_layers": 1,
-    "mlm_head": "checkpoint",
-    "resample": "once",
-    "start": "inclusive",
-    "short_text": "clip",
-    "similarity": "cosine",
-    "reduction": "mean",
-    "stop_words": ["the"],
-    "masking": {"rate": 0.3, "mask": 0.8, "random": 0.1},
-    "length": 24,
-    "seed": 7,
-}
 BI_ENCODER = LENGTHS | {
     "temperature": 0.5,
     "similarity": "cosine",
@@ -85,9 +64,7 @@ NAMES = (
     "mlm",
     "summed mlm",
     "neighbours",
-    "costa",
-    "costa clean",
-    "costa summed",
+    "contrast",
     "in-batch",
     "own",
     "pairwise",
@@ -114,7 +91,7 @@ class Texts:
     """Rows of tokens for pre-training, queries with passages and scores for the rest."""
 
     def __init__(self, name: str, count: int = COUNT):
-        self.ranks, self.count = not ("mlm" in name or "costa" in name or name == "neighbours"), count
+        self.ranks, self.count = not ("mlm" in name or name in ("neighbours", "contrast")), count
 
     def __len__(self) -> int:
         return self.count
@@ -152,17 +129,13 @@ def _objective(name: str, model, tokenizer) -> nn.Module:
         if parameter.dim() == 2:
             parameter.data *= 6
     if "mlm" in name:
-        masking = {name: SPANS[name] for name in ("masking", "length", "seed")}
         return MaskedLanguageModel(
-            model, tokenizer, reduction="sum" if name.startswith("summed") else "mean", **masking
+            model, tokenizer, reduction="sum" if name.startswith("summed") else "mean", **OPTIONS
         )
     if name == "neighbours":
-        shared = {name: SPANS[name] for name in ("masking", "length", "seed")}
-        return NeighbouringSentences(model, tokenizer, sentence_end=".", **shared)
-    if "costa" in name:
-        given = SPANS | {"contrastive_input": "clean" if "clean" in name else "masked"}
-        given["reduction"] = "sum" if "summed" in name else "mean"
-        return ContrastiveSpans(model, tokenizer, **given)
+        return NeighbouringSentences(model, tokenizer, sentence_end=".", **OPTIONS)
+    if name == "contrast":
+        return TextContrast(model, tokenizer, **OPTIONS)
     if "views" in name:
         negatives = {"in_batch_negatives": "own"} if "own" in name else {}
         return MultiViewBiEncoder(model, tokenizer, **VIEWS | negatives)

@@ -6,13 +6,11 @@ import torch
 import transformers as hf
 from torch.utils._python_dispatch import TorchDispatchMode
 
-from papers.simlm import generator
 from repro.retrieval.nn import packed_texts
 from repro.retrieval.nn.encoder import pooled
 from repro.retrieval.nn.packed_texts import PackedTexts
 from repro.retrieval.nn.padding_free import Layout, can_be_packed, padding_free, text_by_text
 from tests.floats import close
-from tests.papers import pretraining_in_parts as pretraining
 from tests.retrieval.nn.parted_objectives import COUNT, batch_in_parts, cached_is_uncached, objective
 
 SIZES = {
@@ -122,9 +120,7 @@ def test_the_gradient_of_texts_of_many_lengths_is_written_once_for_each_token():
     assert counts[0] == counts[1]
 
 
-NAMES = ("mlm", "neighbours", "costa", "in-batch", "four blocks", "views", "cross-encoder")
-PRETRAININGS = ("cpdae", "simlm", "contextual-autoencoder", "seed", "prop", "simcse", "ict", "condenser")
-LEFT_TO_THE_LIBRARY = ("condenser",)  # it asks for the states of an earlier layer
+NAMES = ("mlm", "neighbours", "contrast", "in-batch", "four blocks", "views", "cross-encoder")
 
 
 def in_float64(batch: dict[str, torch.Tensor]) -> dict[str, torch.Tensor]:
@@ -177,16 +173,6 @@ def test_the_last_layer_is_computed_for_the_tokens_that_are_pooled(pooling, rows
     masks = [values for name, values in batch.items() if name.endswith("attention_mask")]
     tokens, texts = ([mask.sum().item() for mask in masks], [len(mask) for mask in masks])
     assert read == {"texts": texts, "tokens": tokens}[rows]
-
-
-@pytest.mark.parametrize("name", PRETRAININGS)
-def test_losses_and_gradient_of_a_papers_pretraining_are_those_of_the_padded_batch(
-    name, tmp_path, monkeypatch
-):
-    monkeypatch.setattr(generator, "sampled", pretraining.likeliest)
-    made = pretraining.objective(name, tmp_path)
-    [batch] = pretraining.batches(made, ((0, pretraining.COUNT),))
-    held_against_the_padded(made, batch, packs=name not in LEFT_TO_THE_LIBRARY)
 
 
 @pytest.mark.parametrize("name", ["in-batch", "views"])

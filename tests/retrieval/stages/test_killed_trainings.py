@@ -15,7 +15,7 @@ from tests.retrieval.stages import test_finetune, test_pretrain
 
 STEPS, SAVED = 10, 3
 SEED = int(os.environ.get("REPRO_TEST_SEED", 2022))  # give another to try other steps
-COSTA = {"objective": test_pretrain.COSTA, "options": test_pretrain.SPANS}
+CONTRAST = {"objective": test_pretrain.CONTRAST, "options": test_pretrain.OPTIONS}
 
 
 @pytest.fixture
@@ -24,7 +24,7 @@ def trainings(model, tokens, training_set, corpus, queries):
     judged = {"model": model, "training_set": training_set, "corpus": corpus, "queries": queries}
     return {
         "mlm": (pretrain, test_pretrain.params(**text), {"model": model, "tokens": tokens}),
-        "costa": (pretrain, test_pretrain.params(**text | COSTA), {"model": model, "tokens": tokens}),
+        "contrast": (pretrain, test_pretrain.params(**text | CONTRAST), {"model": model, "tokens": tokens}),
         "finetune": (finetune, test_finetune.params(**ranked), judged),
     }
 
@@ -59,7 +59,7 @@ def kill(patch, step: int, moment: str) -> None:
 
 
 @pytest.mark.parametrize(
-    ("name", "packed"), [("mlm", 0), ("costa", 0), ("finetune", 0), ("mlm", 1), ("finetune", 1)]
+    ("name", "packed"), [("mlm", 0), ("contrast", 0), ("finetune", 0), ("mlm", 1), ("finetune", 1)]
 )
 def test_a_training_killed_at_random_steps_ends_with_the_same_bytes(
     trainings, name, packed, tmp_path, progress, monkeypatch

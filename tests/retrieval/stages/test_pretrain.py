@@ -12,14 +12,14 @@ from repro.retrieval.nn.checkpoint import load_masked_lm
 from repro.retrieval.nn.encoder import saved_projector
 from repro.retrieval.stages import pretrain
 from repro.retrieval.stages.pretrain import SpanRows, TokenRows
-from tests.retrieval.nn import parted_objectives
+from tests.retrieval.nn import text_contrast
 from tests.stage_inputs import pretraining
 from tests.tiny_models import tiny_tokenizer
 
 MLM = {"name": "mlm", "version": 1, "path": "repro.retrieval.nn.objectives:MaskedLanguageModel"}
-COSTA = {"name": "costa", "version": 1, "path": "papers.costa.contrastive_spans:ContrastiveSpans"}
+CONTRAST = {"name": "text-contrast", "version": 1, "path": f"{text_contrast.__name__}:TextContrast"}
 MASKING = {"rate": 0.15, "mask": 0.8, "random": 0.1}
-SPANS = parted_objectives.SPANS | {"contrastive_input": "masked"}
+OPTIONS = {"masking": text_contrast.OPTIONS["masking"]}
 
 
 def params(*, objective=MLM, options=None, **changes):
@@ -44,7 +44,7 @@ def test_the_loss_falls_and_the_model_loads_with_its_head(model, tokens, tmp_pat
 
 
 def test_a_new_projector_is_kept_beside_the_encoder(model, tokens, tmp_path, progress):
-    given = params(objective=COSTA, options=SPANS, max_steps=3)
+    given = params(objective=CONTRAST, options=OPTIONS, max_steps=3)
     facts = pretrain.run(given, {"model": model, "tokens": tokens}, tmp_path, progress)
     projector, encodes = saved_projector(tmp_path / "model")
     assert projector.architecture == "nonlinear" and not encodes
@@ -56,7 +56,7 @@ def test_the_global_generator_has_no_say(model, tokens, tmp_path, progress):
         (tmp_path / name).mkdir()
         torch.manual_seed(ord(name))
         np.random.seed(ord(name))
-        given = params(objective=COSTA, options=SPANS, max_steps=2)
+        given = params(objective=CONTRAST, options=OPTIONS, max_steps=2)
         pretrain.run(given, {"model": model, "tokens": tokens}, tmp_path / name, progress)
     assert weights(tmp_path / "a") == weights(tmp_path / "b")
 

@@ -69,7 +69,7 @@ def test_parts_of_a_batch_have_the_losses_and_gradient_of_the_whole(name, size):
     close(numbers(made, found), numbers(expected, losses))
 
 
-@pytest.mark.parametrize("name", ["costa", "in-batch", "four blocks", "distillation", "views"])
+@pytest.mark.parametrize("name", ["contrast", "in-batch", "four blocks", "distillation", "views"])
 def test_a_cached_gradient_is_the_uncached_one_of_the_same_dropout(name):
     found = {}
     for way in ("cached", "uncached", "other dropout"):

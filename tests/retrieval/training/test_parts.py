@@ -36,7 +36,7 @@ def test_a_training_on_a_gpu_leaves_its_other_cores_to_batches(monkeypatch, core
     assert collating_processes(gpu=False) == 0
 
 
-NAMES = ("mlm", "costa", "in-batch", "four blocks", "distillation")
+NAMES = ("mlm", "contrast", "in-batch", "four blocks", "distillation")
 FIVE_STEPS = {"max_steps": 5, "learning_rate": 0.001, "warmup_ratio": 0.2, "weight_decay": 0.01}
 
 

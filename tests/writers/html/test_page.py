@@ -120,7 +120,7 @@ def _badges(text: str, ending: str) -> list[str]:
 
 
 def test_a_drawing_that_is_too_large_is_named_and_left_out(drawings, monkeypatch):
-    monkeypatch.setattr("repro.writers.html.papers.LARGEST", 10)
+    monkeypatch.setattr("repro.writers.html.paper_part.LARGEST", 10)
     text = page(report(drawings))
     assert "toy-figure1.svg is too large to be shown here" in text and "data:image/svg" not in text
 

@@ -8,15 +8,15 @@ from dataclasses import dataclass, replace
 from decimal import Decimal
 from pathlib import Path
 
+from repro.hooks import PaperPart, Section
 from repro.manifest.cells import cells_of
 from repro.manifest.papers import Paper
 from repro.manifest.reading_schema import Reading
 from repro.manifest.schema import Manifest, Table
-from repro.plugins.reports.others import OthersValues
 from repro.plugins.reports.reports import Source
+from repro.plugins.statements.claims_sections import audit_section, claims
 from repro.plugins.statements.findings import Finding
 from repro.plugins.statements.judged import JudgedStatement, OthersJudgement
-from repro.plugins.statements.page import audit_section, claims
 from repro.plugins.statements.statements import Judgement, Statement
 from repro.plugins.studies.analysis_schema import TableAnalysis
 from repro.plugins.studies.contrasts import Contrast
@@ -25,15 +25,14 @@ from repro.plugins.studies.writing import shown_study
 from repro.retrieval.evaluation.crossed import Estimate, Variances
 from repro.running.requirements import Obstacle
 from repro.store.results import Record
-from repro.verdicts.additions import NoAnswers
 from repro.verdicts.compared import ComparedCell, Comparison, ImportedRun, PairedTest
 from repro.verdicts.coverage import CoverageItem
 from repro.verdicts.training_costs import Cost
 from repro.verdicts.verdict import Doubt, Verdict
 from repro.writers.figures import passages
 from repro.writers.html.scatter import Scatter
-from repro.writers.html.sections import Part, Report, Section, View
-from tests.made_up_reports import report_on
+from repro.writers.html.sections import Part, Report, View
+from tests.made_up_reports import notes_on, report_on
 
 VERDICTS = ("exact", "higher", "not run", "inconclusive", "blocked", "consistent")
 DEV = "msmarco-passage/dev/small"
@@ -66,7 +65,7 @@ def report(
 
 
 @dataclass(frozen=True)
-class _Statements:
+class _Statements(PaperPart):
     """What the plugin of statements adds, without the papers that it would read."""
 
     add: str
@@ -85,22 +84,18 @@ class _Statements:
                 ("fails", "p 0.2"),
                 OthersJudgement(
                     Judgement("fails", "0.3352 (checkpoint) beside 0.339 (trained)" + add),
-                    part.view.compared[4].side_values["others"].values,
+                    tuple((part.view.compared[4].cell, note) for note in part.view.compared[4].notes),
                     3,
                     {"released": "untested", "trained again": "fails"},
                 ),
             ),
             _judged("1/bold/g.y/a", "Table 1", "best" + add, ("fails", ""), ("untested", "nothing measured")),
         ]
-        told = claims("toy", statements, part.scale, NoAnswers())
+        told = claims("toy", statements, part.scale, {})
         return [
             Section("Claims", "claims", 1, told, of_no_scale=False),
             Section("Audit", "audit", 2, audit_section(part.paper, [finding])),
         ]
-
-    def card(self, c: ComparedCell, part: Part) -> Sequence[tuple[str, str]]:
-        """Return nothing."""
-        return ()
 
 
 def study_of(table: Table) -> Study:
@@ -237,9 +232,9 @@ def _paper(add: str) -> Paper:
 def _covered(cell, verdict: str) -> CoverageItem:
     """As the verdict has it: what is not run has a run of others, what is blocked has a report."""
     full = {"not run": ("full, imported",), "blocked": ()}.get(verdict, ("full",))
-    stated = {"others": OthersValues(cell, (report_on(cell, "0.1"),))} if verdict == "blocked" else {}
+    stated = notes_on(cell, "0.1") if verdict == "blocked" else ()
     facts = (cell.id, cell.paper.name, "table 1", "recipe", (*full, "tiny"))
-    return CoverageItem(*facts, side_values=stated)
+    return CoverageItem(*facts, equal=any(cell.equals(note.value) for note in stated), notes=stated)
 
 
 def _compared(cell, name: str, scale: str, add: str) -> ComparedCell:
@@ -272,12 +267,13 @@ def _compared(cell, name: str, scale: str, add: str) -> ComparedCell:
     obstacles = (Obstacle("no data" + add, "fetch it" + add),) if name == "blocked" else ()
     verdict = Verdict(name, "because" + add, difference=0.01, half_width=float(Decimal("0.02")))
     outdated = "the recipe has changed since this was measured" if name == "consistent" else ""
-    imported, reported = (), None
+    imported, reported = (), ()
     if name == "blocked":
         paper = {"title": "A title" + add, "table": "2" + add, "arxiv": "2401.00001"}
         own = Source(who="authors", name="Its authors" + add, **paper)
         made = report_on(cell, "0.339", "trained", source=own, match="close", note="noted" + add)
-        reported = OthersValues(cell, (report_on(cell, "0.3352", source=FILE, at="line 3" + add), made))
+        theirs = report_on(cell, "0.3352", source=FILE, at="line 3" + add)
+        reported = (theirs.note, made.note)
     if name == "not run":
         of_others = replace(
             records[0], origin={"file": "run.trec" + add, "sha256": "5e", "toolkit": "A toolkit" + add}
@@ -294,7 +290,7 @@ def _compared(cell, name: str, scale: str, add: str) -> ComparedCell:
         obstacles,
         (Doubt("outdated", outdated),) if outdated else (),
         imported=imported,
-        side_values={"others": reported} if reported else {},
+        notes=reported,
     )
 
 

@@ -3,7 +3,7 @@
 from collections.abc import Iterable
 from dataclasses import dataclass
 
-from repro.plugins.manuscripts.tables import Place
+from repro.plugins.manuscripts.source_tables import Place
 
 SEVERITIES = ("error", "doubt", "note")
 # check -> what it finds, for whoever reads a finding in another program

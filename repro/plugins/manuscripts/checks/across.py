@@ -9,14 +9,14 @@ from dataclasses import dataclass
 from decimal import Decimal
 from itertools import chain, combinations, combinations_with_replacement, filterfalse
 
+from repro.hooks import notes
 from repro.manifest import papers as at_hand
 from repro.manifest.cells import Cell, numeric_cells
 from repro.manifest.printed import are_apart, decimals_of, half_unit, percent, shift_point
 from repro.plugins.manuscripts.checks import Finding
 from repro.plugins.manuscripts.series import Grid, Series, Value
-from repro.plugins.manuscripts.tables import Manuscript, Place
+from repro.plugins.manuscripts.source_tables import Manuscript, Place
 from repro.plugins.manuscripts.vocabulary import measures, named_collections, without_measures
-from repro.verdicts.additions import side_values
 
 _REMARK = re.compile(
     r"(?i)\s*(\[[^\]]*\]|\([^)]*\d{4}[a-z]?\)|\((ours?|this work|proposed)\)|et al\.?.*)\s*$"
@@ -175,9 +175,8 @@ def _published(cell: Cell) -> Stated:
 
 
 def _of_others(cell: Cell) -> Iterator[Stated]:
-    for kind in side_values(cell).values():
-        for value in kind.values:
-            yield Stated.of(value.value, value.decimals, cell.unit, f"{value.maker} on {cell.id}")
+    for note in notes(cell):
+        yield Stated.of(note.value, decimals_of(note.value), cell.unit, f"{note.label} on {cell.id}")
 
 
 _END = re.compile(r"(?<=[.!?;])\s+(?=[A-Z(])")

@@ -12,7 +12,7 @@ from repro.graph import Node, canonical, once_a_node, walk
 from repro.manifest.cells import Cell, ShownExhibit, cell, cells_of, exhibits, figure_tables, is_measured
 from repro.manifest.papers import Paper
 from repro.manifest.reading_schema import Reading
-from repro.plugins.settings.schema import Nodes, Setting, StatedValue, Step
+from repro.plugins.settings.schema import Nodes, Setting, SourcedValue, Step
 from repro.running.cell_readings import CellReadings
 from repro.running.plan import Plan, plan
 from repro.running.requirements import Machine
@@ -195,7 +195,7 @@ class ExpectedValue:
         return {_comparison_key(value) for value in values} == {_comparison_key(value) for value in planned}
 
 
-def published_value(stated: StatedValue, row: str) -> Any:
+def published_value(stated: SourcedValue, row: str) -> Any:
     """Return the published value for a row; None where nothing, or "not applicable", is published."""
     value = stated.published
     if value is None and stated.cell:

@@ -2,28 +2,29 @@
 
 from collections import Counter
 from collections.abc import Iterator, Sequence
+from types import MappingProxyType
 
+from repro.hooks import Answers, PaperPart, Section
 from repro.manifest.papers import Paper
-from repro.plugins.statements.audit import audit
+from repro.plugins.statements.claim_values import MeasuredValues
 from repro.plugins.statements.claims import FAILS, HOLDS, NOT_TOLD_APART, UNTESTED
 from repro.plugins.statements.findings import HELD_AGAINST, Finding
 from repro.plugins.statements.judged import JudgedStatement, OthersJudgement, published_judgements
+from repro.plugins.statements.paper_audit import audit
 from repro.plugins.statements.references import paper_references
 from repro.plugins.statements.statements import Judgement
-from repro.plugins.statements.values import MeasuredValues
-from repro.verdicts.additions import Answers, NoAnswers
-from repro.verdicts.compared import ComparedCell
+from repro.writers.grid import shown_note
 from repro.writers.html.elements import Content, Markup, el, identifier, section
-from repro.writers.html.papers import study_lines
-from repro.writers.html.sections import Part, Section, Sources
+from repro.writers.html.paper_part import study_lines
+from repro.writers.html.sections import Part, Sources
 
-NO_ANSWERS = NoAnswers()
+NO_ANSWERS: Answers = MappingProxyType({})
 STATES = {"fails": ("fail", "✕"), "holds": ("pass", "✓"), "untested": ("none", "·")}
 STATES["not told apart"] = ("open", "?")
 SEVERITIES = {"error": ("fail", "✕"), "doubt": ("open", "?"), "note": ("none", "·")}
 
 
-class StatementsPart:
+class StatementsPart(PaperPart):
     """Claims at each scale, and the audit of each paper, for all pages of a report."""
 
     def __init__(self, sources: Sources):
@@ -42,10 +43,6 @@ class StatementsPart:
             yield Section("Claims", "claims", 1, content, of_no_scale=False)
         if findings := [finding for finding in self._findings if finding.paper == name]:
             yield Section("Audit", "audit", 2, audit_section(part.paper, findings))
-
-    def card(self, c: ComparedCell, part: Part) -> Iterator[tuple[str, Content]]:
-        """Yield nothing: a statement is of several cells."""
-        yield from ()
 
 
 def claims(paper: str, statements: Sequence[JudgedStatement], scale: str, answers: Answers) -> Markup:
@@ -169,7 +166,7 @@ def _finding(finding: Finding) -> Markup:
 def used_reports(judged: OthersJudgement) -> Markup:
     """Return a list, folded in HTML, of others' values that a statement was judged by, with their making."""
     items = [
-        el("li", el("code", value.cell.id), f" {value.shown} ({value.making}, {value.maker})")
-        for value in judged.used
+        el("li", el("code", cell.id), f" {shown_note(note, cell)} ({note.making}, {note.label})")
+        for cell, note in judged.used
     ]
     return el("details", el("summary", judged.basis), el("ul", items, class_="notes"), class_="fine")

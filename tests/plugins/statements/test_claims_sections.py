@@ -1,14 +1,14 @@
 """Statements and findings on the page, and as listings for programs.
 
-Of repro/plugins/statements/page and api.
+Of repro/plugins/statements/claims_sections and api.
 """
 
 import pytest
 
 import repro
 from repro.manifest.papers import papers
+from repro.plugins.statements.claims_sections import audit_section
 from repro.plugins.statements.findings import HELD_AGAINST, Finding
-from repro.plugins.statements.page import audit_section
 
 
 def _shown(name, against="paper"):

@@ -5,12 +5,12 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from urllib.parse import quote
 
+from repro.hooks import Answers
 from repro.manifest.papers import Paper
 from repro.manifest.places import Citation
 from repro.manifest.reading_schema import Reading
 from repro.manifest.schema import Figure, Table
 from repro.retrieval.datasets.catalog import catalog
-from repro.verdicts.additions import Answers
 from repro.writers.html.cells import to_list
 from repro.writers.html.elements import (
     Content,
@@ -235,7 +235,8 @@ def _place(citation: Citation) -> Markup:
 
 def study_lines(pointers: Sequence[str], answers: Answers) -> list[Markup]:
     """Return a line for every comparison of a study: its difference at its own size, which judges nothing."""
+    words = {text: answers[text].words if text in answers else "no study is at hand" for text in pointers}
     return [
-        el("p", "on equal terms, ", el("code", text), ": ", answers.words(text), class_="fine")
-        for text in pointers
+        el("p", "on equal terms, ", el("code", text), ": ", said, class_="fine")
+        for text, said in words.items()
     ]

@@ -4,10 +4,10 @@ import pytest
 
 from repro.manifest.cells import cell
 from repro.manifest.papers import paper
+from repro.plugins.statements.claim_values import MeasuredValues
 from repro.plugins.statements.claims import MissingNumber, NotToldApart
 from repro.plugins.statements.language import Language, Places
 from repro.plugins.statements.statements import statements
-from repro.plugins.statements.values import MeasuredValues
 from repro.store.results import Record
 from repro.verdicts.compared import ComparedCell, Comparison
 from repro.verdicts.verdict import Doubt, Verdict

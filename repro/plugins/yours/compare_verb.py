@@ -96,7 +96,7 @@ def _parted(names) -> tuple[tuple[str, ...], list[str]]:
 
 
 def _compare_yours(yours: list[str], of_papers, choices: dict, options: dict):
-    from repro.plugins.yours.compare import compare, compare_with_yours
+    from repro.plugins.yours.compared_with_yours import compare, compare_with_yours
     from repro.progress import TerminalProgress
 
     progress = TerminalProgress()
@@ -154,7 +154,7 @@ def _encoder_among(names, tables, rows) -> tuple[str, list[str]]:
 
 def _score_encoder(model, names, tables, workspace) -> list[str]:
     """Score an encoder in the columns of a table, the first one without a name."""
-    from repro.plugins.yours.compare import compare
+    from repro.plugins.yours.compared_with_yours import compare
     from repro.progress import TerminalProgress
     from repro.writers.grid import rounded
 

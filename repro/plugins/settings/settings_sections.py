@@ -2,6 +2,7 @@
 
 from collections.abc import Iterable, Iterator, Sequence
 
+from repro.hooks import PaperPart, Section
 from repro.plugins.settings.checked import (
     CELL_HEAD,
     HEAD,
@@ -16,11 +17,11 @@ from repro.plugins.settings.oracles import Certificate, by_code, certificates
 from repro.plugins.settings.schema import steps_of
 from repro.verdicts.compared import ComparedCell
 from repro.writers.html.elements import Content, Markup, el, identifier, plain_table, section
-from repro.writers.html.sections import Part, Section, Sources
+from repro.writers.html.sections import Part, Sources
 from repro.writers.html.tables import scrolling
 
 
-class SettingsPart:
+class SettingsPart(PaperPart):
     """The plan beside what is stated, and the work behind cells beside released code, for a whole report."""
 
     def __init__(self, sources: Sources):

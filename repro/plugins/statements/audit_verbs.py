@@ -33,28 +33,31 @@ def claims_command(names, scale_name, failing, as_json):
     difference is told below; it judges no claim. Nothing is run.
     """
     from repro.cli.printing import emit_json
+    from repro.cli.readings import answers_as_json
+    from repro.hooks import call
     from repro.plugins.statements.api import claims
     from repro.running.workspace import Workspace
-    from repro.verdicts.additions import answers_in
 
     workspace = Workspace.open()
     statements = claims(*names, scale=scale_name, workspace=workspace)
     selection = [j for j in statements if j.fails or not failing]
     pointers = [text for j in selection for text in j.statement.study]
-    answers = answers_in(pointers, workspace.results, workspace.store, workspace.machine)
+    answers = call("study answers", pointers, workspace) or {}
     if as_json:
-        return emit_json([{**j.as_json(), "study": answers.as_json(j.statement.study)} for j in selection])
+        studies = (answers_as_json(answers, j.statement.study) for j in selection)
+        return emit_json([{**j.as_json(), "study": s} for j, s in zip(selection, studies, strict=True)])
     _print_statements(selection, scale_name, answers, failing=failing)
 
 
 def _print_statements(statements, scale_name: str, answers, *, failing: bool) -> None:
     from repro.cli.printing import say
+    from repro.cli.readings import print_answers
 
     for name in dict.fromkeys(j.statement.paper.name for j in statements):
         group = [j for j in statements if j.statement.paper.name == name]
         _print_table(name, group, scale_name)
         pointers = [(j.statement.id.rpartition("/")[2], j.statement.study) for j in group]
-        answers.show(name, "claim", pointers)
+        print_answers(answers, name, "claim", pointers)
     if not statements:
         say("nothing is contradicted" if failing else "the papers state nothing that cells can confirm")
     elif scale_name != "full":

@@ -14,6 +14,7 @@ from repro.manifest.cells import cell as cell_named
 from repro.manifest.papers import Paper, papers
 from repro.manifest.reading_schema import Reading
 from repro.plugins.statements.across_papers import conventions, disagreements, namesakes
+from repro.plugins.statements.claim_values import PublishedValues
 from repro.plugins.statements.claims import FAILS, Claim, claims_of, parts_of
 from repro.plugins.statements.findings import (
     Finding,
@@ -29,7 +30,6 @@ from repro.plugins.statements.language import Places
 from repro.plugins.statements.marks import of_marks, of_words
 from repro.plugins.statements.references import of_references, other_numbers
 from repro.plugins.statements.statements import Statement, statements
-from repro.plugins.statements.values import PublishedValues
 from repro.store.results import Results
 
 

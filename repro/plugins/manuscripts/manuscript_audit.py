@@ -9,7 +9,6 @@ from pathlib import Path
 
 import click
 
-from repro import __version__
 from repro.cli.options import format_option
 from repro.cli.printing import emit_json, put, say
 from repro.errors import unknown, visible
@@ -25,7 +24,8 @@ from repro.plugins.manuscripts.checks import (
 )
 from repro.plugins.manuscripts.files import decoded
 from repro.plugins.manuscripts.series import grids
-from repro.plugins.manuscripts.tables import Manuscript, Place
+from repro.plugins.manuscripts.source_tables import Manuscript, Place
+from repro.version import __version__
 
 _COMMENT = re.compile(r"(%|#|<!--)\s*repro:\s*ignore(?:\[(?P<checks>[^\]\n]*)\])?")
 

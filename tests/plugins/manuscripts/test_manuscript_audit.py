@@ -6,10 +6,10 @@ from pathlib import Path
 
 import pytest
 
-from repro.plugins.manuscripts.audit import audit, findings
 from repro.plugins.manuscripts.checks import CHECKS
+from repro.plugins.manuscripts.manuscript_audit import audit, findings
 from repro.plugins.manuscripts.reading import read
-from repro.plugins.manuscripts.tables import Manuscript
+from repro.plugins.manuscripts.source_tables import Manuscript
 from tests.cli.conftest import folders as folders
 from tests.cli.conftest import repro as repro
 from tests.plugins.manuscripts import written_tables
