@@ -23,8 +23,8 @@ from oracles.made_up import masked_lm, tokenizer
 from oracles.prop_texts import SETS, collection, save_statistics, token_ids
 from oracles.shims import imported
 from oracles.sides import Side
+from oracles.written import ConcernedNodes, ReleasedCode
 from papers.baselines.contrastive_term_words import ContrastiveTermWords
-from repro.plugins.settings.oracles import ConcernedNodes, ReleasedCode
 
 ABSENT = ("boto3", "botocore", "botocore.exceptions", "h5py")
 SCRIPT = "multiprocessing_generate_word_sets"

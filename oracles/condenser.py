@@ -20,9 +20,9 @@ from oracles.masked_texts import GivenOrder, framed_rows, masked_side, rows_with
 from oracles.older_transformers import older_transformers
 from oracles.shims import giving_tuples, imported
 from oracles.sides import Side, gradients
+from oracles.written import ConcernedNodes, ReleasedCode
 from papers.baselines.condenser import Condenser
 from papers.baselines.whole_words import WholeWords
-from repro.plugins.settings.oracles import ConcernedNodes, ReleasedCode
 
 LAYERS, EARLY = 4, 2  # of the encoder, half of them before the head's tokens
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from oracles import tevatron
 from oracles.declaration import Declared, main
-from repro.plugins.settings.oracles import ReleasedCode
+from oracles.written import ReleasedCode
 
 ORACLE = Declared(
     file="costa/fine-tuning",

@@ -12,8 +12,8 @@ from torch.nn import functional
 from oracles import made_up, shims
 from oracles.declaration import Compared, Declared, Mutation, main
 from oracles.sides import Side
+from oracles.written import ConcernedNodes, ReleasedCode
 from papers.costa.group_contrastive import group_contrastive
-from repro.plugins.settings.oracles import ConcernedNodes, ReleasedCode
 
 
 def ours(inputs: Mapping[str, Any]) -> Side:

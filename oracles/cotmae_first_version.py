@@ -17,8 +17,8 @@ from oracles.masked_texts import framed_rows, masked_side
 from oracles.older_transformers import older_transformers
 from oracles.shims import giving_tuples, imported
 from oracles.sides import Side, gradients
+from oracles.written import ConcernedNodes, ReleasedCode
 from papers.cotmae_v2.multi_view_autoencoder import MultiViewAutoEncoder
-from repro.plugins.settings.oracles import ConcernedNodes, ReleasedCode
 
 OPTIONS = {
     "views": ["dense"],

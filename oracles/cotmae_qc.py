@@ -22,9 +22,9 @@ from oracles.masked_texts import GivenOrder, framed_rows, masked_side, rows_with
 from oracles.older_transformers import older_transformers
 from oracles.shims import giving_tuples, imported
 from oracles.sides import Side, gradients
+from oracles.written import ConcernedNodes, ReleasedCode
 from papers.baselines.whole_words import WholeWords
 from papers.cotmae_v2.multi_view_autoencoder import MultiViewAutoEncoder
-from repro.plugins.settings.oracles import ConcernedNodes, ReleasedCode
 from repro.retrieval.nn.masked_tokens import IGNORED
 
 LOSSES = {

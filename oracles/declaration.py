@@ -13,8 +13,8 @@ from typing import Any
 import click
 
 from oracles.sides import Side, difference, faults
+from oracles.written import Case, ConcernedNodes, Oracle, ReleasedCode
 from repro.locations import PAPERS
-from repro.plugins.settings.oracles import Case, ConcernedNodes, Oracle, ReleasedCode
 
 LIBRARIES = ("numpy", "torch", "transformers")
 
@@ -29,7 +29,7 @@ class Compared:
         ours: ``inputs`` to our side; needs nobody else's code.
         official: a checkout of the released code and ``inputs`` to its side.
         dtype: of the numbers; empty where there are none.
-        tolerance: see ``repro.plugins.settings.oracles.Case``.
+        tolerance: see ``oracles.written.Case``.
     """
 
     about: str
@@ -60,7 +60,7 @@ class Declared:
 
     Attributes:
         file: ``folder/name``: the numbers lie in papers/<folder>/oracles/<name>.json.
-        objective, nodes, numbers, stands_in, shims, departures: see ``plugins.settings.oracles.Oracle``.
+        objective, nodes, numbers, stands_in, shims, departures: see ``written.Oracle``.
     """
 
     file: str
@@ -125,7 +125,7 @@ def main(declared: Declared) -> None:
         declared.path.parent.mkdir(exist_ok=True)
         text = oracle.model_dump_json(indent=1, exclude_defaults=True)
         declared.path.write_text(f"{text}\n", encoding="utf-8")
-        print(f"{declared.path}: {oracle.verdict}")
+        print(f"{declared.path}: {oracle.difference.model_dump(exclude_none=True)}")
 
     command()
 

@@ -11,7 +11,7 @@ import torch
 from oracles import shims
 from oracles.declaration import Compared, Declared, Mutation, main
 from oracles.sides import Side
-from repro.plugins.settings.oracles import ConcernedNodes, ReleasedCode
+from oracles.written import ConcernedNodes, ReleasedCode
 from repro.retrieval.training.optimizer import OWN_SCHEDULES
 
 NAME = "deepspeed-0.6.0"  # of a node's schedule

@@ -12,7 +12,7 @@ import numpy as np
 from oracles import shims
 from oracles.declaration import Compared, Declared, Mutation, main
 from oracles.sides import Side, digest
-from repro.plugins.settings.oracles import ConcernedNodes, ReleasedCode
+from oracles.written import ConcernedNodes, ReleasedCode
 from repro.retrieval.evaluation.answers import contains_answer
 
 # letters with marks, in one code point and in several; what lower case changes; other scripts; what is none

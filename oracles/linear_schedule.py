@@ -16,7 +16,7 @@ from oracles.excerpts import excerpt
 from oracles.made_up import masked_lm
 from oracles.shims import imported
 from oracles.sides import Side
-from repro.plugins.settings.oracles import ConcernedNodes, ReleasedCode
+from oracles.written import ConcernedNodes, ReleasedCode
 from repro.retrieval.training.declaration import Optimisation
 from repro.retrieval.training.optimizer import Optimizer
 

@@ -23,10 +23,10 @@ from oracles.prop_script import SCRIPT, counts_of, drawn_one_by_one
 from oracles.prop_texts import SETS, STOP_WORDS, collection, save_statistics, token_ids
 from oracles.shims import imported
 from oracles.sides import Side
+from oracles.written import ConcernedNodes, ReleasedCode
 from papers.baselines.representative_words import RepresentativeWords
 from papers.baselines.whole_words import WholeWords
 from papers.baselines.word_set_preference import preference_hinge
-from repro.plugins.settings.oracles import ConcernedNodes, ReleasedCode
 from repro.retrieval.nn.masked_tokens import IGNORED, token_cross_entropy
 
 ABSENT = ("boto3", "botocore", "botocore.exceptions")

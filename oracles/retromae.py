@@ -19,8 +19,8 @@ from oracles.made_up import masked_lm, same_dropouts, text, tokenizer, weighted
 from oracles.older_transformers import older_transformers
 from oracles.shims import imported
 from oracles.sides import Side, gradients
+from oracles.written import ConcernedNodes, ReleasedCode
 from papers.retromae.masked_autoencoder import MaskedAutoEncoder
-from repro.plugins.settings.oracles import ConcernedNodes, ReleasedCode
 
 
 def retromae(inputs: Mapping[str, Any]) -> MaskedAutoEncoder:

@@ -18,8 +18,8 @@ from oracles.declaration import Compared, Declared, Mutation, main
 from oracles.made_up import normal, weighted
 from oracles.shims import bare_package, imported
 from oracles.sides import Side, gradients
+from oracles.written import ConcernedNodes, ReleasedCode
 from papers.baselines.cross_attention_decoder import CrossAttentionDecoder
-from repro.plugins.settings.oracles import ConcernedNodes, ReleasedCode
 from repro.retrieval.nn.bottleneck_decoder import BottleneckDecoder
 from repro.retrieval.nn.masked_tokens import IGNORED
 

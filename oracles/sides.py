@@ -13,8 +13,8 @@ import numpy as np
 import torch
 from torch import nn
 
+from oracles.written import Difference, Gradient, ReleasedOutcome
 from repro.graph import canonical
-from repro.plugins.settings.oracles import Difference, Gradient, ReleasedOutcome
 
 
 @dataclass(frozen=True)

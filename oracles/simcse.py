@@ -17,8 +17,8 @@ from oracles.declaration import Compared, Declared, Mutation, main
 from oracles.made_up import masked_lm, normal, tokenizer, weighted
 from oracles.shims import imported
 from oracles.sides import Side, gradients
+from oracles.written import ConcernedNodes, ReleasedCode
 from papers.baselines.dropout_contrast import DropoutContrast
-from repro.plugins.settings.oracles import ConcernedNodes, ReleasedCode
 from repro.retrieval.nn.masked_tokens import IGNORED
 
 LENGTH = 5  # tokens of a text; what an encoder makes of them is given

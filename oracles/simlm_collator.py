@@ -10,7 +10,7 @@ from oracles import simlm_texts
 from oracles.declaration import Compared, Declared, Mutation, main
 from oracles.shims import imported
 from oracles.sides import Side, digest
-from repro.plugins.settings.oracles import ConcernedNodes
+from oracles.written import ConcernedNodes
 
 
 def ours(inputs: Mapping[str, Any]) -> Side:

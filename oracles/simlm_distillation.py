@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from oracles import simlm_biencoder, simlm_texts
 from oracles.declaration import Compared, Declared, Mutation, main
-from repro.plugins.settings.oracles import ConcernedNodes
+from oracles.written import ConcernedNodes
 
 
 def _compared(about: str, **changes) -> Compared:

@@ -11,7 +11,7 @@ import numpy as np
 from oracles import shims, simlm_texts
 from oracles.declaration import Compared, Declared, Mutation, main
 from oracles.sides import Side, digest
-from repro.plugins.settings.oracles import ConcernedNodes
+from oracles.written import ConcernedNodes
 from repro.retrieval.stages.finetune import confident, next_slice
 
 

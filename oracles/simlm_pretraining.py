@@ -15,10 +15,10 @@ from torch import nn
 from oracles import made_up, shims, simlm_texts
 from oracles.declaration import Compared, Declared, Mutation, main
 from oracles.sides import Side, digest, gradients
+from oracles.written import ConcernedNodes
 from papers.simlm import generator as fillings
 from papers.simlm.generator import Generator
 from papers.simlm.replaced_language_modelling import ReplacedLanguageModelling
-from repro.plugins.settings.oracles import ConcernedNodes
 
 WEIGHT = 0.2  # of the generator's own loss
 MASKS = {"unit": "whole-word", "superset": "union", "mask": 1.0, "random": 0.0}

@@ -12,7 +12,7 @@ from torch import nn
 from oracles import made_up, shims, simlm_examples, simlm_texts
 from oracles.declaration import Compared, Declared, Mutation, main
 from oracles.sides import Side, digest, gradients
-from repro.plugins.settings.oracles import ConcernedNodes
+from oracles.written import ConcernedNodes
 from repro.retrieval.nn.cross_encoder import CrossEncoder
 
 LENGTH = 32

@@ -12,8 +12,8 @@ import torch
 from oracles import made_up, shims, simlm_texts
 from oracles.declaration import Compared, Declared, Mutation, main
 from oracles.sides import Side
+from oracles.written import ConcernedNodes
 from papers.simlm.generator import sampled
-from repro.plugins.settings.oracles import ConcernedNodes
 
 WIDTH = 40  # places of a text, all of them masked
 

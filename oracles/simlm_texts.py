@@ -12,9 +12,9 @@ import torch
 
 from oracles import made_up
 from oracles.shims import of_transformers_4
+from oracles.written import ReleasedCode
 from papers.baselines.whole_words import WholeWords
 from papers.simlm.masks import Masks, twice_masked
-from repro.plugins.settings.oracles import ReleasedCode
 from repro.retrieval.nn.text import pair_rows
 
 COMMIT = "768a3c873f598bb9b4d4dfb9267b099e35f8fe56"

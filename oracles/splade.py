@@ -18,7 +18,7 @@ from oracles.masked_texts import framed_rows, masked_side
 from oracles.older_transformers import older_transformers
 from oracles.shims import imported
 from oracles.sides import Side, gradients
-from repro.plugins.settings.oracles import ConcernedNodes, ReleasedCode
+from oracles.written import ConcernedNodes, ReleasedCode
 from repro.retrieval.nn.library_encoder import SpladeEncoder
 from repro.retrieval.nn.view_encoder import ViewEncoder
 

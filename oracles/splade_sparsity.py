@@ -17,7 +17,7 @@ from oracles.shims import imported
 from oracles.sides import Side
 from oracles.splade import CODE, weighed
 from oracles.tevatron_splade import bi_encoder
-from repro.plugins.settings.oracles import ConcernedNodes
+from oracles.written import ConcernedNodes
 from repro.retrieval.nn.view_encoder import flops, top_k
 
 RANDOM = {"seed": 61, "shape": [6, 40]}

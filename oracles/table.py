@@ -11,7 +11,7 @@ from pathlib import Path
 from types import ModuleType
 
 import oracles
-from repro.plugins.settings import oracles as written
+from oracles import written
 
 README = Path(__file__).with_name("README.md")
 BEGIN, END = "<!-- table: python -m oracles.table -->", "<!-- end of the table -->"

@@ -15,7 +15,7 @@ from torch import nn
 from oracles import made_up, shims
 from oracles.declaration import Compared, Declared, Mutation, main
 from oracles.sides import Side, digest, gradients
-from repro.plugins.settings.oracles import ConcernedNodes, ReleasedCode
+from oracles.written import ConcernedNodes, ReleasedCode
 from repro.retrieval.nn.bi_encoder import BiEncoderContrastive
 from repro.retrieval.stages.finetune import next_window
 

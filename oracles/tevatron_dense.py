@@ -13,7 +13,7 @@ from oracles.declaration import Compared, Declared, Mutation, main
 from oracles.shims import imported
 from oracles.sides import Side, gradients
 from oracles.tevatron_splade import PREPROCESSOR, bi_encoder, both_sides, texts
-from repro.plugins.settings.oracles import ConcernedNodes, ReleasedCode
+from oracles.written import ConcernedNodes, ReleasedCode
 
 
 def ours(inputs: Mapping[str, Any]) -> Side:

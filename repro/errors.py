@@ -25,11 +25,7 @@ _LONG = re.compile(r"(?<!\w)(['\"])(?:(?!\1).){200,}\1|\S{200,}")
 
 
 def visible(text: object) -> str:
-    """Return foreign text as one line that a terminal, a log and GitHub only show, e.g. ``a\\nb``.
-
-    Every name, message or value that a file, a record, a manifest or a peer may contain is printed through
-    this function.
-    """
+    r"""Return foreign text, e.g. a name in a file, as one line without control characters: ``a\nb``."""
     return _UNSAFE.sub(_escape, str(text))
 
 
@@ -45,10 +41,7 @@ def shortened(text: object) -> str:
 
 
 def one_line(text: object) -> str:
-    """Return a message on one line, with only the ends of each very long word or quotation in it.
-
-    The end of a path has the number of the line, e.g. ``/data/…/run.trec:7``.
-    """
+    """Return a message on one line, each very long word shortened in its middle."""
     return _LONG.sub(lambda long: f"{long[0][:LONGEST]}…{long[0][-LONGEST:]}", visible(text))
 
 
@@ -97,11 +90,8 @@ class BlockedError(ReproError):
 
 
 def unknown(kind: str, name: object, valid, *, hint: str = "") -> UsageError:
-    """Return a UsageError that names the bad value, the nearest (whatever its case) and the valid ones.
-
-    Nearest are names that end in the value behind a dot, as a system's rows do in several groups. Of more
-    valid names than ``SHOWN`` the nearest are named, and the others counted.
-    """
+    """Return a UsageError that names the bad value, the nearest valid ones and, up to ``SHOWN``, all valid
+    ones."""
     import difflib
 
     names, wanted = [str(v) for v in valid], str(name).lower()

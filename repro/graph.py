@@ -43,10 +43,8 @@ class Node:
 
     @cached_property
     def fingerprint(self) -> str:
-        """64 hexadecimal digits; equal exactly when two nodes ask for the same artefact.
-
-        Raises UsageError where a parameter is no plain JSON value.
-        """
+        """64 hexadecimal digits, equal for equal nodes. Raises UsageError where a parameter is no plain JSON
+        value."""
         try:
             identity = canonical(self.identity())
         except (TypeError, ValueError) as error:
@@ -127,10 +125,8 @@ def missing_files(value: Any) -> list[str]:
 
 
 def walk(nodes: Iterable[Node], *, until: Callable[[Node], bool] | None = None) -> list[Node]:
-    """Return ``nodes`` and all nodes below them, each fingerprint once, inputs before what needs them.
-
-    A node of which ``until`` is true is left out, and what only such nodes need; it is asked once a node.
-    """
+    """Return ``nodes`` and all below, each fingerprint once, inputs first, without those that fulfil
+    ``until``."""
     order: list[Node] = []
     seen: set[str] = set()
 
@@ -150,12 +146,8 @@ def walk(nodes: Iterable[Node], *, until: Callable[[Node], bool] | None = None) 
 
 
 def rewrite(node: Node, change: Callable[[Node], Node], done: dict[int, tuple[Node, Node]]) -> Node:
-    """Return the graph below ``node`` with ``change`` applied to every node, inputs first.
-
-    ``done`` keeps what was rewritten, by the object's id, so that shared nodes stay shared; it holds the
-    original too, since the id of an object that is gone may be given to another. A node whose inputs stay as
-    they are is given to ``change`` itself, so that what is known of it, such as its fingerprint, stays known.
-    """
+    """Return the graph below ``node`` with ``change`` applied to every node, inputs first. ``done`` keeps
+    originals and results by id, so that shared nodes stay shared; unchanged ones keep their fingerprints."""
     if (pair := done.get(id(node))) is None:
         inputs = {
             name: tuple([rewrite(n, change, done) for n in value])
@@ -169,21 +161,14 @@ def rewrite(node: Node, change: Callable[[Node], Node], done: dict[int, tuple[No
 
 
 def distinct(node: Node, known: dict[tuple, Node]) -> Node:
-    """Return the node of ``known`` with this stage, parameters and these very input nodes, else this one.
-
-    As the ``change`` of ``rewrite`` it makes one object of all equal nodes of several graphs, so that what is
-    done next with each node is done once.
-    """
+    """Return the node of ``known`` with this stage, parameters and very inputs, else this one: a ``change``
+    of ``rewrite``."""
     inputs = (tuple(map(id, v)) if isinstance(v, tuple) else id(v) for v in node.inputs.values())
     return known.setdefault((node.stage, repr(node.params), *node.inputs, *inputs), node)
 
 
 def check_types(node: Node) -> None:
-    """Refuse a node whose inputs are not what its stage declares.
-
-    Raises:
-        UsageError: a recipe built a graph that cannot run; names the stage and the input.
-    """
+    """Raise UsageError where the inputs of a node are not those that its stage declares."""
     spec = STAGES[node.stage]
     missing, extra = spec.required - node.inputs.keys(), node.inputs.keys() - spec.kinds.keys()
     if missing or extra:

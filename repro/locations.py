@@ -39,13 +39,8 @@ class Locations:
     def resolve(
         cls, store: str | None = None, results: str | None = None, *, fetching: bool = False
     ) -> Locations:
-        """Return the folders that options, environment and checkout name, in this order.
-
-        Args:
-            fetching: REPRO_DATA may name a folder that is still to be made.
-
-        Raises UsageError when an option is empty or REPRO_DATA names no folder.
-        """
+        """Return the folders that options, environment and checkout name, in this order; ``fetching`` makes
+        REPRO_DATA. Raises UsageError for an empty option or no such folder."""
         data, is_there = os.environ.get("REPRO_DATA"), data_folder().is_dir()
         if data and not (is_there or fetching):
             raise UsageError(f"--data or REPRO_DATA is {data!r}, which is not a folder")

@@ -168,7 +168,6 @@ class _Lines:
 
 
 def _rate(per_second: float) -> str:
-    """Return a rate as people say it: "1,200/s", "2.5/s", "12/min"."""
     if per_second < 1:
         return f"{per_second * 60:.3g}/min"
     return f"{per_second:,.0f}/s" if per_second >= 10 else f"{per_second:.1f}/s"

@@ -64,10 +64,8 @@ class ComparedCells(Listing[ComparedCell]):
         )
 
     def plot(self) -> list[Axes]:
-        """Published and measured numbers of the systems of one table, a panel for each column.
-
-        Raises UsageError where the cells are of several tables, or none was measured.
-        """
+        """Plot published and measured numbers of one table, a panel a column. Raises UsageError for several
+        tables."""
         from repro.writers.drawing import panels
 
         return panels(self.comparison.cells)
@@ -104,14 +102,8 @@ def compare_selection(
     recurrences: Sequence[Recurrence] = (),
     progress: Progress | None = None,
 ) -> ComparedCells:
-    """Judge the cells of a selection, and compute the tests between rows where the store can be written.
-
-    Args:
-        plan: the selection's, where it was made already.
-        outcome: of the run just made, so that failures are told.
-        recurrences: what that run measured and was on record before.
-        progress: hears of tests that are computed; nothing does without one.
-    """
+    """Judge the cells of a selection, with tests between rows where the store can be written; ``outcome`` and
+    ``recurrences`` are of the run just made."""
     store, results = selection.workspace.store, selection.workspace.results
     plan = plan or selection.plan()
     from repro.verdicts.row_tests import add_tests
@@ -124,7 +116,6 @@ def compare_selection(
 
 
 def _plain_values(cell: ComparedCell) -> dict[str, Any]:
-    """Return a cell as a line of a table; what makes it is read where a table is asked for."""
     from repro.verdicts.plain_values import cell_as_row
 
     return cell_as_row(cell)

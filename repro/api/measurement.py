@@ -67,7 +67,6 @@ def measure(
 
 
 def _damages(plan: Plan, store: Store) -> dict[str, ReproError]:
-    """Return, by fingerprint, errors that name the damaged artefacts of a plan."""
     errors: dict[str, ReproError] = {}
     for node in (n for n in plan.nodes if plan.states[n.fingerprint] == "damaged"):
         try:
@@ -98,13 +97,8 @@ def _check_environment(plan: Plan) -> None:
 
 
 def records(*names: str, scale: str = "full", workspace: Workspace | None = None) -> Listing[Record]:
-    """Return the records of papers at a scale, in the order of recording; the latest of a key counts.
-
-    Args:
-        names: of papers; all of them without a name.
-
-    Raises UsageError for an unknown paper or scale, DataError for a line that is no record.
-    """
+    """Return the records of papers (all without ``names``) at a scale, in order; the latest of a key counts.
+    Raises UsageError for an unknown name, DataError for a line that is no record."""
     scale_of(scale)
     results = (workspace or Workspace.open()).results
     all_records = [record for source in sources(names) for record in results.read(scale, source.name)]

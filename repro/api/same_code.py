@@ -187,7 +187,6 @@ class SameCode:
         return Output(stage, node.fingerprint, code(*entries(node)).digest, content)
 
     def _other_cells(self, plan: Plan) -> Iterator[str]:
-        """Yield a sentence on each cell that is measured now with another number than on record."""
         self._run(plan, plan.ends)
         plan.look(self.store)
         results = Results(self.folder)
@@ -201,7 +200,6 @@ class SameCode:
 
 
 def _plan(scale: str) -> Plan:
-    """Return the plan of all of the suite's own papers."""
     names = [name for name, paper in papers().items() if paper.folder.is_relative_to(PAPERS)]
     return select(*names, scale=scale).plan()
 
@@ -212,7 +210,6 @@ def _free_name(name: str, taken: Iterable[str]) -> str:
 
 
 def _cheap_cells() -> Plan:
-    """Return the plan of cells at scale tiny without a training, one for each combination of stages."""
     plan = _plan("tiny")
     chosen: dict[frozenset[str], Measurement] = {}
     for m in plan.measurements:
@@ -225,7 +222,6 @@ def _cheap_cells() -> Plan:
 
 
 def _by_stage(comparison: Comparison) -> dict[str, list[tuple[Output | None, Output]]]:
-    """Return by stage its outputs, comparable ones first, each after the recorded one if it is comparable."""
     stages: dict[str, list[tuple[Output | None, Output]]] = {}
     for name, output in comparison.now.items():
         before = comparison.recorded.get(name)
@@ -235,7 +231,6 @@ def _by_stage(comparison: Comparison) -> dict[str, list[tuple[Output | None, Out
 
 
 def _yaml(lines: Mapping[str, Mapping[str, Any]]) -> str:
-    """Return the file's text, the lines written last at its end."""
     import yaml
 
     head = "# Written by `repro doctor same-code`: digests of code that computed equal outputs.\n"

@@ -106,8 +106,6 @@ def _distinct_seeds(seeds: Sequence[int]) -> tuple[int, ...]:
 
 
 def _split_names(names: Names, owners: Names, *, any_rows: bool) -> tuple[list[tuple[Names, Names]], Names]:
-    """Return places to look for cells in, each as papers and the ids of tables and figures; and names of
-    cells."""
     paper_names = _names_with_slashes(0, names)
     tables = (name.split("/") for name in _names_with_slashes(1, names))
     places: list[tuple[tuple[str, ...], tuple[str, ...]]] = [((owner,), (table,)) for owner, table in tables]

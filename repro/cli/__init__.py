@@ -60,7 +60,6 @@ FOLDERS = {"store": "artefacts", "results": "records", "data": "collections of y
 
 
 def _folder_options(function):
-    """Give the group an option for each folder, which is the same as its variable of the environment."""
     for name, what in reversed(FOLDERS.items()):
         text = f"Where {what} lie (REPRO_{name.upper()})."
         function = click.option(f"--{name}", metavar="DIR", help=text)(function)
@@ -119,7 +118,6 @@ def cli(ctx, **folders):
 
 @contextlib.contextmanager
 def _stated(variable: str, value: str) -> Iterator[None]:
-    """Set a variable of the environment, of child processes too, while a command runs."""
     before = os.environ.get(variable)
     os.environ[variable] = str(resolved(value, variable))
     try:
@@ -157,13 +155,11 @@ def main() -> None:
 
 
 def _verb() -> str:
-    """Return the first word of the command line that is a verb's name."""
     names = {verb for section in VERBS.values() for verb in section} | _plugin_verbs()
     return next((word for word in sys.argv[1:] if word in names), "")
 
 
 def _plugin_verbs() -> set[str]:
-    """Return the verbs that plugins add, which read, judge and print much."""
     try:
         added = {name for name in plugin_commands() if " " not in name}
     except ReproError:  # of plugins that cannot be used, which the command line says once it runs
@@ -172,7 +168,6 @@ def _plugin_verbs() -> set[str]:
 
 
 def _pages() -> contextlib.AbstractContextManager:
-    """Return what shows standard output in a pager where it is a terminal and the verb prints much."""
     if _verb() not in PAGED | _plugin_verbs() or not sys.stdout.isatty():
         return contextlib.nullcontext()
     from repro.cli.printing import paged
@@ -181,13 +176,11 @@ def _pages() -> contextlib.AbstractContextManager:
 
 
 def _give_up_output() -> None:
-    """Lose what is left in the buffer of a standard output that cannot be written."""
     os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 
 @contextlib.contextmanager
 def _interruptible() -> Iterator[None]:
-    """Let SIGTERM and the end of the terminal interrupt as Ctrl-C does, where they are not ignored."""
     handlers = {number: signal.getsignal(number) for number in (signal.SIGTERM, signal.SIGHUP)}
     for number, handler in handlers.items():
         if handler is not signal.SIG_IGN:

@@ -90,7 +90,6 @@ class CellPage:
 
     @property
     def _source_of_a_run(self) -> str:
-        """Return the option that names where a run was released."""
         sources = filter(None, (part.source_of_a_run for part in self.parts))
         return next((f" --source {quote(source)}" for source in sources), "")
 
@@ -129,7 +128,6 @@ class CellPage:
 
     @property
     def _lender_words(self) -> str:
-        """The paper whose readings they are, where the row is made by its recipe and not by this paper's."""
         from repro.manifest.papers import home
 
         lender = home(recipe_path(self.cell)) if self.cell.recipe else None
@@ -206,7 +204,6 @@ def _definition(cell: Cell) -> str:
 
 
 def _standing(stand: ComparedCell) -> str:
-    """Return a cell at one scale in a sentence: the measured value, its collection and date, the verdict."""
     from repro.writers.grid import shown_measurement
 
     if stand.measured is None:
@@ -244,7 +241,6 @@ def _recipe_call(cell: Cell) -> str:
 
 
 def _print_readings(heading: str, readings: Sequence[Reading], most: int | None) -> None:
-    """Print so many readings with all that they say, the rest by their names."""
     detailed, brief = (readings, []) if most is None else (readings[:most], readings[most:])
     print(heading)
     for reading in detailed:
@@ -256,7 +252,6 @@ def _print_readings(heading: str, readings: Sequence[Reading], most: int | None)
 
 
 def _print(label: str, value: str) -> None:
-    """Print a label and what it says, on a terminal folded beside it, or below a long one."""
     from repro.cli.printing import width
     from repro.errors import visible
     from repro.writers.sheet import UNLIMITED

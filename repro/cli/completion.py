@@ -84,7 +84,6 @@ def _matches(names: Iterable[str], incomplete: str) -> list[str]:
 
 
 def _papers(ctx) -> list[Paper]:
-    """Return the papers that the command line names so far; all of them without one."""
     words = (
         *(ctx.params.get("names") or ()),
         *ctx.args,

@@ -88,7 +88,6 @@ class LazyGroup(click.Group):
         raise unknown(self.kind, args[0], self.list_commands(ctx))
 
     def _is_misspelt(self, word: str) -> bool:
-        """Return whether a word is nearly the name of a view, and none of a paper."""
         import difflib
 
         from repro.manifest.papers import papers
@@ -149,12 +148,7 @@ def plugin_commands() -> dict[str, Command]:
 def views(
     verb: str, lines: Mapping[str, str], *, title: str = "views", default: str = "", **how
 ) -> LazyGroup:
-    """Return a verb, to which its views are then added as commands.
-
-    Args:
-        lines: view -> a line of help.
-        default: the view that is meant where none is named.
-        how: help, which else is the default view's, and epilog, as click takes them.
-    """
+    """Return a verb, to which views (``lines``: view -> help) are added as commands; ``default`` is meant
+    where none is named."""
     kind = f"thing to {verb}" if not default else "view"
     return LazyGroup(verb, sections={title: lines}, kind=kind, default=default, **how)

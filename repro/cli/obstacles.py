@@ -37,12 +37,8 @@ def row_of(compared: ComparedCell) -> str:
 def show_needs(
     words: Sequence[str], plan: Plan, comparison: Comparison, store: Store, *, gpu: str | None
 ) -> None:
-    """Say on standard output what a selection of which nothing can run takes in all, and what to do.
-
-    Args:
-        words: the papers and options that select it.
-        gpu: the name of the GPU whose hours are told; None for one that was calibrated, else an assumed one.
-    """
+    """Print what a selection of which nothing can run takes, and what to do; ``gpu`` is the GPU whose hours
+    are told."""
     trainings = [node for node in plan.needed() if node.stage in TRAININGS]
     cells = [c for c in comparison.cells if c.obstacles]
     places = _places(cells)
@@ -59,7 +55,6 @@ def show_needs(
 
 
 def _requirement_lines(plan: Plan, store: Store, gpu: str | None) -> list[tuple[str, str]]:
-    """Return everything that is missing and what the work costs, a line each."""
     from repro.retrieval.datasets.fetching import amount
 
     obstacles = plan.lacking
@@ -96,7 +91,6 @@ def _command_lines(words: str, plan: Plan, places: Sequence[str]) -> list[tuple[
 
 
 def _lines(cells: Sequence[ComparedCell], *, prefix: str = "") -> list[tuple[str, str]]:
-    """Return lines on the obstacles of every row, then on rows that share further ones."""
     names_by_row = _names_by_row(cells, prefix)
     shared = set.intersection(*map(set, names_by_row.values()))
     common = [name for name in next(iter(names_by_row.values())) if name in shared]
@@ -110,7 +104,6 @@ def _lines(cells: Sequence[ComparedCell], *, prefix: str = "") -> list[tuple[str
 
 
 def _names_by_row(cells: Sequence[ComparedCell], prefix: str) -> dict[str, list[str]]:
-    """Return rows, without the prefix -> the names of all that their cells lack."""
     by_row: dict[str, list[Obstacle]] = {}
     for c in cells:
         by_row.setdefault(row_of(c).removeprefix(prefix), []).extend(c.obstacles)
@@ -163,7 +156,6 @@ def _places(cells: Sequence[ComparedCell]) -> list[str]:
 
 
 def _print_columns(lines: Sequence[tuple[str, str]]) -> None:
-    """Print two columns, on a terminal folded to its width, below one another where one is wide."""
     lines = [(visible(first), visible(second)) for first, second in lines]
     width, room = max(len(first) for first, _ in lines), printing.width()
     longest = max(len(word) for _, second in lines for word in second.split())

@@ -31,15 +31,8 @@ def _completer(name: str) -> Callable:
 
 
 def scale_option(name: str = "scale_name", **how) -> Callable:
-    """Return a decorator with ``--scale``: the name of a scale, or a YAML file that describes one of the
-    user's own.
-
-    The value is the scale's name, also that of a file, which is known while the command runs.
-
-    Args:
-        name: of the parameter.
-        how: else of the option, as click takes it.
-    """
+    """Return a decorator with ``--scale``: the name of a scale, or a YAML file of a user's own, known by its
+    name while the command runs."""
     defaults: dict[str, Any] = {
         "shell_complete": _completer("scale_names"),
         "callback": _known_scale,
@@ -62,12 +55,8 @@ def _known_scale(ctx: click.Context, param: click.Parameter, value):
 
 
 def format_option(*others: str, name: str = "form") -> Callable:
-    """Return a decorator with ``--format``: the terminal's table, or what programs read.
-
-    Args:
-        others: the formats beside the terminal's.
-        name: of the parameter.
-    """
+    """Return a decorator with ``--format``: the terminal's table, or one of ``others``, which programs
+    read."""
     text = "Of the data on standard output; all else that is said goes to standard error."
     kind = click.Choice(("terminal", *others))
     return click.option("--format", name, type=kind, default="terminal", show_default=True, help=text)
@@ -146,16 +135,11 @@ def selecting_everything(function: Callable) -> Callable:
 
 
 def selection_options(function: Callable) -> Callable:
-    """Give a command the selection options; it is called with a ``Selection`` first.
-
-    A name is that of a paper, of a table (``PAPER/1``) or of a cell (``PAPER/1/ROW/COLUMN``).
-    """
+    """Give a command the selection options; it is called with a ``Selection`` first, e.g. of ``PAPER/1``."""
     return selecting_names(_with_selection(function, by_default_all=False))
 
 
 def _with_selection(function: Callable, *, by_default_all: bool) -> Callable:
-    """Return a function of the options' values that calls another with the selection first."""
-
     @functools.wraps(function)
     def wrapped(names, tables, rows, scale_name, seeds, readings, everything=False, **kwargs):
         typed = {"tables": tables, "rows": rows, "everything": everything, "scale_name": scale_name}
@@ -166,8 +150,6 @@ def _with_selection(function: Callable, *, by_default_all: bool) -> Callable:
 
 
 def _beside_cells(names: tuple[str, ...]) -> tuple[str, ...]:
-    """Return the names without those of papers, which beside a cell add nothing; all of them without a
-    cell."""
     has_cells = any(name.count("/") > 1 for name in names)
     return tuple(name for name in names if "/" in name or not has_cells)
 
@@ -175,10 +157,7 @@ def _beside_cells(names: tuple[str, ...]) -> tuple[str, ...]:
 def selection_of_options(
     names, tables, rows, everything, scale_name, seeds, readings, *, by_default_all: bool
 ) -> Selection:
-    """Return the selection that a command line names; figures are tables called figure-N.
-
-    Raises UsageError where nothing is named, and what ``select`` raises.
-    """
+    """Return the selection that a command line names. Raises UsageError where nothing is named."""
     if not (names or everything or by_default_all):
         lacking = "--table and --row need a paper ({}), or --all" if tables or rows else NOTHING_NAMED
         raise UsageError(lacking.format(", ".join(papers())))
@@ -241,8 +220,7 @@ def stated_options(*names: str) -> list[str]:
 
 
 def selecting_words(ctx: click.Context) -> tuple[str, ...]:
-    """Return the names and options of a command line that select cells, to be typed again at another
-    scale."""
+    """Return the names and options of a command line that select cells, for another scale."""
     words = [word for option in ("table", "row", "reading") for word in _words(ctx, option)]
     return (*ctx.params["names"], *words, *(["--all"] if ctx.params["everything"] else []))
 

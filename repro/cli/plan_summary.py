@@ -33,13 +33,8 @@ KINDS = 4  # of training that are named
 def show_summary(
     cost: Estimate, rows: Sequence[dict], root: Path, *, discard: Sequence[str], max_disk: int | None
 ) -> None:
-    """Print the summary of a plan that has looked at a store.
-
-    Args:
-        rows: of its nodes, as JSON has them.
-        root: of the store, whose file system is looked at.
-        discard, max_disk: as a run would have them.
-    """
+    """Print the summary of a plan that has looked at a store in ``root``; ``rows`` are its nodes, as JSON has
+    them."""
     plan = cost.plan
     without_recipe = sum(not c.recipe and not c.column.mean_of for c in plan.cells)
     lines = [
@@ -124,7 +119,6 @@ def _hours_by_device(cost: Estimate) -> str:
 
 
 def _rehearsal_lines(cost: Estimate) -> list[str]:
-    """Return a line on what was measured here, if anything was."""
     nodes = [node for node in cost.nodes if cost.rehearsed(node) is not None]
     if not nodes:
         return []
@@ -180,11 +174,7 @@ def incomparable_cells(plan: Plan) -> dict[tuple[str, str], set[str]]:
 
 
 def incomparable_by_stand_ins(plan: Plan, remedies: Mapping[str, Sequence[str]]) -> dict[str, set[str]]:
-    """Return, by ``reading=choice`` of a stand-in, the cells that wait for what it would stand in for.
-
-    Args:
-        remedies: fingerprint -> what to do about the obstacles of a node.
-    """
+    """Return, by ``reading=choice`` of a stand-in, the cells that wait for the checkpoint it replaces."""
     cells: dict[str, set[str]] = {}
     for choice in dict.fromkeys(plan.machine.stand_ins.values()):
         for m in plan.measurements:
@@ -194,8 +184,6 @@ def incomparable_by_stand_ins(plan: Plan, remedies: Mapping[str, Sequence[str]])
 
 
 def _is_authors_model(m: Measurement) -> bool:
-    """Return whether the departures are those alone by which a row is measured with its authors' own
-    model."""
     readings = m.cell.paper.readings
     return all(r in readings and choice in readings[r].released for r, choice in m.departures.items())
 

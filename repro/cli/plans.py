@@ -97,7 +97,6 @@ def _row(plan, cost: Estimate, node: Node, *, needed: bool) -> dict:
 
 
 def _list_nodes(rows: list[dict]) -> None:
-    """Print a line a node in columns: there are thousands, and a table that measures cells takes long."""
     head = ["state", "node", "blocked by"]
     cells = [[r["state"], r["what"], r["blocked"][0]["cause"] if r["blocked"] else ""] for r in rows]
     widths = [max(len(row[i]) for row in [head, *cells]) for i in range(2)]
@@ -109,7 +108,6 @@ def _list_nodes(rows: list[dict]) -> None:
 
 
 def _show_stages(cost: Estimate, rows: list[dict]) -> None:
-    """Print the nodes of each stage by state, and what those that are to run take."""
     states = [state for state in STATES if any(r["state"] == state for r in rows)]
     counts = Counter((r["stage"], r["state"]) for r in rows)
     lines = []
@@ -121,7 +119,6 @@ def _show_stages(cost: Estimate, rows: list[dict]) -> None:
 
 
 def _show_places(cost: Estimate, by: str, discard: Sequence[str]) -> None:
-    """Print what each table or row takes by itself; what they share is in each."""
     lines, stages = [], discarded_stages(discard)
     for place, part in cost.plan.split(by).items():
         part_cost = estimate(part, cost.throughput, cost.rehearsals)
@@ -146,7 +143,6 @@ def _amounts(cost: Estimate, nodes: list[Node]) -> list[str]:
 
 
 def _show_papers(cost: Estimate) -> None:
-    """Print a line a paper, beside what it says of its own cost."""
     rows = []
     for name, part in cost.plan.split("paper").items():
         nodes = part.needed()
@@ -168,10 +164,7 @@ def _amount(cost: Estimate, nodes: list[Node]) -> str:
 
 
 def rehearse_selection(selection, *, as_json: bool) -> int:
-    """Run the first rows and a few steps of a selection, and print what the whole will cost.
-
-    Returns the exit status.
-    """
+    """Rehearse a selection and print what the whole will cost. Returns the exit status."""
     progress, store = TerminalProgress(), selection.workspace.store
     with progress.task("planning"):
         plan = selection.plan()
@@ -269,7 +262,6 @@ def _line(group: list[RehearsedNode]) -> list[str]:
 
 
 def _shares(item: RehearsedNode) -> tuple[str, str]:
-    """Return how much of a node was rehearsed, and how much it is in all; empty where it is not counted."""
     share = item.share
     return (f"{share.done:,.0f} {share.of}", f"{share.whole:,.0f}") if share else ("", "")
 

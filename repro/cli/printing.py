@@ -8,7 +8,7 @@ import shutil
 import subprocess
 import sys
 import textwrap
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 from repro.cli import printing
 from repro.errors import one_line, visible
@@ -40,7 +40,6 @@ def width() -> int:
 
 
 def _stated_width() -> int | None:
-    """Return the width that the environment states; None where it states none."""
     columns = os.environ.get("COLUMNS", "")
     return int(columns) if columns.isdecimal() else None
 
@@ -67,6 +66,12 @@ def say(sentence: object) -> None:
         return _held.append(sentence)
     sys.stdout.flush()  # what was printed before stands above
     print(sentence, file=sys.stderr)
+
+
+def say_each(sentences: Iterable[str]) -> None:
+    """Print sentences on standard error, each once."""
+    for sentence in dict.fromkeys(sentences):
+        say(sentence)
 
 
 _held: list[str] | None = None  # sentences that wait for a pager to end
@@ -110,13 +115,8 @@ def table(
     drop: Sequence[int] = (),
     multiline: bool = False,
 ) -> None:
-    """Print a table below its bold title, brackets as they are.
-
-    Args:
-        right: places of columns of numbers.
-        drop: places of columns in the order in which they go where a terminal is too narrow for all.
-        multiline: whether cells have line ends, which are escaped otherwise.
-    """
+    """Print a table below its title. ``right``: columns of numbers; ``drop``: the order in which columns go
+    on a narrow terminal; ``multiline``: cells have line ends."""
     from rich.console import Group
     from rich.text import Text
 
@@ -129,10 +129,8 @@ def table(
 
 @contextlib.contextmanager
 def paged() -> Iterator[None]:
-    """Show standard output, where it is a terminal, in the pager of REPRO_PAGER or PAGER, else in less.
-
-    Sentences for standard error are printed when the pager has ended, which else they would run through.
-    """
+    """Show standard output of a terminal in the pager of REPRO_PAGER or PAGER, else in less; messages follow
+    it."""
     words = shlex.split(os.environ.get("REPRO_PAGER") or os.environ.get("PAGER") or "less")
     if not sys.stdout.isatty() or words[:1] in ([], ["cat"]) or not shutil.which(words[0]):
         yield

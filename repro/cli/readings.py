@@ -31,7 +31,6 @@ def selected(names, cells, tables, kind) -> Iterator[ShownReadings]:
 
 
 def _behind(source: Paper, tables, known: CellReadings) -> set[str]:
-    """Return the readings behind tables and figures of a paper."""
     of_cells = map(known.of, cells_of(source, tuple(table_of(source, t) for t in tables)))
     return set().union(*of_cells, *map(known.of, exhibits((source.name,), tables)))
 

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from dataclasses import asdict, replace
 
 from repro.cli.obstacles import blocked_cell_lines, row_of
-from repro.cli.printing import say
+from repro.cli.printing import say, say_each
 from repro.manifest.cells import count_in_words
 from repro.running.plan import Plan
 from repro.running.records import Recurrence, sentences
@@ -73,7 +73,7 @@ def show(
     from repro.verdicts.plain_values import cell_as_row
 
     cells = comparison.cells if chosen is None else chosen
-    say_faults(comparison)
+    say_each(comparison.faults)
     if form in ("latex", "markdown"):
         compared = replace(comparison, cells=list(cells))
         return _print_texts(compared, plan, store, results=results, form=form, **options)
@@ -93,14 +93,6 @@ def show(
         say(line)
     if comparison.origins and comparison.origins.sentence:
         say(comparison.origins.sentence)
-
-
-def say_faults(*comparisons: Comparison) -> None:
-    """Print sentences on damaged artefacts and records on standard error, each once."""
-    from repro.cli.printing import say
-
-    for sentence in dict.fromkeys(fault for each in comparisons for fault in each.faults):
-        say(sentence)
 
 
 def _cells_with_facts(
@@ -167,7 +159,6 @@ def show_cells(comparison: Comparison, cells: Sequence[ComparedCell]) -> None:
 
 
 def _is_worth_showing(c: ComparedCell) -> bool:
-    """Return whether a table with this cell is worth showing."""
     has_result = c.measured is not None or c.verdict.name in ("failed", "blocked")
     return has_result or bool(c.notes_at_full)
 
@@ -230,11 +221,8 @@ def _count(number: int, noun: str) -> str:
 
 
 def notices(comparison: Comparison, cells: Sequence[ComparedCell], *, brief: bool = False) -> list[str]:
-    """Return sentences on obstacles, failures, imported runs and substitutes, each with the cells concerned.
-
-    Args:
-        brief: one sentence on all obstacles where there are many.
-    """
+    """Return sentences on obstacles (one for all where ``brief``), failures, imported runs and
+    substitutes."""
     lines: dict[str, list[str]] = {}
     for c in cells:
         if c.verdict.name == "failed":

@@ -98,12 +98,8 @@ class Export:
 
 
 def encoder_of(name: str, workspace: Workspace, *, scale: Scale, seed: int | None) -> Export:
-    """Return the encoder behind a cell (``paper/table/row/column``), or a fingerprint (or its first digits).
-
-    Raises:
-        UsageError: nothing is measured for the cell, none or several encoders are behind it, or the
-            fingerprint is neither of a run nor of its scores.
-    """
+    """Return the encoder behind a cell or a fingerprint (or its first digits). Raises UsageError unless there
+    is exactly one."""
     if "/" not in name:
         node = workspace.store.remembered(name)
         run = node.input("run") if node.stage == "evaluate" and "run" in node.inputs else node
@@ -155,7 +151,6 @@ def export(
 
 
 def _remedy(model: Node, store: Store) -> str:
-    """Return what makes a model that the store lacks; scores that are stored keep a run from making it."""
     missing = walk([model], until=lambda node: store.state(node) == "stored")
     try:
         prefixes = [store.remembered(node.fingerprint).fingerprint[:12] for node in missing]
@@ -202,7 +197,6 @@ def _write_model(source: MeasuredEncoder, folder: Path, target: Path) -> None:
 def _layers(
     source: MeasuredEncoder, folder: Path, model: PreTrainedModel
 ) -> Iterator[tuple[Tensor, Tensor | None, str]]:
-    """Yield weight, bias or None, and activation of each layer behind the pooling."""
     if source.passages.stage == "encode_views":
         if (reduction := _reduction(folder, model)) is not None:
             yield reduction, None, "linear.Identity"
@@ -291,7 +285,6 @@ def _header(model: Node) -> str:
 
 
 def _base_models(model: Node) -> list[str]:
-    """Return the names of the released weights that went into the model."""
     return list(dict.fromkeys(n.params["name"] for n in walk([model]) if n.stage == "backbone"))
 
 
@@ -313,7 +306,6 @@ def _facts(encoder: Export, scale: str) -> dict[str, object]:
 def _compared_cells(
     measurement: Measurement, model: Node, workspace: Workspace, scale: Scale
 ) -> list[ComparedCell]:
-    """Return the row's cells of this very model, with what was measured of them with the same seed."""
     cell, seed = measurement.cell, measurement.seed
     row = [c for c in cells_of(cell.paper, (cell.table,)) if c.row == cell.row and is_measured(c)]
     row_plan = plan(row, scale=scale, machine=workspace.machine, seeds=() if seed is None else (seed,))
@@ -324,7 +316,6 @@ def _compared_cells(
 
 
 def _models(measurement: Measurement) -> set[str]:
-    """Return the fingerprints of the encoders behind runs, none where one of these has no single encoder."""
     try:
         return {MeasuredEncoder.of(run).model.fingerprint for run in measurement.runs}
     except UsageError:
@@ -337,7 +328,6 @@ def _items(facts: Mapping[str, object]) -> str:
 
 
 def _text_conventions(conventions: Conventions) -> dict[str, object]:
-    """Return the conventions in words; pooling and heads are modules.json's."""
     phrases = {None: "the text alone", "pair": "two segments"}
     return {
         "similarity": conventions.similarity,
@@ -350,7 +340,6 @@ def _text_conventions(conventions: Conventions) -> dict[str, object]:
 
 
 def _scores(cells: Sequence[ComparedCell]) -> str:
-    """Return our own records as a table, and what has to be known of them: depth of runs, and doubts."""
     records = [(c, r) for c in cells if not c.outdated for r in c.records if not r.origin]
     rows = []
     for c, r in records:

@@ -50,10 +50,8 @@ def public_runs() -> tuple[PublicRun, ...]:
 
 
 def split_by_presence(folder: Path) -> tuple[list[PublicRun], list[PublicRun]]:
-    """Return the runs whose files lie in the folder, and the others.
-
-    Raises DataError when there is none, or when a file of that name has other bytes.
-    """
+    """Return the runs whose files are in the folder, and the others. Raises DataError for none, or other
+    bytes."""
     present = [run for run in public_runs() if (folder / run.file).is_file()]
     if not present:
         files = f"{public_runs()[0].file} and {len(public_runs()) - 1} like it"

@@ -59,19 +59,14 @@ class ExportedRun:
 
 
 def _collection(identifier: str) -> dict[str, str]:
-    """Return a dataset as ir_metadata names it: with its id in ir_datasets, where that has it."""
     entry = catalog().get(identifier)
     identifiers = {"ir_datasets": identifier} if entry and entry.source == "ir_datasets" else {}
     return {"name": identifier, **identifiers}
 
 
 def stored_run(name: str, store: Store, results: Results, *, scale: str) -> ExportedRun:
-    """Return the run of a cell (``paper/table/row/column``) or of a fingerprint (or its first digits).
-
-    Raises:
-        UsageError: nothing is recorded for the cell, it has more than one run, or the store lacks the run.
-        StoreError: the run is damaged, or not the one that the cell was scored by.
-    """
+    """Return the run of a cell or of a fingerprint (or its first digits). Raises UsageError unless one is
+    stored, StoreError if it is damaged or not the scored one."""
     record, node = _named_node(name, store, results, scale)
     evaluation = node if "run" in node.inputs and node.stage == "evaluate" else None
     run = evaluation.input("run") if evaluation else node
@@ -87,7 +82,6 @@ def stored_run(name: str, store: Store, results: Results, *, scale: str) -> Expo
 
 
 def _named_node(name: str, store: Store, results: Results, scale: str) -> tuple[Record | None, Node]:
-    """Return the preferred record of a cell, and its node; of a fingerprint the node alone."""
     if "/" not in name:
         return None, store.remembered(name)
     record = _preferred_record(name, store, results, scale)
@@ -112,11 +106,8 @@ def _recorded_node(record: Record, store: Store) -> Node:
 
 
 def _preferred_record(identifier: str, store: Store, results: Results, scale: str) -> Record:
-    """Return the record of a cell whose run is exported.
-
-    Those whose runs the store holds come first; of these the suite's own before imported ones, default
-    readings before others, the paper's seed before a chosen one, and the last of what is left.
-    """
+    """Return the record of a cell to export: stored, our own, default readings and the paper's seed go
+    first."""
     named_cell = cell(identifier)
     records = [r for r in results.read(scale, named_cell.paper.name) if r.cell == named_cell.id]
     if not records:
@@ -130,7 +121,6 @@ def _preferred_record(identifier: str, store: Store, results: Results, scale: st
 
 
 def _is_held(record: Record, store: Store) -> bool:
-    """Return whether the store has the run of a record, be it damaged."""
     try:
         node = store.remembered(record.fingerprint)
     except UsageError:

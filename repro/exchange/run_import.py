@@ -11,7 +11,7 @@ from repro.graph import Node, check_types
 from repro.manifest.cells import Cell
 from repro.progress import Progress
 from repro.retrieval.datasets.catalog import dataset
-from repro.retrieval.evaluation.given_runs import GivenRun, read_given
+from repro.retrieval.evaluation.judged_runs import GivenRun, read_given
 from repro.retrieval.evaluation.measures import cutoff, looks_deeper
 from repro.retrieval.evaluation.text_lines import Qrels, read_qrels
 from repro.running.cell_readings import CellReadings
@@ -165,7 +165,6 @@ class Importer:
         return imported_cells
 
     def _own_measurement(self, cell: Cell) -> Measurement | None:
-        """Return how the cell's own recipe measures it, None without one; raise where no run can score it."""
         if cell.column.kind in COMPUTED or not (cell.column.dataset and cell.column.measure):
             raise UsageError(f"{cell.id} is not scored from one run; name a cell of one dataset and measure")
         entry = dataset(cell.column.dataset)
@@ -174,7 +173,6 @@ class Importer:
         return self.builder.measure(cell, None) if cell.recipe else None
 
     def _read_run(self, path: Path, evaluation: Node) -> GivenRun:
-        """Read the file against the topics of the dataset, which are built if the store lacks them."""
         rule = evaluation.params["ignore_identical_ids"]
         self._ensure([evaluation.input(name) for name in evaluation.inputs if name != "run"])
         if "queries" in evaluation.inputs:
@@ -193,12 +191,8 @@ class Importer:
 def departures(
     cells: Sequence[Cell], choices: Mapping[str, str | None], readings: CellReadings
 ) -> dict[str, dict[str, str]]:
-    """Return cell -> the readings of its row that a run follows otherwise than by their default choice.
-
-    A choice by which the row's own ranking in this cell is made as by the default is no departure.
-
-    Raises UsageError for a reading that none of the cells rests on, or a choice that it does not have.
-    """
+    """Return cell -> the readings of its row that a run follows otherwise than by default. Raises UsageError
+    for a reading that none of the cells rests on, or an unknown choice."""
     readings_by_id = {name: reading for cell in cells for name, reading in readings.of(cell).items()}
     for identifier, choice in choices.items():
         check_known("unspecified choice of these cells", identifier, valid=readings_by_id)

@@ -1,9 +1,5 @@
-"""Reads files: what a user gives in bounded memory, and YAML of the package, which is not checked.
+"""Reads lines in bounded memory, JSON files of settings, and YAML of the package, which is not checked."""
 
-No line, file or nesting goes beyond what is ever meant.
-"""
-
-import errno
 import json
 from collections.abc import Iterator
 from pathlib import Path
@@ -12,16 +8,11 @@ from typing import IO, Any, AnyStr
 from repro.errors import DataError
 
 LONGEST_LINE = 2**24  # characters: many books; a line of a run, of judgements or of a document has fewer
-LARGEST_SETTINGS = (
-    2**26
-)  # bytes of a JSON file; of a model's, tokenizer.json is the largest, up to some 2**25
 
 
 def whole_lines(file: IO[AnyStr], path: Path, *, first: int = 1) -> Iterator[AnyStr]:
-    """Yield the lines of a file that is open, with their ends; ``first`` is the number of the first one.
-
-    Raises DataError ``file:line: reason`` for one of LONGEST_LINE characters, and reads no further.
-    """
+    """Yield lines with their ends, ``first`` being the number of the first. Raises DataError for one of
+    LONGEST_LINE."""
     number, read_line = first, file.readline
     while line := read_line(LONGEST_LINE):
         if len(line) == LONGEST_LINE:
@@ -31,17 +22,8 @@ def whole_lines(file: IO[AnyStr], path: Path, *, first: int = 1) -> Iterator[Any
         number += 1
 
 
-def whole_file(path: Path, most: int) -> bytes:
-    """Return the bytes of a file. Raises OSError where it cannot be read or has more than ``most``."""
-    with path.open("rb") as file:
-        content = file.read(most + 1)
-    if len(content) > most:
-        raise OSError(errno.EFBIG, f"it has more than {most:,} bytes, which no such file has", str(path))
-    return content
-
-
 def parsed_json(text: str | bytes) -> Any:
-    """Return what a JSON text says. Raises ValueError, also for one that is nested too deeply."""
+    """Return the content of a JSON text. Raises ValueError, also for one that is nested too deeply."""
     try:
         return json.loads(text)
     except RecursionError:
@@ -50,7 +32,7 @@ def parsed_json(text: str | bytes) -> Any:
 
 def read_json_file(path: Path) -> Any:
     """Return the content of a JSON file of settings. Raises OSError or ValueError where it has none."""
-    return parsed_json(whole_file(path, LARGEST_SETTINGS).decode("utf-8"))
+    return parsed_json(path.read_bytes())
 
 
 def read_facts(path: Path) -> Any:

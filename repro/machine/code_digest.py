@@ -38,10 +38,8 @@ class Code:
 
 @functools.cache
 def code(*entries: str) -> Code:
-    """Return the code of modules, each given as "module" or "module:name".
-
-    A module that does not exist has the digest "missing".
-    """
+    """Return the code of modules ("module" or "module:name"); a module that does not exist has the digest
+    "missing"."""
     digests: dict[str, str] = {}
     pending = [entry.partition(":")[0] for entry in entries]
     packages = frozenset((*OURS, *(name.partition(".")[0] for name in pending)))
@@ -65,7 +63,6 @@ class _Module:
 
 @functools.cache
 def _module(name: str, packages: frozenset[str]) -> _Module | None:
-    """Read a module. Returns None for a name that is no module of these packages."""
     if (path := _path(name, packages)) is None:
         return None
     text = path.read_text(encoding="utf-8")
@@ -111,10 +108,8 @@ def _is_read(file: Path, text: str) -> bool:
 
 
 def _statements(node: ast.AST) -> Iterator[ast.AST]:
-    """Yield a tree's statements, outer ones first, but none that no import of the module executes or needs.
-
-    Left out are imports for type checkers, and a module's ``__getattr__`` and ``__dir__``, which serve users.
-    """
+    """Yield a tree's statements, outer ones first, without imports for type checkers, ``__getattr__`` and
+    ``__dir__``."""
     for name in ("body", "orelse", "finalbody", "handlers", "cases"):
         for child in getattr(node, name, ()):
             yield child
@@ -125,7 +120,6 @@ def _statements(node: ast.AST) -> Iterator[ast.AST]:
 
 
 def _imported(statement: ast.AST, package: str) -> Iterator[str]:
-    """Yield the modules that a statement imports or starts, and the packages that they are in."""
     match statement:
         case ast.Import(names=names):
             modules = [alias.name for alias in names]

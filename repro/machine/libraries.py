@@ -84,10 +84,7 @@ def comparable(recorded: Mapping[str, str]) -> list[str]:
 
 
 def differing(recorded: Mapping[str, str]) -> dict[str, str]:
-    """Return the libraries of other versions than here, e.g. {"torch": "torch 1.0.0 (here 2.13.0)"}.
-
-    An absent library is not compared, see ``comparable``.
-    """
+    """Return the libraries of other versions than here, e.g. {"torch": "torch 1.0.0 (here 2.13.0)"}."""
     by_name = {name: str(installed(name)) for name in comparable(recorded)}
     return {
         name: f"{name} {recorded[name]} (here {version})"
@@ -103,11 +100,8 @@ def unlike_here(environment: Mapping[str, Any]) -> set[str]:
 
 
 def _compared(name: str, version: str) -> str:
-    """Return the part of a version that is compared, e.g. 2.13.0 of torch 2.13.0+cpu.
-
-    The label names a build of the same source, and constraints.txt admits every build: the CPU kernels are
-    the same, and the record of the hardware says whether a GPU was used.
-    """
+    """Return the compared part of a version, e.g. 2.13.0 of torch 2.13.0+cpu: the label names a build of one
+    source."""
     return ".".join(version.partition("+")[0].split(".")[: LIBRARIES[name].parts])
 
 

@@ -58,11 +58,8 @@ def only_shard(part: Shard) -> Iterator[None]:
 
 
 def blocks(count: int, block: int, *, rank: int = 0, ranks: int = 1) -> range:
-    """Return the first rows of this process' blocks of ``block`` among ``count`` rows.
-
-    Args:
-        rank, ranks: the number of this process among those that a launcher started for its shard.
-    """
+    """Return the first rows of this process' blocks among ``count`` rows; ``rank`` of ``ranks`` work on the
+    shard."""
     first = (_current.number - 1) * ranks + rank
     return range(0, count, block)[first :: _current.count * ranks]
 

@@ -10,10 +10,7 @@ from repro.manifest.schema import Table
 
 
 def disagreements(source: Paper) -> Iterator[tuple[str, str]]:
-    """Yield the cells that do not follow from the rest of their table: pairs of id and what does not fit.
-
-    A disagreement is an error of the transcription or of the paper; a paper's are readings of kind misprint.
-    """
+    """Yield the cells that do not follow from the rest of their table, as pairs of id and fault."""
     for table in source.manifest.tables:
         if table.kind == "results":
             cells = {(c.row.id, c.column.id): c for c in cells_of(source, (table,))}
@@ -43,7 +40,6 @@ def _deltas(table: Table, cells: dict[tuple[str, str], Cell]) -> Iterator[tuple[
 
 
 def _bold_scopes(cells: Iterable[Cell]) -> Iterable[list[Cell]]:
-    """Group the cells with a number by the scope within which the best one is bold."""
     scopes: dict[tuple, list[Cell]] = {}
     for cell in cells:
         if cell.is_numeric:
@@ -52,7 +48,6 @@ def _bold_scopes(cells: Iterable[Cell]) -> Iterable[list[Cell]]:
 
 
 def _bolds(table: Table, cells: dict[tuple[str, str], Cell]) -> Iterator[tuple[str, str]]:
-    """Check, in scopes with a bold number, that the bold ones are the best and all of the best are bold."""
     if table.bold in ("unknown", "none"):
         return
     for members in _bold_scopes(cells.values()):

@@ -176,13 +176,8 @@ def by_count(cells: Iterable[Cell]) -> dict[str, dict[str, Cell]]:
 
 
 def count_in_words(cells: Iterable[Cell], *, measured: Container[str] | None = None, scale: str = "") -> str:
-    """Return how many cells these are: the published ones first, what no paper has a number for apart.
-
-    Every outlet says it in these words, so that one selection has one count.
-
-    Args:
-        measured: ids of the cells that are measured at ``scale``; None where that is not asked.
-    """
+    """Return how many cells these are, published ones first, in the words of every outlet; ``measured`` are
+    ids at ``scale``."""
     phrases: list[str] = []
     for kind, chosen in by_count(cells).items():
         phrase = f"{len(chosen)} {COUNTED[kind][len(chosen) != 1]}"

@@ -27,10 +27,8 @@ class Checkpoint(StrictMapping):
 
 @kept_with_papers
 def known_checkpoints() -> dict[str, Checkpoint]:
-    """Return the entries, by name, of the checkpoints.yaml beside the readings of every paper.
-
-    Raises ManifestError with file and line.
-    """
+    """Return the checkpoints of every paper's checkpoints.yaml by name. Raises ManifestError with file and
+    line."""
     packages = {package for source in papers().values() for package in source.manifest.readings_of}
     folders = [Path(load(f"{package}:__file__")).parent for package in sorted(packages)]
     checkpoints: dict[str, Checkpoint] = {}

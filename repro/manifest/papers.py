@@ -161,10 +161,7 @@ class StatedCost(StrictMapping):
 
 
 def stated_costs(source: Paper) -> tuple[StatedCost, ...]:
-    """Read what a paper's costs.yaml says of its own trainings; nothing without that file.
-
-    Raises ManifestError with file and line.
-    """
+    """Return the costs that a paper states in costs.yaml, if any. Raises ManifestError with file and line."""
     path = source.folder / "costs.yaml"
     return yaml_file.read(path, tuple[StatedCost, ...]) if path.exists() else ()
 
@@ -177,10 +174,8 @@ def home(dotted: str) -> Paper | None:
 
 
 def load(dotted: str):
-    """Return the object at ``module:name``, with ``papers`` always meaning the suite's own folder.
-
-    A working directory may hold a ``papers`` package of its own; it must not shadow this one.
-    """
+    """Return the object at ``module:name``; ``papers`` is the suite's own folder, whatever the working
+    directory holds."""
     module_name, _, name = dotted.partition(":")
     if module_name.split(".")[0] == "papers":
         bind_papers_package()

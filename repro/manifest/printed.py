@@ -65,11 +65,8 @@ class PublishedCell:
 
 
 def parse(text: str) -> PublishedCell:
-    """Read a printed cell: ``"**0.342*†‡**"`` is 0.342, three decimals, bold, marks ``*†‡``.
-
-    Bold is written ``**…**`` with the marks inside or behind it. What is neither a number nor a dash
-    is kept as words (``value`` None).
-    """
+    """Read a printed cell: ``"**0.342*†‡**"`` is 0.342, three decimals, bold, marks ``*†‡``. Words have
+    ``value`` None."""
     bare_text = text.strip()
     closing = bare_text.rfind("**") if bare_text.startswith("**") else 0
     bold = closing >= 2
@@ -111,10 +108,7 @@ def percent(value: Decimal, unit: str) -> Decimal:
 
 
 def are_apart(one: Decimal, half: Decimal, other: Decimal, other_half: Decimal) -> bool:
-    """Return whether two stated numbers, each with half a unit of its last digit, cannot be of one number.
-
-    Those of equal precision are compared by their digits, others are apart where their roundings part.
-    """
+    """Return whether two stated numbers, each with half a unit of its last digit, cannot be of one number."""
     return one != other if half == other_half else abs(one - other) > half + other_half
 
 

@@ -88,8 +88,7 @@ class Row(Identified):
     note: str = ""
 
     def printed(self, table: Table) -> tuple[str, ...]:
-        """Return the strings of its cells, one for every column; dashes where the paper has no such table or
-        row."""
+        """Return the strings of its cells, one a column; dashes where the paper has no such table or row."""
         unpublished = table.kind == "study" or self.role == "reference"
         return self.cells or ("-",) * (len(table.columns) if unpublished else 0)
 
@@ -317,7 +316,6 @@ def _column_faults(table: Table, column: Column) -> Iterator[str]:
 
 
 def _unit_faults(table: Table, place: int) -> Iterator[str]:
-    """Yield what is wrong with a column's numbers: beyond its unit, or fractions where that is percent."""
     unit = table.columns[place].unit or table.unit
     if table.kind != "results" or unit not in SHARES:
         return

@@ -12,21 +12,27 @@ from pydantic import BaseModel, ConfigDict, TypeAdapter, ValidationError, model_
 from yaml.composer import Composer
 
 from repro.errors import ManifestError, unknown
-from repro.machine.bounded_reading import whole_file
 
-LARGEST = 2**22  # bytes of a file; the suite's own have up to 2**19
+LARGEST, MOST_ALIASES = 2**22, 2_000  # bytes and aliases of a file, several times those of the suite's own
 _ID = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.-]*")
 
 
 class _SafeLoader(Composer, yaml.CSafeLoader):
-    """The safe loader, which refuses a mapping that says the same thing twice.
+    """The safe loader. It refuses repeated keys and too many aliases.
 
-    Nodes are composed in Python, as C would go down into any depth, to the end of its stack.
+    Nodes are composed in Python: libyaml's own composer overflows the stack of deeply nested files.
     """
 
     def __init__(self, stream: str):
         yaml.CSafeLoader.__init__(self, stream)
         Composer.__init__(self)
+        self.aliases = 0
+
+    def compose_node(self, parent, index):
+        self.aliases += self.check_event(yaml.AliasEvent)
+        if self.aliases > MOST_ALIASES:
+            raise yaml.YAMLError(f"it has more than {MOST_ALIASES:,} aliases")
+        return super().compose_node(parent, index)
 
     def construct_document(self, node):
         return self.construct_object(node, deep=True)  # in order: << below adds keys to what it takes over
@@ -134,10 +140,8 @@ def read(
 def read_shared(
     path: Path, shape: Any, *, faults: Callable[[Any], Iterable[Fault]] = lambda content: ()
 ) -> Any:
-    """Return the content as ``read`` does, which is one object for everybody as long as the file stays.
-
-    For what many ask for and nobody changes. Raises what ``read`` raises.
-    """
+    """Return the content as ``read`` does, one object for everybody while the file stays; not to be
+    changed."""
     return _read_cached(path, _text(path), shape, faults)
 
 
@@ -154,7 +158,9 @@ def fault_at(path: Path, location: tuple[str | int, ...], reason: str) -> Manife
 
 def _text(path: Path) -> str:
     try:
-        raw = whole_file(path, LARGEST)
+        if path.stat().st_size > LARGEST:
+            raise ManifestError(f"{path}: it has more than {LARGEST:,} bytes")
+        raw = path.read_bytes()
         return raw.decode("utf-8")
     except OSError as error:
         raise ManifestError(f"{path}: cannot be read: {error.strerror}") from None
@@ -164,7 +170,6 @@ def _text(path: Path) -> str:
 
 
 def _reason(error: Mapping[str, Any], shape: Any) -> str:
-    """Tell one of pydantic's errors in words that name no class and say what would be right."""
     kind, value = error["type"], error["input"]
     if kind in ("model_type", "dataclass_type", "dict_type"):
         return "a mapping of names to values is wanted here"
@@ -180,7 +185,6 @@ def _reason(error: Mapping[str, Any], shape: Any) -> str:
 
 
 def _keys(shape: Any, place: Sequence[str | int]) -> list[str]:
-    """Return the keys that a mapping at a place of the document may have, none if the shape is silent."""
     if isinstance(shape, type) and issubclass(shape, BaseModel):
         fields = {field.alias or name: field for name, field in shape.model_fields.items()}
         if not place:

@@ -86,7 +86,6 @@ class CellReadings:
         }
 
     def _ids_by_place(self, source: Paper) -> dict[str, list[str]]:
-        """Return the readings of a paper by the places that they name."""
         if source.name not in self._by_place:
             by_place: dict[str, list[str]] = {}
             for key, reading in source.readings.items():
@@ -105,10 +104,8 @@ class CellReadings:
         return {k: r for k, r in other_readings.items() if k not in default_readings}
 
     def weighed(self, cell: Cell) -> list[tuple[Reading, str]]:
-        """Return the readings of a cell, each with the first of ``PARTS`` that another choice of it changes.
-
-        In the order of these parts; within one conflicts go before misprints, data and silences.
-        """
+        """Return the readings of a cell, each with the first of ``PARTS`` that it changes, in the order of
+        these parts."""
         parts = [(reading, self._first_changed(cell, reading)) for reading in self.of(cell).values()]
         return sorted(parts, key=lambda pair: (PARTS.index(pair[1]), KINDS.index(pair[0].kind)))
 
@@ -121,7 +118,6 @@ class CellReadings:
         return next((part for part in PARTS if part in changed_parts), PARTS[-1])
 
     def _work(self, cell: Cell, overrides: Mapping[str, str]) -> set[tuple[str, str]]:
-        """Return the work behind the cell on its first dataset; nothing without a recipe."""
         graphs = self.made(cell, overrides)
         return graphs.work(cell.column.measure) if graphs else set()
 
@@ -150,10 +146,8 @@ class CellReadings:
         return list({node.fingerprint: node for node in nodes}.values())
 
     def places(self, source: Paper) -> dict[str, list[str]]:
-        """Return the paper's readings -> the rows, or single cells, that rest on each.
-
-        A reading that papers share is left out where nothing of this one rests on it.
-        """
+        """Return the paper's readings -> the rows, or single cells, that rest on each; no shared ones without
+        any."""
         places: dict[str, list[str]] = {}
         for place, cells in _rows(source):
             by_cell = {cell.id: self._recipe_readings(cell, {}) for cell in cells}
@@ -170,7 +164,6 @@ class CellReadings:
         return {k: [*places.get(k, ()), *named_cells[k]] for k in reading_ids}
 
     def _recipe_readings(self, cell: Cell | ShownExhibit, overrides: Mapping[str, str]) -> dict[str, Reading]:
-        """Return readings that the recipe asks for on any of the cell's datasets; none without a recipe."""
         readings: dict[str, Reading] = {}
         for measured_cell, identifier in _datasets(cell):
             readings |= self._call(measured_cell, identifier, overrides).readings
@@ -189,7 +182,6 @@ class CellReadings:
 
 
 def _rows(source: Paper) -> Iterator[tuple[str, list[Cell] | list[ShownExhibit]]]:
-    """Yield every row of tables and figures with its cells, then every exhibit by itself."""
     cells = every_cell(source)
     for row, row_cells in groupby(cells, key=lambda c: c.id.rpartition("/")[0]):
         yield row, list(row_cells)

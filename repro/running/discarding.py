@@ -99,11 +99,7 @@ class Consumers:
 
 
 def readers_first(needed: Sequence[Node], stages: frozenset[str]) -> list[Node]:
-    """Return the same nodes, inputs first, with all that reads a large artefact right after it.
-
-    In the order of a walk, vectors of a model that several tables rank with lie about from the first of these
-    tables to the last. Vectors of queries are small, and call for nothing.
-    """
+    """Return the same nodes, inputs first, with all readers of a large artefact right after it."""
     readers: dict[str, list[Node]] = {}
     for node in needed:
         for parent in node.parents():
@@ -224,11 +220,8 @@ class DiskRoom:
         self.let_go()
 
     def lacking(self, node: Node, beside: Iterable[Node] = ()) -> Obstacle | None:
-        """Return why an artefact of its estimated size does not fit on the disk; None where it does.
-
-        Args:
-            beside: nodes that are being made, whose artefacts need room too.
-        """
+        """Return why an artefact does not fit on the disk with those being made (``beside``); None where it
+        does."""
         size = self._remaining_bytes(node)
         reserved_bytes = sum(map(self._remaining_bytes, beside))
         free_bytes, place = self._free_space()
@@ -241,7 +234,6 @@ class DiskRoom:
         )
 
     def _remaining_bytes(self, node: Node) -> float:
-        """Return what a node's artefact is still to take at most, beside what lies there of an attempt."""
         cost = work(node)
         return max(0.0, (cost.stored or 0.0) + cost.beside - size_on_disk(self._store.partial(node)))
 
@@ -321,10 +313,7 @@ def kept_artefacts(
 
 
 def finished_vectors(plans: Iterable[Plan], store: Store, *, keep_days: float) -> list[Node]:
-    """Return stored vectors that nothing is made from which plans still have to run, or asked for lately.
-
-    Asked for is what a run noted within ``keep_days`` and has not stored.
-    """
+    """Return stored vectors that no plan to run, or noted within ``keep_days``, still reads."""
     lineage, read_fingerprints = Lineage(store.root), set[str]()
     vectors: dict[str, Node] = {}
     for each in plans:
@@ -339,7 +328,6 @@ def finished_vectors(plans: Iterable[Plan], store: Store, *, keep_days: float) -
 
 
 def _stored_vectors(plan: Plan) -> list[Node]:
-    """Return the stored vectors of a plan that has looked at a store."""
     stored_nodes = (node for node in plan.nodes if plan.states[node.fingerprint] == "stored")
     return [node for node in stored_nodes if node.stage in DISCARDABLE["vectors"]]
 
@@ -379,7 +367,6 @@ def _unidentified_artefacts(lineage: Lineage, plans: list[Plan]) -> set[str]:
 
 
 def _absent_nodes(each: Plan) -> Iterator:
-    """Return nodes whose data or checkpoint is missing, and with it their fingerprint's identity."""
     obstacles = each.machine.obstacles
     return (n for n in each.nodes if n.fingerprint in obstacles and not obstacles[n.fingerprint].of_machine)
 

@@ -58,10 +58,8 @@ class Measurement:
 
     @property
     def cut_at(self) -> int | None:
-        """The documents a query that the runs have, where the measure looks deeper; else None.
-
-        No recipe's runs end before the measure does: a scale cuts them.
-        """
+        """Return the documents a query of the runs where the measure looks deeper, as a scale cuts them; else
+        None."""
         return None if self.cell.column.kind in COMPUTED else cut_at(self.runs, self.measure)
 
     @cached_property
@@ -136,7 +134,6 @@ class MeasurementBuilder:
         return Measurement(cell, seed, groups, measure, *self._readings(choices))
 
     def _evaluation(self, run: Node, member: Dataset, measure: str, scoring: Mapping[str, bool]) -> Node:
-        """Return the finished evaluation of a run, one for all cells whose measures it gives."""
         evaluation = self._finish(shared_evaluation(run, member, measure, scoring, machine=self.machine))
         if reason := self.scale.undefined(measure, member.id):
             raise UsageError(f"{reason}; take another choice, or another scale")
@@ -158,7 +155,6 @@ class MeasurementBuilder:
         return node, *self._readings(choices)
 
     def _computed(self, cell: Cell | ShownExhibit, identifier: str, seed: int | None) -> tuple[Node, Choices]:
-        """Return the finished node of a recipe that gives what is shown itself, and its choices."""
         result, choices = self._call(cell, identifier, seed)
         if isinstance(result, Runs):
             reason = "returns Runs; it has to return the node that is shown"
@@ -222,10 +218,7 @@ class MeasurementBuilder:
         return precise_choices
 
     def _readings(self, choices: Choices) -> tuple[dict[str, str], dict[str, str]]:
-        """Return a measurement's departures from the defaults, and its substitutes.
-
-        Where every collection is a stand-in, that one more is missing says nothing.
-        """
+        """Return a measurement's departures from the defaults, and its substitutes."""
         if self.scale.has_originals:
             return choices.departures(), dict(choices.substitutes)
         return {k: v for k, v in choices.departures().items() if k not in choices.substitutes}, {}

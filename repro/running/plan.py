@@ -154,7 +154,6 @@ def plan(
 
 
 def _evaluated_cells(cells: list[Cell]) -> list[Cell]:
-    """Return the cells that evaluations measure: the selected ones, or those that they average."""
     by_id = {c.id: c for c in cells}
     for cell in cells:
         if cell.column.mean_of:
@@ -167,7 +166,6 @@ def _evaluated_cells(cells: list[Cell]) -> list[Cell]:
 
 
 def _check_overrides(overrides: Mapping[str, str], items: Iterable[Cell | ShownExhibit]) -> None:
-    """Refuse what is no reading of a selected paper, nor of the package that makes one of its rows."""
     valid_readings: dict[str, Reading] = {}
     for cell in items if overrides else ():
         valid_readings |= readings_for(cell.paper, recipe_path(cell)) if cell.recipe else cell.paper.readings

@@ -246,11 +246,8 @@ def made_otherwise(plan: Plan, store: Store) -> list[Node]:
 
 
 def damaged(plan: Plan, store: Store) -> list[Node]:
-    """Return the plan's damaged nodes, told by reading every byte, and the stored ones made from them.
-
-    Raises:
-        BlockedError: one of them cannot be made again on this machine.
-    """
+    """Return the plan's damaged nodes, by every byte, and those made from them. Raises BlockedError for one
+    that cannot be remade."""
     from repro.store.seal import damage
 
     present = (n for n in plan.nodes if plan.states[n.fingerprint] in PRESENT)
@@ -259,10 +256,8 @@ def damaged(plan: Plan, store: Store) -> list[Node]:
 
 
 def _with_what_is_made_from(others: set[str], plan: Plan) -> list[Node]:
-    """Return those of these nodes, and of all made from them, that the store has, but for imported runs.
-
-    Raises BlockedError for one that cannot be made again on this machine.
-    """
+    """Return the stored ones of these nodes and of all made from them. Raises BlockedError where one cannot
+    be remade."""
     stale = _stale_fingerprints(others, plan)
     stale_nodes = [n for n in plan.nodes if n.fingerprint in stale and plan.states[n.fingerprint] in PRESENT]
     for node in stale_nodes:
@@ -272,7 +267,6 @@ def _with_what_is_made_from(others: set[str], plan: Plan) -> list[Node]:
 
 
 def _stale_fingerprints(others: set[str], plan: Plan) -> set[str]:
-    """Return the fingerprints of these nodes, but for imported runs, and of all that is made from them."""
     stale = set[str]()
     for node in plan.nodes:
         is_other = node.fingerprint in others and node.stage != "imported_run"
@@ -282,11 +276,8 @@ def _stale_fingerprints(others: set[str], plan: Plan) -> set[str]:
 
 
 def discard(nodes: Sequence[Node], store: Store) -> None:
-    """Discard stored artefacts, all or none of them.
-
-    Raises:
-        StoreError: a running process reads, or is to read, one of them.
-    """
+    """Discard stored artefacts, all or none. Raises StoreError where a running process reads one, or is
+    to."""
     if not nodes:
         return
     from repro.store.underway import awaited_inputs, one_at_a_time

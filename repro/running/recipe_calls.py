@@ -68,7 +68,6 @@ def not_at(cell: Cell | ShownExhibit, scale: Scale) -> str:
 
 
 def _without_grades(cell: Cell, scale: Scale) -> str:
-    """Return why the cell's measure has no relevant grade at this scale; empty where it has."""
     measure, identifier = cell.column.measure or "", cell.column.dataset
     return scale.undefined(measure, identifier) if identifier and "(rel=" in measure else ""
 
@@ -116,7 +115,6 @@ def recipe_function(cell: Cell | ShownExhibit, path: str) -> Callable[..., Node 
 
 @cache
 def _refusal(function: Callable, options: tuple[str, ...]) -> str:
-    """Return the reason why a recipe does not take options of these names; empty where it does."""
     signature = inspect.signature(function)
     if not any(p.kind is p.VAR_KEYWORD for p in signature.parameters.values()):
         try:
@@ -147,7 +145,6 @@ def _call(cell: Cell | ShownExhibit, function: Callable[..., Node | Runs], reque
 
 
 def _place(error: Exception, cell: Cell | ShownExhibit) -> str:
-    """Return the last line of a paper's own code that an error came through; empty for none."""
     if isinstance(error, SyntaxError) and error.filename:
         return f"{error.filename}:{error.lineno}"
     folders = PAPERS, cell.paper.folder
@@ -157,7 +154,6 @@ def _place(error: Exception, cell: Cell | ShownExhibit) -> str:
 
 
 def _in_one_line(error: Exception) -> str:
-    """Return the error in one line: its kind, and what it says."""
     message = error.msg if isinstance(error, SyntaxError) else str(error)
     return f"{type(error).__name__}: {' '.join(message.split())}"
 

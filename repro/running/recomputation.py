@@ -91,10 +91,8 @@ def _names(folder: Path) -> set[str]:
 
 
 def _difference(stored_file: Path, new_file: Path) -> tuple[float | None, str]:
-    """Return the greatest difference of two numbers over the greatest magnitude, and both in words.
-
-    The difference is None where the files differ in more than numbers with a fraction.
-    """
+    """Return the greatest relative difference of two numbers, and both; None where more than fractions
+    differ."""
     try:
         (structure, numbers), (other_structure, other_numbers) = content(stored_file), content(new_file)
     except Exception:  # whatever a library says of a file that it cannot read
@@ -134,7 +132,6 @@ def content(path: Path) -> tuple[object, np.ndarray]:
 
 
 def _rows(path: Path) -> Iterator | None:
-    """Return the values that a file lists; None where its kind is not known."""
     if path.suffix == ".arrow":
         import pyarrow as pa
 
@@ -242,10 +239,8 @@ def draw(store: Store, *, size: int, seed: int, data: Path | None = None, home: 
 
 
 def recompute(sample: Sample, store: Store, progress: Progress) -> Iterator[Recomputation]:
-    """Run each node's stage into a scratch folder, or read its source again, and compare.
-
-    Nothing of the store changes. Kernels are pinned where those of one of the artefacts were.
-    """
+    """Run each node's stage in a scratch folder, or read its source, and compare; kernels are pinned as they
+    were."""
     if any(store.record(node).get("facts", {}).get("kernels", {}).get("pins") for node in sample.nodes):
         kernels.pin()
     with progress.task("computing again", total=len(sample.nodes)) as advance:
@@ -269,7 +264,6 @@ def _can_be_made_again(
 
 
 def _can_be_computed(node: Node, store: Store) -> bool:
-    """Return whether the stage as it is now can be run on inputs that are stored."""
     spec = STAGES[node.stage]
     if node.stage in TOO_MUCH or not spec.inputs or spec.needs & OUTSIDE:
         return False
@@ -278,10 +272,7 @@ def _can_be_computed(node: Node, store: Store) -> bool:
 
 
 def _node_lookup(lineage: Lineage) -> Callable[[str], Node | None]:
-    """Return a lookup of the node that notes and records describe under a fingerprint.
-
-    None where they do not, or where the version of a stage is another one here.
-    """
+    """Return a lookup of nodes by fingerprint in notes and records; None where a stage's version changed."""
 
     @functools.cache
     def find_node(fingerprint: str) -> Node | None:

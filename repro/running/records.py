@@ -68,7 +68,6 @@ def sentences(recurrences: Sequence[Recurrence]) -> Iterator[str]:
 
 
 def _causes(now: Record, before: Record) -> Iterator[str]:
-    """Yield what differs between the circumstances of two records, that which moves most first."""
     yield from _other_code(now, before)
     software = [r.environment.get("software", {}) for r in (now, before)]
     yield from _differences(*software, leave_out=("repro-bench",))
@@ -96,7 +95,6 @@ def _differences(
 
 
 def _other_pins(*pins: object) -> Iterator[str]:
-    """Yield the variables that differ; the one for numpy follows from the processor."""
     now, before = (p if isinstance(p, Mapping) else {"kernels": "of several kinds"} for p in pins)
     if now and before:
         yield from _differences(now, before, leave_out=("NPY_DISABLE_CPU_FEATURES",))
@@ -138,7 +136,6 @@ def record(
 
 
 def _data_of_records(plan: Plan, results: Results) -> dict[str, str]:
-    """Return the identities of the files behind every measurement of a plan that is on record."""
     papers = {m.cell.paper.name for m in plan.measurements}
     recorded = {r.identity for name in sorted(papers) for r in results.read(plan.scale.name, name)}
     nodes = walk(part for m in plan.measurements if m.identity in recorded for part in m.parts)
@@ -147,10 +144,7 @@ def _data_of_records(plan: Plan, results: Results) -> dict[str, str]:
 
 
 def stored_records(plan: Plan, store: Store) -> list[Record]:
-    """Return records of stored evaluations, of cells and averages, without time and machine.
-
-    Damaged evaluations are left out, and their states in the plan become ``damaged``.
-    """
+    """Return records of stored evaluations, without time and machine; damaged ones are marked in the plan."""
     records, makers = [], Makers(store)
     for m in plan.measurements:
         if all(plan.states[p.fingerprint] == "stored" for p in m.parts):
@@ -165,11 +159,7 @@ def stored_records(plan: Plan, store: Store) -> list[Record]:
 
 
 def known_records(plan: Plan, records: Iterable[Record]) -> list[Record]:
-    """Return the newest records of a plan's cells and averages, whatever they were made for.
-
-    Args:
-        records: of all papers at the plan's scale.
-    """
+    """Return the newest of ``records``, all papers' at the scale, for a plan's cells and averages."""
     newest = {r.identity: r for r in sorted(records, key=time_of) if not r.origin}
     parts = [
         replace(newest[m.identity], cell=m.cell.id, seed=m.seed, readings=dict(m.departures))
@@ -180,11 +170,8 @@ def known_records(plan: Plan, records: Iterable[Record]) -> list[Record]:
 
 
 def measured_record(measurement: Measurement, scale: str, store: Store) -> Record:
-    """Return the record of a cell in the paper's unit: the mean over queries, then over members and runs.
-
-    Of several groups of runs the largest mean. A set of queries that several runs answer is counted once;
-    what is missing, in the run that misses most.
-    """
+    """Return the record of a cell in the paper's unit: the mean over queries, members and runs, or the best
+    group of runs."""
     bare_record = _bare_record(measurement, scale, store, Makers(store))
     return replace(bare_record, **_circumstances(measurement.parts, store))
 
@@ -226,11 +213,7 @@ def _mean(values: Sequence[float]) -> float:
 
 
 def _rows(measurement: Measurement, makers: Makers) -> dict[str, str]:
-    """Return the digest of the content of every piece of data below a measurement, by ``catalog.key``.
-
-    Empty where the store has it no more, or in the state of a version that did not say. Triples and negatives
-    are known by their files.
-    """
+    """Return the digest of each piece of data below a measurement by ``catalog.key``, {} if unknown."""
     rows: dict[str, str] = {}
     for node in walk(measurement.parts):
         if piece := PIECES.get(node.stage):
@@ -243,10 +226,8 @@ def _rows(measurement: Measurement, makers: Makers) -> dict[str, str]:
 
 
 def _deviation(measurement: Measurement, scores: Sequence[dict]) -> float | None:
-    """Return the deviation (n - 1) of the queries' scores in the cell's unit, each the mean of its runs.
-
-    None below two queries, over several collections, and for the best of several groups of runs.
-    """
+    """Return the deviation (n - 1) of the queries' scores, each the mean of its runs; None for less than one
+    set."""
     if len(measurement.groups) > 1 or any(content["queries"] != scores[0]["queries"] for content in scores):
         return None
     values = (content["measures"][measurement.measure] for content in scores)
@@ -298,7 +279,6 @@ def member_cells(cell: Cell) -> list[str]:
 
 
 def _average_identity(cell: Cell, parts: list[tuple[str, str, str]]) -> tuple[str, str, str]:
-    """Return the identity of an average of parts with these, each by its own measure."""
     fingerprints, measures, _ = zip(*parts, strict=True)
     digest = hashlib.sha256(canonical(list(fingerprints)).encode()).hexdigest()
     return digest, measures[0] if len(set(measures)) == 1 else ", ".join(measures), cell.unit
@@ -326,7 +306,6 @@ def _average(cell: Cell, parts: list[Record]) -> Record:
 
 
 def _in_unit(part: Record, unit: str) -> float:
-    """Return a member's value in the unit of the average, which in a sound manifest is its own."""
     return (
         part.measured
         if part.unit == unit
@@ -339,7 +318,6 @@ def _merge(mappings: Iterable[Mapping[str, str]]) -> dict[str, str]:
 
 
 def _evaluations(plan: Plan) -> dict[str, list[Node]]:
-    """Return, by cell, the evaluations behind it; behind an average, those of what it averages."""
     nodes: dict[str, list[Node]] = {}
     for m in plan.measurements:
         nodes.setdefault(m.cell.id, []).extend(m.parts)
@@ -362,7 +340,6 @@ def _circumstances(evaluations: Iterable[Node], store: Store) -> dict:
 
 @functools.lru_cache(maxsize=4096)  # cells share artefacts
 def _facts(path: Path, changed: int) -> dict[str, dict]:
-    """Return the kernels and libraries that an artefact's record names; none if it is damaged."""
     facts: dict = {}
     with contextlib.suppress(StoreError):
         facts = read_json(path).get("facts", {})

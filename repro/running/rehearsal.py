@@ -55,10 +55,7 @@ class Rehearsal:
         return sum(node.whole_disk_bytes or 0 for node in self.nodes)
 
     def fullest(self, discarded: frozenset[str] = frozenset()) -> float:
-        """Return the bytes of the store at its fullest, when artefacts of some stages go after their use.
-
-        Of what was not rehearsed the bytes are estimated.
-        """
+        """Return the store's bytes at its fullest when used artefacts go; estimated where not rehearsed."""
         by_fingerprint = {each.node.fingerprint: each.whole_disk_bytes for each in self.nodes}
 
         def sizes(node: Node) -> tuple[float, float]:

@@ -181,7 +181,6 @@ def _time_left(seconds: float, of_all: bool) -> str:
 
 
 def _unhindered(nodes: Iterable[Node], hindered: Collection[str]) -> dict[str, Node]:
-    """Return the nodes, inputs first as they came, that neither are hindered nor need one that is."""
     unhindered, out_of_reach = {}, set(hindered)
     for node in nodes:
         if node.fingerprint in out_of_reach or any(p.fingerprint in out_of_reach for p in node.parents()):
@@ -241,5 +240,4 @@ def _ratio(one: float, other: float) -> float:
 
 
 def _kinds(node: Node) -> list[tuple[str, ...]]:
-    """Return the keys under which paces of a node may be known, the closest first."""
     return [(node.stage, node.params.get("objective", {}).get("name", "")), (node.stage,)]

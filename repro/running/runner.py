@@ -97,11 +97,8 @@ def prepare(ends: Iterable[Node], store: Store) -> list[Node]:
 def prepared_nodes(
     ends: Iterable[Node], store: Store, progress: Progress, options: Options
 ) -> Iterator[tuple[list[Node], DiskRoom]]:
-    """Give the nodes to run as ``prepare`` has them, and the room that they have on the disk.
-
-    While the block lasts, other processes know what this one waits for. What an artefact that goes is read by
-    comes right after it. Raises StoreError as ``prepare`` does.
-    """
+    """Give the nodes to run, announced to other processes, and the disk's room. Raises StoreError as
+    ``prepare`` does."""
     ends = list(ends)
     stages, nodes = discarded_stages(options.discard), walk(ends)
     with contextlib.ExitStack() as stack:
@@ -125,10 +122,7 @@ def prepared_nodes(
 
 
 def _awaited_fingerprints(store: Store, *, since: int) -> set[str]:
-    """Return the inputs of what others noted after a time in ns.
-
-    Who notes nodes for others to build, `repro plan --remember` say, tells nobody when these end.
-    """
+    """Return the inputs of what others, e.g. `repro plan --remember`, noted after a time in ns."""
     lineage = Lineage(store.root)
     noted_ids = notes.asked_after(store.root, since) - lineage.stored()
     return {fingerprint for node in noted_ids for fingerprint in lineage.inputs(node)}

@@ -121,11 +121,8 @@ class Scale:
         return f"{stand_in}, the stand-in for {identifier}, has no grade that {measure} counts as relevant"
 
     def _at_own_costs(self, node: Node) -> Node:
-        """Return the node as the recipe made it at the costs of this scale, which full leaves as they are.
-
-        What would stand in for a released checkpoint is taken away. Raises UsageError for a recipe's number
-        that makes no sense, which this scale might replace.
-        """
+        """Return the node at the costs of this scale, without stand-ins. Raises UsageError for a number
+        without sense."""
         check_numbers(node.params)
         inputs = {name: value for name, value in node.inputs.items() if name != "stand_in"}
         params = self._params(node)
@@ -156,10 +153,7 @@ class Scale:
         return Node(node.stage, {**node.params, "measures": measures}, node.inputs)
 
     def _params(self, node: Node) -> dict[str, Any]:
-        """Return a node's parameters at this scale: capped, replaced, with stand-ins, rates and sizes.
-
-        Options come behind the length, since they shrink as it does.
-        """
+        """Return a node's parameters at this scale: capped, replaced, with stand-ins, rates and sizes."""
         params = dict(node.params)
         for name in params.keys() & self._parameter_names:
             params[name] = self._value(name, params[name])
@@ -181,22 +175,18 @@ class Scale:
 
     @functools.cached_property
     def _parameter_names(self) -> frozenset[str]:
-        """The parameters that this scale says something of."""
         return frozenset({*self.facts.caps, *self.facts.without_gpu, *self.facts.replace})
 
     @property
     def _narrowing(self) -> float:
-        """The width of this scale's backbone, over that of the papers'."""
         return self._stand_in.initialise.hidden_size / HIDDEN_SIZE
 
     @property
     def _stand_in(self) -> Backbone:
-        """The backbone that stands in for the papers', where the scale has one."""
         assert self.facts.backbone, f"{self.name} has the papers' own"
         return self.facts.backbone
 
     def _options(self, node: Node, params: Mapping[str, Any]) -> dict[str, Any]:
-        """Return an objective's options; sizes that it declares shrink with the backbone and the text."""
         objective, options = declared(node.params["objective"]), params["options"]
         if self.facts.backbone:
             options = _shrink(options, objective.vector_widths, self._narrowing)
@@ -206,7 +196,6 @@ class Scale:
         return options
 
     def _training(self, node: Node, params: Mapping[str, Any]) -> dict[str, Any]:
-        """Return the settings that an objective is trained with, whatever its paper says."""
         name = params["objective"]["name"]
         settings = self.facts.objectives.get(name, ObjectiveSettings())
         check_known(f"parameter of {name} for scale {self.name} to replace", *settings.replace, valid=params)
@@ -242,14 +231,12 @@ class Scale:
         return trained_backbone(self._stand_in, self._blank)
 
     def _negatives(self, node: Node) -> Node:
-        """Return BM25 negatives mined from this scale's collection, in place of a distributed file."""
         topics, depth = self.dataset(node.params["dataset"]), self.facts.caps["depth"]
         per_query, seed = self._value("per_query", node.params.get("per_query")), node.params.get("seed", 0)
         run = self._bm25(topics)
         return recipe.mine(run, recipe.qrels(topics), depth=depth, per_query=per_query, seed=seed)
 
     def _examples(self, node: Node) -> Node:
-        """Return hard negatives of questions by BM25 and their answers: stand-ins' judgements name none."""
         topics, depth = self.dataset(node.params["dataset"]), self.facts.caps["depth"]
         return recipe.mine_answers(
             self._bm25(topics),
@@ -263,10 +250,8 @@ class Scale:
         )
 
     def _bm25(self, topics: str) -> Node:
-        """Return the ranking of this scale's collection that negatives are taken from.
-
-        Its parameters are those that Anserini tuned for MS MARCO passages.
-        """
+        """Return the ranking that negatives are taken from, with Anserini's parameters for MS MARCO
+        passages."""
         documents, depth = recipe.corpus(_corpus(topics)), self.facts.caps["depth"]
         return recipe.bm25(documents, recipe.queries(topics), k1=0.82, b=0.68, multifield=False, depth=depth)
 
@@ -278,12 +263,10 @@ def _corpus(identifier: str) -> str:
 
 
 def _shrink(values: Mapping[str, Any], names: Collection[str], ratio: float) -> dict[str, Any]:
-    """Return the values with those of some names in proportion."""
     return {name: _shrink_value(value, ratio) if name in names else value for name, value in values.items()}
 
 
 def _shrink_value(value: Any, ratio: float) -> Any:
-    """Return every number of a value in proportion, at least 1; what is no number stays."""
     if isinstance(value, Mapping):
         return {k: _shrink_value(v, ratio) for k, v in value.items()}
     if isinstance(value, (list, tuple)):
@@ -312,10 +295,8 @@ _user_scales: list[Scale] = []
 
 @contextlib.contextmanager
 def with_scale_of(file: Path) -> Iterator[Scale]:
-    """Give the scale that a user's file describes, which ``scale`` finds by its name meanwhile.
-
-    Raises what ``user_scale`` raises.
-    """
+    """Give the scale that a user's file describes, known by its name meanwhile. Raises what ``user_scale``
+    raises."""
     _user_scales.append(new_scale := user_scale(file))
     try:
         yield new_scale

@@ -147,10 +147,7 @@ TABLES = ("caps", "replace", "without_gpu", "learning_rate", "objectives")
 
 
 def built_in() -> dict[str, ScaleFacts]:
-    """Return the scales of scales.yaml by name, with what papers say there of their own objectives.
-
-    What a scale takes over from the one it is ``like`` is not yet in it.
-    """
+    """Return the scales of scales.yaml by name, without what they take from the one they are ``like``."""
     facts = yaml_file.read(Path(__file__).with_name("scales.yaml"), dict[str, ScaleFacts])
     for source in papers().values():
         for name, additions in _additions(source, facts).items():
@@ -247,7 +244,6 @@ class RowLimits:
         return node
 
     def _naming_first(self, node: Node, topics: str | None) -> Node:
-        """Return the node with the first queries and documents as inputs, by which it names all others."""
         inputs = dict(node.inputs)
         if self.first.queries is not None and topics:
             inputs["queries"] = self.taken(Node("queries", {"dataset": topics}))
@@ -256,7 +252,6 @@ class RowLimits:
         return Node(node.stage, node.params, inputs)
 
     def _corpus(self, identifier: str) -> Node:
-        """Return the graph's own collection of these ids: that one, or one with other titles or texts."""
         exact = [node for node in self.corpora if node.params["dataset"] == identifier]
         variants = [node for node in self.corpora if node.params["dataset"].startswith(f"{identifier}/")]
         return next(iter(exact + variants), Node("corpus", {"dataset": identifier}))

@@ -34,11 +34,8 @@ def source_at_hand(node: Node, data: Path | None, home: Path | None) -> Source |
 
 
 def fault(node: Node, folder: Path, facts: Mapping[str, Any], source: Source | None) -> str:
-    """Return in what a whole node's artefact in ``folder`` is not what its source gives; empty where it is.
-
-    Without the source its rows are held against the digests among its ``facts`` alone. Raises DataError for a
-    source that is malformed, or changes meanwhile.
-    """
+    """Return how a node's artefact differs from its source (or digests of rows); "" if it does not. Raises
+    DataError."""
     try:
         stored, content = _digests(_stored_rows(node, folder))
     except Exception as error:  # whatever a library says of a file that it cannot read
@@ -86,7 +83,6 @@ def _stored_rows(node: Node, folder: Path) -> Iterator[Any]:
 
 
 def _made(node: Node, source: Source) -> tuple[str, str]:
-    """Return the digest of the rows that the stage would write, and that of the content of the source."""
     if node.stage != "corpus":
         return _digests(reading.rows(source))
     digest, content = RowDigest(), ContentDigest()

@@ -53,7 +53,6 @@ def read_user_scale(path: Path, known: Mapping[str, ScaleFacts]) -> tuple[str, S
 
 
 def _own_faults(name: str, facts: _UserFacts, known_scales: Mapping[str, ScaleFacts]) -> Iterator[Fault]:
-    """Yield what is wrong with a scale's name, or with what it is like."""
     if not NAME.fullmatch(name):
         yield (), f"{name!r} is no name of a scale; take small letters, digits and hyphens"
     if name in known_scales:
@@ -66,7 +65,6 @@ def _own_faults(name: str, facts: _UserFacts, known_scales: Mapping[str, ScaleFa
 
 
 def _mixture_faults(facts: ScaleFacts, known_scales: Mapping[str, ScaleFacts]) -> Iterator[Fault]:
-    """Yield entries that go with the papers' own data where the scale has stand-ins, or the reverse."""
     like = facts.like or "full"
     has_stand_ins = like in known_scales and inherit_facts(like, known_scales).backbone is not None
     if facts.backbone and not has_stand_ins:
@@ -111,10 +109,8 @@ OWN = Path(recipe.__file__).parent  # where those objectives are declared that b
 
 @functools.cache
 def parameter_names() -> frozenset[str]:
-    """Return the parameters that recipes state: keywords of the public verbs, and fields of what these take.
-
-    Stages call an optimisation's batch size by names of their own, which the suite's scales have.
-    """
+    """Return the parameters that recipes state: keywords of the public verbs, and fields of what these
+    take."""
     of_verbs = [inspect.signature(verb) for verb in vars(recipe).values() if inspect.isfunction(verb)]
     keywords = [p.name for verb in of_verbs for p in verb.parameters.values() if p.kind is p.KEYWORD_ONLY]
     return frozenset([*keywords, *(f.name for each in TAKEN for f in fields(each))]) - {"batch_size"}

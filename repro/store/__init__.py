@@ -17,7 +17,6 @@ from repro.store.disk import (
     RECORD,
     make_writable,
     remove,
-    remove_irregular,
     sync,
     translated_errors,
 )
@@ -92,19 +91,14 @@ class Store:
         return read_json(self.path(node) / RECORD)
 
     def contents(self, nodes: Iterable[Node]) -> dict[str, str]:
-        """Return fingerprint -> digest of the content, of those nodes that are stored.
-
-        Made again, an artefact may have another content under the same fingerprint. Raises StoreError when
-        one is damaged.
-        """
+        """Return fingerprint -> digest of the content, of the stored nodes. Raises StoreError when one is
+        damaged."""
         return {node.fingerprint: content(path) for node in nodes if (path := self.path(node)).is_dir()}
 
     def discard(self, node: Node) -> None:
         """Remove a node's artefact, so that it is built again."""
-        with (
-            translated_errors(self.root),
-            contextlib.suppress(FileNotFoundError),
-        ):  # another process was first
+        # another process may be first
+        with translated_errors(self.root), contextlib.suppress(FileNotFoundError):
             remove(self.path(node))
 
     def remember(self, nodes: Iterable[Node]) -> None:
@@ -138,7 +132,7 @@ class Store:
             if self._stored(node):
                 return path
             with translated_errors(self.root):
-                self._scratch(partial)
+                partial.mkdir(parents=True, exist_ok=True)
                 self._check_inputs(node)
                 underway.begin(partial, self.contents(node.parents()))
                 seal(partial, node, work(partial) or {}, self.progress)
@@ -169,7 +163,8 @@ class Store:
         with underway.beside_others(self.root, node, waiting):
             if not self._stored(node):
                 with translated_errors(self.root):
-                    partial = self._scratch(self.partial(node))
+                    partial = self.partial(node)
+                    partial.mkdir(parents=True, exist_ok=True)
                     self._check_inputs(node)
                     underway.begin(partial, self.contents(node.parents()))
                     work(partial)
@@ -180,14 +175,6 @@ class Store:
         if os.path.lexists(path) and (faults := wrong_sizes(path)):
             raise StoreError(_refusal(node, faults))
         return os.path.lexists(path)
-
-    def _scratch(self, scratch: Path) -> Path:
-        """Return a folder to write into, as an interrupted attempt left it, without links."""
-        if scratch.is_symlink():  # writing would end up wherever it leads
-            scratch.unlink()
-        scratch.mkdir(parents=True, exist_ok=True)
-        remove_irregular(scratch)
-        return scratch
 
     def _check_inputs(self, node: Node) -> None:
         for parent in node.parents():

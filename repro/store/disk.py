@@ -55,7 +55,6 @@ def translated_errors(root: Path, what: str = "store", option: str = STORE) -> I
 
 
 def _named_path(error: OSError) -> Path | None:
-    """Return the file that an error names; None where it names none."""
     return Path(error.filename).absolute() if isinstance(error.filename, str | os.PathLike) else None
 
 
@@ -86,11 +85,8 @@ def make_writable(root: Path, what: str = "store", option: str = STORE) -> None:
 
 
 def remove(path: Path) -> None:
-    """Remove an artefact. Its name goes first, so that half of it never passes for all of it, or for damaged.
-
-    Killed midway, it leaves ``<name>.gone``, which ``repro store gc`` takes for what it is. Of a link only
-    the link goes: what it leads to is somebody else's.
-    """
+    """Remove an artefact, renamed first to ``<name>.gone``, which a killed process leaves; of a link only the
+    link."""
     if path.is_symlink() or not path.is_dir():
         path.unlink()
         return
@@ -111,17 +107,6 @@ def size_on_disk(path: Path) -> int:
             status = os.lstat(place)
             total += 0 if stat.S_ISDIR(status.st_mode) else status.st_size
     return total
-
-
-def open_regular(file: Path) -> IO[bytes]:
-    """Open a regular file. Links lead elsewhere, and a pipe would be waited for, perhaps for ever.
-
-    Raises:
-        OSError: it is a link, a folder, a pipe or a device, or cannot be read.
-    """
-    if not stat.S_ISREG(file.lstat().st_mode):
-        raise OSError(errno.EINVAL, "it is no regular file", str(file))
-    return os.fdopen(os.open(file, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK), "rb")
 
 
 def create_file(file: Path, mode: str = "x") -> IO:
@@ -149,10 +134,8 @@ def write_bytes_whole(path: Path, content: bytes) -> None:
 
 @contextlib.contextmanager
 def whole_folder(to: Path) -> Iterator[Path]:
-    """Give a folder to write into, which takes the name ``to`` when the block ends without an error.
-
-    Raises UsageError, before anything is written, when ``to`` holds something.
-    """
+    """Give a folder that takes the name ``to`` when the block ends well. Raises UsageError when ``to`` holds
+    something."""
     to = to.absolute()
     if to.exists() and (not to.is_dir() or any(to.iterdir())):
         raise UsageError(f"{to} is there already and not empty; name another directory with -o")
@@ -178,14 +161,6 @@ def append_lines(path: Path, text: bytes) -> None:
         stream.write(text)
         stream.flush()
         os.fsync(stream.fileno())
-
-
-def remove_irregular(folder: Path) -> None:
-    """Remove links, pipes and devices below a folder: what is written into one ends up elsewhere."""
-    for path in list(folder.rglob("*")):
-        with contextlib.suppress(FileNotFoundError):  # another process works in the folder
-            if stat.S_IFMT(path.lstat().st_mode) not in (stat.S_IFDIR, stat.S_IFREG):
-                path.unlink()
 
 
 def sha256(file: Path, advance: Callable[[int], object] = lambda megabytes: None) -> str:

@@ -11,11 +11,8 @@ from repro.store.disk import sha256, write_whole
 def write_note(
     note: Path, files: Iterable[Path], *, known: Mapping[str, str] | None = None, **content: Any
 ) -> None:
-    """Write the digests of files of the same folder and other content into a note, e.g. ``20000.json``.
-
-    Args:
-        known: digests by name, of files that are not read again.
-    """
+    """Write digests of files (``known`` by name, or read) and other content into a note, e.g.
+    ``20000.json``."""
     digests = {path.name: (known or {}).get(path.name) or sha256(path) for path in files}
     write_whole(note, json.dumps({**content, "sha256": digests}))
 
@@ -30,10 +27,8 @@ def read_note(note: Path, **expected: Any) -> dict[str, Any] | None:
 
 
 def intact(note: Path, folder: Path | None = None, **expected: Any) -> dict[str, Any] | None:
-    """Return what ``read_note`` does; None also if a file of the folder is not as it was noted.
-
-    ``folder`` is the note's own where none is given.
-    """
+    """Return what ``read_note`` does; None also if a file of ``folder``, else of the note's own, is
+    changed."""
     if (content := read_note(note, **expected)) is None:
         return None
     try:

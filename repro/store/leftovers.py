@@ -90,16 +90,13 @@ def remove_leftover(store: Store, item: Leftover) -> bool:
 
 
 def remove_leftovers(store: Store, items: Iterable[Leftover]) -> set[Leftover]:
-    """Remove items as ``remove_leftover`` does; returns those that went.
-
-    Locks go first: before anything else goes, all locks there are have to be looked at.
-    """
+    """Remove items, locks first, as all locks have to be looked at before the rest; returns those that
+    went."""
     ordered = sorted(items, key=lambda item: item.kind != "lock")
     return {item for item in ordered if remove_leftover(store, item)}
 
 
 def _is_read(root: Path, fingerprint: str) -> bool:
-    """Return whether something that is being built now is made from the artefact."""
     others = being_built(root) - {fingerprint}
     return bool(others) and fingerprint in Lineage(root).below(others)
 
@@ -126,7 +123,6 @@ def _artefacts(store: Store, reachable: set[str], builds: set[str], pending: set
 
 
 def _locks(store: Store, removed_paths: set[Path], builds: set[str]) -> Iterator[Leftover]:
-    """Lock files that nobody holds; one whose artefact is unfinished, and stays, stays too."""
     for path in sorted(store.root.glob("locks/*.lock")):
         match = LOCK.fullmatch(path.name)
         if not match or match[1] not in STAGES or match[2] in builds:
@@ -137,7 +133,6 @@ def _locks(store: Store, removed_paths: set[Path], builds: set[str]) -> Iterator
 
 
 def _notes(store: Store, reachable: set[str], removed_paths: set[Path]) -> Iterator[Leftover]:
-    """Yield notes of nodes that are neither needed nor stored, nor below any that is."""
     stored_names = {
         p.name for stage in STAGES for p in store.root.glob(f"{stage}/*") if p not in removed_paths
     }
@@ -169,7 +164,6 @@ def _runs(store: Store) -> Iterator[Leftover]:
 
 
 def _modification_time(path: Path) -> float:
-    """Return the time at which anything below a path was last written; infinity where it is being removed."""
     try:
         descendants = path.rglob("*") if path.is_dir() and not path.is_symlink() else ()
         return max(p.lstat().st_mtime for p in (path, *descendants))

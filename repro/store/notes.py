@@ -10,8 +10,9 @@ from pathlib import Path
 
 from repro.errors import StoreError, UsageError
 from repro.graph import Node
+from repro.machine.bounded_reading import parsed_json
 from repro.stage_table import STAGES
-from repro.store.disk import RECORD, create_file, open_regular, sync, translated_errors
+from repro.store.disk import RECORD, create_file, sync, translated_errors
 
 DAY = 24 * 60 * 60
 PINNED = "pinned"
@@ -39,11 +40,8 @@ def asked_after(root: Path, time_ns: int) -> set[str]:
 
 
 def write_notes(root: Path, nodes: Iterable[Node]) -> None:
-    """Write a note of each node, so that ``noted_node`` finds it by fingerprint.
-
-    A note that is there gets the time of now: what was asked for lately is not collected. One that says
-    something else, e.g. where data are, is replaced in one step.
-    """
+    """Write a note of each node for ``noted_node``; an old one gets the time of now, or is replaced where it
+    differs."""
     from concurrent.futures import ThreadPoolExecutor
 
     folder = root / "nodes"
@@ -84,8 +82,7 @@ def asks_for_pins(root: Path, fingerprint: str) -> bool:
 
 def _text(path: Path) -> str | None:
     try:
-        with open_regular(path) as file:
-            return file.read().decode()
+        return path.read_text(encoding="utf-8")
     except (OSError, ValueError):
         return None
 
@@ -95,7 +92,7 @@ def _read_node(root: Path, fingerprint: str) -> Node:
     try:
         if not FINGERPRINT.fullmatch(fingerprint):
             raise ValueError
-        description = json.loads(_text(path) or "")
+        description = parsed_json(_text(path) or "")
         inputs = {}
         for name, value in description["inputs"].items():
             is_list = isinstance(value, list)
@@ -177,23 +174,14 @@ class Lineage:
 
 def _read_description(path: Path) -> dict | None:
     try:
-        with open_regular(path) as file:
-            description = json.load(file)
+        description = parsed_json(path.read_bytes())
         description = description["identity"] if path.name == RECORD else description
         is_valid = description["stage"] in STAGES and isinstance(description["params"], dict)
-        return (
-            description
-            if is_valid
-            and all(isinstance(fingerprint, str) for fingerprint in _flatten(description["inputs"]))
-            else None
-        )
-    except (OSError, ValueError, LookupError, TypeError, AttributeError, RecursionError):
+        are_texts = all(isinstance(fingerprint, str) for fingerprint in _flatten(description["inputs"]))
+        return description if is_valid and are_texts else None
+    except (OSError, ValueError, LookupError, TypeError, AttributeError):
         return None
 
 
 def _flatten(inputs: dict) -> list[str]:
-    return [
-        fingerprint
-        for value in inputs.values()
-        for fingerprint in (value if isinstance(value, list) else [value])
-    ]
+    return [one for value in inputs.values() for one in (value if isinstance(value, list) else [value])]

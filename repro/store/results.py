@@ -322,10 +322,8 @@ class Results:
             ]
 
     def append(self, records: Iterable[Record]) -> list[AppendedRecord]:
-        """Add what is not known yet: new keys, and other results than the newest of their key. Returns those.
-
-        Safe between processes. Raises what ``read`` raises.
-        """
+        """Add new keys and other results than the newest of their key; returns those. Safe between
+        processes."""
         by_file = defaultdict[tuple[str, str], list[Record]](list)
         for record in records:
             by_file[record.scale, record.cell.split("/")[0]].append(record)
@@ -343,7 +341,6 @@ class Results:
         return additions
 
     def _lines(self, path: Path) -> list[Record | FaultyLine]:
-        """Return the lines of a file, which are taken apart anew only where it has changed."""
         with translated_errors(self.root, *FOLDER), contextlib.suppress(FileNotFoundError):
             facts = path.stat()
             state = facts.st_ino, facts.st_mtime_ns, facts.st_size
@@ -365,7 +362,6 @@ def _read_lines(path: Path) -> Iterator[Record | FaultyLine]:
 
 
 def _doubt(record: Record, newest: Record) -> str:
-    """Return why a record is not to be relied upon beside the one that counts; nothing where it is."""
     if is_future(record):
         time = record.recorded
         return f"recorded at {time}, which is still to come: any other of its cell counts before it"
@@ -376,7 +372,6 @@ def _doubt(record: Record, newest: Record) -> str:
 
 
 def _new_records(group: list[Record], newest_by_key: dict[tuple, Record]) -> Iterator[AppendedRecord]:
-    """Yield the records of a group that say something else, or more, than the newest of their key."""
     for record in group:
         previous = newest_by_key.get(record.key)
         differs = previous is not None and previous.result != record.result
@@ -395,7 +390,6 @@ def _check_place(record: Record, path: Path) -> Record:
 
 
 def _is_left_out(end: bytes) -> bool:
-    """Return whether a file's last piece is a line not written to its end; with its end altered it is not."""
     try:
         record_of(end[:-1])
     except DataError:

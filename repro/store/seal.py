@@ -7,7 +7,7 @@ import os
 import re
 import stat
 from collections.abc import Callable, Mapping
-from pathlib import Path, PurePosixPath
+from pathlib import Path
 from typing import Any
 
 from repro.errors import StoreError
@@ -15,21 +15,17 @@ from repro.graph import Node, canonical
 from repro.machine.bounded_reading import parsed_json
 from repro.progress import SILENT, Progress
 from repro.store.contents import facts_fault, scores_fault
-from repro.store.disk import BLOCKS, CHECKPOINTS, RECORD, megabytes, open_regular, remove, sha256, share, sync
+from repro.store.disk import BLOCKS, CHECKPOINTS, RECORD, megabytes, remove, sha256, share, sync
 
 SCORES = "scores.json"
 Files = dict[str, tuple[int, str]]  # name -> size, sha256
-LONGEST_NAME = 255  # bytes that file systems take
 _DIGEST = re.compile(r"[0-9a-f]{64}")
 _REMEDY = "`repro store verify --rebuild` removes the artefact, the next run that needs it builds it again"
 
 
 def seal(directory: Path, node: Node, facts: dict[str, Any], progress: Progress = SILENT) -> None:
-    """Write artefact.json last, after every file it vouches for is on disk. Raises StoreError for a link.
-
-    The folders ``blocks`` and ``checkpoints`` are removed after that: sealing reads all that was written,
-    which takes minutes, and whoever is interrupted meanwhile goes on by them.
-    """
+    """Write artefact.json last, then remove the folders ``blocks`` and ``checkpoints``. Raises StoreError for
+    a link."""
     paths, folders = _files_and_folders(directory)
     files = {}
     total = sum(megabytes(path.stat().st_size) for path in paths)
@@ -69,10 +65,8 @@ def _files_and_folders(directory: Path) -> tuple[list[Path], list[Path]]:
 
 
 def read_json(path: Path) -> Any:
-    """Return a JSON file of an artefact, compared with its checksum. Raises StoreError, naming the file.
-
-    The values of scores and facts are checked, too, e.g. that each score is a fraction.
-    """
+    """Return a JSON file of an artefact, its checksum and values checked. Raises StoreError, naming the
+    file."""
     value, fault = _content(path)
     if fault:
         raise StoreError(f"{path}: damaged ({fault}); {_REMEDY}")
@@ -82,9 +76,8 @@ def read_json(path: Path) -> Any:
 def _content(path: Path) -> tuple[Any, str]:
     """Return the content of a JSON file and why it is not sound, e.g. "a score by RR@10 is nan"."""
     try:
-        with open_regular(path) as file:
-            data = file.read()
-        value = parsed_json(data.decode("utf-8"))
+        data = path.read_bytes()
+        value = parsed_json(data)
     except (OSError, ValueError) as error:
         return None, str(error)
     if path.name == RECORD:
@@ -99,7 +92,6 @@ def _content(path: Path) -> tuple[Any, str]:
 
 
 def _scores_fault(scores: Any, root: Path, record: Mapping[str, Any]) -> str:
-    """Return why scores cannot be those of the evaluation with this record; "" if they can."""
     try:
         params, inputs = record["identity"]["params"], record["identity"]["inputs"]
         name = "queries" if params.get("judgements") == "answers" else "qrels"
@@ -117,7 +109,6 @@ def _scores_fault(scores: Any, root: Path, record: Mapping[str, Any]) -> str:
 
 @functools.lru_cache(maxsize=64)  # evaluations share judgements
 def _judged_queries(folder: Path, stamp: tuple[int, ...]) -> tuple[str, frozenset[str] | None]:
-    """Return the content of qrels, or of queries with answers, and the queries; None if they are damaged."""
     if wrong_sizes(folder):
         return "", None
     try:
@@ -165,8 +156,7 @@ def damage(path: Path, progress: Progress = SILENT) -> list[str]:
 
 
 def _names(path: Path) -> list[str]:
-    paths = (p for p in sorted(path.rglob("*")) if p.is_symlink() or not p.is_dir())
-    return [p.relative_to(path).as_posix() for p in paths]
+    return [p.relative_to(path).as_posix() for p in sorted(path.rglob("*")) if not p.is_dir()]
 
 
 def _fault(file: Path, digest: str, advance: Callable[[int], None]) -> str:
@@ -178,15 +168,10 @@ def _fault(file: Path, digest: str, advance: Callable[[int], None]) -> str:
 
 def wrong_sizes(path: Path) -> list[str]:
     """Return faults of an artefact that its record, names and sizes show; no other file is read."""
-    if path.is_symlink():
-        return ["it is a link to somewhere else"]
     try:
-        if (path / RECORD).is_symlink():
-            return [f"{RECORD} is a link"]
-        with open_regular(path / RECORD) as file:
-            record = json.loads(file.read().decode("utf-8"))
+        record = parsed_json((path / RECORD).read_bytes())
         files = files_of(record, stage=path.parent.name, fingerprint=path.name.partition(".")[0])
-    except (OSError, ValueError, RecursionError):
+    except (OSError, ValueError):
         return [f"{RECORD} cannot be read"]
     except StoreError as error:
         return [str(error)]
@@ -195,27 +180,16 @@ def wrong_sizes(path: Path) -> list[str]:
 
 
 def _size_fault(path: Path, name: str, size: int) -> str:
-    """Return a sentence about a file that is not as large as recorded; empty where it is."""
-    place = str(path)
     try:
-        for part in name.split("/"):
-            place = f"{place}/{part}"
-            status = os.lstat(place)
-            if stat.S_ISLNK(status.st_mode):
-                return f"{name} is a link"
+        found = os.stat(f"{path}/{name}").st_size
     except OSError:
         return f"{name} is missing"
-    if not stat.S_ISREG(status.st_mode):
-        return f"{name} is no regular file"
-    return "" if status.st_size == size else f"{name} has {status.st_size} bytes, {size} were written"
+    return "" if found == size else f"{name} has {found} bytes, {size} were written"
 
 
 def files_of(record: Any, *, stage: str, fingerprint: str) -> Files:
-    """Return size and sha256 of an artefact's files by name, once its record is known to be that artefact's.
-
-    Raises:
-        StoreError: a record of another shape, artefact or content, or with a name that leaves its folder.
-    """
+    """Return size and sha256 of an artefact's files by name. Raises StoreError for a record that is not its
+    own."""
     try:
         files, identity = _files(record), canonical(record["identity"])
         identifiers = (
@@ -223,18 +197,12 @@ def files_of(record: Any, *, stage: str, fingerprint: str) -> Files:
             record["fingerprint"],
             hashlib.sha256(identity.encode()).hexdigest(),
         )
-    except (KeyError, TypeError, ValueError, RecursionError):
+    except (KeyError, TypeError, ValueError):
         raise StoreError(f"{RECORD} cannot be read") from None
     if identifiers != (stage, fingerprint, fingerprint):
         raise StoreError(f"{RECORD} is another artefact's, or its identity was changed")
     if fault := facts_fault(record.get("facts")):
         raise StoreError(f"{RECORD}: {fault}")
-    for name in files:
-        if not is_inside(name):
-            raise StoreError(f"{RECORD} names {name!r}, which is no file of the artefact's own")
-        for folder in map(str, PurePosixPath(name).parents):
-            if folder in files:
-                raise StoreError(f"{RECORD} names {folder!r} as a file and as the folder of {name!r}")
     if record.get("sha256") != _checksum(record):
         raise StoreError(f"{RECORD} is altered")
     return files
@@ -253,15 +221,6 @@ def _files(record: Any) -> Files:
     raise ValueError("not the record of an artefact")
 
 
-def is_inside(name: str) -> bool:
-    """Return whether a name in a record is a plain relative path that stays in the artefact's folder."""
-    parts = name.split("/")
-    is_plain = all(part not in ("", ".", "..") for part in parts)
-    is_short = len(name.encode(errors="replace")) <= LONGEST_NAME
-    return is_plain and is_short and name != RECORD and not set(name) & set("\\\0:") and name.isprintable()
-
-
 def _checksum(record: dict) -> str:
-    """Return sha256 of everything but this checksum in a record that was read from JSON."""
     fields = {k: v for k, v in record.items() if k != "sha256"}
     return hashlib.sha256(json.dumps(fields, sort_keys=True).encode()).hexdigest()

@@ -69,7 +69,6 @@ def _made_lock_file(root: Path, stage: str, fingerprint: str) -> Path:
 
 
 def _lock_shared(file: Path, waiting: Callable[[], None]) -> int:
-    """Return a descriptor of the file with a lock that many may have; closed, it lets the lock go."""
     while True:
         descriptor = os.open(file, os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW, 0o644)
         with contextlib.ExitStack() as stack:
@@ -121,7 +120,6 @@ def being_built(root: Path) -> set[str]:
 
 
 def _open_lock(path: Path) -> IO[bytes]:
-    """Return a lock's file, to be written where that is allowed."""
     try:
         return path.open("r+b")
     except FileNotFoundError:
@@ -131,11 +129,8 @@ def _open_lock(path: Path) -> IO[bytes]:
 
 
 def goes_on(partial: Path, inputs: Mapping[str, str]) -> bool:
-    """Return whether nothing says that what lies in the folder was made from other contents than these.
-
-    Args:
-        inputs: fingerprint -> digest of the content, of those that are stored.
-    """
+    """Return True unless the folder names other contents than ``inputs``: fingerprint -> digest, of stored
+    ones."""
     noted_inputs = _read_inputs(partial)
     return all(noted_inputs.get(fingerprint, content) == content for fingerprint, content in inputs.items())
 
@@ -154,7 +149,6 @@ def begin(partial: Path, inputs: Mapping[str, str]) -> None:
 
 
 def _read_inputs(partial: Path) -> dict[str, str]:
-    """Return the inputs that a folder's attempt began with; none of a new one."""
     try:
         return json.loads((partial / BLOCKS / INPUTS).read_text())
     except FileNotFoundError:
@@ -197,11 +191,7 @@ def announcers(root: Path) -> set[str]:
 
 
 def awaited_inputs(root: Path, *, but: Path | None = None) -> set[str]:
-    """Return fingerprints of inputs of what running processes are to make, or make, and have not stored.
-
-    Args:
-        but: the announcement that does not count, the caller's own.
-    """
+    """Return fingerprints of inputs that running processes, ``but`` the caller's announcement, still need."""
     inputs: set[str] = set()
     for path in root.glob("plans/*.json"):
         if path != but:
@@ -234,7 +224,6 @@ def let_go(
 
 
 def _announcement(path: Path) -> dict[str, list[str]]:
-    """Return a process' nodes and their inputs; nothing, and the file goes, where the process is gone."""
     with contextlib.suppress(FileNotFoundError, ValueError), path.open() as file:
         try:
             fcntl.flock(file, fcntl.LOCK_SH | fcntl.LOCK_NB)

@@ -17,11 +17,8 @@ class Circumstances(NamedTuple):
 
 
 def circumstances(evidence: Evidence | None, records: Sequence[Record]) -> Iterator[Circumstances]:
-    """Yield those of the stored artefacts behind a number, and of its records unless all artefacts are here.
-
-    A record names the versions of a whole installation, so those of other stages are left out of it, e.g.
-    torch of a BM25 number.
-    """
+    """Yield those of the stored artefacts behind a number, and of its records unless all artefacts are
+    here."""
     nodes = evidence.nodes if evidence and evidence.current else {}
     stored = evidence.origins.environments if evidence and evidence.origins else {}
     for name in nodes.keys() & stored.keys():
@@ -50,10 +47,7 @@ def libraries_not_compared(evidence: Evidence, records: Sequence[Record]) -> tup
 
 
 def other_kernels(evidence: Evidence | None, records: Sequence[Record]) -> list[str]:
-    """Return the kernels that differ from the pinned ones, e.g. ["MKL_CBWR AVX2 (pinned: COMPATIBLE)"].
-
-    Empty at scales that pin none. Missing pins matter only to stages that sum.
-    """
+    """Return the kernels that differ from the pinned ones, e.g. ["MKL_CBWR AVX2 (pinned: COMPATIBLE)"]."""
     if evidence is None or not evidence.plan.scale.pins_kernels:
         return []
     made = circumstances(evidence, records)

@@ -41,8 +41,7 @@ class QueryInterval:
     queries: int
 
     def holds(self, printed: PublishedCell) -> bool | None:
-        """Return whether a number that rounds to the published one lies inside; None for dash, words and
-        bound."""
+        """Return whether a number that rounds to the published one lies inside; None for other cells."""
         if printed.value is None or printed.bound:
             return None
         half_unit = 10.0**-printed.decimals / 2
@@ -294,8 +293,7 @@ class Comparison:
         return tables
 
     def betters(self, compared: ComparedCell) -> list[str]:
-        """Return ids of the rows that this cell's row beats significantly: paired t, Holm over this row's
-        tests."""
+        """Return ids of the rows that this row beats significantly: paired t, Holm over this row's tests."""
         test, max_p = self._test(compared)
         if not test:
             return []
@@ -310,10 +308,8 @@ class Comparison:
         ]
 
     def pairs(self, compared: ComparedCell) -> list[dict]:
-        """Return the tests of this cell's row against every other row of its table with a stored run.
-
-        Differences are fractions, this row's less the other's; Holm's family is the tests of this cell.
-        """
+        """Return the tests of this cell's row against every other stored row, Holm-corrected within the
+        cell."""
         test, _ = self._test(compared)
         if not test:
             return []
@@ -322,10 +318,8 @@ class Comparison:
         return [{"over": test["names"][o]} | {key: test[key][index][o] for key in PAIRS} for o in others]
 
     def _test(self, compared: ComparedCell) -> tuple[dict, float]:
-        """Return the test of a cell's column and its level; empty where the number shown has no part in one.
-
-        Tests are by the measures, and of the runs, of the graph as it is now.
-        """
+        """Return the test of a cell's column and its level; empty where the number shown has no part in
+        one."""
         cell = compared.cell
         tests = self.tests.get((cell.paper.name, cell.table.id, cell.column.dataset or ""), {})
         measure = compared.records[0].measure if compared.records else cell.column.measure

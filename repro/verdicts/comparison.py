@@ -82,7 +82,6 @@ def compare(
 
 
 def _damages(plan: Plan, store: Store) -> Iterator[str]:
-    """Yield sentences on the damaged artefacts of a plan, the first few by their paths."""
     nodes = [node for node in plan.nodes if plan.states.get(node.fingerprint) == "damaged"]
     for path in map(store.path, nodes[:FEW]):
         yield f"damaged: {path}: {'; '.join(wrong_sizes(path) or damage(path))}"  # all of it is small then
@@ -108,11 +107,7 @@ def _by(items: Iterable[T], key: Callable[[T], K]) -> dict[K, list[T]]:
 
 
 def judged_cells(plan: Plan, results: Results, store: Store) -> Comparison:
-    """Return what ``compare`` says of the plan's cells, with the tests between rows that are stored.
-
-    No test is computed, as ``repro.api.comparisons.compare_selection`` does. The store is looked at, unless
-    the plan has looked already.
-    """
+    """Return what ``compare`` says of the plan's cells, with the tests that are stored."""
     if not plan.states:
         plan.look(store)
     comparison = compare(plan, results, store=store)
@@ -126,11 +121,8 @@ def judged_cells(plan: Plan, results: Results, store: Store) -> Comparison:
 
 
 def judge(evidence: Evidence) -> ComparedCell:
-    """Return the strongest thing that can be said of a cell, with runs of others and values beside it.
-
-    Records of the graph as it is now go before older ones. Of a cell with a stage that failed no older record
-    is shown as measured.
-    """
+    """Return the verdict of a cell with others' runs and values: failures first, then current records, then
+    older ones."""
     cell, printed, scale = evidence.cell, evidence.cell.printed, evidence.plan.scale
     records, basis, failure = [], None, _failure(evidence)
     if not failure:
@@ -177,7 +169,6 @@ def _failure(evidence: Evidence) -> str:
 
 
 def _why_idle(evidence: Evidence) -> str:
-    """Say why nothing was tried: it cannot be measured at all, not at this scale, or was not asked for."""
     cell = evidence.cell
     if refusal := not_at(cell, evidence.plan.scale):
         reason = refusal
@@ -190,7 +181,6 @@ def _why_idle(evidence: Evidence) -> str:
 
 
 def _scoring_differences(evidence: Evidence) -> list[str]:
-    """Return sentences on records of a cell that were scored by another measure than the cell."""
     measure, unit = evidence.definition
     measures = {
         f"{r.measure or 'an unknown measure'} in {r.unit or 'an unknown unit'}" for r in evidence.of_readings
@@ -202,7 +192,6 @@ def _scoring_differences(evidence: Evidence) -> list[str]:
 
 
 def _unscored_files(evidence: Evidence) -> list[str]:
-    """Return the files of others' runs on record none of whose scores is by the cell's measure."""
     digests = {r.origin.get("sha256") for r in evidence.imported}
     unscored_records = [r for r in evidence.records if r.origin and r.origin.get("sha256") not in digests]
     return list(dict.fromkeys(str(r.origin.get("file")) for r in unscored_records))
@@ -220,7 +209,6 @@ def _tolerance(evidence: Evidence) -> Tolerance | None:
 
 
 def _imported_runs(evidence: Evidence) -> tuple[ImportedRun, ...]:
-    """Return the runs that others made, each judged by itself."""
     parts = [node for m in evidence.measurements for node in m.parts]
     return tuple(imported_run(evidence.cell, r, parts) for r in evidence.imported)
 
@@ -247,10 +235,8 @@ def imported_run(cell: Cell, record: Record, nodes: Iterable[Node]) -> ImportedR
 
 
 def _tolerance_of_run(cell: Cell, nodes: list[Node]) -> Tolerance | None:
-    """Return the class that the row states, else the one of what its recipe makes; None where nothing says.
-
-    Others encoded again what a recipe of ours would train.
-    """
+    """Return the class that the row states, else the one of its recipe; others encoded again what ours would
+    train."""
     if cell.unit not in UNITS or not (cell.row.tolerance or nodes):
         return None
     default_class = implied_class(nodes).replace("retrained", "re-encoded")
@@ -259,10 +245,8 @@ def _tolerance_of_run(cell: Cell, nodes: list[Node]) -> Tolerance | None:
 
 
 def standings(measured_cell: Cell, workspace: Workspace) -> list[ComparedCell]:
-    """Return the cell judged at full scale, then at every other one with a record of it; nothing is run.
-
-    Raises what ``compare`` raises.
-    """
+    """Return the cell judged at full scale, then at every other one with a record of it. Raises what
+    ``compare`` raises."""
     compared_cells = []
     for name, scale in known_scales().items():
         records = workspace.results.read(name, measured_cell.paper.name)

@@ -79,10 +79,7 @@ class CoverageItem:
 
 
 def coverage(source: Paper, results: Results) -> list[CoverageItem]:
-    """Everything of a paper that could be measured, in printed order.
-
-    What a draft says nothing of is open (``refuse_open``). Raises DataError for a line that is no record.
-    """
+    """Return everything of a paper that could be measured, in printed order, open cells of drafts too."""
     records: dict[str, list[Record]] = {}
     for scale in usual_first(results.scales("records")):
         for record in results.read(scale, source.name):
@@ -160,7 +157,6 @@ class Tally:
         }
 
     def _counts(self) -> dict:
-        """Return how many cells there are, by way, by scale and by what is known of them."""
         numbers = {"ways": self.ways, "measured": dict(self.measured), "known": self.known}
         return {"cells": len(self.cells), **numbers}
 
@@ -223,7 +219,6 @@ def usual_first(scales: Iterable[str]) -> list[str]:
 
 
 def _idle_cells(table: Table | None, source: Paper) -> int:
-    """Return how many cells of a table hold words; dashes hold nothing."""
     cells = cells_of(source, (table,)) if table else ()
     return sum(not (is_measured(c) or c.is_setting or c.printed.is_dash) for c in cells)
 
@@ -234,7 +229,6 @@ def place_of(owner: str) -> str:
 
 
 def _measured_scales(cell: Cell, records: Sequence[Record]) -> tuple[str, ...]:
-    """Return the scales of our measurements of a cell, then those of others' runs at further ones."""
     definition = cell.column.measure or "", cell.unit
     own_scales = {r.scale: None for r in records if is_measurement(r, *definition, {})}
     imported = {f"{r.scale}{IMPORTED}": None for r in records if r.origin and r.scale not in own_scales}
@@ -274,7 +268,6 @@ def _way(cell: Cell, records: Sequence[Record]) -> str:
 
 
 def _drawing_scales(results: Results, paper: str, place: str) -> tuple[str, ...]:
-    """Return the scales with a drawing or view of an exhibit's figure or table."""
     stem = f"{paper}-{place.replace(' ', '')}"
     return tuple(
         scale

@@ -134,11 +134,8 @@ RULES: dict[str, tuple[Rule, ...]] = {
 
 
 def decide(case: Case) -> Verdict:
-    """Return the verdict of the first rule that holds.
-
-    Interval and tolerance are distances from the rounding interval of the published number, not from its
-    middle. ``higher`` is no pass.
-    """
+    """Return the verdict of the first rule that holds, by distances from the published number's rounding
+    interval."""
     shown, rule = next((shown, rule) for shown, rules in RULES.items() for rule in rules if rule.holds(case))
     why = rule.said.format(c=case)
     if shown == WORD:
@@ -167,7 +164,6 @@ class Basis:
 
 
 def _contradicted(b: Basis) -> str:
-    """Return both values where current records are contradicted, and whose the other is."""
     pairs = [
         f"{r.measured:.10g}, {'by a newer record' if result.recorded else 'stored'} {result.measured:.10g}"
         for r, result in (b.evidence.current if b.evidence else ())
@@ -177,7 +173,6 @@ def _contradicted(b: Basis) -> str:
 
 
 def _outdated(b: Basis) -> str:
-    """Return why records of the cell's measure and unit are not what would be measured now."""
     if b.evidence is None or b.evidence.current:
         return ""
     parts = b.evidence.measured_by
@@ -217,7 +212,6 @@ def _other_data(b: Basis) -> str:
 
 
 def _absent_data(b: Basis) -> str:
-    """Return which files a current record was measured on, by their recorded digests, that are not here."""
     if b.evidence is None or not b.evidence.current:
         return ""
     return _listed("the files of {} were not there to be checked", b.evidence.absent_data)

@@ -52,10 +52,7 @@ def delta_ri(printed: tuple[float, float], measured: tuple[float, float]) -> flo
 
 
 def order_agreement(printed: Sequence[float], measured: Sequence[float]) -> float | None:
-    """Kendall's tau-b between two values of each row; None for fewer than three rows, or all equal.
-
-    Rows are few, and importing scipy's (to which this is tested equal) takes longer than all else.
-    """
+    """Return Kendall's tau-b of two values of each row; None for fewer than three rows, or all equal."""
     if len(printed) < ROWS or len(set(printed)) == 1 or len(set(measured)) == 1:
         return None
     pairs = list(combinations(zip(printed, measured, strict=True), 2))
@@ -102,7 +99,6 @@ def orders(cells: Sequence[ComparedCell]) -> dict[str, tuple[float, int]]:
 
 
 def _comparable_pairs(cells: Sequence[ComparedCell]) -> list[_Pair]:
-    """Return cells with a published number and a current one of ours that may be compared with it."""
     return [
         _Pair(c.cell, c.published, c.measured)
         for c in cells

@@ -66,10 +66,7 @@ class Evidence:
 
     @cached_property
     def authors_model(self) -> str:
-        """A phrase that says by which readings the row is measured with its authors' own model.
-
-        Empty where no reading asks for that model, and where one departs from the default in another way.
-        """
+        """Return by which readings the row is measured with its authors' own model; empty where it is not."""
         readings = self.cell.paper.readings
         choices = self.departures.items()
         if not choices or any(r not in readings or c not in readings[r].released for r, c in choices):
@@ -89,10 +86,8 @@ class Evidence:
 
     @cached_property
     def older(self) -> list[Record]:
-        """The newest of the records that measured what the cell is defined as, of whatever graph.
-
-        Those of the seeds in question go before others, which may be of another graph than they are.
-        """
+        """Return the newest records that measured what the cell is defined as, of whatever graph, wanted
+        seeds first."""
         records = [r for r in self.records if is_measurement(r, *self.definition, self.departures)]
         seeds = {m.seed for m in self.measured_by}
         return newest([r for r in records if r.seed in seeds] or records)
@@ -121,11 +116,8 @@ class Evidence:
 
     @cached_property
     def imported(self) -> list[Record]:
-        """The newest record of each run that others made and that was scored as the cell is, in order.
-
-        Those that follow the readings of the row come last, of which a table shows the last. Where the user
-        chose a reading, those of runs that are known to follow it.
-        """
+        """Return the newest record of each run by others scored as the cell is, those of the row's readings
+        last."""
         chosen_readings = self.departures.keys() - {
             reading for m in self.measured_by for reading in m.substitutes
         }
@@ -168,8 +160,7 @@ class Evidence:
         return tuple(obstacle.short for obstacle in absent if obstacle)
 
     def _scored_alike(self, record: Record) -> bool:
-        """Return whether an imported run was scored as the cell is; by the same judgements, if they are
-        here."""
+        """Return whether an imported run was scored as the cell is, by the same judgements if here."""
         if not self.cell.column.dataset or (record.measure, record.unit) != self.definition:
             return False
         measurement, machine = (*self.measurements, None)[0], self.plan.machine
@@ -180,7 +171,6 @@ class Evidence:
 
 
 def _complete_record(record: Record, other: Record) -> Record:
-    """Return the record, with what another of the same scores says beside the result."""
     if not other.tells_more_than(record):
         return record
     names = ("collections", "deviation", "code", "commits", "rows")
@@ -189,18 +179,13 @@ def _complete_record(record: Record, other: Record) -> Record:
 
 
 def is_measurement(record: Record, measure: str, unit: str, readings: Mapping[str, str]) -> bool:
-    """Return whether the suite itself measured what a cell is defined as, under these readings.
-
-    Args:
-        measure: of the cell; empty where its column does not say it, as of an average.
-    """
+    """Return whether the suite measured what a cell is defined as by ``measure`` ("" for an average)."""
     is_defined_so = record.unit == unit and measure in ("", record.measure)
     return is_defined_so and record.readings == readings and not record.origin
 
 
 def newest(records: Iterable[Record]) -> list[Record]:
-    """Return the last record of every seed, in their order, the paper's own first; of one identity the
-    last."""
+    """Return the last record of every seed, the paper's own first, one for each identity."""
     last_by_seed = {r.seed: (number, r) for number, r in enumerate(records)}
     distinct = {r.identity: r for _, r in sorted(last_by_seed.values(), key=lambda pair: pair[0])}
     return sorted(distinct.values(), key=lambda r: (r.seed is not None, r.seed or 0))

@@ -112,7 +112,6 @@ def _stated(c: ComparedCell) -> dict:
 
 
 def _place(c: ComparedCell) -> dict:
-    """Return the cell's place, and by what the published number is defined."""
     return {
         "paper": c.cell.paper.name,
         "table": c.cell.table.id,

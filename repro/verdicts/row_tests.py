@@ -54,14 +54,12 @@ def _rows(measurements: Iterable[Measurement]) -> dict[tuple[str, str, str], dic
 
 
 def _evaluations_at_shared_seed(rows: Mapping[str, _BySeed]) -> dict[str, tuple[Node, ...]]:
-    """Return the evaluations of each row at the seed that most rows have; of equally many the first."""
     seeds = [seed for by_seed in rows.values() for seed in by_seed]
     shared_seed = max(seeds, key=seeds.count)
     return {row: by_seed.get(shared_seed, next(iter(by_seed.values()))) for row, by_seed in rows.items()}
 
 
 def _is_testable(m: Measurement) -> bool:
-    """Return whether the cell is one run of each collection, judged query by query."""
     name = m.cell.column.dataset
     members = max(1, len(dataset(name).members)) if name else 1
     return len(m.groups) == 1 and len(m.groups[0]) == members and "judgements" in m.groups[0][0].params
@@ -97,8 +95,7 @@ def stored_tests(plan: Plan, store: Store) -> dict[tuple[str, str, str], dict]:
 
 
 def is_stored(node: Node, store: Store) -> bool:
-    """Return whether a test is stored, and what it was made of was not made again since and came out
-    otherwise."""
+    """Return whether a test is stored, and of the same content as its inputs now."""
     if store.state(node) != "stored":
         return False
     stored_contents = store.record(node)["facts"].get("inputs", {})
@@ -124,10 +121,7 @@ def stored_paired_tests(
 
 
 def pairs_with_others(comparison: Comparison, plan: Plan, store: Store) -> Iterator[Pair]:
-    """Our stored run of each cell (the paper's own seed, else the first) with each stored run by others.
-
-    A run that follows other readings than ours is of another system.
-    """
+    """Return our stored run of each cell with each stored run by others of the same readings."""
     measurements: dict[str, Measurement] = {m.cell.id: m for m in reversed(plan.measurements)}
     for c in comparison.cells:
         measurement = measurements.get(c.cell.id)
@@ -141,7 +135,6 @@ def pairs_with_others(comparison: Comparison, plan: Plan, store: Store) -> Itera
 
 
 def _is_by_one_run(measurement: Measurement, store: Store) -> bool:
-    """Return whether one stored run, judged by documents, gives the cell."""
     if len(measurement.parts) > 1 or measurement.parts[0].params.get("judgements") != "qrels":
         return False
     return store.state(measurement.runs[0]) == "stored"
@@ -175,7 +168,6 @@ def corrected_tests(
 
 
 def _paired_test(run: ImportedRun, table: Mapping) -> PairedTest:
-    """Return the test of our run, which is the first, less theirs, before correction."""
     ours = {key: table[key][0][1] for key in ("difference", "effect_size", "p", "permutation_p")}
     outcomes = {key: table[key][0][1] for key in ("wins", "ties", "losses")}
     interval = table["interval"][0][1]
@@ -200,8 +192,7 @@ def run_tests(comparison: Comparison, plan: Plan, store: Store, progress: Progre
 
 
 def compute_test(node: Node, plan: Plan, store: Store, progress: Progress, *, about: str) -> dict:
-    """Return the content of a test, which is made (and told in words) where it is not stored or of older
-    scores."""
+    """Return a test's content, made (and told in words) where none of these scores is stored."""
     if not is_stored(node, store):
         from repro.running.engines.inline import ensure
 
@@ -217,7 +208,6 @@ def compute_test(node: Node, plan: Plan, store: Store, progress: Progress, *, ab
 
 
 def _test_in_words(node: Node, key: tuple[str, str, str]) -> str:
-    """Return a test in words, with the data that its rows are judged on, a stand-in by its own name."""
     from repro.running.run_progress import collections
 
     data = ", ".join(collections(node))

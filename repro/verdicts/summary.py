@@ -84,16 +84,14 @@ def measured_in_words(compared: Sequence[ComparedCell]) -> str:
 
 
 def distinct(cells: Sequence[ComparedCell]) -> int:
-    """Return how many measurements are behind the numbers of the cells; an average has none beside its
-    parts'."""
+    """Return the number of measurements behind the cells; an average adds none to its parts'."""
     measurements = {c.cell.id: c.measurement for c in cells if c.measured is not None}
     averages = {c.cell.id for c in cells if not measurements.keys().isdisjoint(member_cells(c.cell))}
     return len({measurement for cell, measurement in measurements.items() if cell not in averages})
 
 
 def conditions(cells: Sequence[ComparedCell]) -> str:
-    """Return all that has to be known of these numbers, in words: data and depth of a scale, doubts; else
-    empty."""
+    """Return the conditions of these numbers in words: data and depth of a scale, doubts; or ""."""
     data = stand_ins(cells)
     where = f"measured on {data}" if data else ""
     return "; ".join(filter(None, (where, cut_measures(cells), doubts_in_brief(cells))))
@@ -122,8 +120,7 @@ def why_cut(c: ComparedCell, *, run: str = "the run") -> str:
 
 
 def stand_ins(cells: Sequence[ComparedCell]) -> str:
-    """Return the data in place of those that the published numbers are of, in words; empty where there are
-    none."""
+    """Return the data in place of the published numbers' own, in words; or ""."""
     originals: dict[str, dict[str, None]] = {}
     for c in cells:
         for identifier in c.stand_ins:

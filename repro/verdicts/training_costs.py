@@ -34,8 +34,7 @@ class Cost:
 
 
 def costs(plan: Plan, store: TrainingStore) -> dict[str, Cost]:
-    """Return row -> the cost of its own pre-training: the last one before fine-tuning, which no other row
-    shares."""
+    """Return row -> the cost of its own last pre-training before fine-tuning, shared with no row."""
     facts: dict[str, dict[str, dict]] = {}
     for row, node in _own_pretrainings(plan.measurements):
         if store.state(node) == "stored":
@@ -44,7 +43,6 @@ def costs(plan: Plan, store: TrainingStore) -> dict[str, Cost]:
 
 
 def _own_pretrainings(measurements: Iterable[Measurement]) -> Iterator[tuple[str, Node]]:
-    """Yield each row with a pre-training that no other row shares."""
     rows: dict[str, dict[str, Node]] = {}
     for m in measurements:
         pretrainings = (node for node in walk(m.parts) if node.stage == "pretrain")
@@ -64,11 +62,7 @@ def _cost(facts: Sequence[Mapping]) -> Cost:
 
 
 def training_hours(plan: Plan, store: TrainingStore) -> dict[str, float]:
-    """Map each cell to the hours of the trainings behind it, as the mean over its seeds.
-
-    A training that several cells share counts in each of them. Left out are cells that are not trained, and
-    those with a training that is not known or whose time is not.
-    """
+    """Map each trained cell to the hours of all trainings behind it, the mean over its seeds, where known."""
     hours: dict[str, list[float]] = {}
     for m in plan.measurements:
         trainings = [node for node in walk(m.parts) if node.stage in TRAININGS]
@@ -79,11 +73,7 @@ def training_hours(plan: Plan, store: TrainingStore) -> dict[str, float]:
 
 
 def row_hours(plan: Plan, store: TrainingStore) -> dict[str, float]:
-    """Map each row to the hours of the trainings behind the column of it that took most.
-
-    Args:
-        plan: of one table.
-    """
+    """Map each row of a plan of one table to the hours of the trainings behind its costliest column."""
     by_cell: dict[str, float] = training_hours(plan, store)
     hours: dict[str, float] = {}
     for m in plan.measurements:
@@ -93,8 +83,7 @@ def row_hours(plan: Plan, store: TrainingStore) -> dict[str, float]:
 
 
 def total_hours(plan: Plan, store: TrainingStore) -> float | None:
-    """Return the hours of all known trainings of a plan, each once; None where the time of one is not
-    known."""
+    """Return the hours of all known trainings of a plan, each once; None where one is unknown."""
     nodes = walk(part for m in plan.measurements for part in m.parts)
     trainings = [node for node in nodes if node.stage in TRAININGS and store.state(node) == "stored"]
     seconds = [_seconds(store.record(node)["facts"]) for node in trainings]

@@ -17,6 +17,7 @@ from repro.errors import DataError, check_known
 from repro.graph import Node, walk
 from repro.machine.bounded_reading import read_facts
 from repro.manifest.printed import PublishedCell, half_unit, rounded
+from repro.retrieval.evaluation.measures import families
 from repro.stage_table import TRAININGS
 
 PASSES = frozenset({"exact", "consistent", "within tolerance"})
@@ -73,18 +74,12 @@ class CodeCounts:
 
 
 def equal_after_rounding(mean: Decimal, printed: PublishedCell) -> bool:
-    """Return whether ``mean`` rounded to the printed decimals is the printed number.
-
-    Authors round half up (66.45 to 66.5) or half to even (66.45 to 66.4) as their tool does; either counts.
-    """
+    """Return whether ``mean``, rounded half up or half to even, is the printed number."""
     return printed.value in rounded(mean, printed.decimals)
 
 
 def prediction_half_width(values: Sequence[Decimal]) -> Decimal:
-    """t · s · √(1 + 1/k): how far one further seed falls from the mean of k, 95 times in 100.
-
-    t is Student's 0.975 quantile with k-1 degrees of freedom, s the sample standard deviation.
-    """
+    """t · s · √(1 + 1/k): how far one further seed falls from the mean of k, 95 times in 100."""
     k = len(values)
     return Decimal(repr(quantile(k - 1))) * statistics.stdev(values) * (1 + Decimal(1) / k).sqrt()
 
@@ -141,8 +136,8 @@ def tolerance(
     name = name or DEFAULT
     classes = _classes()
     check_known("tolerance class", name, valid=classes)
-    family = (measure or "").partition("@")[0].partition("(")[0]
-    entry = classes[name].get(family)
+    family = families().get((measure or "").partition("@")[0].partition("(")[0])
+    entry = classes[name].get(family.tolerance) if family else None
     if entry is None or unit not in UNITS:
         return None
     width = Decimal(entry["half_width"]) * UNITS[unit]
@@ -160,11 +155,10 @@ def implied_class(nodes: Iterable[Node]) -> str:
 
 
 @cache
-def _classes() -> dict[str, dict[str, dict]]:
-    """class -> measure family -> entry of tolerances.yaml."""
-    classes: dict[str, dict[str, dict]] = {}
+def _classes() -> dict[str, dict[str | None, dict]]:
+    classes: dict[str, dict[str | None, dict]] = {}
     for entry in read_facts(Path(__file__).with_name("tolerances.yaml")):
-        classes.setdefault(entry["class"], {}).update(dict.fromkeys(entry["measures"], entry))
+        classes.setdefault(entry["class"], {}).update(dict.fromkeys(entry["kinds"], entry))
     return classes
 
 

@@ -29,11 +29,8 @@ if TYPE_CHECKING:
 def draw_curves(
     compared: Sequence[ComparedCell], folder: Path, *, hours: Mapping[str, float]
 ) -> Iterator[Path]:
-    """Yield every figure that is measured point by point, where at least one point was.
-
-    Args:
-        hours: of training, by cell; what is known goes beside the numbers.
-    """
+    """Yield every figure with at least one measured point; ``hours`` of training by cell go beside the
+    numbers."""
     cells = [c for c in compared if c.cell.table.kind == "figure"]
     for (name, identifier), group in groupby(cells, key=lambda c: (c.cell.paper.name, c.cell.table.id)):
         points = list(group)
@@ -47,7 +44,6 @@ def draw_curves(
 
 
 def _notes(figure: Figure, points: Sequence[ComparedCell]) -> Iterator[str]:
-    """Yield what a reader has to know of the points of a figure; empty where there is nothing to say."""
     readings = {k: v for c in points for record in c.records for k, v in record.readings.items()}
     how = conditions(points)
     yield from (_note(points[0].scale, readings), how, _shared_note(points) if how else "")
@@ -64,7 +60,6 @@ def _shared_note(points: Sequence[ComparedCell]) -> str:
 
 
 def _tests(figure: Figure, panels: list[dict]) -> Iterator[str]:
-    """Test the points of a figure of two lines whose caption names a t-test, a panel at a time."""
     if figure.test is None or figure.test.kind != "t":
         return
     for panel in panels:
@@ -116,8 +111,7 @@ def _point(c: ComparedCell, option: str | None) -> tuple[float | None, float, fl
 
 
 def _origin(c: ComparedCell, hours: Mapping[str, float]) -> tuple[str, str, str, str]:
-    """Return seeds, commits and hours of training behind a point, as far as they are known, and its
-    doubts."""
+    """Return seeds, commits, hours of training and doubts behind a point, as far as known."""
     seeds = (record.seed for record in c.records if record.seed is not None)
     commits = filter(None, {record.environment.get("commit") for record in c.records})
     duration = hours.get(c.cell.id)
@@ -152,7 +146,6 @@ def _draw(pairs: list[tuple[str, dict]], stem: Path, note: str) -> Iterator[Path
 
 
 def _note(scale: str, departures: dict[str, str]) -> str:
-    """Return the line on a drawing with its scale and the readings that are not the defaults."""
     notes = [] if scale == "full" else [f"measured at scale {scale}"]
     return "; ".join(notes + [f"{reading}: {choice}" for reading, choice in sorted(departures.items())])
 
@@ -161,11 +154,8 @@ MOST_ACROSS = 5
 
 
 def panels(cells: Sequence[ComparedCell]) -> list[Axes]:
-    """Draw the cells of one table: systems downwards, numbers across; with their intervals over queries.
-
-    The figure is pyplot's, so that a notebook shows it. Raises UsageError where the cells are of no table, or
-    of several.
-    """
+    """Draw the cells of one table: systems downwards, numbers with intervals across, as a pyplot figure.
+    Raises UsageError."""
     tables = list(dict.fromkeys(f"{c.cell.paper.name}/{c.cell.table.id}" for c in cells))
     if len(tables) != 1:
         names = f"; these are of {', '.join(tables)}" if tables else ""
@@ -202,7 +192,6 @@ def _axes(panels: int, *, lines: int) -> list[Axes]:
 
 
 def _panel(axes: Axes, column: Sequence[ComparedCell | None]) -> None:
-    """Rings as published, dots as measured with intervals over queries, crosses as others ran it."""
     for place, cell in enumerate(column):
         if cell is not None:
             _draw_cell(axes, place, cell)

@@ -108,8 +108,7 @@ def column_heads(columns: Sequence[Column]) -> list[Head]:
 
 
 def spans(heads: Sequence[Head]) -> list[tuple[str, int]]:
-    """Return the headings above ``heads`` with how many neighbours share each; nothing where no head has
-    one."""
+    """Return the headings above ``heads`` with how many neighbours share each; () without any."""
     if not any(head.heading for head in heads):
         return []
     return [(heading, len(list(group))) for heading, group in groupby(heads, key=lambda head: head.heading)]
@@ -127,8 +126,7 @@ def rounded_measurement(c: ComparedCell) -> str | None:
 
 
 def shown_measurement(c: ComparedCell) -> str | None:
-    """Return the measured value as a table shows it: rounded, in brackets where something is doubtful about
-    it."""
+    """Return the measured value as a table shows it: rounded, in brackets where doubtful."""
     value = rounded_measurement(c)
     return f"({value})" if value and c.doubts else value
 
@@ -155,11 +153,8 @@ def span(notes: Sequence[CellNote], cell: Cell) -> str:
 
 
 def best_measured(grid: Grid[ComparedCell]) -> frozenset[tuple[str, str]]:
-    """Return the places of the best measured numbers of each column, within a group where the paper's bold
-    is.
-
-    Numbers are compared as they are shown, so that equal ones are all best; a lone number is no best.
-    """
+    """Return the places of the best shown numbers of each column (or group, where the bold is), equal ones
+    too."""
     blocks: dict[tuple[str, str | None], list[ComparedCell]] = {}
     for c in grid.cells.values():
         group = c.cell.row.group if grid.table.bold == "group" else None

@@ -124,8 +124,6 @@ def _legend_of_notes(cells: Sequence[ComparedCell]) -> Iterator[str]:
 
 
 def _scale(cells: Sequence[ComparedCell]) -> Iterator[str]:
-    """Yield the scale, where it is not full, with the data that stand in for the paper's, and runs cut
-    short."""
     if cells and cells[0].scale != "full":
         data = ", ".join(sorted({name for c in cells for name in c.stand_ins})) or "other data"
         scale = f"Ours are of scale {cells[0].scale}, on {data}"
@@ -143,7 +141,6 @@ def _bold_meanings(cells: Sequence[ComparedCell], *, best: bool) -> Iterator[str
 
 
 def _signs(cells: Sequence[ComparedCell]) -> Iterator[str]:
-    """Difference, interval, runs of others and verdicts, those that the table has."""
     runs = [c.imported[-1] for c in cells if c.imported]
     measured_cells = [c for c in cells if c.measured is not None]
     if any(c.verdict.difference is not None for c in measured_cells):
@@ -159,7 +156,6 @@ def _signs(cells: Sequence[ComparedCell]) -> Iterator[str]:
 
 
 def _marks(table: Table) -> Iterator[str]:
-    """Yield the footnote marks of the paper."""
     meanings = [f"{escape(sign)} {escape(_meaning(mark, table))}" for sign, mark in table.marks.items()]
     if meanings:
         yield f"Published marks: {'; '.join(meanings)}."
@@ -269,7 +265,6 @@ class _Writer:
         ]
 
     def _head(self) -> Iterator[str]:
-        """Shared heads, heads of columns, and whose numbers stand below, each over its columns."""
         widths = [sum(column.places for column in columns) for _, columns in self.heads]
         if headings := self._shared(widths):
             yield from _head_lines([(label(heading), width) for heading, width in headings])
@@ -284,7 +279,6 @@ class _Writer:
             yield next(_head_lines(kinds))
 
     def _shared(self, widths: Sequence[int]) -> list[tuple[str, int]]:
-        """Return the headings that neighbours share, each with the sum of their widths."""
         headings, first = [], 0
         for heading, count in spans(self.grid.across):
             headings.append((heading, sum(widths[first : first + count])))
@@ -310,7 +304,6 @@ class _Writer:
         return letter + label(text) + marks
 
     def _below(self, cells: Sequence[ComparedCell | None]) -> list[_Column]:
-        """Return the columns below one head: those in which there is a number."""
         shown = {
             "publ.": [published_entry(c) for c in cells],
             "oth.": [stated_entry(c) for c in cells],
@@ -325,7 +318,6 @@ class _Writer:
         return columns or [_Column("publ.", by_kind["publ."])]
 
     def _ours(self, c: ComparedCell | None) -> Entry:
-        """Ours, its interval over seeds, its verdict where there is no difference, and the rows it beats."""
         if c is None or c.measured is None:
             return Entry("" if c is None else "--")
         is_own = c.cell.row.id in self.comparison.own_rows  # of which nothing is published

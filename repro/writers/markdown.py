@@ -45,16 +45,12 @@ def summary(comparison: Comparison, covered: Iterable[CoverageItem], *, scale: s
 
 
 def _known(covered: Iterable[CoverageItem]) -> list[str]:
-    """Return the sentence on what is known of the published cells, an empty line behind it; nothing without
-    one."""
     known = Tally("", "", list(covered)).published.known
     words = ", ".join(f"{number} {name}" for name, number in known.items() if number)
     return [f"What is known of {sum(known.values())} published numbers: {words}.", ""] if words else []
 
 
 def _counts(comparison: Comparison) -> list[str]:
-    """Return a line for every table, those with most failures first: its published cells, or those of a
-    study."""
     counted = {names: summarise(cells) for names, cells in comparison.by_table().items()}
     present = {name for counts in counted.values() for name in counts.verdicts}
     verdict_names = [name for name in ORDER if name in present]
@@ -88,11 +84,8 @@ def verdicts(comparison: Comparison, covered: Mapping[str, Sequence[CoverageItem
 
 
 def update_verdicts(path: Path, planned: Plan, workspace: Workspace) -> bool:
-    """Rewrite the table of verdicts between the markers of a file; whether it changed.
-
-    Args:
-        planned: whole papers at full scale.
-    """
+    """Rewrite the verdicts of ``planned``, whole papers at full scale, between a file's markers; whether it
+    changed."""
     old = path.read_text(encoding="utf-8")
     between(path, old, "")  # refused before the work, where there are no markers
     sources = dict.fromkeys(cell.paper for cell in planned.cells)
@@ -105,7 +98,7 @@ def update_verdicts(path: Path, planned: Plan, workspace: Workspace) -> bool:
 
 
 def between(path: Path, text: str, new: str) -> str:
-    """Return the text with what stands between the markers replaced. Raises UsageError unless there is one
+    """Return the text with the part between the markers replaced. Raises UsageError unless there is one
     pair."""
     if text.count(BEGIN) != 1 or text.count(END) != 1 or text.index(BEGIN) > text.index(END):
         markers = f"{BEGIN} and, after it, {END}, once each"
@@ -115,10 +108,7 @@ def between(path: Path, text: str, new: str) -> str:
 
 
 def escaped(words: str) -> str:
-    """Return words on one line as Markdown shows them: nothing in them is a sign, a link or a tag.
-
-    Whatever a manifest, a record or a file's name says goes through here, ``sentence``, ``code`` or ``link``.
-    """
+    """Return words on one line as Markdown shows them, without signs, links or tags."""
     return _SIGN.sub(r"\\\g<0>", html.escape(visible(" ".join(words.split())), quote=False))
 
 
@@ -141,10 +131,8 @@ def link(words: str, address: str) -> str:
 
 
 def table(head: Sequence[str], rows: Sequence[Sequence[str]]) -> list[str]:
-    """Return the lines of a Markdown table, an empty one behind it, whose cells are Markdown.
-
-    The first column is text, numbers stand right.
-    """
+    """Return the lines of a Markdown table and an empty one; the first column is text, numbers are at the
+    right."""
     numeric = [bool(rows) and all(_is_number(row[i]) for row in rows) for i in range(len(head))]
     rule = ["---:" if right else "---" for right in numeric]
     return [f"| {' | '.join(map(_cell, line))} |" for line in (head, rule, *rows)] + [""]

@@ -78,7 +78,6 @@ class Sheet:
             yield Text(f"not shown for want of width: {names}", style="dim")
 
     def _shown(self, width: int) -> list["_MeasuredColumn"]:
-        """Return the columns that fit beside each other, of which the first and one more are always shown."""
         cells = [row for row in self.rows if not isinstance(row, Text)]
         shown = [
             _MeasuredColumn.of(c, [row[place] for row in cells], place=place)
@@ -148,8 +147,6 @@ class _MeasuredColumn:
 
 
 def _widths(columns: Sequence[_MeasuredColumn], width: int) -> list[int]:
-    """Return the widths that columns wish for, less the excess: names of numbers are wrapped first, then
-    texts."""
     least_widths = _least_widths(columns)
     widths = [max(column.wished, minimum) for column, minimum in zip(columns, least_widths, strict=True)]
     for right in (True, False):
@@ -165,7 +162,6 @@ def _widths(columns: Sequence[_MeasuredColumn], width: int) -> list[int]:
 
 
 def _least_widths(columns: Sequence[_MeasuredColumn]) -> list[int]:
-    """Return the widths below which a word would be torn, the headings above the columns included."""
     least_widths = [column.least for column in columns]
     for heading, first, last in _headings(columns):
         least_widths[last] += max(0, _longest_word(heading) - _total(least_widths[first : last + 1]))
@@ -173,7 +169,6 @@ def _least_widths(columns: Sequence[_MeasuredColumn]) -> list[int]:
 
 
 def _headings(columns: Sequence[_MeasuredColumn]) -> Iterator[tuple[str, int, int]]:
-    """Yield the headings above columns, each with the first and the last of them."""
     first = 0
     for heading, neighbours in groupby(column.column.heading for column in columns):
         last = first + len(list(neighbours)) - 1
@@ -198,10 +193,7 @@ def _head(
 def _lines(
     console: Console, fields: Sequence[tuple[Text, int, str]], *, is_head: bool = False
 ) -> Iterator[Text]:
-    """Yield texts beside each other, each wrapped between words, for none of which its width is too narrow.
-
-    All begin in the first line; heads of numbers end in the last one, above the numbers.
-    """
+    """Yield texts beside each other, wrapped between words; heads of numbers end in the last line."""
     blocks = [list(text.wrap(console, max(width, 1), overflow="fold")) for text, width, _ in fields]
     height = max(map(len, blocks))
     padded = []

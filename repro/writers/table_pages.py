@@ -84,7 +84,6 @@ def _index(
 
 
 def _conditions(rehearsed: Sequence[ComparedCell]) -> dict[str, str]:
-    """Return the data of the rehearsed cells, and the measures that look deeper than their runs go."""
     data, cuts = sorted({name for c in rehearsed for name in c.stand_ins}), cut_measures(rehearsed)
     names = ", ".join(map(code, data))
     return {"data": names or "data that stand in for the paper's", "cuts": f" {cuts}." if cuts else ""}
@@ -114,7 +113,6 @@ def _page(cells: Sequence[ComparedCell], rehearsals: dict[str, ComparedCell]) ->
 
 
 def _blocks(grid: Grid[ComparedCell]) -> Iterator[tuple[str, list[Row]]]:
-    """Yield the rows under the label of their group, which is empty where there is none."""
     labels = {group.id: group.label for group in grid.table.groups}
     for group, rows in groupby(grid.rows, key=lambda row: row.group):
         yield labels.get(group or "", ""), list(rows)
@@ -152,8 +150,7 @@ def overview(
 
 
 def _letters(grid: Grid[ComparedCell], comparison: Comparison) -> dict[tuple[str, str], str]:
-    """Return the letters of the rows that a number's row beats, raised, by place; empty where none beats
-    another."""
+    """Return the raised letters of the rows that a number's row beats, by place."""
     beats = {place: beaten(c, comparison, grid, between=" ") for place, c in grid.cells.items()}
     return {place: letters.translate(RAISED) for place, letters in beats.items() if letters}
 
@@ -181,7 +178,6 @@ def _published_number(c: ComparedCell) -> str:
 def _section(
     grid: Grid[ComparedCell], row: Row, rehearsals: dict[str, ComparedCell], place: str, *, level: str
 ) -> Iterator[str]:
-    """Yield a row: its commands, or why there is none, and a line for every column."""
     cells = [c for column in grid.columns if (c := grid.cells.get((row.id, column.id)))]
     yield f"{level} {escaped(row.label)} {{ #{_anchor(row)} }}\n"
     yield _command(cells, f"repro run {place} --row {row.id}", _scale(rehearsals))
@@ -191,8 +187,6 @@ def _section(
 
 
 def _command(cells: Sequence[ComparedCell], command: str, small_scale: str) -> str:
-    """Return the commands that measure a row at full scale and, where its recipe allows, at the smaller
-    one."""
     recipe_cells = [c.cell for c in cells if c.cell.recipe]
     if not recipe_cells:
         reason = cells[0].cell.row.not_measurable or "its numbers follow from those of other cells"
@@ -226,7 +220,6 @@ def _measure(c: ComparedCell) -> str:
 
 
 def _imported_runs(c: ComparedCell) -> str:
-    """Return every run that others made, with whose it is and what is said of it."""
     runs = (f"{shown_run(run, c.cell)} {run.verdict.name} ({escaped(run.maker)})" for run in c.imported)
     return "; ".join(runs) or "–"
 

@@ -97,8 +97,7 @@ class _Writer:
         return sheet
 
     def _lines(self, label: Text, cells: Sequence[ComparedCell | None]) -> list[Sequence[Shown]]:
-        """Return a system's lines: one where nothing is published; a verdict that all cells share stands
-        once."""
+        """Return a system's lines: one where nothing is published; a shared verdict is shown once."""
         fields = [self._measured(c) for c in cells]
         is_own = any(c and c.cell.row.id in self.comparison.own_rows for c in cells)
         if is_own or not self.published:
@@ -128,9 +127,7 @@ class _Writer:
             reports = [] if self.comparison.own_rows else self._lines_across(system)
             names = [*shown, *(str(line[0]).strip() for line in reports)]
             sheet.columns += [Column(kind, self._label(system).plain) for kind in names]
-            if (
-                self.comparison.own_rows and not is_own
-            ):  # the paper's own systems go first where width is short
+            if self.comparison.own_rows and not is_own:  # these go first where width is short
                 sheet.drop = [*range(len(sheet.columns) - len(names), len(sheet.columns)), *sheet.drop]
             for place, left in enumerate(self.grid.down):
                 sides = self._sides(self.grid.cells.get((system.id, left.id)))[first : first + len(shown)]
@@ -139,8 +136,7 @@ class _Writer:
         return sheet
 
     def _kinds_beside_own(self, system: Head) -> int:
-        """Return how many kinds of numbers a system has beside a user's: published ones alone, or measured
-        too."""
+        """Return how many kinds of numbers a system has beside a user's: published ones, or measured too."""
         numbers = [self.grid.cells.get((system.id, left.id)) for left in self.grid.down]
         return 2 if any(c and c.measured is not None for c in numbers) else 1
 
@@ -149,8 +145,6 @@ class _Writer:
         return _note_lines([self.grid.cells.get((system.id, left.id)) for left in self.grid.down])
 
     def _sides(self, c: ComparedCell | None) -> list[Shown]:
-        """Return the numbers of one cell side by side: published, measured, their difference, and the
-        interval."""
         judged_cell = c if c and c.verdict.difference is not None else None
         texts = (_difference(judged_cell), _interval(judged_cell)) if judged_cell else ("", "")
         return [_format_published(c), self._measured(c), *map(Text, texts)]
@@ -161,7 +155,6 @@ class _Writer:
         return Text(f"{letters.get(head.id, ''):>{width}} {head.label}")
 
     def _measured(self, c: ComparedCell | None) -> Shown:
-        """Ours with its verdict."""
         if c is None:
             return Text()
         style, value = STYLES[c.verdict.name], shown_measurement(c)
@@ -179,7 +172,6 @@ def _format_published(c: ComparedCell | None) -> Shown:
 
 
 def _differences(cells: Sequence[ComparedCell | None]) -> list[Sequence[Shown]]:
-    """Ours less the published numbers, and our intervals over queries, where the two are compared."""
     judged_cells = [c if c and c.verdict.difference is not None else None for c in cells]
     if not any(judged_cells):
         return []
@@ -194,15 +186,13 @@ def _difference(c: ComparedCell) -> str:
 
 
 def _imported_line(cells: Sequence[ComparedCell | None]) -> list[Sequence[Shown]]:
-    """Return a line of runs that others made; none where there is no such run."""
     if not any(c and c.imported for c in cells):
         return []
     return [[Text("  run by others", style="dim"), *map(_imported_run, cells)]]
 
 
 def _imported_run(c: ComparedCell | None) -> Shown:
-    """Return the last run that somebody else made, which is no measurement of the suite's, with its own
-    verdict."""
+    """Return the last run by others, which is no measurement of the suite's, with its verdict."""
     if c is None or not c.imported:
         return Text()
     run = c.imported[-1]
@@ -228,7 +218,6 @@ def _note(c: ComparedCell, note: CellNote) -> Shown:
 
 
 def _interval(c: ComparedCell) -> str:
-    """Return the interval of ours over queries; empty where there is none."""
     interval = c.interval
     return f"{rounded(interval.low, c.cell)} to {rounded(interval.high, c.cell)}" if interval else ""
 

@@ -1,29 +1,27 @@
-"""Files without an end, in one line or nested without one, are refused in bounded memory."""
+"""Files of one line without an end are refused in bounded memory."""
 
 import gzip
-import json
 import lzma
 import zipfile
+from functools import partial
 
 import pytest
 
-from repro.errors import DataError, StoreError
-from repro.machine.bounded_reading import LONGEST_LINE, parsed_json, whole_file, whole_lines
+from repro.errors import DataError
+from repro.machine.bounded_reading import LONGEST_LINE, whole_lines
 from repro.retrieval.datasets.lines import lines
 from repro.retrieval.datasets.negative_files import chunks
 from repro.retrieval.datasets.record_files import json_rows
 from repro.retrieval.evaluation import runs as run_columns
 from repro.retrieval.evaluation.answers import read_answers
-from repro.retrieval.evaluation.given_runs import read_given_file
-from repro.retrieval.evaluation.runs import BLOCK, read_run
+from repro.retrieval.evaluation.runs import BLOCK, read_run, read_run_file
 from repro.retrieval.evaluation.text_lines import read_qrels
-from repro.store import read_json
 from tests.bounded_memory import peak_growth
 
 SIZE = 300 * 2**20  # of the only line
 READERS = {
     "run": read_run,
-    "given run": read_given_file,
+    "given run": partial(read_run_file, strict=False),
     "judgements": read_qrels,
     "answers": read_answers,
     "texts": lambda path: list(lines(path)),
@@ -82,23 +80,3 @@ def test_a_run_that_says_one_thing_over_and_over_is_not_read_to_its_end(tmp_path
     with pytest.raises(DataError, match=r"run:2: document 'd' is listed twice for query '1'"):
         read_run(path)
     assert len(blocks) == 2
-
-
-def test_json_that_is_nested_too_deeply_is_a_fault_of_its_value_and_no_other():
-    with pytest.raises(ValueError, match="nested too deeply"):
-        parsed_json("[" * 10**5)
-    with pytest.raises(json.JSONDecodeError):
-        parsed_json("[")
-
-
-def test_stored_json_that_is_nested_too_deeply_is_damaged(tmp_path):
-    (tmp_path / "scores.json").write_text("[" * 10**5)
-    with pytest.raises(StoreError, match=r"scores.json: damaged \(it is nested too deeply\)"):
-        read_json(tmp_path / "scores.json")
-
-
-def test_a_file_that_is_too_large_is_not_read(tmp_path):
-    (tmp_path / "x").write_bytes(b"123")
-    assert whole_file(tmp_path / "x", 3) == b"123"
-    with pytest.raises(OSError, match="more than 2 bytes"):
-        whole_file(tmp_path / "x", 2)

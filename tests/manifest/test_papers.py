@@ -5,12 +5,12 @@ import sys
 
 import pytest
 
+from oracles.written import oracles, unreleased_objectives
 from repro.errors import ManifestError, UsageError
 from repro.manifest import papers as at_hand
 from repro.manifest.checkpoints import known_checkpoints
 from repro.manifest.papers import Paper, paper, papers, stated_costs
 from repro.plugins.reports.reports import reports
-from repro.plugins.settings.oracles import oracles, unreleased_objectives
 from repro.plugins.settings.schema import FolderSteps
 
 

@@ -7,7 +7,7 @@ import pytest
 from oracles import table
 from oracles.declaration import Declared
 from oracles.sides import faults
-from repro.plugins.settings.oracles import Oracle, oracle
+from oracles.written import Oracle, oracle
 from tests.oracles.mutated import mutated
 
 DECLARED: dict[str, Declared] = {name: module.ORACLE for name, module in table.scripts().items()}
@@ -63,6 +63,6 @@ def test_the_table_is_of_the_numbers_that_are_there():
 
 
 def test_every_file_of_numbers_has_a_script_that_writes_it():
-    from repro.plugins.settings.oracles import oracles
+    from oracles.written import oracles
 
     assert {declared.file for declared in DECLARED.values()} == set(oracles())

@@ -19,8 +19,15 @@ EVERY = sorted(name for name, source in papers().items() if (source.folder / "cl
 DEGREE = re.compile(r"\b(far|much|slight(ly)?|considerabl[ey]|substantial(ly)?|hardly|little|large)\b")
 PATH = re.compile(r"(?:\w+:)?[\w-]+(?:/[\w.-]+){1,2}")
 RELATIONS = {"above", "not_below"}
-BESIDE_ROWS = RELATIONS | {"every", "best", "best_or_tied", "best_count", "tied_count", "rank", "argbest"}
-BESIDE_ROWS |= {"same_order", "significantly_above", "student"}
+BESIDE_ROWS = RELATIONS | {
+    "every",
+    "best",
+    "best_or_tied",
+    "best_count",
+    "same_order",
+    "significantly_above",
+    "student",
+}
 CONTRADICTED = {  # sentences that the papers' own tables contradict
     "costa": {
         "ablations-at-temperature-one",

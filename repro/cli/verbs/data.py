@@ -163,7 +163,6 @@ def _describe(offers, target, unfetchable) -> None:
 
 
 def _obstacles(places):
-    """Return the obstacles of the cells and exhibits of these places on this machine at full scale."""
     from repro.api.selection import Selection, select
     from repro.running.workspace import Workspace
 

@@ -52,7 +52,6 @@ def command(ctx, yes, output, opened):
 
 
 def _cells():
-    """Return the first cell of BM25 that there is, and the first on SciFact."""
     from repro.api.papers import papers
 
     cells = [cell for paper in papers().values() for cell in paper.cells]
@@ -112,7 +111,6 @@ def _is_at_hand(yes: bool) -> bool:
 
 
 def _measure_scifact(cell, workspace) -> int:
-    """Measure BM25 on SciFact and print it beside the published number."""
     from repro.api.selection import select
     from repro.cli.printing import table
     from repro.writers.grid import shown_measurement

@@ -86,7 +86,6 @@ def _full_scale(workspace):
 
 
 def _manual_data(sentences):
-    """Return the names of data that no command fetches."""
     names = sorted(sentence.partition(": ")[0] for sentence in sentences)
     return f"{len(names)} to be got by hand ({', '.join(names)})"
 
@@ -151,8 +150,6 @@ def run_rows(names, tables, rows, workspace: Workspace) -> tuple[list[str], int]
 
 
 def _cheapest_cells(workspace) -> list[str]:
-    """Return two cells of the first table with BM25, of one dataset: BM25's and that of the cheapest trained
-    row."""
     from repro.api.selection import select
     from repro.graph import walk
 

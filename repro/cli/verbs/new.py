@@ -120,7 +120,6 @@ def check_name(name: str) -> None:
 
 
 def _places(name: str, directory: Path | None) -> tuple[Path, Path]:
-    """Return the paper's folder and that of its tests."""
     if directory is not None:
         return directory / name, directory / "tests"
     if not (ROOT.parent / "pyproject.toml").is_file():
@@ -129,7 +128,6 @@ def _places(name: str, directory: Path | None) -> tuple[Path, Path]:
 
 
 def _write(contents: dict[Path, str], folder: Path) -> None:
-    """Write all files or, where one cannot be written, nothing of the paper's folder."""
     try:
         for path, text in contents.items():
             path.parent.mkdir(parents=True, exist_ok=True)

@@ -76,7 +76,6 @@ def command(selection, gpu, by, lists_nodes, discard, max_disk, remember, engine
 def _check_options(
     by: str | None, lists_nodes: bool, as_json: bool, remember: bool, engine: str | None
 ) -> None:
-    """Refuse options of which one would do nothing."""
     options = stated_options("by", "lists_nodes", "discard", "max_disk", "form", *() if engine else ("gpu",))
     if (remember or engine) and options:
         which = "--to" if engine else "--remember"
@@ -90,7 +89,6 @@ def _check_options(
 
 
 def _write_jobs(plan: Plan, store: Store, output: str, *, gpu: str | None, shards: int) -> None:
-    """Write the jobs of what the store lacks, and print how Snakemake shows them."""
     from repro.running.engines.snakemake import command, write
     from repro.running.runner import Options
 

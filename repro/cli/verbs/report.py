@@ -78,10 +78,8 @@ def page(names, scale_names, output, opened, form, readme):
 
 
 def target(file: str, *, is_there: bool = False) -> Path:
-    """Return the path of what is to be written, looked at before the work that fills it.
-
-    Raises UsageError for a folder, for a new file in no folder, and for an old one that is not there.
-    """
+    """Return the path of a file to be written. Raises UsageError where it cannot be, before the work
+    begins."""
     path = Path(file)
     if path.is_dir():
         raise UsageError(f"{path} is a folder; name a file to write the report to")
@@ -123,7 +121,7 @@ def _renew(readme: Path, workspace, cells) -> None:
 
 
 def _summary(workspace, cells, name: str) -> str:
-    from repro.cli.verdicts import say_faults
+    from repro.cli.printing import say_each
     from repro.verdicts.comparison import judged_cells
     from repro.verdicts.coverage import coverage
     from repro.writers.markdown import summary
@@ -131,13 +129,13 @@ def _summary(workspace, cells, name: str) -> str:
     plan, papers = _plan(workspace, cells, name), dict.fromkeys(cell.paper for cell in cells)
     covered = [item for source in papers for item in coverage(source, workspace.results)]
     comparison = judged_cells(plan, workspace.results, workspace.store)
-    say_faults(comparison)
+    say_each(comparison.faults)
     return summary(comparison, covered, scale=name)
 
 
 def _pages(workspace, cells, scale_names: Sequence[str], path: Path) -> dict[str, str]:
     """Name of a file -> its page: that of the first scale is ``path``, beside which the others lie."""
-    from repro.cli.verdicts import say_faults
+    from repro.cli.printing import say_each
     from repro.writers.html.page import page
     from repro.writers.html.sections import gather
 
@@ -145,22 +143,19 @@ def _pages(workspace, cells, scale_names: Sequence[str], path: Path) -> dict[str
     shown = {name: _shown(results, cells, name) for name in scale_names or _scales(results, cells)}
     plans = [_plan(workspace, chosen or cells, name) for name, chosen in shown.items()]
     reports = gather(plans, results, workspace.store, selected=cells, home=path.name, made=_origin())
-    say_faults(*(part.view.comparison for report in reports for part in report.parts))
+    say_each(fault for report in reports for part in report.parts for fault in part.view.comparison.faults)
     files = {report.scale: f"{path.stem}-{report.scale}{path.suffix}" for report in reports}
     files[reports[0].scale] = path.name
     return {files[report.scale]: page(report, files) for report in reports}
 
 
 def _scales(results, cells) -> list[str]:
-    """Return the scales at which there is something to show; full where there is nothing at all."""
     from repro.running.scale import known_scales
 
     return [name for name in known_scales() if _shown(results, cells, name)] or ["full"]
 
 
 def _shown(results, cells, scale: str) -> list:
-    """Return the cells of the papers that have something to show at a scale: a published number, or a
-    record."""
     papers = {cell.paper.name: cell.paper for cell in cells}
     to_compare = {name for name, p in papers.items() if scale == "full" and not p.manifest.is_study}
     chosen = to_compare | {name for name in papers if results.read(scale, name)}

@@ -127,7 +127,6 @@ def command(
 
 
 def _show(cells, plan, workspace, form: str, gpu: str | None) -> None:
-    """Print what was measured, or what is lacking where nothing can run, and what came of the whole."""
     from repro.cli import verdicts
     from repro.cli.obstacles import nothing_can_run, show_needs
 

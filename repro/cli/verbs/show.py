@@ -103,7 +103,6 @@ def _show_table(source, table) -> None:
 
 
 def _show_study(name: str, table) -> None:
-    """Print what a study, of which nothing is published, compares, and what shows its measurements."""
     from repro.cli.printing import show
     from repro.running.scale import known_scales
     from repro.running.workspace import Workspace
@@ -262,7 +261,6 @@ def _print_tables(by_paper, grand_total, *, with_reasons: bool) -> None:
 
 
 def _count_in_words(names, grand_total) -> str:
-    """Return the sentence on what is measured at full that every outlet says."""
     from repro.manifest.cells import count_in_words, every_cell
     from repro.manifest.papers import paper
 
@@ -293,12 +291,10 @@ def _settings_share(tally) -> str:
 
 
 def _number(published: int, apart: int = 0) -> str:
-    """Return a count and, after a plus, what is counted apart."""
     return " ".join(filter(None, [str(published or ""), f"+{apart}" if apart else ""])) or "–"
 
 
 def _print_reasons(rows) -> None:
-    """A line for every row of a table that cannot be measured."""
     from repro.cli.printing import say
 
     cells = [(tally.what, cell) for tally in rows for cell in tally.cells if cell.reason]

@@ -38,7 +38,6 @@ def command(fingerprints, shard):
 
 
 def _build_status(store, fingerprint: str, *part) -> int:
-    """Build, and say what went wrong as the command line does. The exit status."""
     try:
         _build(store, fingerprint, *part)
     except (ReproError, OSError) as error:

@@ -134,7 +134,6 @@ def _print_reruns(sample, reruns, seed: int) -> None:
 
 
 def _stage_cells(reruns, available: int) -> list[str]:
-    """Return the cells of a line of the table, behind the name of the stage."""
     counts = [str(sum(item.agreement == name for item in reruns) or "") for name in AGREEMENTS]
     largest = max((item.difference or 0.0 for item in reruns), default=0.0)
     tolerance = f"{reruns[0].tolerance:g}" if reruns[0].tolerance else "every bit"
@@ -177,7 +176,6 @@ def _read_all(store, origins) -> tuple[int, dict[str, list[str]]]:
 
 
 def _remove_damaged(store, damages: dict[str, list[str]]) -> list[str]:
-    """Remove damaged artefacts; returns those that went, and adds to the faults of others why not."""
     from repro.store.leftovers import remove_damaged
 
     names = []
@@ -288,7 +286,6 @@ def gc(names, scales_, keep_days, finished, yes):
 
 
 def _needs(names, scales_, workspace, progress, *, some_may_go: bool):
-    """Return what is kept; where nothing may go, only records are read, whose faults are told in any case."""
     from repro.manifest.papers import sources as sources_named
     from repro.running.discarding import kept_artefacts
     from repro.running.scale import known_scales, scale
@@ -302,7 +299,6 @@ def _needs(names, scales_, workspace, progress, *, some_may_go: bool):
 
 
 def _print_sum(removable, *, yes: bool) -> None:
-    """Say how much went, or could go, and by which option."""
     size = sum(item.bytes for item in removable)
     print(f"{len(removable)} {'removed' if yes else 'could go'}, {size:,} bytes")
     if removable and not yes:
@@ -322,7 +318,6 @@ def _remove(store, items) -> set:
 
 
 def _tell_of_trainings(items) -> None:
-    """Say on standard error how many trainings go, which may be of a scale that nobody described."""
     from repro.stage_table import TRAININGS
 
     number = sum(item.kind == "artefact" and item.stage in TRAININGS for item in items)

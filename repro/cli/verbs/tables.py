@@ -33,7 +33,7 @@ def command(selection, out, document, two_column, others, form):
     others`) has columns of its own only where they are asked for. The scores of a study's queries are kept
     in RESULTS/scores/SCALE, from which its tables are made where the store lacks them.
     """
-    from repro.cli.verdicts import say_faults, show
+    from repro.cli.printing import say, say_each
     from repro.store import translated_errors
     from repro.verdicts.comparison import judged_cells
     from repro.writers.table_files import table_texts, write_tables
@@ -44,8 +44,10 @@ def command(selection, out, document, two_column, others, form):
     comparison = judged_cells(plan, results, store)
     options = {"seeds": selection.seeds, "two_column": two_column, "others": others, "results": results}
     if form:
+        from repro.cli.verdicts import show
+
         return show(comparison, plan, store, form, **options)
-    say_faults(comparison)
+    say_each(comparison.faults)
     folder = Path(out) if out else results.root / "tables" / selection.scale
     named = (results.root, "results folder", "--results or REPRO_RESULTS")
     with translated_errors(*((folder, "folder", "--out") if out else named)):
@@ -55,8 +57,6 @@ def command(selection, out, document, two_column, others, form):
     if not out:
         _write_scores(comparison, plan, store, results)
     if not files:
-        from repro.cli.printing import say
-
         say("nothing to write: no table is among what is selected; `repro report figures` draws figures")
     if document:
         _write_document(files, Path(document), scale=selection.scale, two_column=two_column)

@@ -125,7 +125,6 @@ def draft(name: str, manuscript: Manuscript) -> Draft:
 
 
 def _fault(table: TableDraft) -> str:
-    """Return why the schema refuses a table; "" where it does not."""
     try:
         manifest = Manifest.model_validate({"paper": "draft", "title": "draft", "tables": [table.content]})
     except ValidationError as error:
@@ -211,14 +210,12 @@ class _Drafting:
         return {"mean_of": ids} | ({"measure": column.measure.value} if column.measure.value else {})
 
     def _unit(self, column: ColumnMeaning) -> dict[str, str]:
-        """Return the unit of a column that has another than its table."""
         numbers = [self.strings[row, column.place].number for row in self.told.layout.rows]
         if column.is_cost or any(abs(number) > 100 for number in numbers if number is not None):
             return {"unit": "number"}
         return {"unit": column.unit} if column.unit and column.unit != self.told.unit else {}
 
     def _elsewhere(self, column: ColumnMeaning) -> str:
-        """Return why the suite cannot measure a column, "" where it may."""
         if column.is_cost:
             return "a size, a time or a setting, which is no measure of a ranking"
         parts = (column.dataset, column.measure)
@@ -229,7 +226,6 @@ class _Drafting:
         return next((cell.place for cell in reversed(head) if cell.text.strip()), self.source.place)
 
     def _row(self, row: int, group: str | None, id: str) -> Entry:
-        """Return a row with its strings, and its recipe where the suite knows its system."""
         plan = self.told.layout
         cells, label = plan.table.body[row], plan.label(row)
         named = [cells[place] for place in plan.labels if cells[place].text.strip()]
@@ -249,7 +245,6 @@ class _Drafting:
         return plain(label).startswith(name) or "ours" in label.lower() or bool(ABLATION.match(label))
 
     def _recipe(self, label: str, role: str, row: int) -> tuple[dict[str, Any], Remark | None]:
-        """Return what says how a row is measured, and what is to be said of it."""
         if role == "ours":
             return {}, _asked("recipe: the function of recipes.py that makes the row, and its options")
         found = match(label, self._values(row))
@@ -265,7 +260,6 @@ class _Drafting:
         return {"recipe": found.row.recipe} | ({"with": options} if options else {}), remark
 
     def _values(self, row: int) -> Values:
-        """Return a row's numbers by collection and measure, the usual measure where it is asked for."""
         values = {}
         for column in self.told.columns:
             measure = column.measure.value or next(iter(column.measure.choices), "")
@@ -275,7 +269,6 @@ class _Drafting:
         return values
 
     def _left_out(self, row: int) -> Iterator[Remark]:
-        """Yield what the strings of a row do not say: underlines, letters, what stands behind a number."""
         cells = self.told.layout.table.body[row]
         under = [self.columns[p].facts["id"] for p in self.columns if cells[p].underlined]
         if under:
@@ -286,7 +279,6 @@ class _Drafting:
 
 
 def _question(name: str, part) -> str:
-    """Return what is asked of a column's collection or measure, or what is known of it."""
     if part.value:
         return f"{name}: {part.value}"
     return f"{name}: {' or '.join(part.choices)}? {part.reason}" if part.choices else f"{name}? {part.reason}"
@@ -318,6 +310,5 @@ def _slug(text: str) -> str:
 
 
 def _unused(id: str, taken: Mapping[str, object]) -> str:
-    """Return the id, with a number behind it where it is taken."""
     tries = (id if n == 1 else f"{id}-{n}" for n in range(1, len(taken) + 2))
     return next(each for each in tries if each not in taken)

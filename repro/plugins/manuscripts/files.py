@@ -63,10 +63,8 @@ class Files:
     def resolve(
         self, name: str, *, beside: Iterable[str] = (), endings: tuple[str, ...] = ("", ".tex")
     ) -> str | None:
-        """Return the file that ``\\input{name}`` means, from the folder of one ``beside`` or from the root.
-
-        Raise a UsageError for one outside of the root; None where there is none.
-        """
+        r"""Return the file that ``\input{name}`` means, or None. Raises UsageError for one outside of the
+        root."""
         outside = False
         for start in dict.fromkeys(PurePosixPath(folder).parent for folder in (*beside, "root")):
             for ending in endings:
@@ -120,12 +118,10 @@ def decoded(content: bytes, shown: Path) -> str:
 
 
 def _is_text(name: str) -> bool:
-    """Return whether a file is read by its name; what begins with a dot is an editor's or a system's."""
     return PurePosixPath(name).suffix.lower() in TEXT and not name.startswith(".")
 
 
 def _below(folder: Path) -> Iterator[str]:
-    """Yield files of text below a folder; no links to folders, no pipes, nothing hidden."""
     seen = 0
     for root, folders, files in os.walk(folder):
         folders[:] = sorted(f for f in folders if not f.startswith("."))
@@ -140,7 +136,6 @@ def _below(folder: Path) -> Iterator[str]:
 
 
 def _unpacked(path: Path) -> dict[str, bytes] | None:
-    """Return the files of text in an archive, of which nothing is written to disk; None for no archive."""
     with path.open("rb") as stream:
         start = stream.read(4)
     try:

@@ -74,10 +74,7 @@ class Reader:
         self.at_is_letter = self.only_defines = name.endswith(_DEFINE)
 
     def next(self) -> Token | None:
-        """Return the next piece of the file.
-
-        Comments are left out, and blanks are a space, ``\\n`` or ``\\n\\n``.
-        """
+        r"""Return the next piece of the file, without comments; blanks are a space, ``\n`` or ``\n\n``."""
         after_comment = False
         while match := _PIECES.match(self.text, self.at):
             start, self.at = self.at, match.end()
@@ -110,7 +107,6 @@ class Reader:
 
 
 def _blank(text: str, after_comment: bool) -> str:
-    """Return a paragraph's end for an empty line, of which a comment took the first end of line."""
     if text.count("\n") > 1 or (after_comment and "\n" in text):
         return "\n\n"
     return "\n" if "\n" in text else " "
@@ -184,10 +180,8 @@ class Gullet:
     """
 
     def __init__(self, files: Files, orders: Mapping[str, Callable[["Gullet", Token], bool | None]]):
-        """Take what control sequences do beside macros; what is at ``""`` is asked where there is none.
-
-        An order that returns False leaves the token to be let out.
-        """
+        """Take orders by control sequence, ``""`` for any other; one that returns False lets the token
+        out."""
         self.files, self.flat, self._orders = files, Expanded(files), orders
         self.switches: dict[str, bool] = {}
         self._readers: list[Reader] = []
@@ -245,7 +239,6 @@ class Gullet:
             self._close(self._readers.pop())
 
     def _close(self, reader: Reader) -> None:
-        """Part what a file says from what comes behind it."""
         if self._out and not reader.only_defines:
             self._out.append(self._out[-1]._replace(text="\n"))
 
@@ -374,7 +367,6 @@ class Gullet:
         return [] if call.text in self._given_up else body
 
     def _count(self, call: Token, tokens: int) -> None:
-        """Give up a call, or the source, that goes on for too long."""
         self._steps, self._tokens = self._steps + 1, self._tokens + tokens
         self._call_steps, self._call_tokens = self._call_steps + 1, self._call_tokens + tokens
         if self._steps > STEPS or self._tokens > TOKENS:

@@ -89,10 +89,8 @@ def meaning(table: SourceTable) -> Meaning:
 
 
 def _named_beside(plan: Layout) -> tuple[int, int]:
-    """Return of how many rows one column names a measure or collection, and how many columns end with it.
-
-    It is the last of the labels, or a column of words behind it that names more.
-    """
+    """Return in how many rows a column of words names a measure or collection, and how many columns end with
+    it."""
     last = max(plan.labels, default=0)
     named = {}
     for place in (last, *range(last + 1, min(plan.values, default=0))):
@@ -150,10 +148,7 @@ def _column(plan: Layout, place: int, shared: _Shared) -> ColumnMeaning:
 
 
 def _named(head: Sequence[str], shared: _Shared) -> tuple[NamedMeasure | Resolution, str]:
-    """Return the measure of a column, and "" where its own heading names it, else what else does.
-
-    Of several the one nearest to the values counts, if it has a cut-off.
-    """
+    """Return the measure of a column, and "" where its own heading names it, else what else does."""
     for first in range(len(head), -1, -1):
         named = list(vocabulary.measures(" ".join(head[first:])))
         if len(named) > 1:
@@ -169,7 +164,6 @@ def _named(head: Sequence[str], shared: _Shared) -> tuple[NamedMeasure | Resolut
 
 
 def _refined(plain: frozenset[str], caption: frozenset[str]) -> frozenset[str]:
-    """Return the words of a heading and those of the caption that tell which part of a collection it is."""
     for group in map(set, facts()["refinements"]):
         if not plain & group and len(caption & group) == 1:
             plain |= caption & group
@@ -202,7 +196,6 @@ def _of_caption(plain: frozenset[str], measure: str | None) -> Resolution:
 
 
 def _unit(texts: Iterable[str], head: str) -> Literal["percent", "fraction"] | None:
-    """Return the unit of a column's numbers: percent where one is above 1."""
     numbers = [abs(number) for number in map(_number, texts) if number is not None]
     if not numbers:
         return None
@@ -220,7 +213,6 @@ def _is_mean(head: Sequence[str], plain: frozenset[str]) -> bool:
 
 
 def _averaged(plan: Layout, column: ColumnMeaning, columns: Sequence[ColumnMeaning]) -> ColumnMeaning:
-    """Return an average with the columns whose mean it is, by its place and the arithmetic of most rows."""
     if not column.is_mean:
         return column
     for parts in _averageable(column, columns):
@@ -243,7 +235,6 @@ def _averageable(column: ColumnMeaning, columns: Sequence[ColumnMeaning]) -> lis
 
 
 def _fits(plan: Layout, column: ColumnMeaning, parts: Sequence[ColumnMeaning]) -> bool:
-    """Return whether the mean of columns is that of the average in most rows that have all numbers."""
     votes = Counter[bool]()
     for cells in (plan.table.body[row] for row in plan.rows):
         text = cells[column.place].text.strip()
@@ -260,11 +251,8 @@ Collections = Mapping[NamedMeasure, frozenset[str]]
 
 
 def with_neighbours(tables: Sequence[Meaning]) -> list[Meaning]:
-    """Return the tables of a source; a measure that only one collection has elsewhere tells a collection.
-
-    It is likely, no more. All such columns of a table have to tell the same one, and the others of the table
-    are of it, too, if elsewhere it is among the collections of their measures.
-    """
+    """Return the tables of a source, where a measure that only one collection has elsewhere names the
+    collection."""
     known = _collections(tables)
     return [_completed(table, known) for table in tables]
 
@@ -288,7 +276,6 @@ def _completed(table: Meaning, known: Collections) -> Meaning:
 
 
 def _is_open(column: ColumnMeaning) -> bool:
-    """Return whether nothing above a column but its measure says what it is of."""
     others = without_measures(" ".join(column.head))
     return column.dataset == UNNAMED and not (column.is_mean or others)
 

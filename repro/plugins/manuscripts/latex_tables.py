@@ -58,7 +58,6 @@ class Scope:
         self.gather(last(node))
 
     def _take_tabular(self, node: Any) -> None:
-        """Take a tabular, or those in it where it only lays out others."""
         inner = Scope(self.kind, self)
         inner.gather(node.nodelist)
         self.captions += inner.captions
@@ -211,10 +210,7 @@ class Tabular:
         self.notes: list[str] = []
 
     def tables(self, *, caption: str, label: str, number: str, legend: tuple[str, ...]) -> list[SourceTable]:
-        """Return the table, or those that stand above each other in it.
-
-        None is in what only lays something out: one row, one column, pictures.
-        """
+        """Return the tables that stand above each other in it; none in one that only lays something out."""
         raw = self._raw()
         grid, width = self._grid(raw)
         kept = [i for i, row in enumerate(grid) if any(cell.text or cell.marks for cell in row)]
@@ -262,7 +258,6 @@ class Tabular:
         return raw
 
     def _take(self, node: Any, raw: _Raw) -> int | None:
-        """Take a rule over some columns, and return where it ends, or a node of the cell under way."""
         rule = _PARTIAL_RULE.match(self.flat.text, self.offset + node.pos) if kind(node) == "macro" else None
         if rule is None:
             raw.row[-1].append(node)
@@ -289,7 +284,6 @@ class Tabular:
         return grid, width
 
     def _starts(self, row: list[list[Any]]) -> list[int]:
-        """Return where each cell begins: at its first node that is no blank, or where the one before does."""
         written = [next((node for node in nodes if is_written([node])), None) for nodes in row]
         first = next((node for node in written if node is not None), self.node)
         starts: list[int] = []
@@ -336,7 +330,6 @@ def _spans(nodes: Iterable[Any]) -> tuple[int, int]:
 
 
 def _walk(nodes: Iterable[Any]) -> Iterator[Any]:
-    """Yield nodes and those within them, except for what a tabular holds."""
     for node in nodes:
         if node is None:
             continue

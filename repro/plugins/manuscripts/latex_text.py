@@ -75,7 +75,6 @@ def _context():
 
 @cache
 def _of_tables() -> frozenset[str]:
-    """Return the macros that the reader knows beside pylatexenc."""
     return names(*_KNOWN.split()) | _SPACES | {*symbols(), "footnotemark", "ding"}
 
 
@@ -122,7 +121,6 @@ def last(node: Any) -> list[Any]:
 
 
 def _is_unknown(name: str) -> bool:
-    """Return whether neither the table of names nor pylatexenc says what a macro prints."""
     return name not in _of_tables() and _printer().latex_context.get_macro_spec(name) is None
 
 
@@ -169,7 +167,6 @@ class Words:
                 yield from self._node(node, at)
 
     def _chars(self, text: str, script: str, style: Style) -> Generator[Piece, None, str]:
-        """Yield text; return the script that its end calls for."""
         for part in re.split(r"([\^_])", text):
             if part in ("^", "_"):
                 script = part
@@ -218,14 +215,12 @@ class Words:
         yield from self.pieces(inner(second), style)
 
     def _footnote(self, node: Any) -> str:
-        """Keep the text of a footnote, and return its mark: its number, or the word."""
         if node.macroname != "footnotemark":
             self.footnotes.append(plain(self.pieces(last(node))))
             return "footnote"
         return plain(self.pieces(inner((arguments(node) or [None])[0]))) or "footnote"
 
     def _of_library(self, node: Any, style: Style) -> Iterator[Piece]:
-        """Yield what a sign, an item or a macro that only pylatexenc knows prints."""
         name = node.macroname
         if name == "item" and self.is_legend:
             yield Piece("\n\n", style)

@@ -47,7 +47,6 @@ def _has_value(row: _Row) -> bool:
 
 
 def _is_of_words(row: _Row) -> bool:
-    """Return whether words stand over most of the columns, and no value."""
     cells = row[1:]
     if is_group(row) or _has_value(row):
         return False
@@ -55,13 +54,8 @@ def _is_of_words(row: _Row) -> bool:
 
 
 def head_length(rows: Sequence[_Row], rules: Sequence[int]) -> int:
-    """Return how many rows stand above the values; ``rules`` are rows above which a line over all columns is.
-
-    Rows above the first line are the head, unless they have values with a decimal point; so are the rows
-    between further lines, as long as they have no value, and rows of words right above decimal values.
-    Without a line, the head ends at the first value. Labels over the whole width that stand right above
-    values belong to the body.
-    """
+    """Return how many rows are above the values: those above the first line (``rules``) without decimals,
+    else above the first value."""
     if len(rows) < 2:
         return 0
     lines = sorted({rule for rule in rules if 0 < rule < len(rows)})
@@ -91,10 +85,8 @@ def _above_values(rows: Sequence[_Row], has_value: Callable[[_Row], bool]) -> in
 
 
 def stacked(rows: Sequence[_Row], head: int) -> list[tuple[int, int]]:
-    """Return where each of the tables begins and ends that stand above each other in one.
-
-    Each begins with a title over the whole width and repeats the rest of the head.
-    """
+    """Return where each of the tables that stand above each other in one begins and ends, by their repeated
+    heads."""
     if head < 2 or not is_group(rows[0]):
         return [(0, len(rows))]
     texts = [[cell.text for cell in row] for row in rows]
@@ -151,11 +143,7 @@ def is_number(cell: SourceCell) -> bool:
 
 
 def layout(table: SourceTable, is_heading: Callable[[str], object] = lambda text: False) -> Layout:
-    """Return where labels and values of a table stand.
-
-    Args:
-        is_heading: whether a text names a measure, as the head of a first column without labels does.
-    """
+    """Return where labels and values of a table are; ``is_heading`` says whether a text names a measure."""
     table, rows, groups = _grouped(table)
     body = [table.body[number] for number in rows]
     bare = Layout(table, (), (), rows, groups)
@@ -170,11 +158,7 @@ def layout(table: SourceTable, is_heading: Callable[[str], object] = lambda text
 
 
 def _grouped(table: SourceTable) -> tuple[SourceTable, tuple[int, ...], tuple[str, ...]]:
-    """Return a table, the numbers of its rows of values, and the heading that each stands under.
-
-    A heading over the whole width that opens the head is that of the first rows where others follow below;
-    a row of the head that stands once more below one of them is no row of values.
-    """
+    """Return a table, the numbers of its rows of values, and the heading that each row is under."""
     rows, groups, current, head = [], [], "", table.head
     if head and (first := _heading(head[0])) and any(_heading(row) for row in table.body):
         current, head = first, head[1:]
@@ -193,7 +177,6 @@ def _texts(row: Row) -> tuple[str, ...]:
 
 
 def _heading(row: Row) -> str | None:
-    """Return the text of a row that says one thing, and no number; "" for a blank one, None for values."""
     texts = {id(cell): cell.text.strip() for cell in row if cell.text.strip()}
     text = next(iter(texts.values()), "")
     is_value = _NUMBER.fullmatch(text) if row[0] is row[-1] else _NUMBER.match(text)
@@ -201,13 +184,8 @@ def _heading(row: Row) -> str | None:
 
 
 def transposed(table: SourceTable, depth: int = 0) -> SourceTable:
-    """Return the table with rows for columns: headings become labels, and labels become headings.
-
-    Headings of groups stand above the columns that their rows become.
-
-    Args:
-        depth: of how many columns the labels are; 0 for those that name a row.
-    """
+    """Return the table with rows for columns; ``depth`` is of how many columns the labels are, 0 for those
+    that name a row."""
     depth = depth or max(layout(table).labels, default=0) + 1
     table, rows, groups = _grouped(table)
     grid: list[Row] = [*table.head, *(table.body[number] for number in rows)]
@@ -226,12 +204,8 @@ def _holds_numbers(cells: Sequence[SourceCell]) -> bool:
 
 
 def _labels(body: Sequence[Row], values: Sequence[int]) -> tuple[int, ...]:
-    """Return the columns that name a row: the first, and on as long as a cell stands for several rows.
-
-    The first is that of words in the left half where numbers stand before them, ranks or settings.
-    Numbers are among them if they are whole, as depths are, and words stand behind them. Where names come
-    twice or more often, the words behind them tell their rows apart.
-    """
+    """Return the columns that name a row: the first column of words, and further ones while its cells
+    repeat."""
     width = len(body[0]) if body else 0
     labels = [_first_label(body, values)]
     for place in range(labels[0] + 1, width - 1):
@@ -256,13 +230,11 @@ def _goes_on(cells: Sequence[SourceCell]) -> bool:
 
 
 def _telling_apart(body: Sequence[Row], values: Sequence[int], labels: Sequence[int]) -> list[int]:
-    """Return the words behind labels, if these come twice or more often."""
     names = {tuple(row[place].text for place in labels) for row in body}
     words = [place for place in range(labels[-1] + 1, min(values, default=0)) if place not in values]
     return words[:1] if 2 * len(names) <= len(body) else []
 
 
 def _blocks(texts: Sequence[str]) -> list[str]:
-    """Return the text that each row stands under, where a text counts until the next one."""
     blocks: Iterator[str] = accumulate(texts, lambda current, text: text or current)
     return list(blocks)

@@ -151,7 +151,6 @@ def _comments(entry: Entry, indent: str) -> Iterator[str]:
 
 
 def _inner(facts: Mapping[str, Any]) -> str:
-    """Return a mapping in one line, without its braces."""
     return _flow(dict(facts))[1:-1]
 
 
@@ -209,8 +208,6 @@ def command(name, source, directory):
 
 
 def _contents(name: str, source: str, made) -> dict[str, str | None]:
-    """Return the files that are another paper's than the template's; what nobody has read yet is absent."""
-
     title = Path(source).name
     placeholder = plain_paper.TEMPLATES / "readings.yaml.txt"  # which the placeholder of a recipe asks for
     return {
@@ -241,7 +238,6 @@ def _show(name: str, folder: Path, made, notes) -> None:
 
 
 def _counts(table) -> tuple[int, int, int, int, int, int]:
-    """Return a table's columns, of them known, likely and asked for, its rows, and those with a recipe."""
     asked = sum(entry.is_asked for entry in table.columns)
     likely = sum(any(r.kind == "likely" for r in entry.remarks) for entry in table.columns)
     columns, recipes = len(table.columns), sum("recipe" in entry.facts for entry in table.rows)

@@ -13,10 +13,8 @@ _COMPARISONS = ("\\ifx", "\\ifnum", "\\ifodd", "\\ifcase", "\\ifdefined", "\\ifc
 
 
 def expand(files: Files, first: list[str]) -> Expanded:
-    """Return the flat text of files, one after another, with what they read in.
-
-    Raise a DataError for a cycle of files, and for macros that come to no end.
-    """
+    """Return the flat text of files with what they read in. Raises DataError for a cycle, and for endless
+    macros."""
     return Gullet(files, _ORDERS).run(first)
 
 
@@ -80,7 +78,6 @@ def _new_if(g: Gullet, token: Token) -> None:
 
 
 def _other(g: Gullet, token: Token) -> bool:
-    """Decide a conditional of the paper's own, or set its switch; False for all other sequences."""
     switch = re.fullmatch(r"\\(.+)(true|false)", token.text)
     if token.text in g.switches:
         _conditional(g, token)
@@ -153,7 +150,6 @@ def _packages(g: Gullet, token: Token) -> None:
 
 
 def _edge(g: Gullet, token: Token) -> bool:
-    """Put in what an own environment begins or ends with; leave out what is verbatim, and inner documents."""
     group = g.argument()
     name = "".join(t.text for t in group)
     own = token._replace(text=f"{token.text}{{{name}}}")

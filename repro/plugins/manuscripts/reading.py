@@ -61,11 +61,8 @@ def _ending(name: str) -> str:
 
 
 def _main_files(files: Files) -> tuple[list[str], list[str]]:
-    """Return the files to begin with, and what has to be said of the choice.
-
-    That is the one with a document of its own; of several the one that is called like a paper, or is longest.
-    Where there is none, as in a folder of tables, all files that no other reads in.
-    """
+    """Return the main files and a remark on the choice: the one with a document, else all that no other reads
+    in."""
     if files.only:
         return [_source(files)], []
     texts = {name: re.sub(r"(?<!\\)%.*", "", files.text(name)) for name in files if _ending(name) in _LATEX}
@@ -80,14 +77,12 @@ def _main_files(files: Files) -> tuple[list[str], list[str]]:
 
 
 def _outer(texts: dict[str, str]) -> list[str]:
-    """Return the files that no other reads in."""
     read_in = _INPUT.findall("\n".join(texts.values()))
     inner = {PurePosixPath(name.strip()).stem for name in read_in}
     return [name for name in texts if PurePosixPath(name).stem not in inner] or list(texts)
 
 
 def _source(files: Files) -> str:
-    """Return the one file that was named, if it can be LaTeX."""
     text = files.text(files.only)
     if not text.strip():
         raise DataError(f"{files.path}: is empty")
@@ -177,7 +172,6 @@ def read_latex(files: Files, first: list[str]) -> Read:
 
 
 def _front(text: str) -> dict[str, str]:
-    """Return title, authors and venue as the source has them; of an author the first line, with the name."""
     found: dict[str, str] = {}
     for name, macros in _FRONT.items():
         starts = re.finditer(rf"\\(?:{macros})\s*(?:\[[^\]]*\])?\s*(?=\{{)", text)
@@ -243,7 +237,6 @@ def _blanks(match: re.Match) -> str:
 
 
 def _lines(paragraph: str, numbers: dict[str, str]) -> Iterator[str]:
-    """Yield what a paragraph says, and its footnotes."""
     words = Words(numbers)
     said = " ".join(paragraph.split())
     if re.search(r"[\\${}~^_`'-]", said):

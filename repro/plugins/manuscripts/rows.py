@@ -71,12 +71,8 @@ def _bold(text: str, cell: SourceCell) -> str:
 
 
 def bold_scope(columns: Sequence[Sequence[str]], groups: Sequence[str]) -> str:
-    """Return within what bold marks the best: ``column``, ``group``, ``none`` without bold, else ``unknown``.
-
-    Args:
-        columns: the strings of each column, from the first row down.
-        groups: the heading that each row stands under.
-    """
+    """Return the scope of bold: ``column``, ``group``, ``none`` without bold, else ``unknown``; ``columns``
+    are strings downwards, ``groups`` headings of rows."""
     whole = [list(map(parse, column)) for column in columns]
     if not any(cell.bold for cell in chain.from_iterable(whole)):
         return "none"
@@ -88,7 +84,6 @@ def bold_scope(columns: Sequence[Sequence[str]], groups: Sequence[str]) -> str:
 
 
 def _marks_best(cells: Sequence[PublishedCell]) -> bool:
-    """Return whether cells in bold, one at least, are those with the greatest number, or hold none."""
     numbers = [(cell.value, cell.bold) for cell in cells if cell.value is not None]
     most = max((number for number, _ in numbers), default=None)
     return all(is_bold == (number == most) for number, is_bold in numbers)
@@ -187,11 +182,7 @@ class Match:
 
 
 def match(label: str, values: Values) -> Match:
-    """Return the row of the suite that a label and its numbers tell.
-
-    A recipe that several papers share is taken by the name where no number is more than a point off, one of a
-    paper by equal numbers only.
-    """
+    """Return the row of the suite that a label and its numbers name; shared recipes may be a point off."""
     named = known_rows().get(plain(label), [])
     if not named:
         return Match(None, "unknown", "the suite knows no system of this name")
@@ -206,7 +197,6 @@ def match(label: str, values: Values) -> Match:
 
 
 def _is_same(row: KnownRow, values: Values) -> bool:
-    """Return whether numbers tell one system: all of a row that a paper ran itself, one of any other."""
     equal = _equal(row, values)
     if row.recipe and not row.is_shared:
         return equal == len(_shared(row, values)) and equal > (row.cells[0].role != "ours")
@@ -260,7 +250,6 @@ def _shared(row: KnownRow, values: Values) -> list[tuple[Decimal, Decimal]]:
 
 
 def _equal(row: KnownRow, values: Values) -> int:
-    """Return how many numbers of a row are equal to those published with it, to the decimals of both."""
     shared = [(a, b, max(_step(a), _step(b))) for a, b in _shared(row, values)]
     return sum(abs(a - b) <= step / 2 for a, b, step in shared if step <= FINEST)
 

@@ -202,10 +202,7 @@ def _series(heads: tuple[str, ...], values: Mapping[int, Value], means: ColumnMe
 
 
 def _comparable(values: list[Value], lines: Mapping[int, Line]) -> list[Value]:
-    """Return the numbers of systems: none of differences, sizes and counts among them.
-
-    These stand on lines that are called so, or have a sign of per cent that less than half of all have.
-    """
+    """Return the numbers of systems, without those of differences, sizes and counts."""
     of_systems = [value for value in values if lines[value.line].is_of_system]
     signed = [value for value in of_systems if "%" in value.cell.text.partition("(")[0]]
     if 2 * len(signed) < len(of_systems):

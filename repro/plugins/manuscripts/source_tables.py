@@ -141,12 +141,8 @@ _BASE_BEFORE = re.compile(r"(?:^|[^\d.])10$|(?:^|[^A-Za-z])[A-Za-z]$")
 def styled(
     pieces: Iterable[Piece], place: Place, source: str, *, columns: int = 1, rows: int = 1
 ) -> SourceCell:
-    """Return the cell that stands at a place, with its text and its marks apart.
-
-    Raised symbols, letters and numbers are marks, and so are symbols at either end. A raised or lowered
-    deviation (``36.6_{\\pm0.1}``) stays in the text, a difference in brackets: ``36.6 (+1.2)``. Bold,
-    underlined and italic is a cell whose first letter or digit is.
-    """
+    """Return the cell at a place, its text and marks (raised symbols, letters, numbers) apart; bold etc. by
+    its first letter or digit. Deviations stay in the text."""
     text, marks, first = "", [], None
     said = (piece for piece in pieces if piece.text)
     groups = [(script, list(group)) for script, group in groupby(said, key=lambda p: p.style.script)]
@@ -171,10 +167,8 @@ def styled(
 
 
 def _script(script: str, content: str, before: str) -> tuple[str, list[str]]:
-    """Return what a raised or lowered text adds to the line, and the marks that it is.
-
-    ``script`` is ``^_`` for a raised text before a lowered one: letters of a variable then, as in w^c_i.
-    """
+    """Return the text and the marks of a raised or lowered text; ``^_`` is a raised one before a lowered one:
+    w^c_i."""
     of_number = _NUMBER_BEFORE.search(before) is not None
     of_base = _BASE_BEFORE.search(before.rstrip()) is not None  # a ten or a variable has a power
     if content.startswith("±"):
@@ -189,12 +183,10 @@ def _script(script: str, content: str, before: str) -> tuple[str, list[str]]:
 
 
 def _lowered(content: str, of_number: bool) -> str:
-    """Return a lowered text in the line, apart from a number."""
     return f" ({content})" if of_number and content[:1].isdigit() else content
 
 
 def _are_marks(content: str, before: str, of_number: bool) -> bool:
-    """Return whether a raised text is signs, single letters or numbers, and no ending of a word."""
     if content in ("st", "nd", "rd", "th", "'", "′"):
         return False
     if content == "footnote" or (
@@ -206,7 +198,6 @@ def _are_marks(content: str, before: str, of_number: bool) -> bool:
 
 
 def _marks(text: str) -> list[str]:
-    """Return marks one by one; stars that touch are one, and so are digits."""
     if text.isalpha() and text != "footnote":
         return list(text)
     return re.findall(r"\*+|footnote|\d+|[^\s,;()]", text.replace("∗", "*"))

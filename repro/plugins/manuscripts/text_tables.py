@@ -89,7 +89,6 @@ class _Table:
 
 
 def _take(made: list[SourceCell], above: dict[int, tuple[SourceCell, int]]) -> None:
-    """Add the cells from above that stand in the next columns."""
     while len(made) in above:
         cell, rows = above.pop(len(made))
         if rows > 1:
@@ -264,7 +263,6 @@ def _table_of_tokens(tokens: list, path: Path, caption: str) -> list[SourceTable
 
 
 def _of_markdown(text: str) -> Iterator[Piece]:
-    """Yield the text of one line of Markdown, of HTML or of LaTeX's mathematics in it."""
     if "\\" in text and ("$" in text or re.search(r"\\[a-zA-Z]+\{", text)):
         yield from Words().pieces(parse(re.sub(r"\*\*(.+?)\*\*", r"\\textbf{\1}", text)))
     elif not _SPECIAL.search(text):
@@ -288,7 +286,6 @@ def _inline(text: str) -> Iterator[Piece]:
 
 
 def _tag(token) -> tuple[str, bool]:
-    """Return the name of a tag, and whether it opens."""
     html = re.match(r"<(/?)(\w+)", token.content) if token.type == "html_inline" else None
     return (html[2].lower(), not html[1]) if html else (token.tag, token.nesting > 0)
 

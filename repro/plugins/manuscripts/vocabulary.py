@@ -9,10 +9,10 @@ from pathlib import Path
 from typing import Any, Literal
 
 from repro.machine.bounded_reading import read_facts
+from repro.retrieval.evaluation.measures import families
 
 Sure = Literal["certain", "likely", "unknown", "elsewhere"]
 FILE = Path(__file__).with_suffix(".yaml")
-SCORED = ("RR", "nDCG", "R", "Success")
 
 
 @dataclass(frozen=True)
@@ -82,10 +82,7 @@ def words(text: str) -> frozenset[str]:
 
 
 def measures(text: str) -> dict[NamedMeasure, tuple[int, int]]:
-    """Return the measures that a text names, and where; of one that is said with a cut-off, only that.
-
-    "Top-20" names one by itself or beside a collection; beside a system it says how much of a run is meant.
-    """
+    """Return the measures that a text names, and where; of one that is said with a cut-off, only that."""
     spans: dict[NamedMeasure, tuple[int, int]] = {}
     for name, pattern in _patterns():
         for match in pattern.finditer(text):
@@ -147,7 +144,8 @@ def collection(plain: frozenset[str], measure: str | None = None) -> Resolution:
 
 def measure_on(measure: NamedMeasure, on: Resolution) -> Resolution:
     """Return a measure as ir_measures writes it, unless it is open what it means on a collection."""
-    if measure.name not in SCORED:
+    family = families()[measure.name]
+    if not family.scored:
         return Resolution(None, "elsewhere", f"{measure.name} is a measure that the suite does not score")
     if measure.cutoff is None:
         return _with_usual_cutoff(measure, on)
@@ -156,12 +154,11 @@ def measure_on(measure: NamedMeasure, on: Resolution) -> Resolution:
     reason = "what counts as relevant depends on the collection, which is not known"
     if measure.name in ("R", "Success"):
         return Resolution(None, "unknown", reason, _recall_or_success(measure))
-    return Resolution(str(measure), *(("certain", "") if measure.name == "nDCG" else ("likely", reason)))
+    return Resolution(str(measure), *(("likely", reason) if family.graded else ("certain", "")))
 
 
 def _with_usual_cutoff(measure: NamedMeasure, on: Resolution) -> Resolution:
-    entry = next(entry for entry in facts()["measures"] if entry["name"] == measure.name)
-    usual = (n for word, n in entry.get("usual", {}).items() if word in (on.value or ""))
+    usual = (n for word, n in families()[measure.name].usual.items() if word in (on.value or ""))
     if (cutoff := next(usual, None)) is None:
         return Resolution(reason=f"the heading names {measure} without a cut-off")
     meant = measure_on(replace(measure, cutoff=cutoff), on)
@@ -174,7 +171,7 @@ def _on_catalogued(measure: NamedMeasure, id: str) -> Resolution:
     from repro.retrieval.datasets.catalog import dataset
 
     entry, counts = dataset(id), dataset(id).counts
-    if (levels := _levels(id)) and measure.name != "nDCG":
+    if (levels := _levels(id)) and families()[measure.name].graded:
         names = (f"{measure.name}(rel={level})" if level > 1 else measure.name for level in levels)
         choices = tuple(f"{name}@{measure.cutoff}" for name in names)
         reason = f"from which grade on a document counts as relevant is not said, and {id} has grades"
@@ -220,13 +217,14 @@ def _collections() -> tuple[NamedCollection, ...]:
 
 @functools.cache
 def _patterns() -> tuple[tuple[str, re.Pattern[str]], ...]:
-    """Return a pattern for each measure: its words, with a cut-off or without, or its letter with one."""
     cut = r"(?P<{}>\d{{1,3}}(?:,?000)?\s?k?)(?![\d.%])"
     patterns = []
-    for entry in facts()["measures"]:
-        long = "|".join(re.escape(word).replace(r"\ ", r"\s") for word in entry["words"])
-        short = "|".join(map(re.escape, entry.get("short", ()))) or "(?!)"
+    for family in families().values():
+        if not family.words:
+            continue
+        long = "|".join(re.escape(word).replace(r"\ ", r"\s") for word in family.words)
+        short = "|".join(map(re.escape, family.short)) or "(?!)"
         spelt = rf"(?:{long})(?:[\s@_-]*{cut.format('a')}|(?![a-z])@?)"
         text = rf"(?<![a-z])(?:{spelt}|(?:{short})\s?@\s?{cut.format('b')})"
-        patterns.append((str(entry["name"]), re.compile(text, re.IGNORECASE)))
+        patterns.append((family.name, re.compile(text, re.IGNORECASE)))
     return tuple(patterns)

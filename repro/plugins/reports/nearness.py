@@ -53,10 +53,7 @@ def nearnesses(by_cell: Mapping[str, Values]) -> list[Nearness]:
 
 
 def _distinct_numbers(by_cell: Mapping[str, Values]) -> list[list[Values]]:
-    """Return the values on cells that print one number of one quantity, cell by cell.
-
-    Cells are of one quantity where a report names both, e.g. one value for the same column of two papers.
-    """
+    """Return the values on cells that print one number of one quantity, cell by cell."""
     parent = {cell: cell for cell in by_cell}
 
     def root(cell: str) -> str:
@@ -109,7 +106,6 @@ def _chosen(values: Values, starts: Sequence[str], authors: bool) -> list[CellRe
 
 
 def _points(value: CellReport) -> Decimal:
-    """Return the difference in points of a percentage."""
     return percent(value.difference, value.cell.unit)
 
 

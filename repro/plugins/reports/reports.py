@@ -94,7 +94,6 @@ class Report(StrictMapping):
 
 
 def _flat(items: object) -> object:
-    """Return a list with the lists among its items opened, which aliases of YAML leave there."""
     if not isinstance(items, list):
         return items
     return [word for item in items for word in (item if isinstance(item, list) else [item])]
@@ -237,8 +236,7 @@ def _median_first(group: Iterable[CellReport]) -> list[CellReport]:
 
 @functools.cache
 def reports_of(sources: tuple[Paper, ...]) -> dict[str, tuple[CellReport, ...]]:
-    """Return every report on cells of these papers, which are all that are at hand, as ``reports`` gives
-    them."""
+    """Return every report on cells of these papers as ``reports`` does."""
     cells_by_id = {cell.id: cell for source in sources for cell in cells_of(source)}
     by_cell: dict[str, list[CellReport]] = {}
     for folder in folders():
@@ -271,11 +269,8 @@ def read_reports(folder: Path, known: dict[str, Cell]) -> Reports:
 
 
 def faults(content: Reports, known: dict[str, Cell]) -> Iterator[Fault]:
-    """Yield locations in an others.yaml with what is wrong there, beyond its shape.
-
-    Args:
-        known: every cell by its id.
-    """
+    """Yield locations in an others.yaml with what is wrong there beyond its shape; ``known`` is every cell by
+    id."""
     seen: set[tuple] = set()
     for number, report in enumerate(content.values):
         place = ("values", number)
@@ -309,7 +304,6 @@ def _report_faults(report: Report, cells_by_id: dict[str, Cell]) -> Iterator[Fau
 
 
 def _value_fault(entry: CellReport) -> str:
-    """Return the reason why a value is no report of the cell; empty where it may be one."""
     end = SHARES.get(entry.cell.unit)
     if end and not 0 < entry.value <= end:
         return f"is {entry.value:f} by the cell's unit, {entry.cell.unit}, which ends at {end}; mind the unit"

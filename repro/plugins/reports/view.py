@@ -116,10 +116,8 @@ def _show_searches(as_json: bool) -> int:
 
 
 def _counts(systems) -> dict[str, int]:
-    """Return system -> the number of values on its rows, each counted once however many cells it is on.
-
-    A row that is a stage or an ablation counts for the system of its group, if that has a search.
-    """
+    """Return system -> the number of values on its rows, each counted once; a stage counts for its group's
+    system."""
     from repro.plugins.reports.reports import reports
 
     found: dict[str, set[int]] = {system: set() for system in systems}

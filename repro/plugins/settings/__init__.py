@@ -1,7 +1,4 @@
-"""The plan held against what papers and their released scripts state, and objectives against released code.
-
-Its YAML is papers/*/settings.yaml (``schema``) and papers/*/oracles (``oracles``).
-"""
+"""The plan held against papers/*/settings.yaml (``schema``): settings of texts and of released scripts."""
 
 from repro.hooks import Command, answer
 
@@ -21,17 +18,17 @@ def public_names():
 
 @answer
 def part_of_cell(cell, page):
-    """Say how the row of a cell is planned, and what its work was held against."""
+    """Say how the row of a cell is planned."""
     if page is None:
         return None
     from repro.plugins.settings.view import SettingsOfCell
 
-    return SettingsOfCell(cell, page.known)
+    return SettingsOfCell(cell)
 
 
 @answer
 def part_of_paper(sources):
-    """Add sections on settings and on released code."""
+    """Add a section on settings."""
     from repro.plugins.settings.settings_sections import SettingsPart
 
     return SettingsPart(sources)

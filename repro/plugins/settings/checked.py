@@ -126,25 +126,15 @@ def of_cells_of_settings(items: Iterable[CheckedParameter]) -> list[tuple[str, .
 
 
 def settings(*names: str) -> Listing[CheckedParameter]:
-    """Return the plan at full, parameter by parameter, held against what papers and released scripts state.
-
-    Args:
-        names: of papers; all of them without a name.
-
-    Raises UsageError for an unknown paper, ManifestError for a broken file of a paper's.
-    """
+    """Return the plan at full, parameter by parameter, against stated settings of papers (all without
+    ``names``). Raises UsageError for an unknown paper, ManifestError for a broken file."""
     items = [item for source in sources(names) for item in checked_parameters(source)]
     return Listing(items, line=CheckedParameter.as_json, index="row")
 
 
 def checked_parameters(source: Paper, machine: Machine | None = None) -> list[CheckedParameter]:
-    """Return every planned parameter of a paper's rows and everything stated: row by row, then by itself.
-
-    Args:
-        machine: one that plans were made on already; its data changes nothing.
-
-    Raises ManifestError for a broken settings.yaml, with file and line.
-    """
+    """Return every planned parameter of a paper's rows and everything stated. Raises ManifestError with file
+    and line."""
     rows = planned_rows(source, machine=machine)
     expected_values = ExpectedValues()
     row_parameters = [
@@ -159,8 +149,7 @@ def checked_parameters(source: Paper, machine: Machine | None = None) -> list[Ch
 
 
 def of_tables(source: Paper) -> dict[str, CheckedParameter]:
-    """Return the verdict on each cell of a paper's tables of settings: ``checked_parameters`` of what has a
-    cell."""
+    """Return the verdict on each cell of a paper's tables of settings."""
     published_steps, expected_values = _published_steps(source), ExpectedValues()
     parameters_of_rows = [
         _checked_parameter(row, step, path, setting, nodes, expected_values.of(setting, row.id, row.readings))
@@ -182,24 +171,19 @@ def states_of_tables(source: Paper) -> dict[str, Counter[str]]:
 
 
 def _published_steps(source: Paper) -> list[tuple[Step, dict[str, Setting]]]:
-    """Return the steps with settings that cells publish, and those settings."""
     steps = [(step, {path: s for path, s in step.stated.items() if s.cell}) for step in steps_of(source)]
     return [(step, settings) for step, settings in steps if settings]
 
 
 def _alike_failures(source: Paper, rows: list[PlannedRow]) -> Iterator[CheckedParameter]:
-    """Yield a failure for each cell that is planned as another of its column, published with another
-    number."""
     for one, other in planned_alike(source, rows):
         says = f"{one} is planned as {other}, which is published with another number; correct their options"
         yield CheckedParameter(one.rpartition("/")[0], "", "evaluate", "", says=says)
 
 
 def of_cell(cell: Cell) -> list[CheckedParameter]:
-    """Return the planned parameters of the row of a cell, or of the setting that it publishes.
-
-    Nothing for a paper that has no settings.yaml. Raises ManifestError for a broken one.
-    """
+    """Return the planned parameters of a cell's row, or of the setting it publishes; none without
+    settings.yaml."""
     if not steps_of(cell.paper):
         return []
     if cell.is_setting:
@@ -254,10 +238,7 @@ def _row_parameters(
 def _checked_parameter(
     row: PlannedRow, step: Step, path: str, setting: Setting, nodes: list[Node], expected: ExpectedValue
 ) -> CheckedParameter:
-    """Hold one parameter that a step states against its values in the planned nodes that the step is about.
-
-    It fails where what is expected cannot be told, or where the planned values are others.
-    """
+    """Hold a parameter that a step states against its values in the planned nodes; unexpected values fail."""
     planned, stage = [at_path(node, path) for node in nodes], step.nodes.stage if step.nodes else ""
     values = list({canonical(value): value for value in planned}.values())
     says, state = expected.fault, _state(setting)
@@ -321,7 +302,6 @@ def _unclaimed_parameters(row: PlannedRow, claims_by_node: dict[str, set[str]]) 
 
 
 def _idle_failures(steps: Iterable[Step], rows: list[PlannedRow]) -> Iterator[CheckedParameter]:
-    """Yield a failure for each place of a step where nothing planned is what the step is about."""
     for step in steps:
         for place in step.rows:
             single = step.model_copy(update={"rows": (place,)})

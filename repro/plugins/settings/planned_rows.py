@@ -61,14 +61,8 @@ class PlannedRow:
 
 
 def planned_rows(source: Paper, place: str = "", machine: Machine | None = None) -> list[PlannedRow]:
-    """Return every row of a paper that has a recipe, as planned at full.
-
-    Of the suite's own studies and rows of reference no paper states anything.
-
-    Args:
-        place: the beginning of ids, to which the rows are limited.
-        machine: of which no data is asked for; what was called on it is not called again.
-    """
+    """Return every row of a paper with a recipe, as planned at full, whose ids begin with ``place``; no
+    studies or rows of reference."""
     machine = (machine or Machine()).without_data()
     paper_plan, readings = _plan(source, (place or source.name,), machine), CellReadings(machine)
     items: list[tuple[str, Cell | ShownExhibit, list[Node]]] = [
@@ -83,7 +77,6 @@ def planned_rows(source: Paper, place: str = "", machine: Machine | None = None)
 
 
 def _plan(source: Paper, places: tuple[str, ...], machine: Machine) -> Plan:
-    """Return the plan at full of the cells and exhibits of some places."""
     tables = tuple(t for t in (*source.manifest.tables, *figure_tables(source)) if t.kind != "study")
     measured_cells = [
         cell for cell in cells_of(source, tables) if is_measured(cell) and lies_within(cell.id, places)
@@ -145,7 +138,6 @@ def begins_path(path: str, beginnings: Iterable[str]) -> bool:
 
 @cache
 def _beginnings(path: str, sign: str) -> frozenset[str]:
-    """Return the path, and what stands before each sign in it."""
     return frozenset([path, *(path[:place] for place, letter in enumerate(path) if letter == sign)])
 
 
@@ -213,8 +205,7 @@ def _is_by_row(value: Any) -> bool:
 
 
 def cell_value(text: str) -> Any:
-    """Return the number that a cell of a table of settings holds, or its words; None where it is not
-    applicable."""
+    """Return the number or words of a cell of a table of settings; None where not applicable."""
     match = _NUMBER.fullmatch(text.strip())
     if match is None:
         return None if text.strip() in NOT_APPLICABLE else text.strip()
@@ -224,11 +215,8 @@ def cell_value(text: str) -> Any:
 
 
 def expected(setting: Setting, row: str, readings: Mapping[str, Reading]) -> ExpectedValue:
-    """Return the value that a row's nodes should have.
-
-    Args:
-        readings: those that the row rests on, by id.
-    """
+    """Return the value that a row's nodes should have; ``readings`` are those that the row rests on, by
+    id."""
     try:
         published = published_value(setting, row)
         default, choices = _reading_values(setting.reading, readings) if setting.reading else (None, [])
@@ -264,11 +252,7 @@ class ExpectedValues:
 
 
 def _numbers_without_choice(values: list[Any], planned_value: Any, choices: list[Any]) -> list[str]:
-    """Return the stated numbers that no choice of the reading has, where a choice has the value wanted in the
-    plan.
-
-    A stated number that the plan does not have is so held against the reading that tells why.
-    """
+    """Return stated numbers that no choice of the reading has, where one has the planned value."""
     if not all(_is_among(value, choices) for value in _as_list(planned_value)):
         return []
     items = [item for value in values for item in _as_list(value)]
@@ -276,7 +260,6 @@ def _numbers_without_choice(values: list[Any], planned_value: Any, choices: list
 
 
 def _is_among(value: Any, values: list[Any]) -> bool:
-    """Return whether a value is one of others, or of the sets among them."""
     return _comparison_key(value) in {_comparison_key(item) for entry in values for item in _as_list(entry)}
 
 
@@ -285,18 +268,14 @@ def _is_number(value: Any) -> bool:
 
 
 def _disagrees(setting: Setting, published: Any) -> bool:
-    """Return whether a released script sets another value than the one published."""
     if not setting.is_published or setting.released is None:
         return False
     return not ExpectedValue(_as_list(published), set_of=True).is_met_by(_as_list(setting.released))
 
 
 def _reading_values(name: str, readings: Mapping[str, Reading]) -> tuple[Any, list[Any]]:
-    """Return the value, or the value under a key, of the default choice, and those of all choices that have
-    one.
-
-    Raises UsageError where the default choice has none.
-    """
+    """Return the value (or that under a key) of the default choice, and those of all choices. Raises
+    UsageError."""
     identifier = _identifier(name, readings)
     if not identifier:
         raise UsageError(
@@ -312,14 +291,12 @@ def _reading_values(name: str, readings: Mapping[str, Reading]) -> tuple[Any, li
 
 
 def _identifier(name: str, readings: Mapping[str, Reading]) -> str:
-    """Return the id of the reading that a name with keys begins with; empty where it is none of these."""
     parts = name.split(".")
     places = (".".join(parts[:end]) for end in range(len(parts), 0, -1))
     return next((place for place in places if place in readings), "")
 
 
 def _value_below(value: Any, keys: list[str]) -> Any:
-    """Return the part of a value that lies under keys, one below the other; None where there is none."""
     for key in keys:
         value = value.get(key) if isinstance(value, Mapping) else None
     return value

@@ -138,10 +138,8 @@ def settings_of(source: Paper) -> Settings:
 
 
 def steps_of(source: Paper) -> tuple[Step, ...]:
-    """Return the steps of settings.yaml that have rows, each with what it takes from the one that it is like.
-
-    Raises ManifestError with file and line.
-    """
+    """Return the steps of settings.yaml that have rows, merged with those they are like. Raises
+    ManifestError."""
     return source.once(completed_step, lambda: tuple(_completed_steps(source)))
 
 
@@ -177,15 +175,8 @@ class FolderSteps(Mapping[str, dict[str, Step]]):
 
 
 def completed_step(steps: Mapping[str, Mapping[str, Step]], home: str, step: Step) -> Step:
-    """Return the step with the nodes and settings of the one that it is like.
-
-    Args:
-        steps: name of a folder of papers/ -> its steps by id.
-        home: the folder of this step.
-
-    Raises:
-        UsageError: there is no such step, or a step is like itself.
-    """
+    """Return the step with the nodes and settings of the one that it is like, of ``steps`` by folder. Raises
+    UsageError for no such step, or itself."""
     trail, chain = [f"{home}/{step.id}"], [step]
     while chain[-1].like:
         like = chain[-1].like

@@ -25,8 +25,6 @@ from repro.plugins.settings.checked import (
     of_cells_of_settings,
     of_tables,
 )
-from repro.plugins.settings.oracles import certificates, in_short
-from repro.running.cell_readings import CellReadings
 
 
 def planned_for(item: CheckedParameter) -> str:
@@ -53,8 +51,7 @@ def print_cells(items: Iterable[CheckedParameter]) -> None:
 
 
 def row_lines(items: Sequence[CheckedParameter], *, verbose: bool) -> Iterator[tuple[str, str]]:
-    """Yield labels with what is said of a row: how many settings are as stated, then those that depart, or
-    all."""
+    """Yield labelled lines on a row: how many settings are as stated, then those that depart, or all."""
     if not items:
         return
     paper, table, row = items[0].row.split("/")
@@ -75,8 +72,7 @@ def _short_line(item: CheckedParameter) -> str:
 
 
 def of_whole_papers(cells: Sequence[Cell]) -> Iterator[str]:
-    """Yield a sentence on the tables of settings of each paper of which every measured cell is among
-    ``cells``."""
+    """Yield a sentence on the tables of settings of each paper that ``cells`` have in full."""
     numbers = Counter(cell.paper.name for cell in cells)
     for name, number in numbers.items():
         source = paper(name)
@@ -89,16 +85,11 @@ def of_whole_papers(cells: Sequence[Cell]) -> Iterator[str]:
 
 
 class SettingsOfCell(CellPart):
-    """The lines on the settings of a cell, or of its row, and on the code that was released.
+    """The lines on the settings of a cell or its row; its facts are every planned parameter."""
 
-    Its facts are every planned parameter, and every part of the work that was held against released code.
-    """
-
-    def __init__(self, cell: Cell, known: CellReadings):
+    def __init__(self, cell: Cell):
         self._cell, self._settings = cell, of_cell(cell)
-        self._certified = certificates(known.nodes(cell))
-        settings = [item.as_json() for item in self._settings]
-        self.facts = {"settings": settings, "released_code": [item.as_json() for item in self._certified]}
+        self.facts = {"settings": [item.as_json() for item in self._settings]}
 
     def below_published(self) -> Iterator[tuple[str, str]]:
         """Yield what is planned where the cell publishes a setting."""
@@ -106,11 +97,7 @@ class SettingsOfCell(CellPart):
         yield from (("planned", line) for line in dict.fromkeys(planned))
 
     def at_end(self, *, verbose: bool) -> Iterator[tuple[str, str]]:
-        """Yield what was held against released code, then the settings of the row."""
-        sentences = (f"{item.part}: {item.says}" for item in self._certified)
-        yield from (
-            ("released code:", line) for line in (sentences if verbose else in_short(self._certified))
-        )
+        """Yield the settings of the row."""
         items = [] if self._cell.is_setting else self._settings
         for name, value in row_lines(items, verbose=verbose):
             yield (f"{name}:" if name == "settings" else name), value
@@ -178,14 +165,11 @@ def _print_tables(parameters, is_selected) -> None:
 
 
 def _parts(place: str) -> tuple[str, str]:
-    """Return the exhibit and the row that a place names, where it names them."""
     _, table, row, *_ = [*place.split("/"), "", ""]
     return table, row
 
 
 def _lies_in(place: str, tables, rows) -> bool:
-    """Return whether a row, exhibit or cell is in one of the tables or figures, and is or is in one of the
-    rows."""
     table, row = _parts(place)
     numbers = {number.removeprefix("figure-") for number in tables}
     in_table = not tables or table.removeprefix("figure-") in numbers

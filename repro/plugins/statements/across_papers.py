@@ -13,11 +13,8 @@ _SUCCESS = "Success@"  # printed under the name of recall; on nearly all queries
 
 
 def disagreements(sources: list[Paper], notes: Notes) -> Iterator[Finding]:
-    """Yield a finding for every configuration of which published values of one measure cannot be one number.
-
-    Fractions are compared as per cent. Whoever prints another number than the makers of a system is in error;
-    where nobody is its maker it is a doubt.
-    """
+    """Yield a finding for every configuration whose published values of one measure, as per cent, cannot be
+    one number: an error of whoever contradicts the makers, else a doubt."""
     configurations: dict[str, dict[Scored, list[Cell]]] = {}
     for source in sources:
         for cell in numeric_cells(source):
@@ -31,8 +28,7 @@ def disagreements(sources: list[Paper], notes: Notes) -> Iterator[Finding]:
 
 
 def dataset_and_measure(cell: Cell) -> Scored:
-    """Return the data set and measure of a cell; success counts as recall, under whose name it is
-    published."""
+    """Return the data set and measure of a cell; success counts as recall, as it is published."""
     return cell.column.dataset or "", (cell.column.measure or "").replace(_SUCCESS, "R@")
 
 
@@ -50,12 +46,8 @@ def numbers_differ(a: Cell, b: Cell) -> bool:
 
 
 def _disagreement(configuration: str, contradictions: dict[Scored, list[Cell]]) -> Finding:
-    """Return the finding on one configuration, of the paper that contradicts the makers of the system, if one
-    does.
-
-    It is an error where the makers' own number is among them, or where one paper contradicts itself and did
-    not measure again what it cites; else it is a doubt.
-    """
+    """Return the finding on one configuration: an error against the makers' own number or within one paper,
+    else a doubt."""
     all_cells = [cell for cells in contradictions.values() for cell in cells]
     makers = [c for c in all_cells if c.role == "ours"]
     subject = next((c for c in all_cells if _is_misquoted(c, makers)), all_cells[0])
@@ -81,7 +73,6 @@ def _is_misquoted(cell: Cell, makers: list[Cell]) -> bool:
 
 
 def _is_run_again(cells: list[Cell]) -> bool:
-    """Return whether a number of others stands beside one that the paper's authors measured again."""
     return {"cited", "rerun"} <= {c.role for c in cells}
 
 
@@ -101,11 +92,7 @@ Spellings = dict[Scored, dict[str, list[Cell]]]  # by data set and measure, then
 
 
 def namesakes(sources: list[Paper], notes: Notes) -> Iterator[Finding]:
-    """Yield a note for every system that two papers name alike and of which they have no value in common.
-
-    Authors train and tune a system again, or take another of its numbers; neither need be wrong. Where a
-    configuration of audit.yaml holds cells of both papers they are compared there.
-    """
+    """Yield a note for every system that two papers name alike and of which they have no value in common."""
     by_system: dict[str, Spellings] = {}
     for cell in _cells_of_others(sources):
         cells_by_paper = by_system.setdefault(cell.row.system, {}).setdefault(dataset_and_measure(cell), {})
@@ -127,12 +114,10 @@ def _retrieval_cells(sources: list[Paper]) -> Iterator[Cell]:
 
 
 def _cells_of_others(sources: list[Paper]) -> Iterator[Cell]:
-    """Return the cells of systems that a paper did not propose, in columns without settings of their own."""
     return (cell for cell in _retrieval_cells(sources) if cell.role != "ours" and not cell.column.with_)
 
 
 def _unequal_cells(by_paper: dict[str, list[Cell]], notes: Notes) -> list[Cell]:
-    """Return the cells of papers of which another has no equal value, and none of one configuration."""
     cells: dict[str, Cell] = {}
     for one, other in combinations(by_paper.values(), 2):
         common_names = {notes.configuration(c) for c in one} & {notes.configuration(c) for c in other}
@@ -168,7 +153,6 @@ def _mostly_the_same(one: tuple[str, ...], other: tuple[str, ...]) -> bool:
 
 
 def _equal_cells(one: Paper, other: Paper, notes: Notes) -> Iterator[tuple[Cell, Cell]]:
-    """Yield cells of one configuration, data set and measure with the same number in both papers."""
     candidates: dict[tuple, list[Cell]] = {}
     for cell in _retrieval_cells([one]):
         candidates.setdefault((notes.configuration(cell), dataset_and_measure(cell)), []).append(cell)
@@ -193,7 +177,6 @@ def _meaning(cell: Cell) -> dict[str, tuple[str, ...]]:
 
 
 def _differing_meanings(one: Cell, other: Cell) -> str:
-    """Return the meanings of the marks that differ, in either paper."""
     first, second = _meaning(one), _meaning(other)
     marks = [mark for mark in {**first, **second} if first.get(mark) != second.get(mark)]
     phrases = [

@@ -14,48 +14,29 @@ from repro.running.workspace import Workspace
 
 
 def claims(*names: str, scale: str = "full", workspace: Workspace | None = None) -> Listing[JudgedStatement]:
-    """Return sentences, marks of significance and bold numbers of papers, judged as published, measured,
-    reported.
-
-    Nothing is run. ``[claim for claim in claims() if claim.fails]`` is what is contradicted.
-
-    Args:
-        names: of papers; all of them without a name.
-        scale: whose measurements; only ``full`` says something of the paper.
-
-    Raises UsageError for an unknown paper or scale, ManifestError for a broken file of a paper's.
-    """
+    """Return sentences, marks and bold numbers of papers (all without ``names``), judged as published, as
+    measured at ``scale`` and as others report. Raises UsageError for an unknown name, ManifestError for a
+    broken file."""
     statements = judged_at(sources_named(names), scale_of(scale), workspace or Workspace.open())
     return Listing(statements, line=_statement_values, index="id")
 
 
 def audit(*names: str, workspace: Workspace | None = None) -> Listing[Finding]:
-    """Everything that does not fit in papers, one finding a fact, and records that prove themselves altered.
-
-    Args:
-        names: of papers; all of them without a name.
-
-    Raises UsageError for an unknown paper, ManifestError for a broken file of a paper's.
-    """
+    """Return everything that does not fit in papers (all without ``names``), one finding a fact. Raises
+    UsageError for an unknown paper, ManifestError for a broken file."""
     sources = sources_named(names)
     record_findings = altered_records(sources, (workspace or Workspace.open()).results)
     return Listing(sort_findings([*findings(sources), *record_findings]), line=Finding.as_json, index="paper")
 
 
 def references(*names: str) -> Listing[Reference]:
-    """Return references of the texts (to tables, equations, sections, works) and their lists, with verdicts.
-
-    Args:
-        names: of papers; all of them without a name.
-
-    Raises UsageError for an unknown paper, ManifestError for a broken references.yaml.
-    """
+    """Return references of the texts (of papers, or all) to tables, equations, sections and works, with
+    verdicts. Raises UsageError, ManifestError."""
     all_references = [reference for source in sources_named(names) for reference in paper_references(source)]
     return Listing(all_references, line=asdict, index="paper")
 
 
 def _statement_values(statement: JudgedStatement) -> dict:
-    """Return a statement as a flat line of a table: no nested values, and a state for each judge."""
     values = statement.as_json()
     states = {
         "published": statement.published.state,

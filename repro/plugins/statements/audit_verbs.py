@@ -87,8 +87,6 @@ def _print_table(name: str, statements, scale_name: str) -> None:
 
 
 def _mark_row(item) -> list[str]:
-    """Return a mark with the largest lead that print allows, what it needs, and the smallest that is
-    known."""
     _, table, _, row, column, mark = item.statement.id.split("/")
     need, place = item.statement.need, f"{table}/{row}/{column} {mark}"
     numbers = ["", "", "", ""]
@@ -103,7 +101,6 @@ def _verdict_of_mark(item) -> str:
 
 
 def _grouped_rows(statements) -> list[list[str]]:
-    """Bold numbers that the paper does not contradict, a line for those of a table judged alike."""
     groups: dict[tuple, list] = {}
     for j in statements:
         others_state = j.others.state if j.others.speaks else ""
@@ -117,7 +114,6 @@ def _grouped_rows(statements) -> list[list[str]]:
 
 
 def _bold_numbers(group) -> str:
-    """Return how many there are, and how many of their leads a test would hardly find significant."""
     number = len(group)
     small = sum(j.statement.need is not None and j.statement.need.is_implausible for j in group)
     hardly = f"; {small} would be implausible as significant" * bool(small)
@@ -131,8 +127,7 @@ def _text(item) -> str:
 
 
 def _others(others) -> str:
-    """Return the state, how many cells have a value of others, and how these were made; empty where none has
-    one."""
+    """Return the state, how many cells have others' values, and how these were made; empty without any."""
     cells = f"{len(others.used)} of {others.cells} cells"
     if not others.speaks:
         return f"say nothing ({cells})" if others.used else ""
@@ -151,7 +146,6 @@ def _judgement(judgement) -> str:
 
 
 def _ours(item) -> str:
-    """Return the judgement by our numbers, with what is doubtful about them."""
     doubts = f"\nin doubt: {', '.join(item.doubts)}" if item.doubts else ""
     return _judgement(item.ours) + doubts
 
@@ -244,7 +238,6 @@ def _verdict(reference) -> str:
 
 
 def _verdict_counts(references) -> str:
-    """Return how many pointers and entries there are, by verdict."""
     counts = []
     for kind, is_entry in (("pointers", False), ("entries of reference lists", True)):
         verdicts = Counter(r.verdict for r in references if (r.at == "references") == is_entry)
@@ -260,8 +253,6 @@ def _count_findings(findings) -> str:
 
 
 def _places(finding) -> str:
-    """Return places one a line; of a sentence or reading only where it stands, its words are in the next
-    column."""
     if finding.kind in ("misprint", "conflict", "reference"):
         pairs = [(finding.places[0], ""), *zip(finding.places[1:], finding.values[1:], strict=True)]
     elif finding.kind in ("claim", "bold", "mark") and finding.places[0].count("/") != 3:

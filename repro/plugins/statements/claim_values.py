@@ -119,10 +119,7 @@ class MeasuredValues:
         return f"({value})" if self._known[cell.id].doubts else value
 
     def check_order(self, one: Cell, other: Cell) -> None:
-        """Raise NotToldApart where the stored interval over queries of the difference holds both orders.
-
-        Means that are equal query by query are one number. Without a stored test means alone decide.
-        """
+        """Raise NotToldApart where the stored interval over queries of the difference holds both orders."""
         if (interval := self._between(one, other, "interval")) is None:
             return
         low, high = interval

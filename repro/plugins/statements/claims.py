@@ -22,11 +22,11 @@ from repro.manifest.papers import Paper
 from repro.manifest.reading_schema import PointerText
 from repro.manifest.yaml_file import Identified, StrictMapping, repetitions
 
-_NUMBERS = {"v", "gain", "percent", "mean", "best_count", "tied_count", "rank", "student", "spread"}
+_NUMBERS = {"v", "gain", "percent", "best_count", "student", "spread"}
 _NUMBERS |= {"relevant", "drawn"}
 RELATIONS_OF_ROWS = frozenset({"above", "not_below", "best", "best_or_tied", "every"})
 RELATIONS_OF_ROWS |= {"same_order", "significantly_above"}
-_MORE = {"increasing", "decreasing", "rounds", "about", "rows", "columns", "argbest"}
+_MORE = {"increasing", "rounds", "about", "rows", "columns"}
 FUNCTIONS = RELATIONS_OF_ROWS | _NUMBERS | _MORE
 _ARITHMETIC = {ast.Add: op.add, ast.Sub: op.sub, ast.Mult: op.mul, ast.Div: op.truediv}
 _ORDERS = {ast.Lt: (op.lt, "<"), ast.LtE: (op.le, "<="), ast.Gt: (op.gt, ">"), ast.GtE: (op.ge, ">=")}
@@ -97,7 +97,6 @@ def parts_of(text: str) -> Iterator[ast.AST]:
 
 @functools.cache
 def _tree(text: str) -> ast.Expression:
-    """Return the tree of an expression, which judges ask for many times; not to be changed."""
     return ast.parse(" ".join(text.split()), mode="eval")  # on one line: YAML keeps the ends of indented ones
 
 
@@ -197,14 +196,9 @@ def by_measure(states: list[tuple[Cell, str]]) -> tuple[tuple[str, str], ...]:
 
 
 def all_hold(expect: str, evaluation: Evaluation, seen: Outcomes) -> bool:
-    """Return whether every part of an expression joined by ``and`` holds; each is asked, whatever the others
-    say.
-
-    In ``seen.pairs`` stay the pairs of parts that are one relation between rows, and a state for every other
-    part that uses one column only: in ``a or b`` a pair that fails contradicts nothing.
-
-    Raises MissingNumber where what is missing decides.
-    """
+    """Return whether every part of an expression joined by ``and`` holds; ``seen.pairs`` keeps pairs of
+    relations and a state for other parts of one column. Raises MissingNumber where what is missing
+    decides."""
     missing, holds, pairs = None, True, []
     for part in conjuncts(expect):
         seen.pairs.clear()

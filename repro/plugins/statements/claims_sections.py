@@ -46,10 +46,8 @@ class StatementsPart(PaperPart):
 
 
 def claims(paper: str, statements: Sequence[JudgedStatement], scale: str, answers: Answers) -> Markup:
-    """Return every statement, those that fail first; those that only marks and bold numbers make are folded.
-
-    A failure below full scale refutes nothing: it neither comes first nor looks like a failure.
-    """
+    """Return every statement, those that fail at full first; those that only marks and bold numbers make are
+    folded."""
     ordered = sorted(statements, key=lambda judged: not _refuted(scale, judged))
     of_claims = [j for j in ordered if j.statement.kind == "claim"]
     of_marks = [j for j in ordered if j.statement.kind != "claim"]
@@ -76,7 +74,6 @@ def _count_sentence(scale: str, statements: Sequence[JudgedStatement]) -> Markup
 
 
 def _others_sentence(statements: Sequence[JudgedStatement]) -> str:
-    """Return a sentence on what others' values say of the statements; empty where they say nothing."""
     counts = Counter(j.others.state for j in statements if j.others.speaks)
     if not counts:
         return ""
@@ -109,8 +106,6 @@ def _judgements(scale: str, j: JudgedStatement) -> Content:
 
 
 def _others_judgement(judgement: OthersJudgement) -> Content:
-    """Return the third judge, where it says something: its state, the values it rests on, and what
-    contradicts."""
     if not judgement.speaks:
         return None
     why = "; ".join(filter(None, _grounds(judgement.judgement)))
@@ -123,7 +118,6 @@ def _grounds(judgement: Judgement) -> tuple[str, ...]:
 
 
 def _cut(reasons: str, limit: int = 3) -> str:
-    """Return the first grounds; `repro audit claims` tells all."""
     grounds = reasons.split("; ")
     return "; ".join(grounds[:limit]) + (f"; and {len(grounds) - limit} more" if len(grounds) > limit else "")
 
@@ -142,7 +136,6 @@ def audit_section(source: Paper, findings: Sequence[Finding]) -> Markup:
 
 
 def _references(source: Paper) -> Markup | None:
-    """Return how many things the text points at, and how many of them are what they are taken for."""
     pointers = [reference for reference in paper_references(source) if reference.at != "references"]
     if not pointers:
         return None

@@ -134,11 +134,8 @@ class Need:
 
 
 def need(cell: Cell, rivals: list[Cell]) -> Need | None:
-    """Return what a cell's lead over all these rows needs; None without numbers, a set, or a lead.
-
-    A printed number stands for half a unit of its last digit to either side. A table's own level counts,
-    else 0.05.
-    """
+    """Return what a cell's lead over all these rows needs at the table's level or 0.05, rounding allowed for;
+    or None."""
     topics = catalog().get(cell.column.dataset or "")
     queries = topics.counts.get("queries", 0) if topics else 0
     if queries < 2 or not rivals or not all(c.is_numeric for c in (cell, *rivals)):
@@ -149,11 +146,8 @@ def need(cell: Cell, rivals: list[Cell]) -> Need | None:
 
 
 def _need_over(cell: Cell, over: Cell, queries: int) -> Need:
-    """Return what the lead over one row needs.
-
-    Scores lie between 0 and 1, so that the squared differences of two systems have a mean of at most the sum
-    of their means, and of at most the sum of what each lacks to 1: no deviation is above ``greatest``.
-    """
+    """Return what the lead over one row needs. Scores are in [0, 1], so no deviation is above
+    ``greatest``."""
     mine, theirs = (float(percent(c.number, c.unit)) / 100 for c in (cell, over))
     rounding = sum(float(percent(half_unit(c.printed.decimals), c.unit)) / 100 for c in (cell, over))
     lead, sum_of_means = mine - theirs, mine + theirs
@@ -181,20 +175,13 @@ def smallest_known(dataset: str | None, measure: str | None) -> tuple[Deviation 
 
 @at_hand.kept_with_papers
 def deviations() -> tuple[tuple[Deviation, ...], tuple[Stead, ...]]:
-    """Return what is known from the deviations.yaml of all papers, and of what they share.
-
-    Raises ManifestError with file and line.
-    """
+    """Return what the deviations.yaml of all papers say. Raises ManifestError with file and line."""
     contents = [read(folder / FILE) for folder in at_hand.folders_with(FILE)]
     return tuple(d for c in contents for d in c.known), tuple(s for c in contents for s in c.instead)
 
 
 def read(path: Path) -> Deviations:
-    """Return one deviations.yaml.
-
-    Raises ManifestError with file and line, also for an unknown run, set or measure, and for a stead without
-    a pair of its own.
-    """
+    """Return one deviations.yaml. Raises ManifestError, e.g. for an unknown run, set or measure."""
     return yaml_file.read(path, Deviations, faults=_faults)
 
 

@@ -68,8 +68,7 @@ class Finding:
         return replace(self, explanation="; ".join(dict.fromkeys(filter(None, explanations))))
 
     def with_other(self, other: Finding) -> Finding:
-        """Return the same fact told once: this one's sentence, the graver severity, the places and words of
-        both."""
+        """Return the same fact told once, with the graver severity and the places and words of both."""
         places = dict(zip(self.places, self.values, strict=True))
         for place, value in zip(other.places, other.values, strict=True):
             places.setdefault(place, "" if value in other.says else value)  # a sentence is told once
@@ -88,11 +87,7 @@ def sort_findings(findings: list[Finding]) -> list[Finding]:
 
 
 def told_once(findings: list[Finding], facts: tuple[tuple[str, ...], ...]) -> list[Finding]:
-    """Return the findings with those of one fact joined, as the first of them that is there tells it.
-
-    Args:
-        facts: ids of findings that are one fact; one that explains several facts is told in each.
-    """
+    """Return the findings with those of one fact joined; ``facts`` are ids of findings that are one fact."""
     by_id = {finding.id: finding for finding in findings}
     merged_by_id, joined_ids = dict(by_id), set()
     for fact in facts:
@@ -171,8 +166,7 @@ class Notes(StrictMapping):
     indices: tuple[Index, ...] = ()
 
     def configuration(self, cell: Cell) -> str:
-        """Return the name of what was measured; a cited row's is its system, any other's its own unless
-        named."""
+        """Return the name of what was measured: a cited row's system, any other's own unless named."""
         by_path = {path: name for name, paths in self.configurations.items() for path in paths}
         row = cell.id.rpartition("/")[0]
         default = cell.row.system if cell.role == "cited" else cell.id
@@ -184,10 +178,8 @@ class Notes(StrictMapping):
 
 
 def notes() -> Notes:
-    """Return the notes of all papers together; papers that name a configuration alike mean the same one.
-
-    Raises ManifestError, with file and line, also for a path that names no row or cell of its paper.
-    """
+    """Return the notes of all papers. Raises ManifestError, also for a path that names no row or cell of its
+    paper."""
     configurations: dict[str, tuple[str, ...]] = {}
     explanations: list[Explanation] = []
     facts: list[tuple[str, ...]] = []
@@ -201,15 +193,8 @@ def notes() -> Notes:
 
 
 def check_use(source: Paper, places: Mapping[str, tuple[str, ...]]) -> None:
-    """Refuse what a paper's audit.yaml says of its findings where there is none such.
-
-    What names another paper is left alone, as that one may not be here.
-
-    Args:
-        places: id -> places of every finding.
-
-    Raises ManifestError with file and line.
-    """
+    """Raise ManifestError where a paper's audit.yaml names no finding; ``places`` are id -> places of every
+    finding."""
     content, own = notes_of(source), f"{source.name}/"
     for location, reason in (*_idle_facts(content, own, places), *_idle_explanations(content, own, places)):
         raise yaml_file.fault_at(source.folder / FILE, location, reason)

@@ -154,11 +154,8 @@ class OthersJudgement:
 
 
 def by_others(statement: Statement, places: Places, *, published: Judgement) -> OthersJudgement:
-    """Judge a statement over the closest report of each cell that it is about.
-
-    Args:
-        published: the judgement on published numbers, which names these cells.
-    """
+    """Judge a statement over the closest report of each cell; ``published`` is its judgement by print, which
+    names these."""
     values = ClosestReports()
     numeric_cells = [cell for cell in published.cells if cell.is_numeric]
     used = []
@@ -264,10 +261,8 @@ def judged(sources: list[Paper], ours: MeasuredValues, *, scale: str) -> list[Ju
 
 
 def judged_at(sources: list[Paper], scale: Scale, workspace: Workspace) -> list[JudgedStatement]:
-    """Return every statement of the papers, judged in the paper and on what was measured at a scale.
-
-    Nothing is run. Papers that a claim names beside its own are compared, too.
-    """
+    """Return every statement of the papers, judged in print and on what was measured at a scale. Nothing is
+    run."""
     mentions = set().union(
         *(named_papers(c.expect) for source in sources for c in claims_of(source).values())
     )

@@ -33,8 +33,7 @@ class Places:
         self._cells: dict[tuple[str, str], dict[tuple[str, str], Cell]] = {}
 
     def cell(self, path: str) -> Cell:
-        """Return the cell ``table/row/column`` or ``paper:table/row/column``. Raises UsageError naming
-        all."""
+        """Return the cell ``table/row/column`` or ``paper:table/row/column``. Raises UsageError for none."""
         source, table, cell_path = self._table(path)
         row, _, column = cell_path.partition("/")
         key = source.name, table.id
@@ -46,10 +45,8 @@ class Places:
     def rows(
         self, path: str, role: str | None = None, group: str | None = None, except_: Collection[str] = ()
     ) -> list[str]:
-        """Return row paths of a table; ``except_`` takes their paths, ids or systems.
-
-        Rows of reference, which the paper does not have, are left out unless their role is asked for.
-        """
+        """Return row paths of a table, without ``except_`` (paths, ids or systems) and, unless by role,
+        reference rows."""
         _, table, _ = self._table(path)
         rows_by_names = {(r.id, r.system, f"{path}/{r.id}"): r for r in table.rows}
         _check("row", except_, set(chain.from_iterable(rows_by_names)), path)
@@ -69,8 +66,7 @@ class Places:
         return [identifier for identifier in ids if identifier not in except_]
 
     def examples(self, path: str, system: str) -> list[bool]:
-        """Return whether the passages that a table of examples shows for a system are relevant, one by
-        one."""
+        """Return whether each passage that a table of examples shows for a system is relevant."""
         _, table, _ = self._table(path)
         ranks = [rank for example in table.entries for rank in example.shown]
         _check("system", [system], sorted({rank.system for rank in ranks}), path)
@@ -129,14 +125,12 @@ class Orders:
         return [(self.places.cell(f"{a}/{c}"), self.places.cell(f"{b}/{c}")) for c in as_columns(columns)]
 
     def _rivals(self, row: str, columns: Listed, among: list[str] | None) -> list[Pair]:
-        """Return the row's cells beside those of the others in which the paper has a number."""
         rows = self.places.rows(row.split("/")[0]) if among is None else among
         pairs = [pair for other in rows if other != row for pair in self._pairs(row, other, columns)]
         return [(mine, theirs) for mine, theirs in pairs if has_number(theirs)]
 
     def holds(self, pairs: list[Pair], relation: str) -> bool:
-        """Return whether the relation holds of all pairs; one that contradicts it decides, whatever is
-        missing."""
+        """Return whether the relation holds of all pairs; one that contradicts it decides."""
         return self.all_fit(pairs, lambda mine, theirs: RELATIONS[relation](self.order(mine, theirs)))
 
     def all_fit(self, pairs: list[Pair], fits: Callable[[Cell, Cell], bool]) -> bool:
@@ -195,22 +189,19 @@ class Relations(Orders):
         return self.holds(self._pairs(a, b, columns), "not_below")
 
     def every(self, rows: list[str], relation: str, other: str, columns: Listed) -> bool:
-        """Return whether the relation holds of each listed row to another; dashes of listed rows are passed
-        over."""
+        """Return whether the relation holds of each listed row (but dashes) to another."""
         if relation not in RELATIONS:
             raise unknown("relation", relation, RELATIONS)
         pairs = [p for row in rows for p in self._pairs(row, other, columns) if has_number(p[0])]
         return self.holds(pairs, relation)
 
     def same_order(self, rows: list[str], others: list[str], columns: Listed) -> bool:
-        """Return whether no two rows stand in one order and those in their places among ``others`` in the
-        other."""
+        """Return whether no two rows are ordered otherwise than their counterparts in ``others``."""
         reversals = [self._is_turned(*four, c) for c in as_columns(columns) for four in _fours(rows, others)]
         return not any(reversals)
 
     def significantly_above(self, a: str, b: str, columns: Listed | None = None) -> bool:
-        """Return whether row ``a`` is above ``b``, and a mark of the paper or a test between our rows says
-        so."""
+        """Return whether ``a`` is above ``b`` by a mark of the paper or a test between our rows."""
         return self.all_fit(self._pairs(a, b, columns), self._is_significant)
 
     def best(self, row: str, columns: Listed, among: list[str] | None = None) -> bool:
@@ -241,7 +232,6 @@ class Relations(Orders):
 
 
 def _fours(rows: list[str], others: list[str]) -> list[tuple[str, str, str, str]]:
-    """Return every two of the rows with the two of the others in their places."""
     return [(a, b, c, d) for (a, c), (b, d) in combinations(zip(rows, others, strict=True), 2)]
 
 
@@ -285,10 +275,6 @@ class Language(Relations):
         """Return how much a is above b, in per cent of b."""
         return self._tell(100 * (self.v(a) - self.v(b)) / self.v(b))
 
-    def mean(self, paths: list[str]):
-        """Arithmetic mean of cells."""
-        return self._tell(sum(map(self.v, paths)) / len(paths))
-
     def student(self, rows: list[str], others: list[str], column: str) -> float:
         """p of Student's t-test between two groups of rows, such as runs with several seeds each."""
         groups = [[float(self.v(f"{row}/{column}")) for row in group] for group in (rows, others)]
@@ -300,16 +286,14 @@ class Language(Relations):
         return test.p
 
     def spread(self, path: str) -> float:
-        """Return the range of values over seeds, from the lowest to the highest, in per cent of their
-        mean."""
+        """Return the range of values over seeds in per cent of their mean."""
         cell = self.places.cell(path)
         self.outcomes.used.append(cell)
         values = self.values.over_seeds(cell)
         return self._tell(100 * (max(values) - min(values)) * len(values) / sum(values))
 
     def relevant(self, table: str, system: str) -> int:
-        """Return the number of a table's examples in which the passage shown for a system is marked
-        relevant."""
+        """Return in how many of a table's examples the passage of a system is marked relevant."""
         marks = self.places.examples(table, system)
         if not self.values.is_published:
             raise MissingNumber(f"table {table} shows passages; no others were ever judged")
@@ -340,41 +324,6 @@ class Language(Relations):
 
     def best_count(self, row: str, columns: Listed, among: list[str] | None = None) -> int:
         """Count the columns in which a row is strictly the best."""
-        return self._standings(row, columns, among)[0]
-
-    def tied_count(self, row: str, columns: Listed, among: list[str] | None = None) -> int:
-        """Count the columns in which a row is the best only together with another."""
-        return self._standings(row, columns, among)[1]
-
-    def rank(self, row: str, column: str, among: list[str] | None = None) -> int:
-        """Return the rank of a row, 1 for the best; rows of equal value share the better rank."""
-        return 1 + sum(self.order(*pair) < 0 for pair in self._rivals(row, column, among))
-
-    def increasing(self, paths: list[str]) -> bool:
-        """Return whether each value is larger than the one before."""
-        return self._monotonic(paths, 1)
-
-    def decreasing(self, paths: list[str]) -> bool:
-        """Return whether each value is smaller than the one before."""
-        return self._monotonic(paths, -1)
-
-    def argbest(self, row: str, columns: list[str]) -> str | None:
-        """Return the column in which a row is highest; None when two share it."""
-        values = {column: self.v(f"{row}/{column}") for column in columns}
-        top = [column for column, value in values.items() if value == max(values.values())]
-        self.seen.append(f"highest in {' and '.join(top)}")
-        return top[0] if len(top) == 1 else None
-
-    def _tell(self, number):
-        self.seen.append(format_value(number))
-        return number
-
-    def _fits(self, holds: bool, reason: str) -> bool:
-        if not holds:
-            self.against.append(reason)
-        return holds
-
-    def _standings(self, row: str, columns: Listed, among: list[str] | None) -> tuple[int, int]:
         best_columns, tied_columns = [], []
         for column in as_columns(columns):
             pairs = self._rivals(row, column, among)
@@ -388,11 +337,21 @@ class Language(Relations):
                 tied_columns.append(f"{column} (with {', '.join(labels)})")
         suffix = f"; tied in {', '.join(tied_columns)}" if tied_columns else ""
         self.seen.append(f"strictly best in {len(best_columns)} of {len(as_columns(columns))}{suffix}")
-        return len(best_columns), len(tied_columns)
+        return len(best_columns)
 
-    def _monotonic(self, paths: list[str], sign: int) -> bool:
+    def increasing(self, paths: list[str]) -> bool:
+        """Return whether each value is larger than the one before."""
         cells = [self.places.cell(path) for path in paths]
         values = [self._value(c) for c in cells]
-        faults = [i for i in range(1, len(cells)) if (values[i] - values[i - 1]) * sign <= 0]
+        faults = [i for i in range(1, len(cells)) if values[i] <= values[i - 1]]
         self.against += [f"{self._shown(cells[i - 1])} before {self._shown(cells[i])}" for i in faults]
         return not faults
+
+    def _tell(self, number):
+        self.seen.append(format_value(number))
+        return number
+
+    def _fits(self, holds: bool, reason: str) -> bool:
+        if not holds:
+            self.against.append(reason)
+        return holds

@@ -44,10 +44,8 @@ class MarksOfCell(CellPart):
 
 
 def of_words(source: Paper) -> Iterator[Finding]:
-    """Yield sentences that call a difference significant, or not, of which no test is named.
-
-    A doubt where the paper names a test elsewhere, so that the word has that meaning in it; else a note.
-    """
+    """Yield sentences that call a difference significant, or not, without a test: a doubt where another has
+    one."""
     tested, finder = {table.id for table in source.manifest.tables if table.test}, Places(source)
     severity = "doubt" if tested else "note"
     by_id = {statement.id: statement for statement in statements(source) if statement.kind == "claim"}
@@ -70,7 +68,6 @@ def _table_name(table: str) -> str:
 
 
 def _ties(source: Paper) -> Iterator[Finding]:
-    """Yield a bold number that an equal one shares its scope with, which is not bold."""
     for cell, rivals in bolds(source):
         equals = [o for o in rivals if o.printed.value == cell.printed.value and not o.printed.bold]
         if equals:
@@ -100,10 +97,7 @@ def _unsupported_marks(source: Paper) -> Iterator[Finding]:
 
 
 def _implausible_marks(source: Paper, marked: list[Marked]) -> Iterator[Finding]:
-    """Yield one finding for the marks of a column whose leads need differences that vary hardly at all.
-
-    A doubt where the known deviation is of this very set, a note where another set stands for it.
-    """
+    """Yield a finding for the marks of a column whose leads need differences that vary hardly at all."""
     needs = [(mark, cell, need(cell, rivals)) for mark, cell, rivals in marked]
     implausible = [(mark, cell, wanted) for mark, cell, wanted in needs if wanted and wanted.is_implausible]
     if not implausible:
@@ -130,11 +124,8 @@ def _need_in_words(mark: str, cell: Cell, wanted: Need) -> str:
 
 
 def _unmarked_leads(source: Paper, marked: list[Marked]) -> Iterator[Finding]:
-    """Yield one finding for the leads of a table without the mark that a smaller lead over the same row has.
-
-    The differences of other systems may vary more, and a row without marks may not have been tested: the
-    finding says how little the marked ones may vary.
-    """
+    """Yield a finding for leads without the mark that a smaller lead over the same row has: they may vary
+    more."""
     leads, cells = list[str](), dict[str, str]()
     for key in dict.fromkeys(map(_scope, marked)):
         mark, cell, rivals = min((m for m in marked if _scope(m) == key), key=lambda m: m[1].number)
@@ -156,11 +147,8 @@ def _unmarked_leads(source: Paper, marked: list[Marked]) -> Iterator[Finding]:
 
 
 def _certain_leads(source: Paper, marked: list[Marked]) -> Iterator[Finding]:
-    """Yield one finding for the leads of a table without their mark that are significant whatever two systems
-    did.
-
-    Rows without any mark may not have been tested, and are left out.
-    """
+    """Yield a finding for leads without their mark that are certainly significant; rows without any mark are
+    left out."""
     table = marked[0][1].table
     tested, cells = {cell.row.id for _, cell, _ in marked}, list(cells_of(source, (table,)))
     texts, leads = dict[str, str](), list[str]()
@@ -179,7 +167,6 @@ def _certain_leads(source: Paper, marked: list[Marked]) -> Iterator[Finding]:
 
 
 def _scope(marked: Marked) -> tuple[str, str, str | None]:
-    """Return mark, column and group: within them leads are over the same rows."""
     return marked[0], marked[1].column.id, marked[1].row.group
 
 

@@ -72,7 +72,6 @@ def _statement_findings(source: Paper) -> Iterator[Finding]:
 
 
 def _explanation(statement: Statement) -> str:
-    """Return the note of a statement, and what of its expression the sentence does not say."""
     assumed = f"ours in it: {statement.assumed}" if statement.assumed else ""
     return "; ".join(filter(None, [statement.note, assumed]))
 
@@ -93,8 +92,6 @@ def _values(statement: Statement) -> tuple[str, ...]:
 
 
 def _reading_finding(source: Paper, reading: Reading) -> Finding:
-    """Return a wrong reference or number that the readings hold already, with what is printed in single
-    cells."""
     places, values = [f"{source.name}/{reading.where}"], [reading.paper]
     for identifier in reading.cells:
         if identifier.count("/") == 3 and identifier.startswith(f"{source.name}/"):
@@ -107,12 +104,8 @@ def _reading_finding(source: Paper, reading: Reading) -> Finding:
 
 
 def audit(sources: list[Paper]) -> list[Finding]:
-    """Find what does not fit in these papers, and between them and all others, in a fixed order.
-
-    One fact is one finding, however many sentences, readings and cells show it: ``facts`` of audit.yaml.
-
-    Raises ManifestError where a manifest, claims.yaml or audit.yaml is broken.
-    """
+    """Find what does not fit in these papers, and between them and all others, one finding for each of
+    ``facts``. Raises ManifestError."""
     all_notes = notes()
     by_name = {source.name: source for source in (*papers().values(), *sources)}
     all_findings = [
@@ -162,11 +155,8 @@ def altered_records(sources: list[Paper], results: Results) -> list[Finding]:
 
 
 def of_domains(source: Paper) -> Iterator[Finding]:
-    """Yield a doubt for every number in a table of other domains whose system was trained on that very set.
-
-    Which systems learnt from which sets is ``trained_on``, which tables are said to be of other domains
-    ``out_of_domain``.
-    """
+    """Yield a doubt for every number in a table of ``out_of_domain`` whose system is ``trained_on`` that very
+    set."""
     own_notes = notes_of(source)
     tables = [t for t in source.manifest.tables if t.id in own_notes.out_of_domain]
     for cell in cells_of(source, tuple(tables)):
@@ -202,13 +192,8 @@ LEADS = ("gain", "percent")
 
 
 def of_leads(source: Paper) -> Iterator[Finding]:
-    """Yield a note for every claim that states how large a lead is, where a system that it passes over leaves
-    less.
-
-    Asked are claims that hold the lead of a row of the paper's own against a number, as in
-    ``rounds(gain(a, b), "3.6")`` and ``gain(a, b) >= 1``. What is passed over stands in the table and group
-    of ``b``, is no row of the paper's own, is not named in the expression, and lies between ``a`` and ``b``.
-    """
+    """Yield a note for every claim on a lead, e.g. ``rounds(gain(a, b), "3.6")``, where an unnamed system of
+    the same table and group lies between ``a`` and ``b``."""
     places = Places(source)
     for claim in claims_of(source).values():
         for mine, theirs in _leads(claim, places):
@@ -218,8 +203,6 @@ def of_leads(source: Paper) -> Iterator[Finding]:
 
 
 def _leads(claim: Claim, places: Places) -> Iterator[tuple[Cell, Cell]]:
-    """Yield the cells of every lead that a claim holds against a number: one of the paper's, one of
-    others."""
     for part in parts_of(claim.expect):
         match part:
             case ast.Call(func=ast.Name(id="rounds" | "about"), args=[lead, *_]):
@@ -237,14 +220,12 @@ def _leads(claim: Claim, places: Places) -> Iterator[tuple[Cell, Cell]]:
 
 
 def _beside(cell: Cell, places: Places) -> list[Cell]:
-    """Return the other numbers of a cell's column and group that are not the paper's own."""
     table = f"{cell.paper.name}:{cell.table.id}"
     others = [places.cell(f"{row}/{cell.column.id}") for row in places.rows(table)]
     return [c for c in others if c.is_numeric and c.role != "ours" and c.row.group == cell.row.group]
 
 
 def _is_named(cell: Cell, claim: Claim) -> bool:
-    """Return whether the expression of a claim names a cell or its row."""
     row = f"{cell.table.id}/{cell.row.id}"
     texts = [str(part.value) for part in parts_of(claim.expect) if isinstance(part, ast.Constant)]
     return any(f"{text}/".startswith(f"{row}/") for text in texts)

@@ -88,7 +88,6 @@ def references_of(source: Paper) -> References:
 
 
 def _is_part(target: str) -> bool:
-    """Return whether a target is a part of the paper and not a work."""
     return target.startswith(("Table ", "Figure ", "Eq. ", "Algorithm ", "§", "App. "))
 
 

@@ -98,7 +98,6 @@ class Statement:
 
 
 def _why(language: Language, state: str) -> str:
-    """Return the cells that contradict a statement that fails, then the other numbers that it is about."""
     against = "; ".join(dict.fromkeys(language.against)) if state == FAILS else ""
     return "; ".join(dict.fromkeys(filter(None, [against, *(s for s in language.seen if s not in against)])))
 
@@ -149,7 +148,6 @@ def _bolds(source: Paper) -> Iterator[Statement]:
 def _cell_statement(
     kind: str, cell: Cell, rivals: list[Cell], meaning: str, decide, end: str = ""
 ) -> Statement:
-    """Return the statement that a cell's type makes without words, about the cell and its rivals."""
     table, head = cell.table.id, cell.column.label
     place = f"{cell.paper.name}/{table}/{kind}/{cell.row.id}/{cell.column.id}{end}"
     says, cells = f"{cell.row.label}, {head}: {meaning}", (cell, *rivals)
@@ -208,10 +206,8 @@ def bolds(source: Paper) -> Iterator[tuple[Cell, list[Cell]]]:
 
 
 def mark_holds(language: Language, cell: Cell, over: list[Cell]) -> bool:
-    """True where the number is above all it is marked over and, but for published ones, every test says so.
-
-    Raises MissingNumber where a number, or a test of what is measured, is not there.
-    """
+    """Return whether a number is above all it is marked over and our tests agree. Raises MissingNumber
+    without one."""
     if not over:
         raise MissingNumber("the paper has no such row beside it")
     if not language.holds([*product([cell], over)], "above"):

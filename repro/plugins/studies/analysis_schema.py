@@ -105,8 +105,7 @@ class Analysis(StrictMapping):
     tables: tuple[TableAnalysis, ...] = ()
 
     def of(self, table: Table) -> TableAnalysis:
-        """Return the analysis of a table, with its families; of one that is not named they are all there
-        is."""
+        """Return the analysis of a table with its families; all of them where it is not named."""
         match = next((item for item in self.tables if item.table == table.id), TableAnalysis(table=table.id))
         return match if match.families else match.model_copy(update={"families": tuple(_families(table))})
 
@@ -117,10 +116,8 @@ def analysis_of(source: Paper) -> Analysis:
 
 
 def read_analysis(folder: Path, manifest: Manifest) -> Analysis:
-    """Return the analysis.yaml of a paper's folder, an empty one without the file.
-
-    Raises ManifestError with file and line.
-    """
+    """Return the analysis.yaml of a folder, an empty one without the file. Raises ManifestError with file and
+    line."""
     path = folder / FILE
     if not path.exists():
         return Analysis()
@@ -128,8 +125,6 @@ def read_analysis(folder: Path, manifest: Manifest) -> Analysis:
 
 
 def _families(table: Table) -> Iterator[Family]:
-    """Yield every row of a group against the one that the table compares it with; one family without
-    groups."""
     labels = {group.id: group.label for group in table.groups}
     for group in dict.fromkeys(row.group for row in table.rows):
         pairs = [(row.id, base) for row in table.rows if row.group == group and (base := table.base_of(row))]

@@ -78,11 +78,7 @@ class Contrast:
 def contrasts(
     analysis: TableAnalysis, columns: Mapping[str, Mapping[str, OfSeeds]], *, level: float
 ) -> Iterator[Contrast]:
-    """Yield every pair of every family in every column in which both of its rows are measured.
-
-    Args:
-        columns: column -> row -> its scores.
-    """
+    """Yield every measured pair of every family in ``columns``: column -> row -> its scores."""
     for family in analysis.families:
         for column, rows in columns.items():
             pairs = list(_pairs(family, column, rows, analysis.matters.get(column), level))
@@ -95,11 +91,8 @@ def contrasts(
 
 
 def difference(ours: OfSeeds, theirs: OfSeeds) -> Estimate | None:
-    """Return the mean of one row less that of another on the same queries, seed by seed, over the seeds of
-    both.
-
-    None where there are too few of either, and where nothing varies: a constant has no error to test it by.
-    """
+    """Return the mean of one row less another over their common queries and seeds; None if too few, or all
+    constant."""
     seeds = [seed for seed in ours if seed in theirs]
     if not seeds:
         return None
@@ -109,10 +102,7 @@ def difference(ours: OfSeeds, theirs: OfSeeds) -> Estimate | None:
 
 
 def floor_standings(analysis: TableAnalysis, rows: Mapping[str, OfSeeds], *, level: float) -> dict[str, str]:
-    """Return row -> ``above``, ``below``, ``not above`` (nor below) the row ``floor``, or ``not tested``.
-
-    Of the compared rows of a column; of none where the analysis names no floor. The tests are not corrected.
-    """
+    """Return row -> ``above``, ``below``, ``not above`` (nor below) the row ``floor``, or ``not tested``."""
     if analysis.floor is None:
         return {}
     compared_rows = [row for row in rows if row in analysis.rows - {analysis.floor}]
@@ -127,8 +117,7 @@ def _standing(lead: Estimate | None, level: float) -> str:
 
 
 def _p_of_no_less(c: Contrast) -> float | None:
-    """Return the larger p of two one-sided tests of a difference of at least what matters (Schuirmann
-    1987)."""
+    """Return the larger p of two one-sided tests of a difference that matters (Schuirmann 1987)."""
     from scipy.special import stdtr
 
     if c.difference is None or c.matters is None:
@@ -138,7 +127,6 @@ def _p_of_no_less(c: Contrast) -> float | None:
 
 
 def _corrected(p_values: Sequence[float | None], planned_count: int) -> list[float | None]:
-    """Return the p-values of a family and column, corrected for all planned pairs."""
     tested_count = sum(p is not None for p in p_values)
     return holm([*p_values, *[1.0] * (planned_count - tested_count)])[: len(p_values)]
 
@@ -154,15 +142,8 @@ def _pairs(
 
 
 def _verdict(c: Contrast, level: float, standings: Mapping[str, str], floor: str | None) -> str:
-    """Return one of ``VERDICTS``, of the row towards the other.
-
-    Where the analysis names a floor, the better of the two has to stand above it, unless one is the floor. A
-    corrected p of at most ``level`` tells them apart, only slightly where the corrected p of ``within`` is
-    so, too; else they are within what matters where that one is.
-
-    Args:
-        standings: of ``floor_standings``; empty without a floor.
-    """
+    """Return one of ``VERDICTS`` of the row towards the other by corrected p (``level``, ``within``); the
+    better one has to be above the floor (``standings``)."""
     if c.difference is None or c.holm is None:
         return "not tested"
     if standings and floor not in (c.row, c.against):

@@ -103,11 +103,8 @@ class StudyOfCell(CellPart):
 
 
 def write_scores(plan: Plan, store: Store, results: Results, *, paper: str, table: str) -> Path | None:
-    """Write the file of a table; None, and nothing is written, where none of its scores are known.
-
-    Equal scores give equal bytes. What the file has of other seeds and rows than the plan's stays there.
-    Safe between processes.
-    """
+    """Write the file of a table, keeping other seeds and rows; None where no score is known. Safe between
+    processes."""
     from filelock import FileLock
 
     paths = scores_paths(results, plan.scale.name, paper, table)
@@ -252,8 +249,7 @@ class Study:
         return [c for c in self.contrasts if (c.family, c.column) == (family, column)]
 
     def contrast(self, row: str, against: str, column: str) -> Contrast | None:
-        """Return the first comparison of two rows, whichever of them is less the other; None where there is
-        none."""
+        """Return the first comparison of two rows, in either direction, or None."""
         pair = {row, against}
         return next((c for c in self.contrasts if c.column == column and {c.row, c.against} == pair), None)
 
@@ -288,14 +284,8 @@ def study_of(
     cells: Iterable[ComparedCell] = (),
     results: Results | None = None,
 ) -> Study:
-    """Return the study of a table, from the scores of queries that the store or a file of the results has.
-
-    Args:
-        cells: the plan's, compared, for the commits and the doubts.
-        results: whose file of scores counts for what the store lacks.
-
-    Raises ManifestError where the plan of analysis is broken, DataError where that file is.
-    """
+    """Return the study of a table, from scores of queries in the store, else in ``results``; ``cells`` give
+    commits and doubts. Raises ManifestError, DataError."""
     table_plan = plan.of_table(source.name, table.id)
     cells = [c for c in cells if c.cell.table.id == table.id]
     files = scores_paths(results, plan.scale.name, source.name, table.id) if results else ()
@@ -334,11 +324,7 @@ def _planned_seeds(seeds: OfSeeds, analysis: Analysis) -> OfSeeds:
 
 
 def known_scores(plan: Plan, evidence: StudyEvidence) -> Scores:
-    """Return the scores of queries that are known; the rest is left out.
-
-    Args:
-        plan: of one table.
-    """
+    """Return the known scores of queries of a plan of one table."""
     scores: dict[str, dict[str, dict[int | None, dict[str, float]]]] = {}
     for m in plan.measurements:
         content = evidence.scores(m.parts[0]) if len(m.parts) == 1 else None
@@ -360,7 +346,6 @@ def _entry(seeds: OfSeeds) -> Entry:
 
 
 def _commits(plan: Plan, records: Iterable[Record]) -> list[str]:
-    """Return the commits with which the plan's measurements as they are now were recorded."""
     identities = {(m.cell.id, *m.identity) for m in plan.measurements}
     matches = sorted((r for r in records if (r.cell, *r.identity) in identities), key=lambda r: r.recorded)
     return list(dict.fromkeys(c for r in matches if (c := r.environment.get("commit"))))

@@ -75,10 +75,8 @@ class Answer:
 
     @property
     def beside_published(self) -> str:
-        """What the published difference is to this one, as a clause; empty where there is none of either.
-
-        The interval may hold it, 0, or both, and it may be smaller than what could have been found.
-        """
+        """Say how the published difference relates to this one, as a clause; "" where there is none of
+        either."""
         x, side = self.published, self.verdict.removeprefix("slightly ")
         if x is None or self.low is None or self.high is None:
             return ""
@@ -109,11 +107,8 @@ class StudyRecords:
 
 
 def answers(pointers: Iterable[str], evidence: StudyRecords) -> dict[str, list[Answer]]:
-    """Pointer -> an answer for every scale at which both of its rows were measured; none of what is outdated.
-
-    Scales on the embedded collection, which shows that all runs and nothing else, are left out. Nothing is
-    run. Raises UsageError for a row that there is not.
-    """
+    """Return pointer -> an answer for every scale (but embedded collections) at which both rows were
+    measured. Raises UsageError for an unknown row."""
     by_pointer: dict[str, list[Answer]] = {text: [] for text in pointers}
     parsed_pointers = {text: study_pointer(text) for text in by_pointer}
     for pointer in parsed_pointers.values():
@@ -167,8 +162,7 @@ def of_means(
     unit: str,
     scale: str,
 ) -> Answer | None:
-    """Return the answer by what records hold, seed by seed, without an interval; None if they share no
-    seed."""
+    """Return the answer by records, seed by seed, without an interval; None without a shared seed."""
     if not (common_seeds := ours.keys() & theirs.keys()):
         return None
     points = 1 if unit == "percent" else 100
@@ -214,11 +208,8 @@ def _scale_answers(
     pointers: Mapping[str, StudyPointer],
     evidence: StudyRecords,
 ) -> Iterator[tuple[str, Answer]]:
-    """Yield each pointer with its answer at one scale: tested where scores of queries are at hand, else by
-    means.
-
-    The means are over the seeds that both rows have; without one there is no answer.
-    """
+    """Yield each pointer with its answer at one scale, over the seeds of both rows: tested by queries, else
+    by means."""
     source, table = cells[0].paper, cells[0].table
     column = primary_column(source, table)
     cells = [cell for cell in cells if cell.column.id == column.id]  # columns are tested each by itself
@@ -262,10 +253,8 @@ class PublishedPair(StrictMapping):
 
 
 def published_effects(source: Paper) -> dict[tuple[str, str, str], float]:
-    """Return the published difference of two rows by table, row and other row; both ways round.
-
-    Raises ManifestError with file and line, also for a table, row or cell that there is not.
-    """
+    """Return the published difference of two rows by table, row and other row, both ways. Raises
+    ManifestError."""
     return source.once(published_effects, lambda: _read(source))
 
 

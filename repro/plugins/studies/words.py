@@ -62,7 +62,6 @@ def shortened_note(text: str, study: Study, *, explained: str) -> str:
 
 
 def _signs(study: Study) -> list[str]:
-    """Explain the marks of a table that has comparisons."""
     base = study.table.delta_from
     reference = f"the row {label(study, base)}" if base else "the row that it is compared with"
     signs = f"▲ above, ▼ below, △ ▽ slightly, = {WITHIN} of {reference}: see the comparisons."
@@ -98,7 +97,6 @@ def _verdict_explanation(study: Study) -> str:
 
 
 def _claim(study: Study) -> str:
-    """Say which comparisons of the table are confirmatory."""
     claim = study.plan.confirmatory
     if claim is None or claim.table != study.table.id:
         return "All of this is exploratory."
@@ -108,18 +106,14 @@ def _claim(study: Study) -> str:
 
 
 def order(study: Study, column: Column) -> str:
-    """Return sentences on the rows that can be told apart in a column, and those that cannot, after its
-    name."""
+    """Return sentences on the rows that can, and cannot, be told apart in a column, after its name."""
     primary = ", which decides" if column.id == study.analysis.primary else ""
     return " ".join(f"{capitalised(part)}." for part in [column.label + primary, *_findings(study, column)])
 
 
 def _findings(study: Study, column: Column) -> list[str]:
-    """Return the findings of a column's comparisons, without capitals and full stops; never empty.
-
-    Of the most frequent verdict that tells no rows apart only the number of pairs is told where there are
-    more than a few.
-    """
+    """Return the findings of a column's comparisons; of a frequent verdict without a difference only the
+    number."""
     contrasts = _distinct_contrasts(c for c in study.contrasts if c.column == column.id)
     points = study.analysis.matters.get(column.id)
     phrases = {
@@ -140,10 +134,8 @@ def _findings(study: Study, column: Column) -> list[str]:
 
 
 def _rows_above(study: Study, column: str, contrasts: Sequence[Contrast], verdict: str) -> list[str]:
-    """For each row with others above it, or slightly so, which these are, the best one first.
-
-    Without a verb: labels are singular and plural, and "no further pre-training is above" reads as "none is".
-    """
+    """Name, for each row, the rows (slightly) above it, the best first. No verb: labels are singular and
+    plural."""
     rows: dict[str, list[str]] = {}
     for c in contrasts:
         if c.verdict in (verdict, verdict.replace("above", "below")):
@@ -159,7 +151,6 @@ def _rank(rows: Iterable[str], means: dict[str, float]) -> list[str]:
 
 
 def _pairs(study: Study, contrasts: Sequence[Contrast], verdict: str, phrase: str) -> str:
-    """Return the pairs of a verdict by their names, nothing where there is none."""
     pairs = [
         f"{label(study, c.row)} and {label(study, c.against)}" for c in contrasts if c.verdict == verdict
     ]
@@ -167,7 +158,6 @@ def _pairs(study: Study, contrasts: Sequence[Contrast], verdict: str, phrase: st
 
 
 def _frequent_verdict(contrasts: Sequence[Contrast]) -> str:
-    """Return the most frequent verdict that tells no rows apart, if its pairs are too many to name."""
     undecided = ("not told apart", "at the floor", "not tested")
     counts = Counter(c.verdict for c in contrasts if c.verdict in undecided)
     verdict, count = counts.most_common(1)[0] if counts else ("", 0)
@@ -175,7 +165,6 @@ def _frequent_verdict(contrasts: Sequence[Contrast]) -> str:
 
 
 def _pair_count(contrasts: Sequence[Contrast], verdict: str, phrase: str) -> str:
-    """Return pairs of a verdict by their number: all that are compared, or all but those named before."""
     count = sum(c.verdict == verdict for c in contrasts)
     return f"{phrase}: {'all' if count == len(contrasts) else 'the other'} {count} pairs that are compared"
 
@@ -194,7 +183,6 @@ def join(names: Sequence[str]) -> str:
 
 
 def _few_seeds(study: Study) -> list[str]:
-    """Return a sentence on the trained rows that have fewer seeds than another one."""
     counts = {row: count for row, count in study.seeds_of_rows.items() if row not in study.untrained}
     maximum = max(counts.values(), default=0)
     numbers = [f"{label(study, row)}: {count}" for row, count in counts.items() if count < maximum]
@@ -210,7 +198,6 @@ def _untrained_rows(study: Study) -> list[str]:
 
 
 def _floor(study: Study) -> list[str]:
-    """Return a sentence for every column on how its rows stand to the row of the floor."""
     floor = study.analysis.floor
     if floor is None or not any(study.standing.values()):
         return []
@@ -225,7 +212,6 @@ def _floor(study: Study) -> list[str]:
 
 
 def _standing(study: Study, column: Column) -> Iterator[str]:
-    """Yield the rows of a column that are not above the row of the floor, and those not tested against it."""
     if study.analysis.floor is None:
         return
     for standing, phrase in (*((s, s) for s in ("below", "not above")), ("not tested", "not tested against")):

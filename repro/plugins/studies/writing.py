@@ -60,11 +60,8 @@ POWER_NOTE = (
 
 
 def markdown(study: Study, *, title: str, command: str) -> str:
-    """Return the table with what it says; what is not measured is a dash.
-
-    Args:
-        command: what generates the file.
-    """
+    """Return the table with its findings, dashes where nothing is measured; ``command`` generates the
+    file."""
     table = study.table
     heads = [
         "",
@@ -108,8 +105,7 @@ def shown(study: Study, row: str, column: str) -> str:
 
 
 def sign(study: Study, row: str, column: str) -> str:
-    """Return the mark of its verdict towards the row that it is compared with, a space before it; empty
-    without."""
+    """Return the mark of its verdict towards the compared row behind a space; "" without."""
     base = study.base(row)
     verdict_mark = mark(study.verdict(row, base, column)) if base else ""
     return f" {verdict_mark}" if verdict_mark in ("▲", "△", "▽", "▼", "=") else ""
@@ -134,7 +130,6 @@ def points(fraction: float | None) -> str:
 
 
 def _family(study: Study, family: Family) -> Iterator[str]:
-    """Yield the comparisons that are corrected together, column by column."""
     lines = [_comparison(study, c) for column in study.table.columns for c in study.of(family.id, column.id)]
     if lines:
         yield from (f"### {sentence(capitalised(family.label))}", "")
@@ -163,8 +158,7 @@ def _power(study: Study, c: Contrast, d: Estimate) -> list[str]:
 
 
 def _within_at_zero(c: Contrast, d: Estimate) -> str:
-    """Return the probability of a verdict of within where there is no difference; a dash where nothing
-    matters."""
+    """Return the probability of a verdict of within without a difference; a dash where nothing matters."""
     if c.matters is None:
         return "–"
     probability = equivalent_at_zero(c.matters, d.variances, queries=d.queries, seeds=d.seeds, level=c.level)
@@ -223,7 +217,6 @@ def _tabular(heads: list[str], lines) -> list[str]:
 
 
 def _comparisons(study: Study) -> Iterator[str]:
-    """Yield a line for every pair, below the heading of its family."""
     columns = [c.id for c in study.table.columns]
     for number, family in enumerate(study.analysis.families):
         by_place = {(c.row, c.against, c.column): c for c in study.contrasts if c.family == family.id}
@@ -336,7 +329,6 @@ def _shown_entry(measured_study: Study, row: str, column: str) -> Content:
 
 
 def _test(measured_study: Study, row: str, column: str) -> str:
-    """Return the difference to the row that it is compared with."""
     base = measured_study.base(row)
     c = measured_study.contrast(row, base, column) if base else None
     if c is None or c.difference is None or c.holm is None:
@@ -347,17 +339,12 @@ def _test(measured_study: Study, row: str, column: str) -> str:
 
 
 def _standing(study: Study, c: Contrast) -> dict:
-    """Return the standing of a comparison in the plan of analysis, and whether seeds of it are missing."""
     confirmatory = study.is_confirmatory(c.family, c.column)
     return {"confirmatory": confirmatory, "preliminary": study.preliminary or None}
 
 
 def contrast_as_json(c: Contrast, *, times: float) -> dict:
-    """Return a comparison as an object; what is not known is null.
-
-    Args:
-        times: of the unit of its numbers in a fraction, 100 for percent.
-    """
+    """Return a comparison as an object, null where unknown; ``times`` is 100 for percent, 1 for fractions."""
 
     def scaled(fraction: float | None) -> float | None:
         return None if fraction is None else times * fraction

@@ -80,7 +80,6 @@ def _refuse_options_of_yours(options: dict) -> None:
 
 
 def _parted(names) -> tuple[tuple[str, ...], list[str]]:
-    """Return the names of papers, tables and cells, and those of files and folders."""
     of_papers = tuple(
         name
         for name in names
@@ -113,7 +112,6 @@ def _compare_yours(yours: list[str], of_papers, choices: dict, options: dict):
 
 
 def _record(compared) -> None:
-    """Record each run for the cells that it covers, of the one row that is selected."""
     from repro.cli.printing import say
     from repro.exchange.run_import import Importer
     from repro.plugins.yours.lines import record

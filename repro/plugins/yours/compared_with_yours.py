@@ -46,8 +46,7 @@ class ComparedWithYours(ComparedCells):
         return Listing([line for table in self.yours for line in lines(table)], line=dict, index="row")
 
     def scores_by_query(self) -> Listing[dict[str, Any]]:
-        """Return the scores of one's own rows, and of the runs that they were tested against, query by
-        query."""
+        """Return the scores by query of one's own rows and of the runs they were tested against."""
         scores = [line for table in self.yours for line in table.scores_by_query()]
         return Listing(scores, line=dict, index="query")
 
@@ -162,7 +161,7 @@ def compare_with_yours(
 
 def _tables_left_out(reasons: Mapping[str, ReproError]) -> list[str]:
     """Return sentences on tables without a row of one's own; what is true of many is said once."""
-    from repro.retrieval.evaluation.given_runs import OtherQueriesError
+    from repro.retrieval.evaluation.judged_runs import OtherQueriesError
 
     common = {
         OtherQueriesError: "none of their queries is answered",

@@ -72,17 +72,9 @@ class UserEncoder:
 
     @classmethod
     def find(cls, name: str, data: Path | None, facts: Mapping[str, Any]) -> UserEncoder:
-        """Find an encoder, a folder or a name in the data folder or the hub's cache, and load it to look.
-
-        Args:
-            facts: what its user says of it, above what its files say; see ``FACTS``.
-
-        Raises:
-            UsageError: a folder that is no model, or a fact that cannot be.
-            DataError: one of its files is broken.
-            StoreError: it is of a store's artefact, which is damaged.
-            BlockedError: it is nowhere, or cannot be read as an encoder.
-        """
+        """Find an encoder, a folder or a name, and load it to look; ``facts`` are its user's, see ``FACTS``.
+        Raises UsageError for no model or a wrong fact, DataError or StoreError for damage, BlockedError where
+        it is nowhere."""
         _check(facts)
         passages = _look("passages", _located(name, data), facts)
         queries = _look("queries", _located(facts.get("query_model") or name, data), facts, passages)
@@ -175,10 +167,8 @@ def _located(name: str, data: Path | None) -> tuple[Path, str, dict[str, str]]:
 
 
 def _source(folder: Path, source: dict[str, str]) -> dict[str, Any]:
-    """Return parameters for where an encoder is, and of an adapter for the model that it changes.
-
-    Raises BlockedError where that model, or peft, is not on this machine.
-    """
+    """Return parameters for where an encoder, and an adapter's model, is. Raises BlockedError without model
+    or peft."""
     files = sorted(folder.rglob("adapter_config.json"))
     if not files:
         return {"source": source}
@@ -210,7 +200,6 @@ def _loaded(folder: Path, params: dict[str, Any]) -> Any:
 
 
 def _width(model: Any, folder: Path, params: dict[str, Any]) -> int:
-    """Return the numbers of a vector of a long text, which has to be encoded for that."""
     from repro.retrieval.nn import library_encoder
     from repro.retrieval.nn.checkpoint import reason
     from repro.retrieval.stages.encode_by_library import joined
@@ -248,7 +237,6 @@ def _check(facts: Mapping[str, Any]) -> None:
 
 
 def _exported(folder: Path) -> dict[str, Any]:
-    """Return what `repro export encoder` wrote of an encoder, which its other files do not say."""
     said = _read(folder / EXPORTED).get("conventions", {})
     try:
         if said.get("pooling") == MODULES:  # as its modules are
@@ -262,10 +250,8 @@ def _exported(folder: Path) -> dict[str, Any]:
 
 
 def _kind(folder: Path, said: str | None) -> str:
-    """Return the kind of encoder that a folder is, or of one without modules.json that its user says it is.
-
-    Raises UsageError where the two are not one, and BlockedError for what gives no vector of a text.
-    """
+    """Return the kind of encoder of a folder. Raises UsageError for another than stated, BlockedError for no
+    encoder."""
     if not (folder / "modules.json").exists():
         return said or "dense"
     family = _read(folder / LIBRARY).get("model_type") or "SentenceTransformer"
@@ -277,7 +263,6 @@ def _kind(folder: Path, said: str | None) -> str:
 
 
 def _read(path: Path) -> dict:
-    """Read a JSON file of a folder; without it nothing is said."""
     try:
         content = read_json_file(path) if path.exists() else {}
     except (OSError, ValueError) as error:
@@ -311,7 +296,6 @@ def _description(passages: _Side, queries: _Side, facts: Mapping[str, Any]) -> s
 
 
 def _modules(side: _Side) -> str:
-    """Name the modules of an encoder, and which file named them."""
     from repro.retrieval.nn import library_encoder
 
     names = ", ".join(map(library_encoder.named, side.model.children()))
@@ -321,7 +305,6 @@ def _modules(side: _Side) -> str:
 
 
 def _reading(side: _Side) -> str:
-    """Say what stands before the texts of a side, where they are cut, and in which numbers it is computed."""
     from repro.retrieval.nn import library_encoder
 
     kind, said = side.params["kind"], side.params["prompt"]

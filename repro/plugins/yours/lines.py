@@ -16,12 +16,8 @@ DROP = ("permutation p, Holm", "permutation p", "by", "won/tied/lost", "t p", "i
 
 
 def show_yours(compared: ComparedWithYours, form: str, *, per_query: bool) -> None:
-    """Print tables with rows of one's own, or the scores of their queries, in a format.
-
-    Args:
-        form: terminal, csv, json, latex or markdown.
-        per_query: the scores of every query in place of the tables.
-    """
+    """Print tables with rows of one's own, or the scores ``per_query``, as terminal, csv, json, latex or
+    markdown."""
     if per_query:
         scores = list(compared.scores_by_query())
         (emit_json if form == "json" else emit_csv)(scores)
@@ -99,17 +95,12 @@ def _number(value: float | None) -> str:
 
 
 def _sentences(row: OwnRow) -> list[str]:
-    """Return what is to be said of a row: how it was read, against itself, where it has no number."""
     return [*(f"{row.row.label}: {note}" for note in (*row.notes, *row.differing)), *row.left_out]
 
 
 def record(tables: Sequence[OwnTable], importer: Importer) -> Iterator[tuple[str, int, int]]:
-    """Record each run for the cells that it covers, where tables are of one row; yield label, new and all.
-
-    A cell that looks deeper than a run goes is left out.
-
-    Raises UsageError for several rows, or another scale than full.
-    """
+    """Record each run for the cells that it covers; yield label, new and all. Raises UsageError for several
+    rows, or another scale than full."""
     cells = [c for own in tables for c in own.of_paper]
     if len({(c.cell.paper.name, c.cell.row.id) for c in cells}) != 1 or cells[0].scale != "full":
         raise UsageError("--record keeps a run of one row at full scale: name that row, as --row ROW")

@@ -14,8 +14,8 @@ from repro.plugins.yours.encoders import UserEncoder
 from repro.plugins.yours.runs import Judged, OwnRun, Parts, Scored, all_scores, mean_score
 from repro.progress import Progress
 from repro.retrieval.evaluation import agreement
-from repro.retrieval.evaluation.given_runs import read_given_file
 from repro.retrieval.evaluation.measures import looks_deeper
+from repro.retrieval.evaluation.runs import read_run_file
 from repro.running.engines.inline import ensure
 from repro.running.measurement import COMPUTED, Measurement
 from repro.running.plan import Plan
@@ -58,11 +58,8 @@ class Place:
 
     @property
     def dataset(self) -> str:
-        """Return the dataset whose judgements score a run here, at a smaller scale the one that stands in.
-
-        It is that of the first measured row's evaluation, or the column's own where no row is measured or
-        several collections are averaged.
-        """
+        """Return the dataset whose judgements score a run here: that of the first measured row, else the
+        column's own."""
         is_one = self.measured and len(self.parts) == 1
         return self.parts[0].input("qrels").params["dataset"] if is_one else self.original
 
@@ -98,10 +95,8 @@ def name_of(cell: Cell) -> str:
 
 
 def scorable_places(cells: Sequence[ComparedCell], plan: Plan) -> tuple[dict[str, Place], list[str]]:
-    """Return the columns that can be scored, by id, and a sentence on each other one but averages.
-
-    Raises UsageError where none can.
-    """
+    """Return the columns that can be scored, by id, and a sentence on each other one. Raises UsageError for
+    none."""
     by_column: dict[str, dict[str, Cell]] = {}
     for c in cells:
         by_column.setdefault(c.cell.column.id, {})[c.cell.id] = c.cell
@@ -123,7 +118,6 @@ def scorable_places(cells: Sequence[ComparedCell], plan: Plan) -> tuple[dict[str
 
 
 def _place(column: Column, cells: Mapping[str, Cell], plan: Plan) -> Place | str:
-    """Return a column with how its rows are measured, or why it cannot be scored."""
     unit = next(iter(cells.values())).unit
     if column.kind in COMPUTED or unit not in UNITS or column.dataset is None or column.measure is None:
         return "a run does not give what it shows"
@@ -136,10 +130,7 @@ def _place(column: Column, cells: Mapping[str, Cell], plan: Plan) -> Place | str
 
 
 def scores_of_source(source: OwnRun | UserEncoder, target: Target) -> tuple[dict[str, Scored], list[str]]:
-    """Return the scores of a run or an encoder by column, and a sentence on each column without one.
-
-    Raises what ``own_table`` raises.
-    """
+    """Return the scores of a run or an encoder by column, and a sentence on each column without one."""
     return (
         _scores_of_run(source, target) if isinstance(source, OwnRun) else _scores_of_encoder(source, target)
     )
@@ -219,7 +210,6 @@ def _scores_of_encoder(encoder: UserEncoder, target: Target) -> tuple[dict[str, 
 
 
 def _stored_scores(parts: Sequence[Node], measure: str, store: Store) -> Scored:
-    """Return the scores that stored evaluations of an encoder's rankings hold."""
     depth = min(part.input("run").params["depth"] for part in parts)
     contents = [scores_of(part, store) for part in parts]
     missing = sum(len(content["missing"]) for content in contents)
@@ -233,7 +223,6 @@ def _run_file(parts: Sequence[Node], store: Store) -> Path | None:
 
 
 def _retriever(place: Place, cell: Cell, workspace: Workspace, plan: Plan) -> Measurement | None:
-    """Return a row of the table that searches by vectors in this column, selected or not, if there is one."""
     selected = next(filter(_is_by_vectors, place.measured), None)
     if selected or place.column.kind != "retrieval":
         return selected
@@ -249,7 +238,6 @@ def _is_by_vectors(measurement: Measurement) -> bool:
 
 
 def _with_encoder(part: Node, encoder: UserEncoder, plan: Plan) -> Node:
-    """Return a retriever's evaluation with the encoder's ranking in place of its own."""
     run = part.input("run")
     passages, topics = (run.input(side).input("texts") for side in ("passages", "queries"))
     cap = plan.scale.facts.caps.get("length")
@@ -279,11 +267,8 @@ class Rival:
 
 
 def rivals(cells: Sequence[ComparedCell], measure: str, plan: Plan, workspace: Workspace) -> dict[str, Rival]:
-    """Return row -> the run of it that others are tested against, for the cells of one column.
-
-    A row that the suite measured stands by that run; another, at full scale, by a public run of its system
-    whose file is in the folder ``runs`` of the user's data, if one is deep enough for the measure.
-    """
+    """Return row -> the run that others are tested against: the suite's own or, at full, a public one of its
+    system."""
     store, first = workspace.store, cells[0].cell
     key = (first.paper.name, first.table.id, first.column.dataset or "")
     stored = rows_with_scores(plan, store).get(key, {})
@@ -300,28 +285,23 @@ def rivals(cells: Sequence[ComparedCell], measure: str, plan: Plan, workspace: W
 def likeness(
     run: Path | None, values: Sequence[float], rival: Rival, measure: str
 ) -> dict[str, float | None]:
-    """Return how alike a run is to another of its system: in scores, and in rankings where both are files.
-
-    RMSE over queries, Kendall's tau on the union of documents, rank-biased overlap, as repro_eval has them.
-    Raises StoreError for a damaged run of a store.
-    """
+    """Return RMSE over queries, Kendall's tau on the union and rank-biased overlap of two runs, as repro_eval
+    has them."""
     alike = dict.fromkeys(LIKENESS) | {
         "rmse": agreement.root_mean_square_error(values, all_scores(rival.parts, measure))
     }
     if run is None or rival.run is None:
         return alike
     check_where_stored(rival.run)
-    first, second = (read_given_file(path).rankings for path in (run, rival.run))
+    first, second = (read_run_file(path, strict=False).rankings for path in (run, rival.run))
     deepest = max(len(ranking) for rankings in (first, second) for ranking in rankings.values())
     overlap = agreement.rank_biased_overlap(first, second, depth=min(agreement.DEPTH, deepest))
     return alike | {"kendall_union": agreement.kendall_union(first, second), "rank_biased_overlap": overlap}
 
 
 def _measured(c: ComparedCell, evaluations: Sequence[Node], measure: str, store: Store) -> Rival | None:
-    """Return the suite's own run of a cell; None where it is not stored, or is of an older recipe.
-
-    Raises StoreError where its scores are damaged.
-    """
+    """Return the suite's own stored run of a cell by its recipe as it is, or None. Raises StoreError for
+    damage."""
     for part in evaluations:
         store.checked(part)
     parts = [scores_of(part, store) for part in evaluations]
@@ -331,7 +311,6 @@ def _measured(c: ComparedCell, evaluations: Sequence[Node], measure: str, store:
 
 
 def _public(cell: Cell, measure: str, data: Path) -> Rival | None:
-    """Return the public run of the cell's system that tables show, of those deep enough; None without one."""
     for run in reversed(public_runs()):  # of several the last is what tables show
         path = data / RUNS / run.file
         is_of_cell = (run.system, run.dataset) == (cell.row.system, cell.column.dataset)

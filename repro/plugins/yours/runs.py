@@ -15,18 +15,10 @@ from repro.retrieval.datasets.catalog import Dataset, dataset, key
 from repro.retrieval.datasets.digests import ContentDigest, differing
 from repro.retrieval.datasets.lines import lines
 from repro.retrieval.datasets.sources import MissingPiece, locate
-from repro.retrieval.evaluation.given_runs import (
-    GivenRun,
-    OtherQueriesError,
-    check_is_read,
-    given_run,
-    misspelt,
-    read_given_file,
-    read_json,
-)
+from repro.retrieval.evaluation.judged_runs import GivenRun, OtherQueriesError, given_run
 from repro.retrieval.evaluation.measures import looks_deeper, scores_by_query
-from repro.retrieval.evaluation.runs import RunFile
-from repro.retrieval.evaluation.text_lines import Qrels
+from repro.retrieval.evaluation.runs import RunFile, read_run_file
+from repro.retrieval.evaluation.text_lines import Qrels, first_bytes, read_json
 from repro.running import measurement
 from repro.store import check_where_stored
 
@@ -57,12 +49,8 @@ class Judged:
 
     @classmethod
     def of(cls, identifier: str, data: Path | None, *, ignore: bool | None = None) -> "Judged":
-        """Return the judgements of a dataset, with its own rule unless ``ignore`` says another.
-
-        Raises:
-            UsageError: there is no such dataset, or none that judgements of documents can score.
-            BlockedError: the judgements are not at hand; says how to get them.
-        """
+        """Return the judgements of a dataset, with its own rule unless ``ignore`` says another. Raises
+        UsageError for no such dataset, BlockedError where they are not at hand."""
         entry = judged_by_documents(identifier)
         grades = judgements(identifier, data)
         rule = entry.ignore_identical_ids if ignore is None else ignore
@@ -70,13 +58,8 @@ class Judged:
 
 
 def judged_by(dataset: str | None, qrels: Path | None, data: Path | None) -> Judged:
-    """Return the judgements of a dataset or of a file, of a file by the dataset's rule where both are named.
-
-    Raises:
-        UsageError: there is no such dataset, or none that judgements of documents can score.
-        DataError: the file is malformed; says file and line.
-        BlockedError: the dataset's judgements are not at hand.
-    """
+    """Return the judgements of a dataset or of a file, by the dataset's rule if named. Raises UsageError for
+    no such dataset, DataError for a malformed file, BlockedError."""
     if qrels is None:
         return Judged.of(dataset or "", data)
     rule = judged_by_documents(dataset).ignore_identical_ids if dataset else False
@@ -98,10 +81,8 @@ def judged_by_documents(identifier: str) -> Dataset:
 
 
 def usual_measures(identifier: str) -> list[str]:
-    """Return the measures of measures_per_dataset.yaml, else those that published tables give the dataset.
-
-    Raises UsageError when there is none.
-    """
+    """Return the measures of measures_per_dataset.yaml, else of published tables. Raises UsageError without
+    any."""
     if names := measurement.listed_measures(identifier):
         return list(names)
     columns = [c.column for source in papers().values() for c in numeric_cells(source)]
@@ -132,13 +113,10 @@ def unlike_published(qrels: Qrels, identifier: str) -> list[str]:
 
 
 def read_given_qrels(path: Path) -> Qrels:
-    """Read judgements of one's own, plain or gzipped, as ``{qid: {docid: grade}}``.
-
-    Raises DataError, one sentence that begins with the file and, where there is one, the line: a form that is
-    not read, a damaged or cut-off file, a grade that is no whole number, or two grades of one document.
-    """
+    """Read one's own judgements, plain or gzipped, as ``{qid: {docid: grade}}``. Raises DataError
+    ``file:line: reason``, also for a document judged twice."""
     qrels: Qrels = {}
-    if check_is_read(path, _FORMS).startswith(b"{"):
+    if first_bytes(path).startswith(b"{"):
         qrels = read_json(path, "grade", _grade)
     else:
         number, first_line = next(lines(path))
@@ -209,7 +187,7 @@ class Scored:
 
 
 class OwnRun:
-    """A run file, plain or gzipped, in one of the forms that ``read_given_file`` reads.
+    """A run file, plain or gzipped, in one of the forms that ``read_run_file`` reads.
 
     Attributes:
         source: the path as it was given; ``label`` the file's name without what it ends in.
@@ -228,13 +206,8 @@ class OwnRun:
         self._given: dict[str, GivenRun] = {}
 
     def covered(self, judged: Mapping[str, Judged]) -> list[str]:
-        """Return which of these sets the run answers, by its queries and documents.
-
-        Ids of documents are whole numbers in several collections, so that a run of one finds some judged of
-        another by chance: a set counts only where it is found in like measure.
-
-        Raises DataError for a malformed run, or one that answers none of them.
-        """
+        """Return which of these sets the run answers, found in like measure, as ids of collections may
+        coincide. Raises DataError for a malformed run, or none."""
         errors: dict[str, DataError] = {}
         shares: dict[str, float] = {}
         _ = self._file  # whose faults are those of no set
@@ -248,19 +221,8 @@ class OwnRun:
             found = [any(document in each.grades[q] for document, _ in given.rankings[q]) for q in shared]
             shares[name] = sum(found) / len(found)
         if not shares:
-            raise self._why_none(errors, judged)
+            raise _why_none(errors)
         return [name for name, share in shares.items() if share * BY_CHANCE >= max(shares.values())]
-
-    def _why_none(self, errors: Mapping[str, DataError], judged: Mapping[str, Judged]) -> DataError:
-        """Return the error for a run that answers no set: of one whose queries it misspells, or the first."""
-        faults = [error for error in errors.values() if not isinstance(error, OtherQueriesError)]
-        if faults:
-            return faults[0]
-        queries = list(self._file.rankings)
-        first = next((name for name in errors if misspelt(queries, judged[name].grades)), next(iter(errors)))
-        others = ", ".join(name for name in errors if name != first)
-        text = f"{errors[first]}; nor does it answer {others}" if others else str(errors[first])
-        return OtherQueriesError(text)
 
     def _read(self, name: str, judged: Judged) -> GivenRun:
         if name not in self._given:
@@ -270,13 +232,11 @@ class OwnRun:
 
     @cached_property
     def _file(self) -> RunFile:
-        return read_given_file(self.path)
+        return read_run_file(self.path, strict=False)
 
     def scores(self, judged: Judged, measures: Sequence[str]) -> dict[str, Scored]:
-        """Score the run by some measures (ir_measures names).
-
-        Raises UsageError for an unknown measure, DataError for judgements by which every run would score 0.
-        """
+        """Score the run. Raises UsageError for an unknown measure, DataError for judgements that give every
+        run 0."""
         given = self._read(judged.name, judged)
         queries = sorted(judged.grades)
         try:
@@ -299,3 +259,13 @@ class OwnRun:
             read = f"{name}: {given.form}, {answered}, {given.depth} documents a query"
             notes |= dict.fromkeys([read, *given.notes])
         return tuple(notes)
+
+
+def _why_none(errors: Mapping[str, DataError]) -> DataError:
+    """Return the error of a run that answers no set. One on its documents goes before one on its queries."""
+    faults = [error for error in errors.values() if not isinstance(error, OtherQueriesError)]
+    if faults:
+        return faults[0]
+    first, *others = errors
+    nor = f"; nor does it answer {', '.join(others)}" if others else ""
+    return OtherQueriesError(f"{errors[first]}{nor}")

@@ -36,12 +36,8 @@ def own_runs(given: Sequence[Yours]) -> list[OwnRun]:
 
 
 def sources(given: Sequence[Yours], data: Path | None) -> list[OwnRun | UserEncoder]:
-    """Return the runs and encoders that are meant.
-
-    Raises:
-        UsageError: there is no such file, or an encoder cannot be as it is described.
-        BlockedError: an encoder is nowhere, or cannot be read.
-    """
+    """Return the runs and encoders that are meant. Raises UsageError for no such file or a wrong description,
+    BlockedError for no encoder."""
     from repro.plugins.yours.runs import OwnRun
 
     return [

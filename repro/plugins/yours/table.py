@@ -147,16 +147,8 @@ def own_table(
 
 
 def scored_alone(runs: Sequence[OwnRun], judged: Judged, measures: Sequence[str]) -> OwnTable:
-    """Score runs by judgements alone, without a paper, and test every two of them by every measure.
-
-    Args:
-        measures: whatever ir_measures can give, or trec_eval's names for it; none means those that the suite
-            scores the dataset by.
-
-    Raises:
-        UsageError: there is no such measure, or nothing says by which the dataset is scored.
-        DataError: a run is malformed, answers no judged query, or would score 0 whatever it says.
-    """
+    """Score runs by judgements alone, without a paper, by ``measures`` (else the suite's), and test every
+    two. Raises UsageError for no such measure, DataError for a malformed run or one that answers no query."""
     names, dataset = list(dict.fromkeys(map(canonical, measures))) or usual_measures(judged.name), judged.name
     columns = [Column.model_construct(id=name, head=(name,), dataset=dataset, measure=name) for name in names]
     table = Table.model_construct(
@@ -206,7 +198,6 @@ def _own_rows(
 
 
 def _own_row(source: OwnRun | UserEncoder, row: Row, table: Table, target: Target) -> OwnRow:
-    """Score one run or encoder."""
     scored, notices = scores_of_source(source, target)
     paper, scale = target.cells[0].cell.paper, target.plan.scale
     numbers = _own_cells(paper, table, row, target.places, scored, scale.name)
@@ -291,7 +282,6 @@ def _tested(
     places: Mapping[str, Place],
     of_rivals: Mapping[str, Mapping[str, Rival]],
 ) -> OwnTable:
-    """Return the table with the tests between all rows that have a run, one's own among them."""
     cell = comparison.cells[0].cell
     for name, place in places.items():
         by_row = {row.row.id: row.scored[name].parts for row in rows if name in row.scored}
@@ -312,7 +302,6 @@ def _tests(by_row: Mapping[str, Parts], measure: str) -> dict:
 
 
 def _own_tests(row: OwnRow, table: OwnTable) -> dict[str, list[dict]]:
-    """Return the tests of a row of one's own by column, each with whose run it is tested against."""
     return {
         c.cell.column.id: [_own_test(pair, row, c, table) for pair in table.comparison.pairs(c)]
         for c in row.cells

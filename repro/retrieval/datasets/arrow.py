@@ -17,12 +17,8 @@ BLOCK = 20_000  # rows of a block, where a stage goes on behind one
 
 
 def write_rows(rows: Iterable[Mapping[str, Any]], columns: Mapping[str, Any], folder: Path) -> int:
-    """Write ``rows`` to ``folder`` (what was there is removed) and return how many there were.
-
-    ``columns`` maps names to feature types: "string", or ["string"] for lists. An exception of ``rows``
-    passes through unchanged. Then, and when there are no rows, no dataset is left in ``folder``. A batch of
-    rows is in memory at a time.
-    """
+    """Write ``rows`` to ``folder``, which is emptied, and return their number; ``columns`` maps names to
+    "string" or ["string"]. No dataset is left without rows or after an exception."""
     rows_folder = folder.with_name(f"{folder.name}.rows")
     shutil.rmtree(folder, ignore_errors=True)
     shutil.rmtree(rows_folder, ignore_errors=True)
@@ -133,19 +129,8 @@ def list_offsets(column) -> np.ndarray:
 
 
 def document_rows(documents, corpus: Path, *, source: Path) -> np.ndarray:
-    """Return the corpus's row of each document id, joined inside Arrow.
-
-    Args:
-        documents: an Arrow array of N ids.
-        corpus: directory of the artefact.
-        source: where the ids are from, for the message.
-
-    Returns:
-        (N,) integers.
-
-    Raises:
-        DataError: a document is not in the corpus.
-    """
+    """Return the corpus's row of each of N document ids, (N,) integers, joined inside Arrow. Raises
+    DataError, naming ``source``, for one that is not in the corpus."""
     import pyarrow.compute as pc
 
     ids = read_rows(corpus).data.column("id").combine_chunks()

@@ -126,12 +126,8 @@ ENTRY_KEYS = (*PIECES, "piece", "short", *(f.name for f in fields(Dataset) if f.
 
 @functools.cache
 def catalog() -> dict[str, Dataset]:
-    """Return all collections in the order of catalog.yaml: a corpus, then its splits or members.
-
-    Raises:
-        UsageError: an entry has an id that an earlier one has, a key that is not known, or names a fold or a
-            stand-in that there is not.
-    """
+    """Return all collections in the order of catalog.yaml: a corpus, then its splits or members. Raises
+    UsageError for a broken entry."""
     datasets: dict[str, Dataset] = {}
     for dataset in (each for entry in read_facts(FILE)["collections"] for each in _collections(entry)):
         if dataset.id in datasets:
@@ -150,7 +146,6 @@ def dataset(id: str) -> Dataset:
 
 
 def _collections(entry: Mapping) -> Iterator[Dataset]:
-    """Yield a collection of the file, then its members and splits, which inherit what they do not state."""
     corpus, title = entry["id"], entry["title"]
     shared_facts = {key: value for key, value in entry.items() if key not in ("id", "splits", "members")}
     members = entry.get("members", {})

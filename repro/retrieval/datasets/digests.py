@@ -70,7 +70,6 @@ def _line(row: Any) -> bytes:
 
 
 def _with_blanks(value: Any) -> Any:
-    """Return the row with its texts' white space as single blanks."""
     if isinstance(value, str):
         return " ".join(value.split())
     if isinstance(value, dict):
@@ -82,11 +81,7 @@ SETTLED = 2_000_000_000  # ns after a change until which a second one may carry 
 
 
 def identity(source: Source, *, cache: Path | None = None) -> str:
-    """Return the identity of a source's data: equal for equal files wherever they lie.
-
-    An embedded collection is known by the rows that are generated, one that is to be downloaded, on which
-    nothing runs, by its version. ``cache`` is that of ``digest``.
-    """
+    """Return the identity of a source's data, equal for equal files, by the ``cache`` of ``digest``."""
     if source.kind == "parts":
         return f"sha256:{_join_digests(identity(part, cache=cache) for part in source.parts)}"
     if source.kind in ("folder", "home"):
@@ -107,14 +102,9 @@ def _generated(source: Source) -> str:
 
 
 def digest(files: Sequence[Path], *, cache: Path | None = None) -> str:
-    """Return sha256 over names and contents of ``files``, in their order.
-
-    ``cache`` is a JSON file of known digests by path. An entry counts while the file has its size, inode and
-    both of its times: that of the content, which ``cp -p``, ``rsync -t`` and ``tar`` put back, and that of
-    the inode, which nobody can set. A file that changed within the last two seconds is not remembered. The
-    cache is written anew when something was added, if it can be, and what is unreadable in it is ignored.
-    Raises DataError for a file that cannot be read.
-    """
+    """Return sha256 over names and contents of ``files``. The JSON file ``cache`` keeps digests by path,
+    size, inode and times, of files that are older than two seconds. Raises DataError for a file that cannot
+    be read."""
     entries = _read_cache(cache)
     old_entries = dict(entries)
     parts = []
@@ -128,17 +118,7 @@ def digest(files: Sequence[Path], *, cache: Path | None = None) -> str:
 @contextlib.contextmanager
 def planned_source(params: Mapping[str, Any]) -> Iterator[Source]:
     """Give a stage the source of its parameters, and refuse it afterwards unless it is the planned one.
-
-    ``params``: source (as JSON) and identity, as a plan completes them. Files are known by their bytes, as
-    ``unchanged`` says, and an embedded collection by its rows. A library's collection has neither before it
-    is downloaded, so no stage reads one: what ran on it would be known by the catalogue's version alone,
-    whatever bytes the library gave. (Of every collection that a stage read, the digest of the rows is among
-    the facts of the artefact.)
-
-    Raises:
-        BlockedError: the source is a library's.
-        DataError: as ``unchanged``.
-    """
+    Raises BlockedError where it is a library's, whose bytes no plan knows, DataError as ``unchanged``."""
     source = Source.from_json(params["source"])
     if source.kind == "library":
         problem = f"the {source.piece} of {source.dataset} were not on this machine when this was planned"
@@ -149,16 +129,8 @@ def planned_source(params: Mapping[str, Any]) -> Iterator[Source]:
 
 @contextlib.contextmanager
 def unchanged(files: Sequence[Path], planned: str, identity: Callable[[], str]) -> Iterator[None]:
-    """Let a stage read ``files`` and refuse them afterwards unless ``identity()`` of them is ``planned``.
-
-    The bytes are looked at after they were read, never in a memory of digests: whatever was changed since
-    the plan, or while they were read, shows in them, and what was changed and put back shows in the times.
-    Looking twice costs about a second per GB (sha256 in hardware), where parsing a GB takes tens of seconds
-    and a full-scale corpus has 3 to 14 GB; the stage runs once, and its artefact is believed for ever.
-
-    Raises:
-        DataError: a file cannot be read, or is not the one that was planned with.
-    """
+    """Let a stage read ``files`` and refuse them afterwards unless ``identity()`` is ``planned``: bytes are
+    read again, never a cache. Raises DataError for another file."""
     containers = list(dict.fromkeys(map(container, files)))
     old_stamps = [_stamp(path) for path in containers]
     yield
@@ -168,10 +140,8 @@ def unchanged(files: Sequence[Path], planned: str, identity: Callable[[], str]) 
 
 
 def stamps(*paths: Path) -> list[list]:
-    """Return name, size, inode and times of files, and of all below folders: what a stage began with.
-
-    Raises DataError for a file that cannot be read.
-    """
+    """Return name, size, inode and times of all files of a stage. Raises DataError for one that cannot be
+    read."""
     file_lists = (sorted(path.rglob("*")) if path.is_dir() else [path] for path in paths)
     return [[file.name, *_stamp(file)] for files in file_lists for file in files if not file.is_dir()]
 
@@ -198,10 +168,8 @@ def _file_digest(path: Path, entries: dict[str, list]) -> str:
 
 
 def _stamp(path: Path) -> list[int]:
-    """Return size, inode and times of change in nanoseconds, of the content and of the inode.
-
-    The device is left out: machines that share a file system number it differently.
-    """
+    """Return size, inode and times of change in ns. The device number differs between machines, so it is left
+    out."""
     try:
         stat = path.stat()
     except OSError as error:
@@ -244,11 +212,8 @@ def published() -> dict[str, dict[str, Any]]:
 
 
 def differing(rows: Mapping[str, str]) -> list[str]:
-    """Return a sentence for each piece whose rows are not those that its makers publish.
-
-    Args:
-        rows: digests by ``key``, as records have them; empty where an artefact does not say.
-    """
+    """Return a sentence for each piece whose rows are not the published ones; ``rows`` are digests by
+    ``key``."""
     others = (name for name, digest in rows.items() if digest and name in published())
     return [
         f"the {in_words(name)} are not as published; `repro data check {name.split()[0]}` says what differs"
@@ -258,10 +223,7 @@ def differing(rows: Mapping[str, str]) -> list[str]:
 
 
 def unknown(rows: Mapping[str, str]) -> list[str]:
-    """Return the pieces that nothing holds against a known digest, as "documents of msmarco-passage".
-
-    What is embedded is generated, and its fingerprint follows from its rows.
-    """
+    """Return the pieces without a published digest, e.g. "documents of msmarco-passage"."""
     return [
         in_words(name)
         for name, digest in rows.items()

@@ -45,11 +45,8 @@ def offer(id: str, *, library: str = "") -> Offer:
 
 
 def _model_offer(name: str) -> Offer:
-    """Return the model ``name`` of the hub, to be put into ``models/<name>`` of the data folder.
-
-    Raises UsageError for what cannot be a model's name. Loading raises BlockedError when the hub cannot be
-    reached or does not have it.
-    """
+    """Return the hub's model ``name``, to be put into ``models/<name>``. Raises UsageError for a bad name.
+    Loading raises BlockedError without network or model."""
     if not _NAME.fullmatch(name):
         raise UsageError(f"{name!r} cannot be a model of the hub: those are named NAME or OWNER/NAME")
 
@@ -71,10 +68,7 @@ def _model_offer(name: str) -> Offer:
 
 
 def amount(ids: Iterable[str]) -> str:
-    """Return the downloads in words, as "6 collections (2.93 GB, and 1 of unknown size), 2 checkpoints".
-
-    An archive that several share counts once. The size of a checkpoint is not known here.
-    """
+    """Return the downloads in words, e.g. "6 collections (2.93 GB, and 1 of unknown size), 2 checkpoints"."""
     unique_ids = dict.fromkeys(ids)
     collections = [id for id in unique_ids if not id.startswith(MODEL)]
     checkpoints = len(unique_ids) - len(collections)
@@ -88,10 +82,8 @@ def amount(ids: Iterable[str]) -> str:
 
 
 def archives(collections: Iterable[str]) -> dict[int | str, int | None]:
-    """Return downloads of collections -> bytes, None where unknown; an archive that several share comes once.
-
-    A split without a size of its own comes in its corpus' archive; what nobody gives out is no download.
-    """
+    """Return downloads of collections -> bytes, None where unknown; an archive that several share comes
+    once."""
     sizes = {}
     for entry in (dataset(part) for id in collections for part in _parts(dataset(id)) or [id]):
         if entry.source not in ("none", "embedded"):
@@ -102,7 +94,6 @@ def archives(collections: Iterable[str]) -> dict[int | str, int | None]:
 
 
 def _parts(entry: Dataset) -> tuple[str, ...]:
-    """Return the ids of the members or parts that a collection has."""
     return entry.members or entry.parts
 
 
@@ -115,12 +106,9 @@ def _size(collections: list[str]) -> str:
 
 
 def _collection_offer(id: str, *, library: str = "") -> Offer:
-    """Return the download of ``id``; ``library`` "beir" takes a BEIR collection through beir itself.
-
-    Loading raises BlockedError when the network fails and DataError when the counts are not the catalogue's;
-    a file that was there before then stays. Raises UsageError for an id that needs no fetching, BlockedError
-    for one that nobody gives out freely, with what to do instead.
-    """
+    """Return the download of ``id``; ``library`` may be "beir". Raises UsageError for an id that needs none,
+    BlockedError for one that nobody gives out. Loading raises BlockedError without network, DataError for
+    wrong counts."""
     entry = dataset(id)
     parts = [dataset(part) for part in _parts(entry) or [fetched_with(entry)]]
     _check(entry, parts, library)
@@ -187,7 +175,6 @@ def _load_through_beir(entry: Dataset, root: Path) -> list[Path]:
 
 
 def _splits(entry: Dataset) -> list[Dataset]:
-    """Return the topics that lie in the BEIR folder of a corpus: its own, and those of its splits."""
     corpus_entries = (candidate for candidate in catalog().values() if candidate.corpus_id == entry.id)
     return [split for split in corpus_entries if "qrels" in split.pieces and not split.topics]
 
@@ -197,7 +184,6 @@ def _library_source(entry: Dataset, piece: str) -> Source:
 
 
 def _write_topics(entry: Dataset, root: Path) -> list[Path]:
-    """Write topics and qrels as two files; the ids of questions with answers are their numbers."""
     queries = reading.queries(_library_source(entry, "queries"))
     if entry.answers:
         for position, query in enumerate(queries):
@@ -215,11 +201,8 @@ def _write_topics(entry: Dataset, root: Path) -> list[Path]:
 
 
 def _fetch_text(entry: Dataset, data_root: Path, progress: Progress) -> Path:
-    """Download the text of ``entry``, one Parquet file after the other, and write it as JSON lines.
-
-    Cut off, it goes on with the file that it had come to. Raises BlockedError where the hub cannot be
-    reached or does not have the text.
-    """
+    """Download the Parquet files of ``entry`` and write JSON lines, going on where it was cut off. Raises
+    BlockedError."""
     from huggingface_hub import hf_hub_download
 
     place = data_root / f"{entry.file}.jsonl"
@@ -243,7 +226,6 @@ def _fetch_text(entry: Dataset, data_root: Path, progress: Progress) -> Path:
 
 
 def _parquet_files(entry: Dataset) -> tuple[str, list[str]]:
-    """Return the commit at which the repository is, and its Parquet files of this version, in order."""
     from huggingface_hub import HfApi
 
     info = HfApi().dataset_info(entry.hub)
@@ -329,13 +311,8 @@ TITLED = "msmarco-passage/rocketqa"
 
 
 def make(name: str, files: Sequence[Path], data_root: Path, progress: Progress) -> Path:
-    """Make ``name``, the titled passages of RocketQA or a list of words, of ``files``; its place is returned.
-
-    Raises:
-        UsageError: nothing of that name is made, or not of so many files.
-        DataError: a file is not what its makers publish, or has another number of rows than the catalogue
-            states; a file that was there before then stays.
-    """
+    """Make ``name``, RocketQA's titled passages or a list of words, of ``files``; return its place. Raises
+    UsageError for another name, DataError for other files or counts."""
     check_known("collection or list to make", name, valid=(TITLED, *known_lists()))
     if name != TITLED:
         return write(data_root / name, (f"{word}\n" for word in word_lists.make(name, files)))
@@ -347,12 +324,8 @@ def make(name: str, files: Sequence[Path], data_root: Path, progress: Progress) 
 
 
 def documents(texts: Path, titles: Path) -> Iterator[Document]:
-    """Yield every text of para.txt with its title of para.title.txt, an empty one where it has none.
-
-    Both have a number, a tab and the text or title on a line. Titles, in any order, are held in memory (about
-    1 GB for 8.8 million). Raises DataError, with file and line, for any other line and for a number that is
-    not above the one before it.
-    """
+    """Yield every text of para.txt with its title of para.title.txt ("" without one); titles take about 1 GB
+    for 8.8 million. Raises DataError for a bad line, or numbers that do not rise."""
     titles_by_number = {number: title for _, number, title in _rows(titles)}
     previous_number = -1
     for line, number, text in _rows(texts):

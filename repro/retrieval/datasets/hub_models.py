@@ -19,10 +19,8 @@ SUFFIXES = (".json", ".txt", ".safetensors", ".model")
 
 
 def wanted(files: Iterable[str]) -> list[str]:
-    """Return the files of a model that are needed: settings, vocabulary and weights.
-
-    Pickled weights are needed only in a folder (the model's own or a module's) that has no others.
-    """
+    """Return the needed files of a model: settings, vocabulary, weights (pickled ones only where a folder has
+    no others)."""
     names = sorted(files)
     safe_folders = {dirname(name) for name in names if name.endswith(".safetensors")}
     return [
@@ -68,10 +66,7 @@ def checkpoint_files(folder: Path) -> list[Path]:
 
 
 def cached_folder(name: str, revision: str) -> Path | None:
-    """Return the snapshot of a revision (a branch or a commit) in the hub's cache; None if it is not there.
-
-    Its own name is the commit. The network is never asked.
-    """
+    """Return the snapshot of a revision in the hub's cache, named by its commit; None if it is not there."""
     from huggingface_hub import constants
 
     if not Path(constants.HF_HUB_CACHE, f"models--{name.replace('/', '--')}").is_dir():
@@ -97,17 +92,9 @@ def base_identity(name: str) -> str | None:
 
 @contextlib.contextmanager
 def planned_checkpoint(params: Mapping[str, Any]) -> Iterator[Path]:
-    """Give a stage the folder of its checkpoint, and refuse it afterwards unless it is the planned one.
-
-    ``params``: name, source and identity, as a plan completes them. A folder of the user is held against the
-    digest of its files. Of the hub's cache the snapshot of the planned commit is taken, wherever a branch
-    points by now; which files make a commit is the cache's word, and each is held against the digest of its
-    content by which the cache names it.
-
-    Raises:
-        BlockedError: the commit is not in the cache.
-        DataError: a file is not the one that was planned with.
-    """
+    """Give a stage the folder of its checkpoint, and refuse it afterwards unless it is the planned one, by
+    digests of its files or the planned commit of the hub's cache. Raises BlockedError without that commit,
+    DataError for another file."""
     from repro.retrieval.datasets.digests import digest, unchanged
 
     name, identity = params["name"], params["identity"]

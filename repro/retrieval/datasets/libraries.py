@@ -59,10 +59,8 @@ def triples_file(id: str) -> Path:
 
 
 def linked_file(id: str) -> Path:
-    """Return the packed file at the address of a collection, in ir_datasets' home, downloaded if need be.
-
-    ir_datasets brings it and compares its md5; it registers no such collection.
-    """
+    """Return the packed file of a collection in ir_datasets' home, which downloads it and compares its
+    md5."""
     entry = dataset(id)
     with downloading(entry):
         quiet_ir_datasets()
@@ -73,10 +71,8 @@ def linked_file(id: str) -> Path:
 
 
 def beir_folder(id: str, parent: Path) -> Path:
-    """Download a BEIR collection with beir itself and return its unpacked folder below ``parent``.
-
-    An alternative to ir_datasets for when that cannot reach its sources; beir checks no digest.
-    """
+    """Download a BEIR collection with beir, which checks no digest; return its unpacked folder below
+    ``parent``."""
     name, _, member = id.removeprefix("beir/").removesuffix("/v2").partition("/")
     with downloading(dataset(id)):
         from beir import util
@@ -116,7 +112,6 @@ def downloading(entry: Dataset) -> Iterator[None]:
 
 
 def _hash_mismatch(error: Exception) -> str:
-    """Return ir_datasets' sentence on a digest that differs, of any source; empty for other errors."""
     from ir_datasets.util import HashVerificationError
 
     mirrors = error.args[1] if len(error.args) > 1 and isinstance(error.args[1], list) else []
@@ -128,7 +123,6 @@ def _hash_mismatch(error: Exception) -> str:
 
 
 def _ir_dataset(id: str):
-    """Return the collection in ir_datasets."""
     return quiet_ir_datasets().load(id)
 
 
@@ -152,12 +146,8 @@ PAST_THE_END = 416
 
 @contextlib.contextmanager
 def resumable_downloads(progress: Progress) -> Iterator[None]:
-    """Let every file that ir_datasets requests be kept while it comes, for a later process to go on with.
-
-    ir_datasets itself asks for the rest of a file within one process only. Here the file grows in
-    ``downloads`` of its home, is read from there once it is whole, and goes when its digest was compared.
-    Processes with the same home take turns, since ir_datasets gives the files that it writes no names apart.
-    """
+    """Let every file that ir_datasets requests grow in ``downloads`` of its home, for a later process to go
+    on with. Processes with the same home take turns."""
     from ir_datasets.util import RequestsDownload, home_path
 
     folder = home_path() / "downloads"
@@ -174,7 +164,6 @@ def resumable_downloads(progress: Progress) -> Iterator[None]:
 
 @contextlib.contextmanager
 def _stream(request: Any, folder: Path, progress: Progress) -> Iterator[BinaryIO]:
-    """Yield the whole content of a request's address. A file that is not the one meant is forgotten."""
     from ir_datasets.util import HashVerificationError
 
     name = Path(request.url).name

@@ -22,12 +22,8 @@ DAMAGE = (EOFError, lzma.LZMAError, zlib.error, gzip.BadGzipFile, zipfile.BadZip
 
 
 def lines(path: Path) -> Iterator[tuple[int, str]]:
-    """Yield number (from 1) and text of every line not blank, without its end; .gz and .xz are unpacked.
-
-    Lines end with a line feed, with or without a carriage return before it; other separators of Unicode
-    belong to the text. A byte order mark at the start is dropped. Raises DataError for a file that is empty,
-    damaged, cannot be opened or is not UTF-8, naming line and byte.
-    """
+    """Yield number (from 1) and text of every line not blank, without its end (LF or CR LF) or byte order
+    mark; .gz and .xz are unpacked. Raises DataError for an empty, damaged or non-UTF-8 file."""
     empty = True
     with open_unpacked(path) as file:
         for number, text in texts(file, path):
@@ -39,10 +35,8 @@ def lines(path: Path) -> Iterator[tuple[int, str]]:
 
 @contextlib.contextmanager
 def open_unpacked(path: Path) -> Iterator[IO[bytes]]:
-    """Yield the bytes of a file, unpacked (.gz, .xz), or of one inside an archive (.zip, .tar.gz).
-
-    Raises DataError where it cannot be opened or read.
-    """
+    """Yield the bytes of a file, unpacked (.gz, .xz), or of one in an archive (.zip, .tar.gz). Raises
+    DataError."""
     try:
         with _content(path) as file:
             yield file

@@ -27,13 +27,9 @@ class ListedQuery(NamedTuple):
     def negatives(
         self, *, margin: float | None, per_system: int | None, systems: set[str] | None
     ) -> list[str]:
-        """Return the passages that retrievers found and are no positives, each once, in the file's order.
-
-        With ``margin``, for which every item needs a score, passages whose score is above the lowest of a
-        positive less ``margin`` are left out: they may well be relevant. ``per_system`` counts what a
-        retriever adds to those before it. Both as BEIR's train_msmarco_v3.py has them, but a positive is
-        never a negative, margin or not. ``systems`` names the retrievers to take from. None is no limit.
-        """
+        """Return found passages that are no positives, in the file's order: ``margin`` below the lowest
+        positive's score, ``per_system`` new ones of each of ``systems``, as BEIR's train_msmarco_v3.py has
+        them. None is no limit."""
         seen = {passage for passage, _ in self.positives}
         limit = None if margin is None else min(s for _, s in self.positives if s is not None) - margin
         passages: list[str] = []
@@ -48,12 +44,8 @@ class ListedQuery(NamedTuple):
 
 
 def read_listed_queries(path: Path, *, scored: bool) -> Iterator[ListedQuery]:
-    """Read a record from every line: {"qid": id, "pos": [item, …], "neg": {system: [item, …], …}}.
-
-    An item is {"pid": id, "ce-score": number} or an id alone. An id may be a string or an integer, as which
-    other copies of such files have them. Raises DataError, with file and line, for anything else, for a
-    query that comes twice and, when ``scored``, for an item without a score.
-    """
+    """Read records {"qid": id, "pos": [item, …], "neg": {system: [item, …], …}}, items {"pid": id,
+    "ce-score": number} or ids. Raises DataError for others, a query twice and, when ``scored``, no score."""
     seen: set[str] = set()
     for number, row in json_rows(path):
         query = _id(row.get("qid"), "qid", path, number)
@@ -91,7 +83,6 @@ def _item(value: Any, scored: bool, path: Path, number: int) -> Item:
 
 
 def _id(value: Any, field: str, path: Path, number: int) -> str:
-    """Check an id. Nearly all of a hundred million are digits, which need no search for white space."""
     if type(value) is int:
         return str(value)
     if type(value) is str and value.isdecimal():

@@ -20,13 +20,9 @@ T = TypeVar("T")
 
 
 def documents(source: Source, *, first: int | None = None, known: Sequence[str] = ()) -> Iterator[Document]:
-    """Yield documents in the source's order, one at a time; parts one after the other, of each the first.
-
-    Those whose ids are ``known``, with which the source begins, are passed over, and count.
-
-    Ids of a collection of parts begin with the part's number, "1:…", as two parts may use the same ids.
-    Raises DataError for a malformed file, and at the end when the catalogue states another number of them.
-    """
+    """Yield documents in the source's order, without ``known`` first ones; ids of a collection of parts begin
+    with the part's number, "1:…". Raises DataError for a malformed file or another number than the
+    catalogue's."""
     if source.kind == "parts":
         for number, part in enumerate(source.parts, 1):
             prefix = f"{number}:"
@@ -51,10 +47,8 @@ def queries(source: Source, *, first: int | None = None) -> list[Query]:
 
 
 def judgements(source: Source) -> list[Judgement]:
-    """Return judgements of one split, each pair once, in the order of the source; none where answers decide.
-
-    Raises DataError as ``documents`` does.
-    """
+    """Return judgements of one split in the order of the source; none where answers decide. Raises
+    DataError."""
     return list(dict.fromkeys(judgement_rows(source)))
 
 
@@ -73,10 +67,7 @@ def judgement_rows(source: Source, *, whole: bool = True) -> Iterator[Judgement]
 
 
 def rows(source: Source) -> Iterator[dict[str, Any] | Judgement]:
-    """Yield the documents, queries or judgements of a source in the form in which stages write them.
-
-    Raises DataError as ``documents`` does.
-    """
+    """Yield documents, queries or judgements of a source as stages write them. Raises DataError."""
     if source.piece == "documents":
         yield from (document_row(document, dataset(source.dataset)) for document in documents(source))
     elif source.piece == "queries":
@@ -103,19 +94,14 @@ def triples(source: Source, *, first: int | None = None) -> Iterator[tuple[str, 
 
 
 def negatives(source: Source, *, scored: bool = False, first: int | None = None) -> Iterator[ListedQuery]:
-    """Return negatives as retrievers found them, query by query. Raises DataError as ``documents`` does.
-
-    ``scored`` refuses passages without a cross-encoder's score.
-    """
+    """Return negatives query by query; ``scored`` refuses passages without a score. Raises DataError."""
     file = libraries.linked_file(source.dataset) if source.kind == "library" else source.files[0]
     return counted(read_listed_queries(file, scored=scored), source, first=first)
 
 
 def triple_chunks(source: Source, use: Callable[[Chunk], int]) -> Iterator[int]:
-    """Give the triples to ``use``, many lines at a time; it returns the number of rows, which are counted.
-
-    Raises DataError as ``documents`` does.
-    """
+    """Give the triples to ``use``, many lines at a time, which returns the number of rows. Raises
+    DataError."""
     count = 0
     for chunk in negative_files.chunks(source.files[0]):
         rows = use(chunk)
@@ -125,10 +111,8 @@ def triple_chunks(source: Source, use: Callable[[Chunk], int]) -> Iterator[int]:
 
 
 def counted(records: Iterable[T], source: Source, *, first: int | None = None, count: int = 0) -> Iterator[T]:
-    """Yield ``records``. Raises DataError at their end unless they are as many as the catalogue states.
-
-    ``count`` others came before them.
-    """
+    """Yield ``records`` behind ``count`` others. Raises DataError where they are not as many as the catalogue
+    states."""
     if first is not None:
         yield from islice(records, first - count)
         return
@@ -159,10 +143,8 @@ def check_count(count: int, source: Source) -> None:
 
 
 def _records(source: Source, kind: str, read: Callable[[Path], Iterable[T]]) -> Iterable[T]:
-    """Return records of an embedded collection, of a library, or those that ``read`` reads of the first file.
-
-    ``kind`` is the name of the function that gives them in ``tiny`` and in ``libraries``.
-    """
+    """Return records of an embedded collection, of a library (function ``kind``), or of the first file by
+    ``read``."""
     if source.kind == "embedded":
         from repro.retrieval.datasets import tiny
 

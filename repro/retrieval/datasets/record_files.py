@@ -23,12 +23,8 @@ RECENT = 20_000  # ids that are kept as they are
 
 
 def documents(path: Path, known: Sequence[str] = ()) -> Iterator[Document]:
-    """Yield documents in the order of the file, one at a time: fields _id, title, text and url.
-
-    A title may be absent, a url may lie in ``metadata``; text may be empty (some of BEIR's are). Those that
-    the file begins with, whose ids are ``known``, are passed over. Raises DataError, with file and line, for
-    what is no such object, and for an id that comes twice, which may be told 20,000 lines later.
-    """
+    """Yield documents of the file behind the ``known`` ones: _id, title, text and url (or metadata's). Raises
+    DataError for no such object and for an id twice, perhaps 20,000 lines later."""
     seen = SeenIds(path)
     for place, id in enumerate(known):
         seen.add(id, place)
@@ -89,10 +85,8 @@ class SeenIds:
 
 
 def json_rows(path: Path, *, after: int = 0) -> Iterator[tuple[int, dict[str, Any]]]:
-    """Yield line number and object of every line that is not blank, behind the first ``after`` of them.
-
-    Raises DataError for a line that is not a JSON object, or that has an object with one key twice.
-    """
+    """Yield line number and object of every line behind the first ``after``. Raises DataError for no object,
+    or a key twice."""
     for number, line in itertools.islice(lines(path), after, None):
         try:
             row = _DECODER.decode(line)
@@ -131,12 +125,8 @@ def checked_text(row: Mapping[str, Any], name: str, path: Path, number: int, *, 
 
 
 def queries(path: Path, format: str) -> Iterator[Query]:
-    """Yield queries in the order of the file, their text without surrounding white space.
-
-    ``format``: "beir" (JSON lines with _id and text), "trec" (id, tab, text) or "answers" (question, tab, a
-    list of strings as Python writes it; ids count from 0, as in ir_datasets). Raises DataError, with file and
-    line, for anything else, for a query without text and for an id that comes twice.
-    """
+    """Yield queries of the file in ``format`` "beir" (JSON lines), "trec" (id, tab, text) or "answers"
+    (question, tab, Python list; ids count from 0). Raises DataError for others, no text or an id twice."""
     seen: set[str] = set()
     for number, query in _QUERY_READERS[format](path):
         if query.id in seen:
@@ -205,12 +195,8 @@ HEADER = ("query-id", "corpus-id", "score")
 
 
 def judgements(path: Path, format: str) -> Iterator[Judgement]:
-    """Yield one judgement for every row, in the order of the file, rows that say the same twice included.
-
-    ``format``: "beir" (query, document and grade parted by tabs, a header allowed) or "trec" (query,
-    anything, document and grade parted by white space). Raises DataError, with file and line, for a row that
-    is neither, a grade that is no integer, and a pair that was judged differently before.
-    """
+    """Yield one judgement for every row; ``format`` is "beir" (tabs, a header allowed) or "trec" (white
+    space, four columns). Raises DataError for others, and for a pair judged differently before."""
     grades: dict[tuple[str, str], int] = {}
     for number, line in lines(path):
         fields = line.split("\t") if format == "beir" else line.split()

@@ -49,10 +49,8 @@ class RowBlocks:
         return note["facts"] if note else None
 
     def write(self, first: int, batches: Iterable[Any], facts: Mapping[str, Any]) -> None:
-        """Write a block of columns by name, as lists, or pyarrow tables.
-
-        ``facts`` are looked at when the last batch has come.
-        """
+        """Write a block of columns, as lists by name or pyarrow tables; ``facts`` are read after the last
+        batch."""
         from datasets.arrow_writer import ArrowWriter
 
         scratch, path = self.folder / f"{first}.new", self._path(first)
@@ -97,10 +95,8 @@ class RowBlocks:
             return pa.Table.from_batches([batch])
 
     def complete(self, blocks: Iterable[int], facts: Mapping[str, Any]) -> int:
-        """Note that these blocks, in this order, are all there are; returns the number of rows.
-
-        ``facts`` are those of the whole, for ``completed``.
-        """
+        """Note that these blocks, in this order, are all, with ``facts`` of the whole. Returns the number of
+        rows."""
         notes = {first: self._read(f"{first}.json") or {} for first in blocks}
         with_rows = [first for first, note in notes.items() if note["rows"]]
         digests = "".join(digest for first in with_rows for digest in notes[first]["sha256"].values())
@@ -120,10 +116,8 @@ class RowBlocks:
         return layout["facts"] if is_intact else None
 
     def join(self, target: Path, *, fingerprint: str = "") -> None:
-        """Make the dataset ``target`` of all blocks once they are complete.
-
-        ``fingerprint`` is the dataset's in the caches of `datasets`; without one it follows from the rows.
-        """
+        """Make the dataset ``target`` of all complete blocks; ``fingerprint`` is its name in the caches of
+        `datasets`."""
         import datasets
 
         layout = self._read(ALL) or {}
@@ -146,7 +140,6 @@ class RowBlocks:
         return self.folder / f"{first}.arrow"
 
     def _read(self, name: str) -> dict | None:
-        """Return a note about rows of the same origin; None for any other, or one that cannot be read."""
         return read_note(self.folder / name, origin=self.origin)
 
 

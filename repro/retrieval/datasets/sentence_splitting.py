@@ -52,16 +52,8 @@ class SentenceSplitter:
 
 
 def check_splitter(name: str, data: Path | None) -> Path | None:
-    """Return the folder of the splitter's model, None for one that has none; nltk is not imported for it.
-
-    Args:
-        name: ``nltk`` or ``rules``.
-        data: the folder of REPRO_DATA, or None.
-
-    Raises:
-        UsageError: there is no such splitter.
-        BlockedError: nltk or its model is missing.
-    """
+    """Return the folder of the model of splitter ``nltk`` below ``data``, None for ``rules``. Raises
+    UsageError for another name, BlockedError where nltk or its model is missing."""
     check_known("sentence splitter", name, valid=SPLITTERS)
     if name != "nltk":
         return None
@@ -78,13 +70,8 @@ def check_splitter(name: str, data: Path | None) -> Path | None:
 
 
 def sentence_splitter(name: str, data: Path | None) -> SentenceSplitter:
-    """Return the splitter of a name, ready to use.
-
-    ``nltk`` is nltk's ``sent_tokenize`` for English: Punkt (Kiss and Strunk 2006) with the model in the data
-    folder and none elsewhere. ``rules`` needs nothing: see ``sentences_by_rules``.
-
-    Args, Raises: as ``check_splitter``; and DataError for a folder that is no Punkt model.
-    """
+    """Return the splitter of a name: ``nltk`` is its English ``sent_tokenize`` (Punkt, Kiss and Strunk 2006),
+    ``rules`` is ``sentences_by_rules``. Raises as ``check_splitter``, and DataError for no Punkt model."""
     model = check_splitter(name, data)
     return _punkt_splitter(model) if model else SentenceSplitter(sentences_by_rules, "rules 1")
 
@@ -109,14 +96,12 @@ def sentences_by_rules(text: str) -> list[str]:
 
 @functools.cache
 def _end_pattern():
-    """Return the pattern of the end of a sentence; `re` knows no properties of characters."""
     import regex
 
     return regex.compile(_END)
 
 
 def _ends_in_abbreviation(text: str) -> bool:
-    """Return whether a text ends in an abbreviation or initial, after which a full stop ends no sentence."""
     words = text.split()
     word = words[-1].lstrip(_OPENING) if words and not text[-1].isspace() else ""
     return word.lower() in ABBREVIATIONS or (len(word) == 1 and word.isupper() and word != "I")

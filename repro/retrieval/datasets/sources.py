@@ -86,12 +86,9 @@ LIBRARIES = ("ir_datasets", "datasets", "web")
 def locate(
     id: str, piece: str, data_root: Path | None, *, home: Path | None = None, allow_download: bool = False
 ) -> Source | MissingPiece:
-    """Find the source of a collection's ``piece``, one of ``PIECES``.
-
-    Documents of a split are those of its corpus. With ``allow_download`` a library that can fetch the piece
-    is a source too; without, only what is embedded or lies in the data folder, or else in ``home``, that of
-    ir_datasets. Raises UsageError for an unknown id and for a piece which the collection does not have.
-    """
+    """Find the source of a collection's ``piece``, one of ``PIECES``: embedded, in the data folder, in
+    ir_datasets' ``home`` or, with ``allow_download``, a library. Raises UsageError for an unknown id or
+    piece."""
     entry = _entry(id, piece)
     if piece not in entry.pieces:
         return Source(entry.id, piece, "absent", version=entry.version)
@@ -132,7 +129,6 @@ def describe_size(size: int | None) -> str:
 
 
 def _join_parts(entry: Dataset, piece: str, sources: list[Source | MissingPiece]) -> Source | MissingPiece:
-    """Join the parts of a collection into one source, or those that are missing, and how to get them."""
     missing = [part for part in sources if isinstance(part, MissingPiece)]
     if not missing:
         parts = tuple(part for part in sources if isinstance(part, Source))
@@ -146,7 +142,6 @@ def _join_parts(entry: Dataset, piece: str, sources: list[Source | MissingPiece]
 
 
 def _folder_source(entry: Dataset, piece: str, root: Path) -> Source | None:
-    """Find the piece in the data folder; BEIR format goes before TREC format."""
     for format, files in _candidates(entry, piece, root):
         paths = [path for path in map(existing, files) if path is not None]
         if len(paths) == len(files):
@@ -155,7 +150,6 @@ def _folder_source(entry: Dataset, piece: str, root: Path) -> Source | None:
 
 
 def _candidates(entry: Dataset, piece: str, root: Path) -> Iterable[tuple[str, list[Path]]]:
-    """Yield formats and their files, all of which must be there, in order of preference."""
     if piece == "documents":
         yield "jsonl", [root / f"{entry.file}.jsonl"]
     elif piece in ("triples", "negatives"):
@@ -211,7 +205,6 @@ def fetched_with(entry: Dataset) -> str:
 
 
 def _layout(entry: Dataset, piece: str) -> str:
-    """Return the files that would do, relative to the data folder."""
     choices = _candidates(entry, piece, Path())
     return " or ".join(" with ".join(map(Path.as_posix, files)) for _, files in choices)
 
@@ -239,10 +232,7 @@ def in_home(entry: Dataset, piece: str, home: Path) -> Source | None:
 
 
 def check_home(source: Source) -> None:
-    """Compare the md5 of every download that a source of kind "home" is read from.
-
-    Raises DataError for a file that is not the one which ir_datasets downloads, or cannot be read.
-    """
+    """Compare the md5 of every download of a source of kind "home". Raises DataError for another file."""
     from repro.retrieval.datasets.lines import container
 
     for file in dict.fromkeys(map(container, source.files)):
@@ -255,7 +245,6 @@ def check_home(source: Source) -> None:
 
 
 def _beir_places(entry: Dataset) -> dict[str, dict[str, Any]]:
-    """Return the places of the pieces in BEIR's archives, none of others; the twelve forums share one."""
     if not entry.id.startswith("beir/"):
         return {}
     name = entry.corpus_id.removeprefix("beir/")

@@ -56,12 +56,8 @@ class Piece:
 
 
 def check(data_root: Path | None, ids: Iterable[str] = (), *, home: Path | None = None) -> list[Piece]:
-    """Read collections in full, without ids all that are at hand.
-
-    Counts are compared with the catalogue's, rows with those that are published, files with the SHA256SUMS of
-    the data folder where it names them. A named collection that is missing is a BlockedError among the
-    problems. Raises UsageError for an unknown id.
-    """
+    """Read collections in full (without ids all at hand) and compare counts, rows and SHA256SUMS. A missing
+    one is a BlockedError among the problems. Raises UsageError for an unknown id."""
     entries = [dataset(id) for id in ids]
     sources = dict.fromkeys(_sources(entries or list(catalog().values()), data_root, home))
     return [_check_source(source, data_root) for source in sources if entries or isinstance(source, Source)]
@@ -135,11 +131,8 @@ def _sum_problems(source: Source, root: Path) -> Iterator[str]:
 
 
 def summary(source: Source) -> dict[str, Any]:
-    """Read documents, queries or judgements in full, and return what is held against what is published.
-
-    ``digest`` of all rows, ``names`` of their ids alone, of documents how many have a title, of judgements
-    how many have each grade. Raises DataError as ``reading.documents`` does.
-    """
+    """Read documents, queries or judgements in full; return counts, grades, and ``digest`` of rows and ids.
+    Raises DataError."""
     content, names, titled, grades = ContentDigest(), ContentDigest(), 0, Counter[int]()
     for row in reading.rows(source):
         content.add(row)

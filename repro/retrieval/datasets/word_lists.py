@@ -36,10 +36,8 @@ def at_hand(data: Path | None, name: str) -> list[str] | None:
 
 
 def fault(data: Path | None, name: str) -> str:
-    """Return why the data folder's file ``name`` is not the list of that name, without a full stop.
-
-    Empty where it is that list, where no such file lies there, and where ``name`` is none of ``known_lists``.
-    """
+    """Return why the data folder's file ``name`` is not that list; empty where it is, or there is no such
+    file or list."""
     file = existing(data / name) if data is not None and name in known_lists() else None
     if file is None:
         return ""
@@ -65,12 +63,8 @@ def remedy(name: str) -> str:
 
 
 def make(name: str, files: Iterable[Path]) -> list[str]:
-    """Return the words of the list ``name``, from its parts as their makers publish them, in whichever order.
-
-    Raises:
-        UsageError: there is no such list.
-        DataError: a file is none of its parts, a part is missing, or a file cannot be read.
-    """
+    """Return the words of the list ``name`` from its published parts in any order. Raises UsageError for no
+    such list, DataError for a wrong or missing part."""
     check_known("list of words", name, valid=known_lists())
     facts, union = known_lists()[name], set()
     missing_parts = {part["sha256"]: part for part in facts["parts"]}

@@ -19,11 +19,8 @@ def root_mean_square_error(first: Sequence[float], second: Sequence[float]) -> f
 
 
 def kendall_union(first: Run, second: Run, *, depth: int = DEPTH) -> float | None:
-    """Mean over topics of Kendall's tau between the rankings, documents numbered in their sorted union.
-
-    Rankings are cut to ``depth`` and to the shorter of the two. A topic with fewer than two documents has no
-    tau; None when there is no other.
-    """
+    """Return the mean over topics of Kendall's tau on the union of both rankings to ``depth``; None without
+    one."""
     taus = [_tau(*_cut_to_depth(first[topic], second[topic], depth)) for topic in first if topic in second]
     return _mean([tau for tau in taus if tau is not None])
 
@@ -31,11 +28,8 @@ def kendall_union(first: Run, second: Run, *, depth: int = DEPTH) -> float | Non
 def rank_biased_overlap(
     first: Run, second: Run, *, persistence: float = PERSISTENCE, depth: int = DEPTH
 ) -> float | None:
-    """Mean over topics of the overlap of the first k documents, k to ``depth``, weighted by persistence^k.
-
-    Normalised by the weights: equal rankings have 1 if they are as long as ``depth``, less if they are
-    shorter. None without a common topic.
-    """
+    """Return the mean over topics of the overlap to ``depth``, weighted by persistence^k and normalised; or
+    None."""
     topics = [topic for topic in first if topic in second]
     return _mean([_overlap(first[topic], second[topic], persistence, depth) for topic in topics])
 

@@ -6,13 +6,13 @@ tokens must follow each other in the passage's text. The passage's title is not 
 its results by question text, which drops repeated questions; here questions are keyed by id and all are kept.
 """
 
+import json
 import unicodedata
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import cache, partial
 from pathlib import Path
 
 from repro.errors import DataError, UsageError
-from repro.machine.bounded_reading import parsed_json
 from repro.retrieval.evaluation.measures import Measure, Scores, coverage, parse_measure
 from repro.retrieval.evaluation.text_lines import numbered_lines
 
@@ -30,10 +30,8 @@ def tokens(text: str) -> list[str]:
 
 
 def contains_answer(text: str, answers: Iterable[str], *, tokenless: bool = False) -> bool:
-    """Return whether the tokens of one of the answers follow each other in the text.
-
-    An answer without any token is in every text if ``tokenless`` says so, as in released code, or in none.
-    """
+    """Return whether the tokens of an answer follow each other in the text; one without tokens if
+    ``tokenless``."""
     # no token holds a space, so a spaced-out string contains another exactly where tokens do
     passage = f" {' '.join(tokens(text))} "
     answer_tokens = (tokens(answer) for answer in answers)
@@ -41,11 +39,8 @@ def contains_answer(text: str, answers: Iterable[str], *, tokenless: bool = Fals
 
 
 def answer_measures(measures: Sequence[str]) -> dict[str, Measure]:
-    """Read the names of measures that answers can judge, which is Success@k alone.
-
-    Answers judge the passages that a run shows and no others, so that nothing is known of what it misses.
-    Raises UsageError for any other measure.
-    """
+    """Read the names of measures that answers can judge, which is Success@k alone. Raises UsageError for
+    others."""
     by_name = {text: parse_measure(text) for text in measures}
     for text, measure in by_name.items():
         if measure.name != "Success" or measure.rel != 1:
@@ -61,12 +56,8 @@ def score_by_answers(
     *,
     tokenless: bool = False,
 ) -> Scores:
-    """Success@k of a run, best document first, for questions ``{qid: [answer, …]}``.
-
-    ``texts`` holds the text (without title) of every document in the first k ranks of those questions;
-    ``tokenless`` is that of ``contains_answer``.
-    Raises UsageError as :func:`answer_measures` does, DataError if no query of the run has answers.
-    """
+    """Return Success@k of a run for questions ``{qid: [answer, …]}``; ``texts`` are of every document in the
+    first k ranks. Raises UsageError as :func:`answer_measures`, DataError if no query has answers."""
     by_name = answer_measures(measures)
     depth = max((measure.cutoff for measure in by_name.values()), default=0)
     missing, ignored = coverage(run, answers)
@@ -84,14 +75,12 @@ def score_by_answers(
 
 
 def read_answers(path: Path) -> dict[str, list[str]]:
-    """Return answers by query id, of a ``queries.jsonl`` whose lines hold ``id``, ``text`` and ``answers``.
-
-    Raises DataError ``file:line: reason`` for a line that is no such object or an id that comes twice.
-    """
+    """Return answers by query id of a ``queries.jsonl``. Raises DataError ``file:line: reason``, also for an
+    id twice."""
     answers: dict[str, list[str]] = {}
     for number, line in numbered_lines(path):
         try:
-            query = parsed_json(line)
+            query = json.loads(line)
             qid, strings = query["id"], query["answers"]
         except (ValueError, TypeError, KeyError):
             raise DataError(f"{path}:{number}: no JSON object with id and answers") from None
@@ -109,6 +98,5 @@ def _first_hit(
     texts: Mapping[str, str],
     has_answer: Callable[..., bool],
 ) -> int | None:
-    """Rank, from 1, of the first document with an answer; None without one."""
     ranks = (rank for rank, document in enumerate(documents, 1) if has_answer(texts[document], answers))
     return next(ranks, None)

@@ -166,10 +166,7 @@ def smallest_seen(variances: Variances, *, queries: int, seeds: int, level: floa
 def equivalent_at_zero(
     matters: float, variances: Variances, *, queries: int, seeds: int, level: float
 ) -> float:
-    """Return the probability that two one-sided tests, each at ``level``, find a difference of 0 equivalent.
-
-    That is, that the interval of confidence 1 - 2 level lies within plus and minus ``matters``.
-    """
+    """Return the probability that the 1 - 2 level interval of a difference of 0 is within ± ``matters``."""
     from scipy.special import ndtr
 
     error = sqrt(variances.of_mean(queries, seeds))
@@ -180,10 +177,7 @@ def equivalent_at_zero(
 
 
 def seeds_needed(difference: float, variances: Variances, *, queries: int, level: float) -> int | None:
-    """Return the fewest seeds with which a true difference is seen with a power of 80 %, on as many queries.
-
-    None where 1000 are not enough: the variance between queries alone hides it.
-    """
+    """Return the fewest seeds for a power of 80 % on as many queries; None where 1000 are not enough."""
 
     def seen(seeds: int) -> bool:
         return power(difference, variances, queries=queries, seeds=seeds, level=level) >= POWER

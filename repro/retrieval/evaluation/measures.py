@@ -7,21 +7,56 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
-from functools import reduce
+from dataclasses import dataclass, field
+from functools import cache, reduce
 from operator import add
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from repro.errors import DataError, UsageError, unknown
+from repro.machine.bounded_reading import read_facts
 
 if TYPE_CHECKING:
     from repro.retrieval.evaluation.runs import Run
     from repro.retrieval.evaluation.text_lines import Qrels
 
 
-_FORM = re.compile(r"(?P<name>nDCG|RR|R|Success)(?:\(rel=(?P<rel>[1-9][0-9]*)\))?@(?P<cutoff>[1-9][0-9]*)")
+FILE = Path(__file__).with_suffix(".yaml")
+_FORM = re.compile(r"(?P<name>\w+)(?:\(rel=(?P<rel>[1-9][0-9]*)\))?@(?P<cutoff>[1-9][0-9]*)")
 QUERIES = 64  # scored at a time: what the scorers keep of a ranking takes ten times its columns
-KNOWN = ("RR@10", "nDCG@10", "R@1000", "R(rel=2)@1000", "Success@20")
+
+
+@dataclass(frozen=True)
+class Family:
+    """A row of measures.yaml, e.g. R, which is the family of ``R@50`` and ``R(rel=2)@1000``."""
+
+    name: str
+    aliases: Sequence[str]
+    scored: bool = False
+    graded: bool = True
+    monotone: bool = False
+    tolerance: str | None = None
+    examples: Sequence[str] = ()
+    words: Sequence[str] = ()
+    short: Sequence[str] = ()
+    usual: Mapping[str, int] = field(default_factory=dict)
+
+
+@cache
+def families() -> dict[str, Family]:
+    """Return the rows of measures.yaml by their names, in its order."""
+    return {row["name"]: Family(**row) for row in read_facts(FILE)}
+
+
+@cache
+def _names() -> dict[str, str]:
+    """Return alias -> name in ir_measures, e.g. "recall" -> "R"."""
+    return {alias: row.name for row in families().values() for alias in row.aliases}
+
+
+def _examples(*, scored: bool) -> list[str]:
+    rows = (row for row in families().values() if row.scored or not scored)
+    return [example for row in rows for example in row.examples]
 
 
 @dataclass(frozen=True)
@@ -29,7 +64,7 @@ class Measure:
     """A measure with its cut-off; prints as ir_measures writes it.
 
     Attributes:
-        name: nDCG, RR, R or Success.
+        name: of a scored row of measures.yaml, e.g. nDCG.
         cutoff: ranks looked at, from 1.
         rel: the lowest grade that counts as relevant (always 1 for nDCG, whose gains are the grades).
     """
@@ -67,13 +102,14 @@ class Scores:
 
 
 def parse_measure(text: str) -> Measure:
-    """Read ``"R(rel=2)@1000"``; raises UsageError with the known names for anything else.
-
-    A cut-off is always needed, ``rel`` is allowed for all but nDCG.
-    """
+    """Read ``"R(rel=2)@1000"``: a cut-off is needed, ``rel`` is allowed for graded rows of measures.yaml.
+    Raises UsageError."""
     match = _FORM.fullmatch(text)
-    if match is None or (match["name"] == "nDCG" and match["rel"]):
-        raise unknown("measure", text, KNOWN, hint="with any cut-off from 1; rel=… for RR, R and Success")
+    row = families().get(match["name"]) if match else None
+    if match is None or row is None or not row.scored or (match["rel"] and not row.graded):
+        *graded, last = [each.name for each in families().values() if each.scored and each.graded]
+        hint = f"with any cut-off from 1; rel=… for {', '.join(graded)} and {last}"
+        raise unknown("measure", text, _examples(scored=True), hint=hint)
     return Measure(match["name"], int(match["cutoff"]), int(match["rel"] or 1))
 
 
@@ -131,10 +167,8 @@ def _documents(ranking: Sequence[tuple[str, float]], ignored_id: str | None) -> 
 
 
 def coverage(run: Mapping[str, object], judged: Mapping[str, object]) -> tuple[list[str], int]:
-    """Judged queries absent from the run, sorted, and how many of the run's queries are not judged.
-
-    Raises DataError when they share no query: then a score of 0 would hide a wrong file.
-    """
+    """Return judged queries absent from the run, and the number not judged. Raises DataError where none is
+    shared."""
     if not judged:
         raise DataError("there are no judgements to score the run with")
     ignored = sum(qid not in judged for qid in run)
@@ -150,11 +184,8 @@ def by_rank(documents: Sequence[str]) -> dict[str, float]:
 
 
 def _trec_scores(measures, qrels, documents) -> dict[Measure, dict[str, float]]:
-    """Return scores of all queries of ``qrels``; ir_measures fills in 0 for those not in ``documents``.
-
-    Each scorer sees a ranking down to the last relevant document within its measures' largest cut-off: what
-    follows changes none of them, and is most of a run.
-    """
+    """Return scores of all queries of ``qrels``, of rankings cut at the last relevant document: the rest
+    changes none."""
     import ir_measures
 
     scores: dict[Measure, dict[str, float]] = {measure: {} for measure in measures}
@@ -171,7 +202,7 @@ def _trec_scores(measures, qrels, documents) -> dict[Measure, dict[str, float]]:
 def _ir_measure(measure: Measure):
     import ir_measures
 
-    level = {} if measure.name == "nDCG" else {"rel": measure.rel}
+    level = {"rel": measure.rel} if families()[measure.name].graded else {}
     return getattr(ir_measures, measure.name)(**level) @ measure.cutoff
 
 
@@ -181,52 +212,19 @@ def _to_last_hit(documents: list[str], grades: Mapping[str, int]) -> list[str]:
     return documents[: max((documents.index(hit) + 1 for hit in hits), default=1)]
 
 
-_NAMES = {  # as trec_eval, ranx, BEIR, MTEB and sentence-transformers write them, in lower case
-    name: measure
-    for measure, names in {
-        "nDCG": "ndcg ndcg_cut",
-        "nDCG(dcg='exp-log2')": "ndcg_burges",
-        "AP": "ap map map_cut",
-        "RR": "rr mrr recip_rank",
-        "R": "r recall",
-        "R_cap": "r_cap recall_cap",
-        "P": "p precision",
-        "Success": "success hit_rate",
-        "Rprec": "rprec r-precision",
-        "Bpref": "bpref",
-        "infAP": "infap",
-        "IPrec": "iprec_at_recall",
-        "SetP": "set_p",
-        "SetR": "set_recall",
-        "SetF": "set_f",
-        "SetAP": "set_map",
-        "Judged": "judged",
-        "ERR": "err",
-        "NumRet": "num_ret",
-        "NumRel": "num_rel",
-        "NumRet(rel=1)": "num_rel_ret",
-    }.items()
-    for name in names.split()
-}
 _NAME_FORM = re.compile(r"([A-Za-z][\w-]*?)(\(.*\))?(?:(?:@|_at_|_|\.)([0-9.]+))?")
 _CAPPED = re.compile(r"R_cap(?:\(rel=([1-9][0-9]*)\))?@([1-9][0-9]*)")
-_EXAMPLES = (
-    *("nDCG@10", "RR@10", "R(rel=2)@1000", "AP", "P@10", "Success@5", "R_cap@100", "Judged@10"),
-    *("nDCG(dcg='exp-log2')@10", "nDCG(judged_only=True)@10"),
-)
 _LARGEST_GRADE = 20  # whose exponential gain trec_eval can count
 
 
 def canonical(name: str) -> str:
-    """Return the name of a measure as ir_measures writes it; capped recall, which it lacks, is ``R_cap@k``.
-
-    Raises UsageError for a measure that is not known, or that nothing at hand computes.
-    """
+    """Return a measure's name in ir_measures, or ``R_cap@k``. Raises UsageError for one that nothing
+    computes."""
     match = _NAME_FORM.fullmatch(name.strip())
     if match is None:
-        raise unknown("measure", name, _EXAMPLES)
+        raise unknown("measure", name, _examples(scored=False))
     family, settings, cutoff = match.groups(default="")
-    text = _NAMES.get(family.lower(), family) + settings + f"@{cutoff}" * bool(cutoff)
+    text = _names().get(family.lower(), family) + settings + f"@{cutoff}" * bool(cutoff)
     if _CAPPED.fullmatch(text):
         return text
     return str(parse_measure(text)) if _is_suites(text) else str(_parsed(text, name))
@@ -244,11 +242,8 @@ def looks_deeper(name: str, depth: float) -> bool:
 
 
 def scores_by_query(names: Sequence[str], qrels: Qrels, rankings: Run) -> dict[str, dict[str, float]]:
-    """Return the scores of every judged query by each measure; one without a ranking has 0.
-
-    Raises UsageError for an unknown measure, DataError where the run answers no judged query, or where by
-    the judgements every run would score 0.
-    """
+    """Return the scores of every judged query, 0 without a ranking. Raises UsageError for an unknown measure,
+    DataError where no run could score."""
     by_name = {name: canonical(name) for name in names}
     own_names = list(filter(_is_suites, by_name.values()))
     check_grades(qrels, own_names)
@@ -287,13 +282,11 @@ def _other_scores(name: str, qrels: Qrels, rankings: Run) -> dict[str, float]:
 
 
 def _same_level(name: str) -> list[str]:
-    """Return a measure of the suite that counts the same grades as relevant."""
     level = re.search(r"\brel=([0-9]+)", name)
     return [f"R(rel={level[1]})@1"] if level else []
 
 
 def _scores_of_block(name: str, qrels: Qrels, ids: Mapping[str, Sequence[str]]) -> dict[str, float]:
-    """Return the scores of the queries that have documents, best first."""
     import ir_measures
 
     measure = _parsed(name, name)
@@ -338,7 +331,7 @@ def _parsed(text: str, name: str):
         is_known = False
     if not is_known:
         hint = "and what else ir_measures knows, with a cut-off from 1 where it has one"
-        raise unknown("measure", name, _EXAMPLES, hint=hint)
+        raise unknown("measure", name, _examples(scored=False), hint=hint)
     if not is_computed:
         raise UsageError(f"{name} is known to ir_measures, and nothing that is installed computes it")
     return measure

@@ -21,11 +21,8 @@ class MeansTest:
 
 
 def unpaired_t_test(first: Sequence[float], second: Sequence[float]) -> MeansTest | None:
-    """Return Student's t-test with a pooled variance, its unit being one run of a group.
-
-    None where a group has fewer than two values, or where no value differs from its group's mean: there is
-    then no variance to hold a difference against.
-    """
+    """Return Student's t-test with a pooled variance over runs; None with fewer than two values or no
+    variance."""
     from scipy.stats import ttest_ind
 
     if min(len(first), len(second)) < 2 or len(set(first)) == len(set(second)) == 1:

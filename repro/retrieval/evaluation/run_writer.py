@@ -16,10 +16,8 @@ from typing import Any, BinaryIO
 import numpy as np
 
 from repro.errors import DataError, StoreError
-from repro.machine.bounded_reading import whole_file
 from repro.retrieval.evaluation.text_lines import read_score
 
-LARGEST = 2**20  # bytes of a run's metadata, which are some hundreds
 START, END = "# ir_metadata.start", "# ir_metadata.end"
 VERSIONS = {"0.1": "schema-version", "0.2": "schema version"}  # version -> the key that states it
 LINE = 1 << 16  # bytes within which a line is expected to end
@@ -38,18 +36,15 @@ def write_metadata(path: Path, metadata: Mapping[str, Any]) -> None:
 
 
 def read_metadata(path: Path) -> dict[str, Any]:
-    """Read a run's metadata of either version from its YAML file, with or without START and END.
-
-    Raises:
-        StoreError: the file cannot be read, or states another version.
-    """
+    """Read a run's metadata of either version from a YAML file, with or without START and END. Raises
+    StoreError."""
     import yaml
 
     marks = {mark.removeprefix(comment) for mark in (START, END) for comment in ("", "# ")}
     try:
-        lines = whole_file(path, LARGEST).decode("utf-8").splitlines(keepends=True)
+        lines = path.read_text(encoding="utf-8").splitlines(keepends=True)
         metadata = yaml.safe_load("".join(line for line in lines if line.strip() not in marks))
-    except (OSError, ValueError, RecursionError, yaml.YAMLError) as error:
+    except (OSError, ValueError, yaml.YAMLError) as error:
         reason = str(error).splitlines()[0]
         raise StoreError(f"{path}: damaged ({reason}); `repro store verify` names what is") from None
     metadata = metadata if isinstance(metadata, dict) else {}
@@ -63,10 +58,8 @@ def read_metadata(path: Path) -> dict[str, Any]:
 
 
 def resources(facts: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the "resources" of a run in version 0.2 of the format, from the facts of its artefact.
-
-    The peak of memory (KiB) is that of the whole process, which may have made other artefacts before.
-    """
+    """Return the "resources" of a run (ir_metadata 0.2) from its artefact's facts; memory is the process'
+    peak in KiB."""
     entries: dict[str, Any] = {}
     if "finished" in facts and "seconds" in facts:
         stop = datetime.fromisoformat(facts["finished"])
@@ -85,13 +78,8 @@ def complete_metadata(
     measures: list[str],
     environment: Mapping[str, Any],
 ) -> dict[str, Any]:
-    """Add the topics, the measures and the machine that measured to a run's metadata.
-
-    Args:
-        collection: what is known of the judged topics; empty when nothing is.
-        measures: names as in ir_measures; none are left out.
-        environment: a record's commit, hardware and software.
-    """
+    """Add topics (``collection``), ``measures`` of ir_measures and the record's ``environment`` to a run's
+    metadata."""
     full_metadata = dict(metadata)
     if collection:
         full_metadata["data"] = {**(full_metadata.get("data") or {}), "test collection": dict(collection)}
@@ -197,11 +185,8 @@ def _start_raw(file: BinaryIO, scores: int) -> None:
 def break_ties(
     documents: Sequence[str], scores: Sequence[float] | np.ndarray, *, query: str
 ) -> tuple[list[str], np.ndarray, np.ndarray]:
-    """Rank K documents of one query: ids, raw scores and scores without a tie, the latter two (K,) float32.
-
-    Raw scores are narrowed to float32 before they are compared, since that is what trec_eval compares.
-    Raises DataError as :func:`write_run` does.
-    """
+    """Rank K documents of one query: ids, raw scores (as float32, like trec_eval) and scores without ties,
+    (K,) each. Raises DataError as :func:`write_run` does."""
     documents = list(documents)
     if " ".join(documents).split() != documents:
         bad_id = next(d for d in documents if d.split() != [d])
@@ -259,15 +244,9 @@ def _check_one_word(kind: str, value: str) -> None:
 def rankings(
     path: Path, begin: int = 0, end: int | None = None
 ) -> Iterator[tuple[str, list[str], list[float]]]:
-    """Yield each query with its documents, best first, and their scores, of a run that ``write_run`` wrote.
-
-    Of a part of the file these are the queries whose first line begins at a byte from ``begin`` on and before
-    ``end``. Parts that follow each other have every query once, and none has to be read for another.
-
-    Raises:
-        DataError: a query's lines do not stand together, a line's rank is not its place, or its score is not
-            a number.
-    """
+    """Yield each query of a written run with its documents, best first, and scores; of a part those whose
+    first line begins in [``begin``, ``end``). Raises DataError for scattered queries, wrong ranks or
+    scores."""
     seen: set[str] = set()
     begin = _start(path, begin)
     end = None if end is None else _start(path, end)

@@ -1,7 +1,7 @@
-"""Reads run files strictly: whatever is doubtful is refused with its line, nothing is guessed.
+"""Reads run files. A doubtful line is refused by its number, e.g. ``my.run:7: 5 columns``.
 
 A TREC run (``qid Q0 docid rank score tag``) is ranked by its scores, an MS MARCO run (``qid TAB pid TAB
-rank``) by its ranks.
+rank``) by its ranks. Files of other people may also be JSON or Parquet.
 """
 
 import zlib
@@ -20,10 +20,12 @@ from repro.machine.bounded_reading import LONGEST_LINE
 from repro.retrieval.evaluation.text_lines import (
     SCORE_BOUND,
     columns,
+    first_bytes,
     many_objects,
     numbered_lines,
     open_bytes,
     open_text,
+    read_json,
     read_score,
 )
 
@@ -103,6 +105,35 @@ def document_ids(ranking: Sequence[tuple[str, float]]) -> list[str]:
     if isinstance(ranking, Ranking):
         return ranking._documents.to_pylist()
     return [document for document, _ in ranking]
+
+
+def read_run(path: Path) -> Run:
+    """Read a run as ``{qid: [(docid, score), …]}``, best document first: see ``read_run_file``."""
+    return read_run_file(path).rankings
+
+
+def read_run_file(path: Path, *, strict: bool = True) -> RunFile:
+    """Read a run in TREC or, as its first line tells, MS MARCO form, plain or gzipped.
+
+    Unless ``strict``, also read ``{qid: {docid: score}}`` in JSON, as ranx and BEIR write it, and ranx's
+    Parquet, and refuse a run without documents.
+    A file without a fault is kept as columns, some 20 bytes a line, whose pairs are made when looked at.
+    The order is trec_eval's: score in float32 descending, then document id descending; ranks of a TREC run
+    must be whole numbers but decide nothing. Tags may differ; an ir_metadata header (lines that begin with
+    ``#``) may stand above the first line.
+    Raises DataError ``file:line: reason`` at the first line that is not part of such a file, or is cut off.
+    """
+    start = b"" if strict else first_bytes(path)
+    with many_objects():
+        if start.startswith(b"{"):
+            run = _of_scores(read_json(path, "score", _number), "JSON")
+        elif start.startswith(b"PAR1"):
+            run = _of_scores(_table(path), "Parquet")
+        else:
+            run = read_fast(path) or read_lines(path)
+    if not (strict or run.rankings):
+        raise DataError(f"{path}: there is no document in it; get the file again")
+    return run
 
 
 class _UnusualFileError(ValueError):
@@ -239,24 +270,6 @@ _EXPECTED[""] = f"{_SIX}, an MS MARCO run 3 (qid pid rank) parted by tabs"
 AGAIN = "the last line looks cut off; get the file again"
 
 
-def read_run(path: Path) -> Run:
-    """Read a run as ``{qid: [(docid, score), …]}``, best document first: see ``read_run_file``."""
-    return read_run_file(path).rankings
-
-
-def read_run_file(path: Path) -> RunFile:
-    """Read a run in TREC or, as its first line tells, MS MARCO form, plain or gzipped.
-
-    A file without a fault is kept as columns, some 20 bytes a line, whose pairs are made when looked at.
-    The order is trec_eval's: score in float32 descending, then document id descending; ranks of a TREC run
-    must be whole numbers but decide nothing. Tags may differ; an ir_metadata header (lines that begin with
-    ``#``) may stand above the first line.
-    Raises DataError ``file:line: reason`` at the first line that is not part of such a file, or is cut off.
-    """
-    with many_objects():
-        return read_fast(path) or read_lines(path)
-
-
 def ranked(pairs: list[tuple[str, float]]) -> list[tuple[str, float]]:
     """Return documents by score in float32, then by id, both descending: trec_eval's order."""
     scores = np.fromiter((score for _, score in pairs), np.float64, len(pairs))
@@ -322,7 +335,8 @@ class _Lines:
         """Return query, document and negative rank."""
         query, document, text = fields
         if not (text.isdecimal() and len(text) < 9 and int(text) <= LARGEST_RANK):
-            raise DataError(f"{place}: the rank {text!r} is no whole number up to {LARGEST_RANK}")
+            reason = f"is no whole number up to {LARGEST_RANK}; {_EXPECTED[MS_MARCO]}"
+            raise DataError(f"{place}: the rank {text!r} {reason}")
         rank, ranks = int(text), self.places.setdefault(query, set())
         if rank in ranks:
             raise DataError(f"{place}: rank {text} is given twice for query {query!r}")
@@ -336,3 +350,31 @@ class _Lines:
 def _form(line: str, fields: list[str]) -> str | None:
     has_tabs = len(fields) == 3 and line.count("\t") == 2
     return TREC if len(fields) == 6 else MS_MARCO if has_tabs else None
+
+
+def _of_scores(scores: dict[str, dict[str, float]], form: str) -> RunFile:
+    return RunFile({query: ranked(list(of.items())) for query, of in scores.items() if of}, form)
+
+
+def _table(path: Path) -> dict[str, dict[str, float]]:
+    """Return query -> document -> score of ranx's Parquet."""
+    from pyarrow import ArrowException, parquet
+
+    try:
+        table = parquet.read_table(path)
+        rows = zip(*(table[name].to_pylist() for name in ("q_id", "doc_id", "score")), strict=True)
+    except (ArrowException, OSError, ValueError, KeyError) as error:
+        reason = next(iter(str(error).splitlines()), "")
+        raise DataError(f"{path}: it is no sound Parquet file of q_id, doc_id and score ({reason})") from None
+    scores: dict[str, dict[str, float]] = {}
+    for query, document, score in rows:
+        ranking = scores.setdefault(str(query), {})
+        if str(document) in ranking:
+            raise DataError(f"{path}: document {str(document)!r} is listed twice for query {str(query)!r}")
+        ranking[str(document)] = _number(score, f"{path}: query {query!r}")
+    return scores
+
+
+def _number(value: object, place: str) -> float:
+    is_number = isinstance(value, int | float) and not isinstance(value, bool)
+    return read_score(repr(value) if is_number else str(value), place)

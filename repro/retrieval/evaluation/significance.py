@@ -80,10 +80,8 @@ def seed_of(measure: str, queries: Sequence[str]) -> int:
 
 
 def permutation_p(scores: np.ndarray, *, resamples: int, seed: int) -> np.ndarray:
-    """Two-sided p (S, S) of the mean differences of scores (S, Q) when every query's sign is free.
-
-    Every sign flip is counted where there are no more than ``resamples``; that many are drawn elsewhere.
-    """
+    """Return two-sided p (S, S) of mean differences of scores (S, Q) over sign flips: all, or ``resamples``
+    drawn."""
     count, size = scores.shape
     observed_differences = np.abs(_differences(scores.sum(axis=1)))
     allowance = _ROUNDING * max(1.0, size * np.abs(scores).max(initial=0.0))
@@ -190,10 +188,8 @@ def compare_scores(
     *,
     max_p: float = 0.05,
 ) -> dict:
-    """Compare systems as :func:`compare` does, by their scores (``{measure: [score, …]}`` each) without runs.
-
-    Raises UsageError when names and systems differ in number, DataError for a score that is no finite number.
-    """
+    """Compare systems as :func:`compare` does, by scores. Raises UsageError for other numbers of names,
+    DataError for nan."""
     if len(scores) != len(names):
         raise UsageError(f"{len(scores)} systems were given {len(names)} names; each needs one")
     tables_by_measure = {}

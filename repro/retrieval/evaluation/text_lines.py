@@ -1,14 +1,16 @@
-"""Reads text files by line, plain or gzipped, TREC judgements among them, and names the line at fault."""
+"""Reads text files, plain or gzipped, by line or as JSON, and names the line at fault, e.g. of qrels."""
 
 import contextlib
 import gc
 import gzip
+import json
 import math
 import re
 import zlib
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from io import BufferedReader, TextIOWrapper
 from pathlib import Path
+from typing import Any
 
 from repro.errors import DataError
 from repro.machine.bounded_reading import whole_lines
@@ -17,6 +19,7 @@ SCORE_BOUND = (2 - 2**-24) * 2.0**127  # what is smaller rounds to a finite floa
 _CONTROL = re.compile(r"[\x00-\x1f\x7f-\x9f\ufeff]")  # and a byte order mark amid a file
 Qrels = dict[str, dict[str, int]]
 _GRADE = re.compile(r"[-+]?[0-9]+")
+_LARGEST = 2**31  # characters of a JSON file
 
 
 @contextlib.contextmanager
@@ -32,11 +35,8 @@ def many_objects() -> Iterator[None]:
 
 
 def numbered_lines(path: Path) -> Iterator[tuple[int, str]]:
-    """Yield lines of a UTF-8 file with their numbers, from 1; gzip is told by its first bytes, not by the
-    name.
-
-    Raises DataError ``file:line: reason`` for a file that is missing, cut off or not UTF-8.
-    """
+    """Yield lines of a UTF-8 file, packed or not, with their numbers from 1. Raises DataError ``file:line:
+    reason``."""
     number = 0
     try:
         with open_text(path) as file:
@@ -50,11 +50,48 @@ def numbered_lines(path: Path) -> Iterator[tuple[int, str]]:
         raise DataError(f"{path}:{number + 1}: damaged gzip file ({error})") from None
 
 
-def columns(line: str, where: str) -> list[str]:
-    """Return columns parted by white space. Raises DataError for one with a control character in it.
+def first_bytes(path: Path) -> bytes:
+    """Return the first bytes that are no white space, unpacked; none of a damaged file.
 
-    Programs in C, trec_eval among them, see of such an id only what stands before a NUL.
+    Raises DataError for a path without a file.
     """
+    try:
+        with open_bytes(path) as file:
+            return file.read(1 << 12).removeprefix(b"\xef\xbb\xbf").lstrip()
+    except (FileNotFoundError, IsADirectoryError):
+        reason = "it is no file" if path.exists() else "no such file"
+        raise DataError(f"{path}: {reason}") from None
+    except (OSError, EOFError, ValueError, zlib.error):
+        return b""  # the reader of lines says where it is damaged
+
+
+def read_json(path: Path, what: str, read_value: Callable[[Any, str], Any]) -> dict[str, dict[str, Any]]:
+    """Read ``{qid: {docid: value}}``. Raises DataError for another content, and for an id given twice."""
+    try:
+        with open_text(path) as file:
+            content = json.loads(file.read(_LARGEST), object_pairs_hook=_unrepeated)
+    except (ValueError, OSError, EOFError, RecursionError, zlib.error) as error:
+        raise DataError(
+            f"{path}: it is no sound JSON file ({error}); {{qid: {{docid: {what}}}}} is read"
+        ) from None
+    if not isinstance(content, dict) or not all(isinstance(values, dict) for values in content.values()):
+        raise DataError(f"{path}: in JSON {{qid: {{docid: {what}}}}} is read, and it is something else")
+    return {
+        query: {document: read_value(value, f"{path}: query {query!r}") for document, value in values.items()}
+        for query, values in content.items()
+    }
+
+
+def _unrepeated(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    content = dict(pairs)
+    if len(content) < len(pairs):
+        raise ValueError("an id is given twice")
+    return content
+
+
+def columns(line: str, where: str) -> list[str]:
+    """Return columns parted by white space. Raises DataError for a control character: C programs stop at a
+    NUL."""
     fields = line.split()
     if not "".join(fields).isprintable():
         bad_field = next(filter(_CONTROL.search, fields), None)
@@ -88,11 +125,8 @@ def read_score(text: str, where: str) -> float:
 
 
 def read_qrels(path: Path) -> Qrels:
-    """Read ``qid iteration docid grade`` lines, plain or gzipped, as ``{qid: {docid: grade}}``.
-
-    Grade 0 and below are judged not relevant. Raises DataError ``file:line: reason`` for a line with another
-    number of columns, a grade that is no whole number, or a document judged twice for a query.
-    """
+    """Read ``qid iteration docid grade`` lines, plain or gzipped, as ``{qid: {docid: grade}}``. Raises
+    DataError ``file:line: reason`` for other columns or a document judged twice."""
     qrels: Qrels = {}
     for number, line in numbered_lines(path):
         fields = columns(line, f"{path}:{number}")

@@ -55,11 +55,7 @@ class HalvingEncoder(Generic[Output]):
 
     def __call__(self, inputs: Inputs) -> Output:
         """Return the rows of ``inputs``, ``attention_mask`` (N, L) among them, encoded in as few pieces as
-        fit.
-
-        Raises:
-            StageError: memory does not suffice for a single text.
-        """
+        fit. Raises StageError where a single text does not."""
         count, length = inputs["attention_mask"].shape
         parts: list[Output] = []
         first = 0
@@ -79,7 +75,6 @@ class HalvingEncoder(Generic[Output]):
         return {} if self.tokens is None else {"tokens_at_once": self.tokens}
 
     def _attempt(self, inputs: Inputs, size: int, length: int) -> Output | None:
-        """Encode so many texts; None where they do not fit, and fewer shall be tried."""
         try:
             return self.encode(inputs)
         except RuntimeError as error:
@@ -119,11 +114,8 @@ def tokenised_together(texts: Sequence[Sequence[str]]) -> Iterator[list[int]]:
 
 
 def token_batches(rows: TokenRows) -> Iterator[tuple[list[int], Inputs]]:
-    """Yield model inputs by their length in tokens, the longest first.
-
-    Yields:
-        the places of the texts of a batch, and their inputs, (n, l), where the longest has l tokens.
-    """
+    """Yield model inputs by length, the longest first: the places of the texts of a batch, and their inputs,
+    (n, l)."""
     order, start = np.argsort(-rows.lengths, kind="stable"), 0
     while start < len(order):
         longest = max(1, int(rows.lengths[order[start]]))
@@ -137,14 +129,8 @@ Item = TypeVar("Item")
 
 @contextlib.contextmanager
 def in_background(items: Iterable[Item], *, ahead: int) -> Iterator[Iterator[Item]]:
-    """Give the items one after another, in their order, made by a thread while the caller works on others.
-
-    What ``items`` raises is raised where its item would have come. When the context ends, early or not, the
-    thread ends behind the item that it is making, and a generator is closed.
-
-    Args:
-        ahead: items that are made before they are asked for.
-    """
+    """Give the items in order, made by a thread up to ``ahead`` of the caller. Exceptions of ``items`` are
+    raised in their place. The thread ends with the context."""
     iterator = iter(items)
 
     def next_items() -> list[Item]:

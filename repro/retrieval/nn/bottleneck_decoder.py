@@ -58,11 +58,8 @@ class BottleneckDecoder(nn.Module):
 
     @classmethod
     def from_last_layers(cls, model: MaskedModel, *, layers: int, **options) -> BottleneckDecoder:
-        """Return copies of a model's last layers, in their order. Raises UsageError where it has fewer.
-
-        However the model computes its attention, the copies take the mask as booleans: ``eager`` would add 1
-        where a position may be seen, and hide nothing.
-        """
+        """Return copies of a model's last layers with boolean masks: ``eager`` attention would add 1 and hide
+        nothing. Raises UsageError for too few."""
         encoder = model.base_model.encoder.layer
         if layers > len(encoder):
             raise UsageError(f"a decoder of {layers} layers cannot be copied from a model of {len(encoder)}")
@@ -79,10 +76,8 @@ class BottleneckDecoder(nn.Module):
         return hidden
 
     def visible(self, attention_mask: torch.Tensor) -> torch.Tensor:
-        """Return the attention mask, (N, 1, L, L) bool: [n, 0, i, j] is whether position i sees j.
-
-        Nothing sees padding but itself: a row of a softmax must not be empty.
-        """
+        """Return the attention mask, (N, 1, L, L) bool: [n, 0, i, j] is whether i sees j; padding sees itself
+        alone."""
         length = attention_mask.shape[1]
         places = torch.arange(length, device=attention_mask.device)
         offsets = places[:, None] - places[None, :]  # (L, L): how far j lies behind i

@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 from torch import nn
 
 from repro.errors import DataError, UsageError
-from repro.machine.bounded_reading import LARGEST_SETTINGS, read_json_file
+from repro.machine.bounded_reading import read_json_file
 
 if TYPE_CHECKING:
     from transformers import BertConfig, PreTrainedTokenizerFast
@@ -35,10 +35,8 @@ Tokenizer: TypeAlias = "PreTrainedTokenizerFast"
 
 
 def load_tokenizer(folder: Path):
-    """Return the fast tokenizer of a model or tokenizer directory; raises DataError if it is not one.
-
-    It pads at the right, whatever the directory says: batches are cut and positions counted from the left.
-    """
+    """Return the fast tokenizer of a directory, made to pad at the right. Raises DataError if it is not
+    one."""
     from transformers import AutoTokenizer
 
     tokenizer = load(AutoTokenizer, folder)
@@ -47,22 +45,16 @@ def load_tokenizer(folder: Path):
 
 
 def load_masked_lm(folder: Path):
-    """Return a model with its masked-language head, in float32; raises DataError if the directory is not a
-    model.
-
-    A checkpoint without such a head gets a fresh one, drawn from torch's global generator: seed it before.
-    """
+    """Return a model with its masked-language head in float32, a missing one drawn from torch's global
+    generator. Raises DataError."""
     from transformers import AutoModelForMaskedLM
 
     return load(AutoModelForMaskedLM, folder, dtype="float32")
 
 
 def load_encoder(folder: Path):
-    """Return a model without heads, in float32; raises DataError if the directory is not a model.
-
-    BERT's pooler is taken off: no retriever here uses it, and checkpoints pre-trained without it would get a
-    random one.
-    """
+    """Return a model without heads and BERT's pooler, in float32. Raises DataError if the directory is not a
+    model."""
     from transformers import AutoModel
 
     model = load(AutoModel, folder, dtype="float32")
@@ -72,12 +64,8 @@ def load_encoder(folder: Path):
 
 
 def check_fits(model, tokenizer, length: int) -> None:
-    """Hold a model, its tokenizer and the tokens that a text may have against each other.
-
-    Raises:
-        UsageError: the model has fewer positions than a text may have tokens.
-        DataError: the tokenizer is not the model's.
-    """
+    """Raise UsageError where a model has fewer positions than a text may have tokens, DataError for another
+    tokenizer than the model's."""
     count = positions(model)
     if count is not None and length > count:
         raise UsageError(f"a length of {length} tokens is more than the model's {count} positions")
@@ -145,11 +133,8 @@ def _check_padding(table, places, tokenizer) -> None:
 
 
 def save_model(model, tokenizer, folder: Path) -> None:
-    """config.json, model.safetensors and the tokenizer's files.
-
-    Where code of a checkpoint's own would lie is not written down: nobody shall be asked to run it. Nor is
-    the length to which the tokenizer cut or padded last: it depends on where a killed training went on.
-    """
+    """Write config.json, model.safetensors and the tokenizer's files, without a checkpoint's own code or the
+    last length of the tokenizer."""
     folder.mkdir(parents=True, exist_ok=True)
     tokenizer = copy.deepcopy(tokenizer)
     tokenizer.backend_tokenizer.no_truncation()
@@ -170,26 +155,17 @@ def load(kind: Any, folder: Path, **options) -> Any:
 
 
 def pretrained(kind: Any, folder: Path, **options) -> Any:
-    """Read a directory as transformers' ``kind``, quietly, without a network and without its own code.
-
-    A directory that names code of its own is read by the library's class of that name. Raises what the
-    library does, which ``reason`` shortens, for one that has none, and asks nobody.
-    """
+    """Read a directory as transformers' ``kind``, quietly, offline and without its own code. Raises what the
+    library does."""
     if (folder / "adapter_config.json").exists():  # taken into account with peft, passed over without
         raise ValueError("it has an adapter, adapter_config.json, which is not known here")
     check_self_contained(folder)
-    try:
-        with quiet():
-            return kind.from_pretrained(folder, local_files_only=True, trust_remote_code=False, **options)
-    except RecursionError:
-        raise ValueError("one of its files is nested too deeply") from None
+    with quiet():
+        return kind.from_pretrained(folder, local_files_only=True, trust_remote_code=False, **options)
 
 
 def check_self_contained(folder: Path) -> None:
-    """Raise ValueError for files that no model has, and for what would be fetched from the hub and run."""
-    large = [path for path in folder.glob("*.json") if path.stat().st_size > LARGEST_SETTINGS]
-    if large:
-        raise ValueError(f"{large[0].name} has more than {LARGEST_SETTINGS:,} bytes, which no such file has")
+    """Raise ValueError for code that would be fetched from the hub and run."""
     if not (folder / "config.json").exists():
         return
     config = read_json_file(folder / "config.json")

@@ -158,20 +158,13 @@ class CrossEncoder(nn.Module):
 
 
 def hardest(scores: torch.Tensor, *, count: int) -> torch.Tensor:
-    """Return places of the positive, first, and of the ``count`` - 1 negatives with the highest scores.
-
-    Args:
-        scores: (Q, P), the positive's first.
-
-    Returns:
-        (Q, K) int64.
-    """
+    """Return places, (Q, K) int64, of the positive and the ``count`` - 1 negatives of highest scores (Q,
+    P)."""
     negatives = scores[:, 1:].topk(count - 1, dim=1).indices + 1  # (Q, K - 1)
     return torch.cat((torch.zeros_like(negatives[:, :1]), negatives), dim=1)
 
 
 def _drops_out(model: nn.Module) -> bool:
-    """Return whether two readings of one text can differ at all."""
     return any(isinstance(layer, nn.Dropout) and layer.p > 0 for layer in model.modules())
 
 
@@ -225,12 +218,8 @@ class PairScorer:
         return ({"padding_free": 1} if self.packed else {}) | self.halved.facts()
 
     def __call__(self, queries: list[str], passages: list[dict]) -> np.ndarray:
-        """Return scores of N queries with N passages ``{"title", "text"}``, (N,) float32; batches are of one
-        length.
-
-        Raises:
-            StageError: a score is not finite.
-        """
+        """Return scores of N queries with N passages ``{"title", "text"}``, (N,) float32. Raises StageError
+        where one is not finite."""
         scores = np.empty(len(queries), dtype=np.float32)
         for places, batches in self.prepared(queries, passages):
             scores[places] = self.score(batches)
@@ -253,11 +242,8 @@ class PairScorer:
             yield places, [ready_for_device(rows.inputs(slice(n, n + batch))) for n in firsts]
 
     def score(self, batches: Batches) -> np.ndarray:
-        """Return the scores of the pairs of ``prepared`` batches, (n,) float32, in their order.
-
-        Raises:
-            StageError: a score is not finite.
-        """
+        """Return the scores of ``prepared`` batches, (n,) float32. Raises StageError where one is not
+        finite."""
         context = padding_free(self.model, self.packed)
         with threads_for(self.model), torch.inference_mode(), autocast(self.precision), context:
             logits = [self.halved(batch) for batch in batches]
@@ -362,7 +348,6 @@ def _keep_block(scratch: Path, first: int, scores: np.ndarray) -> None:
 
 
 def _read_block(scratch: Path, first: int, size: int) -> np.ndarray | None:
-    """Return a block of the attempt before, if it is as it was written."""
     for path in scratch.glob(f"{first}-*.npy"):
         try:
             part = np.load(path)

@@ -62,11 +62,8 @@ class Projector(nn.Module):
         return torch.tanh(output) if self.architecture == "nonlinear" else output
 
     def save(self, folder: Path, *, encodes: bool) -> None:
-        """Write ``projector.safetensors`` beside a model, unless there is nothing to write.
-
-        ``encodes`` says whether texts are to be encoded with it: a head used in pre-training only is kept for
-        whoever wants to train on with it, but is no part of the encoder.
-        """
+        """Write ``projector.safetensors`` beside a model; ``encodes`` says whether it is a part of the
+        encoder."""
         if self.architecture != "none":
             # one key: safetensors writes several in an order that changes from process to process
             description = json.dumps({"architecture": self.architecture, "encodes": encodes}, sort_keys=True)
@@ -134,11 +131,8 @@ class Encoder(PooledEncoder):
 
 
 def load_text_encoder(folder: Path, *, pooling: str) -> Encoder:
-    """Return the encoder in a model directory, with the projector beside it if texts are encoded with that.
-
-    Raises:
-        DataError: the directory is not a model.
-    """
+    """Return the encoder in a directory, with its projector if texts are encoded with it. Raises DataError
+    for no model."""
     projector, encodes = saved_projector(folder) or (None, False)
     return Encoder(load_encoder(folder), pooling=pooling, projector=projector if encodes else None)
 

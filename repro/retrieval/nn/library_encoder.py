@@ -74,8 +74,6 @@ def load(folder: Path, settings: Mapping[str, Any]) -> SentenceTransformer | Spa
 
 
 def _unreadable_file(folder: Path) -> str:
-    """Return what is wrong with the first file of a folder that is no JSON, or whose weights cannot be read;
-    empty if there is none."""
     from safetensors import SafetensorError, safe_open
 
     for path in sorted(folder.rglob("*.json")) + sorted(folder.rglob("*.safetensors")):
@@ -211,7 +209,6 @@ def _check_lengths(model: SentenceTransformer | SparseEncoder) -> None:
 
 
 def _limit(own: float | None, settings: Mapping[str, Any]) -> float | None:
-    """Return the limit in place of a part's own; None where there is none to be set."""
     if own is None or own == math.inf:
         return None
     limit = settings.get("length") or own
@@ -223,7 +220,6 @@ def _text_settings(part: torch.nn.Module) -> dict[str, Any]:
 
 
 def _length(part: torch.nn.Module, kind: str) -> int | None:
-    """Return the most tokens that a part of an encoder reads of such a text; None of one that cuts none."""
     whole = getattr(part, f"{TASKS[kind]}_length", None) or getattr(part, "max_seq_length", None)
     return _text_settings(part).get("max_length") or whole
 

@@ -90,11 +90,8 @@ class RankedTextsLoss(BatchLoss):
 
 
 def teacher_scores(examples: list[dict]) -> torch.Tensor:
-    """Return a re-ranker's ``scores`` of each example's passages, (Q, P) float32.
-
-    Raises:
-        DataError: the training set has no scores.
-    """
+    """Return a re-ranker's ``scores`` of the passages, (Q, P) float32. Raises DataError where there are
+    none."""
     if any("scores" not in example for example in examples):
         raise DataError("the training set has no scores to distil; score it with a re-ranker first")
     return torch.tensor([example["scores"] for example in examples], dtype=torch.float32)
@@ -104,11 +101,8 @@ HEADS = ("checkpoint", "new")
 
 
 def with_head(model: MaskedModel, head: str) -> MaskedModel:
-    """Return the model with its own masked-language head (``checkpoint``) or one drawn anew (``new``).
-
-    What the head shares with the embeddings stays as it is: BERT's output matrix is not drawn again, its
-    dense layer, LayerNorm and bias are. From torch's generator.
-    """
+    """Return the model with its masked-language head (``checkpoint``) or one drawn anew (``new``) but for
+    shared weights."""
     check_known("start of the masked-language head", head, valid=HEADS)
     if head == "new":
         shared_ids = {id(parameter) for parameter in model.base_model.parameters()}
@@ -127,11 +121,8 @@ def _draw(module: nn.Module, shared_ids: set[int], spread: float) -> None:
 
 
 def set_dropout(model: nn.Module, rate: float) -> None:
-    """Every dropout of a model, attention's too, at ``rate`` from now on; its config stays as it is.
-
-    transformers' attention takes the rate from its Dropout module whichever implementation computes it.
-    Raises UsageError where the rate is no probability below 1.
-    """
+    """Set every dropout of a model, attention's too, to ``rate``; not its config. Raises UsageError for no
+    probability below 1."""
     if not 0 <= rate < 1:
         raise UsageError(f"a dropout of {rate!r} is impossible; give a rate from 0 to below 1")
     for module in model.modules():

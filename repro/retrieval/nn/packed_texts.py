@@ -58,10 +58,8 @@ class PackedTexts(nn.Module):
 
     @torch.inference_mode()
     def forward(self, inputs: Inputs) -> torch.Tensor:
-        """Map model inputs, (N, L) each, ``attention_mask`` among them, padded at the right, to (N, H).
-
-        They lie on the CPU, so that nothing has to wait for a GPU to say how long a text is.
-        """
+        """Map model inputs on the CPU, (N, L) each with ``attention_mask``, padded at the right, to (N,
+        H)."""
         lengths = inputs["attention_mask"].sum(dim=1).tolist()
         parts = []
         for first, end in _token_ranges(lengths, self.tokens):
@@ -92,7 +90,6 @@ class PackedTexts(nn.Module):
 
 
 def _token_ranges(lengths: Sequence[int], tokens: int) -> Iterator[tuple[int, int]]:
-    """Yield ranges of texts that have so many tokens together at most, or are one text."""
     first, total = 0, 0
     for end, length in enumerate(lengths):
         if end > first and total + length > tokens:

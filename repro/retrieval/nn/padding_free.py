@@ -186,11 +186,8 @@ class PaddingFree:
 
 @contextlib.contextmanager
 def padding_free(objective: nn.Module, wanted: bool) -> Iterator[PaddingFree]:
-    """Have the models in an objective that ``can_be_packed`` read texts end to end here, if that is wanted.
-
-    A call that asks for more than the last layer's states, and one without padding, is left to the library.
-    The model of an ``Encoder`` of [CLS] computes its last layer for the first tokens alone, padding or not.
-    """
+    """Have the models in an objective that ``can_be_packed`` read texts end to end, if wanted; other calls
+    are the library's."""
     packing, modules = PaddingFree(), list(objective.modules()) if wanted else []
     cls_models = {part.model for part in modules if isinstance(part, Encoder) and part.pooling == "cls"}
     with contextlib.ExitStack() as stack:
@@ -255,11 +252,8 @@ def _states(
 
 
 def is_asked_for(environment: Mapping[str, str]) -> bool | None:
-    """Return whether REPRO_PADDING_FREE asks for texts end to end or, by 0, for padding; None where it is not
-    set.
-
-    Raises UsageError where it is anything else.
-    """
+    """Return what REPRO_PADDING_FREE (1, 0) asks for; None where it is not set. Raises UsageError for another
+    value."""
     text = environment.get(VARIABLE)
     if text not in (None, "0", "1"):
         ways = "1 for texts without padding, to 0 for padding"
@@ -268,10 +262,7 @@ def is_asked_for(environment: Mapping[str, str]) -> bool | None:
 
 
 def trains_faster(objective: nn.Module, precision: str) -> bool:
-    """Return whether a training takes less time if it reads texts end to end, where nobody asks for a way.
-
-    On a GPU it does where one kernel attends within all texts, and on a CPU always.
-    """
+    """Return whether training end to end is faster: on a GPU with one kernel for all texts, and on a CPU."""
     processor = device()
     if processor.type == "cpu":
         return any(map(can_be_packed, objective.modules()))
@@ -279,11 +270,7 @@ def trains_faster(objective: nn.Module, precision: str) -> bool:
 
 
 def packs(model: nn.Module, *, wanted: bool | None, precision: str, say: Callable[[str], None]) -> bool:
-    """Return whether a GPU is to encode texts end to end, by one kernel, as it does unless padding is wanted.
-
-    ``say`` hears why it cannot, where it is asked to. Without a GPU nothing is said, and ``without_padding``
-    has a rule of its own.
-    """
+    """Return whether a GPU is to encode texts end to end; ``say`` is told why it cannot."""
     processor = device()
     if wanted is False or processor.type == "cpu":
         return False
@@ -294,7 +281,6 @@ def packs(model: nn.Module, *, wanted: bool | None, precision: str, say: Callabl
 
 
 def _obstacle(model: nn.Module, precision: str, processor: torch.device) -> str:
-    """Return the reason, in words, why the kernel cannot encode; empty where it computes what it should."""
     models = [part for part in model.modules() if can_be_packed(part)]
     if not models:
         return "the model is not built as BERT"

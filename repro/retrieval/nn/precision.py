@@ -45,11 +45,8 @@ def autocast(precision: str) -> contextlib.AbstractContextManager:
 
 @contextlib.contextmanager
 def true_float32() -> Iterator[None]:
-    """Products of float32 matrices are made in float32 meanwhile, whatever torch or its environment says.
-
-    Else a GPU may make them in TF32, with ten bits (``TORCH_ALLOW_TF32_CUBLAS_OVERRIDE`` asks for that), and
-    a CPU in bfloat16. The old setting is set beside the new ones, since torch refuses that they differ.
-    """
+    """Multiply float32 matrices in float32, whatever torch or its environment says: else a GPU may use TF32,
+    a CPU bfloat16."""
     places = [backend.matmul for backend in (torch.backends.cuda, torch.backends.mkldnn)]
     settings = [place.fp32_precision for place in places]
     try:
@@ -106,10 +103,8 @@ def on_device(inputs: dict[str, torch.Tensor]) -> dict[str, torch.Tensor]:
 
 
 def to_host(values: torch.Tensor) -> Callable[[], torch.Tensor]:
-    """Begin to copy a tensor to the CPU; the function returned waits until it is there.
-
-    A GPU copies it behind what it was told so far, and before what it is told later.
-    """
+    """Begin to copy a tensor to the CPU, in the GPU's order; the returned function waits until it is
+    there."""
     if values.device.type == "cpu":
         return lambda: values
     copy = values.to("cpu", non_blocking=True)

@@ -69,10 +69,8 @@ def load(folder: Path) -> tuple["PreTrainedModel", "PreTrainedTokenizerBase", di
 
 
 def load_tokenizer(vocabulary: Path, size: int):
-    """Return the tokenizer of a ``vocab.txt``, with or without ``<mask>`` in its last line.
-
-    Raises ValueError where it has not ``size`` entries.
-    """
+    """Return the tokenizer of a ``vocab.txt``, with or without ``<mask>``. Raises ValueError for other than
+    ``size`` entries."""
     from tokenizers import Tokenizer, decoders, models, normalizers, pre_tokenizers, processors
     from transformers import PreTrainedTokenizerFast
 

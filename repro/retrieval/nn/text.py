@@ -15,10 +15,8 @@ KINDS = ("words", "letters", "marks")
 
 
 def passage_text(title: str, text: str, *, separator: str) -> str:
-    """Title, separator, text as one string; the text alone where there is no title.
-
-    Written as a special token (``[SEP]``), the separator becomes that token when the string is tokenised.
-    """
+    """Return title, separator (a special token, e.g. ``[SEP]``) and text as one string; the text alone
+    without title."""
     return f"{title}{separator}{text}" if title else text
 
 
@@ -154,11 +152,8 @@ class Words:
 
     @classmethod
     def of(cls, tokenizer, stop_words: Collection[str], *, kind: str = "words") -> Words:
-        """Return the words of a BERT tokenizer's vocabulary; ``kind`` is one of KINDS.
-
-        ``words`` have a letter or digit at their beginning, ``letters`` are words of nothing but letters, and
-        ``marks`` are all of it: words, and marks too.
-        """
+        """Return the words of a vocabulary; ``kind`` is ``words`` (begin with a letter or digit), ``letters``
+        or ``marks`` (all)."""
         check_known("kind of words", kind, valid=KINDS)
         entries = tokenizer.convert_ids_to_tokens(range(len(tokenizer)))
         continues = np.array([entry.startswith("##") for entry in entries])

@@ -24,11 +24,8 @@ class RecentTokens:
         self._kept: dict[tuple, dict[str, list[int]]] = {}
 
     def read(self, texts: Sequence[str], way: tuple, reading: Reading) -> list[list[int]]:
-        """Return the ids of each text, by ``reading`` those of which none are kept.
-
-        Args:
-            way: tells the ids of a text apart from those that another reading gives it.
-        """
+        """Return the ids of each text, by ``reading`` those not kept; ``way`` tells readings of one text
+        apart."""
         cache = self._kept.setdefault(way, {})
         new = [text for text in dict.fromkeys(texts) if text not in cache]
         rows = dict(zip(new, reading(new), strict=True)) if new else {}
@@ -153,14 +150,12 @@ def _read(tokenizer, texts: Sequence[str], *, length: int, add_special_tokens: b
 
 
 def _ids(backend, texts: Sequence[str], options: dict[str, bool]) -> Iterator[list[int]]:
-    """Yield the ids of each text; the library's own records of some texts leave memory before the next."""
     for first in range(0, len(texts), TOGETHER):
         for row in backend.encode_batch_fast(list(texts[first : first + TOGETHER]), **options):
             yield row.ids
 
 
 def _beginning(text: str, limit: int) -> str:
-    """Return a text up to the first blank behind so many characters."""
     end = text.find(" ", limit)
     return text if end < 0 else text[:end]
 
@@ -240,7 +235,6 @@ def _distinct(tokenizer, texts: Sequence[str], *, length: int) -> dict[str, np.n
 
 
 def _truncated_lengths(first: int, second: int, room: int) -> tuple[int, int]:
-    """Return the tokens that are left of two texts where there is room for so many."""
     if first + second <= room:
         return first, second
     shorter = min(first, second, room // 2)

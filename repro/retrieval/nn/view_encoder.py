@@ -77,11 +77,8 @@ def sum_log_saturated(logits: torch.Tensor, keep: torch.Tensor) -> torch.Tensor:
 def kept_positions(
     input_ids: torch.Tensor, attention_mask: torch.Tensor, *, cls: bool, sep: bool | str, tokenizer
 ) -> torch.Tensor:
-    """Return the positions that have a say in a sparse vector: (B, L) each to (B, L), bool.
-
-    Padding, at the right, never has. ``cls`` and ``sep`` say whether those two tokens have, a [SEP] between
-    title and text like the last one; with ``sep`` as ``between`` that one has, and the last token has not.
-    """
+    """Return the positions that count in a sparse vector: (B, L) each to (B, L), bool. ``cls`` and ``sep``
+    say whether those tokens do; ``between`` is the [SEP] behind the title alone."""
     keep = attention_mask.bool()
     if sep == "between":
         places = torch.arange(keep.shape[1], device=keep.device)
@@ -93,11 +90,8 @@ def kept_positions(
 
 
 def top_k(values: torch.Tensor, k: int) -> torch.Tensor:
-    """Return the k highest values of each row, zero elsewhere: (N, V) to (N, V).
-
-    Of values that tie for the last places, those of lowest index stay, so that a row never keeps more than k.
-    Where the others go to zero there is no gradient.
-    """
+    """Return the k highest values of each row, of ties those of lowest index, zero elsewhere: (N, V) to (N,
+    V)."""
     if k >= values.shape[-1]:
         return values
     with torch.no_grad():

@@ -29,10 +29,7 @@ def encode(
     precision: str | Mapping[str, str],
     numbers: str = "float32",
 ) -> tuple[Node, Node]:
-    """Return one vector a passage and one a query; ``precision`` is that of both, or says it of each kind.
-
-    Vectors of passages are kept as ``numbers``, float32 or float16; those of queries are few, and float32.
-    """
+    """Return one vector a passage and one a query; passages' are kept as ``numbers``, float32 or float16."""
     precisions = precision if isinstance(precision, Mapping) else dict.fromkeys(KINDS_OF_TEXTS, precision)
     pooling = {"pooling": texts.pooling, "normalize": normalize}
     params = {kind: {**pooling, "precision": precisions[kind]} for kind in KINDS_OF_TEXTS}
@@ -57,10 +54,8 @@ def encode_views(
     head: str,
     precision: str,
 ) -> tuple[Node, Node]:
-    """Dense vectors, sparse vectors or both, of each passage and of each query, by a masked language model.
-
-    ``top_k`` says how many values of a sparse vector are kept for either kind of text, None for all.
-    """
+    """Return dense and sparse vectors of passages and queries, sparse ones with ``top_k`` values (None:
+    all)."""
     options = {"positions": dict(positions), "head": head, "precision": precision}
     params = {kind: {"normalize": normalize, "top_k": top_k[kind], **options} for kind in KINDS_OF_TEXTS}
     return _encode_sides("encode_views", model, texts, params, views=list(views))
@@ -69,7 +64,6 @@ def encode_views(
 def _encode_sides(
     stage: str, model: Node, texts: Texts, params: Mapping[str, Mapping[str, Any]], **first: Any
 ) -> tuple[Node, Node]:
-    """Return the nodes of passages and of queries; queries have no title and so no separator."""
     sides = (
         ("passages", texts.documents, texts.passage_length, texts.separator),
         ("queries", texts.topics, texts.query_length, ""),
@@ -88,10 +82,8 @@ def _encode_sides(
 def search_views(
     passages: Node, topics: Node, *, depth: int, terms: Sequence[str], mode: str, list_depth: int | None
 ) -> Node:
-    """Search by the sum of the inner products of the views that ``terms`` lists.
-
-    ``mode`` is exact, or union: of those passages only that are in the first ``list_depth`` of either view.
-    """
+    """Search by the sum of the inner products of ``terms``; ``mode`` is exact, or union of the first
+    ``list_depth`` of each."""
     params = {"depth": depth, "terms": list(terms), "mode": mode, "list_depth": list_depth}
     return Node("search_views", params, {"passages": passages, "queries": topics})
 
@@ -120,10 +112,8 @@ def mine(
     random_added: int = 0,
     documents: Node | None = None,
 ) -> Node:
-    """Hard negatives: the top of a run without its positives, ``per_query`` of them kept.
-
-    ``random_added`` passages of ``documents`` are added to them.
-    """
+    """Return hard negatives: ``per_query`` of the top of a run without positives, and ``random_added`` of
+    ``documents``."""
     params, inputs = {"depth": depth, "per_query": per_query, "seed": seed}, {"run": run, "qrels": judgements}
     if random_added:
         if documents is None:
@@ -157,7 +147,6 @@ def rerank(
 
 
 def _scoring_params(texts: Texts, decimals: int | None, precision: str) -> dict[str, Any]:
-    """Return parameters of scoring a query with a passage by a cross-encoder."""
     params = {"length": texts.passage_length, "separator": texts.separator}
     return params | {"decimals": decimals, "precision": precision}
 
@@ -181,11 +170,8 @@ def mine_answers(
     score_decimals: Sequence[int] = (),
     tokenless_answers: bool = False,
 ) -> Node:
-    """Hard negatives of answer-judged questions: the top of a run without an answer.
-
-    The scores by which further positives are judged are rounded to each of ``score_decimals`` in turn;
-    ``tokenless_answers`` says whether an answer without any token is in every text.
-    """
+    """Return hard negatives of answer-judged questions: the top of a run without an answer. Scores are
+    rounded to each of ``score_decimals``."""
     params: dict[str, Any] = {"depth": depth, "per_query": per_query, "seed": seed}
     params["extra_positives"] = extra_positives
     params |= {"score_decimals": list(score_decimals)} if score_decimals else {}
@@ -275,10 +261,8 @@ def released_encoder(
     source: dict | None = None,
     stand_in: Node | None = None,
 ) -> Node:
-    """Return a released encoder, by its name on the hub; ``source`` names a directory instead.
-
-    At other scales than full ``stand_in`` takes its place, the same system trained here.
-    """
+    """Return a released encoder by its name on the hub or ``source`` folder; below full scale
+    ``stand_in``."""
     params = {"name": name, "revision": revision, "kind": kind, "pooling": pooling}
     inputs = {"stand_in": stand_in} if stand_in else {}
     return Node("released", params | ({"source": source} if source else {}), inputs)

@@ -109,7 +109,6 @@ class Choices:
 
     @cached_property
     def _download_folder(self) -> Path:
-        """The folder that fetching would fill."""
         return data_folder()
 
     def _reading(self, identifier: str) -> Reading:
@@ -120,7 +119,6 @@ class Choices:
 
 
 def _full_precision(value: Any) -> Any:
-    """Return a value of a reading with fp32 for every half precision in it."""
     if isinstance(value, Mapping):
         return {name: _full_precision(part) for name, part in value.items()}
     return "fp32" if isinstance(value, str) and value in HALF else value

@@ -42,11 +42,8 @@ class Texts:
 
 
 def corpus(identifier: str, *, text: str = "{text}", untitled: str = "") -> Node:
-    """Return the documents of a collection.
-
-    ``text`` says what is read as a document's text, from its fields url and text; ``untitled`` stands for an
-    empty title.
-    """
+    """Return the documents of a collection; ``text`` is read from fields url and text, ``untitled`` for empty
+    titles."""
     fields = {} if (text, untitled) == ("{text}", "") else {"text": text, "untitled": untitled}
     return Node("corpus", {"dataset": identifier, **fields})
 
@@ -62,10 +59,8 @@ def qrels(identifier: str) -> Node:
 
 
 def official_negatives(identifier: str, *, per_query: int, seed: int, judgements: Node | None) -> Node:
-    """Return the negatives a collection's makers distribute, sampled per query.
-
-    With ``judgements`` the positives are theirs, all of them; without, those that the triples name.
-    """
+    """Return distributed negatives, sampled per query; positives are those of ``judgements``, else of the
+    triples."""
     inputs = {"qrels": judgements} if judgements else {}
     return Node("official_negatives", {"dataset": identifier, "per_query": per_query, "seed": seed}, inputs)
 
@@ -73,11 +68,8 @@ def official_negatives(identifier: str, *, per_query: int, seed: int, judgements
 def listed_negatives(
     identifier: str, *, margin: float | None, per_system: int | None = None, systems: list[str] | None = None
 ) -> Node:
-    """Return negatives of several retrievers, as a public file lists them with a cross-encoder's scores.
-
-    ``margin``: how far below the lowest score of a positive a negative has to be, or None for no such rule;
-    ``per_system``: at most so many of each retriever; ``systems``: of these retrievers only. None is all.
-    """
+    """Return negatives of a public file with a cross-encoder's scores: ``margin`` below any positive, at most
+    ``per_system`` of each of ``systems``; None is no limit."""
     params = {"dataset": identifier, "margin": margin, "per_system": per_system, "systems": systems}
     return Node("listed_negatives", params)
 
@@ -91,10 +83,7 @@ def sample(
     queries: int | None = None,
     share: float | None = None,
 ) -> Node:
-    """Return a few ``queries`` of a training set, or a ``share`` of them, sample by sample.
-
-    ``method`` is random or block.
-    """
+    """Return a few ``queries`` or a ``share`` of a training set; ``method`` is random or block."""
     size = {"queries": queries} if share is None else {"share": share}
     return Node(
         "sample", size | {"sample": sample, "method": method, "seed": seed}, {"training_set": training_set}
@@ -111,11 +100,8 @@ def tokenize(
     separator: str,
     fewest_tokens: int = 0,
 ) -> Node:
-    """Return texts, titled or not, as token ids, cut into chunks or truncated; ``length`` counts special
-    tokens.
-
-    Documents of fewer than ``fewest_tokens`` tokens are left out.
-    """
+    """Return token ids in chunks or truncated to ``length``, special tokens included, of ``fewest_tokens`` at
+    least."""
     params = {"length": length, "policy": policy, "titles": titles, "separator": separator}
     params["fewest_tokens"] = fewest_tokens
     return Node("tokenize", params, {"corpus": documents, "model": model})
@@ -131,10 +117,8 @@ def tokenize_spans(
     fields: Sequence[str],
     seed: int,
 ) -> Node:
-    """Whole documents as token ids that know their sentences, packed into spans of about ``length`` tokens.
-
-    ``fields``, of url, title and body, are the document; ``packing`` as stage ``tokenize`` says.
-    """
+    """Return whole documents (``fields`` of url, title, body) as token ids in spans of about ``length``
+    tokens."""
     params = {"length": length, "policy": "spans", "splitter": splitter, "span_packing": dict(packing)}
     params |= {"fields": list(fields), "seed": seed}
     return Node("tokenize", params, {"corpus": documents, "model": model})
@@ -146,20 +130,15 @@ def term_statistics(tokens: Node, *, model: Node) -> Node:
 
 
 def backbone(name: str, *, revision: str, stand_in: Node | None = None) -> Node:
-    """Return a released checkpoint.
-
-    Nothing is downloaded at other scales than full: there ``stand_in`` takes its place, the same pre-training
-    done here, or without one a model of that scale.
-    """
+    """Return a released checkpoint; below full scale nothing is downloaded and ``stand_in`` is trained
+    instead."""
     inputs = {"stand_in": stand_in} if stand_in else {}
     return Node("backbone", {"name": name, "revision": revision}, inputs)
 
 
 def random_weights(name: str, *, revision: str, seed: int, layers: int | None = None) -> Node:
-    """Return a checkpoint's architecture and vocabulary with weights drawn anew, as its configuration says.
-
-    With so many ``layers`` in place of its own; with none it is a bag of word vectors.
-    """
+    """Return a checkpoint's architecture with new weights and ``layers`` layers; 0 is a bag of word
+    vectors."""
     params = {"name": name, "revision": revision, "weights": "random", "seed": seed}
     return Node("backbone", params | ({} if layers is None else {"layers": layers}))
 
@@ -201,11 +180,8 @@ def pretrain(
     generator: Node | None = None,
     examples: str = "rows",
 ) -> Node:
-    """Return the model whose vocabulary the tokens are of, trained on them by an objective, at their length.
-
-    An objective may need the corpus's ``statistics``, or another model as ``generator``. An example is a row
-    of the tokens; each of its ``spans`` is only where ``examples`` says so, and only then it is a parameter.
-    """
+    """Return the model of the tokens' vocabulary, trained on them by an objective; an example is a row or, by
+    ``examples``, one of its ``spans``."""
     batch: dict[str, Any] = {"texts_per_batch": optimisation.batch_size}
     batch |= {"examples": examples} if examples != "rows" else {}
     params = _params(objective, options, optimisation, batch=batch, texts={"length": tokens.params["length"]})
@@ -215,10 +191,7 @@ def pretrain(
 
 
 def pretrained_like(made: Node, *, tokens: Node, optimisation: Optimisation) -> Node:
-    """Return the pre-training ``made`` with its objective and options, on other tokens and at other costs.
-
-    It starts from the model whose vocabulary the tokens are of, and reads texts of their length.
-    """
+    """Return the pre-training ``made`` with its objective and options, on other tokens and at other costs."""
     params = {"texts_per_batch": optimisation.batch_size, "length": tokens.params["length"]}
     inputs = {"model": tokens.inputs["model"], "tokens": tokens}
     return Node("pretrain", {**made.params, **_of(optimisation), **params}, {**made.inputs, **inputs})
@@ -260,17 +233,13 @@ def _params(
     batch: Mapping[str, int],
     texts: Mapping[str, Any],
 ) -> dict[str, Any]:
-    """Return the parameters of a training, in the order in which plans list them."""
     params = _of(optimisation)
     seed = {"seed": params.pop("seed")}
     return {"objective": objective.identity, "options": dict(options), **batch, **params, **texts, **seed}
 
 
 def _of(optimisation: Optimisation) -> dict[str, Any]:
-    """Return the parameters of an optimisation. Raises UsageError for a warm-up that never ends.
-
-    A scale may cut a training short within its warm-up; a recipe that states one has made a mistake.
-    """
+    """Return the parameters of an optimisation. Raises UsageError for a warm-up that never ends."""
     if optimisation.is_all_warm_up:
         steps = f"{optimisation.warmup_steps} steps of warm-up, and ends after {optimisation.max_steps}"
         raise UsageError(f"the training has {steps}; give fewer warmup_steps, or more max_steps")

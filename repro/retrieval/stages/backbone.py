@@ -64,7 +64,6 @@ def _read(params: dict, folder: Path) -> tuple["PreTrainedModel", "PreTrainedTok
 
 
 def _load_weights(folder: Path) -> tuple["PreTrainedModel", bool]:
-    """Return the released weights, and whether a masked-language head is among them."""
     from transformers import AutoModel, AutoModelForMaskedLM
 
     from repro.retrieval.nn.checkpoint import check_missing, pretrained
@@ -79,8 +78,6 @@ def _load_weights(folder: Path) -> tuple["PreTrainedModel", bool]:
 
 
 def _random_model(params: dict, folder: Path) -> tuple["PreTrainedModel", bool]:
-    """Return a model of the checkpoint's configuration with weights drawn anew, and a masked-language
-    head."""
     from transformers import AutoConfig, AutoModelForMaskedLM, set_seed
 
     from repro.retrieval.nn.checkpoint import pretrained

@@ -46,7 +46,6 @@ def run(params: dict, inputs: dict[str, Path], out: Path, progress: Progress) ->
 
 
 def _method(params: dict, facts: dict) -> dict:
-    """Return the method as the run's ir_metadata states it."""
     fields = ["title", "contents"] if params["multifield"] else ["contents"]
     bm25 = {"k1": params["k1"], "b": params["b"], "fields": fields, "depth": params["depth"]}
     return {

@@ -101,11 +101,8 @@ class Texts:
 
     @classmethod
     def read(cls, folder: Path, params: Mapping[str, Any]) -> "Texts":
-        """Open texts of a ``kind``.
-
-        A ``prefix`` of the parameters is put before the title, or the text where there is none; a
-        ``separator`` of None leaves titles out. Raises DataError where there is no text.
-        """
+        """Open texts of a ``kind``, with ``prefix`` before title or text; no titles by ``separator`` None.
+        Raises DataError."""
         ids, titled = (_queries if params["kind"] == "queries" else _passages)(folder, params)
         if not ids:
             raise DataError(f"{folder}: there is no text to encode")
@@ -133,7 +130,6 @@ def _passages(folder: Path, params: Mapping[str, Any]) -> tuple[IdColumn, Callab
 
 
 def _encoder(folder: Path, pooling: str) -> "Encoder | ReleasedEncoder":
-    """Load the encoder of a model made here, or a released one with heads of its own."""
     if pooling == MODULES:
         from repro.retrieval.nn.library_encoder import ReleasedEncoder
 
@@ -146,10 +142,8 @@ def _encoder(folder: Path, pooling: str) -> "Encoder | ReleasedEncoder":
 def outputs(
     encoder: Callable, batches: Batches, params: Mapping[str, Any]
 ) -> Iterator[tuple[list[int], Any]]:
-    """Yield the places of each batch with what a ``HalvingEncoder`` gives for it.
-
-    A GPU may still be computing it.
-    """
+    """Yield the places of each batch with what a ``HalvingEncoder`` gives, which a GPU may still be
+    computing."""
     import torch
 
     from repro.retrieval.nn.precision import autocast
@@ -247,11 +241,8 @@ def write_blocks(
     encode: Encode,
     advance: Callable[[int], object],
 ) -> list[int]:
-    """Write a file for each block, of such a range of rows, that is not kept. Returns the first row of each.
-
-    Texts are made tokens in the background, and the next are given to ``encode`` before its last records are
-    waited for, so that a GPU has work while results are written.
-    """
+    """Write a file for each range of rows that is not kept, encoding ahead of writing; return the first row
+    of each."""
     from repro.retrieval.nn.batches import in_background
 
     done, rows = [], dict[int, Arrays]()

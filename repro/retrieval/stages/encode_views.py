@@ -67,7 +67,6 @@ def run(params: dict, inputs: dict[str, Path], out: Path, progress: Progress) ->
 
 
 def _encoder(folder: Path, params: Mapping[str, Any]) -> "SpladeEncoder | ViewEncoder":
-    """Load the encoder of a model made here, or a released one whose head is its own."""
     if params["head"] in SPLADE:
         from repro.retrieval.nn.library_encoder import load_splade_encoder
 

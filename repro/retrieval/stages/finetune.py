@@ -80,8 +80,6 @@ class Groups:
         return examples
 
     def _choose(self, index: int, epoch: int) -> list[int]:
-        """Choose a place among the row's positives, then places among its negatives."""
-
         positives: Sequence[int] = range(len(self.positives[index]))
         if self.positive_choice == "confident" and self.scores is not None:
             positives = confident(*(scores[index].tolist() for scores in self.scores))
@@ -93,7 +91,6 @@ class Groups:
 
 
 def _as_rows(lists, corpus: Path, training_set: Path) -> Lists:
-    """Turn a column of lists of document ids into lists of rows of the corpus."""
     import pyarrow.compute as pc
 
     documents = pc.list_flatten(lists)

@@ -5,8 +5,8 @@ from pathlib import Path
 
 from repro.progress import Progress
 from repro.retrieval.datasets.digests import file_sha256, unchanged
-from repro.retrieval.evaluation.given_runs import read_given_file
 from repro.retrieval.evaluation.run_writer import write_metadata, write_run
+from repro.retrieval.evaluation.runs import read_run_file
 
 _LOW = -3.4e38  # a padding score is the smallest float32, -3.4028235e38
 
@@ -20,7 +20,7 @@ def run(params: dict, inputs: dict[str, Path], out: Path, progress: Progress) ->
     """
     path = Path(params["source"])
     with unchanged([path], params["sha256"], lambda: file_sha256(path)):
-        given = read_given_file(path)
+        given = read_run_file(path, strict=False)
     tag = given.tag or "imported"
     counts = write_run(out, {query: _lifted(ranking) for query, ranking in given.rankings.items()}, tag)
     metadata = {"tag": tag, "data": {"test collection": {"name": params["dataset"]}}}

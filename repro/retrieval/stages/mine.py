@@ -103,10 +103,8 @@ def sample(candidates: list[str], query: str, *, count: int, seed: int) -> list[
 def with_random(
     query: str, chosen: list[str], known: set[str], ids: list[str] | IdColumn, *, count: int, seed: int
 ) -> list[str]:
-    """Fill ``chosen`` up to ``count`` with random documents that are not ``known``, in random order.
-
-    None is drawn twice; where the collection has too few, all that are left are taken.
-    """
+    """Fill ``chosen`` up to ``count`` with random documents that are not ``known``, none twice, as far as
+    there are any."""
     generator = np.random.default_rng((seed, zlib.crc32(query.encode()), 1))
     documents, used = list(chosen), known.copy()
     available = len(ids) - len(known)

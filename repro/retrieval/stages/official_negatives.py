@@ -133,11 +133,7 @@ class TripleSamples:
         return range(-(-len(self._codes) // GROUP))
 
     def rows(self, group: int, judged: Mapping[str, list[str]] | None) -> Iterator[Any]:
-        """Yield the training rows of one group as pyarrow tables: query, positives and negatives.
-
-        ``judged`` has the relevant documents of each query where those of the triples are not wanted. A query
-        without a positive or a negative has no row.
-        """
+        """Yield the rows of one group as pyarrow tables; positives are ``judged`` or those of the triples."""
         import pyarrow as pa
 
         names = list(itertools.islice(self._codes, group * GROUP, (group + 1) * GROUP))
@@ -250,7 +246,6 @@ class TripleSamples:
     def _irrelevant_places(
         names: list[str], positives: list[list[str]], codes: np.ndarray, documents
     ) -> np.ndarray:
-        """Return the places of the documents that are not among their query's positives."""
         import pyarrow as pa
         import pyarrow.compute as pc
 

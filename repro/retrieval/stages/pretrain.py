@@ -26,10 +26,8 @@ class TokenRows:
         return len(self.table)
 
     def __getitems__(self, places: list[tuple[int, int]]) -> list[dict]:
-        """Return rows as ``{"input_ids": (n,) int64, "epoch", "index"}`` for places (epoch, index).
-
-        Those of policy ``spans`` also have ``sentences`` and ``spans``, counts of tokens and of sentences.
-        """
+        """Return ``{"input_ids": (n,) int64, "epoch", "index"}`` for places, of policy ``spans`` with counts
+        ``sentences``, ``spans``."""
         return [
             {name: lists[index] for name, lists in self.columns.items()} | {"epoch": epoch, "index": index}
             for epoch, index in places

@@ -40,7 +40,6 @@ def run(params: dict, inputs: dict, out: Path, progress: Progress) -> dict:
 
 
 def _keep_modules(folder: Path, target: Path) -> dict:
-    """Write an encoder of sentence-transformers as the library does."""
     from repro.retrieval.nn.library_encoder import load, transformers
 
     encoder = load(folder, {"kind": "dense", "precision": "fp32"})

@@ -74,7 +74,6 @@ def run(params: dict, inputs: dict[str, Path], out: Path, progress: Progress) ->
 
 
 def _pairs(lists, queries: list[str], inputs: dict[str, Path]):
-    """Pair each row's query with each document of its list."""
     import pyarrow.compute as pc
 
     from repro.retrieval.nn.cross_encoder import PairTexts

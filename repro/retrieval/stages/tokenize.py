@@ -136,10 +136,8 @@ def _chunker(tokenizer, params: dict, advance: Callable[[int], None]) -> Callabl
 def _packer(
     tokenizer, splitter: SentenceSplitter, params: dict, advance: Callable[[int], None]
 ) -> Callable[..., dict]:
-    """Return a function from a batch of documents and their places to a row for each, as columns.
-
-    A place seeds the spans of its document, which is left out where it has too few of them.
-    """
+    """Return a function from documents and their places, which seed the spans, to a row for each, as
+    columns."""
     packing, columns = params["span_packing"], [FIELDS[field] for field in params["fields"]]
     target = params["length"] if packing["overshoot"] else params["length"] - 2
     options = {"target": target, **{name: packing[name] for name in ("overshoot", "short_probability")}}

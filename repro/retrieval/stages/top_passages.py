@@ -55,11 +55,7 @@ def run(params: dict, inputs: dict[str, Path], out: Path, progress: Progress) ->
 def chosen_queries(
     wanted: Sequence[str], queries: Sequence[Query], *, source: Path
 ) -> list[tuple[Query, bool]]:
-    """Choose a query for each wanted text, and say whether it is the one that was wanted.
-
-    Of several queries with the same text the first is taken. A query that is wanted further on stands in for
-    no other.
-    """
+    """Choose a query for each wanted text, the first of equal ones, and say whether it is the wanted one."""
     by_text: dict[str, Query] = {}
     for query in queries:
         by_text.setdefault(_words(query["text"]), query)
@@ -87,7 +83,6 @@ def _queries(folder: Path) -> list[Query]:
 
 
 def _passages(ids: list[str], corpus: Path, source: Path) -> dict[str, dict[str, str]]:
-    """Title and text of each wanted document; only their rows are read."""
     import pyarrow as pa
 
     rows = document_rows(pa.array(ids, pa.string()), corpus, source=source)

@@ -7,10 +7,7 @@ from repro.retrieval.datasets.arrow import read_rows
 
 
 def run(params: dict, inputs: dict[str, list[Path]], out: Path, progress: Progress) -> dict:
-    """Write one training set with the rows of all, in order; a query may have a row from each.
-
-    That is how the files of two negative sources are trained on together: each row is an example of its own.
-    """
+    """Write one training set with the rows of all, in order; a query may have a row from each."""
     from datasets import concatenate_datasets
 
     parts = [read_rows(path) for path in inputs["training_sets"]]

@@ -103,7 +103,6 @@ def _alphabet(words: Counter[str], *, size: int) -> set[str]:
 
 
 def _repeat(words: Counter[str], rare_characters: dict[int, None]) -> Iterator[str]:
-    """Yield lines that repeat every word as often as it was counted."""
     for word in sorted(words):
         spelling = word.translate(rare_characters)
         for first in range(0, words[word] if spelling else 0, 1000):

@@ -59,7 +59,6 @@ class BatchOrder:
 
     @property
     def _batches(self) -> int:
-        """Batches of an epoch."""
         return -(-self.examples // self.batch_size)
 
     def _permutation(self, epoch: int) -> np.ndarray:
@@ -71,7 +70,6 @@ class BatchOrder:
         return [(epoch, index) for index in order[begin : begin + shares[self.rank]].tolist()]
 
     def _sizes(self, first: int) -> list[int]:
-        """Return the number of examples that each process has of the batch that begins there in its epoch."""
         size, more = divmod(min(self.batch_size, self.examples - first), self.processes)
         return [size + (rank < more) for rank in range(self.processes)]
 

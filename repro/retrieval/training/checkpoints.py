@@ -64,11 +64,8 @@ class TrainingLog:
         rate: float,
         norm: torch.Tensor,
     ) -> None:
-        """Hear of a step: its loss, the losses that this is the sum of, learning rate and gradient norm.
-
-        Raises:
-            StageError: a line is due, and a loss since the last one is not finite.
-        """
+        """Note a step: losses, learning rate, gradient norm. Raises StageError at a due line for a loss that
+        is not finite."""
         whole = loss if self._total is None else self._total + loss
         self._total = whole
         self._steps += 1
@@ -126,11 +123,7 @@ def seal(checkpoint: Path, *, steps: int) -> None:
 
 
 def last_complete(checkpoints: Path, *, steps: int) -> Path | None:
-    """Return the furthest sealed and undamaged checkpoint of a training of ``steps`` steps; None if there is
-    none.
-
-    Everything else in the folder is removed: a later checkpoint would be written over it.
-    """
+    """Return the last undamaged checkpoint of a training of ``steps`` steps, or None, and remove all else."""
     checkpoint = None
     folders = [path for path in checkpoints.glob("checkpoint-*") if path.is_dir()]
     for folder in sorted(folders, key=step_of, reverse=True):

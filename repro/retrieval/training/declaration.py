@@ -72,10 +72,8 @@ class Objective:
 
     @cached_property
     def parameters(self) -> dict[str, bool]:
-        """The keyword parameters of its class and whether each is required, e.g. ``{"length": True}``.
-
-        Raises UsageError for an objective that cannot be found or that has ``**options``.
-        """
+        """Return keyword parameters and whether each is required, e.g. ``{"length": True}``. Raises
+        UsageError for ``**options``."""
         from repro.retrieval.training.signature import keywords
 
         return keywords(self.identity)
@@ -85,11 +83,8 @@ _declared: dict[str, Objective] = {}
 
 
 def declared(identity: Mapping[str, Any]) -> Objective:
-    """Return the objective that a node names, as the recipe which made the node declared it.
-
-    Raises:
-        UsageError: no recipe that was imported declares one at that path.
-    """
+    """Return the declared objective that a node names. Raises UsageError where no imported recipe declares
+    it."""
     try:
         return _declared[identity["path"]]
     except KeyError:
@@ -125,7 +120,6 @@ def check_options(node: Node) -> None:
 
 
 def _check_values(objective: Objective, options: Mapping[str, Any]) -> None:
-    """Refuse options that name none of what the objective declares, or are no such numbers."""
     for name, _, valid in (word.partition("=") for word in objective.choices.split()):
         if valid and isinstance(options.get(name), str):
             check_known(f"{name} of objective {objective.name!r}", options[name], valid=valid.split("|"))
@@ -247,11 +241,7 @@ class Execution:
 
     @classmethod
     def of(cls, environment: Mapping[str, str]) -> Execution:
-        """Read the REPRO_ variables.
-
-        Raises:
-            UsageError: one is no number above 0, or REPRO_PADDING_FREE neither 0 nor 1.
-        """
+        """Read the REPRO_ variables. Raises UsageError, e.g. for one that is no number above 0."""
         from repro.retrieval.nn.padding_free import is_asked_for
 
         is_packed = is_asked_for(environment)
@@ -266,11 +256,8 @@ class Execution:
         return cls(**values)
 
     def for_parts_of(self, size: int | None) -> Execution:
-        """Return the execution of an objective of ``MeansOfParts``: its losses are means over parts of
-        ``size``.
-
-        Batches are then cut into just these parts. None leaves the execution as it is.
-        """
+        """Return the execution of an objective whose losses are means over parts of ``size``, or None for
+        any."""
         if size is None:
             return self
         return replace(self, micro_batch=size, parts_are_fixed=True)
@@ -337,11 +324,7 @@ def step_memory(objective, params: dict) -> StepMemory | None:
 
 
 def example_tokens(params: dict) -> int:
-    """Return tokens of an example of a training, with padding, from the parameters of its stage.
-
-    It is one text of a pre-training. In fine-tuning it is a query with its passages, whose texts begin with
-    the query where there is no ``query_length``.
-    """
+    """Return the tokens, with padding, of an example: a text, or a query with its passages."""
     if "texts_per_batch" in params:
         return params["length"]
     return params.get("query_length", 0) + params["passages_per_query"] * params["passage_length"]

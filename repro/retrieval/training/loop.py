@@ -304,7 +304,6 @@ def train(
 
 
 def _run(trainer: ObjectiveTrainer, task: AbstractContextManager[Callable[[int], None]]) -> None:
-    """Train to the end, on as many threads as the model takes, in the number formats that it states."""
     objective = trainer.model
     with (
         task as advance,
@@ -318,7 +317,6 @@ def _run(trainer: ObjectiveTrainer, task: AbstractContextManager[Callable[[int],
 
 
 def _outcome(steps: int, examples: int, batch_size: int, log: Path) -> dict:
-    """Return the length of a training, and the losses at its end."""
     epochs = steps * batch_size / examples
     return {"steps": steps, "epochs": epochs, "examples": examples, "losses": _last_losses(log)}
 

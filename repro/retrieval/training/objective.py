@@ -89,11 +89,8 @@ class MeansOfParts(Protocol):
 
 
 def import_declared(kind: str, declared: Mapping[str, Any]):
-    """Return the class or function at ``declared["path"]`` ("module:name"), which the plan was made for.
-
-    Raises:
-        UsageError: there is no such one, or it states another name or version than the declared one.
-    """
+    """Return the object at ``declared["path"]``. Raises UsageError for none, or one of another name or
+    version."""
     path = declared["path"]
     module, _, attribute = path.partition(":")
     try:
@@ -131,11 +128,7 @@ def build(
     *,
     settings: Mapping[str, Any] = MappingProxyType({}),
 ) -> nn.Module:
-    """Return the objective with all of its options and those settings of its stage that it asks for.
-
-    Raises:
-        UsageError: it does not take these options, or it is of neither form.
-    """
+    """Return the objective with its options and the settings it asks for. Raises UsageError for others."""
     signature = inspect.signature(objective)
     values = {name: value for name, value in settings.items() if name in signature.parameters} | dict(options)
     try:

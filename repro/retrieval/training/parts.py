@@ -103,11 +103,7 @@ class Fitting:
         self._asked = execution.micro_batch is not None and not execution.origin
 
     def reduce(self, examples: int, *, step: int, why: str) -> None:
-        """Halve the parts of a step, in which no process has more than so many examples.
-
-        Raises:
-            StageError: they cannot be smaller.
-        """
+        """Halve the parts of a step. Raises StageError where they cannot be smaller."""
         size = min(self.parts.size or examples, examples)
         if self.fixed or size == 1:
             parts = f"in parts of {size}, over which its loss is a mean" if self.fixed else "one at a time"
@@ -267,7 +263,6 @@ def _with_cached_gradient(
 
 
 def _gradients_by_part(rows: Batch, outputs: Sequence[Batch]) -> list[Batch]:
-    """Return the gradients of all parts' rows cut into those of each part."""
     sizes = {name: [len(part[name]) for part in outputs] for name in rows}
     split = {name: v.grad.split(sizes[name]) for name, v in rows.items() if v.grad is not None}
     return [{name: parts[place] for name, parts in split.items()} for place in range(len(outputs))]

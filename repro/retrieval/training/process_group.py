@@ -46,11 +46,8 @@ def join_others() -> None:
 
 @contextlib.contextmanager
 def launched_together() -> Iterator[tuple[int, int]]:
-    """This process' rank and how many there are, able to wait for each other (torchrun, or srun with it).
-
-    0 and 1 for a process that was started alone. Where a training has not connected them, gloo does, for the
-    time of the context.
-    """
+    """Give this process' rank and their number (torchrun, srun), connected by gloo if need be; 0 and 1 for
+    one alone."""
     if launched_processes() == 1:
         yield 0, 1
         return
@@ -91,11 +88,7 @@ class OutOfMemory(Exception):
 
 
 def in_memory(work: Callable[[], T], device: torch.device) -> T:
-    """Do ``work`` and return its value; every process calls this, and ``work`` asks nothing of the others.
-
-    Raises:
-        OutOfMemory: memory ran out in this process or in another; all raise it, so that none waits for ever.
-    """
+    """Return ``work()``, called by every process. Raises OutOfMemory in all where memory ran out in one."""
     words = ""
     try:
         value = work()
@@ -110,10 +103,8 @@ def in_memory(work: Callable[[], T], device: torch.device) -> T:
 
 
 def gather_rows(vectors: torch.Tensor) -> torch.Tensor:
-    """Return the rows of all processes in the order of their ranks: (N_r, ...) of each to (sum of N_r, ...).
-
-    Only a process's own rows carry a gradient.
-    """
+    """Return the rows of all processes by rank: (N_r, ...) of each to (sum of N_r, ...); one's own carry a
+    gradient."""
     if processes() == 1:
         return vectors
     if vectors.dtype == torch.bool:  # which not every backend sends

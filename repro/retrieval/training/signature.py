@@ -61,7 +61,6 @@ def _constructor(module: str, name: str) -> ast.arguments | None:
 
 
 def _names(statement: ast.stmt) -> set[str]:
-    """Return the names that an import, an assignment or a definition gives a meaning to."""
     aliases = statement.names if isinstance(statement, ast.ImportFrom) else []
     targets = statement.targets if isinstance(statement, ast.Assign) else []
     named = {alias.asname or alias.name for alias in aliases} | {ast.unparse(target) for target in targets}

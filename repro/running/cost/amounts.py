@@ -93,10 +93,8 @@ def size_of(node: Node, store: Store) -> int:
 
 
 def trained_steps(node: Node) -> Number:
-    """Return the steps of a training, counted as ``repro.retrieval.training.declaration.Optimisation`` does.
-
-    None where nobody counted its examples, and nothing else ends it.
-    """
+    """Return the steps of a training as ``Optimisation`` counts them; None where its examples were not
+    counted."""
     params = node.params
     if node.stage == "pretrain":
         examples = shapes.rows(node.input("tokens"))
@@ -130,7 +128,6 @@ def _texts(node: Node, counts: PlannedCounts) -> Number:
 
 
 def _tokens(node: Node, counts: PlannedCounts) -> Number:
-    """Return the tokens that a stage makes of texts, each as often as it reads it."""
     each = sum(length.times * length.real for length in shapes.texts_read(node))
     return product(amount(cost_of(node).time or "", node, counts), each)
 
@@ -162,13 +159,11 @@ AMOUNTS: dict[str, Callable[[Node, PlannedCounts], Number]] = {
 
 
 def _document_source(node: Node) -> Node:
-    """Return the input whose documents a node works through."""
     names = ("passages", "corpus", "index", "tokens", "texts")
     return _texts_of(next((node.input(name) for name in names if name in node.inputs), node))
 
 
 def _query_source(node: Node) -> Node:
-    """Return the input that says which queries a node is about."""
     names = ("training_set", "training_sets", "queries", "qrels")
     value = next((node.inputs[name] for name in names if name in node.inputs), None)
     return node if value is None else _texts_of(value[0] if isinstance(value, tuple) else value)

@@ -36,11 +36,8 @@ class Estimate:
     rehearsals: Rehearsals = field(default_factory=dict)
 
     def hours(self, nodes: Iterable[Node]) -> float | None:
-        """Return the hours to run ``nodes``, without those of unknown work; None where nothing tells of any.
-
-        A node that was rehearsed takes as long as that says, with what it does without a model; others, by
-        the operations of their models.
-        """
+        """Return the hours of ``nodes``, rehearsed ones by that and others by operations; None where none is
+        known."""
         parts = [self.hours_of(n) for n in nodes if n.fingerprint in self.works]
         return None if self.throughput is None and not any(parts) else sum(hours or 0 for hours in parts)
 
@@ -84,11 +81,7 @@ class Estimate:
         return sum(self.works[n.fingerprint].core_seconds or 0 for n in unrehearsed) / 3600
 
     def disk(self, stages: frozenset[str] = frozenset(), *, before: float = 0.0) -> list[MemoryLevel]:
-        """Return the bytes of the store as nodes are run, when artefacts of some stages go after their use.
-
-        Args:
-            before: bytes of the store as it is.
-        """
+        """Return the bytes of the store as nodes are run and used ones go; ``before`` is its size now."""
 
         def sizes(node: Node) -> tuple[float, float]:
             cost = self.work_of(node)

@@ -114,10 +114,7 @@ class RehearsedNode:
 
 
 def pairs(whole: Plan, rehearsal: Plan) -> dict[str, tuple[Node, Node]]:
-    """Return, by the fingerprint of a node at full, it and its rehearsal, from two plans of one selection.
-
-    A node of the rehearsal alone, such as the first queries that judgements name, has no partner.
-    """
+    """Return, by the fingerprint of a node at full, it and its rehearsal, from two plans of one selection."""
     partners: dict[str, tuple[Node, Node]] = {}
 
     def meet(large: Node, small: Node) -> None:
@@ -189,10 +186,7 @@ def _peak(peak: float, cost: StageCost, node: Node, rehearsal: Node, store: Stor
 
 
 def kind_of(node: Node) -> str:
-    """Return a digest of what the pace follows from: the stage with its parameters, its data and its model.
-
-    Parameters that tell alike nodes apart are no part of it. Of a model that is trained here its sizes count.
-    """
+    """Return a digest of what decides the pace: stage, parameters but names, data, and the model's sizes."""
     params = {name: value for name, value in node.params.items() if name not in ALIKE}
     model = node.inputs.get("model")
     model_facts = [model.params.get("name", ""), *astuple(shape(model))] if isinstance(model, Node) else []
@@ -218,10 +212,7 @@ def _data(node: Node) -> list[str]:
 
 
 def keep_times(nodes: Iterable[RehearsedNode], store: Store) -> Path:
-    """Add what was measured to the store's file; returns its path. Raises StoreError where it cannot be.
-
-    Of several nodes of one kind it is the slowest. What an earlier rehearsal told of a kind goes.
-    """
+    """Add measured times to the store's file, the slowest of a kind; return its path. Raises StoreError."""
     make_writable(store.root)
     path, content = store.root / FILE, _read(store)
     machine_times = content.setdefault(_machine(), {})
@@ -243,7 +234,6 @@ def rehearsals(store: Store) -> dict[str, MeasuredTime]:
 
 
 def _machine() -> str:
-    """Return a digest of the hardware that decides times."""
     return _digest({name: value for name, value in hardware().items() if name in ("cpu", "cores", "gpu")})
 
 

@@ -81,7 +81,6 @@ def _read_config(path: Path) -> Shape:
 
 @functools.cache
 def _text_sizes() -> dict:
-    """Read lengths.yaml: words of texts by collection, the spread of their lengths, what padding adds."""
     return read_facts(Path(__file__).with_name("lengths.yaml"))
 
 
@@ -140,11 +139,8 @@ class TextLength:
         return min(self.most, self.mean * _text_sizes()["sorted"][self.kind])
 
     def padded(self, count: int) -> float:
-        """Return tokens with padding to the longest text of ``count``.
-
-        Logarithms of lengths are taken to be normal. The longest of n is their quantile
-        (n - 3/8) / (n + 1/4) (Blom 1958).
-        """
+        """Return tokens with padding to the longest of ``count`` log-normal lengths: quantile (n - 3/8) / (n
+        + 1/4) (Blom 1958)."""
         spread, texts = _text_sizes()["spread"], count * self.times
         middle = math.log(self.mean) - spread**2 / 2
         place = (texts - 0.375) / (texts + 0.25)
@@ -222,7 +218,6 @@ def queries(node: Node) -> Number:
 
 
 def _dataset_queries(nodes: Sequence[Node]) -> Number:
-    """Return the queries of the data set that nodes read last, or as many as have judgements."""
     names = [n.params["dataset"] for stage in ("queries", "qrels") for n in nodes if n.stage == stage]
     counts = entry.counts if names and (entry := catalog().get(names[-1])) else {}
     return counts.get("queries") or counts.get("qrels")

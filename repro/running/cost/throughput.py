@@ -53,11 +53,8 @@ class Throughput:
 
 
 def throughput(store: Store, gpu: str | None = None) -> Throughput | None:
-    """Return the rate of the named GPU, else that which was calibrated here; None when there is neither.
-
-    Raises:
-        UsageError: the GPU is not in the table, or the calibration cannot be read.
-    """
+    """Return the rate of the named GPU, else the calibrated one, or None. Raises UsageError for an unknown
+    GPU."""
     if gpu is not None:
         return assumed_throughput(gpu)
     path = calibration_file(store)
@@ -71,10 +68,8 @@ def gpus() -> dict:
 
 
 def assumed_throughput(gpu: str) -> Throughput:
-    """Return what trainings reached of the peak of a named GPU's data sheet, from the least to the greatest.
-
-    Raises UsageError for an unknown one.
-    """
+    """Return the least to greatest shares of a GPU's peak that trainings reached. Raises UsageError for an
+    unknown GPU."""
     name, facts = gpu.lower(), gpus()
     if name not in facts["sheets"]:
         raise unknown("GPU", gpu, facts["sheets"], hint="`repro doctor calibrate` measures the one at hand")

@@ -186,7 +186,6 @@ def _finetune(node: Node, batching: Batching) -> Work:
 
 
 def _encode(node: Node, batching: Batching) -> Work:
-    """Return the work of an encoder of texts, or of a cross-encoder over pairs."""
     model, count, params = shapes.shape(node), amount(cost_of(node).time or "", node), node.params
     if count is None:
         return Work(0.0, None, None)
@@ -200,7 +199,6 @@ def _encode(node: Node, batching: Batching) -> Work:
 
 
 def _search(node: Node, _: Batching) -> Work:
-    """Return the inner products of every query with every passage."""
     sides = [node.input("passages"), node.input("queries")]
     # how many vectors another stage makes is not known here
     is_known = all(side.stage in ENCODINGS for side in sides)
@@ -211,7 +209,6 @@ def _search(node: Node, _: Batching) -> Work:
 
 
 def _numbers(node: Node) -> float:
-    """Return the numbers of a passage that a query meets, sparse ones by the time that they take."""
     views, passages = node.params.get("terms", ["dense"]), node.input("passages")
     hidden = shapes.shape(passages).hidden
     kept_terms = passages.params.get("top_k") or hidden

@@ -33,10 +33,8 @@ def command(node: Node, store: Store, *, processes: int = 1) -> list[str]:
 
 
 def stage_command(store: Store, *, processes: int = 1) -> list[str]:
-    """Return the command that builds the artefacts whose fingerprints follow.
-
-    -P: no module of the working folder is imported; for what torchrun starts PYTHONSAFEPATH says so.
-    """
+    """Return the command that builds the artefacts whose fingerprints follow; -P keeps the working folder
+    out."""
     torchrun = ["-m", "torch.distributed.run", "--standalone", f"--nproc-per-node={processes}"]
     launcher = torchrun if processes > 1 else []
     return [sys.executable, "-P", *launcher, "-m", "repro", "--store", str(store.root), "stage"]
@@ -59,11 +57,8 @@ def _lifeline() -> int:
 
 
 def end_with_parent() -> None:
-    """End a stage that a ``Child`` started, with all that it started, when the engine is gone.
-
-    However that ended: killed, it could not have ended its stages itself. Under torchrun each process of the
-    stage watches for itself. Standard input, the pipe by which that is seen, is empty from here on.
-    """
+    """End a stage that a ``Child`` started, with all it started, when standard input, the engine's pipe,
+    closes."""
     if os.environ.pop(WATCHES, None) is None:
         return
     watched_pipe, null_device = os.dup(0), os.open(os.devnull, os.O_RDONLY)
@@ -243,11 +238,8 @@ class Workers:
 
 
 def serve(build: Callable[[str], int]) -> None:
-    """Build, as a worker process, what standard input names, until the engine closes it or is gone.
-
-    Args:
-        build: builds the artefact of a fingerprint and returns an exit status; what it says goes to the log.
-    """
+    """Build, as a worker, what standard input names until it closes; ``build`` takes a fingerprint and
+    returns a status."""
     orders: queue.SimpleQueue[bytes] = queue.SimpleQueue()
     source, answers, null_device = os.dup(0), os.dup(1), os.open(os.devnull, os.O_RDWR)
     os.dup2(null_device, 0)
@@ -274,9 +266,8 @@ def serve(build: Callable[[str], int]) -> None:
 
 @contextlib.contextmanager
 def interruptions() -> Iterator[list[int]]:
-    """Give a list to which signals are added as they come; an exception might come between a child
-    and its place in the list, or while children are ended. What was ignored, as under nohup, stays ignored.
-    """
+    """Collect signals in a list instead of raising between a child and its place there; ignored ones stay
+    so."""
     signals: list[int] = []
     handlers = {number: signal.getsignal(number) for number in INTERRUPTIONS}
     for number, handler in handlers.items():

@@ -83,10 +83,8 @@ def run_node(node: Node, store: Store, progress: Progress, part: Shard = WHOLE) 
 
 
 def run_stage(node: Node, store: Store, directory: Path, progress: Progress) -> dict:
-    """Run the node's stage on its stored inputs, into a directory, and return the facts to record of it.
-
-    Nothing is written into the store but what the directory holds. Raises whatever the stage raises.
-    """
+    """Run the node's stage on stored inputs into a directory; return the facts. Raises whatever the stage
+    raises."""
     _quieten_libraries()
     bind_papers_package()
     # before the stage imports the rest of its modules, since files may be edited meanwhile
@@ -155,7 +153,6 @@ def ensure(
 
 
 def _carry_out(node: Node, course: RunProgress, outcome: Outcome, run: Callable[[Node], object]) -> bool:
-    """Run a node; returns whether it is stored."""
     course.begins(node)
     try:
         run(node)
@@ -200,11 +197,7 @@ NOTE = "made_by"  # files in ``blocks``, with which they go: one of the whole, a
 
 
 def beginnings(directory: Path, made: Mapping[str, Any]) -> list[Mapping[str, Any]]:
-    """Read what code began what an attempt may go on from; ``made``, which is noted, where nothing has begun.
-
-    Args:
-        made: as ``made_by`` has it, of the attempt that starts now.
-    """
+    """Return what code began the attempt; ``made``, as ``made_by`` has it, is noted for a new one."""
     part, folder = shard(), directory / BLOCKS
     note = folder / (f"{NOTE}.json" if part.whole else f"{NOTE}.{part.number}-of-{part.count}.json")
     if not (note.is_file() and _has_begun(directory)):
@@ -241,7 +234,6 @@ def _join_digests(digests: Iterable[str | None]) -> str:
 
 
 def _has_begun(directory: Path) -> bool:
-    """Return whether there is anything but notes by which an attempt could go on."""
     notes = (INPUTS, NOTE)
     blocks = [path for path in (directory / BLOCKS).iterdir() if not path.name.startswith(notes)]
     return bool(blocks) or (directory / CHECKPOINTS).is_dir()

@@ -110,7 +110,6 @@ class _Run:
         return self.outcome
 
     def _start(self) -> None:
-        """Start what can be: inputs first, so one look is enough for all that is held back."""
         waiting_nodes = []
         for node in self.waiting:
             ready = not any(p.fingerprint in self.unsettled for p in node.parents())
@@ -121,10 +120,8 @@ class _Run:
         self.waiting = waiting_nodes
 
     def _begin(self, node: Node) -> bool:
-        """Start a node whose inputs are stored if there is a place for it; returns whether it waits no more.
-
-        Where the disk has no room, it waits for stages that run, after which something may go.
-        """
+        """Start a node whose inputs are stored, if there is a place and room on the disk; returns whether it
+        waits no more."""
         if len(self.running) >= self.jobs or self._gpu_count(node) > len(self.free):
             return False
         obstacle = self.room.lacking(node, [child.node for child in self.running])
@@ -139,7 +136,6 @@ class _Run:
         return True
 
     def _child(self, node: Node) -> Child | WorkerStage:
-        """Return the node's stage in a process of its own where there are GPUs, whose memory ends with it."""
         if not self.has_gpus and STAY:
             return self.workers.begin(node)
         gpu_count = self._gpu_count(node)
@@ -149,7 +145,6 @@ class _Run:
         return Child(node, self.store, threads=threads, gpus=gpus, processes=processes)
 
     def _gpu_count(self, node: Node) -> int:
-        """Return the number of GPUs that the node's stage takes."""
         if not self.has_gpus or not STAGES[node.stage].heavy:
             return 0
         return self.gpus_per_stage if node.stage in SHARED else 1

@@ -95,7 +95,6 @@ def connected_processes() -> Iterator[int]:
 
 
 def _broadcast_word(word: str = "") -> str:
-    """Give the first process's word to all; the word of others is not looked at."""
     from torch import device, distributed
 
     message = [word]
@@ -181,7 +180,6 @@ def finished_shards(store: Store, node: Node, count: int) -> set[int]:
 
 
 def _fill_blocks(directory: Path, work: Work, part: Shard) -> None:
-    """Fill a shard's blocks, and note that in the directory."""
     start = time.monotonic()
     facts = work(directory) or {}
     copied_facts = {name: facts[name] for name in ("peak_memory_kib", "finished") if name in facts}
@@ -195,7 +193,6 @@ def _fill_blocks(directory: Path, work: Work, part: Shard) -> None:
 
 
 def _notes(directory: Path) -> list[dict]:
-    """Return the notes of the shards, in their order."""
     return [json.loads(path.read_text()) for path in sorted(_folder(directory).glob("*.json"), key=_number)]
 
 

@@ -113,7 +113,6 @@ def _cost(plan: Plan, store: Store, options: Options) -> Estimate:
 
 
 def _rule(kind: str, plan: Plan, store: Store, options: Options) -> dict[str, object]:
-    """Return what all jobs of a kind have in common. Later stages go first, after which something may go."""
     is_small = not plan.scale.has_originals
     gpus = 0 if is_small or not takes_gpu(kind) else options.gpus_per_stage if kind in SHARED else 1
     variables = {"PYTHONSAFEPATH": "1", "PYTHONPATH": import_path()}
@@ -147,10 +146,8 @@ class _Course:
         self.folder = self.store.root / FOLDER / f"{socket.gethostname()}-{os.getpid()}"
 
     def carry_out(self, nodes: list[Node]) -> None:
-        """Run Snakemake until each node is stored, failed or held back.
-
-        Once is enough unless a job of several stages fails: what reads the other stages is tried then.
-        """
+        """Run Snakemake until each node is stored, failed or held back: again where a job of several stages
+        failed."""
         shutil.rmtree(self.folder, ignore_errors=True)  # of a process that had this number
         while nodes:
             jobs = write(nodes, self.plan, self.store, self.folder, self.options)
@@ -186,14 +183,12 @@ class _Course:
         return process.returncode
 
     def _look(self, waiting: dict[str, Job]) -> None:
-        """Take note of jobs that ended well, and let go of what nothing reads any more."""
         for marker in self.folder.glob("done/*/*"):
             job = waiting.pop(marker.name, None)
             for node in job.nodes if job else ():
                 self._is_stored(node)
 
     def _is_stored(self, node: Node) -> bool:
-        """Return whether a node is stored, or was and has gone again; noted in the outcome."""
         if node.fingerprint not in self.stored and self.store.state(node) == "stored":
             self.stored.add(node.fingerprint)
             self.outcome.run.append(node)
@@ -201,7 +196,6 @@ class _Course:
         return node.fingerprint in self.stored
 
     def _untried(self, jobs: Sequence[Job], nodes: Sequence[Node]) -> list[Node]:
-        """Note what became of nodes whose jobs did not end well; returns those that no job came to."""
         logs = {n.fingerprint: self.folder / "logs" / f"{job.name}.log" for job in jobs for n in job.nodes}
         left = []
         for node in nodes:
@@ -234,10 +228,7 @@ def _how(options: Options) -> list[str]:
 
 
 def _result(node: Node, log: Path) -> str | Obstacle | None:
-    """Return why a job did not build a node, by its log; None where there is none.
-
-    Snakemake makes an empty one before it sends a job.
-    """
+    """Return why a job did not build a node, by its log; None where there is none, or an empty one."""
     try:
         lines = log.read_text(encoding="utf-8", errors="replace").splitlines()
     except FileNotFoundError:
@@ -337,7 +328,6 @@ def inputs(jobs: Sequence[Job]) -> dict[str, list[Job]]:
 
 
 def _keys(nodes: Sequence[Node], counts: Mapping[str, int]) -> dict[str, str]:
-    """Return, by fingerprint of a short stage, the fingerprint of the vectors, or the run, that it reads."""
     readers: dict[str, list[Node]] = {}
     for node in nodes:
         for parent in node.parents():
@@ -364,6 +354,5 @@ def _key(node: Node, reading: set[str | None]) -> str | None:
 
 
 def _minutes(node: Node, cost: Estimate) -> Number:
-    """Return the minutes that a node takes by the estimate; None where nothing tells."""
     hours, is_known = cost.hours_of(node), cost.work_of(node).core_seconds is not None
     return 60 * (hours + cost.core_hours([node])) if hours is not None and is_known else None

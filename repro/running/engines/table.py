@@ -11,11 +11,7 @@ from repro.store import Store
 
 
 def fitting(plan: Plan, store: Store) -> str:
-    """Return ``local`` where small trainings fit beside one another, else ``inline``.
-
-    That is at scales with a backbone of their own, whose stages want one core each, on a machine with
-    several and no GPU, when more than one training is missing.
-    """
+    """Return ``local`` where several small trainings fit beside one another on CPU cores, else ``inline``."""
     if plan.scale.facts.backbone is None or cores() < 2 or local.gpus():
         return "inline"
     missing = walk(plan.ends, until=lambda node: store.state(node) == "stored")

@@ -65,11 +65,8 @@ def canvas(path: Path, *, panels: int, panel_height: float, width: float = WIDTH
 
 
 def legend(figure, *, handle_length: float) -> None:
-    """One entry for each name above all panels, whichever of them have it; rows of at most three.
-
-    Args:
-        handle_length: of a line or marker beside its name, in letters' heights.
-    """
+    """Draw one entry for each name above all panels, in at most three rows; ``handle_length`` in letters'
+    heights."""
     handles: dict[str, object] = {}
     for axes in figure.axes:
         for handle, label in zip(*axes.get_legend_handles_labels(), strict=True):
@@ -89,10 +86,8 @@ def legend(figure, *, handle_length: float) -> None:
 
 
 def foot(figure, label: str, *small_print: str) -> None:
-    """Below all panels the name of their x-axis, and lines of small print; empty ones are left out.
-
-    The room for it is set apart by hand, as matplotlib's layout lets such texts run into each other.
-    """
+    """Write the x-axis' name and lines of small print below all panels, in room that matplotlib would not
+    leave."""
     inches, height = 0.03, figure.get_figheight()
     for line in reversed([line for line in small_print if line]):
         figure.text(0.99, inches / height, line, fontsize=7, color=GREY, ha="right", va="bottom")

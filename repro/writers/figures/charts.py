@@ -41,8 +41,7 @@ def scatter(panels: Sequence[tuple[str, dict]], path: Path, *, note: str) -> Non
 
 
 def _notes(exhibits: Sequence[dict]) -> tuple[str, str]:
-    """Return the notes below the maps: the query, the projection and the AUC, as far as the exhibits state
-    them."""
+    """Return the notes below the maps, as far as the exhibits state them: query, projection, AUC."""
     queries = sorted({exhibit["query"] for exhibit in exhibits if "query" in exhibit})
     perplexities = sorted({exhibit["perplexity"] for exhibit in exhibits if "perplexity" in exhibit})
     parts = [f"query {', '.join(queries)}"] if queries else []
@@ -121,8 +120,6 @@ def _series(axes, series: dict, number: int) -> None:
 
 
 def _title(panel: dict, letters: int) -> str:
-    """Return the label of the y-axis as a title, in lines that fit a panel: at the axis it would cost it
-    width."""
     return "\n".join([*textwrap.wrap(panel["title"], letters), panel["y_label"]])
 
 
@@ -131,7 +128,6 @@ def _has_band(point: Point) -> bool:
 
 
 def _scales(axes, lines: Sequence[dict]) -> None:
-    """Few round ticks upwards; across, a tick at every place that was measured."""
     from matplotlib.ticker import MaxNLocator, NullLocator
 
     axes.yaxis.set_major_locator(MaxNLocator(4))

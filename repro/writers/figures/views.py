@@ -82,7 +82,6 @@ def _terminal_style(value: float) -> str:
 
 
 def _is_dark(value: float) -> bool:
-    """Return whether white letters are easier to read than black ones."""
     return value >= STEPS[-1]
 
 

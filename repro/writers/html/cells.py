@@ -44,11 +44,7 @@ GRADES = {
 
 
 def card(c: ComparedCell, part: Part) -> list[Markup]:
-    """Return the pieces of a cell's card, which the page's script puts together when the card is first
-    opened.
-
-    Many cells share most pieces, and the page holds each piece once.
-    """
+    """Return the pieces of a cell's card, each held once by the page, whose script joins them on opening."""
     facts = [*_publication(c), *_measurement(c), *_imported_runs(c), *_obstacles(c), *_choices(c)]
     facts += [*_tests(c, part.view.comparison), *_paired_tests(c, part.view.comparison)]
     facts += [_fact("reproduce", copyable(_command(c)))]
@@ -60,7 +56,6 @@ def card(c: ComparedCell, part: Part) -> list[Markup]:
 
 
 def _command(c: ComparedCell) -> str:
-    """Return the command that measures the cell again, in the way it was measured."""
     first = c.records[0] if c.records else None
     seeds = ",".join(str(r.seed) for r in c.records if r.seed is not None)
     choices = first.readings.items() if first else ()
@@ -112,8 +107,6 @@ def _measurement(c: ComparedCell) -> Iterator[Markup]:
 
 
 def _difference(c: ComparedCell) -> Iterator[Markup]:
-    """Yield the difference, the interval over queries of the mean, and whether the published one lies in
-    it."""
     if c.verdict.difference is not None:
         width = f", interval ± {c.verdict.half_width:.4g}" if c.verdict.half_width is not None else ""
         yield _fact("difference", f"{c.verdict.difference:+.4g}{width}")
@@ -125,7 +118,6 @@ def _difference(c: ComparedCell) -> Iterator[Markup]:
 
 
 def _imported_runs(c: ComparedCell) -> Iterator[Markup]:
-    """Runs that others made, none of which is a measurement of the suite's."""
     for run in c.imported:
         content = el("b", f"{run.measured:.6g}"), " ", badge(run.verdict.name, plain=True), run.verdict.why
         yield _fact("run by others", content, copyable(f"repro import run {quote(run.file)} {CELL}"))
@@ -169,7 +161,6 @@ def _definition(c: ComparedCell) -> Iterator[Markup]:
 
 
 def _readings(cell: Cell, part: Part) -> Iterator[Markup]:
-    """Yield the readings behind the number, of whose names the script makes links to save half the page."""
     names = part.rests_on.get(cell.id, ())
     if names:
         summary = f"{len(names)} that bear on this cell"
@@ -200,7 +191,6 @@ def _tests(c: ComparedCell, comparison: Comparison) -> Iterator[Markup]:
 
 
 def _points(c: ComparedCell, difference: float) -> str:
-    """Return a difference of fractions in the unit of the cell."""
     return f"{difference * 100:+.2f}" if c.cell.unit == "percent" else f"{difference:+.4f}"
 
 
@@ -314,7 +304,6 @@ def _controls() -> Markup:
 
 
 def _fields(c: ComparedCell) -> Iterator[Content]:
-    """Yield the contents of the columns; paper and table follow from the cell's id."""
     cell = c.cell
     yield from (label_in_full(cell.table, cell.row), cell.column.label, cell.column.dataset)
     yield "" if cell.is_unpublished else cell.printed.plain

@@ -67,8 +67,7 @@ def copyable(text: str, tag: str = "code") -> Markup:
 
 
 def identifier(*parts: str) -> str:
-    """Return an id for an element, and what follows # in a link to it: parts joined by slashes like a
-    cell's."""
+    """Return an element's id, also its anchor in links: parts joined by slashes."""
     return "/".join(map(_identifier_part, parts))
 
 
@@ -78,11 +77,7 @@ def _identifier_part(part: str) -> str:
 
 
 def rendered(markdown: str, *, tags: bool = False) -> Markup:
-    """Return Markdown as HTML, with headings below a section's own and tables that scroll sideways.
-
-    Args:
-        tags: leave tags as they are; else they are text.
-    """
+    """Return Markdown as HTML below a section's own headings; ``tags`` leaves tags as they are."""
     from markdown_it import MarkdownIt
 
     text = MarkdownIt("commonmark", {"html": tags}).enable("table").render(markdown)

@@ -58,7 +58,6 @@ def page(report: Report, files: Mapping[str, str] = MappingProxyType({})) -> str
 
 
 def _scales(shown: str, files: Mapping[str, str]) -> Markup | None:
-    """Return links to the pages of other scales, to which the page's script adds the place that is shown."""
     if len(files) < 2:
         return None
     links = [
@@ -99,14 +98,12 @@ def overview(report: Report) -> Markup:
 
 
 def _origin(report: Report) -> Markup:
-    """When and from what the page was made, and when the scale's numbers were recorded."""
     recorded = [f"recorded {' to '.join(dict.fromkeys(report.dates))}"] if report.dates else []
     origin = " · ".join([f"repro {__version__}", *report.made, f"scale {report.scale}", *recorded])
     return el("p", origin, class_="eyebrow")
 
 
 def _known(report: Report, tallies: Mapping[str, Tally], everything: Tally) -> Content:
-    """Return every published number by the strongest that is known of it, in all and paper by paper."""
     rehearsed = usual_first({scale for c in everything.cells for scale in c.rehearsed})
     ways = [f"also rehearsed: {scale}" for scale in rehearsed]
     last = {"all": everything} if len(tallies) > 1 else {}
@@ -165,7 +162,6 @@ def _numbers(report: Report) -> Iterator[Content]:
 
 
 def _stand_ins(cells: Sequence[ComparedCell]) -> Markup | None:
-    """Return the data that these numbers are of, where they are not the papers'."""
     names = sorted({name for c in cells if c.measured is not None for name in c.stand_ins})
     codes = [(", " if number else "", el("code", name)) for number, name in enumerate(names)]
     notes = filter(None, (cut_measures(cells), doubts_in_brief(cells)))

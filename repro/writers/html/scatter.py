@@ -35,10 +35,7 @@ class Scatter:
 
 
 def scatters(plan: Plan, store: Store, paper: str) -> dict[str, list[Scatter]]:
-    """Table -> its rows whose scores are stored, in the first column for which the reference's are too.
-
-    The reference is the row that the paper's differences are taken from, else the first row with scores.
-    """
+    """Return table -> rows with stored scores in the first column where the reference row has them too."""
     measurements: dict[str, dict[str, dict[str, Measurement]]] = {}
     tables: dict[str, Table] = {}
     for m in plan.measurements:
@@ -98,7 +95,6 @@ def drawing(scatter: Scatter) -> Markup:
 
 
 def _dots(points: Sequence[tuple[float, float]], maximum: float) -> list[Markup]:
-    """Points of one pixel are one dot, the larger the more there are."""
     inner = SIDE - 2 * PAD
     counts = Counter(
         (round(PAD + inner * x / maximum), round(SIDE - PAD - inner * y / maximum)) for x, y in points

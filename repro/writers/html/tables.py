@@ -43,8 +43,7 @@ def scrolling(content: Markup, name: str) -> Markup:
 
 
 def head(heads: Sequence[Head], more: Sequence[str] = ()) -> list[Markup]:
-    """Return the lines above a table: the headings that several columns share, then each column's own
-    head."""
+    """Return the lines above a table: shared headings, then each column's own."""
     lines = []
     if headings := spans(heads):
         cells = [
@@ -96,7 +95,6 @@ def _printed_number(cell: Cell) -> Content:
 
 
 def _measured_number(c: ComparedCell) -> Markup:
-    """Verdict and value, in brackets where something is doubtful about it."""
     prefix = f", {c.verdict.name}{', in doubt' if c.doubts else ''} "
     value = f" {shown_measurement(c)}" if c.measured is not None else None
     content = el("span", prefix, class_="unseen"), sign(c.verdict.name), value

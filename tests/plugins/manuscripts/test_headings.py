@@ -68,6 +68,7 @@ def test_what_is_merely_usual_is_likely_and_says_why(head, dataset, measure):
         ("TREC DL 19/Recall@1000", ("R(rel=2)@1000", "R@1000")),
         ("TREC2019 Doc/R@100", ("R@100", "R(rel=2)@100")),
         ("R@50", ("R@50", "Success@50")),
+        ("TREC DL 19/P@10", ("P(rel=2)@10", "P@10")),
     ],
 )
 def test_what_print_cannot_tell_is_asked_with_the_choices(head, choices):

@@ -66,17 +66,15 @@ def _claim(paper: Paper, values=None):
         ('best("1/b", ["x", "y"])', "fails"),
         ('best_or_tied("1/b", ["x", "y"])', "holds"),
         ('best("1/a", "x", among=["1/a", "1/c"])', "fails"),
-        ('best_count("1/b", ["x", "y"]) == 1 and tied_count("1/b", ["x", "y"]) == 1', "holds"),
-        ('rank("1/c", "x") == 2 and rank("1/b", "x") == 1', "holds"),
-        ('argbest("1/b", ["x", "y"]) == "y"', "holds"),
+        ('best_count("1/b", ["x", "y"]) == 1', "holds"),
         ('increasing(["1/a/x", "1/c/x", "1/b/x"])', "holds"),
-        ('decreasing(["1/a/x", "1/c/x", "1/b/x"])', "fails"),
+        ('increasing(["1/c/x", "1/a/x", "1/b/x"])', "fails"),
         ('every(rows("1", except_=["a"]), "above", "1/a", "x")', "holds"),
         ('every(rows("1", except_=["a"]), "above", "1/a", ["x", "y"])', "fails"),
         ('rounds(percent("1/b/x", "1/a/x"), "13")', "holds"),  # 13.33
         ('rounds(percent("1/b/x", "1/a/x"), "14")', "fails"),
         ('about(percent("1/b/x", "1/a/x"), "14", 1)', "holds"),
-        ('gain("1/b/x", "1/a/x") == 0.04 and mean(["1/a/x", "1/b/x"]) == 0.32', "holds"),
+        ('gain("1/b/x", "1/a/x") == 0.04', "holds"),
         ('above("1/b/y", "1/c/y")', "untested"),  # a dash
         ('v("1/c/y") > 0 and above("1/a/x", "1/b/x")', "fails"),  # a dash, and a contradiction all the same
         ('best("1/a", "y", among=["1/a", "1/c"])', "untested"),  # nothing but a dash beside it
@@ -171,7 +169,7 @@ def test_unknown_bold_is_no_claim(made):
         ('v("1/a/x")', "neither holds nor fails"),
         ('rows("1", except_=["q"]) == 1', "row of table 1 'q'"),
         ('every(rows("1"), "below", "1/a", "x")', "relation 'below'"),
-        ("rank(1, 2, 3, 4) == 1", "rank()"),
+        ("best_count(1, 2, 3, 4) == 1", "best_count()"),
         ('1 / (v("1/a/x") - v("1/a/x")) > 0', "DivisionByZero"),
         ('rounds(v("1/a/x"), "many")', "InvalidOperation"),
         ("open('x') == 1", "no function 'open'"),

@@ -83,15 +83,10 @@ def test_a_run_of_several_sets_is_refused_for_what_is_wrong_with_it_and_not_for_
     judged = Judged.of(DATASET, None)
     run_file.write_text("".join(line.replace(" Q0 ", " Q0 doc:") for line in run_file.open()))
     others = {"others": Judged("others", {"another query": {"1": 1}}, False)}
-    with pytest.raises(
-        DataError, match=r"run\.trec:[0-9]+: document id 'doc:.*: the part 'doc:' is too much"
-    ):
+    with pytest.raises(DataError, match=r"run\.trec: none of its documents .* their ids look like 'doc:"):
         OwnRun(run_file).covered(others | {DATASET: judged})
     with pytest.raises(DataError, match=r"none of the run's .* the first is .*; nor does it answer more"):
         OwnRun(run_file).covered(others | {"more": others["others"]})
-    run_file.write_text("".join(f"q{line}" for line in run_file.open()))
-    with pytest.raises(DataError, match=r"the part 'q' is too much; nor does it answer others$"):
-        OwnRun(run_file).covered(others | {DATASET: judged})
     run_file.write_text("1 Q0 2\n")
     with pytest.raises(DataError, match=r"run\.trec:1: 3 columns; a TREC run has 6 .* parted by tabs$"):
         OwnRun(run_file).covered(others | {DATASET: judged})
@@ -200,7 +195,7 @@ def test_columns_of_trec_and_of_beir_are_read_plain_and_gzipped(tmp_path, conten
         ("1 0 a 0\n1 0 b -1\n", ": none of the 2 judgements has a grade above 0: nothing is relevant"),
         ('{"1": {"a": 1.5}}', ": query '1': the grade 1.5 is no whole number"),
         ('{"1": {"a": 1, "a": 2}}', ": it is no sound JSON file (an id is given twice)"),
-        ("1 0 a 1\n".encode("utf-16"), ": it is UTF-16 text; write it as UTF-8"),
+        ("1 0 a 1\n".encode("utf-16"), ":1: byte 1 of the line (0xff) is not UTF-8"),
     ],
 )
 def test_what_is_no_file_of_judgements_is_refused_with_its_line(tmp_path, content, reason):

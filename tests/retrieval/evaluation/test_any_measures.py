@@ -7,7 +7,7 @@ import pytest
 import pytrec_eval
 
 from repro.errors import DataError, UsageError
-from repro.retrieval.evaluation.given_runs import read_given
+from repro.retrieval.evaluation.judged_runs import read_given
 from repro.retrieval.evaluation.measures import canonical, looks_deeper, scores_by_query
 from repro.retrieval.evaluation.text_lines import read_qrels
 
@@ -56,7 +56,7 @@ def test_a_measure_is_known_by_the_names_that_others_give_it(name, as_ir_measure
 @pytest.mark.parametrize(
     ("name", "words"),
     [
-        ("MRRR@10", "there is no measure 'MRRR@10' (did you mean 'RR@10'?); known: nDCG@10, RR@10"),
+        ("MRRR@10", "there is no measure 'MRRR@10' (did you mean 'RR@10'?); known: RR@10, nDCG@10"),
         ("P", "there is no measure 'P'"),
         ("P@0", "there is no measure 'P@0'"),
         ("P@10.5", "there is no measure 'P@10.5'"),

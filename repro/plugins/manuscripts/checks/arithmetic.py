@@ -63,7 +63,6 @@ class Parts:
         return number / sum(self.weights) if self.check == "average" else number
 
     def _fits(self, line: int) -> bool:
-        """Return whether numbers that round to the printed ones can have this total; counts are exact."""
         cells, total = self.cells(line), self.total.values[line]
         if self.check == "sum" and not any(cell.decimals for cell in cells):
             return total.number == self.exact(line)
@@ -77,11 +76,7 @@ class Parts:
 
 
 def totals(grid: Grid) -> Iterator[Finding]:
-    """Find averages and sums outside of every value that their printed cells leave possible.
-
-    Which cells a total covers is found by search: those beside it, before it, under the same heading; each
-    also without one of them. What most lines agree with counts; without such agreement nothing is said.
-    """
+    """Find averages and sums that their cells cannot give; which cells a total covers is found by search."""
     for series in filter(lambda each: each.total, grid.series):
         plausible = [Parts(series.total, series, parts) for parts in _plausible(grid, series)]
         parts = _explanation(plausible)
@@ -140,11 +135,7 @@ FIRST_OF: tuple[tuple[str, Callable[[Line], Hashable]], ...] = (
 
 
 def behind_values(grid: Grid) -> Iterator[Finding]:
-    """Find differences printed behind a number that are not those to any one line, group's head or column.
-
-    The number that they are from is found by search; what four of them and three quarters of all agree with
-    counts.
-    """
+    """Find differences printed behind a number that are not those to any one line, group's head or column."""
     printed = [(s, v) for s in grid.series for v in s.values.values() if v.delta is not None]
     bases = _bases(grid) if len(printed) >= LEAST else ()
     found = [(name, _fitting_to(base, printed)) for name, base in bases]
@@ -159,7 +150,6 @@ def behind_values(grid: Grid) -> Iterator[Finding]:
 
 
 def _fitting_to(bases: Bases, printed: list[tuple[Series, Value]]) -> dict[tuple[Series, Value, Value], bool]:
-    """Return numbers with what they may differ from, and whether the difference behind them is that."""
     pairs = [(series, value, bases.get((series, value.line), value)) for series, value in printed]
     return {pair: _is_printed(*pair[1:]) for pair in pairs if pair[1] is not pair[2]}
 
@@ -171,7 +161,6 @@ def _is_printed(value: Value, base: Value) -> bool:
 
 
 def _bases(grid: Grid) -> Iterator[tuple[str, Bases]]:
-    """Yield what differences may be from: a line, the first of a group, the line above, another series."""
     lines = list(grid.lines)
     for number, line in grid.lines.items():
         yield line.label, _from_lines(grid, dict.fromkeys(lines, number))
@@ -232,7 +221,6 @@ def _within_groups(grid: Grid) -> Iterator[tuple[Series, Explained]]:
 
 
 def _absolute_beside(grid: Grid, series: Series) -> list[Series]:
-    """Return the series under the same heading that are no differences."""
     return [o for o in grid.series if o.heads[:-1] == series.heads[:-1] and not o.is_difference]
 
 
@@ -259,7 +247,6 @@ def _of_difference(grid: Grid, series: Series, pair: Explained, line: int, right
 
 
 def _agrees(one: Value, base: Value, delta: Decimal, decimals: int, is_share: bool) -> bool:
-    """Return whether numbers that round to the printed ones can differ so; the sign may be left out."""
     low = one.number - one.half - base.number - base.half
     high = one.number + one.half - base.number + base.half
     if is_share:

@@ -103,12 +103,8 @@ class Habit:
 
 
 def best(grids: Sequence[Grid]) -> Iterator[Finding]:
-    """Find bold numbers that are not the best of their column or group, and equal ones that are not bold.
-
-    The scope is the one by which most bold numbers of a table are the best. Without such a habit in the table
-    and the whole source, or where a caption gives bold another meaning, nothing is said. A line that is
-    better than the bold number in more than a third of its columns is taken for one that does not compete.
-    """
+    """Find bold numbers that are not the best of their column or group, and equal ones that are not bold, by
+    the scope that fits most of a table; nothing without such a habit."""
     yield from _of_style([grid for grid in grids if not OTHER_MEANING.search(grid.remarks)], BOLD)
 
 
@@ -130,7 +126,6 @@ def _of_style(grids: Sequence[Grid], style: Style) -> Iterator[Finding]:
 
 
 def _bare(habit: Habit, outside: set[int]) -> Iterator[Finding]:
-    """Find the one series without a bold number in a table whose others all have theirs right."""
     bare = [each for each in habit.grid.scores if each.sign and not any(map(BOLD.has, each.values.values()))]
     if habit.scope != "column" or len(bare) != 1 or habit.wrong or habit.right < LEAST:
         return
@@ -142,7 +137,6 @@ def _bare(habit: Habit, outside: set[int]) -> Iterator[Finding]:
 
 
 def _right_along_lines(grid: Grid, style: Style) -> int:
-    """Return in how many lines the style is where it belongs among all series, not among all lines of one."""
     lines: dict[int, list[Value]] = {}
     series = [each for each in grid.series if each.sign]
     for value in (value for each in series for value in each.values.values()):
@@ -157,7 +151,6 @@ def _habit(grid: Grid, style: Style) -> Habit:
 
 
 def _scopes(grid: Grid, key: Callable[[Line], Hashable], style: Style) -> Iterator[Scope]:
-    """Yield the scopes, of series with a known direction, in which some numbers have the style."""
     for series in grid.series if any(each.sign for each in grid.series) else ():
         groups: dict[Hashable, list[Value]] = {}
         for value in series.values.values() if series.sign else ():
@@ -196,12 +189,8 @@ LETTERED = re.compile(r"^[(\[]?(?P<letter>[a-z0-9])[)\].:]\s*(?P<label>\S.*)$")
 
 
 def impossible(grid: Grid) -> Iterator[Finding]:
-    """Find marks of significance on numbers that are no better than that of the row they are said to beat.
-
-    The caption has to say that marks stand for significant improvements, and over which row: by its name
-    behind the mark, by letters that rows are lettered with, or over baselines, which are then the rows
-    without any mark. All other marks are left alone.
-    """
+    """Find marks of significance on numbers no better than that of the row they are said to beat. The caption
+    has to name that row, or baselines."""
     if SIGNIFICANT.search(grid.remarks):
         rivals = _named_rivals(grid) or _lettered(grid)
         for series in grid.scores:
@@ -212,7 +201,6 @@ def impossible(grid: Grid) -> Iterator[Finding]:
 
 
 def _over_baselines(grid: Grid) -> Iterator[Finding]:
-    """Find marked numbers that a row without any mark reaches, where hardly any are so."""
     scores = [(series, value) for series in grid.scores for value in series.values.values()]
     marked = [(series, value) for series, value in scores if value.cell.marks]
     ours = {value.line for _, value in marked}
@@ -225,7 +213,6 @@ def _over_baselines(grid: Grid) -> Iterator[Finding]:
 
 
 def _not_behind(series: Series, value: Value, ours: set[int]) -> Value | None:
-    """Return the best number of a series outside of some lines; None where it is behind a value."""
     others = (other for other in series.values.values() if other.line not in ours)
     best = max(others, key=lambda other: other.number * series.sign, default=value)
     return best if best is not value and (best.number - value.number) * series.sign >= 0 else None
@@ -245,7 +232,6 @@ def _of_value(grid: Grid, series: Series, value: Value, rivals: dict[str, int]) 
 
 
 def _named_rivals(grid: Grid) -> dict[str, int]:
-    """Return mark -> the one line whose label the caption has behind it."""
     rivals = {}
     for match in MARK_OVER.finditer(grid.remarks):
         words = match["over"].strip().lower()

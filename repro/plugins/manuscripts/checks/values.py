@@ -12,10 +12,9 @@ from repro.plugins.manuscripts.checks import Finding
 from repro.plugins.manuscripts.series import Grid, Series, Value
 from repro.plugins.manuscripts.vocabulary import without_measures
 from repro.retrieval.datasets.catalog import catalog
-from repro.retrieval.evaluation.measures import Measure, parse_measure
+from repro.retrieval.evaluation.measures import Measure, families, parse_measure
 from repro.running.measurement import listed_measures
 
-MONOTONE = ("R", "Success", "RR")  # more ranks never lower them; nDCG and P may fall
 CAPPED = re.compile(r"(?i)capp?ed|\bcap\b")  # recall over at most as many as ranks: it may fall
 SEVERAL_RUNS = re.compile(r"(?i)\b(seeds?|runs|trials|averaged? (over|of)|standard deviation|std)\b|±")
 
@@ -39,7 +38,6 @@ Odd = tuple[Series, list[Value], str]  # values that are unlike the others of th
 
 
 def _of_odd_lines(grid: Grid, odd: Sequence[Odd]) -> Iterator[Odd]:
-    """Yield odd values but for those of lines that are odd in more than half of their numbers."""
     often = Counter(value.line for _, values, _ in odd for value in values)
     for series, values, words in odd:
         kept = [v for v in values if 2 * often[v.line] <= max(2, grid.numbers_on(v.line))]
@@ -48,11 +46,7 @@ def _of_odd_lines(grid: Grid, odd: Sequence[Odd]) -> Iterator[Odd]:
 
 
 def mixed_units(grid: Grid) -> Iterator[tuple[Value, Finding]]:
-    """Find a percentage in a column of fractions, or a fraction in one of percentages, by their sizes.
-
-    Three others have to agree, and a fraction needs more digits than they; a line that is so throughout is
-    of something else. No other check sees the number.
-    """
+    """Find a percentage in a column of fractions, or a fraction in one of percentages, by their sizes."""
     odd = [told for series in filter(_is_share, grid.scores) for told in _of_other_unit(series)]
     why = "the rest of its column is of the other unit"
     for series, values, words in _of_odd_lines(grid, odd):
@@ -75,11 +69,8 @@ def _within(series: Series, low: Decimal, high: int) -> list[Value]:
 
 
 def decimals(grid: Grid) -> Iterator[Finding]:
-    """Find the few numbers of a column of scores that have other digits after the point than all else.
-
-    Said once a column, at the first. Columns where a fifth of the numbers differ have no habit, nor have
-    tables where that is so in three columns; lines whose numbers are mostly so have a habit of their own.
-    """
+    """Find the few numbers of a column of scores that have other decimals than the rest; said once a
+    column."""
     odd = [told for series in grid.scores if (told := _of_other_digits(series))]
     for series, values, words in _of_odd_lines(grid, odd) if len(odd) < 3 else ():
         says = "; ".join(grid.where(series, value) for value in values)
@@ -105,7 +96,7 @@ def falling(grid: Grid) -> Iterator[Finding]:
     alike: dict[Hashable, list[tuple[Measure, Series]]] = {}
     for series in grid.scores:
         measure = _measure(series)
-        if measure and measure.name in MONOTONE and not CAPPED.search(series.name):
+        if measure and families()[measure.name].monotone and not CAPPED.search(series.name):
             ranking = (series.dataset, without_measures(series.name), measure.name, measure.rel)
             alike.setdefault(ranking, []).append((measure, series))
     for group in alike.values():
@@ -124,12 +115,8 @@ def _of_cuts(grid: Grid, few: Series, many: Series, why: str) -> Iterator[Findin
 
 
 def impossible_means(grid: Grid) -> Iterator[Finding]:
-    """Find means that the queries of a collection cannot have, as each has one of few values.
-
-    A mean of success is j/n for n queries, of RR@k a multiple of 1/(n lcm(1..k)). That tells something only
-    where the printed digits are finer. Means over several runs, and columns of which a third has no such
-    value (so that other queries were taken), are left alone; nDCG and recall have values of too many kinds.
-    """
+    """Find means that n queries cannot have: j/n of success, multiples of 1/(n lcm(1..k)) of RR@k. Columns of
+    which a third is so are left alone."""
     for series in grid.scores if not SEVERAL_RUNS.search(grid.remarks) else ():
         if multiples := _queries(series) * _steps(series):
             wrong, told = _impossible(series, multiples)
@@ -140,7 +127,6 @@ def impossible_means(grid: Grid) -> Iterator[Finding]:
 
 
 def _impossible(series: Series, multiples: int) -> tuple[list[Value], list[Value]]:
-    """Return the values that are no multiple of one in so many, and all that are printed finely enough."""
     unit = Decimal("0.01") if max(v.number for v in series.values.values()) > 1 else Decimal(1)
     told = [v for v in series.values.values() if unit * 2 * v.half * multiples < 1]
     return [v for v in told if not _is_possible(v, unit * multiples)], told

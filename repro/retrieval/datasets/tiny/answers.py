@@ -126,10 +126,8 @@ def _question_and_answer(
 
 
 def beir() -> Collection:
-    """Return 285 titled documents; 45 graded questions (0-2) and 15 that are documents, whose ids they bear.
-
-    For those the document itself comes back first and must be ignored; the relevant one tells the deed anew.
-    """
+    """Return 285 titled documents, 45 graded questions (0-2), and 15 whose ids are documents' (to be ignored
+    in runs)."""
     draw = Draw("tiny/beir")
     world = deeds(draw, people(draw, 90), each=3)
     ids = shuffled_ids(draw, len(world) + 15, first=1)

@@ -58,11 +58,8 @@ def graded_judgements(
     top: int,
     others: int,
 ) -> list[Judgement]:
-    """Return grades by meaning: ``top`` for all ``concepts``, one less for each that the document lacks.
-
-    Every document of grade 2 or more is judged, and up to ``others`` each of grade 1 and of grade 0 (which
-    agree in something, too). ``world`` gives the deeds a document tells: its best one counts.
-    """
+    """Return grades by meaning: ``top`` for all ``concepts``, one less for each that the document's best deed
+    lacks; of grades 1 and 0 up to ``others`` each."""
     grades: dict[int, list[str]] = {}
     for document, life in world.items():
         best = max(agreement(concepts, deed) for deed in life)
@@ -110,11 +107,8 @@ def passages() -> Collection:
 
 
 def many_passages() -> Collection:
-    """Return 2,400 passages on some 800 people, with eight training questions about most of them.
-
-    A model that reads question and passage together learns to compare them here only: of 900 passages, a
-    third of which no training question asks for, it rather learns which ones those are.
-    """
+    """Return 2,400 passages on some 800 people, with eight training questions about most: cross-encoders need
+    many."""
     draw = Draw("tiny/passage-many")
     deeds_by_keys = {deed.keys: deed for deed in deeds(draw, people(draw, 805), each=3, of=SHORT_DEED)}
     world = list(deeds_by_keys.values())[:2400]  # no two alike: there would be no question for one of them
@@ -163,7 +157,6 @@ def documents() -> Collection:
 
 
 def _tales(world: Sequence[Deed], draw: Draw) -> tuple[tuple[Document, ...], list[str]]:
-    """Return documents of a sentence each, by number, and their ids in the order of the deeds."""
     ids = shuffled_ids(draw, len(world), first=100)
     documents = [
         Document(id, "", tell(deed, draw, asides=0, stories=TALES))

@@ -122,10 +122,8 @@ def with_article(noun: str) -> str:
 
 @functools.cache
 def names() -> tuple[tuple[str, str], ...]:
-    """Return all pairs of 50 given and 50 family names, shared by all collections, in an order of their own.
-
-    They are few enough to be whole words of a small vocabulary.
-    """
+    """Return all pairs of 50 given and 50 family names in a fixed order, few enough for a small
+    vocabulary."""
     draw = Draw("tiny/names")
     given_names, family_names = (
         _invent_names(draw, GIVEN_ENDINGS, 50),
@@ -207,10 +205,8 @@ def agreement(concepts: Mapping[str, Concept], deed: Deed) -> int:
 
 
 def question(draw: Draw, deed: Deed, world: Sequence[Deed], *, sizes: Sequence[int]) -> dict[str, Concept]:
-    """Return concepts of ``deed``, as many as one of ``sizes``, which no other deed of ``world`` has all of.
-
-    The act or the object is always among them, so that a sentence can be made of them.
-    """
+    """Return concepts of ``deed``, act or object among them, as many as one of ``sizes``, that no other deed
+    has all of."""
     while True:
         chosen_slots = set(draw.sample(list(deed.concepts), draw.pick(sizes)))
         if not chosen_slots & {"act", "object"}:

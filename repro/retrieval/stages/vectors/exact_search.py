@@ -248,7 +248,6 @@ class ViewSearch:
 def _faiss(
     device: torch.device, depth: int
 ) -> Callable[[np.ndarray, np.ndarray], tuple[np.ndarray, np.ndarray]] | None:
-    """Return faiss's exact search over dense arrays; on a GPU None where faiss has none or is too shallow."""
     import faiss
 
     metric = faiss.METRIC_INNER_PRODUCT
@@ -293,10 +292,8 @@ class ScoreBound:
     def near(
         self, tile: Tile, part: slice, block: Passages, vectors: Mapping[str, Matrix]
     ) -> Iterator[tuple[np.ndarray, np.ndarray]]:
-        """Yield queries and rows of pairs that may reach the edge, by the bound on the error of a product.
-
-        Where float32 leaves too many in doubt, the block's products are made in float64.
-        """
+        """Yield queries and rows of pairs that may reach the edge; in float64 where float32 leaves too many
+        in doubt."""
         scores = (tile.exact(block) if self.rough else tile.scores(block, vectors))[self.name]  # (n, t)
         near = scores >= self._bounds(part, scores)
         if not self.rough and int(near.sum()) > NEAR * scores.shape[1]:
@@ -324,22 +321,15 @@ class BestScores:
         self.rows = torch.zeros((queries, depth), dtype=torch.int64, device=device)
 
     def take(self, scores: np.ndarray, rows: np.ndarray, first: int) -> bool:
-        """Take over the greatest scores of a block, (t, at most K); not where one of them is not finite.
-
-        Args:
-            rows: of the block's passages, which begin at row ``first`` of all.
-        """
+        """Take over the greatest finite scores of a block, (t, at most K), from row ``first`` of all on."""
         if (rows < 0).any() or not np.isfinite(scores).all():  # -1 is what faiss puts where it sees nan
             return False
         self._merge(*(torch.from_numpy(array).to(self.scores.device) for array in (scores, rows + first)))
         return True
 
     def add(self, scores: torch.Tensor, first: int) -> None:
-        """Take over what is greater than the last of them.
-
-        Args:
-            scores: (n, t), of the passages from row ``first`` on.
-        """
+        """Take over those of ``scores`` (n, t), of the passages from row ``first`` on, that are greater than
+        the last."""
         near, queries, depth = scores > self.scores[:, -1], *self.scores.shape  # (n, t)
         total = int(near.count_nonzero())
         if not total:

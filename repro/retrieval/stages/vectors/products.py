@@ -117,11 +117,8 @@ class ViewScorer:
         return lengths(self.vectors["dense"])
 
     def _products(self, view: str, queries: np.ndarray, rows: np.ndarray) -> np.ndarray:
-        """Multiply pairs, (P,) float64.
-
-        Two float32 numbers have an exact product in float64. Dense products are summed in pairs of pairs, in
-        an order that depends on their number alone; sparse ones in the order of their indices.
-        """
+        """Multiply pairs, (P,) float64: exact products, summed pairwise (dense) or in the order of indices
+        (sparse)."""
         vectors, file = self.vectors[view], self.passages.files[view]
         if isinstance(file, VectorFile):
             passages, sums = file.mapped(), np.empty(len(rows))
@@ -283,11 +280,8 @@ class Tile:
         return columns
 
     def scores(self, passages: Passages, vectors: Mapping[str, Matrix]) -> dict[str, torch.Tensor]:
-        """Return sums in float32, (n, t), by list; of a block in which one overflows, made in float64.
-
-        Raises:
-            StageError: a score is not finite.
-        """
+        """Return sums in float32, (n, t), by list; in float64 where one overflows. Raises StageError for a
+        score that is not finite."""
         scores = self._sums(vectors, self.columns)
         if not all(map(_is_finite, scores.values())):
             scores = {name: sums.to(torch.float32) for name, sums in self.exact(passages).items()}

@@ -70,11 +70,7 @@ def _control_groups() -> Iterator[tuple[str, tuple[str, ...]]]:
 
 
 def _free_bytes(folder: str, names: tuple[str, ...]) -> int | None:
-    """Return the bytes that a control group leaves; None where it has no limit.
-
-    Files that lie in the page cache count as used, but give way: without that, nothing would be left after
-    a large file was written.
-    """
+    """Return the bytes that a control group leaves, the page cache among them; None where it has no limit."""
     limit, usage = (_text(f"{folder}/{name}").strip() for name in names[:2])
     if not (limit.isdecimal() and usage.isdecimal()):  # the word "max"
         return None
@@ -84,7 +80,6 @@ def _free_bytes(folder: str, names: tuple[str, ...]) -> int | None:
 
 
 def _text(path: str) -> str:
-    """Return the content of a file; empty where there is none or it may not be read."""
     try:
         return Path(path).read_text()
     except OSError:
@@ -148,11 +143,7 @@ class MemoryNeeds:
         return cls(len(queries), dense, sparse, values, bounds, candidates, ranked, inverted)
 
     def sizes(self, memory: int) -> Sizes:
-        """Divide the search so that it holds no more than ``memory`` bytes.
-
-        Raises:
-            UsageError: it does not hold the rankings, a query and the passage with most values.
-        """
+        """Divide the search to fit into ``memory`` bytes. Raises UsageError where no division does."""
         rankings, query = RANK * self.ranked, self._query()
         heaviest = self._dense() + VALUE * int(np.diff(self.bounds).max(initial=0)) + PAIR
         least = rankings + 2 * max(query, heaviest)
@@ -175,7 +166,6 @@ class MemoryNeeds:
         return NUMBER * self.dense + (12 * min(FREQUENT, self.sparse) if self.inverted else 0)
 
     def _ranges(self, tile: int, memory: int) -> Iterator[tuple[int, int]]:
-        """Yield ranges of passages, of one at least, that fit into the memory with a tile's scores."""
         count, per_passage = len(self.bounds) - 1, PAIR * tile + self._dense()
 
         def size(first: int, end: int) -> int:

@@ -3,8 +3,7 @@
 A script of ``oracles/`` gives both sides the same weights, inputs, masks and draws, and writes one JSON file
 of numbers; ``unreleased.yaml`` beside them names the objectives for which nothing was released, and why."""
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import asdict, dataclass
+from collections.abc import Mapping
 from functools import cached_property
 from pathlib import Path
 from typing import Any
@@ -12,7 +11,7 @@ from typing import Any
 from pydantic import Field, ValidationError
 
 from repro.errors import ManifestError
-from repro.graph import Node, once_a_node
+from repro.graph import Node
 from repro.manifest import yaml_file
 from repro.manifest.papers import folders_with, kept_with_papers
 from repro.manifest.yaml_file import StrictMapping
@@ -154,21 +153,6 @@ class Oracle(StrictMapping):
         """The number formats of its cases."""
         return tuple(dict.fromkeys(case.dtype for case in self.cases.values() if case.dtype))
 
-    @cached_property
-    def verdict(self) -> str:
-        """How far from the released code, in half a sentence."""
-        d, facts = self.difference, []
-        if d.loss is not None:
-            facts.append(f"to {d.loss:.1e} in {self.numbers}")
-        if d.gradient is not None:
-            facts.append(f"to {d.gradient:.1e} in the gradient")
-        if d.cases is not None:
-            facts.append(f"in all of {d.cases:,} values")
-        clauses = [f"equal to {self.code} {', '.join(facts)}"] if facts else []
-        if d.deviation is not None:
-            clauses.append(f"drawn as by {self.code}, shares at most {d.deviation:.1f} standard errors apart")
-        return " ".join(["; ".join(clauses), *(f"({dtype})" for dtype in self.dtypes)])
-
 
 class UnreleasedObjective(StrictMapping):
     """An objective for which no code was released.
@@ -212,102 +196,20 @@ def unreleased_objectives() -> dict[str, UnreleasedObjective]:
     return entries
 
 
-TRAININGS = {"pretrain": "pre-training", "finetune": "fine-tuning"}
+TRAININGS = ("pretrain", "finetune")
 
 
-@dataclass(frozen=True)
-class Certificate:
-    """One part of the work, held against released code.
-
-    Attributes:
-        part: what was compared, or the training for which there is nothing to compare with.
-        says: equal to which code and by how much, or why not.
-        oracle: ``folder/name`` of the numbers; empty where there are none.
-        code: repository and commit; empty where there is nothing to compare with.
-        difference: the largest in losses and gradients; None where values or draws are compared.
-    """
-
-    part: str
-    says: str
-    oracle: str = ""
-    code: str = ""
-    difference: float | None = None
-
-    @property
-    def key(self) -> str:
-        """The name of the certificate: that of the numbers, or of the part without any."""
-        return self.oracle or self.part.replace(" ", "-")
-
-    def as_json(self) -> dict:
-        """Return all of it as plain values."""
-        return asdict(self)
+def names_of(node: Node) -> list[str]:
+    """Return ``folder/name`` of the oracles that speak of what a node does."""
+    return [name for name, oracle in oracles().items() if oracle.takes_in(node)]
 
 
-def certificates(nodes: Iterable[Node]) -> list[Certificate]:
-    """Return every comparison that speaks of one of the nodes, then every training that none speaks of.
-
-    A training is equal to released code under the options that the code has; under others it says so.
-    """
-    nodes, oracle_names = list(nodes), _oracle_names()
-    names = {name for node in nodes for name in oracle_names(node)}
-    by_name = {name: oracle for name, oracle in oracles().items() if name in names}
-    items = [_certificate(name, oracle) for name, oracle in by_name.items()]
-    trainings = {(n.stage, n.params["objective"]["name"]): n for n in nodes if n.stage in TRAININGS}
-    for (stage, objective), node in trainings.items():
-        reason = _why_unequal(objective, node, by_name.values())
-        items += [Certificate(f"{TRAININGS[stage]} by {objective}", reason)] if reason else []
-    return items
-
-
-@kept_with_papers
-def _oracle_names() -> Callable[[Node], tuple[str, ...]]:
-    """Return a function that names the oracles which speak of a node; many cells ask about the same one."""
-    by_stage: dict[str, dict[str, Oracle]] = {}
-    for name, oracle in oracles().items():
-        for description in oracle.nodes:
-            by_stage.setdefault(description.stage, {})[name] = oracle
-
-    @once_a_node
-    def names(node: Node) -> tuple[str, ...]:
-        stage_oracles = by_stage.get(node.stage, {})
-        return tuple(name for name, oracle in stage_oracles.items() if oracle.takes_in(node))
-
-    return names
-
-
-def by_code(certified: Iterable[Certificate]) -> dict[str, list[Certificate]]:
-    """Return ``equal to CODE to DIFFERENCE`` -> what is equal to it, the largest difference over all of
-    that."""
-    items_by_code: dict[str, list[Certificate]] = {}
-    for item in certified:
-        if item.code:
-            items_by_code.setdefault(item.code, []).append(item)
-    by_phrase = {}
-    for code, items in items_by_code.items():
-        differences = [item.difference for item in items if item.difference is not None]
-        precision = f" to {max(differences):.1e}" if differences else ""
-        by_phrase[f"equal to {code}{precision}"] = items
-    return by_phrase
-
-
-def in_short(certified: Sequence[Certificate]) -> list[str]:
-    """Return a line for each released code, with all that is equal to it, then those without any."""
-    lines = [
-        f"{phrase}: {', '.join(item.part.partition(':')[0] for item in items)}"
-        for phrase, items in by_code(certified).items()
-    ]
-    return lines + [f"{item.part}: {item.says}" for item in certified if not item.code]
-
-
-def _certificate(name: str, oracle: Oracle) -> Certificate:
-    numbers = [n for n in (oracle.difference.loss, oracle.difference.gradient) if n is not None]
-    largest = max(numbers, default=None)
-    return Certificate(oracle.objective, oracle.verdict, name, str(oracle.code), largest)
-
-
-def _why_unequal(objective: str, node: Node, candidates: Iterable[Oracle]) -> str:
-    """Return why a training is not equal to released code; empty where it is."""
-    if any(oracle.takes_in(node) and oracle.is_about(objective) for oracle in candidates):
+def why_unequal(node: Node) -> str:
+    """Return why a training is not equal to released code; empty where it is, and of other stages."""
+    if node.stage not in TRAININGS:
+        return ""
+    objective = node.params["objective"]["name"]
+    if any(oracle.takes_in(node) and oracle.is_about(objective) for oracle in oracles().values()):
         return ""
     if objective in unreleased_objectives():
         return f"nothing was released: {unreleased_objectives()[objective].because}"

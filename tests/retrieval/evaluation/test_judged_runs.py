@@ -4,7 +4,6 @@ import gzip
 import json
 import lzma
 import pickle
-import re
 
 import pyarrow as pa
 import pyarrow.parquet as pq
@@ -13,8 +12,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from repro.errors import DataError
-from repro.retrieval.evaluation.given_runs import read_given, read_given_file
-from repro.retrieval.evaluation.runs import read_run
+from repro.retrieval.evaluation.judged_runs import read_given
+from repro.retrieval.evaluation.runs import read_run, read_run_file
 
 LINES = "q1 Q0 7 0 2.5 tag\nq1 Q0 8 1 2.5 tag\nq2 Q0 7 0 1e-3 tag\n"
 JUDGED = {"q1": {"7": 1}, "q2": {"8": 0}}
@@ -105,11 +104,17 @@ def test_a_damaged_parquet_file_is_read_or_refused_in_a_sentence(run, tmp_path):
     for place in range(4, len(content), 3):
         path = run(content[:place] + bytes([content[place] ^ 0xFF]) + content[place + 1 :])
         try:
-            assert read_given_file(path).form == "Parquet"
+            assert read_run_file(path, strict=False).form == "Parquet"
         except DataError as error:
             refusals += 1
             assert str(error).startswith(f"{path}: ") and len(str(error).splitlines()) == 1
     assert refusals > 50
+
+
+def test_the_strict_reader_reads_no_other_form_and_leaves_an_empty_run_to_its_caller(run):
+    with pytest.raises(DataError, match="run:1: 3 columns; a TREC run has 6"):
+        read_run_file(run('{"q1": {"7": 1}}'))
+    assert read_run_file(run("")).rankings == {}
 
 
 TWICE = "document '7' is listed twice for query 'q1'"
@@ -121,8 +126,8 @@ TWICE = "document '7' is listed twice for query 'q1'"
         ("", " there is no document in it; get the file again"),
         ("# only a header\n", " there is no document in it"),
         ("q1 Q0 7 1 2.5\n", "1: 5 columns; a TREC run has 6"),
-        ("q1\t7\t12.5\n", "1: it has scores in its third and last column; a run is read in TREC's form"),
-        ("qid Q0 docid rank score tag\n" + LINES, "1: it has a header, which is to be left out"),
+        ("q1\t7\t12.5\n", "1: the rank '12.5' is no whole number up to 16777216; an MS MARCO run has 3"),
+        ("qid Q0 docid rank score tag\n" + LINES, "1: the rank 'rank' is no whole number"),
         ("q1\t7\t1\t12.5\n", "1: 4 columns; a TREC run has 6"),
         (LINES + "q2 Q0 8\n", "4: 3 columns; a TREC run has 6"),
         (LINES + "# later\n", "4: 2 columns; a TREC run has 6"),
@@ -145,34 +150,18 @@ TWICE = "document '7' is listed twice for query 'q1'"
         ("q1\t7\t1\nq1\t8\t1\n", "2: rank 1 is given twice for query 'q1'"),
         ("q1\t7\t1\nq1\t8\tx\n", "2: the rank 'x' is no whole number"),
         ("q1\t7\t9\nq1\t8\t1", "2: rank 1 does not follow those before and the line has no end"),
-        (
-            "q1 Q0 D7 1 2.5 t\n",
-            "1: document id 'D7' is not written as the judged ones, like '7': the part 'D' is",
-        ),
-        (
-            "q1 Q0 -1 1 2.5 t\n",
-            "1: document id '-1' is not written as the judged ones, like '7': faiss gives it where",
-        ),
-        (
-            "q1 Q0 m_00_7 1 2 t\n",
-            "1: document id 'm_00_7' is not written as the judged ones, like '7': the run is",
-        ),
-        ("x Q0 7 1 2.5 t\n", "1: none of the run's 1 queries is among the 2 judged ones, the first is 'x'"),
-        (
-            "1 Q0 7 1 2.5 t\n",
-            "1: none of the run's 1 queries is among the 2 judged ones, the first is '1'; it lacks",
-        ),
-        ("q1 Q0 9 1 2.5 t\n", " none of its documents is judged for its query"),
+        ("x Q0 7 1 2.5 t\n", " none of the run's 1 queries is among the 2 judged ones, the first is 'x'"),
+        ("q1 Q0 D7 1 2.5 t\n", " none of its documents is judged for its query; their ids look like 'D7'"),
         (b"q1 Q0 \xff 1 2 t\n", "1: not UTF-8 text"),
         (gzip.compress(LINES.encode(), mtime=0)[:-9], "4: damaged gzip file"),
         (gzip.compress(b"", mtime=0)[:10] + b"\xff" * 9, "1: damaged gzip file"),
         (gzip.compress(b'{"q1": {"7": 1}}', mtime=0)[:-9], "1: damaged gzip file"),
-        (lzma.compress(LINES.encode()), " it is packed with xz; unpack it, or pack it with gzip"),
-        (pickle.dumps({"q1": {"7": 1}}), " it is a pickle of Python; write its scores as a TREC run"),
-        (LINES.encode("utf-16"), " it is UTF-16 text; write it as UTF-8"),
-        ("q1 0 7 1\nq1 0 8 0\n", "1: it has 4 columns, as of judgements"),
-        ("query-id\tcorpus-id\tscore\nq1\t7\t1\n", "1: it has the header of judgements in BEIR's form"),
-        ("q1,7,1,2.5\n", "1: it has 1 column, with values parted by ','; a run is read in TREC's form"),
+        (lzma.compress(LINES.encode()), "1: not UTF-8 text; unpack it, or write it as UTF-8"),
+        (pickle.dumps({"q1": {"7": 1}}), "1: not UTF-8 text"),
+        (LINES.encode("utf-16"), "1: not UTF-8 text"),
+        ("q1 0 7 1\nq1 0 8 0\n", "1: 4 columns; a TREC run has 6"),
+        ("query-id\tcorpus-id\tscore\nq1\t7\t1\n", "1: the rank 'score' is no whole number"),
+        ("q1,7,1,2.5\n", "1: 1 columns; a TREC run has 6"),
         ('{"q1": {"7": 1, "7": 2}}', " it is no sound JSON file (an id is given twice)"),
         ('{"q1": {"7": 1}', " it is no sound JSON file"),
         ('{"q1": ["7"]}', " in JSON {qid: {docid: score}} is read, and it is something else"),
@@ -193,45 +182,7 @@ def test_a_whole_last_line_may_lack_its_end(run, content):
 
 def test_a_missing_file_and_a_folder_are_refused(tmp_path):
     for path, reason in ((tmp_path, "it is no file"), (tmp_path / "none", "no such file")):
-        assert refusal(path).startswith(f" {reason}; a run is read in TREC's form")
-
-
-def renamed(judged, query=str, document=str):
-    return {query(q): {document(d): grade for d, grade in grades.items()} for q, grades in judged.items()}
-
-
-def some(change):
-    """Return a change of a third of the ids."""
-    return lambda identifier: (
-        change(identifier) if int(re.sub("[^0-9]", "", identifier)) % 3 == 0 else identifier
-    )
-
-
-FREE = {"document": lambda d: f"{'abc'[int(d) % 3]}-{d}"}  # ids without a form that all share
-
-
-@pytest.mark.parametrize("share", [some, lambda change: change], ids=["a part", "all"])
-@pytest.mark.parametrize(
-    ("form", "change", "part"),
-    [
-        ({}, lambda d: f"{d}#0", "'#0' is too much"),
-        ({}, lambda d: f"{d}.0", "'.0' is too much"),
-        ({}, lambda d: f"{d}-1", "'-1' is too much"),
-        ({}, lambda d: f"doc:{d}", "'doc:' is too much"),
-        ({}, lambda d: f"000{d}", "'000' is too much"),
-        ({}, lambda d: f"msmarco_passage_{d}", "'msmarco_passage_' is too much"),
-        ({"document": lambda d: f"D{d}"}, lambda d: d[1:], "it lacks 'D', as in"),
-        ({"document": lambda d: f"MED-{d}"}, lambda d: d[4:], "it lacks 'MED-', as in"),
-        ({"document": lambda d: f"D{d}"}, lambda d: f"{d}#12", "'#12' is too much"),
-        (FREE, lambda d: f"{d}#0", "'#0' is too much"),
-        (FREE, lambda d: d[2:], "it lacks"),
-    ],
-)
-def test_ids_that_lost_a_part_or_have_one_too_much_are_refused(run, form, change, part, share):
-    judged = renamed(MANY, **form)
-    assert part in refusal(run(lines_of(judged, document=share(change))), judged)
-    if not form:
-        assert part in refusal(run(lines_of(MANY, query=share(change))), MANY)
+        assert refusal(path) == f" {reason}"
 
 
 @pytest.mark.parametrize("name", ["FT{}-{}", "test-topic-{}-con{}b"])
@@ -239,15 +190,6 @@ def test_a_collection_may_have_ids_unlike_the_judged_ones(run, name):
     judged = {f"q{i}": {name.format(i, d): 1 for d in range(9)} for i in range(9)}
     others = {q: [*grades, "LA010189-0001", "test-topic-1-con01a"] for q, grades in judged.items()}
     assert read(run(lines_of(others)), judged).depth == 11
-
-
-def test_ids_that_differ_by_chance_are_not_refused(run):
-    """Titles have each other's words."""
-    judged = {f"q{i}": {"World_War": 1, f"Apollo_{i}_(film)": 1, "Moon": 0} for i in range(20)}
-    content = lines_of(
-        {q: [*grades, "World_War_II"] if q == "q3" else grades for q, grades in judged.items()}
-    )
-    assert read(run(content), judged).notes == ()
 
 
 @pytest.mark.parametrize(
@@ -267,10 +209,6 @@ def test_ids_that_differ_by_chance_are_not_refused(run):
         (
             lines_of(MANY, score=lambda p: -3.4028235e38 if p > 8 else -p),
             ["for 20 of 20 queries the last scores"],
-        ),
-        (
-            lines_of(MANY).rpartition("\n119 Q0 1199")[0] + "\n",
-            ["its last query has 8 documents and all others 9"],
         ),
         (lines_of(dict([*MANY.items()][4:])), ["4 of 20 judged queries are missing and count as 0"]),
         (lines_of(MANY | {"x": "123456789"}), ["1 of its 21 queries are not judged and left out"]),
@@ -329,4 +267,4 @@ def test_any_bytes_are_a_run_or_one_sentence(tmp_path_factory, content):
     else:
         assert found.lines > 0
         assert set(found.rankings) <= set(JUDGED)
-        assert read_given_file(path).form == found.form
+        assert read_run_file(path, strict=False).form == found.form

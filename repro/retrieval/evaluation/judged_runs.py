@@ -1,0 +1,147 @@
+"""Holds a run against judgements. A run of another collection is refused, an odd one is scored with a note.
+
+For example, distances in place of scores give "for 43 of 43 queries the ranks say the opposite of the
+scores".
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from itertools import chain
+from pathlib import Path
+from statistics import median
+
+import numpy as np
+
+from repro.errors import DataError
+from repro.retrieval.evaluation.runs import MS_MARCO, Run, RunFile, document_ids, read_run_file
+from repro.retrieval.evaluation.text_lines import many_objects
+
+_PADDING = -np.finfo(np.float32).max
+_SHORT = 10  # a ranking is short where it has fewer than a tenth of the usual number of documents
+
+
+class OtherQueriesError(DataError):
+    """None of a run's queries is judged."""
+
+
+@dataclass(frozen=True)
+class GivenRun:
+    """A run as it is scored.
+
+    Attributes:
+        rankings: judged query -> (document, score), best document first, without the query's own id where the
+            rule says so; a rank is a score below zero.
+        form: of the file.
+        tag: of its first line; None in a form without tags.
+        lines: how many documents the file lists.
+        depth: documents of the judged query that has most, in ``rankings``.
+        missing: judged queries that the file says nothing of, which score 0.
+        foreign: how many of its queries are not judged, which are left out.
+        notes: whole sentences on what the file says against itself.
+    """
+
+    rankings: Run
+    form: str
+    tag: str | None
+    lines: int
+    depth: int
+    missing: list[str]
+    foreign: int
+    notes: tuple[str, ...]
+
+
+def read_given(
+    path: Path, judged: Mapping[str, Mapping[str, int]], *, ignore_identical_ids: bool
+) -> GivenRun:
+    """Read a run for judgements ``{qid: {docid: grade}}``; without documents only the queries are held.
+
+    ``ignore_identical_ids`` drops a document whose id is the query's, as BEIR does, before anything is
+    counted.
+    Raises DataError as ``read_run_file`` does, and where no document is judged for its query, and
+    OtherQueriesError where no query is judged.
+    """
+    run = read_run_file(path, strict=False)
+    return given_run(path, run, judged, ignore_identical_ids=ignore_identical_ids)
+
+
+def given_run(
+    path: Path, run: RunFile, judged: Mapping[str, Mapping[str, int]], *, ignore_identical_ids: bool
+) -> GivenRun:
+    """Hold a run that was read against judgements, as ``read_given`` does."""
+    with many_objects():
+        _check_queries(path, run.rankings, judged)
+        rankings = {query: ranking for query, ranking in run.rankings.items() if query in judged}
+        own_ids = _check_documents(path, rankings, judged)
+        if ignore_identical_ids:
+            rankings |= {q: [*rankings[q][:place], *rankings[q][place + 1 :]] for q, place in own_ids.items()}
+    missing, foreign = sorted(judged.keys() - rankings), len(run.rankings) - len(rankings)
+    notes = {
+        f"{foreign} of its {len(run.rankings)} queries are not judged and left out": foreign,
+        f"{len(missing)} of {len(judged)} judged queries are missing and count as 0": len(missing),
+        **_note_on_own_ids(len(own_ids), len(judged), ignored=ignore_identical_ids),
+    }
+    for what, count in (_notes_on_ranks(run, rankings) | _notes_on_scores(rankings)).items():
+        notes[f"for {count} of {len(rankings)} queries {what}"] = count
+    sentences = tuple(sentence for sentence, count in notes.items() if count)
+    depth, lines = max(map(len, rankings.values())), sum(map(len, run.rankings.values()))
+    return GivenRun(rankings, run.form, run.tag, lines, depth, missing, foreign, sentences)
+
+
+def _check_queries(path: Path, run: Run, judged: Mapping[str, object]) -> None:
+    if not judged:
+        raise DataError(f"{path}: there are no judgements to score the run with")
+    if judged.keys().isdisjoint(run):
+        problem = f"none of the run's {len(run)} queries is among the {len(judged)} judged ones"
+        ids = f"the first is {next(iter(run))!r}, of those judged {min(judged)!r}"
+        raise OtherQueriesError(f"{path}: {problem}, {ids}; name the dataset whose queries it answers")
+
+
+def _check_documents(path: Path, run: Run, judged: Mapping[str, Mapping[str, int]]) -> dict[str, int]:
+    """Return the places of the queries' own ids in the rankings that have them.
+
+    Raises DataError where no document is judged for its query, though some are for others.
+    """
+    own_places, is_judged, ids = {}, False, [""]
+    for query, ranking in run.items():
+        ids = document_ids(ranking)
+        if query in ids:
+            own_places[query] = ids.index(query)
+        is_judged = is_judged or not judged[query].keys().isdisjoint(ids)
+    if not is_judged and (judged_ids := set(chain.from_iterable(judged.values()))):
+        problem = f"none of its documents is judged for its query; their ids look like {ids[0]!r}"
+        remedy = f"those judged like {min(judged_ids)!r}: check that they are ids of the dataset"
+        raise DataError(f"{path}: {problem}, {remedy}")
+    return own_places
+
+
+def _note_on_own_ids(count: int, judged: int, *, ignored: bool) -> dict[str, int]:
+    treatment = "is left out as BEIR does" if ignored else "counts as any other document"
+    is_chance = not ignored and count <= judged / 10  # numbers may be ids of queries and of documents
+    return {f"{count} of {judged} queries list their own id, which {treatment}": 0 if is_chance else count}
+
+
+def _notes_on_ranks(run: RunFile, rankings: Run) -> dict[str, int]:
+    """Return sentences on doubtful ranks, each with the number of queries that it is true of."""
+    opposite = [run.contradicted[query] for query in rankings if query in run.contradicted]
+    late = [run.form == MS_MARCO and ranking[0][1] < -1 for ranking in rankings.values() if ranking]
+    decided = "of the scores, which decide as in trec_eval"
+    remedy = "if they are distances, write them with a minus"
+    return {
+        f"the ranks say the opposite {decided}; {remedy}": sum(opposite),
+        f"the ranks say another order than that {decided}": len(opposite) - sum(opposite),
+        "no document has rank 0 or 1: were scores written as ranks?": sum(late),
+    }
+
+
+def _notes_on_scores(rankings: Run) -> dict[str, int]:
+    """Return sentences on doubtful or few scores, each with the number of queries that it is true of."""
+    lengths = [len(ranking) for ranking in rankings.values() if ranking]
+    usual = median(lengths) if lengths else 0
+    ends = [(np.float32(r[0][1]), np.float32(r[-1][1])) for r in rankings.values() if len(r) > 1]
+    padding = "the last scores are the smallest float32, as of the padding of a search that found too little"
+    few = f"few documents are listed, the fewest {min(lengths, default=0)}, where half have {usual:g} or more"
+    return {
+        "all scores are equal, so that the ids decide the order": sum(best == last for best, last in ends),
+        f"{padding}; leave such lines out": sum(last == _PADDING for _, last in ends),
+        few: sum(length * _SHORT < usual for length in lengths),
+    }
