@@ -36,34 +36,9 @@ def test_works_are_measured_at_the_sizes_asked_for_written_and_drawn(growth, tmp
     assert all(f"| {tool} |" in section for tool in tools) and "exponent" in section
 
 
-def test_what_removes_something_is_measured_once(growth, monkeypatch):
-    calls = []
-    work = {"removing": lambda: calls.append("removing"), "looking": lambda: calls.append("looking")}
-    monkeypatch.setattr(growth.growth_works, "store", lambda folder, size: work)
-    points = [point for size in (10, 100) for point in growth.measured("store", size, rounds=3)]
-    assert calls == [*["looking"] * 3, "removing"] * 2
-    assert [(p["tool"], len(p["each"])) for p in points] == [("removing", 1), ("looking", 3)] * 2
-    removing, _ = growth.table(points)
-    assert removing["most over least"] == "–, –"
-
-
 def _sizes(points, tool):
     [work] = {p["work"] for p in points if p["tool"] == tool}
     return [SIZES[work], 2 * SIZES[work]]
-
-
-def test_the_exponent_is_the_power_of_the_size_by_which_seconds_grow(growth):
-    points = [{"size": n, "seconds": 3e-5 * n**1.5} for n in (10, 100, 1000)]
-    assert growth.exponent(points) == pytest.approx(1.5)
-    assert growth.exponent(
-        [*points, {"size": 10_000, "seconds": points[-1]["seconds"]}][-2:]
-    ) == pytest.approx(0)
-
-
-def test_a_work_that_is_not_known_is_refused(growth, tmp_path, capsys):
-    with pytest.raises(SystemExit):
-        growth.main(["--sizes", "baking=3", "--out", str(tmp_path)])
-    assert "there is no work 'baking'; known: encode, search" in capsys.readouterr().err
 
 
 @pytest.mark.parametrize("work, size", [("planning", 10), ("store", 20)])

@@ -24,38 +24,21 @@ REFUSED = {
     "frobnicate": r"there is no verb 'frobnicate'; known: (\S+, ){9}\S+ and \d+ more",
     "compar": r"there is no verb 'compar' \(did you mean 'compare'\?\)",
     "--frob": r"No such option '--frob'.*`repro --help` says what there is",
-    "show costa extra": r"unexpected extra argument \(extra\); `repro show --help` says",
     "show costa/1/berd/dev.rr10": r"known: hardneg.bert, (\S+, ){8}\S+ and 8 more; `repro show costa/1` shows the table",
     "show readngs costa": r"there is no view 'readngs' \(did you mean 'readings'\?\); known: cells, ",
-    "doctor smok": r"there is no view 'smok' \(did you mean 'smoke'\?\)",
     "show cotsa": r"there is no paper 'cotsa' \(did you mean 'costa'\?\); known: costa, ",
     "show costa --table 99": r"there is no table of costa '99'; known: 1, 2,",
-    "show costa --table figure-99": r"there is no figure of costa '99'; known: 3, 4",
     f"show {CELL} --table 1": "is named by it alone; leave --table out",
     "show costa/1/sparse.bm25": "'costa/1/sparse.bm25' names no cell: a cell is named paper/table/row/column",
     "show costa/1/bm25/dev.rr10": r"there is no row of costa/1 'bm25' \(did you mean 'sparse.bm25'\?\)",
-    "show costa/1/COSTA/dev.rr10": r"\(did you mean 'bm25neg.costa' or 'hardneg.costa'\?\)",
-    "show cotsa/1/sparse.bm25/dev.rr10": "there is no paper 'cotsa'",
-    "show costa/99/sparse.bm25/dev.rr10": "there is no table of costa '99'",
-    "show costa/1/sparse.bm52/dev.rr10": r"there is no row of costa/1 'sparse.bm52' \(did you mean 'sparse.bm25'",
     "show costa/1/sparse.bm25/dev.rr11": r"there is no column of costa/1 'dev.rr11' \(did you mean 'dev.rr10'",
-    "show cells cotsa": "there is no paper 'cotsa'",
-    "show readings cotsa": "there is no paper 'cotsa'",
     "run": r"name a paper \(costa, .*\), a table, a cell, or --all",
-    "run cotsa": "there is no paper 'cotsa'",
     "run --table 1": r"--table and --row need a paper \(costa, .*\), or --all",
-    "run costa --table 99": "there is no table of costa '99'",
     "run costa --row bm52": r"there is no row in the selection 'bm52' \(did you mean 'bm25'",
-    "run costa/1/sparse.bm25": "names no cell",
-    "run costa/1/sparse.bm25/dev.rr11": "there is no column of costa/1",
     "run costa/1/sparse.deepct/dl19.r1000": "is published as '-', which is no measured number",
     "run simlm --table 11": "what is selected has no published number that could be measured",
-    "run costa --table figure-99": "there is no figure of costa '99'",
-    "run costa --scale huge": "there is no scale 'huge'; known: full, rehearsal, ",
     "run costa --scale tny": r"did you mean 'tiny'",
     "run costa --seeds 1,x": "--seeds takes whole numbers below 2\\*\\*32 separated by commas, not '1,x'",
-    "run costa --seeds ,": "--seeds takes",
-    "run costa --seeds -1": "--seeds takes",
     "run costa --seeds 4294967296": "--seeds takes",
     "run costa --reading bm25-parameters": "--reading takes ID=CHOICE, not 'bm25-parameters'; `repro show readings",
     "run costa --reading bm25-parameter=x": r"no unspecified choice of the selected papers 'bm25-parameter' \(did you mean",
@@ -73,16 +56,12 @@ REFUSED = {
     "store verify --store nowhere": "there is no folder .*/nowhere to verify; name another with --store",
     f"export run {CELL} --output=": "-o was given an empty name",
     "doctor smoke costa x/": "one encoder is scored, in the columns of one PAPER's --table or of none named",
-    "doctor smoke x/ --row bm25": "one encoder is scored, in the columns of one PAPER's --table",
     "show settings head_to_head": "head_to_head: no settings.yaml says what a plan could be held against",
-    "show settings costa --table 99": "there is no table or figure with settings '99'; known: 1, 2",
     "plan costa --discard vector": r"no kind of artefact to discard 'vector' \(did you mean 'vectors'",
-    "plan costa --discard=": "no kind of artefact to discard ''",
     "plan costa --table 7 --scale tiny --gpu=": "there is no GPU ''; known: v100",
     f"import run none {CELL}": "none: no such file",
     "audit no-such.tex": r"there is no path, view or paper 'no-such.tex'; known: ",
     "audit https://host/paper.pdf": "'https://host/paper.pdf' is an address: download it, and name the file",
-    "audit clams": r"there is no path, view or paper 'clams' \(did you mean 'claims'",
     "audit costa papers/": "costa is a paper and papers/ a path; audit one after the other",
     "audit --references --strict": "--strict judges the findings, in whose place --references lists",
     "stage zzz": "no plan run with this store has a node 'zzz'",
@@ -92,7 +71,6 @@ REFUSED = {
     "data fetch tiny/passage --yes": "tiny/passage is embedded and needs no fetching",
     "data fetch msmarco-passage --library beir --yes": "cannot be fetched with 'beir'",
     "data fetch model:../../etc --yes": "'../../etc' cannot be a model of the hub",
-    "data check beir/scifat": "there is no dataset 'beir/scifat'",
 }
 
 
@@ -128,13 +106,6 @@ def test_every_verb_has_help_with_examples_and_no_leftover_markup(repro, verb):
     words = verb[:1] if verb[0] == "audit" else verb  # whose view is found by what is named
     assert f"repro {' '.join(words)}" in said.out.split("Examples:")[1]
     assert "``" not in said.out
-
-
-def test_the_help_lists_every_verb(repro):
-    said = repro("--help")
-    assert said.status == 0
-    for verb in EVERY_VERB:
-        assert re.search(rf"^  {verb}  ", said.out, re.MULTILINE), verb
 
 
 LOOKING = [
@@ -206,7 +177,7 @@ def test_without_a_network_a_download_is_one_sentence(start, folders, monkeypatc
     child = start("data", "fetch", "beir/fiqa", "--yes")
     out, err = child.communicate()
     assert (child.returncode, out) == (4, "")
-    description, sentence = err.splitlines()
+    description, *_, sentence = err.splitlines()  # of which a long path takes two
     assert description.startswith("FiQA 2018: 17.9 MB to download")
     assert re.fullmatch(r"repro: beir/fiqa could not be downloaded \(\w+\); check the network .*", sentence)
     assert [path for path in (folders / "data").rglob("*") if path.is_file()] == []
@@ -215,12 +186,8 @@ def test_without_a_network_a_download_is_one_sentence(start, folders, monkeypatc
 @pytest.mark.parametrize(
     "line",
     [
-        "show cells",
         "show cells --format json",
-        "show cells --format csv",
-        "show readings",
         "show costa",
-        "--help",
     ],
 )
 def test_a_reader_that_goes_away_ends_what_is_read_without_a_word(start, line):
@@ -247,7 +214,7 @@ def test_a_run_whose_progress_nobody_reads_is_not_done(start):
     assert child.wait() == 141
 
 
-@pytest.mark.parametrize("line", ["show costa", "show cells --format csv", "show cells --format json"])
+@pytest.mark.parametrize("line", ["show cells --format csv"])
 @pytest.mark.parametrize(
     ("how", "status", "sentence"),
     [
@@ -261,13 +228,6 @@ def test_a_closed_or_full_stream_is_no_traceback(folders, line, how, status, sen
     command = f'"{sys.executable}" -m repro {line} {how}'
     done = subprocess.run(["sh", "-c", command], capture_output=True, text=True)
     assert (done.returncode, done.stderr) == (status, sentence)
-
-
-def test_a_full_stream_is_told_once_without_a_locale_too(folders):
-    command = f'"{sys.executable}" -m repro show >/dev/full'
-    variables = {k: v for k, v in os.environ.items() if k in ("PATH", "HOME", "PYTHONPATH")}
-    done = subprocess.run(["sh", "-c", command], capture_output=True, text=True, env=variables)
-    assert done.stderr == "repro: standard output: No space left on device\n"
 
 
 @pytest.mark.parametrize(
@@ -285,11 +245,6 @@ def test_output_is_utf_8_and_names_of_files_are_their_bytes(folders, monkeypatch
     with pytest.raises(SystemExit) as left:
         main()
     assert left.value.code == 0 and written in out.buffer.getvalue()
-
-
-def test_a_terminal_of_no_width_is_one_of_unknown_width(repro, monkeypatch):
-    monkeypatch.setenv("COLUMNS", "0")
-    assert "costa" in repro("show").out and "0.366*†‡" in repro("show", "costa", "--table", "1").out
 
 
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGHUP], ids=lambda number: number.name)

@@ -27,18 +27,6 @@ def test_every_dataset_is_listed_with_its_state(repro, data):
     assert all(row["licence"] for row in rows.values())
 
 
-def test_people_see_how_much_is_at_hand_and_where(repro, data):
-    rows = repro("data", "list", "--format", "json").json
-    there = sum(row["state"] in ("found", "embedded") for row in rows)
-    last = repro("data", "list").err.splitlines()[-1]
-    assert last == f"{there} of {len(rows)} are at hand; data folder: {data}"
-
-
-def test_where_the_data_folder_is_not_there_its_place_is_told(repro, folders):
-    last = repro("data", "list").err.splitlines()[-1]
-    assert last.endswith(f"data folder: {folders}/user/repro-bench/collections, not there yet")
-
-
 def test_without_a_folder_what_is_embedded_is_checked(repro):
     said = repro("data", "check", "tiny/passage", "tiny/passage/dev")
     assert (said.status, said.out) == (0, "nothing wrong\n")
@@ -135,13 +123,6 @@ def test_without_consent_nothing_is_fetched(repro, network):
     said = repro("data", "fetch", "--for", "costa/1")
     assert said.status == 2 and network == []
     assert said.err.endswith("fetching --for costa/1 needs your consent: add --yes\n")
-
-
-def test_what_fails_holds_back_nothing_else(repro, network):
-    network.fails = ("msmarco-passage",)
-    said = repro("data", "fetch", "--for", "costa/1/sparse.bm25", "--yes")
-    assert said.status == 4 and set(network) == WANTED - {"msmarco-passage"}
-    assert "repro: msmarco-passage could not be fetched; try again\n" in said.err
 
 
 def test_what_nobody_gives_out_is_told_beside_what_is_fetched(repro, network):

@@ -1,5 +1,8 @@
 """``repro demo``: what is measured at once, what only with consent, and where to go on."""
 
+from pathlib import Path
+
+import click
 import pytest
 
 from repro.cli.verbs import demo
@@ -42,6 +45,8 @@ def test_without_a_network_the_report_is_written_and_the_status_says_that_data_a
 
     monkeypatch.setattr(demo, "_is_at_hand", unreachable)
     monkeypatch.setattr(demo, "_measure_tiny", lambda cell, workspace: 0)
+    page = click.Command("page", callback=lambda output: Path(output).touch())
+    monkeypatch.setattr("repro.cli.verbs.report.page", page)
     said = repro("demo", "--yes", "-o", tmp_path / "r.html")
     assert said.status == 4 and (tmp_path / "r.html").is_file()
     assert "left out: the archive could not be downloaded; try again later" in said.err

@@ -165,11 +165,6 @@ def test_a_row_of_full_scale_only_is_not_run_below_it_and_says_why(encoders, rep
             "which needs texts: name a table",
         ),
         (("{}/m/model", "toy/1", "--measure", "RR"), "--measure is for runs without a paper"),
-        (("{}", "toy/1"), "so it is no model directory"),
-        (("{}/m/model", "toy/2"), "no table of toy '2'"),
-        (("{}/m/model", "toy/1", "--row", "x"), "no row in the selection 'x'"),
-        (("{}/m/model", "toy/1", "--reading", "a=b"), "'a'"),
-        (("{}/m/model", "toy/1", "--scale", "huge"), "no scale 'huge'"),
         (("{}/none.yaml", "toy/1"), "none.yaml"),
     ],
 )
@@ -185,14 +180,11 @@ def test_what_cannot_be_compared_is_one_sentence(encoders, repro, tmp_path, argu
     [
         ("model: {}/m/model\nquery_length: 1", "3 at least"),
         ("model: {}/m/model\nquery_length: twelve", "query_length of an encoder cannot be 'twelve'"),
-        ("model: {}/m/model\npooling: median", "there is no pooling 'median'"),
         (
             "model: {}/m/model\npoling: cls",
             "{}/encoder.yaml: there is no key of an encoder 'poling' (did you mean 'pooling'?)",
         ),
         ("model: [{}/m/model]", "{}/encoder.yaml:1: "),
-        ("pooling: cls", "{}/encoder.yaml names no model"),
-        ("", "{}/encoder.yaml"),
     ],
 )
 def test_a_bad_description_of_an_encoder_is_one_sentence(encoders, repro, tmp_path, description, said):

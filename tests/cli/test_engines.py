@@ -3,11 +3,8 @@
 import json
 
 import pytest
-import yaml
 
 from repro.running.cost.shapes import Shape
-from repro.running.engines.snakemake import GROUP, takes_gpu
-from repro.stage_table import STAGES
 from tests.cli.conftest import CELL
 
 LINE = (CELL, "--scale", "tiny")
@@ -33,11 +30,7 @@ def test_local_processes_end_with_the_same_scores(repro, measured_once):
         (("--engine", "local", "--jobs", "0"), "--jobs is 0; give the number of stages"),
         (("--gpus-per-stage", "2"), "--gpus-per-stage is of the engines local and snakemake, not"),
         (("--engine", "local", "--gpus-per-stage", "0"), "--gpus-per-stage is 0, and this machine shows"),
-        (("--engine", "local", "--gpus-per-stage", "99"), "--gpus-per-stage is 99, and this machine shows"),
         (("--max-gpu-hours", "1"), "a budget needs a throughput"),
-        (("--max-gpu-hours", "-1", "--gpu", "h100"), "--max-gpu-hours is -1.0"),
-        (("--max-gpu-hours", "1", "--gpu", "abacus"), "there is no GPU 'abacus'"),
-        (("--engine", "local", "--jobs", "0", "--dry-run"), "--jobs is 0; give the number of stages"),
         (("--engine", "cloud"), "Invalid value for '--engine': 'cloud' is not one of"),
     ],
 )
@@ -85,16 +78,6 @@ def test_jobs_are_written_for_a_dry_run_by_snakemake(repro, folders, tmp_path):
     assert repro("plan", *LINE, "--to", "snakemake").sentence.startswith(
         "--to, -o and --shards belong together"
     )
-
-
-def test_a_profile_is_begun_and_not_written_over(repro, tmp_path):
-    said = repro("new", "site", str(tmp_path / "site"))
-    assert said.status == 0
-    profile = yaml.safe_load((tmp_path / "site" / "config.yaml").read_text())
-    assert profile["executor"] == "slurm" and profile["jobs"] and profile["retries"]
-    assert set(profile["set-resources"]) == {GROUP} | {stage for stage in STAGES if takes_gpu(stage)}
-    again = repro("new", "site", str(tmp_path / "site"))
-    assert again.status == 2 and "exists already; name another folder" in again.sentence
 
 
 @pytest.mark.nightly

@@ -1,7 +1,5 @@
 """``repro report figures``, and the selection of what is plotted or shown rather than tabled."""
 
-import pytest
-
 POINT = "costa/figure-4/bm25/dev.rr10"
 
 
@@ -35,20 +33,6 @@ def test_a_figure_selects_its_points_and_an_exhibit_its_node(repro, folders):
     assert [n["stage"] for n in nodes].count("project") == 2
     nodes = repro("plan", "cpdae", "--table", "4", "--scale", "tiny", "--format", "json").json
     assert nodes[-1]["stage"] == "inspect_text"
-
-
-def test_the_whole_paper_includes_its_figures_and_views(repro, folders):
-    stages = {
-        node["stage"]
-        for name in ("costa", "cpdae")
-        for node in repro("plan", name, "--all", "--scale", "tiny", "--format", "json").json
-    }
-    assert {"project", "inspect_text", "sample", "term_statistics"} <= stages
-
-
-@pytest.mark.parametrize("scale", ["tiny", "full"])
-def test_every_recipe_of_every_paper_can_be_planned(repro, folders, scale):
-    assert repro("plan", "--all", "--scale", scale, "--format", "json").status in (0, 4)
 
 
 def test_a_view_that_cannot_be_made_here_is_told_with_its_remedy(repro, folders):

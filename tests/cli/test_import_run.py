@@ -14,7 +14,6 @@ from hypothesis import strategies as st
 
 from repro.manifest.cells import select
 from repro.manifest.papers import papers
-from repro.plugins.yours import runs as own_judgements
 from repro.retrieval.datasets.reading import judgements
 from repro.retrieval.datasets.sources import locate
 from repro.retrieval.evaluation.run_writer import END, START
@@ -114,18 +113,6 @@ def test_an_imported_run_scores_what_trec_eval_gives_and_is_recorded_once(repro,
     assert _records(folders) == [record]
 
 
-def test_the_padding_of_a_search_that_found_too_little_is_imported_as_it_ranks(repro, file, judged):
-    """numpy prints the smallest float32, below which no tie can be broken, as what is no double of that size."""
-    lines = file.read_text().splitlines()
-    padded = [line.replace(" 1.5 ", " -3.4028235e+38 ") if n % 2 else line for n, line in enumerate(lines)]
-    file.write_text("\n".join(padded))
-    said = repro("import", "run", file, NEAR, "--format", "json")
-    assert said.status == 0, said.err
-    with open(file) as lines:
-        close(said.json[0]["measured"], _trec_eval(judged, lines, "ndcg_cut.10"))
-    assert "the last scores are the smallest float32" in said.json[0]["notes"][-1]
-
-
 @pytest.mark.parametrize("name, change", [("artefact.json", b""), ("run.trec", b"?\n"), ("raw.npy", b"??")])
 def test_an_imported_run_that_was_damaged_is_made_again_from_its_file(repro, file, folders, name, change):
     assert repro("import", "run", file, NEAR).status == 0
@@ -163,20 +150,6 @@ def test_a_cell_that_looks_deeper_than_the_run_goes_is_refused_and_nothing_recor
         "take a deeper run, or name other cells"
     )
     assert _records(folders) == []
-
-
-def test_a_score_by_a_dataset_is_cut_where_the_measure_looks_deeper_and_says_so(repro, file):
-    said = repro("compare", file, "--dataset", "tiny/passage/dl19")
-    assert said.status == 0 and "R@1000: the first 10 documents only, as the run goes no deeper" in said.out
-    found = repro("compare", file, "--dataset", "tiny/passage/dl19", "--format", "json").json
-    assert {line["measure"]: line["cut_at"] for line in found} == {"nDCG@10": None, "R@1000": 10}
-
-
-def test_a_score_by_judgements_that_are_not_as_published_says_so(repro, file, monkeypatch):
-    monkeypatch.setattr(own_judgements, "unlike_published", lambda qrels, dataset: ["they are others"])
-    said = repro("compare", file, "--dataset", "tiny/passage/dl19", "--measure", "nDCG@10")
-    assert said.status == 0 and "nDCG@10" in said.out
-    assert f"{file.name.partition('.')[0]}: they are others" in said.err
 
 
 def test_an_ms_marco_file_gives_what_its_trec_form_gives(repro, file, folders):
@@ -237,12 +210,6 @@ def test_our_run_is_tested_against_a_run_of_the_same_system_query_by_query(repro
     assert test["p"] == test["holm_p"] == pytest.approx(0.3236, abs=1e-3)  # t of one query that differs
     assert test["interval"][0] <= test["difference"] <= test["interval"][1]
     assert "theirs.trec" in repro("compare", NEAR).out
-
-
-def test_a_run_that_follows_another_reading_is_of_another_system(repro, both, folders):
-    theirs = _records(folders)[-1]
-    Results(folders / "results").append([replace(theirs, readings={"k1": "none of its choices"})])
-    assert repro("compare", NEAR, "--format", "json").json[0]["paired"] == []
 
 
 def test_a_run_is_judged_by_the_reading_that_it_is_said_to_follow(repro, file, toy):
@@ -342,20 +309,6 @@ def test_an_annotated_export_is_a_plain_run_below_its_header_and_is_imported_aga
     assert (again["measured"], again["nudged"]) == (value, 0)
 
 
-def test_an_imported_run_is_given_no_resources_of_ours(repro, file):
-    repro("import", "run", file, NEAR)
-    head = repro("export", "run", NEAR, "--annotate", "0.2").out.partition(END)[0]
-    assert "# schema version: 0.2\n" in head and "resources" not in head
-
-
-def test_a_packed_export_by_the_evaluations_fingerprint_is_the_same_run(repro, file, folders):
-    fingerprint = repro("import", "run", file, NEAR, "--format", "json").json[0]["fingerprint"]
-    target = folders / "run.trec.gz"
-    assert repro("export", "run", fingerprint[:16], "-o", target).status == 0
-    assert gzip.decompress(target.read_bytes()).decode() == repro("export", "run", NEAR).out
-    assert len(repro("export", "run", NEAR).out.splitlines()) == len(file.read_text().splitlines())
-
-
 def test_a_run_over_questions_judged_by_answers_is_scored_by_its_passages_texts(repro, toy, folders):
     toy.write_text(CELLS.replace("tiny/passage/dl19, measure: nDCG@10", "tiny/wiki/test, measure: Success@1"))
     papers.cache_clear()
@@ -381,12 +334,9 @@ def test_a_run_over_questions_judged_by_answers_is_scored_by_its_passages_texts(
     ("arguments", "sentence"),
     [
         (["import", "run"], f"{TAKEN}, or --public DIR alone"),
-        (["import", "run", "x"], f"{TAKEN}, or --public DIR alone"),
         (["import", "run", "--public", "x", NEAR], f"{TAKEN}, or"),
-        (["import", "run", "none", NEAR], "none: no such file"),
         (["import", "run", "--public", "none"], "none: none of the public runs is there"),
         (["export", "run", NEAR], f"nothing is recorded for {NEAR} at scale full; run or import it first"),
-        (["export", "run", "abc"], "no plan run with this store has a node 'abc'"),
         (["export", "run", "toy/1/bm25"], "'toy/1/bm25' names no cell"),
     ],
 )
@@ -394,20 +344,6 @@ def test_a_mistake_is_one_sentence(repro, judged, arguments, sentence):
     said = repro(*arguments)
     assert said.status == 2
     assert said.sentence.startswith(sentence)
-
-
-def test_a_node_that_is_no_run_is_not_exported(repro, file, folders):
-    repro("import", "run", file, NEAR)
-    [qrels] = [p.name for p in (folders / "store/qrels").iterdir()]
-    assert repro("export", "run", qrels).sentence.endswith("gives qrels; name a cell, a run or an evaluation")
-
-
-def test_a_record_of_another_store_is_not_exported(repro, judged, folders):
-    own = Record(NEAR, "full", 0.1, None, "f" * 64, 9, 0, "nDCG@10", "fraction")
-    Results(folders / "results").append([own])
-    assert repro("export", "run", NEAR).sentence.startswith(
-        f"{NEAR} was measured by several runs, or with another"
-    )
 
 
 def test_public_runs_go_to_every_cell_of_their_system_within_their_depth(repro, file, folders, monkeypatch):
@@ -443,29 +379,3 @@ def test_any_bytes_are_refused_with_a_sentence_and_status_2(repro, judged, folde
     assert said.status == 2
     assert said.sentence.startswith(f"{path}:")
     assert not (folders / "results/records").exists()
-
-
-def test_the_name_of_a_file_is_no_markup_in_the_table_of_imported_runs(repro, file, folders):
-    name = "<img src=x onerror=alert(9)>a|b [k](javascript:x).run"
-    file.rename(folders / name)
-    said = repro("import", "run", folders / name, NEAR, "--format", "markdown")
-    assert said.status == 0
-    text = said.out
-    shown = "&lt;img src=x onerror=alert(9)&gt;a\\|b \\[k\\](javascript:x).run"
-    assert text.count(shown) == text.count("onerror") == 3  # in the table, of the file, and what it says
-
-
-def test_a_run_that_is_not_known_to_follow_the_chosen_reading_is_not_shown_beside_it(repro, file, toy):
-    toy.write_text(CELLS.replace("label: BM25,", "label: BM25, recipe: words, with: {depth: 10},"))
-    recipes = toy.with_name("recipes.py")
-    recipes.write_text(recipes.read_text().replace("k1=0.9,", 'k1=request.reading("k1"),'))
-    toy.with_name("readings.yaml").write_text(READINGS)
-    papers.cache_clear()
-    assert repro("import", "run", file, NEAR).status == 0  # nothing is said of its k1
-    shown = {
-        choice: len(
-            repro("compare", NEAR, "--reading", f"k1={choice}", "--format", "json").json[0]["imported"]
-        )
-        for choice in ("tuned", "plain")
-    }
-    assert shown == {"tuned": 1, "plain": 0}

@@ -13,7 +13,6 @@ VERBS = (
     "show",
     "show costa --table 1",
     "compare --all",
-    "plan --all",
     "store gc",
     "audit",
     "plan --all --scale tiny",

@@ -91,18 +91,6 @@ def test_what_is_there_is_not_overwritten(repro, tmp_path, there):
     assert [p.read_text() for p in (tmp_path / "d").rglob("*") if p.is_file()] == ["mine"]
 
 
-def test_an_installed_repro_says_to_name_a_folder(repro, tmp_path, monkeypatch):
-    monkeypatch.setattr(scaffold, "ROOT", tmp_path / "site/papers")
-    (tmp_path / "site/papers").mkdir(parents=True)
-    assert "--dir DIR" in repro("new", "paper", "fifth").sentence
-
-
-def test_a_folder_that_cannot_be_made_is_a_sentence(repro, tmp_path):
-    (tmp_path / "file").write_text("")
-    said = repro("new", "paper", "fifth", "--dir", tmp_path / "file/d")
-    assert said.status == 2 and "name another folder with --dir" in said.sentence
-
-
 def test_writing_it_needs_no_torch(repro, tmp_path, monkeypatch):
     for name in ("torch", "transformers", "pandas", "datasets"):
         monkeypatch.setitem(sys.modules, name, None)

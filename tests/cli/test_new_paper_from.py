@@ -1,11 +1,9 @@
 """``repro new paper NAME --from SOURCE``: a draft that the suite reads, or one sentence and nothing written."""
 
 import shutil
-import sys
 from pathlib import Path
 
 import pytest
-import yaml
 
 from repro.cli.verbs import new as scaffold
 from repro.manifest.printed import parse
@@ -67,50 +65,6 @@ def test_rows_whose_recipe_is_known_are_planned_at_tiny(repro, drafted):
     assert planned.status == 0 and "pretrain" in {node["stage"] for node in planned.json}, planned.err
 
 
-def test_an_open_draft_does_not_pass_and_the_sentence_names_what_is_missing(repro, drafted):
-    _, folder = drafted
-    path = folder / "cells.yaml"
-    text = path.read_text()
-    open_row = repro("show", "coverage", "quill")
-    assert open_row.status == 2 and "has no dataset and measure; give its column both" in open_row.sentence
-    answer = "head: [MS MARCO Dev, {0}],\n     dataset: msmarco-passage/dev/small, measure: {1}}}"
-    for name, measure in (("R@50", "R@50"), ("R@1k", "R@1000")):
-        text = text.replace(f"head: [MS MARCO Dev, {name}]}}", answer.format(name, measure))
-    path.write_text(text)
-    scaffold.papers.cache_clear()
-    assert "quill/1/dense.nib/ms-marco-dev.mrr10 has no recipe" in repro("show", "coverage", "quill").sentence
-
-
-def test_what_is_told_of_all_papers_takes_an_open_draft_with_them(repro, drafted, tmp_path):
-    said = repro("show", "coverage")
-    assert said.status == 0 and "quill: 31 cells are open; `repro show coverage quill`" in said.err
-    counts = repro("show", "coverage", "--format", "json").json
-    assert sum(c["ways"]["open"] for c in counts if c["paper"] == "quill") == 31
-    assert repro("report", "--scale", "tiny", "-o", tmp_path / "r.html").status == 0
-    assert ">open</th>" in (tmp_path / "r.html").read_text()
-    summary = repro("report", "--format", "markdown")
-    assert summary.status == 0 and "| quill |" in summary.out
-
-
-def test_coverage_says_what_is_still_asked_once_columns_and_rows_are_answered(repro, drafted):
-    path = drafted[1] / "cells.yaml"
-    content = yaml.safe_load(path.read_text())
-    for table in content["tables"]:
-        for column in table["columns"]:
-            if not {"dataset", "mean_of"} & column.keys():
-                column["not_measurable"] = "left open here"
-        for row in table["rows"]:
-            if not {"recipe", "not_measurable"} & row.keys():
-                row["not_measurable"] = "left open here"
-    content["venue"] = "nowhere"
-    path.write_text(yaml.safe_dump(content, allow_unicode=True))
-    scaffold.papers.cache_clear()
-    said = repro("show", "coverage", "quill")
-    assert said.status == 0
-    assert "quill: still asked: the title, about of table 1, mark † of table 1, about of table 2" in said.err
-    assert "still asked" not in repro("show", "coverage", "baselines").err
-
-
 def test_nothing_but_numbers_labels_and_marks_is_copied(drafted):
     _, folder = drafted
     text = "".join(path.read_text() for path in folder.iterdir() if path.is_file())
@@ -144,17 +98,3 @@ def test_a_source_without_results_is_one_sentence_and_nothing_is_written(repro, 
     said = repro("new", "paper", "quill", "--from", tmp_path / file, "--dir", tmp_path / "d")
     assert said.status == 2 and words in said.sentence
     assert not (tmp_path / "d").exists()
-
-
-def test_what_is_there_is_not_overwritten_and_a_name_that_is_taken_is_refused(repro, tmp_path):
-    (tmp_path / "d/quill").mkdir(parents=True)
-    said = repro("new", "paper", "quill", "--from", QUILL, "--dir", tmp_path / "d")
-    assert said.status == 2 and "exists already" in said.sentence
-    assert list((tmp_path / "d").rglob("*")) == [tmp_path / "d/quill"]
-    assert "there is a paper" in repro("new", "paper", "costa", "--from", QUILL).sentence
-
-
-def test_drafting_needs_no_torch(repro, tmp_path, monkeypatch):
-    for name in ("torch", "transformers", "pandas", "datasets", "matplotlib"):
-        monkeypatch.setitem(sys.modules, name, None)
-    assert repro("new", "paper", "quill", "--from", QUILL, "--dir", tmp_path / "d").status == 0

@@ -2,7 +2,6 @@
 
 import pytest
 
-from repro.plugins.reports.reports import reports
 from tests.cli.conftest import cells_of_line
 
 CELL = "simlm/2/dense.ance/dev.rr10"
@@ -38,27 +37,6 @@ def test_a_name_that_there_is_not_is_one_sentence(repro, name):
     said = repro("show", "others", name)
     assert said.status == 2
     assert said.err.startswith("repro: ")
-
-
-def test_searches_count_a_report_once_for_its_system_however_many_cells_it_is_on(repro, monkeypatch):
-    monkeypatch.setenv("COLUMNS", "1000")
-    lines = [cells_of_line(line) for line in repro("show", "others", "--searches").out.splitlines()]
-    counted = {line[0]: line[1] for line in lines if len(line) > 1}
-    made = [one for group in reports().values() for one in group if one.cell.row.system == "ance"]
-    assert counted["ance"] == str(len({id(one.report) for one in made})) != str(len(made))
-
-
-@pytest.mark.parametrize(
-    ("given", "says"),
-    [
-        (["simlm", "--searches"], "--searches lists every system; give it without names"),
-        (["--searches", "costa"], "--searches lists every system"),
-        (["nope", "--searches"], "'nope'"),
-    ],
-)
-def test_options_of_which_one_would_go_unheard_are_refused(repro, given, says):
-    said = repro("show", "others", *given)
-    assert said.status == 2 and says in said.sentence
 
 
 def test_values_are_told_with_the_digits_of_the_published_one_and_no_exponent(repro, report):

@@ -37,13 +37,6 @@ def test_a_step_that_a_gpu_does_not_hold_is_told_with_its_parts(notes):
     assert notes("costa", "1", "bm25", gpu="h100") == []
 
 
-def test_the_gpu_at_hand_is_the_one_that_is_told_of_where_none_is_named(notes):
-    here = ["NVIDIA H100 80GB HBM3, 81559 MiB"]
-    largest, line = notes("cotmae_v2", "1", "cotmae_v2", here=here)
-    assert line.startswith("micro-batches: on 86 GB, ")
-    assert notes("cotmae_v2", "1", "cotmae_v2") == [largest]
-
-
 def test_without_a_calibration_hours_are_told_of_two_gpus_where_there_are_any(tmp_path):
     def told(name):
         cells = select(("costa",), tables=("1",), rows=("hardneg.costa",), cells=())

@@ -37,13 +37,6 @@ def test_readings_are_filtered_by_kind_and_table(repro, options, kept):
     assert [row for row in every if row["kind"] in kept] == some
 
 
-@pytest.mark.parametrize("options", [[], ["--table", "1"]])
-def test_what_most_rests_on_stands_first_and_what_has_a_single_choice_last(repro, options):
-    rows = repro("show", "readings", "cpdae", *options, "--format", "json").json
-    order = [(len(row["choices"]) < 2, -len(row["affects"])) for row in rows]
-    assert order == sorted(order) and len(set(order)) > 5
-
-
 def test_a_cell_and_a_paper_together_are_refused(repro):
     said = repro("show", "readings", "costa", "costa/1/hardneg.costa/dev.rr10")
     assert said.status == 2 and "a cell is named by its path alone" in said.sentence

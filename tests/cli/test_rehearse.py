@@ -197,17 +197,6 @@ def test_the_whole_is_no_rehearsal_of_itself(repro, papers_data, folders):
     assert not list((folders / "store").glob("*/*"))
 
 
-def test_a_users_scale_that_says_nothing_of_first_rows_is_no_rehearsal_either(repro, papers_data, folders):
-    all_rows = "".join(line for line in SCALE.splitlines(keepends=True) if "first:" not in line)
-    (folders / "all.yaml").write_text(all_rows.replace("like: rehearsal", "like: full"))
-    said = repro("run", "--rehearse", "toy", "--all", "--scale", folders / "all.yaml")
-    sentence = "the scale first-rows reads all rows, and would be run as a whole; leave --scale out, or say"
-    assert (
-        said.status == 2 and f"{sentence} under first in a file of --scale which rows come first" in said.err
-    )
-    assert not list((folders / "store").glob("*/*"))
-
-
 def test_a_stage_of_a_rehearsal_is_a_process_of_its_own_whose_failure_is_told(
     repro, papers_data, monkeypatch
 ):
@@ -227,3 +216,18 @@ def test_a_stage_of_a_rehearsal_is_a_process_of_its_own_whose_failure_is_told(
     last = plan.nodes[-1]
     with pytest.raises(StageError, match="the store must hold it"):
         run_apart(last, store, Progress())
+
+
+def test_an_objective_whose_options_have_no_names_is_refused_by_plan_as_by_run(repro, papers_data):
+    toy = papers_data / "papers/toy"
+    (toy / "open.py").write_text(
+        "from repro.retrieval.nn.bi_encoder import BiEncoderContrastive\n\n\n"
+        "class Open(BiEncoderContrastive):\n"
+        "    def __init__(self, model, tokenizer, **options):\n"
+        "        super().__init__(model, tokenizer, **options)\n"
+    )
+    objective = "repro.retrieval.nn.bi_encoder:BiEncoderContrastive"
+    (toy / "recipes.py").write_text(RECIPES.replace(objective, "papers.toy.open:Open"))
+    said, ran = (repro(verb, "toy/1/dense/dev", "--scale", "tiny") for verb in ("plan", "run"))
+    assert (said.status, said.err) == (2, ran.err)
+    assert "papers.toy.open:Open has **options; its __init__ has to name each option" in said.err

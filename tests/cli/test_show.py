@@ -1,18 +1,14 @@
 """``repro show``: a table as printed, a figure's plot, all that is known of a cell."""
 
-import csv
 from pathlib import Path
 from types import SimpleNamespace as Made
 
 import pytest
 
 import repro as repro_package
-from repro.cli.cell_page import CellPage
-from repro.manifest.cells import cell as cell_named
-from repro.manifest.cells import numeric_cells, table_of
+from repro.manifest.cells import numeric_cells
 from repro.manifest.papers import papers
 from repro.running.cell_readings import CellReadings
-from repro.running.requirements import Machine
 from repro.store.results import Results
 from tests.cli.conftest import CELL
 
@@ -35,16 +31,6 @@ def _plain(text):
 def test_a_table_is_shown_as_printed_with_what_its_marks_mean(repro, toy, monkeypatch):
     monkeypatch.setenv("COLUMNS", "80")
     assert _plain(repro("show", "toy", "--table", "1").out) == _plain(TABLE)
-
-
-def test_a_pipe_gets_the_same_table_and_a_program_a_line_a_cell(repro, toy):
-    assert _plain(repro("show", "toy", "--table", "1").out) == _plain(TABLE)
-    said = repro("show", "cells", "toy", "--format", "csv").out
-    assert [(line["id"], line["printed"]) for line in csv.DictReader(said.splitlines())] == [
-        ("toy/1/bm25/dev", "0.1"),
-        ("toy/1/bm25/dl", "0.2*"),
-        ("toy/1/other/dev", "0.1"),
-    ]
 
 
 @pytest.mark.parametrize("scale", [None, "tiny"])
@@ -94,20 +80,12 @@ def test_a_quoted_cell_names_its_own_measure_and_whose_readings_it_rests_on(repr
 
 @pytest.mark.parametrize("name", sorted(papers()))
 def test_a_cell_of_every_table_is_shown_with_its_facts(repro, name):
+    readings = CellReadings()
     for cell in {c.table.id: c for c in numeric_cells(papers()[name])}.values():
         facts = repro("show", cell.id, "--format", "json").json
         assert facts["id"] == cell.id and facts["printed"] == cell.text
         assert facts["value"] == float(cell.printed.value)
-        assert sorted(facts["readings"]) == sorted(CellReadings().of(cell))
-        assert repro("show", cell.id).out.startswith(f"id:            {cell.id}\n")
-
-
-def test_only_what_is_asked_for_is_shown(repro):
-    [table] = repro("show", "costa", "--table", "1", "--format", "json").json
-    assert len(table["rows"]) == len(table_of(papers()["costa"], "1").rows)
-    [figure] = repro("show", "costa", "--table", "figure-4", "--format", "json").json
-    assert figure["kind"] == "figure"
-    assert repro("show", "costa", "--table", "figure-4").out.startswith("costa figure 4: ")
+        assert sorted(facts["readings"]) == sorted(readings.of(cell))
 
 
 COSTA, DEEP = "costa/1/hardneg.costa/dev.rr10", "costa/1/sparse.bm25/dev.r1000"
@@ -177,12 +155,6 @@ def test_what_can_be_done_here_comes_before_a_measurement_that_is_blocked(repro,
     assert files == facts["public_runs"] and bool(files) == (name == PUBLIC)
 
 
-def test_a_measurement_that_nothing_blocks_comes_first():
-    stand = Made(scale="full", verdict=Made(name="not run"))
-    page = CellPage(cell_named(COSTA), [stand], [], [], [], CellReadings(Machine()), Results(Path()))
-    assert list(page.commands) == ["measure it", "try it", "score a run"]
-
-
 def test_scores_that_are_kept_with_the_records_are_named_before_what_is_blocked(repro, monkeypatch):
     monkeypatch.setenv("REPRO_RESULTS", str(Path(repro_package.__file__).parents[1] / "results"))
     first, *_ = repro("show", STUDY, "--format", "json").json["commands"]
@@ -199,26 +171,10 @@ def test_a_cell_without_a_recipe_can_be_scored_alone(repro):
     assert "measure it" not in repro("show", "costa/1/sparse.best-trec-trad/dl19.ndcg10").out
 
 
-def test_a_dash_is_shown_without_a_verdict(repro):
-    assert (
-        repro("show", "costa/1/sparse.best-trec-trad/dl19.r1000", "--format", "json").json["standings"] == []
-    )
-
-
 def test_for_eyes_no_line_of_a_cell_is_wider_than_the_terminal(repro, monkeypatch):
     monkeypatch.setenv("COLUMNS", "80")
     for options in ((), ("--verbose",)):
         assert max(map(len, repro("show", COSTA, *options).out.splitlines())) <= 80
-
-
-@pytest.mark.parametrize("rest", [("costa", "1"), ("--frob",)])
-def test_what_the_view_without_a_name_does_not_take_is_sent_to_the_help_of_the_verb(repro, rest):
-    assert repro("show", *rest).sentence.endswith("; `repro show --help` says what there is")
-
-
-@pytest.mark.parametrize("name", ["COSTA", "Costa", "costra"])
-def test_a_name_in_other_letters_is_recognised(repro, name):
-    assert "(did you mean 'costa'?)" in repro("show", name).sentence
 
 
 def test_reports_of_a_cell_are_told_one_by_one_with_how_and_where(repro, toy, report):

@@ -2,7 +2,6 @@
 
 import json
 import shutil
-import signal
 
 import pytest
 
@@ -53,32 +52,11 @@ def test_kernels_are_left_alone_where_the_plan_did_not_pin_them(start, measured,
     assert json.loads((scores / "artefact.json").read_text())["facts"]["kernels"]["pins"] == {}
 
 
-def test_it_ends_with_the_engine_that_started_it_and_at_once_when_it_is_told_to(repro, measured, monkeypatch):
-    from repro.running.engines import child
-
-    handlers = []
-    monkeypatch.setattr(child, "end_with_parent", lambda: handlers.append(signal.getsignal(signal.SIGTERM)))
-    assert repro("stage", _of(measured, "evaluate").name).status == 0
-    assert handlers == [signal.SIG_DFL]
-
-
 def test_what_is_stored_is_not_built_again(repro, measured):
     scores = _of(measured, "evaluate")
     made = (scores / "artefact.json").stat().st_mtime_ns
     assert repro("stage", scores.name).out == f"{scores}\n"
     assert (scores / "artefact.json").stat().st_mtime_ns == made
-
-
-def test_inputs_that_the_store_lacks_are_named(repro, measured):
-    scores, run = _of(measured, "evaluate"), _of(measured, "bm25")
-    shutil.rmtree(scores)
-    shutil.rmtree(run)
-    said = repro("stage", scores.name)
-    assert said.status == 2
-    assert (
-        said.sentence
-        == f"evaluate/{scores.name[:12]} needs bm25/{run.name[:12]} (missing); the store must hold it"
-    )
 
 
 def test_a_stage_that_lacks_java_is_blocked(repro, measured, monkeypatch):

@@ -103,19 +103,3 @@ def test_latex_of_what_was_measured_compiles(table, told, tmp_path):
         text=True,
     )
     assert done.returncode == 0, done.stdout[-1500:]
-
-
-def test_a_truncated_artefact_is_named_and_rebuilt_on_request(table, told, tmp_path):
-    places = {"store": tmp_path / "s", "results": table.results}
-    shutil.copytree(table.store, tmp_path / "s")
-    nodes = told("plan", "costa/1/sparse.bm25/dev.rr10", "--scale", "tiny", "--format", "json", **places).json
-    [run] = [node["fingerprint"] for node in nodes if node["stage"] == "bm25"]  # not one that is only mined
-    victim = tmp_path / "s/bm25" / run / "run.trec"
-    victim.write_text(victim.read_text()[:1000])
-    wanted = (*table.selection, "--format", "json")
-    assert "damaged: bm25/" in told("store", "verify", **places).out
-    refused = told("run", *wanted, **places)
-    assert refused.status == 2 and "run.trec has" in refused.err and "--rebuild" in refused.err
-    mended = told("run", *wanted, "--rebuild", "damaged", **places)
-    assert mended.status == 0, mended.err
-    assert victim.exists() and told("store", "verify", **places).status == 0

@@ -89,13 +89,6 @@ def test_a_processor_without_avx2_is_left_as_it_is_and_that_is_said(flags, unpin
     assert sentence.startswith("kernels are pinned on x86-64 with AVX2 alone")
 
 
-def test_numpy_is_told_of_no_level_that_the_processor_lacks(processor):
-    processor("avx2", "fma", "avx512f", "avx512vl")  # as Skylake has it
-    assert kernels.pins()["NPY_DISABLE_CPU_FEATURES"] == "X86_V4"
-    processor("avx2", "fma")
-    assert "NPY_DISABLE_CPU_FEATURES" not in kernels.pins()
-
-
 def test_a_library_that_was_loaded_before_is_named_once_and_not_said_to_be_pinned(unpinned, processor):
     processor("avx2", "fma")
     kernels.sys.modules["numpy"] = object()
@@ -105,11 +98,6 @@ def test_a_library_that_was_loaded_before_is_named_once_and_not_said_to_be_pinne
     assert "OPENBLAS_CORETYPE" not in kernels.facts()["pins"]
     assert kernels.facts()["pins"]["MKL_CBWR"] == "COMPATIBLE"
     assert kernels.os.environ["OPENBLAS_CORETYPE"] == "Haswell"  # as children are to have it
-
-
-def test_artefacts_of_two_machines_are_told_apart():
-    first, second = {"cpu": "a", "threads": 1}, {"cpu": "b", "threads": 1}
-    assert kernels.merged([first, second, first, {}]) == {"cpu": ["a", "b"], "threads": 1}
 
 
 SUM_OF_A_LARGE_MODEL = """

@@ -4,24 +4,19 @@ from __future__ import annotations
 
 import contextlib
 import json
-import os
 import resource
-import shutil
 import subprocess
 import sys
 from itertools import pairwise
 from pathlib import Path
-from types import SimpleNamespace
 
 import pytest
 import torch
 from torch import nn
 
 from repro.machine import system
-from repro.machine.system import PeakMemory, freed_memory_kept
 from repro.progress import Progress
 from repro.retrieval.training.loop import train
-from tests.bounded_memory import in_fresh_process
 from tests.stage_inputs import Rows, optimisation
 
 
@@ -37,41 +32,11 @@ def program(folder: Path, name: str, script: str) -> None:
     path.chmod(0o755)
 
 
-def test_gpus_are_named_with_their_memory(tmp_path, monkeypatch, no_gpu_in_proc):
-    program(tmp_path, "nvidia-smi", 'echo "NVIDIA H200, 143771 MiB"; echo "NVIDIA H200, 143771 MiB"')
-    monkeypatch.setenv("PATH", str(tmp_path))
-    assert system.gpu() == ["NVIDIA H200, 143771 MiB"] * 2
-
-
 def test_a_gpu_hidden_from_torch_does_not_count(tmp_path, monkeypatch, no_gpu_in_proc):
     program(tmp_path, "nvidia-smi", 'echo "NVIDIA H200, 143771 MiB"')
     monkeypatch.setenv("PATH", str(tmp_path))
     monkeypatch.setenv("CUDA_VISIBLE_DEVICES", "")
     assert system.gpu() is None
-
-
-def test_a_driver_that_fails_is_no_gpu(tmp_path, monkeypatch, no_gpu_in_proc):
-    program(tmp_path, "nvidia-smi", 'echo "NVIDIA-SMI has failed"; exit 9')
-    monkeypatch.setenv("PATH", str(tmp_path))
-    assert system.gpu() is None
-
-
-def test_without_nvidia_smi_the_kernel_is_asked(tmp_path, monkeypatch):
-    monkeypatch.delenv("CUDA_VISIBLE_DEVICES", raising=False)
-    monkeypatch.setenv("PATH", str(tmp_path))
-    monkeypatch.setattr(system, "_gpus_by_proc", lambda: ["NVIDIA A100"])
-    assert system.gpu() == ["NVIDIA A100"]
-
-
-def test_free_space_is_told_for_a_folder_yet_to_be_made(tmp_path, monkeypatch):
-    asked = []
-    monkeypatch.setattr(shutil, "disk_usage", lambda path: asked.append(path) or SimpleNamespace(free=1))
-    assert system.disk_free(tmp_path / "to" / "be" / "made") == 1
-    assert asked == [tmp_path]
-
-
-def test_cores_are_those_this_process_may_use():
-    assert 1 <= system.cores() <= os.cpu_count()
 
 
 def test_hardware_is_a_record_json_can_hold():
@@ -100,23 +65,6 @@ def test_a_peak_is_that_since_it_began():
     assert after < whole - 150_000
 
 
-def test_where_a_peak_cannot_begin_anew_it_is_that_of_the_process(monkeypatch, tmp_path):
-    monkeypatch.setattr(system, "CLEAR", tmp_path / "there is none" / "clear_refs")
-    status = tmp_path / "status"
-    status.write_text("Name:\tpython\nVmHWM:\t  1234 kB\nVmRSS:\t  1000 kB\n")
-    monkeypatch.setattr(system, "STATUS", status)
-    assert PeakMemory().kib() == 1234
-
-
-def test_without_the_kernel_s_status_it_is_what_the_process_used_at_most(monkeypatch, tmp_path):
-    monkeypatch.setattr(system, "CLEAR", tmp_path / "there is none" / "clear_refs")
-    monkeypatch.setattr(system, "STATUS", tmp_path / "nor this")
-    peak = PeakMemory().kib()
-    assert peak > 10_000
-    monkeypatch.setattr(system.sys, "platform", "darwin")  # whose system counts bytes
-    assert PeakMemory().kib() < peak // 100
-
-
 LARGE = 48 << 20  # bytes: more than glibc keeps by itself
 PAGES = LARGE // resource.getpagesize()
 glibc = pytest.mark.skipif(system._glibc() is None, reason="another C library")
@@ -134,34 +82,6 @@ def fill(_=None) -> torch.Tensor:
 def fewest(so_far: list[int]) -> int:
     """The fewest pages that one of the times has cleared; the first ones find their places."""
     return min(after - before for before, after in pairwise(so_far))
-
-
-def resident() -> int:
-    """Bytes of memory that this process has."""
-    return int(Path("/proc/self/statm").read_text().split()[1]) * resource.getpagesize()
-
-
-def pages_cleared_and_bytes_given_back() -> tuple[int, int]:
-    """The fewest pages that one use of freed memory has cleared, and what was given back in the end."""
-    with freed_memory_kept():
-        so_far = [(fill(), faults())[1] for _ in range(8)]
-        kept = resident()
-    return fewest(so_far), kept - resident()
-
-
-@glibc
-def test_what_is_freed_serves_again_and_is_given_back_in_the_end():
-    cleared, given_back = in_fresh_process(
-        pages_cleared_and_bytes_given_back
-    )  # its heap can grow in one piece
-    assert cleared < PAGES / 10
-    assert given_back > 0.9 * LARGE
-
-
-def test_with_another_c_library_nothing_happens(monkeypatch):
-    monkeypatch.setattr(system, "_glibc", lambda: None)
-    with freed_memory_kept():
-        assert len(fill()) == LARGE // 4
 
 
 class Wide(nn.Module):
@@ -203,3 +123,9 @@ def test_the_steps_of_a_training_are_made_in_the_memory_of_the_first_ones(tmp_pa
     rows = Rows({"index": index} for index in range(4))
     train(Wide(), rows, optimisation(max_steps=8), out=tmp_path, progress=told)
     assert fewest(told.so_far) < PAGES / 10  # three such arrays are alive at a time
+
+
+def test_gpus_are_named_with_their_memory(tmp_path, monkeypatch, no_gpu_in_proc):
+    program(tmp_path, "nvidia-smi", 'echo "NVIDIA H200, 143771 MiB"; echo "NVIDIA H200, 143771 MiB"')
+    monkeypatch.setenv("PATH", str(tmp_path))
+    assert system.gpu() == ["NVIDIA H200, 143771 MiB"] * 2

@@ -64,11 +64,3 @@ def test_any_bytes_are_judgements_or_refused_with_their_file(tmp_path, content):
         assert str(error).startswith(str(path))
     else:
         assert all(isinstance(grade, int) for judged in found.values() for grade in judged.values())
-
-
-@pytest.mark.parametrize("content", [b"q 0 d 1\nq 0 d 2\n", b"q 0 d x\n", b"q 0 d\n", b"\xff\xfe"])
-def test_known_bad_judgements_are_refused(tmp_path, content):
-    path = tmp_path / "qrels.trec"
-    path.write_bytes(content)
-    with pytest.raises(DataError, match=r"qrels\.trec"):
-        read_qrels(path)

@@ -3,8 +3,7 @@
 import pytest
 
 from repro.errors import UsageError
-from repro.manifest.cells import cell, cells_of, select
-from repro.manifest.papers import paper
+from repro.manifest.cells import cell, select
 
 
 def _select(*names, tables=(), rows=(), cells=()):
@@ -32,16 +31,6 @@ def test_dashes_are_not_selected():
     chosen = _select("costa", tables=("1",))
     assert all(c.is_numeric for c in chosen if c.role != "reference")
     assert [c.row.system for c in chosen if not c.is_numeric] == ["untrained"] * 4 + ["no-pre-training"] * 4
-
-
-def test_a_cell_alone_selects_only_itself():
-    assert [c.id for c in _select(cells=("costa/1/sparse.bm25/dev.rr10",))] == [
-        "costa/1/sparse.bm25/dev.rr10"
-    ]
-
-
-def test_a_cell_named_twice_is_selected_once():
-    assert len(_select(cells=("costa/1/sparse.bm25/dev.rr10",) * 2)) == 1
 
 
 @pytest.mark.parametrize(
@@ -78,11 +67,3 @@ def test_every_paper_together_has_the_cells_that_were_counted():
 def test_a_provenance_mark_decides_the_role_of_its_cell():
     roles = {c.column.id: c.role for c in _select("simlm", tables=("2",), rows=("cocondenser",))}
     assert set(roles.values()) == {"cited", "rerun"}
-
-
-def test_the_cells_of_a_table_are_its_own_where_another_lay_in_the_same_memory():
-    source = paper("costa")
-    table = source.manifest.tables[0]
-    for _ in range(20):
-        assert cells_of(source, (table.model_copy(update={"rows": ()}),)) == []
-        assert cells_of(source, (table.model_copy(),))

@@ -8,9 +8,8 @@ import pytest
 from oracles.written import oracles, unreleased_objectives
 from repro.errors import ManifestError, UsageError
 from repro.manifest import papers as at_hand
-from repro.manifest.cells import figure_tables
 from repro.manifest.checkpoints import known_checkpoints
-from repro.manifest.papers import Paper, StatedCost, load, paper, papers, readings, stated_costs
+from repro.manifest.papers import Paper, paper, papers, stated_costs
 from repro.plugins.reports.reports import reports
 from repro.plugins.settings.schema import FolderSteps
 
@@ -35,10 +34,6 @@ def test_a_package_called_papers_in_the_working_directory_does_not_shadow_ours(t
     assert done.returncode == 0 and "function bm25" in done.stdout, done.stderr
 
 
-def test_an_object_is_found_by_module_and_name():
-    assert load("papers.baselines.recipes:bm25").__name__ == "bm25"
-
-
 @pytest.mark.parametrize("kept", [known_checkpoints, oracles, reports, unreleased_objectives])
 def test_what_is_kept_of_the_papers_is_made_anew_where_the_papers_are_others(kept, monkeypatch, tmp_path):
     before = kept()
@@ -50,22 +45,6 @@ def test_what_is_kept_of_the_papers_is_made_anew_where_the_papers_are_others(kep
         monkeypatch.undo()
         at_hand.papers.cache_clear()
     assert kept() == before
-
-
-def test_what_many_ask_for_is_made_once():
-    source = paper("cotmae_v2")
-    assert figure_tables(source)[0] is figure_tables(source)[0]
-    path = source.folder / "readings.yaml"
-    assert all(readings(path)[name] is reading for name, reading in readings(path).items())
-
-
-def test_readings_that_changed_are_read_again(tmp_path):
-    path = tmp_path / "readings.yaml"
-    for choice in ("b", "c"):
-        path.write_text(
-            f"- {{id: a, kind: silence, where: x, paper: y, choices: {{{choice}: 1}}, default: {choice}}}"
-        )
-        assert readings(path)["a"].default == choice
 
 
 def test_settings_of_other_folders_are_read_only_where_a_step_is_like_one_of_theirs(tmp_path):
@@ -93,7 +72,3 @@ def test_what_papers_say_is_read_and_its_shape_checked(tmp_path):
     (tmp_path / "costs.yaml").write_text("- {paper: x, of: y, gpus: 1, gpu: a, hours: 2, where: z}\n")
     with pytest.raises(ManifestError, match=r"costs.yaml:1: 0.paper: "):
         stated_costs(made)
-
-
-def test_gpu_hours_are_gpus_times_hours():
-    assert StatedCost(of="o", gpus=8, gpu="V100", hours=1.5, where="w").gpu_hours == 12

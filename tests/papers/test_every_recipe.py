@@ -172,14 +172,6 @@ def _row(name: str, table: str, row: str, dataset: str) -> str:
     return next(key for key, cell in rows(name).items() if key.startswith(f"{name}/{table}/{row}/{dataset}"))
 
 
-def test_bert_has_no_projector_to_keep():
-    kept = {"fine_tuning_projector": "kept", "fine_tuning_projector_start": "new"}
-    for system, projector in (("bert", "none"), ("costa", "nonlinear")):
-        made, _ = called("costa", _row("costa", "1", f"bm25neg.{system}", "dev"), **kept)
-        (tuning,) = stages(made, "finetune")
-        assert tuning.params["options"]["projector"] == projector
-
-
 def test_lengths_with_special_tokens_counted_are_the_printed_ones():
     for choice, lengths in (("counted", {32, 128}), ("not-counted", {34, 130})):
         made, _ = called("costa", _row("costa", "1", "bm25neg.bert", "dev"), length_special_tokens=choice)

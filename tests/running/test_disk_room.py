@@ -7,25 +7,21 @@ from types import SimpleNamespace
 
 import pytest
 
-from repro.errors import UsageError
 from repro.graph import Node, walk
-from repro.machine.system import bytes_of, size_in_words
 from repro.manifest.cells import select
 from repro.progress import Progress
 from repro.running import discarding
 from repro.running.cost.estimate import estimate
 from repro.running.cost.work import Work, work
 from repro.running.discarding import (
-    DISCARDABLE,
     Consumers,
     discarded_stages,
     fullest_level,
     levels,
 )
-from repro.running.engines import local
 from repro.running.engines.inline import ensure
 from repro.running.plan import plan
-from repro.running.requirements import Machine, Obstacle
+from repro.running.requirements import Machine
 from repro.running.runner import Options
 from repro.running.scale import scale
 from repro.store import Store
@@ -54,8 +50,8 @@ def store(tmp_path, monkeypatch) -> Store:
 
 
 def _built(node, store, progress):
-    size = MB if node.stage == "encode" else 0
-    return store.build(node, lambda out: (out / "x").write_bytes(b"0" * size), waiting=lambda: None)
+    size = MB if node.stage == "encode" else 1
+    return store.build(node, lambda out: (out / "x").write_bytes(b"0" * size) and None, waiting=lambda: None)
 
 
 def _run(ends, store, **options):
@@ -72,30 +68,6 @@ def test_what_does_not_fit_is_held_back_with_all_below_it_and_the_rest_is_run(st
         "more are needed: run with --discard vectors, free some (`repro store gc --finished`"
         in obstacle.remedy
     )
-
-
-@pytest.mark.parametrize(
-    ("options", "advice"),
-    [
-        ({"discard": ("runs",)}, "needed: run with --discard runs,vectors, free some ("),
-        ({"discard": ("vectors",)}, "needed: run with --discard vectors,runs, free some ("),
-        ({"discard": tuple(DISCARDABLE)}, "needed: free some ("),
-        ({"may_discard": False}, "needed: free some ("),
-    ],
-)
-def test_nothing_is_advised_that_is_done_already_or_cannot_be_asked_for(store, options, advice):
-    outcome = _run(_chain("a"), store, max_disk=MB, **options)
-    [remedy] = {o.remedy for obstacles in outcome.blocked.values() for o in obstacles}
-    assert advice in remedy
-
-
-def test_what_waits_for_something_else_is_not_said_to_lack_room(store):
-    [end] = _chain("a")
-    nodes = {node.stage: node for node in walk([end])}
-    machine = Machine()
-    machine.obstacles[nodes["corpus"].fingerprint] = Obstacle("no such data", "fetch it", lacks="data")
-    ensure([end], store, Progress(), machine=machine, options=Options(max_disk=1), run=_built)
-    assert nodes["encode"].fingerprint not in machine.obstacles
 
 
 def test_with_what_may_go_gone_it_fits(store):
@@ -119,62 +91,6 @@ def test_what_an_interrupted_attempt_has_written_is_not_asked_for_again(store):
     assert not _run([end], store, max_disk=int(1.6 * MB)).blocked
 
 
-def test_the_engine_local_waits_for_what_runs_before_it_gives_up(store, monkeypatch):
-    monkeypatch.setattr(local, "LOOK", 0)
-    begun = []
-
-    class Child:
-        gpus, log = None, Path("/dev/null")
-
-        def __init__(self, node):
-            self.node, self.looks = node, 2
-            begun.append((node, sum(child.looks > 0 for _, child in begun)))
-            begun[-1] = node, self
-
-        def ended(self):
-            self.looks -= 1
-            return self.looks <= 0
-
-        def result(self):
-            size = MB if self.node.stage == "encode" else 0
-            store.build(self.node, lambda out: (out / "x").write_bytes(b"0" * size), waiting=lambda: None)
-
-    monkeypatch.setattr(local._Run, "_child", lambda self, node: Child(node))
-    monkeypatch.setattr(local, "stop", lambda children: None)
-    ends = _chain("abc")
-    plan = SimpleNamespace(
-        ends=ends,
-        nodes=walk(ends),
-        machine=Machine(),
-        measurements=[],
-        exhibits={},
-        scale=SimpleNamespace(facts=SimpleNamespace(backbone=True)),
-    )
-    options = Options(jobs=3, max_disk=2 * MB, discard=("vectors",))
-    outcome = local.execute(plan, store, Progress(), options)
-    assert not outcome.blocked and all(store.state(end) == "stored" for end in ends)
-
-
-@pytest.mark.parametrize(
-    ("text", "size"), [("1TB", 10**12), ("1.5 GiB", 3 << 29), ("7", 7), (" 2mb ", 2 * MB)]
-)
-def test_sizes_are_read_as_people_write_them(text, size):
-    assert bytes_of(text) == size
-
-
-@pytest.mark.parametrize("text", ["", "GB", "0", "-1GB", "1 parsec", "1e9"])
-def test_what_is_no_size_is_none(text):
-    assert bytes_of(text) is None
-    assert size_in_words(27.2e9) == "27.2 GB" and size_in_words(1.5e6) == "1.5 MB"
-
-
-def test_a_size_that_is_none_is_refused_on_the_command_line(repro=None):
-    from repro.cli.options import _size
-
-    with pytest.raises(UsageError, match=r"--max-disk is '1 parsec', which is no size; write it like 900GB"):
-        _size(None, None, "1 parsec")
-
-
 ROWS = ("hardneg.bert", "hardneg.costa", "bm25")
 
 
@@ -183,6 +99,10 @@ def _planned(store, name="tiny", rows=ROWS):
     made = plan(cells, scale=scale(name), machine=Machine())
     made.look(store)
     return made
+
+
+def _fill(folder: Path, size: int) -> None:
+    (folder / "content").write_bytes(b"0" * size)
 
 
 def _bytes(store) -> int:
@@ -200,7 +120,7 @@ def test_a_run_takes_the_disk_that_was_foretold_node_by_node(tmp_path, kinds):
     def run(node, store, progress):
         taken.append((node.fingerprint, _bytes(store)))
         size = int(work(node).stored or 0)
-        return store.build(node, lambda out: (out / "content").write_bytes(b"0" * size), waiting=lambda: None)
+        return store.build(node, lambda out: _fill(out, size), waiting=lambda: None)
 
     course = estimate(made, None).disk(discarded_stages(kinds))
     ensure(made.ends, store, Progress(), machine=made.machine, options=Options(discard=kinds), run=run)
@@ -212,23 +132,6 @@ def test_a_run_takes_the_disk_that_was_foretold_node_by_node(tmp_path, kinds):
     assert gone == {"vectors": {"encode"}, "": set()}.get(",".join(kinds), gone)
     if len(kinds) > 1:
         assert {"encode", "tokenize", "lucene_index"} <= gone
-
-
-def test_a_second_run_frees_what_the_first_left(tmp_path):
-    store = Store(tmp_path / "store")
-
-    def run(node, store, progress):
-        return store.build(node, lambda out: None, waiting=lambda: None)
-
-    made = _planned(store)
-    ensure(made.ends, store, Progress(), machine=made.machine, run=run)
-    made = _planned(store)
-    assert estimate(made, None).fullest(discarded_stages(["vectors"])) is None
-    store.discard(made.ends[0])
-    made = _planned(store)
-    [level] = estimate(made, None).disk(discarded_stages(["vectors"]), before=10**9)
-    vectors = sum(work(n).stored for n in made.nodes if n.stage == "encode")
-    assert level.during == pytest.approx(10**9 - vectors + (work(level.node).stored or 0))
 
 
 def test_levels_by_hand():

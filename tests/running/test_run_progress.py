@@ -87,13 +87,6 @@ def test_rows_that_share_a_node_are_told_together(rows, stage, words):
     assert words in of_stage
 
 
-def test_rows_of_several_tables_are_counted():
-    cells = select(("costa",), tables=("1", "2"), rows=("bm25",), cells=())
-    whole = plan(cells, scale=scale("tiny"), machine=Machine())
-    told = {describe_rows(of_node) for of_node in places(whole).values()}
-    assert "costa/1 sparse.bm25" in told
-
-
 MODEL = Node("backbone", {"name": "bert-base-uncased", "revision": "main"})
 LIGHT = Node("qrels", {"dataset": "msmarco-passage/dev/small"})
 
@@ -128,14 +121,6 @@ def test_the_same_objective_tells_more_than_the_same_stage():
     assert pace.expected(_pretrain("mlm")) == pytest.approx(5)
 
 
-def test_the_nearest_in_operations_tells_of_a_stage():
-    pace, steps = Pace(), {100: 20, 2000: 50}
-    for number, seconds in steps.items():
-        pace.learn(_pretrain("mlm", number), seconds)
-    assert pace.expected(_pretrain("mlm", 200)) == pytest.approx(40)
-    assert pace.expected(_pretrain("mlm", 1000)) == pytest.approx(25)
-
-
 def test_other_stages_tell_nothing_and_what_is_known_is_the_least_that_is_left():
     pace, known = Pace(), [LIGHT, _encode("beir/scifact")]
     pace.learn(LIGHT, 1)
@@ -145,14 +130,6 @@ def test_other_stages_tell_nothing_and_what_is_known_is_the_least_that_is_left()
     assert pace.left(known) == (11, True)
     assert pace.left([*known, LIGHT], beside=2) == (10, True)  # one stage is not divided
     assert pace.left([]) == (0, True)
-
-
-def test_the_first_of_a_kind_which_loads_libraries_is_soon_outvoted():
-    pace = Pace()
-    pace.learn(_pretrain("mlm"), 30)
-    assert pace.expected(_pretrain("mlm")) == pytest.approx(30)
-    pace.learn(_pretrain("mlm"), 2)
-    assert pace.expected(_pretrain("mlm", 200)) == pytest.approx(4)
 
 
 def test_what_stored_artefacts_say_of_their_seconds_is_known_from_the_start(tmp_path):

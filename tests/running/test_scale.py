@@ -2,7 +2,7 @@
 
 import pytest
 
-from repro.errors import ManifestError, UsageError
+from repro.errors import ManifestError
 from repro.graph import Node, walk
 from repro.machine import kernels
 from repro.manifest.cells import cell
@@ -82,18 +82,6 @@ def test_a_layer_of_a_backbone_from_scratch_adds_as_much_as_one_of_bert(name):
     assert first.deviation * first.hidden_size**0.5 == pytest.approx(0.02 * 768**0.5, rel=0.02)
 
 
-def test_a_variation_takes_over_what_it_does_not_say_itself():
-    tiny, variation = scale("tiny").facts, scale("tiny-long").facts
-    assert variation.replace == tiny.replace
-    assert variation.caps == tiny.caps | {"queries": variation.caps["queries"]}
-    assert variation.backbone == tiny.backbone and variation.learning_rate != tiny.learning_rate
-    longer = scale("tiny-long").rewriter()(TRAINED)
-    assert (longer.params["max_steps"], longer.params["epochs"]) == (variation.steps["pretrain"], None)
-    assert longer.params["max_steps"] > tiny.caps["max_steps"]
-    assert scale("tiny-long").dataset("wikipedia") == "tiny/text"
-    assert not scale("tiny-long").compares_with_paper
-
-
 def test_an_objective_can_have_its_own_steps_sizes_and_rate():
     from repro.running import scale as module
     from repro.running.scale_facts import ObjectiveSettings
@@ -141,18 +129,6 @@ def test_sizes_of_vectors_shrink_with_the_width_of_the_backbone():
     assert small == {"top_k": half, "dense_reduction": {"to": half, "by": "linear"}, "temperature": 1.0}
     encoded = scale("tiny").rewriter()(Node("encode_views", {"top_k": None}, TRAINED.inputs))
     assert encoded.params["top_k"] is None
-
-
-def test_an_option_that_is_named_like_a_length_but_declared_as_none_stays():
-    options = {"special_tokens": False, "other_tokens": True, "span_tokens": 64}
-    node = Node("pretrain", {**TRAINED.params, "options": options}, TRAINED.inputs)
-    small = scale("tiny").rewriter()(node).params["options"]
-    assert small["special_tokens"] is False and small["other_tokens"] is True and small["span_tokens"] < 64
-
-
-def test_a_cap_never_raises_a_cost():
-    cheap = Node("search", {"depth": 7}, TRAINED.inputs)
-    assert scale("tiny").rewriter()(cheap).params["depth"] == 7
 
 
 def test_corpora_are_swapped_and_a_backbone_is_trained_on_the_stand_in():
@@ -216,11 +192,6 @@ def test_every_dataset_of_the_papers_has_a_tiny_stand_in():
     for name in used:
         for member in catalog()[name].members or (name,):
             assert scale("tiny").dataset(member) in catalog(), member
-
-
-def test_an_unknown_scale_names_the_right_ones():
-    with pytest.raises(UsageError, match=f"'huge'.*{', '.join(scales())}"):
-        scale("huge")
 
 
 def test_every_scale_but_full_is_kept_from_being_compared_with_print():

@@ -4,13 +4,11 @@ import re
 from pathlib import Path
 
 import pytest
-import yaml
 
 from repro.errors import ManifestError, UsageError
 from repro.graph import Node, walk
 from repro.manifest.cells import cell, exhibits
 from repro.running import scale as module
-from repro.running import scale_facts
 from repro.running.plan import plan
 from repro.running.recipe_calls import not_at
 from repro.running.requirements import Machine
@@ -45,16 +43,6 @@ def test_full_data_with_fewer_steps_changes_nothing_but_trainings(described):
 def test_a_cap_of_steps_never_lengthens_a_training(described):
     short = Node("pretrain", {**TRAINED.params, "max_steps": 7}, TRAINED.inputs)
     assert described("mine: {about: x, steps: 100}").rewriter()(short).params["max_steps"] == 7
-
-
-def test_steps_in_proportion_keep_the_ratio_of_two_trainings(described):
-    steps = "{pretrain: {steps: 40, of: 1000}}"
-    mine = described(f"mine: {{about: x, like: tiny, steps: {steps}}}").rewriter()
-    made = [
-        mine(Node("pretrain", {**TRAINED.params, "max_steps": n}, TRAINED.inputs)) for n in (500, 2050, None)
-    ]
-    assert [node.params["max_steps"] for node in made] == [20, 82, 40]
-    assert {node.params["epochs"] for node in made} == {None}
 
 
 def test_a_replacement_takes_the_place_of_a_cap_of_the_scale_that_it_is_like(described):
@@ -117,22 +105,6 @@ def test_half_precision_is_rehearsed_in_fp32_where_there_is_no_gpu(monkeypatch, 
     assert scale("full").rewriter()(TRAINED).params["precision"] == "fp16"
 
 
-def test_a_variation_of_a_small_scale_has_its_data_and_its_backbone(described):
-    mine = described("mine: {about: x, like: tiny-many, caps: {queries: 50}}")
-    assert mine.dataset("msmarco-passage/train/judged") == "tiny/passage-many/train"
-    assert mine.dataset("wikipedia") == "tiny/text"
-    assert mine.facts.backbone == scale("tiny").facts.backbone
-    assert (mine.facts.caps["queries"], mine.facts.caps["length"]) == (50, 64)
-    assert not mine.has_originals and not mine.compares_with_paper
-
-
-def test_scales_of_one_name_are_told_apart_by_what_they_say(described):
-    first = described("mine: {about: x, steps: 5}")
-    assert first.digest == described("mine: {about: something else, steps: 5}").digest
-    assert first.digest != described("mine: {about: x, steps: 6}").digest
-    assert len(first.digest) == 12 and scale("tiny").digest == ""
-
-
 def test_a_scale_is_known_by_its_name_as_long_as_its_file_is_at_hand(tmp_path):
     (tmp_path / "mine.yaml").write_text("mine: {about: x, steps: 5}")
     with with_scale_of(tmp_path / "mine.yaml") as mine:
@@ -145,28 +117,19 @@ def test_a_scale_is_known_by_its_name_as_long_as_its_file_is_at_hand(tmp_path):
     ("text", "line", "reason"),
     [
         ("tiny: {about: x}", 1, "tiny: 'tiny' is a scale of the suite's own; give yours another name"),
-        (
-            "mine:\n  about: x\n  compares: true",
-            3,
-            "mine.compares: only the suite's own scale full is compared",
-        ),
         ("mine:\n  about: x\n  first:\n    documents: 0", 4, "mine.first.documents: Input should be greater"),
         (
             "mine: {about: x, steps: {pretrain: {steps: 40}}}",
             1,
             "mine.steps: steps are a number above 0, or by",
         ),
-        ("mine: {about: x, steps: {pretrain: 0}}", 1, "mine.steps: steps are a number above 0, or by stage"),
         (
             "mine: {about: x, caps: {depth: 1}, replace: {depth: 2}}",
             1,
             "mine: 'depth' stands under caps and under replace",
         ),
         ("mine:\n  about: x\n  frist: 3", 3, "mine.frist: there is no key 'frist' (did you mean 'first'?)"),
-        ("mine:\n  about: x\n  like: huge", 3, "mine.like: 'huge' is no scale (full, rehearsal, "),
         ("mine:\n  about: x\n  like: tiny\n  first: {queries: 3}", 4, "and tiny has collections of its own"),
-        ("my scale: {about: x}", 1, "'my scale' is no name of a scale; take small letters"),
-        ("mine: {}", 1, "mine.about: this key is missing"),
     ],
 )
 def test_a_fault_of_a_file_is_one_sentence_with_line_and_field(described, text, line, reason):
@@ -202,35 +165,17 @@ def test_a_backbone_of_ones_own_goes_with_stand_ins_only(described):
             "tune: there is no training 'tune' (did you",
         ),
         ("caps: {lenght: 7}", "caps.lenght: there is no number to cap 'lenght' (did you mean 'length'?)"),
-        ("caps: {policy: 7}", "caps.policy: there is no number to cap 'policy'"),
-        ("caps: {batch_size: 7}", "caps.batch_size: there is no number to cap 'batch_size'"),
         ("replace: {precison: fp32}", "replace.precison: there is no parameter 'precison' (did you mean"),
-        ("without_gpu: {precison: fp32}", "without_gpu.precison: there is no parameter 'precison'"),
         (
             "objectives: {costs: {steps: 3}}",
             "objectives.costs: there is no objective 'costs' (did you mean 'costa'?)",
         ),
-        ("objectives: {costa: {steps: 0}}", "costa.steps: Input should be greater than 0"),
-        (
-            "learning_rate: {finetune: {factor: -1, most: 1}}",
-            "finetune.factor: Input should be greater than 0",
-        ),
-        ("objectives: {costa: {replace: {depht: 3}}}", "costa.replace.depht: there is no parameter 'depht'"),
     ],
 )
 def test_an_entry_that_would_change_nothing_is_refused(described, entry, reason):
     with pytest.raises(ManifestError) as error:
         described(f"mine: {{about: x, {entry}}}")
     assert f"mine.yaml:1: mine.{entry.partition(':')[0]}." in str(error.value) and reason in str(error.value)
-
-
-@pytest.mark.parametrize("name", [name for name in scale_facts.built_in() if name != "full"])
-def test_every_name_of_the_suites_own_scales_is_one_that_a_user_may_say(described, name):
-    facts = scale_facts.built_in()[name].model_dump(exclude_unset=True)
-    if "backbone" in facts:
-        facts["like"] = "tiny"  # the papers' own data go with their own checkpoints
-    mine = described(yaml.safe_dump({"mine": facts})).facts
-    assert mine.objectives.keys() >= facts.get("objectives", {}).keys()
 
 
 def test_an_objective_has_the_parameter_that_a_scale_replaces(described):
@@ -240,11 +185,6 @@ def test_an_objective_has_the_parameter_that_a_scale_replaces(described):
         UsageError, match="no parameter of costa for scale mine to replace 'queries_per_batch'"
     ):
         mine.rewriter()(trained)
-
-
-def test_a_file_describes_one_scale(described):
-    with pytest.raises(UsageError, match=r"describes 2 scales \(a, b\); a file describes one"):
-        described("a: {about: x}\nb: {about: x}")
 
 
 def test_what_a_scale_replaces_is_not_changed_back_where_there_is_no_gpu(monkeypatch, described):
@@ -258,13 +198,6 @@ def test_what_a_scale_replaces_is_not_changed_back_where_there_is_no_gpu(monkeyp
     monkeypatch.setattr(module, "_gpus", lambda: ["NVIDIA H100"])
     assert scale("small").rewriter()(TRAINED).params["precision"] == "bf16"
     assert scale("small-cpu").rewriter()(TRAINED).params["precision"] == "fp32"
-
-
-def test_medium_is_full_with_fewer_steps_and_not_compared():
-    full, medium = (scale(name).rewriter()(TRAINED) for name in ("full", "medium"))
-    assert not scale("medium").compares_with_paper and scale("medium").has_originals
-    assert {**medium.params, "max_steps": 0, "epochs": 0} == {**full.params, "max_steps": 0, "epochs": 0}
-    assert medium.inputs["tokens"].fingerprint == full.inputs["tokens"].fingerprint
 
 
 def test_passages_are_encoded_with_as_many_tokens_as_fine_tuning_reads(described):
@@ -309,3 +242,13 @@ def test_a_scale_for_some_recipes_alone_measures_no_other_nor_does_one_that_is_l
     assert shown and list(plans["tiny"]) == shown and plans["curves"] == {}
     freed = described("mine: {about: x, like: curves, named_only: false}")
     assert not_at(table, freed) == not_at(point, freed) == ""
+
+
+def test_steps_in_proportion_keep_the_ratio_of_two_trainings(described):
+    steps = "{pretrain: {steps: 40, of: 1000}}"
+    mine = described(f"mine: {{about: x, like: tiny, steps: {steps}}}").rewriter()
+    made = [
+        mine(Node("pretrain", {**TRAINED.params, "max_steps": n}, TRAINED.inputs)) for n in (500, 2050, None)
+    ]
+    assert [node.params["max_steps"] for node in made] == [20, 82, 40]
+    assert {node.params["epochs"] for node in made} == {None}

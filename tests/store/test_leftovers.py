@@ -1,20 +1,17 @@
 """What nothing needs can go; what is needed, young, or in a process's hands stays."""
 
-import json
 import os
 import socket
 import subprocess
 import sys
 import textwrap
 import time
-from pathlib import Path
 
 import pytest
 
 from repro.graph import Node
 from repro.store import RECORD, Store, disk
-from repro.store import leftovers as module
-from repro.store.leftovers import DAY, leftovers, remove_damaged, remove_leftover, remove_leftovers
+from repro.store.leftovers import DAY, leftovers, remove_damaged, remove_leftover
 from repro.store.notes import Lineage
 from repro.store.underway import announce, exclusive_lock
 
@@ -96,22 +93,6 @@ def test_what_lies_below_is_known_from_a_record_where_the_note_is_gone_or_torn(s
     assert store.state(CORPUS) == "stored" and store.state(OTHER) == "missing"
 
 
-@pytest.mark.parametrize(
-    "note",
-    [
-        {"stage": "corpus", "params": ["x"], "inputs": {}},
-        {"stage": "no stage", "params": {}, "inputs": {}},
-        {"stage": "corpus", "params": {}, "inputs": {"a": 1}},
-        {"stage": "corpus", "params": {}},
-        [],
-    ],
-)
-def test_a_note_that_describes_no_node_counts_as_absent(store, note):
-    ((store.root / "nodes") / f"{INDEX.fingerprint}.json").write_text(json.dumps(note))
-    assert Lineage(store.root).describe(INDEX.fingerprint) == {}
-    assert Lineage(store.root).below([INDEX.fingerprint]) == {INDEX.fingerprint}
-
-
 def test_killed_while_it_removes_it_leaves_nothing_that_counts_and_that_goes_later(store, monkeypatch):
     def killed(path, **options):
         if path.exists():
@@ -171,17 +152,6 @@ def test_what_there_is_of_an_artefact_stays_while_the_rest_waits(store, asked):
     partial = {item.path.name.partition(".")[2] for item in items if item.kind == "partial"}
     assert partial == {"partial.gone"} | ({"partial"} if asked == "by nobody" else set())
     assert store.path(CORPUS) not in {item.path for item in items}
-
-
-def test_a_log_of_errors_in_which_nothing_is_goes(store):
-    logs = store.root / "logs"
-    logs.mkdir()
-    for name, text in (("corpus-0123456789ab.17.err", ""), ("corpus-0123456789ac.err", ""), ("a-0.err", "")):
-        (logs / name).write_text(text)
-    (logs / "corpus-0123456789ad.17.err").write_text("something")
-    age(store, 100)
-    collect(store)
-    assert {path.name for path in logs.iterdir()} == {"a-0.err", "corpus-0123456789ad.17.err"}
 
 
 def test_an_imported_run_and_what_is_not_the_stores_own_stay(store):
@@ -272,33 +242,3 @@ def test_two_that_wait_for_a_lock_whose_file_goes_do_not_both_get_it(store, tmp_
     for child in children:
         child.stdout.close()
     assert (tmp_path / "log").read_text() == "built "
-
-
-def test_a_lineage_lists_the_store_once_however_many_it_describes(store, monkeypatch):
-    listed, glob = [], Path.glob
-
-    def counted(self, pattern):
-        listed.append(pattern)
-        return glob(self, pattern)
-
-    monkeypatch.setattr(Path, "glob", counted)
-    lineage = Lineage(store.root)
-    before = len(listed)
-    assert lineage.below([CORPUS.fingerprint, *(f"{number:064x}" for number in range(50))])
-    assert lineage.describe(OTHER.fingerprint)["params"] == {"dataset": "y"}
-    assert len(listed) - before <= 1
-
-
-def test_locks_go_before_what_looks_at_all_of_them(store, monkeypatch):
-    looked, being_built = [], module.being_built
-
-    def counted(root):
-        looked.append(len(list(root.glob("locks/*"))))
-        return being_built(root)
-
-    monkeypatch.setattr(module, "being_built", counted)
-    items = leftovers(store, set(), keep_days=14)
-    looked.clear()
-    assert remove_leftovers(store, items) == set(items)
-    assert {item.kind for item in items} == {"artefact", "lock", "note"}
-    assert looked == [1, 1]  # for two artefacts; the lock is the artefact's own

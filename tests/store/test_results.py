@@ -66,14 +66,6 @@ def test_the_records_of_a_release_are_read_first_and_never_written(tmp_path):
     assert results.checked() == (2, [])
 
 
-def test_a_drawing_of_ones_own_stands_for_that_of_the_release(tmp_path):
-    for place in ("release/figures/tiny/a.svg", "release/figures/tiny/b.svg", "own/figures/tiny/b.svg"):
-        (tmp_path / place).parent.mkdir(parents=True, exist_ok=True)
-        (tmp_path / place).touch()
-    drawn = Results(tmp_path / "own", tmp_path / "release").figures("tiny")
-    assert [path.relative_to(tmp_path).parts[0] for path in drawn] == ["release", "own"]
-
-
 def test_a_line_cut_short_by_a_kill_is_dropped_and_the_next_one_is_whole(tmp_path):
     results = Results(tmp_path)
     results.append([ONE])
@@ -118,22 +110,6 @@ def test_every_line_holds_the_digest_of_the_rest(tmp_path):
     content = json.loads(results.path("tiny", "p").read_text())
     digest = content.pop("sha256")
     assert digest == hashlib.sha256(canonical(content).encode()).hexdigest()
-
-
-@pytest.mark.parametrize(
-    ("hardware", "words"),
-    [
-        (
-            {"gpu": ["a GPU", "a GPU", "another"], "cpu": "a CPU", "cores": 16},
-            "2 x a GPU, another, a CPU, 16 cores",
-        ),
-        ({"gpu": None, "cpu": "a CPU", "cores": 1}, "a CPU, 1 core"),
-        (None, ""),
-    ],
-)
-def test_the_machine_of_a_record_is_told_in_words(hardware, words):
-    assert replace(ONE, environment={"hardware": hardware}).machine == words
-    assert replace(ONE, environment={}).machine == ""
 
 
 def _records() -> list[Record]:

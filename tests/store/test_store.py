@@ -70,13 +70,6 @@ def test_sealing_and_the_check_of_inputs_tell_every_megabyte(tmp_path):
     assert noted.tasks[f"sealing {index}, MB"] == [1, 1]
 
 
-def test_what_is_stored_is_not_built_again(tmp_path):
-    store = Store(tmp_path)
-    _build(store, _write("one"))
-    path = _build(store, _write("two"))
-    assert (path / "file.txt").read_text() == "one"
-
-
 def test_a_failed_attempt_leaves_a_partial_directory_that_the_next_one_sees(tmp_path):
     store = Store(tmp_path)
 
@@ -214,15 +207,6 @@ def test_a_note_is_not_written_through_a_link(tmp_path):
     assert store.remembered(NODE.fingerprint).fingerprint == NODE.fingerprint
 
 
-def test_a_note_is_on_the_disk_before_it_has_its_name(tmp_path, monkeypatch):
-    synced = []
-    monkeypatch.setattr(notes, "sync", lambda path: synced.append((path.stem, path.exists())))
-    node = Node("corpus", {"dataset": "x"})
-    Store(tmp_path).remember([node])
-    assert synced == [(node.fingerprint, True)]
-    assert Store(tmp_path).remembered(node.fingerprint).fingerprint == node.fingerprint
-
-
 @pytest.mark.parametrize("folder", ["blocks", "checkpoints"])
 def test_what_an_interrupted_stage_goes_on_by_outlives_a_kill_while_it_is_sealed(
     tmp_path, monkeypatch, folder
@@ -247,9 +231,10 @@ def test_what_an_interrupted_stage_goes_on_by_outlives_a_kill_while_it_is_sealed
     assert not (made / folder).exists() and recorded_files(made).keys() == {"whole"}
 
 
-def test_an_artefact_that_another_process_discarded_first_is_gone_all_the_same(tmp_path):
-    store = Store(tmp_path)
-    _build(store, _write("hello"))
-    store.discard(NODE)
-    store.discard(NODE)
-    assert store.state(NODE) == "missing"
+def test_a_note_is_on_the_disk_before_it_has_its_name(tmp_path, monkeypatch):
+    synced = []
+    monkeypatch.setattr(notes, "sync", lambda path: synced.append((path.stem, path.exists())))
+    node = Node("corpus", {"dataset": "x"})
+    Store(tmp_path).remember([node])
+    assert synced == [(node.fingerprint, True)]
+    assert Store(tmp_path).remembered(node.fingerprint).fingerprint == node.fingerprint

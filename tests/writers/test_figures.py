@@ -8,7 +8,6 @@ import sys
 import pytest
 
 from repro.writers import figures
-from repro.writers.figures import canvas
 from repro.writers.figures.charts import MADE
 
 PANELS = [
@@ -52,10 +51,6 @@ def _rows(path):
         return list(csv.reader(file))
 
 
-def _panel(*points, **changes):
-    return PANELS[0] | {"series": [{"label": "ours", "points": list(points)}]} | changes
-
-
 def _written(figure):
     return {text.get_text() for text in figure.texts}
 
@@ -91,47 +86,10 @@ def test_the_numbers_of_a_curve_lie_beside_it(tmp_path):
     assert ["dev", "RR@10", "BM25", "", "0.2", "", "", "", "", "", ""] in rows and len(rows) == 9
 
 
-def test_how_a_point_was_made_lies_beside_its_number(tmp_path):
-    panel = _panel((1, 0.5, None, None))
-    panel["series"][0]["made"] = [("1 2", "abc", "0.5", "dirty tree")]
-    figures.curves([panel], tmp_path / "c.svg", note="")
-    assert _rows(tmp_path / "c.csv")[1][-4:] == ["1 2", "abc", "0.5", "dirty tree"]
-
-
-@pytest.mark.parametrize("count", [1, 2, 3, 4])
-def test_any_number_of_panels_is_one_column_wide(tmp_path, drawn, count):
-    figures.curves([PANELS[0]] * count, tmp_path / "c.svg", note="")
-    assert drawn[0].get_figwidth() == canvas.WIDTH and len(drawn[0].axes) == count
-
-
 def test_a_drawing_says_at_which_scale_it_was_measured(tmp_path, drawn):
     figures.curves(PANELS, tmp_path / "c.svg", note="measured at scale tiny")
     figures.scatter([("x", SCATTER)], tmp_path / "s.svg", note="measured at scale tiny")
     assert all("measured at scale tiny" in _written(figure) for figure in drawn)
-
-
-@pytest.mark.parametrize(
-    "places, scale", [((500, 5000), "log"), ((500, 4000), "linear"), ((0, 5000), "linear"), ((7,), "linear")]
-)
-def test_an_axis_is_logarithmic_from_a_decade_on_and_ticked_at_every_point(tmp_path, drawn, places, scale):
-    figures.curves([_panel(*((x, 0.5, None, None) for x in places))], tmp_path / "c.svg", note="")
-    [axes] = drawn[0].axes
-    assert axes.get_xscale() == scale and axes.get_xticks().tolist() == list(places)
-
-
-def test_a_line_is_drawn_from_left_to_right_and_a_baseline_level(tmp_path, drawn):
-    figures.curves(PANELS[:1], tmp_path / "c.svg", note="")
-    ours, level = drawn[0].axes[0].lines
-    assert list(ours.get_xdata()) == [100.0, 5000.0] and list(ours.get_ydata()) == [0.1, 0.4]
-    assert list(level.get_ydata()) == [0.2, 0.2] and list(level.get_xdata()) == [0, 1]
-
-
-def test_a_system_looks_alike_in_all_panels_and_is_named_once(tmp_path, drawn):
-    turned = PANELS[0] | {"series": PANELS[0]["series"][::-1]}
-    figures.curves([PANELS[0], turned], tmp_path / "c.svg", note="")
-    looks = [{line.get_label(): line.get_color() for line in axes.lines} for axes in drawn[0].axes]
-    assert looks[0] == looks[1] and len(set(looks[0].values())) == 2
-    assert [text.get_text() for text in drawn[0].legends[0].texts] == ["ours", "BM25"]
 
 
 def test_systems_differ_in_more_than_their_colour(tmp_path, drawn):
@@ -139,22 +97,6 @@ def test_systems_differ_in_more_than_their_colour(tmp_path, drawn):
     figures.curves([PANELS[0] | {"series": series}], tmp_path / "c.svg", note="")
     lines = drawn[0].axes[0].lines
     assert len({line.get_marker() for line in lines}) == len({line.get_color() for line in lines}) == 7
-
-
-def test_extremes_are_a_band_that_closes_where_a_point_has_none_and_the_drawing_names_it(tmp_path, drawn):
-    points = [(1.0, 0.5, 0.4, 0.6), (2.0, 0.5, 0.4, 0.6), (3.0, 0.5, None, None)]
-    figures.curves([_panel(*points)], tmp_path / "c.svg", note="")
-    figures.curves([_panel((1.0, 0.5, None, None), (2.0, 0.5, None, None))], tmp_path / "d.svg", note="")
-    [band] = drawn[0].axes[0].collections
-    edges = [tuple(corner) for area in band.get_paths() for corner in area.vertices]
-    assert {y for x, y in edges if x == 3.0} == {0.5} and {y for x, y in edges if x == 1.0} == {0.4, 0.6}
-    assert "bands: lowest to highest" in _written(drawn[0])
-    assert not drawn[1].axes[0].collections and "bands: lowest to highest" not in _written(drawn[1])
-
-
-def test_a_panel_without_a_line_is_drawn_empty(tmp_path):
-    figures.curves([PANELS[0] | {"series": []}], tmp_path / "c.svg", note="")
-    assert _rows(tmp_path / "c.csv")[1:] == []
 
 
 def test_every_candidate_of_a_scatter_lies_beside_it_with_its_role(tmp_path):
@@ -171,13 +113,6 @@ def test_below_a_scatter_stand_the_auc_of_the_vectors_and_how_it_was_projected(t
     assert "query q; t-SNE, perplexity 30" in _written(drawn[0])
 
 
-def test_a_word_is_darker_the_likelier_it_is_in_six_steps():
-    colours = [figures.shade(value) for value in (0.0, 0.05, 0.1, 0.25, 0.35, 0.45, 0.5, 0.99)]
-    light = [int(colour[1:3], 16) for colour in colours]
-    assert light == sorted(light, reverse=True) and len(set(colours)) == len(figures.SHADES)
-    assert figures.shade(-0.1) == figures.SHADES[0]
-
-
 def test_words_become_a_page_with_a_legend_and_nothing_of_the_text_becomes_markup(tmp_path):
     figures.shaded_words(WORDS, tmp_path / "w.html", note="at scale tiny")
     page = (tmp_path / "w.html").read_text()
@@ -190,10 +125,3 @@ def test_words_become_a_page_with_a_legend_and_nothing_of_the_text_becomes_marku
 def test_a_page_says_when_another_text_stands_in_for_the_one_asked_for(tmp_path):
     figures.shaded_words(WORDS | {"found": False, "wanted": "<i>"}, tmp_path / "w.html", note="")
     assert "titled “&lt;i&gt;”; the first one stands in" in (tmp_path / "w.html").read_text()
-
-
-def test_the_terminal_shows_every_word_and_the_legend():
-    text = figures.shaded_text(WORDS["words"])
-    assert text.plain.startswith("the <b> ") and "> 0.5" in text.plain
-    styles = {text.plain[span.start : span.end]: str(span.style) for span in text.spans}
-    assert styles["the"].endswith(figures.SHADES[0]) and styles["<b>"].endswith(figures.SHADES[-1])

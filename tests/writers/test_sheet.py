@@ -8,7 +8,7 @@ from rich.text import Text
 
 from repro.manifest.cells import cells_of
 from repro.manifest.papers import papers
-from repro.writers.sheet import UNLIMITED, Column, Sheet, Value
+from repro.writers.sheet import Column, Sheet, Value
 from repro.writers.terminal import printed_table
 
 
@@ -40,12 +40,6 @@ def test_numbers_stand_in_line_whatever_follows_them():
     ]
 
 
-def test_a_heading_of_rows_takes_the_whole_width():
-    heading = "Fine-tuning with official BM25 negatives"
-    lines = _lines(_sheet(Text(heading), [Text("a"), *map(Text, "123")]), 80)
-    assert heading in lines
-
-
 ROW = [Text("label"), *map(Text, ("0.100", "0.200", "0.300"))]
 SOME_LEFT_OUT = [
     ((), "MRR@10 R@1000", "0.100 0.200", "nDCG@10"),
@@ -72,32 +66,6 @@ def test_a_column_that_is_left_out_is_named_with_its_heading_and_none_is_where_a
     assert " ".join(_lines(_sheet(ROW), 24)[-2:]) == "not shown for want of width: Dev nDCG@10"
 
 
-def test_without_a_limit_no_column_is_left_out_and_texts_are_wrapped_as_on_a_wide_terminal():
-    heads = [f"head{number}" for number in range(12)]
-    sheet = _sheet([Text("several words of text " * 20), *(Text("0" * 20) for _ in heads)], heads=heads)
-    lines = _lines(sheet, UNLIMITED)
-    assert lines[2].split() == heads and lines[4].split()[-12:] == ["0" * 20] * 12
-    texts = [line.partition("000")[0].rstrip() for line in lines[4:]]
-    assert len(texts) > 10 and " ".join(texts) == ("several words of text " * 20).strip().replace("  ", " ")
-
-
-def test_the_first_column_and_one_more_are_shown_however_wide_and_a_rule_is_one_line():
-    long = "x" * 30
-    lines = _lines(_sheet([Text("label"), Text(long), Text(""), Text("")], heading=""), 24)
-    assert [line for line in lines if line][:3] == [
-        f"{'MRR@10':>37}",
-        "─" * 37,
-        f"label  {long}",
-    ]
-
-
-def test_a_label_gives_way_to_a_heading_that_is_wider_than_its_column():
-    rows = [[Text("a label of several words"), Text("–")]]
-    lines = _lines(_sheet(*rows, heads=("RR",), heading="Collection"), 34)
-    assert "Collection" in lines[1]
-    assert max(map(len, lines)) <= 34
-
-
 def test_text_is_wrapped_between_words_and_a_word_that_is_too_long_is_not_torn():
     sheet = Sheet([Column("id", right=False), Column("what", right=False)])
     long = "a-very-long-name-that-no-line-may-tear" * 2
@@ -107,22 +75,6 @@ def test_text_is_wrapped_between_words_and_a_word_that_is_too_long_is_not_torn()
     assert len(lines) == 6 and max(map(len, lines)) <= 40
     sheet.rows += [[Text("z"), Text(long)]]
     assert _lines(sheet, 40)[-1] == f"z   {long}"
-
-
-def test_a_text_without_room_beside_long_words_stands_below_them():
-    sheet = Sheet([Column(name, right=False) for name in ("id", "why", "more")])
-    sheet.rows += [[Text("a/place/of/many/parts"), Text("some words that say why it is so"), Text("x")]]
-    assert _lines(sheet, 30)[1:] == [
-        "id",
-        "  why",
-        "─" * 30,
-        "a/place/of/many/parts",
-        "  some words that say why it",
-        "  is so",
-        "not shown for want of width:",
-        "more",
-    ]
-    assert "a/place/of/many/parts  some words that say why" in "\n".join(_lines(sheet, 120))
 
 
 @pytest.mark.parametrize("width", [80, 120])

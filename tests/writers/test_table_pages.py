@@ -49,13 +49,6 @@ def test_a_row_has_its_commands_and_what_was_published_and_measured(cells):
     ]
 
 
-def test_a_row_that_only_full_scale_measures_has_no_second_command(cells):
-    text = _pages(cells, recipe="papers.baselines.released:retriever", with_={"system": "any"})[
-        "toy-table1.md"
-    ]
-    assert "repro run toy --table 1 --row g.x\n```" in text
-
-
 def test_a_row_that_nothing_measures_says_why_and_has_no_command(cells):
     text = _pages(cells, not_measurable="its weights [v1] are lost")["toy-table1.md"]
     assert "No command measures this row: its weights \\[v1\\] are lost." in text and "repro run" not in text

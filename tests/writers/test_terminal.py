@@ -13,11 +13,10 @@ from repro.manifest.papers import Paper
 from repro.manifest.schema import Manifest
 from repro.store.results import Record
 from repro.verdicts.compared import ComparedCell, Comparison, ImportedRun
-from repro.verdicts.effects import Effect
 from repro.verdicts.plain_values import cell_as_row
 from repro.verdicts.verdict import Doubt, Verdict
 from repro.writers.grid import Grid
-from repro.writers.terminal import _gain, against_paper, compared_table, printed_table
+from repro.writers.terminal import against_paper, compared_table, printed_table
 from tests.made_up_reports import notes_on
 
 FACTS = {
@@ -86,14 +85,6 @@ def test_a_table_as_printed():
     paper = _paper()
     table = paper.manifest.tables[0]
     assert _shown(printed_table("p", table, cells_of(paper, (table,)))) == PRINTED
-
-
-def test_a_transposed_table_has_its_systems_across():
-    paper = _paper(transposed=True)
-    table = paper.manifest.tables[0]
-    lines = _squeezed(_shown(printed_table("p", table, cells_of(paper, (table,)))))
-    assert lines[1] == "X Y"
-    assert lines[3:] == ["Dev MRR@10 31.6 34.2* (+2.6)", "R@50 – 94.1"]
 
 
 def _compared(paper, row, column, value, name):
@@ -188,14 +179,6 @@ def test_order_and_gains_stand_beneath_a_table():
     assert ["MINE", "over", "ICT", "0.75,", "+0.028"] in lines  # 0.03/0.04
 
 
-def test_nothing_measured_adds_nothing():
-    assert against_paper([], GRID) is None
-
-
-def test_a_gain_of_nothing_in_print_is_a_dash():
-    assert _gain(Effect("a", "b", "dev", None, 0.1)).plain == "–, +0.100"
-
-
 @pytest.mark.parametrize("transposed", [False, True])
 def test_differences_intervals_and_runs_of_others_stand_with_what_they_are_of(transposed):
     first, second, _ = _comparison(_paper(transposed=transposed)).cells
@@ -234,20 +217,6 @@ def test_the_closest_report_stands_below_ours_and_the_span_where_there_are_sever
         "measured 36.0 higher not run",
         "stated by others 36.05 ?trained",  # one decimal more than is published
     ]
-
-
-@pytest.mark.needs_plugins
-def test_in_a_transposed_table_reports_have_columns_of_the_systems_that_have_some():
-    cells = _with_reports(_comparison(_paper(transposed=True)).cells)
-    lines = _squeezed(_shown(compared_table(Comparison(cells), cells), width=200))
-    [heads] = [line for line in lines if line.startswith("published")]
-    assert heads == "published measured stated by others all of these published measured stated by others"
-    [line] = [line for line in lines if line.startswith("Dev MRR@10")]
-    first, second = (
-        "31.6 31.6 exact 31.58 ~checkpoint 2: 30 to 31.58",
-        "34.2* (+2.6) 36.0 higher 36.05 ?trained",
-    )
-    assert line == f"Dev MRR@10 {first} {second}"
 
 
 @pytest.mark.needs_plugins

@@ -37,7 +37,7 @@ STYLE: dict[Any, Any] = {
 
 
 @contextmanager
-def canvas(path: Path, *, panels: int, panel_height: float) -> Iterator[tuple]:
+def canvas(path: Path, *, panels: int, panel_height: float, width: float = WIDTH) -> Iterator[tuple]:
     """A figure and its axes, two panels a row; saved to ``path`` when the block is left.
 
     The reader's own matplotlib settings neither enter the drawing nor are changed by it.
@@ -46,6 +46,7 @@ def canvas(path: Path, *, panels: int, panel_height: float) -> Iterator[tuple]:
         path: .svg, or another suffix that matplotlib writes.
         panels: how many.
         panel_height: inches of one row of them.
+        width: inches, e.g. one column of a page.
     """
     import matplotlib
     from matplotlib.figure import Figure
@@ -54,7 +55,7 @@ def canvas(path: Path, *, panels: int, panel_height: float) -> Iterator[tuple]:
     with matplotlib.rc_context():
         matplotlib.rcdefaults()
         matplotlib.rcParams.update(STYLE)
-        figure = Figure(figsize=(WIDTH, panel_height * rows + 0.55), layout="constrained")
+        figure = Figure(figsize=(width, panel_height * rows + 0.55), layout="constrained")
         grid = list(figure.subplots(rows, columns, squeeze=False).flat)
         for unused in grid[panels:]:
             unused.remove()

@@ -13,7 +13,7 @@ from repro.retrieval.training.objective import build, import_declared
 from tests.papers.head_to_head.test_recipes import OBJECTIVES, TABLES, planned, trained
 from tests.tiny_models import SPECIAL
 
-TEXTS, SPANS = 16, 6  # texts that are counted, and spans of one
+TEXTS, SPANS = 8, 6  # texts that are counted, and spans of one
 
 
 @pytest.fixture(scope="module")

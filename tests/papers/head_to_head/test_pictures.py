@@ -1,6 +1,5 @@
 """Pictures of the article: their files, their captions, and the points that are not measured."""
 
-import re
 from types import SimpleNamespace
 
 import pytest
@@ -38,20 +37,8 @@ def shown(monkeypatch, tmp_path):
     return show
 
 
-def test_a_figure_is_an_image_with_a_caption_and_its_numbers(shown):
-    image, caption = shown(points()).split("\n\n")
-    assert re.fullmatch(r"!\[[A-Z][^\]]+\]\(head_to_head-figurefewqueries\.svg\)", image)
-    assert caption.startswith("Figure *few-queries*: ")
-    assert caption.endswith("([numbers](head_to_head-figurefewqueries.csv)).")
-
-
 def test_missing_points_are_named_by_line_and_place(shown):
     assert missing_points(FIGURE, points()) == ""
     expected = "Not measured yet: random weights at 100; BM25."
     assert missing_points(FIGURE, points(without=("random.100", "bm25"))) == expected
     assert shown(points(without=("random.100", "bm25"))).endswith(expected)
-
-
-def test_a_figure_without_points_has_no_image(shown):
-    text = shown(points(without=[row.id for row in FIGURE.as_table.rows]))
-    assert "![" not in text and "SimLM at 9935" in text

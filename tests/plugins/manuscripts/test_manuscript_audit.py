@@ -6,10 +6,10 @@ from pathlib import Path
 
 import pytest
 
-from repro.plugins.manuscripts.checks import CHECKS, Finding
-from repro.plugins.manuscripts.manuscript_audit import audit, findings, print_commands
+from repro.plugins.manuscripts.checks import CHECKS
+from repro.plugins.manuscripts.manuscript_audit import audit, findings
 from repro.plugins.manuscripts.reading import read
-from repro.plugins.manuscripts.source_tables import Manuscript, Place
+from repro.plugins.manuscripts.source_tables import Manuscript
 from tests.cli.conftest import folders as folders
 from tests.cli.conftest import repro as repro
 from tests.plugins.manuscripts import written_tables
@@ -108,33 +108,6 @@ def test_rows_of_differences_and_of_averages_are_checked_as_columns_are():
     body = "BM25|30.1|23.6|60.0|31.5|30.0|36.7\nStork|33.0|25.1|65.0|41.0|40.0|30.1\n"
     assert _of(table(head, body + "Δ|+2.9|+1.5|+5.0|+9.5|+10.0|-6.6")) == []
     assert _of(table(head, body + "Δ|+2.9|+1.5|+5.0|+9.5|+11.0|-6.6")) == [("error", "delta", 4)]
-
-
-def test_digits_may_be_as_many_in_all_as_in_the_rest_of_a_column():
-    numbers = ["8.211", "9.504", "7.466", "9.190", "5.988", "8.230", "9.717"]
-    body = "\n".join(f"Tree {n}|{number}" for n, number in enumerate(numbers))
-    assert _of(table("Model|FiQA nDCG@10", f"{body}\nOak|10.01")) == []
-    assert _of(table("Model|FiQA nDCG@10", f"{body}\nOak|10.012")) == []
-    assert _of(table("Model|FiQA nDCG@10", f"{body}\nOak|9.12")) == [("note", "decimals", 9)]
-
-
-@pytest.mark.parametrize(("gain", "told"), [("+41.2%", []), ("+37.4%", [("error", "delta", 4)])])
-def test_gains_of_two_rows_in_each_of_several_groups_are_held_together(gain, told):
-    body = f"Games|Oak|0.0532|0.0341\nGames|Elm|0.0751|0.0331\nGames|Gain|{gain}|-2.9%\n"
-    body += "Films|Oak|0.0541|0.0370\nFilms|Elm|0.1063|0.0437\nFilms|Gain|+96.5%|+18.1%\n"
-    body += "Toys|Oak|0.0420|0.0207\nToys|Elm|0.0463|0.0225\nToys|Gain|+10.2%|+8.7%"
-    assert _of(table("Set|Model|HR@20|NDCG@20", body)) == told
-
-
-def test_a_share_in_a_row_of_sums_is_none():
-    body = "Oak|5|6|64%\nElm|9|12|43%\nAsh|6|8|71%\nTotal|20|26|49%"
-    assert _of(table("Tree|Seen|Cut|Rare", body)) == []
-
-
-def test_bold_that_is_best_along_rows_is_not_held_against_columns():
-    body = "BM25|10.2|18.2|**24.2**\nOak|15.9|18.9|**27.6**\nElm|15.9|**29.2**|28.8\nAsh|22.3|20.6|**35.1**"
-    rows = body.replace("BM25|10.2|18.2|**24.2**", "BM25|39.8|50.5|**52.1**")
-    assert _of(table("First stage|None|Small|Large", rows, "nDCG@10")) == []
 
 
 def test_papers_at_hand_have_a_wrong_bold_number_and_success_that_no_number_of_queries_gives(tmp_path):
@@ -260,12 +233,6 @@ def test_no_format_prints_what_a_name_of_a_file_hides_in_it(repro, paper):
     [result] = json.loads(said["sarif"].out)["runs"][0]["results"]
     uri = result["locations"][0]["physicalLocation"]["artifactLocation"]["uri"]
     assert "%0Ab%1B" in uri and uri.isascii()
-
-
-def test_a_command_of_a_workflow_has_its_message_in_one_line(capsys):
-    finding = Finding("doubt", "unit", Place(Path("a.tex"), 1), "5 %\n::error::\r", "why\x1b")
-    print_commands([finding])
-    assert capsys.readouterr().out.endswith(r"unit::5 %25%0A::error::%0D; why\x1b" + "\n")
 
 
 def test_a_name_of_a_paper_is_the_paper_and_a_path_of_the_name_is_told(repro, paper, tmp_path):

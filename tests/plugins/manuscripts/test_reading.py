@@ -5,7 +5,6 @@ import io
 import random
 import tarfile
 import zipfile
-from pathlib import Path
 
 import pytest
 
@@ -45,11 +44,6 @@ def test_an_archive_is_read_where_it_is(tmp_path, name):
     assert list(tmp_path.iterdir()) == [path]
 
 
-def test_what_a_system_hides_in_an_archive_is_left_out(tmp_path):
-    made = read(packed(tmp_path / "a.zip", {"._main.tex": "\0\5\26", "main.tex": PREAMBLE + TABLE}))
-    assert rows(made.tables[0]) == BODY
-
-
 def test_one_compressed_file_is_a_paper(tmp_path):
     path = tmp_path / "2101.00001.gz"
     path.write_bytes(gzip.compress((PREAMBLE + TABLE).encode()))
@@ -70,14 +64,6 @@ def test_the_paper_of_a_folder_is_the_one_with_a_document(tmp_path):
     made = read(written(tmp_path, PAPER, "paper.tex").parent)
     assert rows(made.tables[0]) == BODY
     assert made.notes == (f"{tmp_path}/paper.tex: read as the paper, and not letter.tex",)
-
-
-def test_a_folder_of_tables_alone_is_read_file_by_file(tmp_path):
-    written(tmp_path, TABLE, "b.tex")
-    written(tmp_path, r"\input{b}" + TABLE, "a.tex")
-    (tmp_path / ".#a.tex").symlink_to("lock")  # as an editor leaves it
-    (tmp_path / "c.tex").symlink_to("nowhere")
-    assert [t.place.file.name for t in read(tmp_path).tables] == ["b.tex", "a.tex"]
 
 
 BROKEN = {
@@ -203,26 +189,6 @@ def test_a_table_that_is_too_large_is_refused(tmp_path, monkeypatch, name):
         read(written(tmp_path, texts[name], name))
 
 
-@pytest.mark.parametrize(
-    "cut",
-    [
-        "\\multicolumn",
-        "\\multirow{2}",
-        "\\caption",
-        "\\footnotemark",
-        "\\frac1",
-        "\\ding",
-        "\\SI{3}",
-        "$^",
-        "{",
-        "}",
-    ],
-)
-def test_what_is_cut_off_is_read_as_far_as_it_goes(tmp_path, cut):
-    made = read(written(tmp_path, TABLE.replace("39.9", cut) + r"\begin{table}" + cut))
-    assert made.tables[0].body[0][0].text == "BM25"
-
-
 def test_a_folder_or_archive_of_files_of_tables_is_read(tmp_path):
     texts = {"a.csv": "Model,MRR\nBM25,18.7\nHeron,39.9\n", "b.md": "Words.", "c.sty": "% no table"}
     for name, text in texts.items():
@@ -231,18 +197,6 @@ def test_a_folder_or_archive_of_files_of_tables_is_read(tmp_path):
         made = read(path)
         assert [rows(table) for table in made.tables] == [BODY]
         assert [said for _, said in made.prose] == ["Words."]
-
-
-def test_an_address_is_told_as_it_was_written(tmp_path):
-    with pytest.raises(UsageError, match=r"'https://example\.org/a\.tex' is an address"):
-        read(Path("https://example.org/a.tex"))
-
-
-def test_an_archive_or_folder_without_a_source_is_told(tmp_path):
-    with pytest.raises(DataError, match=r"has no file that ends in \.tex, .*\.csv"):
-        read(tmp_path)
-    with pytest.raises(DataError, match="has no file that ends in"):
-        read(packed(tmp_path / "a.zip", {"figure.png": "x"}))
 
 
 def test_title_authors_and_venue_are_those_of_the_source(tmp_path):

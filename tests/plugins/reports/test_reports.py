@@ -59,29 +59,19 @@ def test_a_report_is_read_with_its_place(tmp_path):
         ({"cells": ["simlm/2/dense.ance/dev.rr11"]}, "is no cell with a published number"),
         ({"source": "pyserini"}, "'pyserini' is not among the sources"),
         ({"value": "33.0", "how": {"start": "unknown"}}, "repeats the published number"),
-        ({"value": "about 33"}, "String should match pattern"),
         ({"value": "330"}, "330 on .* is 330 by the cell's unit, percent, which ends at 100; mind the unit"),
-        ({"value": "33.02", "unit": "fraction"}, "is 3302 by the cell's unit"),
-        ({"value": "0.0"}, "is 0.0 by the cell's unit"),
         ({"value": "0.3302"}, "is less than 1/20 of the published 33.0; mind the unit"),
         ({"cells": [CELL, CELL]}, "the same cell is named twice"),
         (
             {"cells": [CELL, "simlm/2/dense.ance/dev.r1000"]},
             "one value is of one measure, and these cells are of R@1000 and RR@10",
         ),
-        ({"how": {"start": "cited"}}, "Input should be"),
-        ({"who": "me"}, "there is no key 'who'"),
         ({"how": {"start": "run", "differs": ["fp16", "fp16"]}}, "the same difference is told twice"),
     ],
 )
 def test_a_report_that_is_none_is_refused_with_its_line(tmp_path, change, says):
     with pytest.raises(ManifestError, match=r"others.yaml:\d+: .*" + says):
         _read(tmp_path, REPORT | change, cells=(CELL, "simlm/2/dense.ance/dev.r1000"))
-
-
-def test_the_same_report_twice_is_refused(tmp_path):
-    with pytest.raises(ManifestError, match="the same value is there already"):
-        _read(tmp_path, REPORT, REPORT)
 
 
 def test_the_same_report_twice_is_refused_where_they_share_a_cell_of_several(tmp_path):
@@ -104,10 +94,7 @@ def test_a_place_under_two_names_is_refused_unless_others_report_there(tmp_path)
     [
         ({"date": "2024-02-30"}, "'2024-02-30' is no day of the calendar"),
         ({"date": "2016-11-27"}, "2016-11-27 is before 2016-11-28, when MS MARCO came out"),
-        ({"date": "yesterday"}, "String should match pattern"),
-        ({"path": "/a.md"}, "String should match pattern"),
         ({"commit": "main"}, "String should match pattern"),
-        ({"repository": "anserini"}, "String should match pattern"),
         ({"arxiv": "https://arxiv.org/abs/2104.08663"}, "String should match pattern"),
     ],
 )
@@ -128,19 +115,11 @@ def test_an_entry_takes_over_what_is_shared_and_a_search_opens_a_list_of_it(tmp_
     assert content.searches[0].places == ("c", "a", "b")
 
 
-def test_a_source_that_nothing_is_from_is_refused(tmp_path):
-    with pytest.raises(ManifestError, match="no value is of this source"):
-        _read(tmp_path, REPORT, sources={"anserini": FILE, "other": FILE})
-
-
 @pytest.mark.parametrize(
     "place",
     [
         {},
-        {"repository": "a/b"},
         {"repository": "a/b", "path": "c.md"},
-        {"repository": "a/b", "issue": 5},
-        {"title": "A paper"},
         {"title": "A paper", "table": "2"},
         {"card": "a/b"},
         {"title": "A paper", "table": "2", "doi": "10.1145/1", "card": "a/b", "date": "2024-01-01"},
@@ -166,10 +145,6 @@ def test_a_reported_value_beside_the_published_one(value, unit, difference, equa
     report = Report(**REPORT | {"value": value, "unit": unit})
     made = CellReport(cell(CELL), report, Source(**FILE))
     assert (made.difference, made.equals_published) == (Decimal(difference), equal)
-
-
-def test_every_report_of_the_papers_is_on_the_cell_that_it_names():
-    assert all(made.cell.id == name for name, on in reports().items() for made in on)
 
 
 def _every() -> list[CellReport]:

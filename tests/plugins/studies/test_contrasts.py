@@ -147,20 +147,3 @@ def test_a_difference_that_is_the_same_for_all_queries_and_seeds_is_not_tested()
     analysis = TableAnalysis.model_validate({"table": "1", "families": [_family("a", against="b")]})
     [c] = contrasts(analysis, {"c": rows}, level=0.05)
     assert c.verdict == "not tested" and c.difference is None
-
-
-def test_one_seed_is_no_test():
-    rows = {"a": _row(0.9, seeds=1), "b": _row(0.1, seeds=1, number=1)}
-    analysis = TableAnalysis.model_validate({"table": "1", "families": [_family("a", against="b")]})
-    [c] = contrasts(analysis, {"c": rows}, level=0.05)
-    assert (c.verdict, c.holm, c.smallest_seen, c.seeds_needed) == ("not tested", None, None, None)
-
-
-def test_power_is_that_of_the_measured_variances():
-    from repro.retrieval.evaluation.crossed import seeds_needed, smallest_seen
-
-    families = [_family("high", against="base")]
-    c = _judged({"base": 0.3, "high": 0.4}, families=families, matters={"c": 5.0})["f", "high", "base"]
-    design = {"queries": QUERIES, "level": 0.05}
-    assert c.smallest_seen == smallest_seen(c.difference.variances, seeds=5, **design)
-    assert c.seeds_needed == seeds_needed(0.05, c.difference.variances, **design)

@@ -10,11 +10,9 @@ import os
 from types import SimpleNamespace
 
 import pytest
-from filelock import FileLock, Timeout
 
 from repro.errors import DataError, StoreError
 from repro.graph import Node
-from repro.plugins.studies import studies as study_scores
 from repro.plugins.studies.studies import StudyEvidence, scores_paths, write_scores
 from repro.store import disk
 from repro.store.results import Results
@@ -103,27 +101,6 @@ def test_what_another_process_adds_after_the_file_was_read_stays_in_it(tmp_path)
     path = _write(_plan(OTHER, STORED), store, results)
     evaluations = json.loads(gzip.decompress(path.read_bytes()))["evaluations"]
     assert evaluations.keys() == {STORED.fingerprint, THIRD.fingerprint}
-
-
-def test_others_wait_from_reading_to_writing(tmp_path, monkeypatch):
-    results, store = Results(tmp_path / "results"), _Store(tmp_path, STORED, TRAINING)
-    path, held = _write(_plan(STORED), store, results), []
-
-    def seen(of):
-        def function(*arguments):
-            try:
-                FileLock(path.with_suffix(".lock")).acquire(timeout=0).lock.release()
-                held.append((of.__name__, False))
-            except Timeout:
-                held.append((of.__name__, True))
-            return of(*arguments)
-
-        return function
-
-    for of in (study_scores._read, study_scores.write_bytes_whole):
-        monkeypatch.setattr(study_scores, of.__name__, seen(of))
-    _write(_plan(STORED), store, results)
-    assert held == [("_read", True), ("write_bytes_whole", True)]
 
 
 def test_a_file_that_cannot_be_written_anew_stays_as_it_was(tmp_path, monkeypatch):

@@ -4,7 +4,6 @@ Of repro/plugins/studies/writing and words.
 """
 
 from dataclasses import replace
-from itertools import combinations
 
 import pytest
 
@@ -12,7 +11,7 @@ from repro.manifest.schema import Column, Row, Table
 from repro.plugins.studies.analysis_schema import Analysis, Confirmatory, TableAnalysis
 from repro.plugins.studies.contrasts import WITHIN, Contrast
 from repro.plugins.studies.studies import Entry, Study
-from repro.plugins.studies.words import MANY, caption, order, shortened_note, verdicts_note
+from repro.plugins.studies.words import caption, order, verdicts_note
 from repro.plugins.studies.writing import latex, markdown
 from repro.retrieval.evaluation.crossed import Estimate, Variances, equivalent_at_zero
 from repro.verdicts.training_costs import Cost
@@ -104,21 +103,6 @@ def test_the_caption_names_rows_without_training_and_rows_at_the_floor():
     assert "Set MRR@10: not above Zero: X and Y; not tested against Zero: Base_1." in floored
 
 
-def test_where_no_row_is_compared_nothing_is_said_of_the_floor_nor_of_signs():
-    alone = replace(STUDY, contrasts=(), standing={"c": {}})
-    for said in ("▲ above", "intervals overlap", "All compared rows are above Zero"):
-        assert said in caption(STUDY) and said not in caption(alone)
-
-
-def test_what_another_table_explains_is_not_explained_again():
-    whole = "\n".join(_lines())
-    brief = shortened_note(whole, STUDY, explained="7")
-    assert "Satterthwaite" in whole and "Satterthwaite" not in brief
-    assert "Intervals, signs and costs as under Table 7. Not trained: Zero." in brief
-    assert "All of this is exploratory. Verdicts as under Table 7.\n" in brief
-    assert brief.count("\n") == whole.count("\n") and len(brief) < len(whole) - 800
-
-
 def test_one_sentence_says_which_rows_can_be_told_apart_each_pair_once():
     entries = {(row.id, "c"): Entry({1: 0.1 * n}) for n, row in enumerate(TABLE.rows)}
     compared = (
@@ -140,19 +124,6 @@ def test_one_sentence_says_which_rows_can_be_told_apart_each_pair_once():
     )
     said = "At the floor, so that nothing is concluded: X and Base_1. Not above Zero: X."
     assert order(floored, TABLE.columns[0]) == f"Set MRR@10, which decides. {said}"
-
-
-def test_many_pairs_that_are_not_told_apart_are_counted_and_the_rest_is_named():
-    many = [_contrast(f"a{n}", 0.0, "not told apart", against=f"b{n}") for n in range(MANY + 1)]
-    study = replace(STUDY, contrasts=(*many, _contrast("x", 0.0, "at the floor")), standing={"c": {}})
-    floored = "At the floor, so that nothing is concluded: X and Base_1."
-    assert f"{floored} Not told apart: the other 7 pairs" in order(study, TABLE.columns[0])
-    only = order(replace(study, contrasts=tuple(many)), TABLE.columns[0])
-    assert only == "Set MRR@10, which decides. Not told apart: all 7 pairs that are compared."
-    pairs = combinations((row.id for row in TABLE.rows), 2)
-    few = [_contrast(row, 0.0, "not told apart", against=other) for row, other in pairs]
-    named = order(replace(study, contrasts=tuple(few)), TABLE.columns[0])
-    assert len(few) == MANY and named.count(" and ") == MANY
 
 
 def test_every_text_on_verdicts_says_first_that_planned_seeds_are_missing():

@@ -27,10 +27,6 @@ def runs(real_data):
     return {path.name.partition("-passage")[0]: path for path in sorted((real_data / "runs").iterdir())}
 
 
-def lines_of(compared, column):
-    return [test for test in compared.tests() if test["column"] == column]
-
-
 def test_a_run_is_a_row_tested_against_every_row_with_a_public_run(workspace, runs):
     """Scores are ir_measures', p-values scipy's, letters ranx's, Holm's correction by its definition."""
     import ir_measures
@@ -115,15 +111,6 @@ def test_a_run_that_ends_above_the_cut_of_a_measure_is_scored_and_said(workspace
     assert said in both.to_latex()
 
 
-def test_several_tables_have_their_own_rows_and_what_has_none_is_told(workspace, runs):
-    tables = ("costa/1", "simlm/2", "cotmae_v2/3")
-    mine = repro.compare(*tables, yours=[runs["ance.dl20"], runs["ance.dl19"]], workspace=workspace)
-    assert [own.comparison.own_rows for own in mine.yours] == [("yours-2",), ("yours", "yours-2")]
-    assert mine.comparison.own_rows == ("yours-2", "yours")
-    assert mine.yours[-1].left_out[-1] == "left out, as none of their queries is answered: cotmae_v2/3"
-    assert mine.summary.cells == repro.compare("simlm/2", "costa/1", workspace=workspace).summary.cells
-
-
 def test_a_difference_is_in_the_unit_of_the_scores_that_it_is_of(workspace, runs):
     mine = repro.compare("simlm/2/sparse.deepct/dl19.ndcg10", yours=runs["ance.dl19"], workspace=workspace)
     [test] = mine.tests()
@@ -169,17 +156,6 @@ def test_latex_frame_and_scores_by_query_have_the_row(workspace, runs):
     of_mine = scores[(scores.row == "yours") & (scores.measure == "nDCG@10")]
     assert len(of_mine) == 43 and of_mine.score.mean() == pytest.approx(0.653703, abs=1e-5)
     assert set(scores.row) == {"yours", "sparse.bm25", "sparse.deepct"}
-
-
-def test_equal_names_are_told_apart(workspace, runs, tmp_path):
-    for folder in ("a", "b"):
-        (tmp_path / folder).mkdir()
-        (tmp_path / folder / "x.run").write_bytes(runs["ance.dl19"].read_bytes())
-    paths = [tmp_path / folder / "x.run" for folder in "ab"]
-    assert [
-        repro.compare(yours=paths, dataset=DL19, workspace=workspace).yours[0].rows[n].row.label
-        for n in (0, 1)
-    ] == ["a/x", "b/x"]
 
 
 DATASET = "tiny/passage/dev"
@@ -235,12 +211,3 @@ def test_a_file_of_judgements_scores_by_whatever_measure(run_file, tmp_path):
 def test_what_cannot_be_scored_is_refused(run_file, given, words):
     with pytest.raises(UsageError, match=words):
         repro.compare(**{"yours": run_file, **given})
-
-
-def test_options_of_yours_need_something_of_yours_and_a_table_has_its_own_measures(run_file):
-    with pytest.raises(UsageError, match="give them as yours"):
-        repro.compare(dataset=DATASET)
-    with pytest.raises(UsageError, match="a paper's table has judgements and measures"):
-        repro.compare("costa/1", yours=run_file, measures=["AP"])
-    with pytest.raises(UsageError, match="is an encoder, which needs texts"):
-        repro.compare(yours=run_file.parent, dataset=DATASET)

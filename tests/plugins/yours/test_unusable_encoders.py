@@ -96,22 +96,14 @@ def pickled(folder: Path):
 
 CASES = {
     "tokens added": (with_tokens, "79 tokens and the embeddings 77 rows: tokens were added"),
-    "no tokenizer": (without("tokenizer.json"), "5 tokens and the embeddings 77 rows: its files are missing"),
-    "a larger vocabulary": (with_vocabulary(500), "500 tokens and the embeddings 77 rows"),
-    "a smaller vocabulary": (with_vocabulary(30), "30 tokens and the embeddings 77 rows"),
     "a word for padding": (with_vocabulary(70, SPECIAL[::-1]), "for padding and 'word' to the tokenizer"),
     "another's padding": (model_of("RobertaModel", max_position_embeddings=66), "pads with token 0"),
-    "few positions": (
-        model_of("RobertaModel", max_position_embeddings=66, pad_token_id=0),
-        "66 tokens is more than the model's 65 positions",
-    ),
     "too long": (
         edited("sentence_bert_config.json", max_seq_length=512),
         "more than the model's 64 positions",
     ),
     "a weight is missing": (with_weights(lambda weight: None), "not fit BertModel, as which it is read"),
     "weights that are no numbers": (with_weights(lambda w: w * float("nan")), "a text is not finite"),
-    "weights of other shapes": (edited("config.json", hidden_size=64), "other shapes than its config.json"),
     "no weights": (without("model.safetensors"), "no file named model.safetensors"),
     "objects in weights": (pickled, "a pickle that holds more than tensors, which is never read here"),
     "no weights of a head": (without("2_Dense/model.safetensors"), "Could not find 'model.safetensors'"),
@@ -120,17 +112,13 @@ CASES = {
     "code of its own": (replaced("modules.json", "pooling.Pooling", "pooling.Pulling"), "Pulling"),
     "code of others": (replaced("modules.json", "sentence_transformers.", "else."), "is never run here"),
     "a folder outside": (replaced("modules.json", "1_Pooling", "../1_Pooling"), "without '..' components"),
-    "no modules": (lambda folder: (folder / "modules.json").write_text("[]"), "empty modules list"),
     "broken modules": (lambda folder: (folder / "modules.json").write_text("{"), "cannot be read"),
     "a default without a prompt": (edited(SETTINGS, default_prompt_name="x"), "name 'x' not found"),
     "a distance": (edited(SETTINGS, similarity_fn_name="manhattan"), "say one of dot, cosine, euclidean"),
     "late interaction": (edited(SETTINGS, similarity_fn_name="maxsim"), "does not follow the similarity"),
     "a cross-encoder": (edited(SETTINGS, model_type="CrossEncoder"), "gives no vector of a text"),
-    "a newer library": (edited(SETTINGS, requirements={"torch": ">=99"}), "torch>=99, but"),
     "a kernel of the hub": (edited("config.json", attn_implementation="a/b"), "code of the hub"),
     "a classifier": (model_of("BertForSequenceClassification"), "classifier.bias belongs to a head"),
-    "DPR's own class": (model_of("DPRContextEncoder"), "not fit DPRQuestionEncoder, as which it is read"),
-    "settings that are a list": (lambda folder: (folder / SETTINGS).write_text("[]"), "not what such a file"),
 }
 
 
@@ -197,23 +185,3 @@ def test_an_adapter_needs_its_library_and_its_model(tmp_path, monkeypatch):
     monkeypatch.setattr("importlib.util.find_spec", lambda name: name)
     with pytest.raises(ReproError, match="is an adapter of nobody/nothing, which is not on this machine"):
         UserEncoder.find(str(tmp_path / "it"), None, {})
-
-
-def test_code_of_its_own_that_is_left_out_and_prompts_of_neither_side_are_said(tmp_path):
-    dense(prompts={"passage": "river "})(tmp_path)
-    edited("config.json", auto_map={"AutoModel": "own.Own"})(tmp_path / "it")
-    described = UserEncoder.find(str(tmp_path / "it"), None, {}).described
-    assert "its own code, which config.json asks for, is left out" in described
-    assert "its prompt 'passage' is put before neither" in described
-
-
-def test_a_token_that_stands_for_an_image_needs_no_embedding(tmp_path):
-    from repro.retrieval.nn.checkpoint import check_vocabulary
-
-    tokenizer = tiny_tokenizer().__class__(vocab=tiny_tokenizer().get_vocab())
-    tokenizer.add_tokens(["<image>"])
-    model = tiny_masked_lm().bert
-    with pytest.raises(ValueError, match="78 tokens and the embeddings 77 rows"):
-        check_vocabulary(model, tokenizer)
-    tokenizer.image_token_id = 77
-    check_vocabulary(model, tokenizer)

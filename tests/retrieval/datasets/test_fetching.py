@@ -56,15 +56,6 @@ def library(monkeypatch):
     return documents
 
 
-def test_an_offer_says_what_comes_before_anything_is_loaded():
-    found = offer("msmarco-passage")
-    licence = "MS MARCO terms, non-commercial research"
-    assert found.description == f"MS MARCO passages: 1.06 GB to download; {licence}"
-    assert (found.size, found.licence) == (1057717952, licence)
-    assert offer("beir/nfcorpus/test").size == offer("beir/nfcorpus").size
-    assert offer("beir/cqadupstack").size == 5343728040  # one archive, not twelve
-
-
 NOT_GIVEN_OUT = ["bookcorpus", "cranfield", "wikipedia-bookcorpus", "dpr-w100/natural-questions/test"]
 
 
@@ -88,17 +79,6 @@ def test_questions_whose_ids_are_not_their_numbers_are_refused(library, tmp_path
     monkeypatch.setattr(libraries, "queries", lambda id: iter([Query("7", "who", ("Ann",))]))
     with pytest.raises(DataError, match="question 0 has the id '7'"):
         offer(id).load(tmp_path, Progress())
-
-
-def test_a_beir_collection_comes_whole_whichever_split_was_asked_for(library, tmp_path, monkeypatch):
-    without_counts(monkeypatch, "beir/scifact", "beir/scifact/train", "beir/scifact/test")
-    written = offer("beir/scifact/test").load(tmp_path, Progress())
-    names = [path.relative_to(tmp_path / "beir/scifact").as_posix() for path in written]
-    assert names == ["corpus.jsonl", "queries.jsonl", "qrels/train.tsv", "qrels/test.tsv"]
-    assert [query.text for query in reading.queries(locate("beir/scifact/train", "queries", tmp_path))] == [
-        "who\tdid\nit",
-        "what",
-    ]
 
 
 def test_another_collection_than_expected_replaces_nothing(library, tmp_path):
@@ -200,18 +180,6 @@ def test_a_text_that_was_cut_off_goes_on_with_the_file_it_had_come_to(hub, tmp_p
     assert asked == {f"datasets/{NAME}/resolve/{COMMIT}/{name}" for name in sorted(SHARDS)[1:]}
 
 
-def test_files_of_another_commit_are_thrown_away(hub, tmp_path):
-    publish(hub, "datasets", NAME, SHARDS)
-    last = f"datasets/{NAME}/resolve/{COMMIT}/{sorted(SHARDS)[2]}"
-    del hub.files[last]
-    with pytest.raises(BlockedError):
-        fetching.offer("wikipedia").load(tmp_path, Progress())
-    newer = dict(zip(SHARDS, (shard(7), shard(8), shard(9)), strict=True))
-    publish(hub, "datasets", NAME, newer, commit="d" * 40)
-    [path] = fetching.offer("wikipedia").load(tmp_path, Progress())
-    assert [document.id for document in documents(path)] == list("789")
-
-
 @pytest.fixture
 def published(tmp_path):
     """RocketQA's two files; passage 1 has no title."""
@@ -245,13 +213,6 @@ def test_lines_of_another_form_are_refused(texts, words, published, tmp_path):
     write(published[0], texts)
     with pytest.raises(DataError, match=words):
         make(TITLED, published, tmp_path / "data", Progress())
-
-
-def test_other_names_and_other_numbers_of_files_are_refused(published, tmp_path):
-    with pytest.raises(UsageError, match="there is no collection or list to make 'rocketqa'"):
-        make("rocketqa", published, tmp_path, Progress())
-    with pytest.raises(UsageError, match=r"made of two files, .* not of 1"):
-        make(TITLED, published[:1], tmp_path, Progress())
 
 
 @pytest.fixture

@@ -4,7 +4,6 @@ import contextlib
 import functools
 import gzip
 import shutil
-import sys
 import zipfile
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
@@ -84,18 +83,6 @@ def test_passages_topics_and_pairs_in_ir_datasets_home_are_read(home, monkeypatc
     assert libraries.triples_file("msmarco-passage/train/triples-v2") == packed
 
 
-def test_documents_with_addresses_and_questions_with_answers_keep_them(monkeypatch):
-    from types import SimpleNamespace as Row
-
-    rows = Row(
-        docs_iter=lambda: [Row(doc_id="D1", url="https://a.example", title="T", body="B")],
-        queries_iter=lambda: [Row(query_id="0", text="who ", answers=("Ann",))],
-    )
-    monkeypatch.setattr(libraries, "_ir_dataset", lambda id: rows)
-    assert list(libraries.documents("msmarco-document")) == [Document("D1", "T", "B", "https://a.example")]
-    assert list(libraries.queries("dpr-w100/natural-questions/dev")) == [Query("0", "who", ("Ann",))]
-
-
 def test_beirs_own_loader_reads_the_same_records(tmp_path):
     folder = beir_folder(tmp_path / "scifact")
     documents, queries, judgements = libraries.beir_records(folder, "train")
@@ -119,16 +106,6 @@ def test_what_the_network_refuses_is_one_sentence_with_a_remedy(monkeypatch, err
         reason = error.strerror if isinstance(error, OSError) and error.strerror else type(error).__name__
         assert caught.value.cause == f"{id} could not be downloaded ({reason})"
         assert "\n" not in str(caught.value) and caught.value.remedy.startswith("check the network")
-
-
-def test_beir_downloads_the_archive_a_forum_is_in(monkeypatch, tmp_path):
-    from beir import util
-
-    asked = []
-    monkeypatch.setattr(util, "download_and_unzip", lambda url, parent: asked.append(url) or f"{parent}/x")
-    assert libraries.beir_folder("beir/cqadupstack/gis", tmp_path) == tmp_path / "x/gis"
-    assert libraries.beir_folder("beir/webis-touche2020/v2", tmp_path) == tmp_path / "x"
-    assert [url.rsplit("/", 1)[1] for url in asked] == ["cqadupstack.zip", "webis-touche2020.zip"]
 
 
 def test_every_id_said_to_be_in_ir_datasets_is_there():
@@ -223,13 +200,6 @@ def test_two_processes_that_download_into_one_home_take_turns(site, tmp_path):
     assert not asked and site.asked == [("beir/scifact", 0)]
 
 
-def test_a_download_tells_how_far_it_is(site, tmp_path):
-    told = Told()
-    offer("msmarco-passage/trec-dl-2019/judged").load(tmp_path / "data", told)
-    size = len(site.files["msmarco-passage/trec-dl-2019/qrels"])
-    assert ["downloading qrels", size, size] in told.tasks
-
-
 def test_a_file_with_another_digest_is_told_as_such_and_forgotten(site, tmp_path):
     site.files["beir/scifact"] += b"x"
     with pytest.raises(BlockedError) as caught:
@@ -238,17 +208,6 @@ def test_a_file_with_another_digest_is_told_as_such_and_forgotten(site, tmp_path
     assert caught.value.cause.startswith(words)
     assert caught.value.remedy == "fetch it again, and if it stays so, lay beir/scifact into REPRO_DATA"
     assert [path.name for path in (tmp_path / "home/downloads").iterdir()] == ["lock"]
-
-
-def test_a_library_that_lacks_is_one_sentence(site, tmp_path, monkeypatch):
-    from ir_datasets import lazy_libs
-
-    monkeypatch.delitem(lazy_libs._cache, "ijson", raising=False)
-    monkeypatch.setitem(sys.modules, "ijson", None)
-    with pytest.raises(BlockedError) as caught:
-        offer("dpr-w100/natural-questions/train").load(tmp_path / "data", Progress())
-    said = "dpr-w100/natural-questions/train is read with ijson, which is not installed"
-    assert str(caught.value) == f"{said}; run `python -m pip install ijson`"
 
 
 def test_beir_downloads_and_unpacks_by_itself(site, tmp_path, monkeypatch):
@@ -277,12 +236,3 @@ def test_a_linked_file_is_taken_by_its_digest(standins, site, tmp_path, monkeypa
     (tmp_path / "home/msmarco-passage/negatives.jsonl.gz").unlink()
     with pytest.raises(BlockedError, match=r"not the file that was meant \(expected md5 hash to be 0000"):
         offer(HARD).load(tmp_path / "data", Progress())
-
-
-def test_topics_of_documents_and_passages_lie_apart(site, tmp_path):
-    passages, documents = (f"msmarco-{kind}/trec-dl-2020/judged" for kind in ("passage", "document"))
-    before = {path: path.read_bytes() for path in offer(passages).load(tmp_path / "data", Progress())}
-    offer(documents).load(tmp_path / "data", Progress())
-    assert all(path.read_bytes() == content for path, content in before.items())
-    topics = {path.name: len(path.read_text().splitlines()) for path in (tmp_path / "data/topics").iterdir()}
-    assert topics == {"topics.dl20-doc.txt": 45, "topics.dl20-passage.txt": 54}

@@ -10,7 +10,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from repro.errors import BlockedError, DataError, UsageError
+from repro.errors import BlockedError, DataError
 from repro.retrieval.datasets import sentence_splitting
 from repro.retrieval.datasets.sentence_splitting import (
     PUNKT,
@@ -83,11 +83,6 @@ def test_a_splitter_of_rules_needs_no_data():
     assert splitter.split is sentences_by_rules and splitter.identity == "rules 1"
 
 
-def test_an_unknown_splitter_is_refused():
-    with pytest.raises(UsageError, match=r"no sentence splitter 'nlkt' .did you mean 'nltk'"):
-        sentence_splitter("nlkt", None)
-
-
 def test_without_nltk_the_user_is_told_what_to_install(monkeypatch, tmp_path):
     monkeypatch.setitem(sys.modules, "nltk", None)
     monkeypatch.setattr(importlib.util, "find_spec", lambda name: None)
@@ -114,16 +109,6 @@ def test_nltk_splits_with_the_model_of_the_data_folder(data):
     assert PunktSentenceTokenizer(PunktTrainer(TRAINED_ON).get_params()).tokenize(text.strip()) == expected
     assert PunktSentenceTokenizer().tokenize(text)[0].endswith("Mr.")  # so it is the model that knows Mr.
     assert splitter.split("  ") == []
-
-
-def test_nltk_is_left_as_it_was_and_the_model_is_named(data, tmp_path):
-    import nltk
-
-    before = list(nltk.data.path)
-    identity = sentence_splitter("nltk", data).identity
-    assert nltk.data.path == before
-    assert identity.startswith(f"nltk {nltk.__version__}, punkt ")
-    assert identity == sentence_splitter("nltk", data).identity
 
 
 def test_a_folder_that_is_no_model_is_a_data_error(data, tmp_path):

@@ -6,11 +6,10 @@ from pathlib import Path
 
 import pytest
 
-from repro.errors import BlockedError, DataError, UsageError
-from repro.locations import Locations
-from repro.retrieval.datasets import catalog, reading, sources, survey
+from repro.errors import DataError, UsageError
+from repro.retrieval.datasets import catalog, reading, sources
 from repro.retrieval.datasets.digests import planned_source
-from repro.retrieval.datasets.sources import MissingPiece, Source, describe_size, locate
+from repro.retrieval.datasets.sources import MissingPiece, Source, locate
 from repro.running.requirements import Machine
 from tests.retrieval.datasets.folders import beir_folder, planned, without_counts, write
 from tests.standins.fill import fill
@@ -49,12 +48,6 @@ def test_a_beir_folder_goes_before_separate_files_and_the_preferred_name_before_
     write(tmp_path / "msmarco-passage/queries.jsonl", "")
     write(tmp_path / "msmarco-passage/qrels/trec-dl-2020/judged.tsv", "")
     assert locate(DL20, "queries", tmp_path).format == "beir"
-
-
-def test_the_collection_inside_anothers_folder_is_not_mistaken_for_it(tmp_path):
-    beir_folder(tmp_path / "msmarco-passage/train-pool-12k")
-    assert isinstance(locate("msmarco-passage", "documents", tmp_path), MissingPiece)
-    assert locate("msmarco-passage/train-pool-12k/train", "queries", tmp_path).kind == "folder"
 
 
 @pytest.mark.parametrize("packing", [".gz", ".xz"])
@@ -135,43 +128,10 @@ def test_without_a_folder_it_is_the_one_that_fetching_makes(tmp_path, monkeypatc
     assert "which is not a folder" in locate("cranfield", "documents", tmp_path / "nowhere").cause
 
 
-def test_all_parts_that_are_missing_are_told_each_with_its_own_way(tmp_path):
-    missing = locate("wikipedia-bookcorpus", "documents", tmp_path)
-    assert "of wikipedia are not" in missing.cause and "of bookcorpus are not" in missing.cause
-    assert missing.fetch == ("wikipedia",)
-    assert missing.otherwise == locate("bookcorpus", "documents", tmp_path).remedy
-
-
-def test_asking_for_what_a_collection_does_not_have_is_a_usage_error():
-    with pytest.raises(UsageError, match="tiny/passage has no queries; it is a corpus"):
-        locate("tiny/passage", "queries", None)
-    with pytest.raises(UsageError, match="has no documents: it is the mean of tiny/cqadupstack/mending"):
-        locate("tiny/cqadupstack", "documents", None)
-    with pytest.raises(UsageError, match="there is no piece 'answers'"):
-        locate("tiny/passage", "answers", None)
-    with pytest.raises(UsageError, match="there is no dataset 'tiny/passages'"):
-        locate("tiny/passages", "documents", None)
-
-
-def test_sizes_are_told_in_the_unit_that_suits_them():
-    assert [describe_size(size) for size in (None, 4276, 2816079, 1057717952)] == [
-        "size unknown",
-        "0.0 MB",
-        "2.8 MB",
-        "1.06 GB",
-    ]
-
-
 def test_a_source_survives_being_written_as_json():
     part = Source("a", "documents", "folder", "jsonl", (Path("/x/corpus.jsonl"),), version="2")
     whole = Source("b", "documents", "parts", parts=(part, Source("c", "documents", "embedded")))
     assert Source.from_json(json.loads(json.dumps(whole.to_json()))) == whole
-
-
-def test_what_is_missing_becomes_an_error_with_cause_and_remedy():
-    error = MissingPiece("a", "qrels", "the qrels are not here", "fetch them").error()
-    assert isinstance(error, BlockedError) and error.exit_status == 4
-    assert str(error) == "the qrels are not here; fetch them"
 
 
 READERS = {"documents": reading.documents, "queries": reading.queries, "qrels": reading.judgements}
@@ -213,27 +173,8 @@ def test_every_piece_of_every_collection_reads_as_if_it_had_been_fetched(fetched
     assert compared == 105
 
 
-def test_reading_writes_nothing_into_the_home(standins, believed):
-    before = sorted((standins / "home").rglob("*"))
-    for id, piece in [
-        ("msmarco-passage", "documents"),
-        ("beir/fever", "documents"),
-        (NQ, "queries"),
-        (NQ, "qrels"),
-    ]:
-        assert list(READERS[piece](locate(id, piece, None, home=standins / "home")))
-    assert sorted((standins / "home").rglob("*")) == before
-
-
-NQ = "dpr-w100/natural-questions/dev"
-
-
 def test_what_lies_in_the_data_folder_goes_before_the_home(fetched, standins):
     assert locate("beir/fiqa", "documents", fetched / "data", home=standins / "home").kind == "folder"
-
-
-def test_a_home_without_the_archive_has_nothing_of_it(tmp_path):
-    assert isinstance(locate("beir/fiqa", "documents", None, home=tmp_path), MissingPiece)
 
 
 def test_a_download_with_another_digest_is_refused(standins, monkeypatch):
@@ -267,14 +208,3 @@ def test_a_plan_takes_the_home_and_knows_it_by_its_bytes(standins, tmp_path, bel
     archive.write_bytes(archive.read_bytes() + b" ")
     with pytest.raises(DataError, match="changed since it was planned with"), planned_source(params):
         pass
-
-
-def test_the_list_of_data_names_the_file_in_the_home(standins, monkeypatch):
-    monkeypatch.setenv("IR_DATASETS_HOME", str(standins / "home"))
-    places = Locations.resolve()
-    rows = {row.id: row for row in survey.survey(places.data, places.home)}
-    archive = standins / "home/beir/scifact/source.zip"
-    assert (rows["beir/scifact"].state, rows["beir/scifact"].where) == (
-        "found",
-        (f"{archive}/scifact/corpus.jsonl",),
-    )

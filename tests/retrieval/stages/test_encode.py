@@ -1,6 +1,5 @@
 from __future__ import annotations
 
-import contextlib
 import importlib
 import json
 import shutil
@@ -14,7 +13,6 @@ from torch import distributed
 
 from repro.errors import BlockedError, DataError, StageError, UsageError
 from repro.graph import Node
-from repro.machine.shard import share
 from repro.progress import Progress
 from repro.retrieval.nn import encoder as encoder_of_texts
 from repro.retrieval.nn import packed_texts, precision
@@ -173,23 +171,6 @@ def test_a_tokenizer_that_pads_at_the_left_gives_the_same_vectors(model, corpus,
     np.testing.assert_array_equal(left, right)
 
 
-@pytest.mark.parametrize("stage", [encode, encode_views])
-def test_the_bar_of_one_process_ends_where_its_texts_do(model, corpus, tmp_path, monkeypatch, stage):
-    monkeypatch.setattr(stage, "BLOCK", 16)
-    assert share(40, 16, ranks=1) == 40 and share(40, 16, ranks=2) == 24  # 16 + 8 of 16 + 16 + 8
-    seen = {"total": 0, "done": 0}
-
-    class Noted(Progress):
-        @contextlib.contextmanager
-        def task(self, name, total=None):
-            seen["total"] += total
-            yield lambda n=1: seen.update(done=seen["done"] + n)
-
-    given = params() if stage is encode else view_params()
-    stage.run(given, {"model": model, "texts": corpus}, tmp_path, Noted())
-    assert seen == {"total": 40, "done": 40}
-
-
 def test_wrong_parameters_and_empty_inputs_are_refused(model, corpus, tmp_path, progress):
     inputs = {"model": model, "texts": corpus}
     with pytest.raises(UsageError, match="no value of kind 'documents'"):
@@ -281,15 +262,3 @@ def test_texts_are_made_tokens_while_the_model_is_at_those_before(tmp_path):
     how = (lambda first, end: texts[first], prepare, encode_one, lambda n: None)
     assert encode.write_blocks(tmp_path, [(0, 1), (1, 2)], *how) == [0, 1]
     assert waited == [True, True] and {path.name for path in tmp_path.iterdir()} == {"0.npz", "1.npz"}
-
-
-def test_what_goes_wrong_with_a_text_that_is_read_ahead_stops_the_stage(tmp_path):
-    def texts(first, end):
-        if first == 1:
-            raise DataError("row 1 cannot be read")
-        return ["text"]
-
-    ranges = [(row, row + 1) for row in range(3)]
-    with pytest.raises(DataError, match="row 1 cannot be read"):
-        encode.write_blocks(tmp_path, ranges, texts, lambda some: [([0], {})], vectors, lambda n: None)
-    assert not any(thread.name.startswith("prepares") for thread in threading.enumerate())

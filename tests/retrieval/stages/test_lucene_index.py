@@ -65,18 +65,10 @@ def test_facts_count_documents_and_those_without_contents(flat):
     assert facts["pyserini"] and facts["java"] and facts["jar"].startswith("anserini-")
 
 
-def test_progress_knows_the_size_and_reaches_it(flat):
-    assert flat[2].steps == [4, 4]
-
-
 def test_what_an_interrupted_attempt_left_is_overwritten(flat):
     out = flat[0]
     assert sorted(path.name for path in out.iterdir()) == ["blocks", "fields.json", "lucene", "lucene.log"]
     assert (out / "lucene" / "segments_1").read_bytes() != b"torn"
-
-
-def test_what_java_says_is_in_the_log(flat):
-    assert "Stemmer: porter" in (flat[0] / "lucene.log").read_text()
 
 
 def hits(index, folder):

@@ -148,37 +148,6 @@ def test_what_is_not_known_or_not_finite_is_refused(tmp_path, progress):
         found(tmp_path / "e", progress, made)
 
 
-@pytest.mark.parametrize(("memory", "group", "blocks"), [("1GB", 40, 1), ("200kB", 4, 4)])
-def test_a_stated_memory_changes_blocks_and_nothing_else(
-    tmp_path, progress, monkeypatch, memory, group, blocks
-):
-    monkeypatch.setenv("REPRO_SEARCH_MEMORY", memory)
-    divided, made = search_memory.MemoryNeeds.sizes, sides(np.random.default_rng(6), whole=False, queries=40)
-    seen = []
-
-    def noted(*given):
-        seen.append(divided(*given))
-        return seen[0]
-
-    monkeypatch.setattr(search_memory.MemoryNeeds, "sizes", noted)
-    run, _ = found(tmp_path, progress, made)
-    assert run == brute_force(made, depth=20, terms=BOTH)[0]
-    assert (seen[0].group, len(seen[0].ranges)) == (group, blocks)
-
-
-def test_queries_are_laid_out_once_and_passages_read_once_for_all_of_them(tmp_path, progress, monkeypatch):
-    monkeypatch.setattr(search_memory, "BLOCK_BYTES", 20_000)
-    monkeypatch.setattr(search_memory, "TILE", 5)
-    laid_out, read, columns, block = [], [], Tile._columns, Views.block
-    monkeypatch.setattr(Tile, "_columns", lambda *given: laid_out.append(1) or columns(*given))
-    monkeypatch.setattr(Views, "block", lambda self, *given: read.append(given) or block(self, *given))
-    made = sides(np.random.default_rng(0), whole=False, queries=20)
-    found(tmp_path, progress, made)
-    ranges = [(first, end) for view, first, end in read if view == "dense"]
-    assert len(laid_out) == 4 * len(BOTH)
-    assert len(ranges) > 5 and [first for first, _ in ranges] == [0, *(end for _, end in ranges[:-1])]
-
-
 def cancelling(generator, *, passages=300, queries=15, h=64, v=40):
     """Rows whose products are of very different sizes and cancel: what is left is the order of their sum."""
     half = generator.normal(size=(passages, h // 2)) * 10.0 ** generator.integers(-9, 9, (passages, h // 2))
@@ -223,30 +192,6 @@ def test_a_query_with_many_passages_as_good_as_the_last_one_is_held_against_all(
     made = sides(np.random.default_rng(1), whole=True, density=0.1)
     run, _ = found(tmp_path, progress, made, terms=terms)
     assert run == brute_force(made, depth=20, terms=terms)[0]
-
-
-@pytest.mark.parametrize("inverted", [True, False])
-@pytest.mark.parametrize("memory", [50_000, 80_000, 10**6])
-def test_blocks_are_cut_by_the_values_that_passages_have(tmp_path, memory, inverted):
-    """The mean says nothing about a block: here the first hundred passages have all values."""
-    made = sides(np.random.default_rng(7), whole=True, queries=3)
-    made["passages"]["sparse"][:100] = 1
-    made["passages"]["sparse"][100:] = np.eye(40)[np.arange(200) % 40]
-    views = {side: Views.read(save_views(tmp_path / side, "x", **made[side])) for side in made}
-    needs = search_memory.MemoryNeeds.of(
-        **views, terms=BOTH, candidates=120, ranked=3 * 20, inverted=inverted
-    )
-    sizes, counts = needs.sizes(memory), np.diff(views["passages"].files["sparse"].bounds)
-    values = np.diff(views["queries"].files["sparse"].bounds).max()
-    query = 152 * 120 + 12 * 6 + 24 * values + (0 if inverted else 5 * 40)
-    assert [first for first, _ in sizes.ranges] == [0, *(end for _, end in sizes.ranges[:-1])]
-    assert sizes.ranges[-1][1] == 300
-    for first, end in sizes.ranges:
-        each = 32 * sizes.tile + 16 * 6 + (12 * 40 if inverted else 0)
-        held = (end - first) * each + 32 * counts[first:end].sum()
-        assert 2 * max(held, query * sizes.group) + 40 * 3 * 20 <= memory
-    lengths = [end - first for first, end in sizes.ranges]
-    assert lengths == [300] if memory == 10**6 else min(lengths[:-1]) < max(lengths) / 2
 
 
 def test_a_memory_that_holds_no_query_is_refused_with_one_that_does(tmp_path, progress, monkeypatch):
@@ -364,19 +309,6 @@ def test_products_of_ten_bits_find_the_same_passages(tmp_path, progress, monkeyp
     found(tmp_path / "tf32", progress, made, **how)
     check_fixed(tmp_path / "tf32", ["dense"])
     assert run_bytes(tmp_path / "float32") == run_bytes(tmp_path / "tf32")
-
-
-def test_a_ranking_that_is_too_short_is_an_error_and_no_run(tmp_path, progress, monkeypatch):
-    made, exact, scores = sides(np.random.default_rng(0), whole=True, queries=2), Tile.exact, Tile.scores
-
-    def low(sums):
-        return {name: scores - 100 for name, scores in sums.items()}
-
-    monkeypatch.setattr(Tile, "exact", lambda self, *given: low(exact(self, *given)))
-    monkeypatch.setattr(Tile, "scores", lambda self, *given: low(scores(self, *given)))
-    with pytest.raises(StageError, match="fewer than 20 passages"):
-        found(tmp_path, progress, made)
-    assert not (tmp_path / "run.trec").exists()
 
 
 @pytest.mark.parametrize("way_of_asking", ["old", "new", "for all"])

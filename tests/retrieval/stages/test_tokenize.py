@@ -1,18 +1,15 @@
 from __future__ import annotations
 
 import itertools
-import json
 
 import numpy as np
 import pytest
 from datasets import Dataset, load_from_disk
 
-from repro.errors import BlockedError, DataError, UsageError
-from repro.retrieval.datasets.row_blocks import features_of
+from repro.errors import DataError, UsageError
 from repro.retrieval.datasets.sentence_splitting import SentenceSplitter, packed, sentences_by_rules
 from repro.retrieval.nn.tokens import paired_rows
 from repro.retrieval.stages import tokenize
-from tests.retrieval.datasets.rows_at_once import check_rows
 from tests.retrieval.stages.killed_between_blocks import check_killed_between_blocks
 from tests.tiny_models import tiny_text, tiny_tokenizer
 
@@ -90,13 +87,6 @@ def test_a_document_without_tokens_gives_no_row(policy, model, tmp_path, progres
     Dataset.from_dict(rows).save_to_disk(str(tmp_path / "corpus/arrow"))
     tokens, facts = tokenised(tmp_path / "corpus", model, tmp_path, progress, policy=policy)
     assert tokens["document"][:] == ["a", "c"] and facts["documents_without_tokens"] == 1
-
-
-def test_nothing_is_written_into_the_corpus_and_nothing_else_is_left(corpus, model, tmp_path, progress):
-    before = sorted(path.name for path in (corpus / "arrow").iterdir())
-    tokenised(corpus, model, tmp_path, progress)
-    assert sorted(path.name for path in (corpus / "arrow").iterdir()) == before
-    assert sorted(path.name for path in tmp_path.iterdir()) == ["arrow", "blocks"]
 
 
 def test_wrong_parameters_and_empty_corpora_are_refused(corpus, model, tmp_path, progress):
@@ -225,12 +215,6 @@ def test_wrong_spans_are_refused_before_anything_is_read(tmp_path, progress, cha
         in_spans(tmp_path, tmp_path, tmp_path, progress, **changes)
 
 
-def test_a_missing_splitter_blocks_before_anything_is_read(tmp_path, progress, monkeypatch):
-    monkeypatch.setenv("REPRO_DATA", str(tmp_path))
-    with pytest.raises(BlockedError, match="choose the splitter 'rules'"):
-        in_spans(tmp_path, tmp_path, tmp_path, progress, splitter="nltk")
-
-
 def test_a_splitter_whose_model_changed_since_the_plan_is_refused(
     prose, model, tmp_path, progress, monkeypatch
 ):
@@ -253,41 +237,6 @@ SPANS |= {"fields": ["title", "body"]}
 def small_pieces(monkeypatch):
     for name, value in (("BATCH", 10), ("BLOCK", 20)):
         monkeypatch.setattr(tokenize, name, value)
-
-
-def all_mapped(params, corpus, model, scratch):
-    """The tokens of all documents as `datasets` maps them, and the types of their columns."""
-    from repro.retrieval.nn.checkpoint import load_tokenizer
-
-    tokenizer, documents = load_tokenizer(model / "model"), load_from_disk(str(corpus / "arrow"))
-    if params["policy"] == "spans":
-        made = tokenize._packer(tokenizer, tokenize._splitter(params), params, lambda count: None)
-        lists = tokenize.SPAN_LISTS
-    else:
-        made, lists = tokenize._chunker(tokenizer, params, lambda count: None), ("input_ids",)
-    columns = {"document": "string", "chunk": "int32", **{name: ["int32"] for name in lists}}
-    mapped = documents.map(
-        made,
-        batched=True,
-        batch_size=tokenize.BATCH,
-        with_indices=True,
-        remove_columns=documents.column_names,
-        features=features_of(columns),
-        cache_file_name=str(scratch),
-        new_fingerprint="tokens",
-    )
-    return mapped, columns
-
-
-@pytest.mark.parametrize("params", [CHUNKS, SPANS], ids=["chunks", "spans"])
-def test_blocks_have_the_rows_of_all_documents_mapped_at_once(
-    prose, model, tmp_path, progress, small_pieces, params
-):
-    (tmp_path / "out").mkdir()
-    tokenize.run(params, {"corpus": prose, "model": model}, tmp_path / "out", progress)
-    mapped, columns = all_mapped(params, prose, model, tmp_path / "scratch.arrow")
-    assert check_rows(tmp_path / "out/arrow", mapped, columns) == 3
-    assert json.loads((tmp_path / "out/arrow/state.json").read_text())["_fingerprint"] == "tokens"
 
 
 @pytest.mark.parametrize("params", [CHUNKS, SPANS], ids=["chunks", "spans"])

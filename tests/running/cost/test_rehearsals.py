@@ -1,18 +1,15 @@
 """The cost of the whole follows from a rehearsal by what stages' costs grow with (amounts, too)."""
 
-import json
 from dataclasses import replace
 from types import SimpleNamespace
 
 import pytest
 
-from repro.errors import ManifestError, UsageError
 from repro.graph import Node, walk
 from repro.machine import system
-from repro.running.cost import amounts
 from repro.running.cost import rehearsals as kept
 from repro.running.cost.amounts import StoredCounts, amount, stage_costs
-from repro.running.cost.rehearsals import KIB, pairs, rehearsed_cost
+from repro.running.cost.rehearsals import KIB, rehearsed_cost
 from repro.running.scale import scale
 from repro.stage_table import STAGES
 from repro.store import Store
@@ -81,12 +78,6 @@ def test_every_rule_is_of_a_stage_and_every_heavy_stage_has_one():
         assert not spec.heavy or rules[stage].time, f"a heavy stage without a rule: {stage}"
 
 
-def test_an_amount_that_nobody_counts_is_a_mistake_of_the_table(monkeypatch):
-    monkeypatch.delitem(amounts.AMOUNTS, "weights")
-    with pytest.raises(ManifestError, match=r"stages\.yaml:\d+: pretrain\.beside.*'weights' is no amount"):
-        stage_costs.__wrapped__()
-
-
 def test_what_a_stage_does_once_is_counted_once_and_its_pace_for_all_texts(done):
     told = done(ENCODED[0], seconds=30.0, tasks={"encoding": {"done": 20000, "seconds": 21, "pace": 0.001}})
     assert (told.share.of, told.share.done, told.share.whole) == ("texts", 20000, PASSAGES)
@@ -110,18 +101,6 @@ def test_memory_grows_by_the_bytes_that_the_rules_say(done):
     assert told.whole_peak_bytes == pytest.approx(1000 * KIB + each * (PASSAGES - 20000))
 
 
-def test_seconds_that_cannot_be_told_apart_are_repeated_and_said_to_be_at_most_so_many(done):
-    scored = Node("evaluate", {}, {"run": SEARCHED, "qrels": TOPICS, "queries": TOPICS})
-    told = done(scored, seconds=0.5)
-    assert told.at_most and told.whole_seconds == pytest.approx(0.5 * QUERIES / 500)
-
-
-def test_a_task_without_a_pace_is_repeated_as_a_whole(done):
-    told = done(SEARCHED, seconds=0.5, tasks={"searching": {"done": 20000, "seconds": 0.2}})
-    assert told.share.times == pytest.approx(PASSAGES * QUERIES / (20000 * 500))
-    assert told.at_most and told.whole_seconds == pytest.approx(0.5 + 0.2 * (told.share.times - 1))
-
-
 def test_nothing_follows_where_too_little_was_done(done):
     many = replace(TOPICS, params={"dataset": "msmarco-passage/train/judged"})
     asked = Node("encode", ENCODED[1].params, {"model": MODEL, "texts": many})
@@ -135,18 +114,6 @@ def test_a_collection_that_nobody_counted_goes_by_its_words(done):
     told = done(articles, size=600_000, seconds=2.0, tasks={"r": {"done": 20000, "seconds": 1, "pace": 5e-5}})
     assert (told.share.of, told.share.done) == ("words", 100_000)
     assert told.whole_disk_bytes == pytest.approx(600_000 * told.share.times)
-
-
-def test_nodes_of_two_plans_meet_by_their_inputs():
-    small = scale("rehearsal").rewriter()(SEARCHED)
-
-    class Ends:
-        def __init__(self, node):
-            self.ends = [node]
-
-    met = pairs(Ends(SEARCHED), Ends(small))
-    assert {large.fingerprint for large, _ in met.values()} == {n.fingerprint for n in walk([SEARCHED])}
-    assert all(large.stage == other.stage for large, other in met.values())
 
 
 def test_stored_and_planned_amounts_have_the_same_names_and_agree_on_the_whole(done, store):
@@ -210,13 +177,6 @@ def test_of_several_nodes_of_a_kind_the_slowest_is_kept_though_another_told_noth
     alike = [told, quicker, replace(told, time=None)]
     kept.keep_times(alike[::order], store)
     assert _hours(kept.rehearsals(store), ENCODED[0]) == pytest.approx(told.whole_seconds / 3600)
-
-
-def test_a_broken_file_of_measurements_is_a_sentence(store):
-    store.root.mkdir(parents=True)
-    (store.root / "rehearsals.json").write_text(json.dumps([1]))
-    with pytest.raises(UsageError, match=r"rehearsals\.json cannot be read .* remove it"):
-        kept.rehearsals(store)
 
 
 @pytest.mark.parametrize(

@@ -6,7 +6,6 @@ import pytest
 from repro.graph import Node
 from repro.retrieval.recipe.training import MLM
 from repro.running.cost import shapes
-from repro.running.cost.amounts import stage_costs
 from repro.running.cost.shapes import BASE, Shape, TextLength
 from repro.running.cost.throughput import Throughput, assumed_throughput, gpus
 from repro.running.cost.work import Batching, Work, forward, work
@@ -182,12 +181,6 @@ def test_every_node_of_every_paper_has_an_estimate_that_is_not_negative(everythi
         assert sum(not w.is_known for w in works.values()) < 0.02 * len(works)
 
 
-def test_a_search_of_vectors_that_another_stage_makes_is_not_counted():
-    vectors = Node("project", {})
-    found = work(Node("search", {"depth": 10}, {"passages": vectors, "queries": vectors}))
-    assert not found.is_known
-
-
 def test_what_no_model_does_has_seconds_of_a_core_and_bytes():
     corpus = work(MARCO)
     assert corpus.stored == 8841823 * 56 * 6 and corpus.beside == 5e8  # a file of blocks at a time
@@ -206,12 +199,6 @@ def test_what_no_model_does_has_seconds_of_a_core_and_bytes():
     assert work(unknown).stored is None and work(unknown).core_seconds is None
     tuned = work(_pretrain(_tokens("chunk", 512), max_steps=10))
     assert tuned.beside == BASE.all_weights * 24  # two checkpoints with AdamW's moments
-
-
-def test_every_measured_number_has_a_source():
-    for stage, cost in stage_costs().items():
-        measured = (cost.seconds, cost.bytes, cost.beside)
-        assert bool(cost.source) == any(measured), stage
 
 
 def test_a_step_takes_no_less_than_the_launches_of_its_layers():

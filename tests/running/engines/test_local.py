@@ -13,7 +13,7 @@ from types import SimpleNamespace
 import pytest
 
 from repro import progress as progress_module
-from repro.errors import BlockedError, StageError, UsageError
+from repro.errors import BlockedError, StageError
 from repro.progress import Progress, TerminalProgress
 from repro.running.engines import child, local
 from repro.running.engines.child import command
@@ -221,12 +221,6 @@ def _runs(pid: int) -> bool:
         return False
 
 
-def test_a_stage_that_nobody_asked_to_watch_takes_no_notice_of_its_input(monkeypatch):
-    monkeypatch.delenv(child.WATCHES, raising=False)
-    monkeypatch.setattr(os, "dup", lambda handle: pytest.fail("it watches"))
-    child.end_with_parent()
-
-
 def test_what_a_stage_says_is_not_written_through_a_link(make, store, tmp_path):
     node, victim = make(("bm25",)).nodes[0], tmp_path / "victim"
     victim.write_text("mine")
@@ -236,30 +230,6 @@ def test_what_a_stage_says_is_not_written_through_a_link(make, store, tmp_path):
     started = child.Child(node, store, threads=1, gpus=None)
     started.process.wait()
     assert victim.read_text() == "mine" and not log.is_symlink()
-
-
-def test_all_children_are_told_to_end_before_any_is_waited_for(monkeypatch):
-    done = []
-
-    class Process:
-        def __init__(self, pid):
-            self.pid = pid
-
-        def wait(self, patience):
-            done.append(f"wait {self.pid}")
-
-    monkeypatch.setattr(os, "killpg", lambda pid, number: done.append(f"{number.name} {pid}"))
-    child.stop([SimpleNamespace(process=Process(pid)) for pid in (1, 2)])
-    assert done == [
-        "SIGTERM 1",
-        "SIGTERM 2",
-        "wait 1",
-        "wait 2",
-        "SIGKILL 1",
-        "SIGKILL 2",
-        "wait 1",
-        "wait 2",
-    ]
 
 
 def test_what_was_ignored_before_stays_ignored():
@@ -279,24 +249,6 @@ def test_a_module_of_the_working_folder_is_not_taken_for_a_library(make, tmp_pat
     line = command(node, Store(tmp_path / "empty"))
     done = subprocess.run(line, cwd=tmp_path, env=environment, capture_output=True, text=True)
     assert done.stderr.startswith("repro: no plan run with this store has a node")
-
-
-def test_a_gpu_is_given_to_one_heavy_stage_at_a_time_and_to_no_other(make, store, monkeypatch):
-    monkeypatch.setattr(local, "gpus", lambda: ["0", "3"])
-    plan = make(("hardneg.bert",))
-    outcome = local.execute(plan, store, Progress(), Options(jobs=4))
-    assert not outcome.failed and len(outcome.run) == len(plan.nodes)
-    holding, seen = {}, set()
-    for word, stage, fingerprint, _, gpu in told(store):
-        if not STAGES[stage].heavy:
-            assert gpu == "none"
-        elif word == "start":
-            assert gpu in ("0", "3") and gpu not in holding.values()
-            holding[fingerprint] = gpu
-            seen.add(gpu)
-        else:
-            del holding[fingerprint]
-    assert "0" in seen
 
 
 def test_a_training_is_a_process_on_each_of_its_gpus_and_other_heavy_stages_have_one(
@@ -325,21 +277,6 @@ def test_a_training_is_a_process_on_each_of_its_gpus_and_other_heavy_stages_have
     assert {"finetune", "encode"} <= shared and alone and free == {"0", "1", "2"}
 
 
-def test_more_gpus_a_stage_than_there_are_is_refused(make, store, monkeypatch):
-    monkeypatch.setattr(local, "gpus", lambda: ["0", "1"])
-    for wanted in (0, 3, -1):
-        with pytest.raises(UsageError, match=f"is {wanted}, and this machine shows 2 GPUs; give 1, or"):
-            local.execute(make(("bm25",)), store, Progress(), Options(gpus_per_stage=wanted))
-
-
-def test_several_processes_are_started_by_torchrun(make, store):
-    node = make(("bm25",)).nodes[0]
-    one, three = command(node, store), command(node, store, processes=3)
-    assert one[1:4] == ["-P", "-m", "repro"]
-    assert three[1:4] == ["-P", "-m", "torch.distributed.run"] and "--nproc-per-node=3" in three
-    assert three[-len(one[2:]) :] == one[2:]
-
-
 def test_what_one_of_several_processes_said_is_told_whatever_torchrun_ends_with(make, store):
     ended = child.Child(make(("bm25",)).nodes[0], store, threads=1, gpus=None, processes=2)
     ended.process.wait()
@@ -349,6 +286,27 @@ def test_what_one_of_several_processes_said_is_told_whatever_torchrun_ends_with(
     ended.processes = 1
     ended.log.write_text("repro: no memory is left\n")
     assert "ended with status 1 without a word" in ended.result()
+
+
+def test_gpus_are_those_that_are_visible(monkeypatch):
+    monkeypatch.setattr(local, "gpu", lambda: ["a", "b"])
+    monkeypatch.delenv("CUDA_VISIBLE_DEVICES", raising=False)
+    assert local.gpus() == ["0", "1"]
+    monkeypatch.setenv("CUDA_VISIBLE_DEVICES", "2, GPU-5f")
+    assert local.gpus() == ["2", "GPU-5f"]
+    monkeypatch.setattr(local, "gpu", lambda: None)
+    assert local.gpus() == []
+
+
+def test_a_torn_note_of_a_stored_input_is_written_anew(make, store):
+    plan = make(("bm25",))
+    local.execute(plan, store, Progress(), Options(jobs=2))
+    corpus = next(n for n in plan.nodes if n.stage == "corpus")
+    (store.root / "nodes" / f"{corpus.fingerprint}.json").write_text('{"stage": ')
+    ended = next(n for n in plan.nodes if n.stage == "evaluate")
+    store.discard(ended)
+    outcome = local.execute(plan, store, Progress(), Options(jobs=2))
+    assert [n.fingerprint for n in outcome.run] == [ended.fingerprint] and not outcome.failed
 
 
 def test_how_many_run_at_once_follows_from_cores_threads_and_gpus(make, monkeypatch):
@@ -362,46 +320,3 @@ def test_how_many_run_at_once_follows_from_cores_threads_and_gpus(make, monkeypa
     monkeypatch.setattr(local, "gpus", lambda: ["0", "1", "2", "3"])
     assert local.default_jobs(plan) == 5
     assert local.default_jobs(plan, 2) == 3 and local.default_jobs(plan, 4) == 2
-
-
-def test_gpus_are_those_that_are_visible(monkeypatch):
-    monkeypatch.setattr(local, "gpu", lambda: ["a", "b"])
-    monkeypatch.delenv("CUDA_VISIBLE_DEVICES", raising=False)
-    assert local.gpus() == ["0", "1"]
-    monkeypatch.setenv("CUDA_VISIBLE_DEVICES", "2, GPU-5f")
-    assert local.gpus() == ["2", "GPU-5f"]
-    monkeypatch.setattr(local, "gpu", lambda: None)
-    assert local.gpus() == []
-
-
-def test_no_jobs_at_all_is_refused(make, store):
-    with pytest.raises(UsageError, match="--jobs is 0; give the number"):
-        local.execute(make(("bm25",)), store, Progress(), Options(jobs=0))
-
-
-def test_a_note_of_data_that_lie_elsewhere_now_is_written_anew(make, store):
-    import json
-
-    plan = make(("bm25",))
-    local.execute(plan, store, Progress(), Options(jobs=2))
-    corpus = next(n for n in plan.nodes if n.stage == "corpus")
-    note = store.root / "nodes" / f"{corpus.fingerprint}.json"
-    right = note.read_text()
-    described = json.loads(right)
-    described["params"]["source"] = {"files": ["/moved/away"]}
-    note.write_text(json.dumps(described))
-    for node in plan.nodes:
-        store.discard(node)
-    assert not local.execute(plan, store, Progress(), Options(jobs=2)).failed
-    assert json.loads(note.read_text()) == json.loads(right)
-
-
-def test_a_torn_note_of_a_stored_input_is_written_anew(make, store):
-    plan = make(("bm25",))
-    local.execute(plan, store, Progress(), Options(jobs=2))
-    corpus = next(n for n in plan.nodes if n.stage == "corpus")
-    (store.root / "nodes" / f"{corpus.fingerprint}.json").write_text('{"stage": ')
-    ended = next(n for n in plan.nodes if n.stage == "evaluate")
-    store.discard(ended)
-    outcome = local.execute(plan, store, Progress(), Options(jobs=2))
-    assert [n.fingerprint for n in outcome.run] == [ended.fingerprint] and not outcome.failed

@@ -6,7 +6,6 @@ from repro.graph import Node, walk
 from repro.running.cost.estimate import Estimate
 from repro.running.cost.throughput import assumed_throughput
 from repro.running.cost.work import work
-from repro.running.engines import snakemake
 from repro.running.engines.snakemake import BASE, GROUP, LEAST, MARGIN, UNKNOWN, arrange, inputs, takes_gpu
 
 MODEL, QRELS = Node("backbone", {"name": "m", "revision": "main"}), Node("qrels", {"dataset": "a"})
@@ -92,9 +91,3 @@ def test_time_follows_from_the_estimate_and_is_an_hour_where_nothing_tells(ends)
     assert [job.minutes for job in parts] == 3 * [pytest.approx(LEAST + (whole.minutes - LEAST) / 3, abs=1)]
     untold = [job for job in _arranged(ends, gpu=None)[1] if len(job.nodes) == 1]
     assert {job.minutes for job in untold} == {LEAST + UNKNOWN}
-
-
-def test_a_job_of_several_is_no_longer_than_an_hour(ends, monkeypatch):
-    monkeypatch.setattr(snakemake, "_minutes", lambda node, cost: 25.0)
-    sizes = sorted(len(job.nodes) for job in _arranged(ends)[1])
-    assert max(sizes) == 2 and sum(sizes) == len(walk(ends))

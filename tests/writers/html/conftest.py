@@ -1,11 +1,11 @@
-"""Browsers, started once for the tests of a worker, and the page that they show."""
+"""A browser, started once for the tests of a worker, and the page that it shows."""
 
 from dataclasses import replace
 
 import pytest
 
 from repro.writers.html.page import page
-from tests.writers.html import chromium, firefox
+from tests.writers.html import chromium
 from tests.writers.html.toy import draw, report
 
 
@@ -16,21 +16,6 @@ def browser(tmp_path_factory):
     opened = chromium.Chromium(tmp_path_factory.mktemp("profile"))
     yield opened
     opened.close()
-
-
-@pytest.fixture(scope="session")
-def fox(tmp_path_factory):
-    if firefox.found() is None:
-        pytest.skip("no Firefox on this machine: apt-get install firefox-esr")
-    opened = firefox.Firefox(tmp_path_factory.mktemp("profile"))
-    yield opened
-    opened.close()
-
-
-@pytest.fixture(params=["browser", "fox"], ids=["chromium", "firefox"])
-def either(request):
-    """The one browser, then the other."""
-    return request.getfixturevalue(request.param)
 
 
 @pytest.fixture(scope="session")

@@ -87,14 +87,6 @@ def test_a_card_opens_by_keyboard_and_escape_gives_the_focus_back(browser, addre
     assert browser.ask(f"document.activeElement === {CELL}")
 
 
-def test_a_card_stays_inside_the_window(browser, address):
-    for width, height in ((1200, 700), (360, 640)):
-        browser.show(address + "#toy/1", width=width, height=height)
-        browser.ask(f"{CELL}.scrollIntoView({{block: 'end'}}); {CELL}.click()")
-        box = browser.ask("document.querySelector(':popover-open').getBoundingClientRect().toJSON()")
-        assert box["left"] >= 0 and box["right"] <= width and box["top"] >= 0 and box["bottom"] <= height
-
-
 def test_a_card_shows_while_the_mouse_is_over_its_cell_and_stays_after_a_click(browser, address):
     shown = f"{OPEN} === 'about/toy/1/g.y/a'"
     browser.show(address + "#toy/1", width=1200)

@@ -1,4 +1,4 @@
-"""The report is worked with, in two browsers: addresses of cells, the list of all, scales, keys, copies."""
+"""The report is worked with in a browser: addresses of cells, the list of all, scales, keys, copies."""
 
 import pytest
 
@@ -18,92 +18,83 @@ def _enter(browser, name: str, value: str) -> None:
     )
 
 
-def test_a_cell_s_address_opens_its_card_and_a_press_changes_the_address(either, address):
-    either.show(address + "#toy/1/g.y/a", width=1200)
-    assert either.ask(OPEN) == "about/toy/1/g.y/a"
-    either.press("Escape")
-    either.wait(f"{OPEN} === ''")
-    assert either.ask("location.hash") == "#toy/1"
-    either.ask(VISIBLE.format("document.getElementById('toy/1/h.x/b')") + ".click()")
-    assert either.ask("location.hash") == "#toy/1/h.x/b"
-    assert either.ask(OPEN) == "about/toy/1/h.x/b"
-
-
-def test_claims_stand_at_the_top_when_the_page_opens_there(either, address):
-    either.show(address + "#toy/claims", width=1200, height=400)
-    # once drawings above are there too, nothing has moved
-    either.wait("[...document.images].every((image) => image.complete)")
-    either.ask("new Promise((done) => setTimeout(done, 100))")
-    assert abs(either.ask("document.getElementById('toy/claims').getBoundingClientRect().top") - 80) < 3
-    assert either.ask("scrollY") > 400
+def test_a_cell_s_address_opens_its_card_and_a_press_changes_the_address(browser, address):
+    browser.show(address + "#toy/1/g.y/a", width=1200)
+    assert browser.ask(OPEN) == "about/toy/1/g.y/a"
+    browser.press("Escape")
+    browser.wait(f"{OPEN} === ''")
+    assert browser.ask("location.hash") == "#toy/1"
+    browser.ask(VISIBLE.format("document.getElementById('toy/1/h.x/b')") + ".click()")
+    assert browser.ask("location.hash") == "#toy/1/h.x/b"
+    assert browser.ask(OPEN) == "about/toy/1/h.x/b"
 
 
 @pytest.mark.needs_plugins
-def test_the_list_is_searched_and_filtered_and_its_address_says_so(either, address):
-    either.show(address + "#cells", width=1200)
-    assert either.ask(COUNT) == "6 of 6 published cells"
-    _enter(either, "search", "z label")
-    assert either.ask(COUNT) == "0 of 6 published cells"
-    _enter(either, "search", "r@1k g.y")
-    assert either.ask(CELLS) == "toy/1/g.y/b"
-    _enter(either, "search", "")
-    _enter(either, "verdict", "= exact")
-    assert either.ask(CELLS) == "toy/1/g.x/a"
-    assert either.ask("location.hash") == "#cells?verdict=%3D+exact"
-    either.show(address + "#cells?only=fails", width=1200)
-    assert either.ask(CELLS) == "toy/1/g.x/b"
-    assert either.ask("document.querySelector('#chosen [value=fails]').checked")
-    either.show(address + "#overview", width=1200)
+def test_the_list_is_searched_and_filtered_and_its_address_says_so(browser, address):
+    browser.show(address + "#cells", width=1200)
+    assert browser.ask(COUNT) == "6 of 6 published cells"
+    _enter(browser, "search", "z label")
+    assert browser.ask(COUNT) == "0 of 6 published cells"
+    _enter(browser, "search", "r@1k g.y")
+    assert browser.ask(CELLS) == "toy/1/g.y/b"
+    _enter(browser, "search", "")
+    _enter(browser, "verdict", "= exact")
+    assert browser.ask(CELLS) == "toy/1/g.x/a"
+    assert browser.ask("location.hash") == "#cells?verdict=%3D+exact"
+    browser.show(address + "#cells?only=fails", width=1200)
+    assert browser.ask(CELLS) == "toy/1/g.x/b"
+    assert browser.ask("document.querySelector('#chosen [value=fails]').checked")
+    browser.show(address + "#overview", width=1200)
     links = "[...document.querySelectorAll('.tiles a')].filter((link) => link.checkVisibility())"
-    either.ask(f"{links}.at(-3).click()")
-    either.wait(f"location.hash === '#cells?only=fails' && {COUNT} === '1 of 6 published cells'")
-    either.show(address + "#cells?only=stated", width=1200)
-    assert either.ask(CELLS) == "toy/1/h.x/a"
+    browser.ask(f"{links}.at(-3).click()")
+    browser.wait(f"location.hash === '#cells?only=fails' && {COUNT} === '1 of 6 published cells'")
+    browser.show(address + "#cells?only=stated", width=1200)
+    assert browser.ask(CELLS) == "toy/1/h.x/a"
 
 
-def test_a_press_on_a_head_sorts_the_list_and_numbers_go_by_size(either, address):
-    either.show(address + "#cells", width=1200)
+def test_a_press_on_a_head_sorts_the_list_and_numbers_go_by_size(browser, address):
+    browser.show(address + "#cells", width=1200)
     head = "document.querySelectorAll('table.list thead button')[5]"
     published = f"{LINES}.map((line) => line.cells[5].textContent).join(' ')"
-    either.ask(f"{head}.click()")
-    assert either.ask(published) == "0.316 0.335 0.342 0.941 0.957 0.959"
-    assert either.ask(f"{head}.parentElement.ariaSort") == "ascending"
-    either.ask(f"{head}.click()")
-    assert either.ask(published) == "0.959 0.957 0.941 0.342 0.335 0.316"
+    browser.ask(f"{head}.click()")
+    assert browser.ask(published) == "0.316 0.335 0.342 0.941 0.957 0.959"
+    assert browser.ask(f"{head}.parentElement.ariaSort") == "ascending"
+    browser.ask(f"{head}.click()")
+    assert browser.ask(published) == "0.959 0.957 0.941 0.342 0.335 0.316"
 
 
-def test_a_card_opens_from_the_list_and_leads_to_its_table(either, address):
-    either.show(address + "#cells?search=toy/1/g.y/a", width=1200)
-    either.ask(f"{LINES}[0].querySelector('button').click()")
-    assert either.ask(OPEN) == "about/toy/1/g.y/a"
-    assert either.ask("location.hash") == "#cells?search=toy%2F1%2Fg.y%2Fa"
-    either.ask("document.querySelector(':popover-open > p:last-child a').click()")
-    either.wait("location.hash === '#toy/1/g.y/a'")
-    either.wait(f"{OPEN} === 'about/toy/1/g.y/a' && {CELL}.checkVisibility()")
+def test_a_card_opens_from_the_list_and_leads_to_its_table(browser, address):
+    browser.show(address + "#cells?search=toy/1/g.y/a", width=1200)
+    browser.ask(f"{LINES}[0].querySelector('button').click()")
+    assert browser.ask(OPEN) == "about/toy/1/g.y/a"
+    assert browser.ask("location.hash") == "#cells?search=toy%2F1%2Fg.y%2Fa"
+    browser.ask("document.querySelector(':popover-open > p:last-child a').click()")
+    browser.wait("location.hash === '#toy/1/g.y/a'")
+    browser.wait(f"{OPEN} === 'about/toy/1/g.y/a' && {CELL}.checkVisibility()")
 
 
-def test_a_link_leads_to_the_same_place_at_another_scale(either, address):
+def test_a_link_leads_to_the_same_place_at_another_scale(browser, address):
     verdict = f"({VISIBLE.format(CELL)} || {{}}).className"
-    either.show(address + "#toy/1/g.x/a", width=1200)
-    either.press("Escape")
-    assert either.ask(verdict) == "v-none"
-    either.ask("[...document.querySelectorAll('.scales a')].find((a) => a.textContent === 'tiny').click()")
-    either.wait("location.href.endsWith('report-tiny.html#toy/1') && document.readyState === 'complete'")
-    assert either.ask("document.querySelector('.scales [aria-current]').textContent") == "tiny"
-    assert either.ask("document.querySelector('#overview .eyebrow').textContent").endswith("2026-01-02")
+    browser.show(address + "#toy/1/g.x/a", width=1200)
+    browser.press("Escape")
+    assert browser.ask(verdict) == "v-none"
+    browser.ask("[...document.querySelectorAll('.scales a')].find((a) => a.textContent === 'tiny').click()")
+    browser.wait("location.href.endsWith('report-tiny.html#toy/1') && document.readyState === 'complete'")
+    assert browser.ask("document.querySelector('.scales [aria-current]').textContent") == "tiny"
+    assert browser.ask("document.querySelector('#overview .eyebrow').textContent").endswith("2026-01-02")
     tiny = address.replace("report.html", "report-tiny.html")
-    either.show(tiny + "#toy/1/g.x/a", width=1200)
-    assert either.ask("document.querySelector(':popover-open .badge').textContent") == "◐ scaled"
+    browser.show(tiny + "#toy/1/g.x/a", width=1200)
+    assert browser.ask("document.querySelector(':popover-open .badge').textContent") == "◐ scaled"
     readings = "document.querySelector(':popover-open a[href*=reading]').getAttribute('href')"
-    assert either.ask(readings) == "report.html#toy/reading/seed"
-    either.show(tiny + "#cells?only=fails", width=1200)
-    assert either.ask(COUNT) == "0 of 6 published cells"
+    assert browser.ask(readings) == "report.html#toy/reading/seed"
+    browser.show(tiny + "#cells?only=fails", width=1200)
+    assert browser.ask(COUNT) == "0 of 6 published cells"
 
 
-def test_a_table_is_one_stop_of_the_tab_key_and_arrows_go_within_it(either, address):
+def test_a_table_is_one_stop_of_the_tab_key_and_arrows_go_within_it(browser, address):
     focused = "document.activeElement.closest('td, th')?.id || document.activeElement.textContent"
-    either.show(address + "#toy/1", width=1200)
-    either.ask(VISIBLE.format("document.getElementById('toy/1/g.x/a')") + ".focus()")
+    browser.show(address + "#toy/1", width=1200)
+    browser.ask(VISIBLE.format("document.getElementById('toy/1/g.x/a')") + ".focus()")
     for key, expected in {
         "ArrowRight": "toy/1/g.x/b",
         "ArrowDown": "toy/1/g.y/b",
@@ -112,22 +103,13 @@ def test_a_table_is_one_stop_of_the_tab_key_and_arrows_go_within_it(either, addr
         "ArrowLeft": "toy/1/g.y/a",
         "ArrowUp": "toy/1/g.x/a",
     }.items():
-        either.press(key)
-        assert either.ask(focused) == expected, key
-    either.press("Tab")
-    assert not either.ask("document.activeElement.closest('table')")
+        browser.press(key)
+        assert browser.ask(focused) == expected, key
+    browser.press("Tab")
+    assert not browser.ask("document.activeElement.closest('table')")
     stops = "[...document.querySelectorAll('table.list button, table.printed button')]"
     reached = f"{stops}.filter((button) => button.tabIndex === 0 && button.closest('tbody')).length"
-    assert either.ask(reached) <= 2
-
-
-def test_arrows_take_an_open_card_along(either, address):
-    either.show(address + "#toy/1/g.x/a", width=1200)
-    either.ask(VISIBLE.format("document.getElementById('toy/1/g.x/a')") + ".focus()")
-    either.press("ArrowDown")
-    assert either.ask(OPEN) == "about/toy/1/g.y/a"
-    assert either.ask("location.hash") == "#toy/1/g.y/a"
-    assert either.ask("document.querySelectorAll('[aria-expanded=true]').length") == 1
+    assert browser.ask(reached) <= 2
 
 
 @pytest.mark.needs_plugins
@@ -150,21 +132,6 @@ def test_what_is_copied_is_what_stands_there(browser, address):
     assert browser.ask("kept") == "repro run toy/1/g.y/b --scale full --seeds 1,2 --reading seed=two"
     browser.ask("document.querySelector('[id=\"toy/1\"] pre + .copy').click()")
     assert browser.ask("kept").startswith("% full\n\\begin{tabular}")
-
-
-def test_a_card_on_a_phone_cuts_nothing_off(browser, address):
-    browser.show(address + "#toy/1/g.x/a", width=400)
-    assert browser.ask("document.querySelector(':popover-open').scrollWidth") <= 376
-    browser.show(address + "#cells", width=400)
-    assert browser.ask("document.querySelector('table.list').scrollWidth") <= 400
-
-
-def test_drawings_are_dark_where_the_page_is(browser, address):
-    look = "getComputedStyle(document.querySelector('.drawing img')).filter"
-    browser.show(address + "#toy", width=1200)
-    assert browser.ask(look) == "none"
-    browser.show(address + "#toy", width=1200, dark=True)
-    assert "invert" in browser.ask(look)
 
 
 @pytest.mark.parametrize(

@@ -23,7 +23,7 @@ PINNED = {
 
 
 def _digest(id):
-    made = tiny.COLLECTIONS[id]()
+    made = tiny.collection(id)
     digest = RowDigest()
     for rows in (made.documents, *((t.queries, t.judgements) for t in made.topics.values())):
         for row in rows:
