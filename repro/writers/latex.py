@@ -305,13 +305,13 @@ class _Writer:
 
     def _below(self, cells: Sequence[ComparedCell | None]) -> list[_Column]:
         shown = {
-            "publ.": [published_entry(c) for c in cells],
-            "oth.": [stated_entry(c) for c in cells],
-            "meas." if self.comparison.own_rows else "ours": [self._ours(c) for c in cells],
-            r"$\Delta$": [difference(c) for c in cells],
-            "others": [by_others(c) for c in cells],
+            "publ.": published_entry,
+            "oth.": stated_entry,
+            "meas." if self.comparison.own_rows else "ours": self._ours,
+            r"$\Delta$": difference,
+            "others": by_others,
         }
-        by_kind = {kind: in_line(entries) for kind, entries in shown.items()}
+        by_kind = {kind: in_line([entry(c) for c in cells]) for kind, entry in shown.items()}
         columns = [
             _Column(kind, entries) for kind, entries in by_kind.items() if any(map(has_digit, entries))
         ]
