@@ -6,6 +6,7 @@ import pytest
 from repro.graph import Node
 from repro.retrieval.recipe.training import MLM
 from repro.running.cost import shapes
+from repro.running.cost.amounts import stage_costs
 from repro.running.cost.shapes import BASE, Shape, TextLength
 from repro.running.cost.throughput import Throughput, assumed_throughput, gpus
 from repro.running.cost.work import Batching, Work, forward, work
@@ -206,3 +207,9 @@ def test_a_step_takes_no_less_than_the_launches_of_its_layers():
     assert rates.hours(Work(training=3.6e12, launched=1000)) == pytest.approx(3.6 / 3600)
     assert rates.hours(Work(training=1e12, launched=1000)) == pytest.approx(2 / 3600)
     assert assumed_throughput("h100").layer == gpus()["layer"] > 0
+
+
+def test_every_measured_number_has_a_source():
+    for stage, cost in stage_costs().items():
+        measured = (cost.seconds, cost.bytes, cost.beside)
+        assert bool(cost.source) == any(measured), stage
