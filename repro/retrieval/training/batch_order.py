@@ -1,4 +1,4 @@
-"""The order in which a training sees its examples, and the way in which it reads a batch of them."""
+"""The order of a training's examples, and whether its batches are read with padding."""
 
 import contextlib
 import json
@@ -19,8 +19,9 @@ Place = tuple[int, int]  # epoch, index
 class BatchOrder:
     """Batches of (epoch, index): a new permutation of the examples every epoch, ``steps`` batches in all.
 
-    A batch sampler of a torch DataLoader, which sees the whole training as one pass. Of several processes
-    each is given its share of every batch, the one of rank 0 the first.
+    It is a batch sampler of a torch DataLoader, which sees the whole training as one pass. Each of several
+    processes gets its share of every batch, and rank 0 gets the first. E.g. a batch of 10 is shared by 3
+    processes as 4, 3 and 3.
     """
 
     def __init__(
@@ -28,7 +29,7 @@ class BatchOrder:
     ):
         self.examples, self.batch_size, self.steps, self.seed = examples, batch_size, steps, seed
         self.rank, self.processes, self.drop_last = rank, processes, False
-        last = examples % batch_size if steps > examples // batch_size else 0  # an epoch's, if it comes to it
+        last = examples % batch_size if steps > examples // batch_size else 0  # of an epoch, if reached
         smallest = min(batch_size, last or batch_size)
         if smallest < processes:
             raise UsageError(
@@ -49,12 +50,12 @@ class BatchOrder:
             epoch += 1
 
     def at(self, step: int) -> list[Place]:
-        """This process's share of the batch after ``step`` others."""
+        """Return this process's share of the batch after ``step`` others."""
         epoch, batch = divmod(step, self._batches)
         return self._share(self._permutation(epoch), batch * self.batch_size, epoch)
 
     def shares(self, step: int) -> list[int]:
-        """Return the number of examples that each process has of the batch after ``step`` others."""
+        """Return each process's number of examples in the batch after ``step`` others."""
         return self._sizes(step % self._batches * self.batch_size)
 
     @property
@@ -78,16 +79,16 @@ FILE = "batch_reading.json"  # in a checkpoint
 
 
 class BatchReading:
-    """Reads the texts of batches with or without padding, as the training began.
+    """Reads the texts of batches with or without padding, in the way that the training began with.
 
     Args:
-        execution: as it is asked for. Its ``padding_free`` may be None.
-        checkpoint: that the training goes on from, or None.
-        say: is called with a sentence where REPRO_PADDING_FREE differs from the way the training began.
-        faster: whether it takes less time to read texts without padding, which is the default then.
+        execution: the requested options. Its ``padding_free`` may be None.
+        checkpoint: to resume from, or None.
+        say: called with a message if REPRO_PADDING_FREE differs from the checkpoint.
+        faster: whether reading without padding takes less time, which is the default.
 
     Attributes:
-        execution: as it is carried out.
+        execution: the options in effect.
     """
 
     def __init__(
@@ -105,7 +106,7 @@ class BatchReading:
 
     @contextlib.contextmanager
     def applied_to(self, objective: nn.Module) -> Iterator[None]:
-        """Have an objective read its batches in this way for as long as the context lasts."""
+        """Have an objective read its batches in this way within the context."""
         with padding_free(objective, bool(self.execution.padding_free)) as self._packing:
             yield
 
@@ -115,6 +116,6 @@ class BatchReading:
         return self._used or self._packing.used
 
     def save(self, checkpoint: Path) -> None:
-        """Write the way of reading batches beside the weights of a checkpoint."""
+        """Save the way of reading batches in a checkpoint."""
         way = {"wanted": self.execution.padding_free, "used": self.used}
         (checkpoint / FILE).write_text(json.dumps({"padding_free": way}))

@@ -1,7 +1,8 @@
-"""A training writes down what it goes on from: its log, sealed checkpoints, and the states in them.
+"""The log and the checkpoints that a training resumes from.
 
-A checkpoint is written file by file. One counts only once its seal is there, written last and by
-renaming: the digest of each file, and the length of the training it belongs to.
+A checkpoint, e.g. ``checkpoints/checkpoint-500``, is written file by file. It is complete once it has a seal,
+which is written last and by renaming. The seal contains the digest of each file and the length of the
+training.
 """
 
 from __future__ import annotations
@@ -32,22 +33,22 @@ LINES, SUMS = 200, "log.pt"
 
 
 class TrainingLog:
-    """Means of the losses of all steps since the line before; the process of rank 0 writes them.
+    """Means of the losses of all steps since the previous line, written by rank 0.
 
     Attributes:
-        every: steps to a line.
+        every: steps per line.
     """
 
     def __init__(self, path: Path, *, steps: int):
         self.path, self.every = path, max(1, steps // LINES)
         self._total: torch.Tensor | None = None
-        self._noted: dict[str, tuple[torch.Tensor, int]] = {}  # name -> sum, and how many steps have it
+        self._noted: dict[str, tuple[torch.Tensor, int]] = {}  # name -> sum, number of steps
         self._steps = 0
         self._file: TextIO | None = None
 
     @contextlib.contextmanager
     def open(self, resumed_at: int) -> Iterator[None]:
-        """Keep the file open, without the lines past that step."""
+        """Keep the file open, without lines after that step."""
         if rank() > 0:
             yield
             return
@@ -64,8 +65,8 @@ class TrainingLog:
         rate: float,
         norm: torch.Tensor,
     ) -> None:
-        """Note a step: losses, learning rate, gradient norm. Raises StageError at a due line for a loss that
-        is not finite."""
+        """Record a step's losses, learning rate and gradient norm. When a line is due, raises StageError for
+        a loss that is not finite."""
         whole = loss if self._total is None else self._total + loss
         self._total = whole
         self._steps += 1
@@ -82,23 +83,23 @@ class TrainingLog:
             details = ", ".join(f"{name} {value}" for name, value in means.items())
             raise StageError(f"the loss is not finite at step {step} ({details})")
         line = {"step": step, "learning_rate": rate, "loss": mean} | means
-        if math.isfinite(norm):  # fp16 skips a step whose gradient overflowed: no norm there
+        if math.isfinite(norm):  # fp16 skips a step with an overflowed gradient, which has no norm
             line["grad_norm"] = norm
         if self._file is not None:
             self._file.write(json.dumps(line) + "\n")
 
     def save(self, folder: Path) -> None:
-        """Keep in a checkpoint what the next line will be the mean of."""
+        """Save the sums for the next line in a checkpoint."""
         torch.save((self._total, self._noted, self._steps), folder / SUMS)
 
     def load(self, folder: Path, device: torch.device) -> None:
-        """Go on with the sums that a checkpoint keeps."""
+        """Restore the sums from a checkpoint."""
         sums = torch.load(folder / SUMS, map_location=device, weights_only=True)
         self._total, self._noted, self._steps = sums
 
 
 def cut_log(path: Path, step: int) -> None:
-    """Keep the log's lines up to a step; what an interrupted attempt wrote after it is written again."""
+    """Keep the log's lines up to a step, as a resumed training writes the others again."""
     lines = []
     if step and path.exists():
         for line in path.read_text(encoding="utf-8").splitlines():
@@ -108,12 +109,12 @@ def cut_log(path: Path, step: int) -> None:
             except ValueError:  # the attempt was killed while it wrote this line
                 break
             lines.append(line + "\n")
-    write_whole(path, "".join(lines))  # these lines are nowhere else
+    write_whole(path, "".join(lines))  # no other copy of these lines exists
 
 
 SEAL = "seal.json"
 CHECKPOINT_SECONDS = 600
-ASKED = 20  # steps after which several processes ask the first one whether so much time has passed
+ASKED = 20  # steps between checks by the first of several processes whether this time has passed
 
 
 def seal(checkpoint: Path, *, steps: int) -> None:
@@ -123,7 +124,7 @@ def seal(checkpoint: Path, *, steps: int) -> None:
 
 
 def last_complete(checkpoints: Path, *, steps: int) -> Path | None:
-    """Return the last undamaged checkpoint of a training of ``steps`` steps, or None, and remove all else."""
+    """Return the last undamaged checkpoint of a training of ``steps`` steps, or None. Removes all others."""
     checkpoint = None
     folders = [path for path in checkpoints.glob("checkpoint-*") if path.is_dir()]
     for folder in sorted(folders, key=step_of, reverse=True):
@@ -135,17 +136,18 @@ def last_complete(checkpoints: Path, *, steps: int) -> Path | None:
 
 
 def step_of(checkpoint: Path) -> int:
-    """Return the step after which a checkpoint was written, from its name; -1 where it has no number."""
+    """Return the step of a checkpoint from its name, e.g. 500 for ``checkpoint-500``, or -1 if it has no
+    number."""
     number = checkpoint.name.rpartition("-")[2]
     return int(number) if number.isdigit() else -1
 
 
 class Checkpoints:
-    """Says when a checkpoint is due, at the last step or before, and keeps the two last ones.
+    """Decides when a checkpoint is due, always at the last step, and keeps the last two.
 
     Args:
-        folder: that they lie in.
-        every: steps between them; None for ``CHECKPOINT_SECONDS``.
+        folder: of the checkpoints.
+        every: steps between them. None saves every ``CHECKPOINT_SECONDS``.
         steps: of the training.
     """
 
@@ -154,7 +156,7 @@ class Checkpoints:
         self.saved_time = time.monotonic()
 
     def due(self, step: int, device: torch.device) -> bool:
-        """Return whether to save now; all processes ask."""
+        """Return whether to save now. All processes have to call it."""
         if step == self.steps:
             return True
         if self.every is not None:
@@ -164,7 +166,7 @@ class Checkpoints:
         return decided_by_first(time.monotonic() - self.saved_time > CHECKPOINT_SECONDS, device)
 
     def save(self, step: int, write: Callable[[Path], None]) -> None:
-        """Have every process write its part of a checkpoint, seal it, and let go of all but the last two."""
+        """Have every process write its part of a checkpoint, seal it, and remove all but the last two."""
         checkpoint = self.folder / f"checkpoint-{step}"
         write(checkpoint)
         everybody_waits()
@@ -179,18 +181,17 @@ WEIGHTS, OPTIMIZER, SCHEDULE, SCALER = "model.safetensors", "optimizer.pt", "sch
 
 
 def write_state(objective: nn.Module, optimizer: Optimizer, folder: Path) -> None:
-    """Write weights and states into ``folder``; of several processes the first one does, and each its own
-    generators' states."""
+    """Write weights and states into ``folder`` (rank 0), and the states of each process's own generators."""
     folder.mkdir(parents=True, exist_ok=True)
     if rank() == 0:
-        save_model(objective, str(folder / WEIGHTS))  # knows weights that share memory
+        save_model(objective, str(folder / WEIGHTS))  # supports weights that share memory
         for name, part in _parts(optimizer).items():
             torch.save(part.state_dict(), folder / name)
     torch.save(_generator_states(), _generators(folder))
 
 
 def read_state(objective: nn.Module, optimizer: Optimizer, folder: Path) -> None:
-    """Go on from a checkpoint. Raises pickle.UnpicklingError for a file that would run code."""
+    """Restore a checkpoint. Raises pickle.UnpicklingError for a file that would run code."""
     device = next(objective.parameters()).device
     load_model(objective, str(folder / WEIGHTS), device="cpu" if device.type == "cpu" else str(device))
     for name, part in _parts(optimizer).items():
@@ -198,7 +199,7 @@ def read_state(objective: nn.Module, optimizer: Optimizer, folder: Path) -> None
 
 
 def restore_generators(folder: Path) -> None:
-    """Have Python, numpy and torch draw what they would have drawn after a checkpoint."""
+    """Restore the random states of Python, numpy and torch from a checkpoint."""
     if not _generators(folder).exists():  # written by another number of processes
         return
     with safe_globals():

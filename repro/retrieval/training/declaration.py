@@ -1,10 +1,10 @@
-"""Trainings as recipes state them: the objective, how it is minimised, and how a machine carries that out.
+"""Declarations of trainings in recipes: the objective, its optimisation and the options of the machine.
 
-A plan imports no objective, nor torch with it. The memory of a step follows from a formula simple enough to
-check by hand: weights, gradients and both of Adam's means take 16 bytes a parameter. A layer keeps for its
-backward pass 34 bytes a number of its hidden states where these have 16 bits, without the attention's own
-matrices, which its kernels compute again (Korthikanti et al. 2022, section 4.1); with 32 bits twice as many,
-but for the bytes of dropout. What automatic casting leaves in 32 bits lies between the two.
+A plan imports neither an objective nor torch. The memory of a training step follows from a simple formula.
+Weights, gradients and Adam's two means take 16 bytes per parameter. For its backward pass a layer keeps 34
+bytes per hidden number at 16 bits. This excludes attention matrices, which the kernels recompute (Korthikanti
+et al. 2022, section 4.1). At 32 bits it keeps twice as many, except for the bytes of dropout. Automatic
+casting leaves some numbers at 32 bits, so its cost is between the two.
 """
 
 from __future__ import annotations
@@ -21,35 +21,36 @@ from repro.errors import UsageError, check_known
 from repro.graph import Node
 from repro.stage_table import POSITIVE, SHARE, STAGES, check_numbers
 
-OPTION_NUMBERS = {  # of options, and of what lies within one, which mean the same in every objective
+OPTION_NUMBERS = {  # ranges of options, also nested ones, that mean the same in every objective
     **dict.fromkeys(("temperature", "student_temperature", "teacher_temperature"), POSITIVE),
     **dict.fromkeys(("rate", "encoder_rate", "decoder_rate", "mask", "random"), SHARE),
 }
 STATE = 16  # bytes of a parameter: four numbers of 32 bits
 ACTIVATIONS = {"fp32": 66, "fp16": 50, "bf16": 50}  # bytes a layer, token and hidden number
-USABLE = 0.9  # of a GPU's memory; the rest is for its context, for NCCL, and lost between blocks
+USABLE = 0.9  # share of a GPU's memory. The rest goes to its context, NCCL and fragmentation
 PREDICTED = 0.15  # share of the tokens whose words are predicted, at BERT's rate
-LOGIT = 12  # bytes of a logit over the vocabulary: it, its softmax and its gradient
+LOGIT = 12  # bytes of a logit over the vocabulary: value, softmax and gradient
 
 
 @dataclass(frozen=True)
 class Objective:
-    """A training objective, declared beside the recipes that train with it.
+    """A training objective, declared next to the recipes that train with it.
 
-    A fingerprint has ``name`` and ``version``. Only the path may change freely: moving a file must not
-    discard a pre-training.
+    Its ``name`` and ``version`` are part of a fingerprint. Only ``path`` may change freely, so that moving a
+    file does not discard a pre-training.
 
     Attributes:
-        name, version: as the class at ``path`` has them, which is checked before it trains.
-        path: of the class or function, "module:name"; the class's constructor names all of its options.
-        choices: the valid values of options that are text, e.g. ``"similarity=dot|cosine target=a|b"``.
-        token_lengths: options that are lengths inside a text; a scale shrinks them as it does the text.
-        vector_widths: options that count numbers of a vector; a scale shrinks them as it does the backbone.
-        passes: how many there are for each token of a text under the default readings, for estimates of the
-            cost of a pre-training: ``encoders``, passes through all layers; ``layers``, through one more;
-            ``heads``, predictions over the vocabulary; with ``frozen_`` before it, of a model that stays;
-            those that are not named are of one pass with BERT's head.
-        own_parts: whether its losses may be means over parts of a size of its own
+        name, version: equal to those of the class at ``path``, which is checked before training.
+        path: of the class or function, e.g. ``"repro.retrieval.nn.bi_encoder:BiEncoderContrastive"``. The
+            constructor names all options.
+        choices: valid values of text options, e.g. ``"similarity=dot|cosine target=a|b"``.
+        token_lengths: options that are lengths within a text. A scale shrinks them like the text.
+        vector_widths: options that count the numbers of a vector. A scale shrinks them like the backbone.
+        passes: passes per token of a text under the default readings, for cost estimates of pre-training.
+            ``encoders`` counts passes through all layers, ``layers`` through one extra layer and ``heads``
+            predictions over the vocabulary. The prefix ``frozen_`` marks a model that is not trained. Missing
+            names mean one pass with BERT's head.
+        own_parts: whether its losses may be means over parts of a size that it chooses
             (``repro.retrieval.training.objective.MeansOfParts``).
     """
 
@@ -67,7 +68,7 @@ class Objective:
 
     @property
     def identity(self) -> dict[str, Any]:
-        """The name, version and path by which a node identifies its objective."""
+        """The name, version and path that identify this objective in a stage's parameters."""
         return {"name": self.name, "version": self.version, "path": self.path}
 
     @cached_property
@@ -83,8 +84,7 @@ _declared: dict[str, Objective] = {}
 
 
 def declared(identity: Mapping[str, Any]) -> Objective:
-    """Return the declared objective that a node names. Raises UsageError where no imported recipe declares
-    it."""
+    """Return the declared objective of a stage. Raises UsageError if no imported recipe declares it."""
     try:
         return _declared[identity["path"]]
     except KeyError:
@@ -92,18 +92,17 @@ def declared(identity: Mapping[str, Any]) -> Objective:
 
 
 def names_in(folders: Iterable[Path]) -> frozenset[str]:
-    """Return the names of the objectives that recipes below these folders declare, none of which is
-    imported."""
+    """Return the names of the objectives declared in recipes below these folders, without importing them."""
     texts = (path.read_text(encoding="utf-8") for folder in folders for path in folder.rglob("*.py"))
     return frozenset(name for text in texts for name in re.findall(r'\bObjective\(\s*"([^"]+)"', text))
 
 
 def check_options(node: Node) -> None:
-    """Refuse a training whose objective would not take its options.
+    """Check that a training's objective accepts its options.
 
     Raises:
-        UsageError: there is no such objective, its class has ``**options``, an option of it is unknown, has
-            no such value, or one is missing.
+        UsageError: the objective does not exist or has ``**options``, or an option is unknown, missing or
+            invalid.
     """
     if "objective" not in node.params:
         return
@@ -136,22 +135,22 @@ def _quote(names: Iterable[str]) -> str:
 
 @dataclass(frozen=True, kw_only=True)
 class Optimisation:
-    """How an objective is minimised; names as in HF's TrainingArguments where it has them.
+    """How an objective is minimised. Names follow HF's TrainingArguments where it has them.
 
     Attributes:
-        batch_size: examples a step, of all processes together: in-batch negatives make it part of the loss.
-            An example is a text, or a query with its passages.
-        epochs, max_steps: the training ends at whichever comes first; either may be None, not both.
-        warmup_ratio, warmup_steps: linear warm-up over that share or number of steps; one is 0 or None.
-        schedule: the learning rate's course after warm-up, HF's name where HF has it; ``linear`` falls to 0
-            at the last step. ``logarithmic`` does too, after a warm-up that rises with the step's logarithm;
-            ``deepspeed-0.6.0`` likewise, one step later, its first step at the peak.
-        weight_decay: AdamW's, applied to neither biases nor LayerNorm; 0 makes it Adam.
-        max_grad_norm: gradients are clipped to it; 0 for no clipping.
+        batch_size: examples per step over all processes. With in-batch negatives it is part of the loss. An
+            example is a text, or a query with its passages.
+        epochs, max_steps: training ends at whichever comes first. One of them may be None.
+        warmup_ratio, warmup_steps: linear warm-up over this share or number of steps. One is 0 or None.
+        schedule: course of the learning rate after warm-up, by HF's name where it exists. ``linear`` falls to
+            0 at the last step. ``logarithmic`` does too, after a warm-up that rises with the logarithm of the
+            step. ``deepspeed-0.6.0`` is the same one step later, with the first step at the peak.
+        weight_decay: of AdamW, not applied to biases or LayerNorm. 0 gives Adam.
+        max_grad_norm: gradients are clipped to this norm. 0 disables clipping.
         precision: ``fp32``, ``fp16`` or ``bf16``.
-        seed: of dropout and of the order of the examples.
+        seed: of dropout and of the order of examples.
 
-    Raises UsageError where neither or both of two exclusive arguments are given.
+    Raises UsageError if epochs and max_steps are both None, or if both warm-ups are given.
     """
 
     batch_size: int
@@ -174,7 +173,7 @@ class Optimisation:
 
     @classmethod
     def of(cls, params: Mapping[str, Any], *, batch_size: int) -> Optimisation:
-        """Return the optimisation among a training node's parameters.
+        """Return the optimisation from the parameters of a training stage.
 
         Raises:
             UsageError: the precision is unknown, or as of the class.
@@ -188,13 +187,13 @@ class Optimisation:
         return optimisation
 
     def as_params(self) -> dict[str, Any]:
-        """Return parameters of a training node, without the batch size, which stages call by names of their
-        own."""
+        """Return the parameters of a training stage without the batch size, which each stage names
+        differently."""
         names = (field.name for field in fields(self) if field.name != "batch_size")
         return {name: getattr(self, name) for name in names}
 
     def steps(self, examples: int) -> int:
-        """Optimiser steps over so many examples; the last batch of an epoch may be smaller."""
+        """Return the optimiser steps over so many examples. The last batch of an epoch may be smaller."""
         limits = [] if self.max_steps is None else [self.max_steps]
         if self.epochs is not None:
             limits.append(math.ceil(self.epochs * math.ceil(examples / self.batch_size)))
@@ -202,13 +201,13 @@ class Optimisation:
 
     @property
     def is_all_warm_up(self) -> bool:
-        """Whether a warm-up of so many steps goes on beyond the end of the training, where that is known."""
+        """Whether the warm-up is known to be longer than the training."""
         return (
             self.epochs is None and self.max_steps is not None and (self.warmup_steps or 0) > self.max_steps
         )
 
     def warmup(self, steps: int) -> int:
-        """Return steps of warm-up in a training of so many steps."""
+        """Return the warm-up steps in a training of so many steps."""
         return self.warmup_steps or math.ceil(steps * (self.warmup_ratio or 0.0))
 
 
@@ -220,17 +219,18 @@ VARIABLES = {
 
 @dataclass(frozen=True, kw_only=True)
 class Execution:
-    """Options that leave the gradient as it is, but for what is drawn from torch's generator, as dropout is.
+    """Options that do not change the gradient, except through torch's random draws such as dropout.
 
-    To end with the same bits, an interrupted training goes on with the same ones.
+    A training that is resumed with the same options ends with the same bits.
 
     Attributes:
-        micro_batch: examples encoded at a time where a process's share of a batch does not fit; None for all.
-        padding_free: 1 where models that are built as BERT read the texts of a batch end to end, 0 where no
-            model does; None for whichever takes less time (``padding_free.trains_faster``).
-        save_steps: steps between checkpoints; None for one every ten minutes.
-        origin: how the micro-batch came about, in a word or two; empty where it was asked for.
-        parts_are_fixed: whether the objective's loss is a mean over parts of just that size.
+        micro_batch: examples encoded at a time, for batches that do not fit into memory. None encodes all at
+            once.
+        padding_free: 1 if models built like BERT read the texts of a batch without padding, 0 if none does.
+            None chooses the faster way (``padding_free.trains_faster``).
+        save_steps: steps between checkpoints. None saves every ten minutes.
+        origin: how the micro-batch was chosen, e.g. ``"estimated"``. Empty if the user set it.
+        parts_are_fixed: whether the objective's loss is a mean over parts of exactly this size.
     """
 
     micro_batch: int | None = None
@@ -241,7 +241,7 @@ class Execution:
 
     @classmethod
     def of(cls, environment: Mapping[str, str]) -> Execution:
-        """Read the REPRO_ variables. Raises UsageError, e.g. for one that is no number above 0."""
+        """Read the REPRO_ variables, e.g. ``REPRO_MICRO_BATCH=8``. Raises UsageError for an invalid value."""
         from repro.retrieval.nn.padding_free import is_asked_for
 
         is_packed = is_asked_for(environment)
@@ -256,8 +256,8 @@ class Execution:
         return cls(**values)
 
     def for_parts_of(self, size: int | None) -> Execution:
-        """Return the execution of an objective whose losses are means over parts of ``size``, or None for
-        any."""
+        """Return the execution for losses that are means over parts of ``size``. None leaves the size
+        free."""
         if size is None:
             return self
         return replace(self, micro_batch=size, parts_are_fixed=True)
@@ -268,13 +268,13 @@ WHOLE_BATCHES = Execution()
 
 @dataclass(frozen=True)
 class StepMemory:
-    """The sizes that the memory of a step follows from.
+    """The sizes that determine the memory of a training step.
 
     Attributes:
-        parameters: all that are trained.
+        parameters: number of trained parameters.
         layers, hidden: of the encoder.
-        tokens: of an example, with padding.
-        vocabulary: over which words are predicted; 0 where none are.
+        tokens: per example, with padding.
+        vocabulary: size of the predicted vocabulary, or 0 if no words are predicted.
         precision: ``fp32``, ``fp16`` or ``bf16``.
     """
 
@@ -287,28 +287,28 @@ class StepMemory:
 
     @property
     def example(self) -> float:
-        """Bytes that an example keeps for the backward pass."""
+        """Bytes that one example keeps for the backward pass."""
         hidden_states = max(1, self.layers) * self.hidden * ACTIVATIONS[self.precision]  # or the embeddings'
         return self.tokens * (hidden_states + PREDICTED * self.vocabulary * LOGIT)
 
     def whole(self, examples: int) -> float:
-        """Return bytes of a step over so many examples at once, with the parameters."""
+        """Return the bytes of a step over so many examples at once, including parameters."""
         return STATE * self.parameters + examples * self.example
 
     def fitting(self, memory: float) -> int:
-        """Return the number of examples that a GPU of so many bytes holds beside the parameters; at least
-        1."""
+        """Return the number of examples that fit on a GPU of ``memory`` bytes next to the parameters, at
+        least 1."""
         return max(1, int((USABLE * memory - STATE * self.parameters) // self.example))
 
     def micro_batch(self, examples: int, memory: float) -> int | None:
-        """Return the examples of a part where a step is cut into as few equal parts as fit; None for one
+        """Return the examples per part if a step is cut into as few equal parts as fit. None means one
         part."""
         parts = math.ceil(examples / self.fitting(memory))
         return None if parts == 1 else math.ceil(examples / parts)
 
 
 def step_memory(objective, params: dict) -> StepMemory | None:
-    """Return the memory of a step of an ``nn.Module``; None where the sizes of its encoder are not known."""
+    """Return the memory of a step of an ``nn.Module``, or None if the sizes of its encoder are unknown."""
     configs = (getattr(module, "config", None) for module in objective.modules())
     config = next((candidate for candidate in configs if hasattr(candidate, "num_hidden_layers")), None)
     if config is None:
@@ -324,7 +324,7 @@ def step_memory(objective, params: dict) -> StepMemory | None:
 
 
 def example_tokens(params: dict) -> int:
-    """Return the tokens, with padding, of an example: a text, or a query with its passages."""
+    """Return the tokens per example with padding. An example is a text, or a query with its passages."""
     if "texts_per_batch" in params:
         return params["length"]
     return params.get("query_length", 0) + params["passages_per_query"] * params["passage_length"]

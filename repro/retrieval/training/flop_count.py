@@ -1,4 +1,4 @@
-"""Floating-point operations of a step of training, counted by torch as the step is made."""
+"""Floating-point operations of training steps, counted by torch during the step."""
 
 import contextlib
 import json
@@ -14,9 +14,9 @@ from repro.retrieval.nn.precision import on_device
 from repro.retrieval.training.objective import BatchObjective, SumObjective
 
 FILE = "flops.json"  # in a checkpoint
-STEPS = 3  # counted; texts differ in length, so one step alone may be off
+STEPS = 3  # counted steps. Texts differ in length, so one step is not enough
 ATTENTION = "_scaled_dot_product_flash_attention"
-# torch adds to its own as kernels are loaded, but lacks attention on a CPU, of as many operations as on a GPU
+# torch adds formulas as kernels are loaded. It has none for attention on a CPU, which is the same as on a GPU
 FORMULAS = ChainMap({}, flop_registry)
 for _way in ("", "_backward"):
     _formula = flop_registry[getattr(torch.ops.aten, ATTENTION + _way)]
@@ -24,11 +24,12 @@ for _way in ("", "_backward"):
 
 
 class Flops:
-    """Counts the first ``STEPS`` steps of a training, matrix products and attention, forward and backward.
+    """Counts matrix products and attention of a training's first ``STEPS`` steps, forward and backward.
 
-    What a step computes again (checkpointed activations) is counted again; element-wise work is not counted,
-    as is usual. The formulas are those of ``torch.utils.flop_counter``; its counter itself hooks into
-    modules, which an objective that steps out of the graph does not survive.
+    Recomputed operations (checkpointed activations) count again. Element-wise operations do not count, as is
+    usual. The formulas come from ``torch.utils.flop_counter``. Its own counter hooks into modules, which
+    fails for objectives that leave the graph. E.g. 3 counted steps with a mean of 2e12 operations give 2e16
+    for 10,000 steps.
     """
 
     def __init__(self):
@@ -36,7 +37,7 @@ class Flops:
 
     @contextlib.contextmanager
     def step(self) -> Iterator[None]:
-        """Make one step of training in this context; it is counted while few have been."""
+        """Make one step of training in this context. It is counted if it is one of the first ``STEPS``."""
         if len(self.counted) == STEPS:
             yield
             return
@@ -45,28 +46,28 @@ class Flops:
         self.counted.append(counter.total)
 
     def facts(self, steps: int) -> dict[str, int]:
-        """Return ``flops``: the mean of the counted steps times all ``steps``; empty when none was
+        """Return ``flops``, the mean of the counted steps times ``steps``, or an empty dict if none was
         counted."""
         if not self.counted:
             return {}
         return {"flops": round(sum(self.counted) / len(self.counted) * steps)}
 
     def save(self, checkpoint: Path) -> None:
-        """Keep what was counted beside the weights."""
+        """Save the counts in a checkpoint."""
         (checkpoint / FILE).write_text(json.dumps(self.counted))
 
     def load(self, checkpoint: Path) -> None:
-        """Go on with what was counted before a checkpoint."""
+        """Restore the counts from a checkpoint."""
         self.counted = json.loads((checkpoint / FILE).read_text())
 
 
 def needed_operations(objective: SumObjective | BatchObjective, examples: Sequence[dict]) -> int:
-    """Return the floating-point operations that a step on these examples needs of the model, as MFU counts
+    """Return the floating-point operations that a step on these examples needs in the model, as MFU counts
     them.
 
-    Each example is read by itself, so that no padding is counted. A product counts once forward and once for
-    each factor that a gradient is asked of: what a step computes again, and what only follows a batch's
-    shape, is left out. No gradient is made.
+    Each example is read alone, so padding does not count. A product counts once for forward and once for each
+    factor with a gradient. Recomputed operations, and those that depend only on the shape of a batch, do not
+    count. No gradient is computed.
     """
     with _NeededCounter() as counter:
         for example in examples:
@@ -75,7 +76,7 @@ def needed_operations(objective: SumObjective | BatchObjective, examples: Sequen
 
 
 class _Counter(TorchDispatchMode):
-    """Adds up the operations of what runs in its context, as ``total``."""
+    """Adds up the operations within its context as ``total``."""
 
     total = 0
 
@@ -83,7 +84,7 @@ class _Counter(TorchDispatchMode):
         kwargs = kwargs or {}
         formula = FORMULAS.get(func._overloadpacket)
         if formula is None:
-            with self:  # an operation made of others is counted as those
+            with self:  # a composite operation is counted by its parts
                 result = func.decompose(*args, **kwargs)
             return func(*args, **kwargs) if result is NotImplemented else result
         result = func(*args, **kwargs)
@@ -96,10 +97,10 @@ class _Counter(TorchDispatchMode):
 
 
 class _NeededCounter(_Counter):
-    """Counts with each operation that runs forward those of the gradients that will be asked of it."""
+    """Counts each forward operation together with the gradients that it will need."""
 
     def times(self, factors: tuple) -> int:
-        """Return 1, and one more for each factor that learns: of two matrices or two products."""
+        """Return 1, plus one for each trainable factor of two matrices or two products."""
         learn = [isinstance(factor, torch.Tensor) and factor.requires_grad for factor in factors]
         if not torch.is_grad_enabled() or not any(learn):
             return 1

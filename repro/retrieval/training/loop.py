@@ -1,6 +1,7 @@
-"""Training of an objective, with an order of examples, a log and checkpoints from which it can go on.
+"""Training of an objective, with batches in a fixed order, a log and checkpoints to resume from.
 
-Killed at any step and started again in the same folder, a training ends on a CPU with the same bits.
+A training that is killed at any step and resumed in the same folder ends with the same bits on a CPU, e.g.
+one that is killed at step 700 and resumed from ``checkpoints/checkpoint-500``.
 """
 
 import json
@@ -59,23 +60,23 @@ from repro.retrieval.training.process_group import (
 from repro.store.disk import CHECKPOINTS
 
 Batch = dict[str, torch.Tensor]
-AHEAD = 8  # batches that are made in one go without a GPU: between two steps each would find cold caches
+AHEAD = 8  # batches made at once without a GPU, as caches are cold between two steps
 
 
 class ObjectiveTrainer:
     """Minimises the sum of an objective's losses and logs each of them.
 
     Args:
-        objective, examples, optimisation: see ``repro.retrieval.training.loop``.
-        order: of the batches; it says how many there are.
-        log: JSON lines; those past the resumed step are cut off.
-        checkpoints: the folder that they are written into.
-        resumed: a complete checkpoint to go on from, or None.
-        execution: says in how many parts a batch is made; every batch comes as a list of its parts.
-        reading: how their texts are read, which checkpoints keep.
+        objective, examples, optimisation: arguments of ``train``.
+        order: of the batches, with their number as its length.
+        log: JSON lines. Lines after the resumed step are removed.
+        checkpoints: folder of the checkpoints.
+        resumed: a complete checkpoint to resume from, or None.
+        execution: contains the size of parts. Every batch is a list of its parts.
+        reading: how texts are read, which checkpoints keep.
 
     Attributes:
-        step: steps made so far, those before the checkpoint among them.
+        step: number of completed steps, including those before the checkpoint.
     """
 
     def __init__(
@@ -92,7 +93,7 @@ class ObjectiveTrainer:
         reading: BatchReading,
     ):
         set_seed(optimisation.seed)
-        if processes() > 1:  # else every process drops out the same places
+        if processes() > 1:  # otherwise dropout is the same in every process
             torch.manual_seed(optimisation.seed + rank())
         self.device = device()
         self.model, self.examples, self.order = objective.to(self.device), examples, order
@@ -105,10 +106,10 @@ class ObjectiveTrainer:
         self.resumed_at = self.step
         self.log = TrainingLog(log, steps=len(order))
         self.checkpoints = Checkpoints(checkpoints, execution.save_steps, steps=len(order))
-        self._losses: Batch = {}  # of the step that is being made
+        self._losses: Batch = {}  # of the current step
 
     def run(self, advance: Callable[[int], None]) -> None:
-        """Train to the end; ``advance`` hears of every step."""
+        """Train to the end and call ``advance`` after every step."""
         advance(self.resumed_at)
         if self.resumed:
             self._go_on_from(self.resumed)
@@ -125,7 +126,7 @@ class ObjectiveTrainer:
                     self.checkpoints.save(self.step, self._write)
 
     def _batches(self) -> Iterator[list[Batch]]:
-        """Yield the batches of ``order`` that are left, in parts."""
+        """Yield the remaining batches of ``order`` in parts."""
         if self.step == len(self.order):
             return
         gpu = self.device.type == "cuda"
@@ -144,12 +145,11 @@ class ObjectiveTrainer:
             yield from chunk
 
     def training_step(self, pieces: list[Batch]) -> torch.Tensor:
-        """Return the loss of a batch, whose gradient is left with the parameters; in parts where it has to
-        be.
+        """Return the loss of a batch and leave its gradient with the parameters.
 
-        Its operations are counted while it is one of the first. Where memory runs out, the same step is made
-        again in parts half as large, with what is drawn from torch's generator from the start. Batches that
-        were prepared in larger parts are collated again.
+        The operations of the first steps are counted. If memory runs out, the step is repeated in parts half
+        as large, from the same state of torch's generator. Batches that were prepared in larger parts are
+        collated again.
         """
         state = random_state(self.device)
         while True:
@@ -165,7 +165,7 @@ class ObjectiveTrainer:
             self.fitting.reduce(max(self.order.shares(self.step)), step=self.step + 1, why=reason)
 
     def _cut(self, pieces: list[Batch]) -> list[Batch]:
-        """Return the parts of a batch, those that it came in unless these are too large by now."""
+        """Return the parts of a batch, collated again if they are now too large."""
         if len(pieces) < self.fitting.parts.count(self.order.shares(self.step)[rank()]):
             pieces = self.fitting.parts(self.examples.__getitems__(self.order.at(self.step)))
         return pieces
@@ -186,7 +186,7 @@ class ObjectiveTrainer:
         return loss.detach()
 
     def step_in_parts(self, pieces: list[Batch]) -> torch.Tensor:
-        """Return the loss of the whole batch; its gradient is left with every process's parameters."""
+        """Return the loss of the whole batch and leave its gradient with every process's parameters."""
         pieces = in_memory(lambda: self._on_device(pieces), self.device)
         backward, autocast = self.optimizer.backward, self.optimizer.autocast
         self._losses = backward_in_parts(self.objective, pieces, backward=backward, autocast=autocast)
@@ -195,7 +195,7 @@ class ObjectiveTrainer:
         return sum(self._losses.values(), torch.zeros((), device=self.device)).detach()
 
     def compute_loss(self, batch: Batch) -> torch.Tensor:
-        """Return the sum of the losses, which are kept for the next line of the log."""
+        """Return the sum of the losses, and keep each for the log."""
         with self.optimizer.autocast():
             losses = in_single_precision(self.model(batch))
         self._losses = {name: loss.detach() for name, loss in losses.items()}
@@ -217,7 +217,7 @@ class ObjectiveTrainer:
 
 
 class _RemainingBatches:
-    """Batches of an order after so many others."""
+    """Batches of an order after the first ``start``."""
 
     def __init__(self, order, start: int):
         self.order, self.done = order, start
@@ -227,17 +227,17 @@ class _RemainingBatches:
 
 
 def _one_thread(worker: int) -> None:
-    # A forked tokeniser that was used before waits for threads which exist in its parent only.
+    # A forked tokeniser that was used before would wait for threads of its parent.
     os.environ["TOKENIZERS_PARALLELISM"] = "false"
 
 
 def _zero_loss(model: nn.Module) -> torch.Tensor:
-    # A last small batch may have nothing to learn from; zero still needs a graph.
+    # A small last batch may have no loss. Zero still needs a graph.
     return next(model.parameters()).sum() * 0
 
 
 class Examples(Protocol):
-    """Rows to train on, which can be fetched by (epoch, index)."""
+    """Rows to train on, fetched by (epoch, index)."""
 
     def __len__(self) -> int: ...
 
@@ -254,24 +254,24 @@ def train(
     execution: Execution = WHOLE_BATCHES,
     memory: StepMemory | None = None,
 ) -> dict:
-    """Minimise the objective's losses; it is changed in place.
+    """Minimise the losses of an objective, in place.
 
-    Checkpoints lie in ``out/checkpoints`` until the artefact is sealed, one of the last step among them; the
-    last complete one is where an interrupted training goes on.
-    ``out/train_log.jsonl`` gets about 200 lines of step, learning rate, gradient norm and losses (means
-    since the line before). Under torchrun every process takes its share of each batch, and all end with the
-    same weights; the one of rank 0 writes. A step for which memory does not suffice is made in smaller
-    parts, and so are those after it; on a GPU ``memory``, what a step takes, says with which size to begin.
-    Batches are read as in the steps before the checkpoint, with or without padding, and ``progress`` says so
-    where the other way is wanted.
+    Checkpoints are kept in ``out/checkpoints`` until the artefact is sealed, including one of the last step.
+    An interrupted training resumes from the last complete one. ``out/train_log.jsonl`` gets about 200 lines
+    with step, learning rate, gradient norm and losses (means since the previous line).
+
+    Under torchrun every process takes its share of each batch. All end with the same weights, and rank 0
+    writes them. If memory does not suffice for a step, this step and later ones are made in smaller parts. On
+    a GPU ``memory`` gives the first size. A resumed training reads batches with or without padding as before,
+    and reports it through ``progress`` if the environment sets the other way.
 
     Returns:
-        facts: steps, epochs, examples, losses of the last line of the log, seconds of this attempt, floating-
-        point operations of the whole training (``flop_count``), and ``options_in_effect``.
+        facts: steps, epochs, examples, losses of the last log line, seconds of this attempt, floating-point
+            operations of the whole training (``flop_count``), and ``options_in_effect``.
 
     Raises:
         StageError: a loss is not finite, or memory does not suffice for a single example.
-        UsageError: a batch cannot be shared among so many processes.
+        UsageError: a batch has fewer examples than there are processes.
     """
     start, steps, log = time.monotonic(), optimisation.steps(len(examples)), out / "train_log.jsonl"
     execution = execution.for_parts_of(getattr(objective, "part_size", None))
@@ -298,7 +298,7 @@ def train(
     everybody_waits()
     seconds = round(time.monotonic() - start, 1)
     facts = _outcome(steps, len(examples), optimisation.batch_size, log) | {"seconds": seconds}
-    everybody_waits()  # the first process may now hand the folder on
+    everybody_waits()  # the first process may now pass the folder on
     facts |= trainer.flops.facts(steps * processes())
     return facts | options_in_effect(trainer, reading)
 
@@ -322,14 +322,15 @@ def _outcome(steps: int, examples: int, batch_size: int, log: Path) -> dict:
 
 
 def save_model(objective: nn.Module, out: Path) -> None:
-    """Save a trained objective in ``out/model``. Rank 0 does it; its checkpoints go when that is sealed."""
+    """Save a trained objective in ``out/model`` (rank 0 only). Sealing the artefact removes its
+    checkpoints."""
     if rank() == 0:
         as_objective(objective).save(out / "model")
 
 
 def options_in_effect(trainer: ObjectiveTrainer, reading: BatchReading) -> dict[str, int | str]:
-    """Return the batch options that took effect, the step the training resumed from, and the number of steps
-    that fp16 skipped, if there are any."""
+    """Return the batch options in effect, the step of resuming, and the number of steps skipped by fp16.
+    Zeros are omitted."""
     options = {
         "resumed_at": trainer.resumed_at,
         "padding_free": int(reading.used),
@@ -340,7 +341,7 @@ def options_in_effect(trainer: ObjectiveTrainer, reading: BatchReading) -> dict[
 
 def _last_checkpoint(checkpoints: Path, steps: int) -> Path | None:
     if rank() > 0:
-        everybody_waits()  # the first process removes what cannot be trusted
+        everybody_waits()  # the first process removes damaged checkpoints
     checkpoint = last_complete(checkpoints, steps=steps)
     if rank() == 0:
         everybody_waits()

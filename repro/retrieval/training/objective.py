@@ -1,12 +1,12 @@
-"""The contract between a training and its objective, and how a stage finds and makes one.
+"""The interface between a training and its objective, and how a stage finds and makes one.
 
-An objective is an ``nn.Module``, made as ``Class(model, tokenizer, **options)``. Its keyword parameters, all
-of them named in ``__init__``, are the options of its node and, by their own names, those parameters of the
-stage that it asks for (``length``, ``seed``, ``pooling``, …; in fine-tuning also ``start``, the directory of
-the starting model). What it draws at random depends on the seed, the epoch and the example's index only, so
-that a batch is the same whoever makes it and whenever. It is a ``SumObjective`` or a ``BatchObjective``; one
-of fine-tuning also has a static ``load(folder)``, which returns the model that it starts from, in
-pre-training always a masked language model.
+An objective is an ``nn.Module`` made as ``Class(model, tokenizer, **options)``. All of its keyword parameters
+are named in ``__init__``. They are the options of its stage, and parameters of the stage that it uses by
+name, e.g. ``length``, ``seed`` or ``pooling``. In fine-tuning ``start`` is the directory of the starting
+model. Its random draws depend only on the seed, the epoch and the example's index, so that every process
+makes the same batch at any time. It is a ``SumObjective`` or a ``BatchObjective``. One of fine-tuning also
+has a static ``load(folder)`` that returns its starting model. In pre-training this is always a masked
+language model.
 """
 
 from __future__ import annotations
@@ -28,68 +28,68 @@ if TYPE_CHECKING:
 
 
 class Objective(Protocol):
-    """Everything that any objective has.
+    """The interface of every objective.
 
     Attributes:
-        name, version: its identity in a fingerprint; a raised version discards what was trained before.
+        name, version: its identity in a fingerprint. Raising the version discards earlier trainings.
     """
 
     name: ClassVar[str]
     version: ClassVar[int]
 
     def __call__(self, batch: Tensors) -> Tensors:
-        """As ``forward`` of either form."""
+        """Return the losses like ``forward``."""
 
     def parameters(self) -> Iterator[nn.Parameter]:
-        """Return all that may be trained."""
+        """Return all parameters that may be trained."""
 
     def collate(self, examples: list[dict]) -> Tensors:
-        """Return a batch, or part of one, of examples that each have ``epoch`` and ``index``."""
+        """Return a batch, or part of one, from examples that each have ``epoch`` and ``index``."""
 
     def save(self, folder: Path) -> None:
-        """Write what is kept of the training: a model directory."""
+        """Write the result of the training as a model directory."""
 
 
 @runtime_checkable
 class SumObjective(Objective, Protocol):
-    """Losses that are sums, or means, over things of single texts; parts of a batch add up to it."""
+    """Losses that are sums or means over elements of single texts, e.g. masked tokens. Parts of a batch add
+    up."""
 
     def forward(self, batch: Tensors) -> Tensors:
-        """Named scalar losses, whose sum is minimised; one is absent where the batch has nothing for it."""
+        """Return named scalar losses, which are summed. A loss is absent if the batch has nothing for it."""
 
     def denominators(self, batch: Tensors) -> dict[str, int | None]:
-        """Return the number of things that each loss is a mean over in this part; None for a loss that is a
+        """Return the number of elements that each loss averages in this part, or None for a loss that is a
         sum."""
 
 
 @runtime_checkable
 class BatchObjective(Objective, Protocol):
-    """Losses in which the texts of a batch meet: they are taken of what all parts are represented by.
+    """Losses over several texts of a batch, computed from the representations of all parts.
 
-    ``forward`` is ``losses(represent(batch))``, as ``repro.retrieval.nn.objectives`` has it.
+    ``forward`` is ``losses(represent(batch))``, as in ``repro.retrieval.nn.objectives``.
     """
 
     def represent(self, batch: Tensors) -> Tensors:
-        """Encode a part: rows by name; the losses get those of all parts, and of all processes, together."""
+        """Encode a part as rows by name. The losses receive the rows of all parts and processes together."""
 
     def losses(self, represented: Tensors) -> Tensors:
-        """Named scalar losses of the whole batch, as ``SumObjective.forward`` gives them."""
+        """Return named scalar losses of the whole batch, like ``SumObjective.forward``."""
 
 
 class MeansOfParts(Protocol):
-    """Declared by a ``SumObjective`` whose losses are means of the means of parts of a batch.
+    """Declared by a ``SumObjective`` with losses that are means of the means of a batch's parts.
 
     Attributes:
-        part_size: examples of each part, in the order of the batch (of a process's share of it), whatever
-            REPRO_MICRO_BATCH says; None for losses that no part enters. Its
-            ``denominators`` are 1.
+        part_size: examples per part, in the order of a process's share of the batch, regardless of
+            REPRO_MICRO_BATCH. None for losses without parts. Its ``denominators`` are 1.
     """
 
     part_size: int | None
 
 
 def import_declared(kind: str, declared: Mapping[str, Any]):
-    """Return the object at ``declared["path"]``. Raises UsageError for none, or one of another name or
+    """Return the object at ``declared["path"]``. Raises UsageError if it is missing or has another name or
     version."""
     path = declared["path"]
     module, _, attribute = path.partition(":")
@@ -105,11 +105,11 @@ def import_declared(kind: str, declared: Mapping[str, Any]):
 
 
 def objective_class(stage: str, params: Mapping[str, Any]):
-    """Return the class of the objective of a training, which has the methods that its stage calls.
+    """Return the class of a training's objective, which has the methods that its stage calls.
 
     Raises:
-        UsageError: there is none, it has another name or version than its recipe declares, or it lacks a
-            method of the contract.
+        UsageError: the class is missing, its name or version differs from the recipe's, or it lacks a method
+            of the interface.
     """
     path, kind = params["objective"]["path"], import_declared("objective", params["objective"])
     needed = ["collate", "save", *(["load"] if stage == "finetune" else [])]
@@ -128,7 +128,8 @@ def build(
     *,
     settings: Mapping[str, Any] = MappingProxyType({}),
 ) -> nn.Module:
-    """Return the objective with its options and the settings it asks for. Raises UsageError for others."""
+    """Return the objective made with its options and the settings it takes. Raises UsageError for other
+    options."""
     signature = inspect.signature(objective)
     values = {name: value for name, value in settings.items() if name in signature.parameters} | dict(options)
     try:
@@ -141,7 +142,7 @@ def build(
 
 
 def as_objective(module: nn.Module) -> SumObjective | BatchObjective:
-    """Return the module, which is of one of the two forms. Raises UsageError for one of neither."""
+    """Return the module as one of the two forms. Raises UsageError if it is neither."""
     if isinstance(module, (SumObjective, BatchObjective)):
         return module
     raise UsageError(

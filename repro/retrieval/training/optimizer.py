@@ -1,4 +1,4 @@
-"""AdamW as transformers' Trainer sets it up, the course of its rate, clipping, and half precision."""
+"""AdamW as set up by transformers' Trainer, with learning rate schedules, clipping and half precision."""
 
 import contextlib
 import functools
@@ -15,12 +15,12 @@ from repro.retrieval.training.declaration import Optimisation
 
 
 def logarithmic_warmup_share(step: int, *, warmup: int, total: int) -> float:
-    """Return the share of the peak rate that step ``step``, from 0, is taken with.
+    """Return the share of the peak rate at ``step``, counted from 0.
 
-        log(step + 1) / log(warmup)             before ``warmup`` (2 at least, as log 1 is 0)
-        (total - step) / (total - warmup)       from there on, 0 at ``total``
+        log(step + 1) / log(warmup)             before ``warmup`` (at least 2, as log 1 is 0)
+        (total - step) / (total - warmup)       afterwards, 0 at ``total``
 
-    The course that DeepSpeed's WarmupDecayLR defines with its ``log`` type.
+    DeepSpeed's WarmupDecayLR defines this course for type ``log``. E.g. step 3 of a warm-up of 16 has 0.5.
     """
     warmup = max(2, warmup)
     if step < warmup:
@@ -29,10 +29,10 @@ def logarithmic_warmup_share(step: int, *, warmup: int, total: int) -> float:
 
 
 def deepspeed_share(step: int, *, warmup: int, total: int) -> float:
-    """Return the share of the peak rate that step ``step``, from 0, is taken with under DeepSpeed 0.6.0.
+    """Return the share of the peak rate at ``step``, counted from 0, under DeepSpeed 0.6.0.
 
-    Its scheduler sets no rate before the first step, which is so taken at the peak; it is called after each
-    step, so that step t > 0 has what ``logarithmic_warmup_share`` defines for t - 1
+    Its scheduler sets no rate before the first step, which is therefore made at the peak. It is called after
+    each step, so step t > 0 has the share that ``logarithmic_warmup_share`` defines for t - 1
     (microsoft/DeepSpeed at v0.6.0, deepspeed/runtime/lr_schedules.py and engine.py).
     """
     return logarithmic_warmup_share(step - 1, warmup=warmup, total=total) if step else 1.0
@@ -41,7 +41,8 @@ def deepspeed_share(step: int, *, warmup: int, total: int) -> float:
 def share_schedule(
     share: Callable[..., float], optimizer: torch.optim.Optimizer, *, warmup: int, total: int
 ) -> LambdaLR:
-    """Return the schedule that gives every group of parameters ``share(step)`` of its peak learning rate."""
+    """Return a schedule that multiplies the peak learning rate of every parameter group by
+    ``share(step)``."""
     return LambdaLR(optimizer, functools.partial(share, warmup=warmup, total=total))
 
 
@@ -56,16 +57,16 @@ AUTOCAST = {"fp16": torch.float16, "bf16": torch.bfloat16}
 
 
 class Optimizer:
-    """AdamW over the parameters of an objective that learn, one step of the schedule after each of its own.
+    """AdamW over the trained parameters of an objective. The schedule advances after each step.
 
-    Betas are 0.9 and 0.999, epsilon 1e-8; neither biases nor LayerNorms are decayed. With fp16 losses are
-    scaled; a step whose gradient overflowed is skipped, and the schedule waits, as in transformers' Trainer
-    (with an AdamW that is not fused: a fused one does not tell it).
+    Betas are 0.9 and 0.999, epsilon is 1e-8. Biases and LayerNorms are not decayed. With fp16, losses are
+    scaled. A step with an overflowed gradient is skipped and the schedule waits, as in transformers' Trainer
+    with an AdamW that is not fused. (A fused one does not report it.)
 
     Attributes:
-        adamw, schedule, scaler: torch's own objects, of which a checkpoint keeps the states; no ``scaler``
-            but with fp16.
-        autocast: makes the context that a batch is encoded in.
+        adamw, schedule, scaler: torch's own objects, with states that a checkpoint keeps. ``scaler`` is None
+            except with fp16.
+        autocast: makes the context for encoding a batch.
     """
 
     def __init__(self, objective: nn.Module, optimisation: Optimisation, *, steps: int):
@@ -77,7 +78,7 @@ class Optimizer:
         self.schedule = rate_schedule(self.adamw, optimisation, steps=steps)
         self.limit = optimisation.max_grad_norm if optimisation.max_grad_norm > 0 else math.inf
         self.scaler = torch.amp.GradScaler(device) if optimisation.precision == "fp16" else None
-        if self.scaler is not None:  # else a process whose first batch has no loss could not unscale
+        if self.scaler is not None:  # otherwise a process without a loss in its first batch could not unscale
             self.scaler.scale(torch.zeros((), device=device))
         self._scale: float | None = None  # after the last step
         dtype = AUTOCAST.get(optimisation.precision)
@@ -85,15 +86,16 @@ class Optimizer:
 
     @property
     def rate(self) -> float:
-        """The learning rate of the step that comes next."""
+        """The learning rate of the next step."""
         return self.adamw.param_groups[0]["lr"]
 
     def backward(self, loss: torch.Tensor) -> None:
-        """Add the gradient of a loss to the parameters', scaled with fp16."""
+        """Add the gradient of a loss to the parameters' gradients, scaled with fp16."""
         (loss if self.scaler is None else self.scaler.scale(loss)).backward()
 
     def step(self) -> torch.Tensor:
-        """Clip the gradients, move the parameters by them and forget them; the norm that there was before."""
+        """Clip the gradients, update the parameters and drop the gradients. Returns the norm before
+        clipping."""
         if self.scaler is not None:
             self.scaler.unscale_(self.adamw)
         norm = nn.utils.clip_grad_norm_(self.parameters, self.limit)
@@ -103,18 +105,18 @@ class Optimizer:
         return norm
 
     def _move(self) -> bool:
-        """Move the parameters; false where their gradient overflowed, so that they stay."""
+        """Update the parameters. Returns False, without an update, if their gradient overflowed."""
         if self.scaler is None:
             self.adamw.step()
             return True
         scale = self.scaler.get_scale() if self._scale is None else self._scale
         self.scaler.step(self.adamw)
         self.scaler.update()
-        self._scale = self.scaler.get_scale()  # a GPU is waited for
+        self._scale = self.scaler.get_scale()  # waits for the GPU
         return self._scale >= scale
 
     def skipped(self, steps: int) -> int:
-        """Return the number of those steps that were skipped."""
+        """Return the number of skipped steps among ``steps``."""
         return steps - self.schedule.last_epoch if self.scaler else 0
 
     def forget(self) -> None:
@@ -124,8 +126,7 @@ class Optimizer:
 
 
 def rate_schedule(adamw: torch.optim.Optimizer, optimisation: Optimisation, *, steps: int) -> LRScheduler:
-    """Return the schedule of the learning rate over so many steps: ours where transformers has none of that
-    name."""
+    """Return the learning rate schedule over so many steps: from ``OWN_SCHEDULES``, or from transformers."""
     warmup = optimisation.warmup(steps)
     if optimisation.schedule in OWN_SCHEDULES:
         return OWN_SCHEDULES[optimisation.schedule](adamw, warmup=warmup, total=steps)
@@ -133,8 +134,7 @@ def rate_schedule(adamw: torch.optim.Optimizer, optimisation: Optimisation, *, s
 
 
 def _groups(objective: nn.Module, weight_decay: float) -> list[dict]:
-    """Return the parameters that are decayed, and those that are not, as transformers' Trainer tells them
-    apart."""
+    """Return the decayed parameters and the others, by the rules of transformers' Trainer."""
     decay_names = set(get_parameter_names(objective, [nn.LayerNorm], UNDECAYED))
     weights = [(name, weight) for name, weight in objective.named_parameters() if weight.requires_grad]
     return [

@@ -1,8 +1,9 @@
-"""Batches cut into the parts that memory holds, and the gradient of a batch that is encoded part by part.
+"""The gradient of a batch that is cut into parts which fit into memory.
 
-The parts of a ``SumObjective`` are weighted by its denominators. What all processes represent of a
-``BatchObjective`` is brought together, and several parts are encoded twice, without and with a graph, around
-the gradient of the losses (gradient caching; Gao et al. 2021).
+Parts of a ``SumObjective`` are weighted by its denominators. For a ``BatchObjective`` the representations of
+all processes are gathered. Several parts are then encoded twice, first without a graph to get the gradient of
+the losses and then with one to propagate it (gradient caching, Gao et al. 2021). E.g. a batch of 64 examples
+with ``REPRO_MICRO_BATCH=16`` is encoded in four parts.
 """
 
 import contextlib
@@ -22,15 +23,14 @@ from repro.retrieval.training.declaration import VARIABLES, Execution, StepMemor
 from repro.retrieval.training.objective import BatchObjective, SumObjective
 from repro.retrieval.training.process_group import gather_rows, in_memory, sum_gradients, sum_values
 
-MOST = 16  # each holds two batches, and pages of what it reads
+MOST = 16  # each process holds two batches and pages of its data
 
 
 def collating_processes(*, gpu: bool) -> int:
     """Return the number of processes that make batches for one training process.
 
-    Beside a GPU it is this machine's cores divided among its training processes, less the one that such a
-    process runs on: 1 at least and ``MOST`` at most. Without a GPU it is 0, as a training has no core to
-    spare. A batch does not depend on which process makes it.
+    With a GPU it is the number of cores per training process minus one, between 1 and ``MOST``. Without a GPU
+    it is 0, as a training has no core to spare. A batch does not depend on the process that makes it.
     """
     return max(1, min(MOST, cores() // local_processes() - 1)) if gpu else 0
 
@@ -39,12 +39,12 @@ Batch = dict[str, torch.Tensor]
 
 
 class Parts:
-    """Collates examples in parts, whose size may become smaller while a training runs.
+    """Collates examples in parts. The size may shrink during a training.
 
-    The size lies in memory that is shared with the processes which make batches.
+    The size is in shared memory, which the processes that make batches read.
 
     Args:
-        size: examples of a part; None for all of them.
+        size: examples per part. None puts all into one.
     """
 
     def __init__(self, collate: Callable[[list[dict]], Batch], *, size: int | None):
@@ -63,15 +63,15 @@ class Parts:
         return collated_in_parts(self.collate, examples, size=self.size)
 
     def count(self, examples: int) -> int:
-        """Return the number of parts that so many examples are cut into."""
+        """Return the number of parts for so many examples."""
         return math.ceil(examples / (self.size or examples))
 
 
 def collated_in_parts(
     collate: Callable[[list[dict]], Batch], examples: list[dict], *, size: int | None
 ) -> list[Batch]:
-    """Return batches of ``size`` examples each, the last one of what is left; one batch of all without a
-    size."""
+    """Return batches of ``size`` examples each, where the last may be smaller. Without a size, return a
+    single batch."""
     size = size or len(examples)
     return [collate(examples[first : first + size]) for first in range(0, len(examples), size)]
 
@@ -81,11 +81,11 @@ VARIABLE = VARIABLES["micro_batch"][0]
 
 
 def with_estimated_micro_batch(execution: Execution, memory: StepMemory | None, *, share: int) -> Execution:
-    """Return the execution with a micro-batch for this GPU where a step needs one and none was asked for.
+    """Return the execution with a micro-batch for this GPU if a step needs one and the user set none.
 
     Args:
-        memory: what a step takes; None where that is not known.
-        share: examples of a batch that a process has at most.
+        memory: memory of a step, or None if unknown.
+        share: largest number of examples of a batch per process.
     """
     available = gpu_memory()
     if execution.micro_batch is not None or memory is None or available is None:
@@ -95,7 +95,7 @@ def with_estimated_micro_batch(execution: Execution, memory: StepMemory | None, 
 
 
 class Fitting:
-    """Keeps the size of a training's parts, and how it came about."""
+    """The size of a training's parts and its origin, e.g. ``"halved at step 12"``."""
 
     def __init__(self, collate: Callable[[list[dict]], dict], execution: Execution):
         self.parts = Parts(collate, size=execution.micro_batch)
@@ -103,7 +103,7 @@ class Fitting:
         self._asked = execution.micro_batch is not None and not execution.origin
 
     def reduce(self, examples: int, *, step: int, why: str) -> None:
-        """Halve the parts of a step. Raises StageError where they cannot be smaller."""
+        """Halve the parts of a step. Raises StageError if they cannot be smaller."""
         size = min(self.parts.size or examples, examples)
         if self.fixed or size == 1:
             parts = f"in parts of {size}, over which its loss is a mean" if self.fixed else "one at a time"
@@ -113,7 +113,7 @@ class Fitting:
         self.origin = f"halved at step {step}"
 
     def facts(self) -> dict[str, int | str]:
-        """Return ``micro_batch``, and ``micro_batch_origin`` unless it was asked for; empty for whole
+        """Return ``micro_batch``, and ``micro_batch_origin`` unless the user set it. Empty for whole
         batches."""
         if self.parts.size is None:
             return {}
@@ -121,11 +121,11 @@ class Fitting:
         return {"micro_batch": self.parts.size, **origin}
 
     def save(self, checkpoint: Path) -> None:
-        """Keep the size beside the weights."""
+        """Save the size in a checkpoint."""
         (checkpoint / FILE).write_text(json.dumps({"size": self.parts.size, "origin": self.origin}))
 
     def load(self, checkpoint: Path) -> None:
-        """Go on with the size that a checkpoint was made with, where nobody asked for it."""
+        """Restore the size from a checkpoint, unless the user set one."""
         try:
             record = json.loads((checkpoint / FILE).read_text())
         except FileNotFoundError:
@@ -141,7 +141,7 @@ HALVES = (torch.float16, torch.bfloat16)
 
 
 def in_single_precision(values: Batch) -> Batch:
-    """Return losses or rows as they are, but for those in half precision."""
+    """Return losses or rows with half precision converted to single."""
     return {name: value.float() if value.dtype in HALVES else value for name, value in values.items()}
 
 
@@ -152,18 +152,19 @@ def backward_in_parts(
     backward: Backward,
     autocast: Precision = contextlib.nullcontext,
 ) -> Batch:
-    """Leave the gradient of the batch of all processes with the parameters of each of them.
+    """Compute the gradient of the batch of all processes and leave it with the parameters of each process.
 
     Args:
-        pieces: this process's share of the whole batch, collated part by part; at least one.
-        backward: called for every loss that has a graph, as ``torch.Tensor.backward`` is.
-        autocast: makes the context that a part is encoded in; losses that meet are taken in single precision.
+        pieces: this process's share of the batch, collated in at least one part.
+        backward: called with every loss that has a graph, like ``torch.Tensor.backward``.
+        autocast: makes the context for encoding a part. Losses over several texts are computed in single
+            precision.
 
     Returns:
-        The losses of the whole batch, by name, without a graph.
+        The losses of the whole batch by name, without a graph.
 
     Raises:
-        OutOfMemory: memory ran out, in this process or another.
+        OutOfMemory: memory ran out in this process or another.
     """
     if isinstance(objective, SumObjective):
         losses = _sum_of_parts(objective, pieces, backward, autocast)
@@ -176,7 +177,7 @@ def backward_in_parts(
 
 
 def _of_whole(objective: BatchObjective, piece: Batch, backward: Backward, autocast: Precision) -> Batch:
-    """Return the losses of a share that is encoded at once, and their gradient."""
+    """Return the losses of a share that is encoded at once, and compute their gradient."""
     device = next(objective.parameters()).device
     rows = in_memory(lambda: _represent(objective, piece, autocast), device)
     all_rows = {name: gather_rows(values) for name, values in rows.items()}
@@ -195,11 +196,11 @@ def _sum_of_parts(
     backward: Backward,
     autocast: Precision,
 ) -> Batch:
-    """Losses that are means count in each part by what the part has of the whole batch's denominator."""
+    """Sum the losses of parts. A mean is weighted by the part's share of the whole batch's denominator."""
     device = next(objective.parameters()).device
 
     def count_parts() -> list[dict[str, int | None]]:
-        with autocast():  # one that draws what it predicts encodes the texts here
+        with autocast():  # an objective that samples its targets encodes the texts here
             return [objective.denominators(piece) for piece in pieces]
 
     counts = in_memory(count_parts, device)
@@ -222,7 +223,7 @@ def _sum_of_parts(
 
 
 def _totals(counts: list[dict[str, int | None]], device: torch.device) -> dict[str, float]:
-    """Return the denominator in the whole batch of each loss that is a mean."""
+    """Return the denominator over the whole batch of each loss that is a mean."""
     means = [name for name, count in counts[0].items() if count is not None]
     sums = torch.tensor([float(sum(c[name] or 0 for c in counts)) for name in means], dtype=torch.float64)
     return dict(zip(means, sum_values(sums.to(device)).tolist(), strict=True))
@@ -234,8 +235,8 @@ def _with_cached_gradient(
     backward: Backward,
     autocast: Precision,
 ) -> Batch:
-    """Return the losses' gradient at what all parts are represented by, then part by part through the
-    encoder."""
+    """Compute the gradient of the losses at the representations of all parts, then propagate it part by
+    part."""
     device = next(objective.parameters()).device
 
     def encode() -> list[tuple[RandomState, Batch]]:
@@ -269,13 +270,13 @@ def _gradients_by_part(rows: Batch, outputs: Sequence[Batch]) -> list[Batch]:
 
 
 def _pass_gradients(pairs: list[tuple[torch.Tensor, torch.Tensor]]) -> None:
-    """Pass gradients on from the rows that they belong to, as far as these have a graph."""
+    """Propagate gradients from the rows that have a graph."""
     if pairs := [pair for pair in pairs if pair[0].requires_grad]:
         torch.autograd.backward([rows for rows, _ in pairs], [gradient for _, gradient in pairs])
 
 
 def _represent(objective: BatchObjective, piece: Batch, autocast: Precision) -> Batch:
-    with autocast():  # left before the losses, which are taken in single precision
+    with autocast():  # the losses are computed outside, in single precision
         rows = objective.represent(piece)
     return in_single_precision(rows)
 
@@ -286,12 +287,12 @@ def _minimise(losses: Batch, backward: Backward) -> None:
 
 
 def random_state(device: torch.device) -> RandomState:
-    """Return the state of torch's generators, of the CPU and of the device where that is a GPU."""
+    """Return the states of torch's generators for the CPU and, if it is a GPU, the device."""
     return torch.get_rng_state(), torch.cuda.get_rng_state(device) if device.type == "cuda" else None
 
 
 def restore_random_state(state: RandomState, device: torch.device) -> None:
-    """Have torch draw from there what it drew before."""
+    """Restore the states of torch's generators."""
     torch.set_rng_state(state[0])
     if state[1] is not None:
         torch.cuda.set_rng_state(state[1], device)

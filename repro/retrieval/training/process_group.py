@@ -1,7 +1,8 @@
 """Vectors and gradients of all processes of a distributed training.
 
-A loss is taken over what all processes have encoded, by each of them; only a process's own rows carry a
-gradient, so that the processes' gradients add up to that of one process with the whole batch.
+Each process computes the loss over the representations of all processes. Only its own rows carry a gradient,
+so that the gradients add up to the gradient of one process with the whole batch. E.g. with 2 processes of 8
+rows each, ``gather_rows`` returns 16 rows in both.
 """
 
 import contextlib
@@ -17,25 +18,24 @@ from repro.retrieval.nn import precision
 from repro.retrieval.nn.batches import first_line, is_out_of_memory
 
 T = TypeVar("T")
-LONGEST_WAIT = timedelta(days=1)  # one process may encode much longer than another, if it does not hang
+LONGEST_WAIT = timedelta(days=1)  # one process may encode much longer than another
 
 
 def processes() -> int:
-    """Return the number of processes that train together; 1 where torch.distributed was not started."""
+    """Return the number of processes that train together, 1 unless torch.distributed has started."""
     return distributed.get_world_size() if distributed.is_initialized() else 1
 
 
 def rank() -> int:
-    """Return the number of this process among them, from 0; the launcher's word before torch.distributed
-    starts."""
+    """Return the rank of this process, from 0. Before torch.distributed starts it comes from the launcher."""
     if distributed.is_initialized():
         return distributed.get_rank()
     return launched_rank()
 
 
 def join_others() -> None:
-    """Connect the processes that a launcher started for one training, each with a GPU of its own if there
-    are any; nothing where they are connected, or where there is one."""
+    """Connect the processes that a launcher started for one training, each with its own GPU if there are any.
+    Does nothing for a single process or if they are connected."""
     if launched_processes() == 1 or distributed.is_initialized():
         return
     if torch.cuda.is_available():
@@ -46,8 +46,8 @@ def join_others() -> None:
 
 @contextlib.contextmanager
 def launched_together() -> Iterator[tuple[int, int]]:
-    """Give this process' rank and their number (torchrun, srun), connected by gloo if need be; 0 and 1 for
-    one alone."""
+    """Yield this process's rank and the number of processes (torchrun, srun), e.g. (0, 1) for a single one.
+    Connects them by gloo if necessary."""
     if launched_processes() == 1:
         yield 0, 1
         return
@@ -62,13 +62,13 @@ def launched_together() -> Iterator[tuple[int, int]]:
 
 
 def everybody_waits() -> None:
-    """Return once all processes have come here."""
+    """Wait for all processes to reach this call."""
     if processes() > 1:
         distributed.barrier()
 
 
 def decided_by_first(decision: bool, device: torch.device) -> bool:
-    """Return the decision of the process of rank 0, on every process."""
+    """Return the decision of rank 0 in every process."""
     if processes() == 1:
         return decision
     value = torch.tensor(int(decision), device=device)
@@ -77,18 +77,19 @@ def decided_by_first(decision: bool, device: torch.device) -> bool:
 
 
 def happened_anywhere(event: bool, device: torch.device) -> bool:
-    """Return whether it happened in any process; all of them ask at the same place."""
+    """Return whether the event happened in any process. All processes have to call it."""
     if processes() == 1:
         return event
     return sum_values(torch.tensor(int(event), device=device)).item() > 0
 
 
 class OutOfMemory(Exception):
-    """Memory ran out in a step of training, in this process or in another one that takes part."""
+    """Memory ran out in a training step, in this process or another."""
 
 
 def in_memory(work: Callable[[], T], device: torch.device) -> T:
-    """Return ``work()``, called by every process. Raises OutOfMemory in all where memory ran out in one."""
+    """Return ``work()``, called by every process. Raises OutOfMemory in all of them if memory runs out in
+    one."""
     words = ""
     try:
         value = work()
@@ -96,18 +97,18 @@ def in_memory(work: Callable[[], T], device: torch.device) -> T:
         if not is_out_of_memory(error):
             raise
         words = first_line(error)
-    # outside of the handler, since the error's traceback holds what was computed
+    # outside of the handler, as the error's traceback keeps tensors in memory
     if happened_anywhere(bool(words), device):
         raise OutOfMemory(words or "it ran out in another process")
     return value
 
 
 def gather_rows(vectors: torch.Tensor) -> torch.Tensor:
-    """Return the rows of all processes by rank: (N_r, ...) of each to (sum of N_r, ...); one's own carry a
+    """Concatenate the rows of all processes by rank: (N_r, ...) to (sum of N_r, ...). Only own rows carry a
     gradient."""
     if processes() == 1:
         return vectors
-    if vectors.dtype == torch.bool:  # which not every backend sends
+    if vectors.dtype == torch.bool:  # not supported by every backend
         return gather_rows(vectors.byte()).bool()
     counts = torch.zeros(processes(), dtype=torch.int64, device=vectors.device)
     counts[distributed.get_rank()] = len(vectors)
@@ -122,7 +123,7 @@ def gather_rows(vectors: torch.Tensor) -> torch.Tensor:
 
 
 def sum_values(values: torch.Tensor) -> torch.Tensor:
-    """Return the sum of every process's values, without a gradient."""
+    """Return the sum of all processes' values, without a gradient."""
     values = values.detach()
     if processes() > 1:
         values = values.clone()
@@ -131,13 +132,13 @@ def sum_values(values: torch.Tensor) -> torch.Tensor:
 
 
 def sum_gradients(parameters: Iterable[nn.Parameter]) -> None:
-    """Give every process the sum of all processes' gradients, in one message.
+    """Replace the gradients in every process by their sum over all processes, in one message.
 
-    A parameter that some processes did not use counts as zero there. One that none used keeps no gradient, as
-    with a single process.
+    A parameter that some processes did not use counts as zero there. One that no process used keeps no
+    gradient, as with a single process.
 
     Raises:
-        OutOfMemory: there is no room for the message, in this process or in another.
+        OutOfMemory: the message does not fit into memory, in this process or another.
     """
     trained = [parameter for parameter in parameters if parameter.requires_grad]
     if processes() == 1 or not trained:
@@ -154,7 +155,7 @@ def sum_gradients(parameters: Iterable[nn.Parameter]) -> None:
 
 
 def _gradient(parameter: nn.Parameter) -> torch.Tensor:
-    """Return a parameter's gradient, zero where this process did not use it."""
+    """Return a parameter's gradient, set to zero if this process did not use it."""
     if parameter.grad is None:
         parameter.grad = torch.zeros_like(parameter)
     return parameter.grad

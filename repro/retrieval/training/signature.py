@@ -39,10 +39,11 @@ def keywords(objective: Mapping[str, Any]) -> dict[str, bool]:
 
 
 def _constructor(module: str, name: str) -> ast.arguments | None:
-    """Return the arguments of a class's ``__init__``, own or inherited; None if the source is not enough."""
+    """Return the arguments of a class's own or inherited ``__init__``, or None if the source does not show
+    them."""
     try:
         spec = find_spec(module)
-    except (ModuleNotFoundError, ValueError):  # an import says what is wrong
+    except (ModuleNotFoundError, ValueError):  # the import will raise a better error
         return None
     if spec is None or not spec.origin or not spec.origin.endswith(".py"):
         return None
@@ -55,7 +56,7 @@ def _constructor(module: str, name: str) -> ast.arguments | None:
             match own, bases:
                 case [ast.FunctionDef(decorator_list=[], args=arguments)], _:
                     return arguments
-                case [], [ast.Name(id=base)]:  # of several, Python's order decides
+                case [], [ast.Name(id=base)]:  # several bases need Python's method resolution order
                     return _constructor(module, base)
     return None
 
