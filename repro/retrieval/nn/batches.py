@@ -1,4 +1,5 @@
-"""Batches of texts that an encoder takes: as large as memory holds, of similar lengths, and made ahead."""
+"""Batches of texts for an encoder, e.g. at most 4,096 tokens on a CPU: fitting memory, sorted by length,
+prepared ahead."""
 
 import contextlib
 import gc
@@ -17,36 +18,37 @@ from repro.retrieval.nn.tokens import TokenRows
 
 Inputs = dict[str, torch.Tensor]
 Output = TypeVar("Output", torch.Tensor, dict[str, torch.Tensor])
-# torch's own class is of GPUs; its allocator on a CPU, CUDA's calls and its libraries raise a RuntimeError
+# torch's own class covers GPUs. Its CPU allocator, CUDA's calls and libraries raise a RuntimeError
 WORDS = ("can't allocate memory", "out of memory", "STATUS_ALLOC_FAILED")
 
 
 def is_out_of_memory(error: BaseException) -> bool:
-    """Return whether a GPU, or the allocator of a CPU, had no memory left."""
+    """Return whether a GPU or the CPU allocator ran out of memory."""
     return isinstance(error, RuntimeError) and any(words in str(error) for words in WORDS)
 
 
 def first_line(error: BaseException) -> str:
-    """Return the first sentence of an error, without the advice that follows it."""
+    """Return the first sentence of an error, without the advice after it."""
     return str(error).strip().partition("\n")[0].partition(" GPU ")[0]
 
 
 def release_memory() -> None:
-    """Give back what a failed attempt left behind."""
+    """Release the memory of a failed attempt."""
     gc.collect()
     if torch.cuda.is_available():
         torch.cuda.empty_cache()
 
 
 class HalvingEncoder(Generic[Output]):
-    """Encodes batches of texts; from the first that does not fit memory on, with half as many tokens at once.
+    """Encodes batches of texts. After the first that does not fit into memory, it encodes half as many tokens
+    at once.
 
     Args:
-        encode: model inputs, (n, l) each, to (n, …), or to several such by name; what it makes of a text
-            depends on no other.
+        encode: model inputs, (n, l) each, to (n, …), or to several such arrays by name. The output for a text
+            must not depend on other texts.
 
     Attributes:
-        tokens: of a batch, with padding, that are encoded at a time; None while every batch fits.
+        tokens: tokens of a batch encoded at once, with padding. None while every batch fits.
     """
 
     def __init__(self, encode: Callable[[Inputs], Output]):
@@ -54,8 +56,8 @@ class HalvingEncoder(Generic[Output]):
         self.tokens: int | None = None
 
     def __call__(self, inputs: Inputs) -> Output:
-        """Return the rows of ``inputs``, ``attention_mask`` (N, L) among them, encoded in as few pieces as
-        fit. Raises StageError where a single text does not."""
+        """Return the rows of ``inputs``, which include ``attention_mask`` (N, L), encoded in as few pieces as
+        fit. Raises StageError if a single text does not."""
         count, length = inputs["attention_mask"].shape
         parts: list[Output] = []
         first = 0
@@ -71,7 +73,8 @@ class HalvingEncoder(Generic[Output]):
         return parts[0] if len(parts) == 1 else _concatenated(parts)
 
     def facts(self) -> dict[str, int]:
-        """Return ``tokens_at_once``, what memory turned out to hold; empty while every batch fits."""
+        """Return ``tokens_at_once``, the number of tokens that fits, or an empty dict while every batch
+        fits."""
         return {} if self.tokens is None else {"tokens_at_once": self.tokens}
 
     def _attempt(self, inputs: Inputs, size: int, length: int) -> Output | None:
@@ -81,7 +84,7 @@ class HalvingEncoder(Generic[Output]):
             if not is_out_of_memory(error):
                 raise
             words = first_line(error)
-        # outside of the handler, since the error's traceback holds what was computed
+        # outside of the handler, as the error's traceback keeps tensors in memory
         release_memory()
         if size == 1:
             remedy = "run it where more memory is free"
@@ -98,24 +101,22 @@ def _concatenated(parts: list[Output]) -> Output:
 
 
 def side_inputs(batch: Inputs, prefix: str) -> Inputs:
-    """Return the model inputs whose names in the batch begin so, under the model's names for them."""
+    """Return the model inputs with this prefix, e.g. ``query_``, under the names that the model uses."""
     return {name.removeprefix(prefix): rows for name, rows in batch.items() if name.startswith(prefix)}
 
 
-TOGETHER = 2_000  # texts tokenised in one call, which uses all cores and little memory
-TOKENS = {"cpu": 32 * 128, "cuda": 512 * 128}  # of a batch, with padding
+TOGETHER = 2_000  # texts tokenised in one call, which uses all cores
+TOKENS = {"cpu": 32 * 128, "cuda": 512 * 128}  # per batch, with padding
 
 
 def tokenised_together(texts: Sequence[Sequence[str]]) -> Iterator[list[int]]:
-    """Return rows of (title, text) by their length in characters, the longest first, some thousands at a
-    time."""
+    """Return groups of ``TOGETHER`` rows of (title, text), sorted by characters, the longest first."""
     by_length = sorted(range(len(texts)), key=lambda row: sum(map(len, texts[row])), reverse=True)
     return (by_length[start : start + TOGETHER] for start in range(0, len(by_length), TOGETHER))
 
 
 def token_batches(rows: TokenRows) -> Iterator[tuple[list[int], Inputs]]:
-    """Yield model inputs by length, the longest first: the places of the texts of a batch, and their inputs,
-    (n, l)."""
+    """Yield batches by length, the longest first: the indices of the texts and their model inputs, (n, l)."""
     order, start = np.argsort(-rows.lengths, kind="stable"), 0
     while start < len(order):
         longest = max(1, int(rows.lengths[order[start]]))
@@ -129,8 +130,8 @@ Item = TypeVar("Item")
 
 @contextlib.contextmanager
 def in_background(items: Iterable[Item], *, ahead: int) -> Iterator[Iterator[Item]]:
-    """Give the items in order, made by a thread up to ``ahead`` of the caller. Exceptions of ``items`` are
-    raised in their place. The thread ends with the context."""
+    """Yield the items in order, prepared by a thread up to ``ahead`` of the caller. Exceptions of ``items``
+    are raised at their position. The thread ends with the context."""
     iterator = iter(items)
 
     def next_items() -> list[Item]:

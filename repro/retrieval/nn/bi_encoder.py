@@ -1,4 +1,5 @@
-"""Fine-tuning of one encoder for queries and passages: by a contrastive loss, or a re-ranker's scores too."""
+"""Fine-tuning of one encoder for queries and passages, with a contrastive loss and optionally a re-ranker's
+scores."""
 
 from collections.abc import Callable, Mapping
 from functools import partial, reduce
@@ -26,23 +27,24 @@ PROJECTOR_STARTS = ("pre-trained", "new")
 
 
 class BiEncoderContrastive(RankedTextsLoss):
-    """Queries near their positive, far from their negatives and, usually, from everybody else's passages.
+    """Moves queries near their positive and away from negatives, usually including other queries' passages.
 
-    One encoder for both sides, and everybody is all processes that train together; a passage is title,
-    separator and text as one sequence, as in Tevatron, or two segments.
+    One encoder serves both sides. With several processes, in-batch negatives come from all of them. A passage
+    is title, separator and text as one sequence, as in Tevatron, or two segments.
 
     Args:
         model: a transformers encoder without heads.
         tokenizer: its tokenizer.
-        temperature, similarity, negatives: of ``contrastive``.
-        projector: ``none``, ``linear`` or ``nonlinear``; trained along and kept, so that texts are encoded
-            with it. One of the same architecture that the starting model already encodes with is trained on.
-        projector_start: of any other projector: ``pre-trained``, from the one beside the starting model if
-            that has the same architecture, else afresh; ``new``, always afresh.
+        temperature, similarity, negatives: arguments of ``contrastive``.
+        projector: ``none``, ``linear`` or ``nonlinear``. It is trained and saved, so that texts are encoded
+            with it. If the starting model already encodes with one of the same architecture, that one is
+            trained further.
+        projector_start: start of any other projector. ``pre-trained`` uses the one saved with the starting
+            model if the architecture matches, and otherwise a new one. ``new`` always uses a new one.
         pooling: ``cls`` or ``mean``.
         query_length, passage_length: in tokens, with [CLS] and [SEP].
-        separator: between title and text; ``pair`` makes two segments of them.
-        start: directory of the starting model, read for its projector only.
+        separator: between title and text, e.g. ``[SEP]``. ``pair`` makes two segments.
+        start: directory of the starting model, read only for its projector.
     """
 
     encoder: Encoder
@@ -68,7 +70,7 @@ class BiEncoderContrastive(RankedTextsLoss):
     ):
         super().__init__()
         check_known("projector start", projector_start, valid=PROJECTOR_STARTS)
-        check_known("projector", projector, valid=PROJECTORS)  # here for a plan to read it
+        check_known("projector", projector, valid=PROJECTORS)  # here for a plan to read
         head = Projector.of(model.config, projector)
         saved, encodes = saved_projector(start) or (None, False)
         may_continue = encodes or projector_start == "pre-trained"
@@ -81,7 +83,7 @@ class BiEncoderContrastive(RankedTextsLoss):
         self.query_length, self.passage_length, self.separator = query_length, passage_length, separator
 
     def losses(self, represented: dict[str, torch.Tensor]) -> dict[str, torch.Tensor]:
-        """Return the one loss, ``contrastive``, of vectors as ``represent`` names them."""
+        """Return the loss ``contrastive`` of the vectors from ``represent``."""
         loss = contrastive(
             represented["queries"],
             represented["passages"],
@@ -92,28 +94,28 @@ class BiEncoderContrastive(RankedTextsLoss):
         return {"contrastive": loss}
 
     def save(self, folder: Path) -> None:
-        """The encoder, its tokenizer and, if any, its projector."""
+        """Save the encoder, its tokenizer and, if any, its projector."""
         save_model(self.encoder.model, self.tokenizer, folder)
         if self.encoder.projector is not None:
             self.encoder.projector.save(folder, encodes=True)
 
 
 class CosineBiEncoder(RankedTextsLoss):
-    """A query's positive closer to it than all else in the batch, by cosine over a temperature.
+    """Contrastive loss of a query's positive within the batch, by cosine over a temperature.
 
-    One encoder for both sides. Where several processes train together, each sees the passages of all.
+    One encoder serves both sides. With several processes, each uses the passages of all.
 
     Args:
         model: a transformers encoder without heads.
         tokenizer: its tokenizer.
         temperature: tau.
-        temperature_warmup: whether 1/tau grows with the step, over the steps of the learning rate's warm-up,
-            from 1 to its value (reading ``nq-temperature-warmup``).
-        terms: what a positive stands beside, of ``contrasts``: ``four-blocks``, or what is similar to the
-            ``query`` alone (reading ``contrastive-terms``).
-        shares: parts of a batch whose texts do not meet; 1, or the number of devices of a training without
-            negatives across devices (reading ``cross-device-negatives``).
-        weight: of the loss. A training over R processes that does not multiply its loss by R has 1/R here
+        temperature_warmup: whether 1/tau grows from 1 to its value over the warm-up steps of the learning
+            rate (reading ``nq-temperature-warmup``).
+        terms: denominator, a key of ``contrasts``: ``four-blocks``, or similarities to the ``query`` only
+            (reading ``contrastive-terms``).
+        shares: parts of a batch that do not share negatives. 1, or the number of devices in a training
+            without negatives across devices (reading ``cross-device-negatives``).
+        weight: of the loss. For a training over R processes that does not multiply its loss by R it is 1/R
             (reading ``nq-loss-scale``).
         pooling: ``cls`` or ``mean``.
         query_length, passage_length: in tokens, with [CLS] and [SEP].
@@ -122,7 +124,7 @@ class CosineBiEncoder(RankedTextsLoss):
     """
 
     model: TextModel
-    steps: torch.Tensor  # that were made
+    steps: torch.Tensor  # completed so far
     name = "cosine-contrastive"
     version = 1
     load = staticmethod(load_encoder)
@@ -156,19 +158,18 @@ class CosineBiEncoder(RankedTextsLoss):
         self.terms, self.shares, self.weight = terms, shares, weight
         self.query_length, self.passage_length, self.separator = query_length, passage_length, separator
         self.warmup_steps = warmup_steps
-        # saved with a checkpoint, so that a resumed training goes on from it
+        # a buffer, so that checkpoints save it
         self.register_buffer("steps", torch.zeros((), dtype=torch.int64))
 
     def losses(self, represented: dict[str, torch.Tensor]) -> dict[str, torch.Tensor]:
-        """Return the one loss, ``contrastive``, of vectors as ``represent`` names them. One more step is
-        done."""
+        """Return the loss ``contrastive`` of the vectors from ``represent``, and count a step."""
         losses = {"contrastive": self.contrastive(represented["queries"], represented["passages"])}
         self.count_step()
         return losses
 
     def contrastive(self, queries: torch.Tensor, passages: torch.Tensor) -> torch.Tensor:
         """Return the weighted loss of a whole batch: (Q, H), (Q*P, H) to a scalar."""
-        size = -(-len(queries) // self.shares)  # queries in a share; the last of an epoch may have fewer
+        size = -(-len(queries) // self.shares)  # queries per share, fewer in the last
         per_query = len(passages) // len(queries)
         temperature = self.warmed(self.temperature)
         losses = []
@@ -180,15 +181,14 @@ class CosineBiEncoder(RankedTextsLoss):
         return self.weight * reduce(add, losses)
 
     def warmed(self, temperature: float) -> float | torch.Tensor:
-        """Return a temperature as it is at this step: 1 / max(1, min(1, steps / warmup_steps) /
-        temperature)."""
+        """Return the temperature at this step: 1 / max(1, min(1, steps / warmup_steps) / temperature)."""
         if not self.temperature_warmup:
             return temperature
         share = (self.steps / max(1, self.warmup_steps)).clamp(max=1.0)
         return 1 / (share / temperature).clamp(min=1.0)
 
     def count_step(self) -> None:
-        """One more step is done, unless this is no training."""
+        """Count a step in training mode."""
         if self.training:
             self.steps += 1
 
@@ -198,24 +198,24 @@ class CosineBiEncoder(RankedTextsLoss):
         return pooled(hidden, inputs["attention_mask"], pooling=self.pooling)
 
     def save(self, folder: Path) -> None:
-        """The encoder and its tokenizer."""
+        """Save the encoder and its tokenizer."""
         save_model(self.model, self.tokenizer, folder)
 
 
 class DistilledBiEncoder(CosineBiEncoder):
-    """L = L_kl + ``weight`` L_cont: the re-ranker's distribution over a query's own passages, and the labels
-    (Wang et al. 2023, Eq. 5).
+    """L = L_kl + ``weight`` L_cont, from a re-ranker's distribution over a query's own passages and from
+    labels (Wang et al. 2023, Eq. 5).
 
         L_kl = 1/Q sum_i KL( softmax(theta_i / T) || softmax(cos_i / tau_s) )
 
     theta_i are the re-ranker's logits and cos_i the cosines of a query's P passages. L_cont is the loss of
-    ``CosineBiEncoder``, hard negatives included.
+    ``CosineBiEncoder``, with hard negatives.
 
     Args:
         teacher_temperature: T (reading ``teacher-scores``).
-        student_temperature: tau_s, warmed up along with tau where that is.
+        student_temperature: tau_s, warmed up if tau is.
         weight: alpha (readings ``distillation-weight``, ``nq-distillation``, ``nq-loss-scale``).
-        the others: of ``CosineBiEncoder``.
+        other arguments: of ``CosineBiEncoder``.
     """
 
     name = "distillation"
@@ -256,7 +256,7 @@ class DistilledBiEncoder(CosineBiEncoder):
         self.teacher_temperature, self.student_temperature = teacher_temperature, student_temperature
 
     def collate(self, examples: list[dict]) -> dict[str, torch.Tensor]:
-        """Return the arrays of ``ranked_texts``, and ``teacher``, of ``teacher_scores``."""
+        """Return the arrays of ``ranked_texts``, and ``teacher`` from ``teacher_scores``."""
         return super().collate(examples) | {"teacher": teacher_scores(examples)}
 
     def represent(self, batch: dict[str, torch.Tensor]) -> dict[str, torch.Tensor]:
@@ -264,8 +264,7 @@ class DistilledBiEncoder(CosineBiEncoder):
         return super().represent(batch) | {"teacher": batch["teacher"]}
 
     def losses(self, represented: dict[str, torch.Tensor]) -> dict[str, torch.Tensor]:
-        """Return the losses ``divergence`` and ``contrastive``; without the latter where its weight is 0. One
-        more step is done."""
+        """Return the losses ``divergence`` and, unless its weight is 0, ``contrastive``. Counts a step."""
         queries, passages, teacher = (represented[name] for name in ("queries", "passages", "teacher"))
         cosines = own_scores(queries, passages, similarity="cosine")  # (Q, P)
         losses = {

@@ -1,4 +1,4 @@
-"""A shallow transformer that reads one vector of an encoder in front of token embeddings."""
+"""A shallow transformer that reads one vector of an encoder before token embeddings."""
 
 from __future__ import annotations
 
@@ -15,16 +15,17 @@ ATTENTIONS = ("full", "causal")
 
 
 class BottleneckDecoder(nn.Module):
-    """Transformer layers of the encoder's own shape, with a mask of their own making.
+    """Transformer layers of the encoder's shape, with an explicit attention mask.
 
-    transformers' BertLayer is not causal by itself, whatever its name or configuration says, unless a mask
-    tells it; the mask is made here and always given.
+    transformers' BertLayer is not causal without a mask, regardless of its name or configuration. Therefore
+    the mask is always passed.
 
     Args:
-        layers: the layers, BertLayer or like it.
-        attention: ``full``, every position sees every other one, or ``causal``, those up to itself.
-        window: under ``causal``, a position sees itself and ``window`` - 1 positions before; None for all.
-        sees_first: under a window, whether every position also sees position 0, the bottleneck.
+        layers: BertLayer or similar layers.
+        attention: ``full`` (every position sees all others) or ``causal`` (positions up to itself).
+        window: with ``causal``, a position sees itself and ``window`` - 1 positions before, e.g. 3. None for
+            all.
+        sees_first: with a window, whether every position also sees position 0, the bottleneck.
     """
 
     def __init__(
@@ -44,11 +45,11 @@ class BottleneckDecoder(nn.Module):
 
     @classmethod
     def new(cls, config, *, layers: int, **options) -> BottleneckDecoder:
-        """Layers drawn anew as BERT's are, N(0, ``initializer_range``), from torch's generator."""
+        """Return new layers drawn like BERT's, N(0, ``initializer_range``), from torch's generator."""
         from transformers.models.bert.modeling_bert import BertLayer
 
         config = copy.deepcopy(config)
-        config._attn_implementation = "sdpa"  # takes the mask as booleans, as it is made here
+        config._attn_implementation = "sdpa"  # supports the boolean mask made here
         decoder = cls([BertLayer(config) for _ in range(layers)], **options)
         for module in decoder.modules():
             if isinstance(module, nn.Linear):
@@ -58,14 +59,14 @@ class BottleneckDecoder(nn.Module):
 
     @classmethod
     def from_last_layers(cls, model: MaskedModel, *, layers: int, **options) -> BottleneckDecoder:
-        """Return copies of a model's last layers with boolean masks: ``eager`` attention would add 1 and hide
-        nothing. Raises UsageError for too few."""
+        """Return copies of a model's last layers, with boolean masks. (``eager`` attention would add 1 and
+        hide nothing.) Raises UsageError for too few layers."""
         encoder = model.base_model.encoder.layer
         if layers > len(encoder):
             raise UsageError(f"a decoder of {layers} layers cannot be copied from a model of {len(encoder)}")
         copies = [copy.deepcopy(layer) for layer in encoder[len(encoder) - layers :]]
         for layer in copies:
-            layer.attention.self.config._attn_implementation = "sdpa"  # a config of its own, copied with it
+            layer.attention.self.config._attn_implementation = "sdpa"  # its own copy of the config
         return cls(copies, **options)
 
     def forward(self, hidden: torch.Tensor, attention_mask: torch.Tensor) -> torch.Tensor:
@@ -76,11 +77,11 @@ class BottleneckDecoder(nn.Module):
         return hidden
 
     def visible(self, attention_mask: torch.Tensor) -> torch.Tensor:
-        """Return the attention mask, (N, 1, L, L) bool: [n, 0, i, j] is whether i sees j; padding sees itself
-        alone."""
+        """Return the attention mask, (N, 1, L, L) bool, where [n, 0, i, j] is whether i sees j. Padding sees
+        only itself."""
         length = attention_mask.shape[1]
         places = torch.arange(length, device=attention_mask.device)
-        offsets = places[:, None] - places[None, :]  # (L, L): how far j lies behind i
+        offsets = places[:, None] - places[None, :]  # (L, L): i - j
         mask = torch.ones_like(offsets, dtype=torch.bool)
         if self.causal:
             mask = offsets >= 0

@@ -1,8 +1,8 @@
-"""Model directories: read and written the way transformers does, quietly and without a network.
+"""Model directories, read and written with transformers, quietly and without a network.
 
-``MaskedModel`` and its parts are transformers' models as types see them, under the names that BERT's have.
-None of these classes is ever made. A model that is read from a directory has these parts or, where a function
-says so, is checked for them first.
+``MaskedModel`` and its parts are types for transformers' models, with BERT's names. They are never
+instantiated. A model that is read from a directory has these parts or, if a function says so, is checked for
+them first.
 """
 
 from __future__ import annotations
@@ -25,18 +25,18 @@ if TYPE_CHECKING:
     from transformers.models.bert.modeling_bert import BertLayer, BertOnlyMLMHead
     from transformers.models.roberta.modeling_roberta import RobertaEmbeddings
 
-# what encoders are released with, and retrieval has no use for
+# weights of released encoders that retrieval does not use, e.g. ``lm_head.bias``
 HEADS = re.compile(
     r"(^|\.)(cls|lm_head|pooler|decoder|vocab_\w+|(generator|discriminator)_\w+|position_ids)(\.|$)"
 )
 OTHER = "it is another model's"
-POSITION_TABLES = ("position_embeddings", "embed_positions", "wpe")  # what families call theirs
+POSITION_TABLES = ("position_embeddings", "embed_positions", "wpe")  # names in several model families
 Tokenizer: TypeAlias = "PreTrainedTokenizerFast"
 
 
 def load_tokenizer(folder: Path):
-    """Return the fast tokenizer of a directory, made to pad at the right. Raises DataError if it is not
-    one."""
+    """Return the fast tokenizer of a directory, set to pad at the right. Raises DataError if there is
+    none."""
     from transformers import AutoTokenizer
 
     tokenizer = load(AutoTokenizer, folder)
@@ -45,7 +45,7 @@ def load_tokenizer(folder: Path):
 
 
 def load_masked_lm(folder: Path):
-    """Return a model with its masked-language head in float32, a missing one drawn from torch's global
+    """Return a model with its masked-language head in float32. A missing head is drawn from torch's global
     generator. Raises DataError."""
     from transformers import AutoModelForMaskedLM
 
@@ -53,7 +53,7 @@ def load_masked_lm(folder: Path):
 
 
 def load_encoder(folder: Path):
-    """Return a model without heads and BERT's pooler, in float32. Raises DataError if the directory is not a
+    """Return a model without heads and pooler, in float32. Raises DataError if the directory is not a
     model."""
     from transformers import AutoModel
 
@@ -64,8 +64,8 @@ def load_encoder(folder: Path):
 
 
 def check_fits(model, tokenizer, length: int) -> None:
-    """Raise UsageError where a model has fewer positions than a text may have tokens, DataError for another
-    tokenizer than the model's."""
+    """Raise UsageError if a text may have more tokens than the model has positions, and DataError if the
+    tokenizer does not match the model."""
     count = positions(model)
     if count is not None and length > count:
         raise UsageError(f"a length of {length} tokens is more than the model's {count} positions")
@@ -76,23 +76,22 @@ def check_fits(model, tokenizer, length: int) -> None:
 
 
 def positions(model) -> int | None:
-    """Return the most tokens of a text for which a model has positions; None where it counts without a
-    table."""
+    """Return the maximum number of tokens of a model's texts, or None if it has no limit."""
     table = _position_table(model)
     if table is None:
         return getattr(model.config, "max_position_embeddings", None)
     padding = -1 if table.padding_idx is None else table.padding_idx
-    return table.num_embeddings - getattr(table, "offset", padding + 1)  # the first ones stand for padding
+    return table.num_embeddings - getattr(table, "offset", padding + 1)  # the first ones are for padding
 
 
 def _position_table(model):
-    """Return the embeddings of positions; None of a model that makes them otherwise."""
+    """Return the position embeddings, or None for a model without a table."""
     tables = (module for name, module in model.named_modules() if name.endswith(POSITION_TABLES))
     return next((table for table in tables if getattr(table, "num_embeddings", None)), None)
 
 
 def check_missing(model, report: dict, *, has_pooler: bool = False) -> None:
-    """Raise ValueError for a missing weight, but for a pooler that is not needed: it would be random."""
+    """Raise ValueError for a missing weight, which would be random, except for an unused pooler."""
     lost = sorted(key for key in report["missing_keys"] if has_pooler or not key.startswith("pooler"))
     if lost:
         name = type(model).__name__
@@ -100,13 +99,13 @@ def check_missing(model, report: dict, *, has_pooler: bool = False) -> None:
 
 
 def check_heads(report: dict) -> None:
-    """Raise ValueError for weights of a head that would be lost, and that retrieval may have use for."""
+    """Raise ValueError for weights that would be dropped although retrieval may need them."""
     if others := sorted(filterfalse(HEADS.search, report["unexpected_keys"])):
         raise ValueError(f"its weight {others[0]} belongs to a head that is not known here")
 
 
 def check_vocabulary(model, tokenizer) -> None:
-    """Raise ValueError where a tokenizer gives tokens that a model has no embeddings for, or another's."""
+    """Raise ValueError if the tokenizer does not match the model's embeddings."""
     table, vocabulary = model.get_input_embeddings(), tokenizer.get_vocab()
     rows = getattr(table, "num_embeddings", None)
     if rows is None:
@@ -122,7 +121,7 @@ def check_vocabulary(model, tokenizer) -> None:
 
 
 def _check_padding(table, places, tokenizer) -> None:
-    """Raise ValueError where the row for padding is a word's, or positions are counted from another token."""
+    """Raise ValueError if the padding row is a word, or if positions are counted from another token."""
     padding, row = tokenizer.pad_token_id, table.padding_idx
     counted = getattr(places, "padding_idx", None)
     if counted is not None and padding != counted:
@@ -133,8 +132,8 @@ def _check_padding(table, places, tokenizer) -> None:
 
 
 def save_model(model, tokenizer, folder: Path) -> None:
-    """Write config.json, model.safetensors and the tokenizer's files, without a checkpoint's own code or the
-    last length of the tokenizer."""
+    """Write config.json, model.safetensors and the tokenizer's files, without a checkpoint's own code and
+    without the tokenizer's current length."""
     folder.mkdir(parents=True, exist_ok=True)
     tokenizer = copy.deepcopy(tokenizer)
     tokenizer.backend_tokenizer.no_truncation()
@@ -155,9 +154,9 @@ def load(kind: Any, folder: Path, **options) -> Any:
 
 
 def pretrained(kind: Any, folder: Path, **options) -> Any:
-    """Read a directory as transformers' ``kind``, quietly, offline and without its own code. Raises what the
-    library does."""
-    if (folder / "adapter_config.json").exists():  # taken into account with peft, passed over without
+    """Read a directory as transformers' ``kind``, quietly, offline and without its own code. Raises the
+    library's errors."""
+    if (folder / "adapter_config.json").exists():  # transformers uses it only with peft
         raise ValueError("it has an adapter, adapter_config.json, which is not known here")
     check_self_contained(folder)
     with quiet():
@@ -170,12 +169,12 @@ def check_self_contained(folder: Path) -> None:
         return
     config = read_json_file(folder / "config.json")
     for key, value in dict(config).items():
-        if key.endswith("_implementation") and "/" in str(value):  # the hub's kernels, which would be run
+        if key.endswith("_implementation") and "/" in str(value):  # a kernel from the hub, which would be run
             raise ValueError(f"its {key} is {value!r}, code of the hub, which is never run here")
 
 
 def reason(error: Exception) -> str:
-    """Return why the library could not read a directory, without a full stop."""
+    """Return the reason why the library could not read a directory, without a full stop."""
     if "trust_remote_code" in str(error):
         return "it needs code that comes with it, which is never run here"
     if "ignore_mismatched_sizes" in str(error):
@@ -183,14 +182,14 @@ def reason(error: Exception) -> str:
     if "Weights only load failed" in str(error):
         return "its weights are a pickle that holds more than tensors, which is never read here"
     first, *others = str(error).strip().split("\n")
-    if first.endswith(":") and others:  # what it announces is on the next line
+    if first.endswith(":") and others:  # the next line has the details
         first = f"{first} {others[0].strip()}"
     return first.rstrip(".")
 
 
 @contextlib.contextmanager
 def quiet():
-    """Silence transformers' load reports (a dropped head is what was asked for) and its bars."""
+    """Suppress transformers' loading reports (dropping a head is intended) and progress bars."""
     from transformers.utils import logging
 
     level = logging.get_verbosity()
@@ -212,7 +211,7 @@ class Layers(nn.Module):
 
 
 class TextModel(nn.Module):
-    """A transformers encoder without heads; its call gives ``last_hidden_state``, (N, L, H)."""
+    """A transformers encoder without heads, with the output ``last_hidden_state``, (N, L, H)."""
 
     config: BertConfig
     embeddings: RobertaEmbeddings
@@ -221,7 +220,7 @@ class TextModel(nn.Module):
 
 
 class MaskedModel(nn.Module):
-    """BertForMaskedLM, or one with ``base_model`` and ``cls`` like it."""
+    """BertForMaskedLM, or a model with the same ``base_model`` and ``cls``."""
 
     config: BertConfig
     base_model: TextModel

@@ -1,4 +1,5 @@
-"""Similarities in full precision, and losses over softmax distributions of them: contrastive, divergence."""
+"""Similarities in full precision, and losses over their softmax distributions, e.g. contrastive or
+divergence."""
 
 from collections.abc import Mapping, Sequence
 from functools import reduce
@@ -19,10 +20,10 @@ def check_similarity(similarity: str) -> str:
 
 
 def similarities(left: torch.Tensor, right: torch.Tensor, *, similarity: str) -> torch.Tensor:
-    """Return every row of one matrix against every row of another.
+    """Return the similarity of every row of one matrix to every row of another.
 
     A dot product over a small temperature is too coarse in half precision (a float16 near 2000 has a step of
-    1 to 2), hence autocast is switched off here and the inputs are raised to float32 at least.
+    1 to 2). Therefore autocast is disabled and inputs are converted to float32 or above.
 
     Args:
         left: (N, H).
@@ -47,17 +48,17 @@ Views = Mapping[str, torch.Tensor]
 def view_similarities(
     queries: Views, passages: Views, *, terms: Sequence[str], objective: str, similarity: str
 ) -> dict[str, torch.Tensor]:
-    """Return the similarities to be trained, by the suffix of their losses' names.
+    """Return the similarities to train, by the suffix of their losses' names.
 
         d(q, p) = sum over the terms v of s(q_v, p_v)
 
     Args:
         queries: by view, (Q, H_v).
         passages: by view, (M, H_v).
-        terms: views; one named twice counts twice (reading ``hybrid-similarity``).
-        objective: ``sum``: d, under the suffix ""; ``separate``: s of every view, under ".<view>"; ``both``
-            (reading ``view-objective``).
-        similarity: ``dot`` or ``cosine``, of each view by itself.
+        terms: views. One that is listed twice counts twice (reading ``hybrid-similarity``).
+        objective: ``sum`` returns d under the suffix "", ``separate`` s of every view under ".<view>", and
+            ``both`` returns both (reading ``view-objective``).
+        similarity: ``dot`` or ``cosine``, of each view separately.
 
     Returns:
         (Q, M) each.
@@ -86,10 +87,10 @@ def check_negatives(negatives: str) -> str:
 def contrastive(
     queries: torch.Tensor, passages: torch.Tensor, *, negatives: str, temperature: float, similarity: str
 ) -> torch.Tensor:
-    """Loss of each query's positive against the ``negatives`` that are chosen, mean over the queries.
+    """Return the loss of each query's positive against the chosen ``negatives``, averaged over queries.
 
-    ``in-batch``: cross-entropy among every passage of the batch; ``own``: among the query's own passages;
-    ``pairwise``: -log sigmoid of the positive's lead over one own negative, mean over these too. The other
+    ``in-batch`` is the cross-entropy among all passages of the batch, ``own`` among the query's own passages.
+    ``pairwise`` is -log sigmoid of the positive's lead over one own negative, averaged over these too. Other
     arguments are those of ``in_batch_contrastive``.
     """
     if negatives == "in-batch":
@@ -101,12 +102,12 @@ def contrastive(
 
 
 def listwise(scores: torch.Tensor) -> torch.Tensor:
-    """Cross-entropy of the first of each row's K scores, mean over the rows, of (N, K)."""
+    """Return the cross-entropy of the first of each row's K scores, averaged over rows of (N, K)."""
     return functional.cross_entropy(scores, torch.zeros(len(scores), dtype=torch.long, device=scores.device))
 
 
 def own_scores(queries: torch.Tensor, passages: torch.Tensor, *, similarity: str) -> torch.Tensor:
-    """Similarities of each query to its own passages: (Q, H), (Q*P, H) to (Q, P)."""
+    """Return similarities of each query to its own passages: (Q, H), (Q*P, H) to (Q, P)."""
     return own_columns(similarities(queries, passages, similarity=similarity))
 
 
@@ -119,12 +120,13 @@ def own_columns(scores: torch.Tensor) -> torch.Tensor:
 def in_batch_contrastive(
     queries: torch.Tensor, passages: torch.Tensor, *, temperature: float, similarity: str
 ) -> torch.Tensor:
-    """Cross-entropy of each query's positive against every passage of the batch, mean over the queries.
+    """Return the cross-entropy of each query's positive against all passages of the batch, averaged over
+    queries.
 
         L = 1/Q sum_i -log( exp(s(q_i, p_iP) / tau) / sum_j exp(s(q_i, p_j) / tau) )
 
-    with j over all Q*P passages: a query's own P-1 negatives and all passages of the other queries
-    (Karpukhin et al. 2020, Eq. 2; the training step of Tevatron).
+    with j over all Q*P passages: a query's own P-1 negatives and all passages of the other queries (Karpukhin
+    et al. 2020, Eq. 2, and the training step of Tevatron).
 
     Args:
         queries: (Q, H).
@@ -142,19 +144,19 @@ def in_batch_contrastive(
 def four_block_contrastive(
     queries: torch.Tensor, passages: torch.Tensor, *, temperature: float | torch.Tensor
 ) -> torch.Tensor:
-    """Cross-entropy of each query's positive among four blocks of cosines, mean over the queries.
+    """Return the cross-entropy of each query's positive among four blocks of cosines, averaged over queries.
 
         L = 1/Q sum_i -log( phi(q_i, d_i+) / Z_i ),   phi(a, b) = exp( cos(a, b) / tau )
         Z_i = sum over all passages d of phi(q_i, d)
             + sum_{j != i} phi(d_i+, q_j) + sum_{j != i} phi(q_i, q_j) + sum_{j != i} phi(d_i+, d_j+)
 
-    A positive thus meets other queries and other positives, never a hard negative (the code released with
-    Wang et al. 2023).
+    A positive is compared with other queries and positives, never with a hard negative (the code released
+    with Wang et al. 2023).
 
     Args:
         queries: (Q, H).
         passages: (Q*P, H), P of each query in turn, its positive first.
-        temperature: tau, a number or a tensor of one.
+        temperature: tau, a number or a scalar tensor.
     """
     count, per_query = len(queries), len(passages) // len(queries)
     positives, targets = passages[::per_query], torch.arange(count, device=queries.device) * per_query
@@ -169,11 +171,11 @@ def four_block_contrastive(
 
 
 def divergence(target: torch.Tensor, scores: torch.Tensor) -> torch.Tensor:
-    """KL(softmax(target) || softmax(scores)), the sum over a row's K entries, the mean over the rows.
+    """Return KL(softmax(target) || softmax(scores)), summed over a row's K entries and averaged over rows.
 
         1/N sum_i sum_k p_ik (log p_ik - log q_ik),   p = softmax(target), q = softmax(scores)
 
-    In float32 at least. A target that is not to learn has to be detached by the caller.
+    It is computed in float32 or above. The caller has to detach a target that is not trained.
 
     Args:
         target: (N, K).

@@ -1,6 +1,6 @@
-"""A cross-encoder, one score of query and passage read together: its fine-tuning, and scores of many pairs.
+"""A cross-encoder, which scores a query and a passage read together: fine-tuning, and scoring of many pairs.
 
-Pairs are scored in blocks that survive an interruption.
+Pairs are scored in blocks that survive an interruption, e.g. the first 20,000 pairs as ``0-CHECKSUM.npy``.
 """
 
 import contextlib
@@ -31,19 +31,19 @@ from repro.retrieval.nn.text import passage_text
 from repro.retrieval.nn.tokens import TokenRows, paired_rows
 
 REGULARISERS = ("r-drop", "none")
-BLOCK = 20_000  # pairs sorted by length together, and lost at most when interrupted
+BLOCK = 20_000  # pairs sorted by length together, the most that an interruption loses
 BATCH = {"cpu": 32, "cuda": 256}
-TOGETHER = 8  # batches that are made tokens in one call, which uses all cores
-AHEAD = 2  # such pieces that lie ready while the model is at one
+TOGETHER = 8  # batches tokenised in one call, which uses all cores
+AHEAD = 2  # pieces prepared while the model scores one
 Batches = list[dict[str, torch.Tensor]]
 
 
 def load_cross_encoder(folder: Path):
     """Return a transformers model for sequence classification with one label, in float32.
 
-    Its head is that of the architecture: pooler, dropout and a linear layer for BERT; dropout, a dense layer,
-    gelu, dropout and a linear layer over [CLS] for ELECTRA. What of it the checkpoint lacks is drawn from
-    torch's global generator: seed it before.
+    The head depends on the architecture. BERT has the pooler, dropout and a linear layer. ELECTRA has
+    dropout, a dense layer, gelu, dropout and a linear layer over [CLS]. Weights that the checkpoint lacks are
+    drawn from torch's global generator, so seed it before.
 
     Raises:
         DataError: the directory is not a model.
@@ -56,37 +56,38 @@ def load_cross_encoder(folder: Path):
 def pair_inputs(
     tokenizer, queries: list[str], passages: list[dict], *, length: int, separator: str
 ) -> dict[str, torch.Tensor]:
-    """Return queries and passages ``{"title", "text"}`` as pairs of segments; N of each to (N, L) arrays."""
+    """Return N queries and N passages ``{"title", "text"}`` as pairs of segments, in (N, L) arrays."""
     return pair_tokens(tokenizer, queries, passages, length=length, separator=separator).inputs()
 
 
 def pair_tokens(
     tokenizer, queries: list[str], passages: list[dict], *, length: int, separator: str
 ) -> TokenRows:
-    """Return the tokens of each pair as ``pair_inputs`` has them, without padding."""
+    """Return the tokens of ``pair_inputs``, without padding."""
     texts = [passage_text(passage["title"], passage["text"], separator=separator) for passage in passages]
     return paired_rows(tokenizer, queries, texts, length=length)
 
 
 class CrossEncoder(nn.Module):
-    """A positive scored above its query's negatives, among the hardest of them (Wang et al. 2023, Eq. 4).
+    """Listwise loss of a positive against its query's hardest negatives (Wang et al. 2023, Eq. 4).
 
         L = 1/Q sum_i -log( exp theta(q_i, d_i+) / sum_{d in K_i} exp theta(q_i, d) )
 
-    K_i is the positive and those negatives that the model itself, without dropout and gradient, scores
-    highest now: ``trained_passages`` of the P given (reading ``reranker-group``). With ``r-drop`` (reading
-    ``reranker-regulariser``; Liang et al. 2021) the K_i are read twice, with other dropout (once, if there is
-    none: the second reading would be the first), and
+    K_i is the positive and the negatives that the model itself, without dropout and gradient, currently
+    scores highest: ``trained_passages`` of the P given (reading ``reranker-group``). With ``r-drop`` (reading
+    ``reranker-regulariser``, Liang et al. 2021) the K_i are read twice with different dropout, and
 
         L = (L_1 + L_2) / 2 + 1/Q sum_i ( KL(p_i1 || p_i2) + KL(p_i2 || p_i1) ) / 2
+
+    A model without dropout reads them once, as both readings would be equal.
 
     Args:
         model: of ``load_cross_encoder``.
         tokenizer: its tokenizer.
-        trained_passages: as above; all where there are no more.
+        trained_passages: as above, or all if there are no more.
         regulariser: ``r-drop`` or ``none``.
         passage_length: tokens of query and passage together, with [CLS] and both [SEP].
-        separator: between title and text; query and passage are a pair of segments.
+        separator: between title and text. Query and passage are a pair of segments.
     """
 
     name = "cross-encoder"
@@ -112,8 +113,8 @@ class CrossEncoder(nn.Module):
         self.passage_length, self.separator = passage_length, separator
 
     def collate(self, examples: list[dict]) -> dict[str, torch.Tensor]:
-        """Return examples ``{"query", "passages": [{"title", "text"}, …]}``, the positive first, as (Q, P,
-        L)."""
+        """Return arrays (Q, P, L) of examples ``{"query", "passages": [{"title", "text"}, …]}``, with the
+        positive first."""
         per_query = len(examples[0]["passages"])
         queries = [example["query"] for example in examples for _ in range(per_query)]
         passages = [passage for example in examples for passage in example["passages"]]
@@ -139,12 +140,12 @@ class CrossEncoder(nn.Module):
         }
 
     def denominators(self, batch: dict[str, torch.Tensor]) -> dict[str, int]:
-        """Return the queries that each loss is a mean over."""
+        """Return the number of queries that each loss averages."""
         names = ("listwise", "r_drop") if self._reads_twice() else ("listwise",)
         return dict.fromkeys(names, len(batch["input_ids"]))
 
     def save(self, folder: Path) -> None:
-        """A model for sequence classification, and its tokenizer."""
+        """Save a model for sequence classification and its tokenizer."""
         save_model(self.model, self.tokenizer, folder)
 
     def _reads_twice(self) -> bool:
@@ -158,8 +159,8 @@ class CrossEncoder(nn.Module):
 
 
 def hardest(scores: torch.Tensor, *, count: int) -> torch.Tensor:
-    """Return places, (Q, K) int64, of the positive and the ``count`` - 1 negatives of highest scores (Q,
-    P)."""
+    """Return the indices, (Q, K) int64, of the positive and the ``count`` - 1 highest negatives among scores
+    (Q, P)."""
     negatives = scores[:, 1:].topk(count - 1, dim=1).indices + 1  # (Q, K - 1)
     return torch.cat((torch.zeros_like(negatives[:, :1]), negatives), dim=1)
 
@@ -179,15 +180,15 @@ def _evaluation_mode(model: nn.Module) -> Iterator[None]:
 
 
 class PairScorer:
-    """A cross-encoder ready to score: its logit for each pair.
+    """A cross-encoder that returns its logit for each pair.
 
     Args:
         folder: a model directory.
         length: tokens of query and passage together, with [CLS] and both [SEP].
         separator: between title and text.
         precision: ``fp32``, ``fp16`` or ``bf16``.
-        packed: whether a GPU is to read the pairs of a batch end to end, without padding; None where it can.
-        say: hears why it cannot, where it is asked to.
+        packed: whether a GPU should read pairs end to end, without padding. None means if possible.
+        say: called with the reason if ``packed`` is wanted but impossible.
 
     Raises:
         BlockedError: half precision without a GPU.
@@ -213,20 +214,19 @@ class PairScorer:
         self.halved = HalvingEncoder(lambda inputs: self.model(**on_device(inputs)).logits.float().squeeze(1))
 
     def facts(self) -> dict[str, int]:
-        """Return ``padding_free`` where pairs are read end to end, and what ``HalvingEncoder`` says of
-        memory."""
+        """Return ``padding_free`` if pairs are read end to end, and the facts of ``HalvingEncoder``."""
         return ({"padding_free": 1} if self.packed else {}) | self.halved.facts()
 
     def __call__(self, queries: list[str], passages: list[dict]) -> np.ndarray:
         """Return scores of N queries with N passages ``{"title", "text"}``, (N,) float32. Raises StageError
-        where one is not finite."""
+        if one is not finite."""
         scores = np.empty(len(queries), dtype=np.float32)
         for places, batches in self.prepared(queries, passages):
             scores[places] = self.score(batches)
         return scores
 
     def prepared(self, queries: list[str], passages: list[dict]) -> Iterator[tuple[list[int], Batches]]:
-        """Yield the places of some of the pairs, the longest first, and their batches as tokens."""
+        """Yield indices of some of the pairs, the longest first, and their tokenised batches."""
         order = sorted(range(len(queries)), key=lambda n: len(passages[n]["text"]), reverse=True)
         batch = BATCH[device().type]
         for start in range(0, len(order), TOGETHER * batch):
@@ -242,8 +242,7 @@ class PairScorer:
             yield places, [ready_for_device(rows.inputs(slice(n, n + batch))) for n in firsts]
 
     def score(self, batches: Batches) -> np.ndarray:
-        """Return the scores of ``prepared`` batches, (n,) float32. Raises StageError where one is not
-        finite."""
+        """Return the scores of ``prepared`` batches, (n,) float32. Raises StageError if one is not finite."""
         context = padding_free(self.model, self.packed)
         with threads_for(self.model), torch.inference_mode(), autocast(self.precision), context:
             logits = [self.halved(batch) for batch in batches]
@@ -254,12 +253,12 @@ class PairScorer:
 
 
 class PairTexts:
-    """Pairs of a query and a row of a corpus, as texts.
+    """Pairs of a query and a corpus row, as texts.
 
     Args:
         queries: their texts.
         corpus: directory of a corpus.
-        query: (N,), a place in ``queries`` for each pair.
+        query: (N,), an index into ``queries`` for each pair.
         row: (N,), a row of the corpus for each pair.
     """
 
@@ -273,7 +272,7 @@ class PairTexts:
         return len(self.row)
 
     def __getitem__(self, block: slice) -> tuple[list[str], list[dict]]:
-        """Query texts and passages ``{"title", "text"}`` of a stretch of pairs."""
+        """Return query texts and passages ``{"title", "text"}`` for a slice of pairs."""
         rows, places = np.unique(self.row[block], return_inverse=True)  # a passage is read once
         texts = self.corpus[rows]
         passages = [{"title": a, "text": b} for a, b in zip(texts["title"], texts["text"], strict=True)]
@@ -286,8 +285,8 @@ class _Piece:
 
     Attributes:
         places: of these pairs in the block.
-        scores: of the whole block, where it is there already; ``batches`` are empty then.
-        last: whether the block ends with them.
+        scores: of the whole block if a previous attempt scored it. ``batches`` are then empty.
+        last: whether these are the last pairs of the block.
     """
 
     first: int
@@ -306,12 +305,11 @@ def score_pairs(
     scratch: Path,
     advance: Callable[[int], None],
 ) -> np.ndarray:
-    """Return the score of every pair, (N,), in the pairs' order: float32, or rounded to ``decimals`` in
-    float64.
+    """Return the score of every pair in order, (N,): float32, or float64 rounded to ``decimals``.
 
-    Pairs are read and made tokens in the background while the model scores those before. Every finished
-    block lies in ``scratch`` under a name with its checksum, so that an interrupted attempt does not score
-    it again. A shard scores its own blocks; what it gives for the pairs of others means nothing.
+    Pairs are read and tokenised in the background while the model scores earlier ones. Every finished block
+    is kept in ``scratch`` with its checksum in the name, so that a resumed attempt does not repeat it. A
+    shard scores only its own blocks, and its values for other blocks are meaningless.
     """
     scratch.mkdir(parents=True, exist_ok=True)
     scores = np.zeros(len(pairs), dtype=np.float32)
@@ -329,7 +327,7 @@ def score_pairs(
 
 
 def _pieces(pairs: PairTexts, scorer: PairScorer, scratch: Path) -> Iterator[_Piece]:
-    """Yield the pieces of all blocks in turn; of a block that the attempt before left there is one."""
+    """Yield the pieces of all blocks in order. A block from an earlier attempt is a single piece."""
     for first in blocks(len(pairs), BLOCK):
         size = min(BLOCK, len(pairs) - first)
         if (scores := _read_block(scratch, first, size)) is not None:
@@ -342,7 +340,7 @@ def _pieces(pairs: PairTexts, scorer: PairScorer, scratch: Path) -> Iterator[_Pi
 
 
 def _keep_block(scratch: Path, first: int, scores: np.ndarray) -> None:
-    partial = scratch / f"{first}.partial.npy"  # of another shard there may be one
+    partial = scratch / f"{first}.partial.npy"  # another shard may have its own
     np.save(partial, scores)
     partial.rename(scratch / f"{first}-{zlib.crc32(scores.tobytes())}.npy")
 

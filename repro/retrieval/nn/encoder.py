@@ -1,4 +1,5 @@
-"""A text encoder: transformer, pooling to one vector and, if the model was fine-tuned with one, projector."""
+"""A text encoder: transformer, pooling to one vector, e.g. ``cls``, and a projector if fine-tuned with
+one."""
 
 from __future__ import annotations
 
@@ -23,11 +24,11 @@ FILE = "projector.safetensors"
 
 
 class Projector(nn.Module):
-    """z = tanh(W h + b), z = W h + b, or z = h: ``nonlinear``, ``linear`` or ``none``; all H to H.
+    """z = tanh(W h + b), z = W h + b, or z = h: ``nonlinear``, ``linear`` or ``none``, all H to H.
 
-    The first is BERT's own pooler. Of two layers, the nonlinear one has h = gelu(W' x + b') before it, a
-    transformer's feed-forward network; two linear layers would be one. Weights start as BERT's linear layers
-    do: N(0, ``initializer_range``), bias 0.
+    The first is BERT's own pooler. With two layers, it is preceded by h = gelu(W' x + b'), as in a
+    transformer's feed-forward network. Two linear layers would equal one. Weights start like BERT's linear
+    layers: N(0, ``initializer_range``), bias 0.
     """
 
     def __init__(self, hidden_size: int, *, architecture: str, layers: int, initializer_range: float):
@@ -44,7 +45,7 @@ class Projector(nn.Module):
 
     @classmethod
     def of(cls, config: BertConfig, architecture: str, *, layers: int = 1) -> Projector:
-        """Return a new one for an encoder of this configuration."""
+        """Return a new projector for an encoder of this configuration."""
         return cls(
             config.hidden_size,
             architecture=architecture,
@@ -62,17 +63,16 @@ class Projector(nn.Module):
         return torch.tanh(output) if self.architecture == "nonlinear" else output
 
     def save(self, folder: Path, *, encodes: bool) -> None:
-        """Write ``projector.safetensors`` beside a model; ``encodes`` says whether it is a part of the
-        encoder."""
+        """Write ``projector.safetensors`` to a model directory. ``encodes`` is whether texts are encoded with
+        it."""
         if self.architecture != "none":
-            # one key: safetensors writes several in an order that changes from process to process
+            # one key, as safetensors writes several in an order that varies between processes
             description = json.dumps({"architecture": self.architecture, "encodes": encodes}, sort_keys=True)
             save_file(self.state_dict(), folder / FILE, metadata={"projector": description})
 
 
 def saved_projector(folder: Path) -> tuple[Projector, bool] | None:
-    """Return the projector beside a model, and whether texts are encoded with it; None where there is
-    none."""
+    """Return the projector in a model directory and whether texts are encoded with it, or None."""
     if not (folder / FILE).exists():
         return None
     with safe_open(folder / FILE, framework="pt") as file:
@@ -96,10 +96,10 @@ def _linear(size: int, initializer_range: float) -> nn.Linear:
 
 
 class PooledEncoder(nn.Module):
-    """Token ids to one vector a text.
+    """Maps token ids to one vector per text.
 
     Attributes:
-        model: a transformers model whose output has ``last_hidden_state``.
+        model: a transformers model with the output ``last_hidden_state``.
         pooling: ``cls`` or ``mean``.
     """
 
@@ -107,17 +107,17 @@ class PooledEncoder(nn.Module):
     pooling: str
 
     def forward(self, inputs: dict[str, torch.Tensor]) -> torch.Tensor:
-        """Map model inputs, (N, L) each, to (N, H); without segments every token is of the first."""
+        """Map model inputs, (N, L) each, to (N, H). Without segments, every token is in the first."""
         hidden = self.model(**inputs).last_hidden_state  # (N, L, H)
         return self.finished(pooled(hidden, inputs["attention_mask"], pooling=self.pooling))
 
     def finished(self, vectors: torch.Tensor) -> torch.Tensor:
-        """Pooled vectors, (N, H), as the encoder gives them."""
+        """Map pooled vectors, (N, H), to the encoder's output."""
         return vectors
 
 
 class Encoder(PooledEncoder):
-    """A model with pooling, ``cls`` or ``mean``, and a projector for the pooled vector; None for none."""
+    """A model with pooling, ``cls`` or ``mean``, and optionally a projector for the pooled vector."""
 
     def __init__(self, model: nn.Module, *, pooling: str, projector: Projector | None):
         super().__init__()
@@ -126,13 +126,13 @@ class Encoder(PooledEncoder):
         self.projector = projector
 
     def finished(self, vectors: torch.Tensor) -> torch.Tensor:
-        """Pooled vectors, (N, H), through the projector if there is one."""
+        """Map pooled vectors, (N, H), through the projector if there is one."""
         return vectors if self.projector is None else self.projector(vectors)
 
 
 def load_text_encoder(folder: Path, *, pooling: str) -> Encoder:
-    """Return the encoder in a directory, with its projector if texts are encoded with it. Raises DataError
-    for no model."""
+    """Return the encoder in a directory, with its projector if texts are encoded with it. Raises DataError if
+    it is not a model."""
     projector, encodes = saved_projector(folder) or (None, False)
     return Encoder(load_encoder(folder), pooling=pooling, projector=projector if encodes else None)
 
@@ -144,14 +144,14 @@ def check_pooling(pooling: str) -> str:
 
 
 def pooled(hidden: torch.Tensor, attention_mask: torch.Tensor, *, pooling: str) -> torch.Tensor:
-    """Return one vector a text: its first token's (``cls``), or the mean over its tokens (``mean``).
+    """Return one vector per text: of its first token (``cls``), or the mean over its tokens (``mean``).
 
-    The mean divides by the number of tokens that are not padding; [CLS] and [SEP] count, as in
+    The mean divides by the number of tokens that are not padding, including [CLS] and [SEP], as in
     sentence-transformers.
 
     Args:
         hidden: (N, L, H).
-        attention_mask: (N, L), 1 at tokens and 0 at padding; every text has at least one token.
+        attention_mask: (N, L), 1 at tokens and 0 at padding. Every text has at least one token.
         pooling: ``cls`` or ``mean``.
 
     Returns:
@@ -164,15 +164,15 @@ def pooled(hidden: torch.Tensor, attention_mask: torch.Tensor, *, pooling: str) 
 
 
 def span_means(hidden: torch.Tensor, spans: torch.Tensor) -> torch.Tensor:
-    """Return the mean token vector of each span, as one matrix product (a running sum would lose digits).
+    """Return the mean token vector of each span by one matrix product, as running sums would lose digits.
 
     Args:
         hidden: (N, L, H).
-        spans: (N, S, 2), positions in ``hidden``: first token, and one past the last. A span without a token
-            gives zeros.
+        spans: (N, S, 2), positions in ``hidden``: first token, and one past the last. An empty span gives
+            zeros.
 
     Returns:
-        (N, S, H), in float32 at least.
+        (N, S, H), in float32 or above.
     """
     dtype = torch.promote_types(hidden.dtype, torch.float32)
     positions = torch.arange(hidden.shape[1], device=hidden.device)

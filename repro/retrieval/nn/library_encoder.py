@@ -1,4 +1,4 @@
-"""Encoders of others as sentence-transformers loads them, so that settings mean the same; SPLADE."""
+"""Released encoders, e.g. SPLADE, loaded by sentence-transformers so that its settings keep their meaning."""
 
 from __future__ import annotations
 
@@ -37,24 +37,24 @@ if TYPE_CHECKING:
     from sentence_transformers import SentenceTransformer, SparseEncoder
 
 
-# kinds -> what they take over the positions
+# kind -> pooling over the positions
 SPARSE: dict[str, Literal["max", "sum"]] = {"splade": "max", "splade-sum": "sum"}
-TASKS = {"queries": "query", "passages": "document"}  # kinds of texts in the library's words
+TASKS = {"queries": "query", "passages": "document"}  # kind of text -> the library's term
 
 
 def load(folder: Path, settings: Mapping[str, Any]) -> SentenceTransformer | SparseEncoder:
-    """Load the encoder in a folder, dense or sparse, on this process' device.
+    """Load the dense or sparse encoder in a folder onto this process's device.
 
-    Code that comes with it is never run, nothing is downloaded.
+    Code in the folder is never run, and nothing is downloaded.
 
     Args:
-        settings: ``kind`` (dense, splade, splade-sum, or sparse: as its modules are), and above what the
-            folder says ``pooling``, ``length`` in tokens, ``truncate_dim`` and ``precision``; None leaves it
-            as it is there. Of ``cap`` tokens is the longest text in any case.
+        settings: ``kind`` (``dense``, ``splade``, ``splade-sum``, or ``sparse`` for the folder's own
+            modules). ``pooling``, ``length`` in tokens, ``truncate_dim`` and ``precision`` override the
+            folder, where None keeps its value. ``cap`` limits the length of all texts.
 
     Raises:
-        DataError: it cannot be read as such an encoder, a weight is missing, or its tokenizer is not the
-            model's.
+        DataError: the folder is not such an encoder, a weight is missing, or the tokenizer does not match the
+            model.
     """
     reports: list[tuple] = []
     try:
@@ -67,7 +67,7 @@ def load(folder: Path, settings: Mapping[str, Any]) -> SentenceTransformer | Spa
         _check_lengths(model)
     except DataError:
         raise
-    except Exception as error:  # a library's for each of the many ways in which files can be wrong
+    except Exception as error:  # the libraries raise many types for invalid files
         why = _unreadable_file(folder) or reason(error).removeprefix("Error ")
         raise DataError(f"{folder}: cannot be read as an encoder ({why})") from error
     return model.eval()
@@ -115,7 +115,7 @@ def _loaded(folder: Path, settings: Mapping[str, Any]) -> SentenceTransformer | 
 
 
 def _pool(model: SentenceTransformer, folder: Path, mode: str) -> None:
-    """Put a pooling of that mode in the place of the encoder's own; ``pooler`` is BERT's, tanh and all."""
+    """Replace the encoder's pooling by one of this mode. ``pooler`` is BERT's, including tanh."""
     from sentence_transformers.sentence_transformer.modules import Pooling
 
     places = [name for name, module in model.named_children() if isinstance(module, Pooling)]
@@ -123,7 +123,7 @@ def _pool(model: SentenceTransformer, folder: Path, mode: str) -> None:
         raise DataError(f"{folder}: has no pooling that could be another one; leave pooling out")
     [place] = places
     if mode == "pooler":
-        first: Any = model[0]  # a transformer of the library's
+        first: Any = model[0]  # the library's transformer
         if getattr(first.auto_model, "pooler", None) is None:
             raise DataError(f"{folder}: the model has no pooler; choose another pooling")
         first.modality_config["text"]["method_output_name"] = "pooler_output"
@@ -137,7 +137,7 @@ def _pool(model: SentenceTransformer, folder: Path, mode: str) -> None:
 
 @contextlib.contextmanager
 def _silent() -> Iterator[None]:
-    """Silence what sentence-transformers says on reading: a description of the encoder says it."""
+    """Suppress the library's messages on loading. Descriptions of the encoder contain the same facts."""
     logger = logging.getLogger("sentence_transformers")
     level = logger.level
     logger.setLevel(logging.ERROR)
@@ -149,7 +149,7 @@ def _silent() -> Iterator[None]:
 
 @contextlib.contextmanager
 def _reports_kept(reports: list[tuple]) -> Iterator[None]:
-    """Keep what transformers tells of every model that is read meanwhile, which its callers pass over."""
+    """Collect transformers' loading reports of all models, which sentence-transformers drops."""
     from transformers import PreTrainedModel
 
     name = "from_pretrained"
@@ -169,7 +169,7 @@ def _reports_kept(reports: list[tuple]) -> Iterator[None]:
 
 
 def _check_weights(model: SentenceTransformer | SparseEncoder, reports: list[tuple]) -> None:
-    """Raise ValueError for a weight that is missing, for it would be drawn at random, or is another's."""
+    """Raise ValueError for a missing weight, which would be random, or a weight of an unknown head."""
     parts = transformers(model)
     has_pooler = any(part.module_output_name == "sentence_embedding" for part in parts)
     for each, report in reports:
@@ -180,17 +180,17 @@ def _check_weights(model: SentenceTransformer | SparseEncoder, reports: list[tup
 
 
 def transformers(model: SentenceTransformer | SparseEncoder) -> list:
-    """Return the transformers in an encoder, one or several."""
+    """Return the transformers of an encoder, one or several."""
     from sentence_transformers.base.modules import Transformer
 
     return [module for module in model.modules() if isinstance(module, Transformer)]
 
 
 def _set_lengths(model: SentenceTransformer | SparseEncoder, settings: Mapping[str, Any]) -> None:
-    """Cut texts at the ``length`` that is said, else where the encoder does, and at the ``cap`` at most."""
+    """Truncate texts to ``length`` if set, otherwise to the encoder's own length, and at most to ``cap``."""
     for part in model.modules():
         if part is model or hasattr(part, "sub_modules"):
-            continue  # it has the limits of its parts
+            continue  # its parts have the limits
         text = _text_settings(part)
         for name in ("max_seq_length", "query_length", "document_length"):
             if (limit := _limit(getattr(part, name, None), settings)) is not None:
@@ -200,7 +200,7 @@ def _set_lengths(model: SentenceTransformer | SparseEncoder, settings: Mapping[s
 
 
 def _check_lengths(model: SentenceTransformer | SparseEncoder) -> None:
-    """Raise ValueError for longer texts than a transformer has positions."""
+    """Raise ValueError if texts may be longer than a transformer's positions."""
     for transformer in transformers(model):
         count = positions(transformer.auto_model)
         limit = max((_length(transformer, kind) or 0 for kind in TASKS), default=0)
@@ -233,13 +233,13 @@ def encode(
     precision: str | None = None,
     batch_size: int = 32,
 ) -> torch.Tensor:
-    """Encode texts, or pairs of segments, to (N, H) float32 or, of a sparse encoder, (N, V) in sparse form.
+    """Encode texts, or pairs of segments, to (N, H) float32 or, for a sparse encoder, sparse (N, V).
 
     Args:
-        kind: ``queries`` or ``passages``, the library's documents.
-        prompt: in place of the encoder's own for such texts; None keeps that.
+        kind: ``queries`` or ``passages``, which the library calls documents.
+        prompt: replaces the encoder's own prompt for such texts. None keeps it.
 
-    Batches become smaller where memory does not suffice for 32 texts.
+    Batches shrink if memory does not suffice for ``batch_size`` texts.
     """
     method: Callable[..., Any] = model.encode_query if kind == "queries" else model.encode_document
     options = {"convert_to_tensor": True, "show_progress_bar": False}
@@ -255,7 +255,7 @@ def encode(
 
 
 def reading(model: SentenceTransformer | SparseEncoder, kind: str) -> tuple[str, int | None]:
-    """Return the prompt that the library puts before such texts, and the most tokens that it reads of one."""
+    """Return the library's prompt for such texts, and the maximum number of tokens it reads per text."""
     parts = [part for child in model.children() for part in _on_route(child, TASKS[kind])]
     limits = [limit for part in parts if (limit := _length(part, kind)) is not None]
     name = _prompt_name(model, kind)
@@ -263,7 +263,7 @@ def reading(model: SentenceTransformer | SparseEncoder, kind: str) -> tuple[str,
 
 
 def _on_route(module: torch.nn.Module, task: str) -> Iterator[torch.nn.Module]:
-    """Yield the modules through which a text goes; of a module with routes those of the task, else all."""
+    """Yield the modules that a text passes. A module with routes contributes those of the task, or all."""
     routes = dict(getattr(module, "sub_modules", {}))
     for part in routes.get(task, [part for parts in routes.values() for part in parts]):
         yield from _on_route(part, task)
@@ -272,7 +272,7 @@ def _on_route(module: torch.nn.Module, task: str) -> Iterator[torch.nn.Module]:
 
 
 def unused_prompts(model: SentenceTransformer | SparseEncoder) -> list[str]:
-    """Return the names of prompts that the library puts before neither queries nor documents."""
+    """Return the names of prompts that the library uses neither for queries nor for documents."""
     used = {_prompt_name(model, kind) for kind in ("queries", "passages")}
     return [name for name, text in model.prompts.items() if text and name not in used]
 
@@ -283,7 +283,7 @@ def _prompt_name(model: SentenceTransformer | SparseEncoder, kind: str) -> str |
 
 
 def named(module: torch.nn.Module) -> str:
-    """Return a module of an encoder by its name, a transformer's class or a pooling's mode behind it."""
+    """Return the name of a module with a transformer's class or a pooling's mode, e.g. ``Pooling (mean)``."""
     name = type(module).__name__
     if hasattr(module, "auto_model"):
         return f"{name} ({type(module.auto_model).__name__})"
@@ -296,12 +296,12 @@ def named(module: torch.nn.Module) -> str:
 
 
 class ReleasedEncoder(PooledEncoder):
-    """Token ids to one vector a text, through the modules that sentence-transformers reads of a folder.
+    """Maps token ids to one vector per text, with the modules that sentence-transformers reads from a folder.
 
-    Raises DataError where the folder is no model, or other than a transformer with one pooling before them.
+    Raises DataError if the folder is not a model, or is not a transformer followed by one known pooling.
 
     Attributes:
-        size: numbers of a vector.
+        size: numbers per vector.
     """
 
     def __init__(self, folder: Path):
@@ -316,7 +316,7 @@ class ReleasedEncoder(PooledEncoder):
         self.size = encoder.get_embedding_dimension()
 
     def finished(self, vectors: torch.Tensor) -> torch.Tensor:
-        """Pooled vectors, (N, H), through the heads, to (N, ``size``)."""
+        """Map pooled vectors, (N, H), through the heads to (N, ``size``)."""
         features = {"sentence_embedding": vectors}
         for head in self.heads:
             features = head(features)
@@ -324,10 +324,11 @@ class ReleasedEncoder(PooledEncoder):
 
 
 class SpladeEncoder(nn.Module):
-    """Token ids to max_i log(1 + ReLU(w_ij)), w the logits of any masked language model (Formal et al. 2021).
+    """Maps token ids to max_i log(1 + ReLU(w_ij)), with w the logits of a masked language model (Formal et
+    al. 2021).
 
-    The maximum, or with ``pooling`` ``sum`` the sum of the first version, is over all positions that are no
-    padding, [CLS] and [SEP] included, as released code has it. Logits are made for a few texts at a time.
+    The maximum, or with ``pooling`` ``sum`` the sum of the first version, is over all positions that are not
+    padding, including [CLS] and [SEP], as in released code. Logits are computed for a few texts at a time.
     """
 
     def __init__(self, model: MaskedModel, tokenizer: Tokenizer, *, pooling: str = "max"):
@@ -351,6 +352,5 @@ class SpladeEncoder(nn.Module):
 
 
 def load_splade_encoder(folder: Path, *, pooling: str = "max") -> SpladeEncoder:
-    """Return the masked language model in a directory as SPLADE. Raises DataError if the directory is not
-    one."""
+    """Return the masked language model in a directory as SPLADE. Raises DataError if it is not one."""
     return SpladeEncoder(load_masked_lm(folder), load_tokenizer(folder), pooling=pooling)

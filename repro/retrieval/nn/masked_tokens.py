@@ -1,4 +1,7 @@
-"""BERT's token masking (Devlin et al. 2019, Appendix A.1), and the cross-entropy of predicted tokens."""
+"""BERT's token masking (Devlin et al. 2019, Appendix A.1), and the cross-entropy of predicted tokens.
+
+E.g. at rate 0.15 about 75 of 500 tokens are selected.
+"""
 
 from collections.abc import Callable, Sequence
 from typing import NotRequired, TypedDict
@@ -13,19 +16,19 @@ from repro.retrieval.nn.text import frame_texts, side_by_side
 
 Tensors = dict[str, torch.Tensor]
 
-IGNORED = -100  # torch's own mark for "no label here"
+IGNORED = -100  # torch's own value for positions without a label
 CHUNK = 2048  # logits of 2,048 positions x 30,522 tokens x 4 bytes = 250 MB at once
 
 
 def token_cross_entropy(logits: torch.Tensor, labels: torch.Tensor, *, reduction: str) -> torch.Tensor:
-    """Negative log-likelihood of the labels, over all labelled positions of a batch at once.
+    """Return the negative log-likelihood of the labels over all labelled positions of a batch.
 
-    ``mean`` divides by the number of labelled positions of the batch (not per text first), as BERT and
-    transformers do; ``sum`` divides by nothing. At least one position must carry a label.
+    ``mean`` divides by the number of labelled positions of the batch (not per text first), like BERT and
+    transformers. ``sum`` does not divide. There must be at least one label.
 
     Args:
-        logits: (..., V), any float type; the logarithm is taken in float32 at least.
-        labels: (...), token ids, IGNORED where there is nothing to predict.
+        logits: (..., V), any float type. The logarithm is computed in float32 or above.
+        labels: (...), token ids, IGNORED at positions without a prediction.
         reduction: ``mean`` or ``sum``.
     """
     assert reduction in ("mean", "sum"), reduction
@@ -36,28 +39,27 @@ def token_cross_entropy(logits: torch.Tensor, labels: torch.Tensor, *, reduction
 
 
 def labelled(labels: torch.Tensor) -> torch.Tensor:
-    """Return the places of labels among the flattened ones, (M,) int64; to know them a GPU is waited for
-    once."""
+    """Return the flattened indices of labels, (M,) int64. This waits once for the GPU."""
     return places_of(labels != IGNORED)
 
 
 def places_of(mask: torch.Tensor) -> torch.Tensor:
-    """Return where a mask is true, (M,) int64, among its flattened places."""
+    """Return the flattened indices where a mask is true, (M,) int64."""
     return mask.flatten().nonzero().squeeze(1)
 
 
 def values_at(values: torch.Tensor, places: torch.Tensor) -> torch.Tensor:
-    """Return values of texts side by side, (N, L, ...), at flattened places: (M, ...)."""
+    """Return values of padded texts, (N, L, ...), at flattened indices: (M, ...)."""
     return values.flatten(0, 1)[places]
 
 
 def divisor(labels: torch.Tensor, *, reduction: str) -> int | None:
-    """Return the labelled positions, which ``mean`` divides by; None for ``sum``."""
+    """Return the number of labelled positions, by which ``mean`` divides, or None for ``sum``."""
     return int((labels != IGNORED).sum()) if reduction == "mean" else None
 
 
 def mlm_loss(rows: Tensors, *, reduction: str) -> Tensors:
-    """Return ``mlm`` over all parts whose ``mlm_rows`` there are; nothing where no token is labelled."""
+    """Return ``mlm`` over the ``mlm_rows`` of all parts, or an empty dict without labelled tokens."""
     count = rows["masked"].sum() if "masked" in rows else 0
     if not count:
         return {}
@@ -73,18 +75,19 @@ def chunked_token_cross_entropy(
     reduction: str,
     chunk: int | None,
 ) -> torch.Tensor:
-    """Return ``token_cross_entropy(head(hidden), labels)`` with the logits of ``chunk`` positions at a time.
+    """Return ``token_cross_entropy(head(hidden), labels)``, computing logits for ``chunk`` positions at a
+    time.
 
-    They are computed again for the gradient: 64 texts of 512 tokens would have logits of 4 GB, and as much
-    again for their gradient. Value and gradient are those of the plain form, which is taken where a single
-    chunk holds everything.
+    Logits are recomputed for the gradient: for 64 texts of 512 tokens they would take 4 GB, and their
+    gradient as much again. Value and gradient equal those of the plain form, which is used for a single
+    chunk.
 
     Args:
         hidden: (M, H).
-        head: (m, H) to (m, V) logits; no dropout, as it runs twice.
-        labels: (M,), token ids, IGNORED where there is nothing to predict; at least one label.
+        head: (m, H) to (m, V) logits, without dropout, as it runs twice.
+        labels: (M,), token ids, IGNORED at positions without a prediction, with at least one label.
         reduction: ``mean`` or ``sum``, over all M positions.
-        chunk: positions at a time; None for all.
+        chunk: positions at a time. None for all.
     """
     assert reduction in ("mean", "sum"), reduction
 
@@ -108,8 +111,8 @@ def mlm_rows(
     *,
     chunk: int | None = None,
 ) -> Tensors:
-    """Return a part of a batch for ``mlm_loss``: ``mlm``, the summed loss of its labelled tokens, and
-    ``masked``, their number; (1,) each. The head sees the labelled positions of (N, L, H) only."""
+    """Return the rows of a part of a batch for ``mlm_loss``, (1,) each: the summed loss ``mlm`` of labelled
+    tokens and their number ``masked``. The head is applied only to labelled positions of (N, L, H)."""
     places = labelled(labels)
     wanted = values_at(hidden, places), head, values_at(labels, places)
     total = chunked_token_cross_entropy(*wanted, reduction="sum", chunk=chunk)
@@ -120,7 +123,8 @@ DRAWS = ("each", "count")
 
 
 class Masking(TypedDict):
-    """The shares of ``masked_tokens``, and its ``draw`` where that is not ``each``."""
+    """The shares of ``masked_tokens``, and optionally its ``draw``, e.g. ``{"rate": 0.15, "mask": 0.8,
+    "random": 0.1}``."""
 
     rate: float
     mask: float
@@ -141,27 +145,27 @@ def masked_tokens(
     draw: str,
     generators: Sequence[np.random.Generator],
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Return texts with some tokens replaced, and what stood there.
+    """Return texts with some tokens replaced, and labels with the original tokens.
 
-    By ``draw`` ``each``, a token that is not special is selected with probability ``rate``, independently of
-    the others, as transformers' DataCollatorForLanguageModeling does; a short text may thus have none. By
-    ``count``, max(1, round(rate * length)) tokens of a text that are not special are, or all where there are
-    fewer, as in BERT's create_pretraining_data; [CLS] and [SEP] count in the length. A selected token becomes
-    [MASK] with probability ``mask``, any token of the vocabulary with probability ``random``, and stays
-    otherwise.
+    With ``draw`` ``each``, every token that is not special is selected with probability ``rate``,
+    independently, as in transformers' DataCollatorForLanguageModeling. A short text may have none. With
+    ``count``, max(1, round(rate * length)) tokens of a text that are not special are selected, or all if
+    there are fewer, as in BERT's create_pretraining_data. The length includes [CLS] and [SEP]. A selected
+    token becomes [MASK] with probability ``mask`` and any token of the vocabulary with probability
+    ``random``. Otherwise it stays.
 
     Args:
         input_ids: (T,), N texts end to end, with their special tokens.
-        lengths: (N,), tokens of each.
+        lengths: (N,), tokens per text.
         special_ids: ids that are never selected.
         mask_id: the id of [MASK].
-        vocabulary_size: V; replacements are drawn from 0..V-1.
-        rate, mask, random: BERT has 0.15, 0.8, 0.1; ``mask`` + ``random`` <= 1.
-        draw: ``each`` or ``count``; reading ``mlm-draw``.
-        generators: one for each text, so that its mask does not depend on the texts beside it.
+        vocabulary_size: V. Replacements are drawn from 0..V-1.
+        rate, mask, random: BERT has 0.15, 0.8, 0.1. ``mask`` + ``random`` <= 1.
+        draw: ``each`` or ``count`` (reading ``mlm-draw``).
+        generators: one per text, so that its mask does not depend on other texts.
 
     Returns:
-        the ids to feed, (T,), and the labels, (T,): the token at selected positions, IGNORED elsewhere.
+        the input ids, (T,), and the labels, (T,): the token at selected positions, IGNORED elsewhere.
     """
     assert 0 <= rate <= 1 and 0 <= mask + random <= 1, (rate, mask, random)
     check_known("draw of masked tokens", draw, valid=DRAWS)
@@ -184,8 +188,8 @@ def masked_tokens(
 def _smallest_chances(
     chances: np.ndarray, lengths: Sequence[int] | np.ndarray, ordinary: np.ndarray, *, rate: float
 ) -> np.ndarray:
-    """Return the ordinary tokens with the smallest chances, a rounded share of each text's length: (T,)
-    bool."""
+    """Return a mask, (T,) bool, of the ordinary tokens with the smallest chances, a rounded share of each
+    text's length."""
     selection, end = np.zeros(len(chances), dtype=bool), 0
     for length in lengths:
         begin, end = end, end + length
@@ -204,12 +208,12 @@ def masked_texts(
     random: float,
     draw: str,
 ) -> dict[str, torch.Tensor]:
-    """Return a batch of token lists, framed by [CLS] and [SEP], as it is and as masked.
+    """Return a batch of token lists framed by [CLS] and [SEP], both original and masked.
 
     Args:
         texts: N of (n,), without special tokens around.
         tokenizer: BERT's, or one with the same special tokens.
-        generators: one for each text, so that its mask does not depend on the batch it is in.
+        generators: one per text, so that its mask does not depend on its batch.
         rate, mask, random, draw: see ``masked_tokens``.
 
     Returns:

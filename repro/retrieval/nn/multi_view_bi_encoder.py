@@ -1,4 +1,4 @@
-"""Fine-tuning of one encoder whose similarity is a sum over dense and sparse views of a text."""
+"""Fine-tuning of one encoder with a similarity that sums dense and sparse views of a text."""
 
 from collections.abc import Callable, Mapping
 from functools import reduce
@@ -34,38 +34,39 @@ DIRECTIONS = ("teacher-student", "student-teacher")
 
 
 class MultiViewBiEncoder(RankedTextsLoss):
-    """Queries near their positive by d, the sum of their views' similarities (as Wu et al. 2023 train).
+    """Contrastive training with d, the sum of the views' similarities (as in Wu et al. 2023).
 
         L_ft         = 1/Q sum_i -log( exp(d(q_i, p_i+)/tau) / sum_p exp(d(q_i, p)/tau) )
         L_ft-distill = 1/Q sum_i KL( softmax(theta_i / T) || softmax(d(q_i, .)/tau) ), over q_i's passages
 
-    and the FLOPS regulariser of SPLADE on each side's sparse vectors. Several processes train as one would
-    with the whole batch.
+    and the FLOPS regulariser of SPLADE on each side's sparse vectors. Several processes train like one with
+    the whole batch.
 
-    Args (named after their readings, where there is one):
+    Args (named after their readings, if any):
         views, sparse_positions, vocabulary_head, dense_reduction: of ``ViewEncoder``.
-        top_k: values kept of a sparse vector; None for all.
-        sparse_truncation: {after, queries, passages}: the sides whose vectors are cut to them; ``after`` is
+        top_k: values kept of a sparse vector. None for all.
+        sparse_truncation: {after, queries, passages}, the sides with truncated vectors. ``after`` is
             ``saturation``.
-        hybrid_similarity, similarity, view_objective: of ``view_similarities``: terms, similarity, objective.
-            A distilled divergence is of the same similarities.
-        contrastive_denominator: of ``contrasts``: ``softmax``, L_ft as above.
-        in_batch_negatives: a positive among all passages of the ``batch``, or among its query's ``own``.
+        hybrid_similarity, similarity, view_objective: terms, similarity and objective of
+            ``view_similarities``. Distillation uses the same similarities.
+        contrastive_denominator: a key of ``contrasts``, e.g. ``softmax`` for L_ft as above.
+        in_batch_negatives: a positive competes with all passages of the ``batch`` or with its query's
+            ``own``.
         temperature: tau.
-        flops_weight: {queries, passages, ramp_steps}; grows with the square of the step up to that one. With
-            ``shares``, the penalty is the mean over so many equal shares of the batch.
-        flops_vectors: regularised ``before`` or ``after`` they are truncated.
+        flops_weight: {queries, passages, ramp_steps}. The weight grows with the square of the step up to
+            ``ramp_steps``. With ``shares``, the penalty is the mean over so many equal shares of the batch.
+        flops_vectors: vectors are regularised ``before`` or ``after`` truncation.
         distillation: None, or {direction, contrastive_weight, teacher_temperature}: KL from teacher to
-            student, or, ``student-teacher``, from student to teacher; weight of L_ft beside it; T.
+            student or, with ``student-teacher``, from student to teacher, the weight of L_ft, and T.
         query_length, passage_length: in tokens, with [CLS] and [SEP].
         separator: between title and text, or ``pair``.
-        start: directory of the starting model; its projection of the same shape, if any, is trained on.
+        start: directory of the starting model. Its projection is trained further if the shape matches.
 
-    Raises UsageError for values it does not know.
+    Raises UsageError for unknown values.
     """
 
     encoder: ViewEncoder
-    steps: torch.Tensor  # that were made
+    steps: torch.Tensor  # completed so far
     name = "multi-view-contrastive"
     version = 1
     load = staticmethod(load_masked_lm)
@@ -121,17 +122,19 @@ class MultiViewBiEncoder(RankedTextsLoss):
         self.flops_weight, self.flops_after = dict(flops_weight), flops_vectors == "after"
         self.distillation = distillation
         self.query_length, self.passage_length, self.separator = query_length, passage_length, separator
-        # saved with a checkpoint, so that a resumed training goes on from it
+        # a buffer, so that checkpoints save it
         self.register_buffer("steps", torch.zeros((), dtype=torch.int64))
 
     def collate(self, examples: list[dict]) -> dict[str, torch.Tensor]:
-        """Return the arrays of ``ranked_texts`` and, to be distilled, ``teacher``, of ``teacher_scores``."""
+        """Return the arrays of ``ranked_texts`` and, for distillation, ``teacher`` from
+        ``teacher_scores``."""
         batch = super().collate(examples)
         return batch if self.distillation is None else batch | {"teacher": teacher_scores(examples)}
 
     def losses(self, represented: dict[str, torch.Tensor]) -> dict[str, torch.Tensor]:
-        """Return ``contrastive``, ``divergence`` (each with ``.<view>`` for one view's) and ``flops.<side>``;
-        absent where their weight is 0 or there is no distillation. One more step is done."""
+        """Return ``contrastive``, ``divergence`` (for single views with the suffix ``.<view>``) and
+        ``flops.<side>``. Losses of weight 0 are absent, and ``divergence`` without distillation. Counts a
+        step."""
         if self.training:
             self.steps += 1
         views = self.encoder.views
@@ -150,18 +153,19 @@ class MultiViewBiEncoder(RankedTextsLoss):
         return losses | self.flops_losses(top_vectors if self.flops_after else whole)
 
     def represent(self, batch: dict[str, torch.Tensor]) -> dict[str, torch.Tensor]:
-        """Return vectors as ``<side>.<view>``, sparse ones whole, and ``teacher`` where the batch has it."""
+        """Return vectors as ``<side>.<view>``, e.g. ``queries.sparse``, without truncation, and ``teacher``
+        if the batch has it."""
         rows = {name: batch[name] for name in ("teacher",) if name in batch}
         for side in SIDES:
             rows |= {f"{side}.{view}": vectors for view, vectors in self.encoded(batch, side).items()}
         return rows
 
     def encoded(self, batch: dict[str, torch.Tensor], side: str) -> dict[str, torch.Tensor]:
-        """Return vectors by view of the queries or passages, sparse ones whole."""
+        """Return vectors by view of the queries or passages, without truncation."""
         return self.encoder(side_inputs(batch, SIDES[side]))
 
     def truncated(self, vectors: dict[str, torch.Tensor], side: str) -> dict[str, torch.Tensor]:
-        """Return the vectors with sparse ones cut to their highest values, on a side where they are to be."""
+        """Return the vectors, with sparse ones truncated to their highest values if this side requires it."""
         if "sparse" not in vectors or self.top_k is None or not self.truncation[side]:
             return vectors
         return vectors | {"sparse": top_k(vectors["sparse"], self.top_k)}
@@ -184,8 +188,7 @@ class MultiViewBiEncoder(RankedTextsLoss):
         return losses
 
     def flops_losses(self, vectors: dict[str, dict[str, torch.Tensor]]) -> dict[str, torch.Tensor]:
-        """Return the regulariser of each side, times its weight and, with a ramp, min(1, step /
-        ramp_steps)^2."""
+        """Return each side's regulariser, times its weight and, with a ramp, min(1, step / ramp_steps)^2."""
         if "sparse" not in self.encoder.views:
             return {}
         ramp_steps = self.flops_weight["ramp_steps"]
@@ -202,5 +205,5 @@ class MultiViewBiEncoder(RankedTextsLoss):
         return reduce(add, map(flops, shares)) / len(shares)
 
     def save(self, folder: Path) -> None:
-        """The encoder, as ``load_view_encoder`` reads it."""
+        """Save the encoder in the format of ``load_view_encoder``."""
         self.encoder.save(folder)

@@ -1,7 +1,8 @@
-"""The parts that objectives share, and BERT's own objectives made of them.
+"""Components shared by objectives, and BERT's own objectives built from them.
 
-They are texts that meet in a loss, examples of fine-tuning, and masking. BERT's are masked words alone, or
-with the sentence to come, in a form that hundreds of steps learn.
+Components are losses over several texts, examples of fine-tuning, and masking. BERT's objectives are masked
+words alone, e.g. ``MaskedLanguageModel``, or with the next sentence, in a form that is learnt within hundreds
+of steps.
 """
 
 from collections.abc import Callable
@@ -32,7 +33,7 @@ SENTENCES, MASKS = 0, 1  # streams of random numbers
 
 
 class BatchLoss(nn.Module):
-    """``losses`` of what ``represent`` makes of a batch; both are the objective's own."""
+    """``losses(represent(batch))``, where the objective defines both functions."""
 
     represent: Callable[[Tensors], Tensors]
     losses: Callable[[Tensors], Tensors]
@@ -45,12 +46,13 @@ class BatchLoss(nn.Module):
 def ranked_texts(
     tokenizer, examples: list[dict], *, query_length: int, passage_length: int, separator: str
 ) -> Tensors:
-    """Return ``query_`` and ``passage_`` inputs of Q queries, (Q, L), and all of their passages, (Q*P, L').
+    """Return ``query_`` inputs of Q queries, (Q, L), and ``passage_`` inputs of all their passages, (Q*P,
+    L').
 
     Args:
-        examples: ``{"query", "passages": [{"title", "text"}, …]}``, the positive first.
+        examples: ``{"query", "passages": [{"title", "text"}, …]}``, with the positive first.
         query_length, passage_length: in tokens, with [CLS] and [SEP].
-        separator: between title and text, or ``pair``.
+        separator: between title and text, e.g. ``[SEP]``, or ``pair``.
     """
     passages = [passage for example in examples for passage in example["passages"]]
     queries = tokenised(tokenizer, [example["query"] for example in examples], length=query_length)
@@ -65,7 +67,7 @@ def ranked_texts(
 
 
 class RankedTextsLoss(BatchLoss):
-    """A loss over examples of fine-tuning, which all pass one ``encoder``."""
+    """A loss over fine-tuning examples, with one ``encoder`` for all texts."""
 
     tokenizer: Tokenizer
     encoder: Callable[[Tensors], torch.Tensor]
@@ -84,14 +86,13 @@ class RankedTextsLoss(BatchLoss):
         )
 
     def represent(self, batch: Tensors) -> Tensors:
-        """Return vectors of the batch's ``queries``, (Q, H), and ``passages``, (Q*P, H)."""
+        """Return vectors of ``queries``, (Q, H), and ``passages``, (Q*P, H)."""
         sides = {"queries": "query_", "passages": "passage_"}
         return {name: self.encoder(side_inputs(batch, side)) for name, side in sides.items()}
 
 
 def teacher_scores(examples: list[dict]) -> torch.Tensor:
-    """Return a re-ranker's ``scores`` of the passages, (Q, P) float32. Raises DataError where there are
-    none."""
+    """Return a re-ranker's scores of the passages, (Q, P) float32. Raises DataError if there are none."""
     if any("scores" not in example for example in examples):
         raise DataError("the training set has no scores to distil; score it with a re-ranker first")
     return torch.tensor([example["scores"] for example in examples], dtype=torch.float32)
@@ -101,8 +102,8 @@ HEADS = ("checkpoint", "new")
 
 
 def with_head(model: MaskedModel, head: str) -> MaskedModel:
-    """Return the model with its masked-language head (``checkpoint``) or one drawn anew (``new``) but for
-    shared weights."""
+    """Return the model with its own masked-language head (``checkpoint``) or a new one (``new``). Weights
+    shared with the encoder stay."""
     check_known("start of the masked-language head", head, valid=HEADS)
     if head == "new":
         shared_ids = {id(parameter) for parameter in model.base_model.parameters()}
@@ -121,8 +122,8 @@ def _draw(module: nn.Module, shared_ids: set[int], spread: float) -> None:
 
 
 def set_dropout(model: nn.Module, rate: float) -> None:
-    """Set every dropout of a model, attention's too, to ``rate``; not its config. Raises UsageError for no
-    probability below 1."""
+    """Set the rate of every dropout module, including attention, without changing the config. Raises
+    UsageError unless 0 <= rate < 1."""
     if not 0 <= rate < 1:
         raise UsageError(f"a dropout of {rate!r} is impossible; give a rate from 0 to below 1")
     for module in model.modules():
@@ -131,14 +132,15 @@ def set_dropout(model: nn.Module, rate: float) -> None:
 
 
 class MaskedPretraining(nn.Module):
-    """Reading of texts, masking, encoding and saving; an objective adds its losses and sets the attributes.
+    """Reading, masking, encoding and saving of texts. An objective adds its losses and sets the attributes.
 
     Attributes:
-        encoder: the objective's ``model``, BertForMaskedLM or one with ``base_model`` and ``cls`` like it.
+        encoder: the objective's ``model``, BertForMaskedLM or a model with the same ``base_model`` and
+            ``cls``.
         tokenizer: its tokenizer.
-        masking: of ``masked_texts``, of BERT 0.15, 0.8, 0.1; with ``draw`` where that is not ``each``.
-        length: tokens of a text, with [CLS] and [SEP].
-        seed: of all that is drawn.
+        masking: arguments of ``masked_texts``. BERT has 0.15, 0.8, 0.1. ``draw`` defaults to ``each``.
+        length: tokens per text, with [CLS] and [SEP].
+        seed: of all random draws.
     """
 
     encoder: MaskedModel
@@ -148,13 +150,14 @@ class MaskedPretraining(nn.Module):
     seed: int
 
     def texts(self, examples: list[dict]) -> list[np.ndarray]:
-        """Return the examples' tokens, (n,) each, cut to leave room for [CLS] and [SEP]."""
+        """Return the tokens of the examples, (n,) each, cut to leave room for [CLS] and [SEP]."""
         return [np.asarray(example["input_ids"])[: self.length - 2] for example in examples]
 
     def generators(
         self, examples: list[dict], *stream: int, each_epoch: bool = True
     ) -> list[np.random.Generator]:
-        """Random numbers for each example by (seed, stream, epoch, index); epoch 0 unless ``each_epoch``."""
+        """Return a generator per example, seeded by (seed, stream, epoch, index). The epoch is 0 unless
+        ``each_epoch``."""
         places = [(example["epoch"] if each_epoch else 0, example["index"]) for example in examples]
         return [np.random.default_rng((self.seed, *stream, *place)) for place in places]
 
@@ -171,26 +174,25 @@ class MaskedPretraining(nn.Module):
         )
 
     def collate(self, examples: list[dict]) -> Tensors:
-        """Turn token rows into the four arrays of ``masked_texts``; a mask depends on (seed, epoch, index)
-        only."""
+        """Return the four arrays of ``masked_texts``. A mask depends only on (seed, epoch, index)."""
         return self.masked(self.texts(examples), self.generators(examples))
 
     def hidden(self, input_ids: torch.Tensor, attention_mask: torch.Tensor) -> torch.Tensor:
-        """Last hidden states: (N, L) each to (N, L, H)."""
+        """Return the last hidden states: (N, L) each to (N, L, H)."""
         return self.encoder.base_model(input_ids, attention_mask=attention_mask).last_hidden_state
 
     def save(self, folder: Path) -> None:
-        """The encoder with its masked-language head; what else was trained along is thrown away."""
+        """Save the encoder with its masked-language head, without other trained parts."""
         save_model(self.encoder, self.tokenizer, folder)
 
 
 class MaskedLanguageModel(MaskedPretraining):
     """L = -1/M sum over the M masked tokens of a batch of log p(token | masked text) (Devlin et al. 2019).
 
-    A text's mask depends on (seed, epoch, index) only: another one every epoch.
+    A text's mask depends only on (seed, epoch, index), so it changes every epoch.
 
-    Args, beside those that are attributes of ``MaskedPretraining``:
-        masking: {rate, mask, random}; BERT has 0.15, 0.8, 0.1.
+    Args, in addition to the attributes of ``MaskedPretraining``:
+        masking: {rate, mask, random}. BERT has 0.15, 0.8, 0.1.
         reduction: ``mean``, as above, or ``sum``, without 1/M.
         seed: of the masks.
     """
@@ -213,34 +215,35 @@ class MaskedLanguageModel(MaskedPretraining):
         self.masking, self.reduction, self.length, self.seed = masking, reduction, length, seed
 
     def forward(self, batch: dict[str, torch.Tensor]) -> dict[str, torch.Tensor]:
-        """Return the one loss, ``mlm``; absent where the batch has no masked token."""
+        """Return the loss ``mlm``, or an empty dict for a batch without masked tokens."""
         places = labelled(batch["labels"])
         if not len(places):
             return {}
         output = self.encoder.base_model(
             batch["masked_ids"], attention_mask=batch["attention_mask"], token_type_ids=batch.get("segments")
-        )  # without segments every token is of the first
-        logits = self.encoder.cls(values_at(output.last_hidden_state, places))  # (M, V): of the masked alone
+        )  # without segments, all tokens are in the first
+        logits = self.encoder.cls(values_at(output.last_hidden_state, places))  # (M, V), masked only
         labels = values_at(batch["labels"], places)
         return {"mlm": token_cross_entropy(logits, labels, reduction=self.reduction)}
 
     def denominators(self, batch: dict[str, torch.Tensor]) -> dict[str, int | None]:
-        """Return the masked tokens that ``mlm`` is a mean over; None where it is their sum."""
+        """Return the number of masked tokens that ``mlm`` averages, or None if it is a sum."""
         return {"mlm": divisor(batch["labels"], reduction=self.reduction)}
 
 
 class NeighbouringSentences(MaskedPretraining, BatchLoss):
     """L = L_MLM - 1/N sum_i log( exp(a_i . b_i) / sum_j exp(a_i . b_j) ), a_i and b_i [CLS] of two sentences.
 
-    The second is BERT's next-sentence prediction (Devlin et al. 2019, §3.1) asked of a batch: the two
-    sentences follow one another in a text, and the next sentence of a_i is to be found among those of all N
-    texts. The original, a yes or no from both sentences in one input, took more than a thousand steps of a
-    narrow model to be learnt at all. Both sentences are masked. A text of one sentence is in L_MLM alone.
+    The second term is BERT's next-sentence prediction (Devlin et al. 2019, §3.1) over a batch. The two
+    sentences are consecutive in a text, and the next sentence of a_i has to be found among those of all N
+    texts. The original, a binary decision about both sentences in one input, took more than a thousand steps
+    of a narrow model to be learnt at all. Both sentences are masked. A text of one sentence counts only in
+    L_MLM.
 
-    A text's sentences and masks depend on (seed, epoch, index) only.
+    A text's sentences and masks depend only on (seed, epoch, index).
 
-    Args, beside those that are attributes of ``MaskedPretraining``:
-        sentence_end: the token that ends a sentence.
+    Args, in addition to the attributes of ``MaskedPretraining``:
+        sentence_end: the token that ends a sentence, e.g. ``.``.
         seed: of sentences and masks.
 
     Raises UsageError for a sentence end that is not in the vocabulary.
@@ -267,18 +270,18 @@ class NeighbouringSentences(MaskedPretraining, BatchLoss):
         self.masking, self.length, self.seed = masking, length, seed
 
     def collate(self, examples: list[dict]) -> Tensors:
-        """Turn token rows into the arrays of ``masked_texts`` over 2N sentences, the N first ones before the
-        N that follow them; and ``paired``, (N,) bool, whether a text has two."""
+        """Return the arrays of ``masked_texts`` over 2N sentences, the N first ones before their N
+        successors, and ``paired``, (N,) bool, whether a text has both."""
         streams = self.generators(examples, SENTENCES)
         pairs = [self.pair(text, random) for text, random in zip(self.texts(examples), streams, strict=True)]
         first, second = zip(*pairs, strict=True)
-        masks = self.generators(examples, MASKS)  # each serves a text's first sentence, then its second
+        masks = self.generators(examples, MASKS)  # used for a text's first sentence, then for its second
         batch = self.masked([*first, *second], masks + masks)
         return batch | {"paired": torch.tensor([len(sentence) > 0 for sentence in second])}
 
     def pair(self, text: np.ndarray, random: np.random.Generator) -> tuple[np.ndarray, np.ndarray]:
-        """Return a random sentence of a text (n,) that is followed by another, and that one; (0,) where none
-        is."""
+        """Return a random sentence of a text (n,) and its successor, which is (0,) for a text of one
+        sentence."""
         ends = np.flatnonzero(text == self.end) + 1
         bounds = np.unique(np.array([0, *ends.tolist(), len(text)]))
         place = int(random.integers(max(1, len(bounds) - 2)))
@@ -293,7 +296,7 @@ class NeighbouringSentences(MaskedPretraining, BatchLoss):
         return mlm_rows(hidden, self.encoder.cls, batch["labels"]) | sides
 
     def losses(self, represented: Tensors) -> Tensors:
-        """Return ``mlm`` and ``neighbours``, of all parts of a batch."""
+        """Return ``mlm`` and ``neighbours`` over all parts of a batch."""
         losses = mlm_loss(represented, reduction="mean")
         if len(represented["first"]) > 1:
             sides = represented["first"], represented["second"]

@@ -1,4 +1,5 @@
-"""Vectors of texts that are encoded end to end, without padding."""
+"""Vectors of texts that are encoded end to end, without padding, e.g. at most 2,048 tokens at a time on a
+CPU."""
 
 from collections.abc import Callable, Iterator, Sequence
 
@@ -11,20 +12,19 @@ from repro.retrieval.nn.encoder import PooledEncoder
 from repro.retrieval.nn.padding_free import Inputs, Layout, can_be_packed, embed, layer_output
 from repro.retrieval.nn.precision import device, is_small, on_device
 
-TOKENS = {"cpu": 2048, "cuda": 1 << 20}  # encoded at a time: as a processor's cache holds, or a whole batch
-ROWS = {"cpu": 512, "cuda": None}  # of them in the feed-forward part; freed blocks all alike are used again
+TOKENS = {"cpu": 2048, "cuda": 1 << 20}  # encoded at a time: as many as fit a CPU's cache, or a whole batch
+ROWS = {"cpu": 512, "cuda": None}  # in the feed-forward part, as freed blocks of equal size are reused
 
 
 def without_padding(encoder: PooledEncoder, *, gpu: bool = False) -> Callable[[Inputs], torch.Tensor]:
-    """Return an encoder of inputs that lie on the CPU, so that it reads texts end to end where that is worth
-    it.
+    """Return a function that encodes inputs on the CPU, end to end where this is faster.
 
-    On a CPU a large one does that is built as BERT; a small one, whose vectors are the same bits on any
-    number of cores, stays as the library has it.
+    On a CPU, large models built like BERT encode end to end. Small models use the library, so that their
+    vectors have the same bits on any number of cores.
 
     Args:
         encoder: on the device.
-        gpu: whether a GPU does (``repro.retrieval.nn.padding_free.packs``).
+        gpu: whether a GPU encodes end to end (``repro.retrieval.nn.padding_free.packs``).
     """
     on_cpu = device().type == "cpu" and not is_small(encoder)
     if not ((gpu or on_cpu) and can_be_packed(encoder.model)):
@@ -34,19 +34,19 @@ def without_padding(encoder: PooledEncoder, *, gpu: bool = False) -> Callable[[I
 
 
 class PackedTexts(nn.Module):
-    """Token ids to a pooled vector of each text, equal to the padded model's but for rounding.
+    """Maps token ids to a pooled vector per text, equal to the padded model's except for rounding.
 
-    Tokens of texts lie end to end, (T, H), so that no layer computes padding, and attention is within each
-    text, without a mask. In the last layer the first tokens alone are queries, and pass its feed-forward
-    part, where nothing else is pooled. It has no gradient to offer: dropout is left out.
+    The tokens of all texts are concatenated, (T, H), so that no layer computes padding. Attention is within
+    each text, without a mask. Unless pooling is ``mean``, only first tokens are queries of the last layer and
+    pass its feed-forward part. There is no gradient and no dropout.
 
-    The vector of a text depends on the others of its batch by rounding only, as products of matrices of
-    another height may add up in another order.
+    The vector of a text depends on the others of its batch only by rounding, as products of matrices with
+    other heights may add up in another order.
 
     Args:
-        model: for which ``can_be_packed`` holds.
-        pooling: ``cls``, ``mean``, or ``pooler``: the model's own.
-        tokens: encoded at a time; a text that has more is encoded alone. None for ``TOKENS``.
+        model: one that ``can_be_packed``.
+        pooling: ``cls``, ``mean``, or ``pooler`` for the model's own.
+        tokens: encoded at a time. A longer text is encoded alone. None for ``TOKENS``.
     """
 
     def __init__(self, model: TextModel, *, pooling: str, tokens: int | None = None):
@@ -58,8 +58,7 @@ class PackedTexts(nn.Module):
 
     @torch.inference_mode()
     def forward(self, inputs: Inputs) -> torch.Tensor:
-        """Map model inputs on the CPU, (N, L) each with ``attention_mask``, padded at the right, to (N,
-        H)."""
+        """Map right-padded model inputs on the CPU, (N, L) each with ``attention_mask``, to (N, H)."""
         lengths = inputs["attention_mask"].sum(dim=1).tolist()
         parts = []
         for first, end in _token_ranges(lengths, self.tokens):

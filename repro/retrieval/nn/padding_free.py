@@ -1,6 +1,7 @@
-"""Texts that are read end to end, without padding, with the same vectors, states, losses and gradients.
+"""Texts encoded end to end, without padding, with the same vectors, states, losses and gradients.
 
-Only what is drawn at random falls otherwise: dropout leaves out other places of as many numbers.
+Only random draws differ: dropout zeroes as many numbers, in other places. E.g. texts of 3 and 5 tokens are
+encoded as 8 tokens instead of 2 x 5.
 """
 
 import contextlib
@@ -23,16 +24,15 @@ from repro.retrieval.nn.precision import device
 if TYPE_CHECKING:
     from transformers.models.bert.modeling_bert import BertLayer
 
-KINDS = ("bert", "roberta", "xlm-roberta")  # architectures whose layers have BERT's parts under BERT's names
+KINDS = ("bert", "roberta", "xlm-roberta")  # architectures with BERT's layers and names
 HALVES = (torch.float16, torch.bfloat16)
 KERNEL_FROM = (8, 0)  # the compute capability of an A100
-flash_attention = torch.ops.aten._flash_attention_forward  # torch's ``varlen_attn`` of it leaves dropout out
+flash_attention = torch.ops.aten._flash_attention_forward  # torch's ``varlen_attn`` has no dropout
 Inputs = dict[str, torch.Tensor]
 
 
 def can_be_packed(model: nn.Module) -> TypeGuard[TextModel]:
-    """Return whether a transformers model is an encoder with BERT's layers, whose attention sees a whole
-    text."""
+    """Return whether a transformers model is an encoder with BERT's layers and bidirectional attention."""
     config: Any = getattr(model, "config", None)
     parts = hasattr(model, "encoder") and hasattr(model, "embeddings")
     is_known = parts and getattr(config, "model_type", None) in KINDS and not config.is_decoder
@@ -40,14 +40,15 @@ def can_be_packed(model: nn.Module) -> TypeGuard[TextModel]:
 
 
 class Layout:
-    """The tokens of texts as they lie end to end.
+    """The arrangement of the tokens of texts placed end to end.
 
     Args:
-        lengths: tokens of each text; empty ones are left out.
+        lengths: tokens of each text. Empty texts are omitted.
         device: of the layers' inputs.
 
     Attributes:
-        stretches: how many texts of one length follow each other, and that length.
+        stretches: runs of consecutive texts of equal length, e.g. ``[(2, 7), (1, 9)]`` for lengths 7, 7 and
+            9.
         longest: tokens of the longest text.
     """
 
@@ -58,33 +59,33 @@ class Layout:
 
     @cached_property
     def bounds(self) -> torch.Tensor:
-        """(n + 1,) int32, where each text begins and the last one ends."""
+        """(n + 1,) int32, the begin of each text and the end of the last."""
         sizes = torch.tensor([0, *self.lengths], dtype=torch.int32)
         return sizes.cumsum(0, dtype=torch.int32).to(self.device, non_blocking=True)
 
     @cached_property
     def firsts(self) -> torch.Tensor:
-        """(n + 1,) int32, the bounds of the queries where only the first token of each text asks."""
+        """(n + 1,) int32, the bounds of queries if only the first token of each text is a query."""
         return torch.arange(len(self.lengths) + 1, dtype=torch.int32, device=self.device)
 
     def attend(
         self, query: torch.Tensor, key: torch.Tensor, value: torch.Tensor, dropout: float
     ) -> torch.Tensor:
-        """Return attention within each text, by the one kernel where there is one."""
+        """Return attention within each text, by a single kernel if possible."""
         return (by_kernel if has_kernel(query) else text_by_text)(query, key, value, self, dropout)
 
 
 def embed(model: TextModel, inputs: Inputs, places: torch.Tensor) -> torch.Tensor:
-    """Return the input of the first layer, (T, H), with positions that are counted in each text.
+    """Return the input of the first layer, (T, H), with positions counted within each text.
 
     Args:
-        inputs: ``input_ids`` and perhaps ``token_type_ids``, (N, L).
-        places: (T,) int64, of the tokens that are no padding among the N x L, text by text.
+        inputs: ``input_ids`` and optionally ``token_type_ids``, (N, L).
+        places: (T,) int64, indices of the tokens that are not padding among N x L, text by text.
     """
     ids, kinds, embeddings = inputs["input_ids"], inputs.get("token_type_ids"), model.embeddings
     if model.config.model_type == "bert":
         positions = torch.arange(ids.shape[1], device=ids.device).expand_as(ids)
-    else:  # RoBERTa's begin behind its padding's, and pass over padding that a text itself names
+    else:  # RoBERTa's begin after the padding position and skip padding tokens within a text
         positions = embeddings.create_position_ids_from_input_ids(ids, embeddings.padding_idx)
     return embeddings(
         input_ids=ids.reshape(-1)[places].unsqueeze(0),
@@ -101,11 +102,11 @@ def layer_output(
     *,
     rows: int | None = None,
 ) -> torch.Tensor:
-    """Return a layer's output at the tokens of ``queries``: those of ``hidden``, (T, H), or the first of each
+    """Return a layer's output at the tokens of ``queries``: all of ``hidden``, (T, H), or the first of each
     text.
 
     Args:
-        rows: that pass the feed-forward part at a time, whose states are the largest; None for all.
+        rows: rows per pass of the feed-forward part, which needs the most memory. None for all.
     """
     attention = layer.attention.self
     query, key, value = attention.query(queries), attention.key(hidden), attention.value(hidden)
@@ -122,7 +123,8 @@ def layer_output(
 def all_layers(
     layers: Sequence["BertLayer"], hidden: torch.Tensor, layout: Layout, *, firsts: bool
 ) -> torch.Tensor:
-    """Return the output of the last layer, (T, H), or (n, H) of the first token of each text."""
+    """Return the output of the last layer, (T, H), or with ``firsts`` the first token of each text, (n,
+    H)."""
     *before, last = layers
     for layer in before:
         hidden = layer_output(layer, hidden, hidden, layout)
@@ -131,9 +133,9 @@ def all_layers(
 
 
 def has_kernel(query: torch.Tensor) -> bool:
-    """Return whether one kernel attends within all texts: on a GPU and in half precision.
+    """Return whether a single kernel can attend within all texts, on a GPU in half precision.
 
-    It takes heads whose size is a multiple of 8, up to 256.
+    The head size must be a multiple of 8, up to 256.
 
     Args:
         query: (T, heads, h).
@@ -143,14 +145,15 @@ def has_kernel(query: torch.Tensor) -> bool:
 
 
 def has_size(head: int) -> bool:
-    """Return whether the kernel takes heads of so many numbers."""
+    """Return whether the kernel supports heads of this size."""
     return head % 8 == 0 and head <= 256
 
 
 def by_kernel(
     query: torch.Tensor, key: torch.Tensor, value: torch.Tensor, layout: Layout, dropout: float = 0.0
 ) -> torch.Tensor:
-    """Return what ``text_by_text`` does, from a single kernel for all texts, which drops out other places."""
+    """Return the attention of ``text_by_text`` from a single kernel for all texts, with dropout in other
+    places."""
     whole = len(query) == len(key)
     query_bounds, most = (layout.bounds, layout.longest) if whole else (layout.firsts, 1)
     bounds = (query_bounds, layout.bounds, most, layout.longest)
@@ -160,10 +163,11 @@ def by_kernel(
 def text_by_text(
     query: torch.Tensor, key: torch.Tensor, value: torch.Tensor, layout: Layout, dropout: float = 0.0
 ) -> torch.Tensor:
-    """Attention of queries, (T, heads, h) or one of each text, (n, heads, h), a stretch at a time."""
+    """Return attention for queries of all tokens, (T, heads, h), or of one per text, (n, heads, h), by
+    stretches."""
     sizes = [count * length for count, length in layout.stretches]
     widths = sizes if len(query) == len(key) else [count for count, _ in layout.stretches]
-    # split once: the gradient of a slice would be as large as all tokens, for each of them
+    # split once, as the gradient of each slice would be as large as all tokens
     pieces = zip(query.split(widths), key.split(sizes), value.split(sizes), strict=True)
     parts = []
     for (count, _), blocks in zip(layout.stretches, pieces, strict=True):
@@ -174,20 +178,20 @@ def text_by_text(
 
 
 VARIABLE = "REPRO_PADDING_FREE"
-DATACLASS = ("return_dict", True)  # an argument by which the library's own heads ask for what is given here
+DATACLASS = ("return_dict", True)  # an argument of the library's own heads that this output already satisfies
 
 
 @dataclass
 class PaddingFree:
-    """Whether any batch has been read end to end."""
+    """Whether any batch was read without padding."""
 
     used: bool = False
 
 
 @contextlib.contextmanager
 def padding_free(objective: nn.Module, wanted: bool) -> Iterator[PaddingFree]:
-    """Have the models in an objective that ``can_be_packed`` read texts end to end, if wanted; other calls
-    are the library's."""
+    """If wanted, have all models that ``can_be_packed`` read texts end to end. Other calls go to the
+    library."""
     packing, modules = PaddingFree(), list(objective.modules()) if wanted else []
     cls_models = {part.model for part in modules if isinstance(part, Encoder) and part.pooling == "cls"}
     with contextlib.ExitStack() as stack:
@@ -204,7 +208,7 @@ def _packed_model(model: TextModel, packing: PaddingFree, *, firsts: bool) -> It
         asks_more = any(value is not None for name, value in arguments.items() if (name, value) != DATACLASS)
         if input_ids is None or attention_mask is None or attention_mask.dim() != 2 or asks_more:
             return library(input_ids, attention_mask, token_type_ids, **arguments)
-        mask = attention_mask.cpu()  # what a GPU is waited for, once
+        mask = attention_mask.cpu()  # waits once for the GPU
         if not firsts and mask.all():
             return library(input_ids, attention_mask, token_type_ids)
         packing.used = True
@@ -214,7 +218,7 @@ def _packed_model(model: TextModel, packing: PaddingFree, *, firsts: bool) -> It
     try:
         yield
     finally:
-        del model.forward  # the class's is found again
+        del model.forward  # restores the method of the class
 
 
 def _states(
@@ -225,12 +229,13 @@ def _states(
     *,
     firsts: bool,
 ) -> BaseModelOutputWithPooling:
-    """Return the last layer's states, (N, L, H), which are 0 at padding; texts of one length lie beside each
-    other.
+    """Return the last layer's states, (N, L, H), which are 0 at padding. Texts are sorted by length for
+    attention.
 
     Args:
-        ids, mask, kinds: (N, L) each, the mask on the CPU; kinds may be of one row for all texts, or None.
-        firsts: whether only the first token of a text is read, so that the other states may be 0 too.
+        ids, mask, kinds: (N, L) each, with the mask on the CPU. ``kinds`` may be None or one row for all
+            texts.
+        firsts: whether only the first token of a text is used, so that other states may be 0.
     """
     lengths = mask.sum(dim=1)  # (N,)
     order = lengths.argsort(stable=True)
@@ -252,8 +257,8 @@ def _states(
 
 
 def is_asked_for(environment: Mapping[str, str]) -> bool | None:
-    """Return what REPRO_PADDING_FREE (1, 0) asks for; None where it is not set. Raises UsageError for another
-    value."""
+    """Return the value of REPRO_PADDING_FREE (1 or 0), or None if unset. Raises UsageError for other
+    values."""
     text = environment.get(VARIABLE)
     if text not in (None, "0", "1"):
         ways = "1 for texts without padding, to 0 for padding"
@@ -262,7 +267,8 @@ def is_asked_for(environment: Mapping[str, str]) -> bool | None:
 
 
 def trains_faster(objective: nn.Module, precision: str) -> bool:
-    """Return whether training end to end is faster: on a GPU with one kernel for all texts, and on a CPU."""
+    """Return whether training without padding is faster: on a GPU with the kernel for all texts, and on a
+    CPU."""
     processor = device()
     if processor.type == "cpu":
         return any(map(can_be_packed, objective.modules()))
@@ -270,7 +276,8 @@ def trains_faster(objective: nn.Module, precision: str) -> bool:
 
 
 def packs(model: nn.Module, *, wanted: bool | None, precision: str, say: Callable[[str], None]) -> bool:
-    """Return whether a GPU is to encode texts end to end; ``say`` is told why it cannot."""
+    """Return whether a GPU should encode texts end to end. Calls ``say`` with the reason if it is wanted but
+    impossible."""
     processor = device()
     if wanted is False or processor.type == "cpu":
         return False
@@ -297,7 +304,8 @@ def _obstacle(model: nn.Module, precision: str, processor: torch.device) -> str:
 
 
 def _fault(processor: torch.device, dtype: torch.dtype, shape: tuple[int, int]) -> str:
-    """Return the kernel's fault, as attention text by text shows it on a few numbers; empty for none."""
+    """Compare the kernel with attention text by text on a few numbers. Returns its fault, or "" if there is
+    none."""
     layout = Layout([5, 3, 3, 1], processor)
     numbers = torch.linspace(-1, 1, sum(layout.lengths) * shape[0] * shape[1], device=processor).sin()
     vectors = numbers.view(-1, *shape).to(dtype)

@@ -1,4 +1,4 @@
-"""The device, the number format and the threads that a model runs with."""
+"""The device, the number format, e.g. ``bf16``, and the threads that a model runs with."""
 
 import contextlib
 from collections.abc import Callable, Iterator
@@ -13,19 +13,18 @@ from repro.stage_table import PRECISIONS
 
 
 def device() -> torch.device:
-    """Return the first CUDA device, of several processes on a machine the one of this process, else the
-    CPU."""
+    """Return this process's CUDA device, or the CPU if there is none."""
     if not torch.cuda.is_available():
         return torch.device("cpu")
     return torch.device(f"cuda:{local_rank() % torch.cuda.device_count()}")
 
 
 def check_precision(precision: str) -> str:
-    """Return ``precision`` unchanged, once it is known that this machine has it.
+    """Return ``precision`` unchanged if this machine supports it.
 
     Raises:
         UsageError: no such precision.
-        BlockedError: half precision without a GPU; it would be another experiment to run it in fp32 silently.
+        BlockedError: half precision without a GPU, as silently using fp32 would be another experiment.
     """
     check_known("precision", precision, valid=PRECISIONS)
     if precision != "fp32" and not torch.cuda.is_available():
@@ -37,7 +36,7 @@ def check_precision(precision: str) -> str:
 
 
 def autocast(precision: str) -> contextlib.AbstractContextManager:
-    """Return the context in which a forward pass has that precision; on a GPU fp32 is not TF32."""
+    """Return the context for a forward pass in this precision. On a GPU, fp32 disables TF32."""
     if check_precision(precision) == "fp32":
         return contextlib.nullcontext() if device().type == "cpu" else true_float32()
     return torch.autocast("cuda", dtype=torch.float16 if precision == "fp16" else torch.bfloat16)
@@ -45,13 +44,13 @@ def autocast(precision: str) -> contextlib.AbstractContextManager:
 
 @contextlib.contextmanager
 def true_float32() -> Iterator[None]:
-    """Multiply float32 matrices in float32, whatever torch or its environment says: else a GPU may use TF32,
+    """Multiply float32 matrices in float32, regardless of torch's settings. Otherwise a GPU may use TF32 and
     a CPU bfloat16."""
     places = [backend.matmul for backend in (torch.backends.cuda, torch.backends.mkldnn)]
     settings = [place.fp32_precision for place in places]
     try:
         old = torch.get_float32_matmul_precision()
-    except RuntimeError:  # the new ones were set without it, which is the old one's default
+    except RuntimeError:  # only the new settings were changed, so the old one has its default
         old = "highest"
     torch.set_float32_matmul_precision("highest")
     for place in places:
@@ -74,11 +73,11 @@ def is_small(model: nn.Module) -> bool:
 
 @contextlib.contextmanager
 def threads_for(model: nn.Module) -> Iterator[None]:
-    """Run a small model on one thread, a large one on as many as torch would take.
+    """Run a small model on one thread and a large one on torch's default number.
 
-    The matrices of a small model are done before a second thread has woken up; beside other processes,
+    The matrices of a small model are done before a second thread wakes up. If other processes are running,
     waiting for it costs ten times the work. One thread also gives the same bits on machines with other
-    numbers of cores, for which a large one has a fixed number where kernels are pinned.
+    numbers of cores. A large model has a fixed number of threads if kernels are pinned.
     """
     threads = torch.get_num_threads()
     torch.set_num_threads(1 if is_small(model) else kernels.THREADS if kernels.is_pinned() else threads)
@@ -89,7 +88,7 @@ def threads_for(model: nn.Module) -> Iterator[None]:
 
 
 def ready_for_device(inputs: dict[str, torch.Tensor]) -> dict[str, torch.Tensor]:
-    """Return inputs in memory from which a GPU copies them while the CPU goes on; themselves without a
+    """Return inputs in pinned memory, which a GPU copies without blocking the CPU. Unchanged without a
     GPU."""
     if device().type == "cpu":
         return inputs
@@ -103,8 +102,7 @@ def on_device(inputs: dict[str, torch.Tensor]) -> dict[str, torch.Tensor]:
 
 
 def to_host(values: torch.Tensor) -> Callable[[], torch.Tensor]:
-    """Begin to copy a tensor to the CPU, in the GPU's order; the returned function waits until it is
-    there."""
+    """Start copying a tensor to the CPU. The returned function waits for the copy and returns it."""
     if values.device.type == "cpu":
         return lambda: values
     copy = values.to("cpu", non_blocking=True)

@@ -1,9 +1,9 @@
-"""SEED's released weights as the architecture they are: RoBERTa's, under fairseq's names.
+"""SEED's released weights, converted from fairseq's names to the equivalent RoBERTa architecture.
 
-Read from microsoft/SEED-Encoder@ececaa9, model/SEED_Encoder: post-norm layers, learned positions that count
-from the padding token's id, a LayerNorm over the embeddings, no segments. The vocabulary is WordPiece's in an
-order of its own, with ``<mask>`` behind its last entry; the makers lower their texts before they tokenise
-them.
+Source: microsoft/SEED-Encoder@ececaa9, model/SEED_Encoder. It has post-norm layers, learned positions that
+count from the padding token's id, a LayerNorm over the embeddings and no segments. The vocabulary is
+WordPiece's in another order, with ``<mask>`` after its last entry. The authors lower-case texts before
+tokenisation.
 """
 
 import re
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from transformers import PreTrainedModel, PreTrainedTokenizerBase
 
 MODEL_TYPE = "seed_encoder"
-BODY = "sentence_encoder."  # in every release, behind prefixes that differ
+BODY = "sentence_encoder."  # in every release, after a varying prefix
 MASK = "<mask>"
 SPECIAL = {"cls_token": "[CLS]", "pad_token": "[PAD]", "sep_token": "[SEP]", "unk_token": "[UNK]"}
 EPSILON = 1e-5  # of fairseq's LayerNorm
@@ -41,15 +41,15 @@ LAYER = {
 
 
 def load(folder: Path) -> tuple["PreTrainedModel", "PreTrainedTokenizerBase", dict]:
-    """Return the checkpoint in ``folder``, its tokenizer, and what else is to be known of it.
+    """Return the checkpoint in ``folder``, its tokenizer, and facts, e.g. ``{"retrieval_head": "none"}``.
 
-    With its masked-language head where the release has one. The decoder of pre-training is left out. A
-    release that a fine-tuning wrote has a retrieval head, which is left out too: ``retrieval_head`` says
-    whether it is as it was drawn or was trained, on MS MARCO then, and with it the encoder.
+    The masked-language head is included if the release has one. The decoder of pre-training is dropped. A
+    fine-tuned release has a retrieval head, which is dropped too. ``retrieval_head`` is ``new`` if that head
+    still has its initial values. ``trained`` means that it was trained on MS MARCO, and with it the encoder.
 
     Raises:
         OSError: a file is missing.
-        ValueError: weights or vocabulary are not what the configuration says.
+        ValueError: weights or vocabulary do not match the configuration.
     """
     from transformers import RobertaForMaskedLM, RobertaModel
 
@@ -69,7 +69,7 @@ def load(folder: Path) -> tuple["PreTrainedModel", "PreTrainedTokenizerBase", di
 
 
 def load_tokenizer(vocabulary: Path, size: int):
-    """Return the tokenizer of a ``vocab.txt``, with or without ``<mask>``. Raises ValueError for other than
+    """Return the tokenizer of a ``vocab.txt`` with or without ``<mask>``. Raises ValueError unless it has
     ``size`` entries."""
     from tokenizers import Tokenizer, decoders, models, normalizers, pre_tokenizers, processors
     from transformers import PreTrainedTokenizerFast
@@ -120,7 +120,7 @@ def _config(settings: Mapping):
 
 
 def _body(weights: Mapping[str, torch.Tensor]) -> dict[str, torch.Tensor]:
-    """Return the encoder's weights under RoBERTa's names. Raises ValueError for one that has none."""
+    """Return the encoder's weights under RoBERTa's names. Raises ValueError for an unknown weight."""
     inner = {name.rpartition(BODY)[2]: value for name, value in weights.items() if BODY in name}
     return {_roberta_name(name): value.float() for name, value in inner.items()}
 
@@ -136,12 +136,13 @@ def _roberta_name(name: str) -> str:
 
 
 def _head(weights: Mapping[str, torch.Tensor]) -> dict[str, torch.Tensor]:
-    """Return the masked-language head's weights; its output matrix is the embeddings'."""
+    """Return the masked-language head's weights. Its output matrix is shared with the embeddings."""
     return {name: value.float() for name, value in weights.items() if name != "lm_head.weight"}
 
 
 def _fill(model: torch.nn.Module, weights: dict[str, torch.Tensor], *, segments: str) -> None:
-    """Give ``model`` the weights. Raises ValueError where one is missing, left over, or of another shape."""
+    """Load the weights into ``model``. Raises ValueError if one is missing, left over, or has another
+    shape."""
     name = f"{segments}.token_type_embeddings.weight"  # RoBERTa adds one vector to every token, SEED none
     weights = weights | {name: torch.zeros_like(model.state_dict()[name])}
     try:
@@ -155,8 +156,8 @@ def _fill(model: torch.nn.Module, weights: dict[str, torch.Tensor], *, segments:
 
 
 def _retrieval_head(weights: Mapping[str, torch.Tensor]) -> str:
-    """Return ``none``, ``new`` or ``trained``, by its LayerNorm, which every optimiser's step moves from 1
-    and 0."""
+    """Return ``none``, ``new`` or ``trained``, by its LayerNorm, which every optimiser step moves from 1 and
+    0."""
     if "norm.weight" not in weights:
         return "none"
     scale, shift = weights["norm.weight"], weights["norm.bias"]

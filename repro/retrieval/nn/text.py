@@ -1,4 +1,4 @@
-"""Strings to model inputs: how title and text are joined, cut, made two segments, and padded; whole words."""
+"""Model inputs from strings: joining title and text, truncation, segments, padding, and whole words."""
 
 from __future__ import annotations
 
@@ -15,15 +15,15 @@ KINDS = ("words", "letters", "marks")
 
 
 def passage_text(title: str, text: str, *, separator: str) -> str:
-    """Return title, separator (a special token, e.g. ``[SEP]``) and text as one string; the text alone
-    without title."""
+    """Return title, separator and text as one string, e.g. ``Title[SEP]Text``, or the text alone without a
+    title."""
     return f"{title}{separator}{text}" if title else text
 
 
 def tokenised(tokenizer, texts: Sequence[str], *, length: int) -> dict[str, torch.Tensor]:
     """Return each text as one sequence, cut to ``length`` tokens with [CLS] and [SEP], padded to the longest.
 
-    No token_type_ids: every token is of the first segment, as in Tevatron.
+    There are no token_type_ids, so every token is in the first segment, as in Tevatron.
 
     Returns:
         ``input_ids`` and ``attention_mask``, (N, L) with L <= ``length``, int64.
@@ -32,27 +32,27 @@ def tokenised(tokenizer, texts: Sequence[str], *, length: int) -> dict[str, torc
 
 
 def text_rows(tokenizer, texts: Sequence[str], *, length: int) -> TokenRows:
-    """Return the tokens of each text as ``tokenised`` has them, without padding."""
+    """Return the tokens of each text like ``tokenised``, without padding."""
     ids = token_ids(tokenizer, texts, length=length)
     return TokenRows.of(ids, padding=tokenizer.pad_token_id)
 
 
-PAIR = "pair"  # in place of a separator: title and text are two segments
+PAIR = "pair"  # instead of a separator, for two segments
 
 
 def passage_inputs(
     tokenizer, titles: Sequence[str], texts: Sequence[str], *, length: int, separator: str
 ) -> dict[str, torch.Tensor]:
-    """Titled passages as model inputs: joined by a separator, or as a ``pair`` of segments.
+    """Return titled passages as model inputs, joined by a separator or as a ``pair`` of segments.
 
     Args:
         tokenizer: a fast tokenizer of the BERT family.
-        titles, texts: N of each; a title may be empty.
+        titles, texts: N of each. A title may be empty.
         length: in tokens, with [CLS] and [SEP].
         separator: of ``passage_text``, or ``pair``.
 
     Returns:
-        what ``tokenised`` does; of pairs ``token_type_ids``, too: 0 up to the first [SEP], then 1.
+        the arrays of ``tokenised``, and for pairs also ``token_type_ids``: 0 up to the first [SEP], then 1.
     """
     return passage_rows(tokenizer, titles, texts, length=length, separator=separator).inputs()
 
@@ -60,7 +60,7 @@ def passage_inputs(
 def passage_rows(
     tokenizer, titles: Sequence[str], texts: Sequence[str], *, length: int, separator: str
 ) -> TokenRows:
-    """Return the tokens of each passage as ``passage_inputs`` has them, without padding."""
+    """Return the tokens of each passage like ``passage_inputs``, without padding."""
     if separator == PAIR:
         return paired_rows(tokenizer, titles, texts, length=length)
     strings = [passage_text(*pair, separator=separator) for pair in zip(titles, texts, strict=True)]
@@ -70,17 +70,18 @@ def passage_rows(
 def pair_rows(
     tokenizer, firsts: Sequence[str], seconds: Sequence[str], *, length: int
 ) -> list[dict[str, np.ndarray]]:
-    """Return ``input_ids`` and ``token_type_ids`` of each pair, (l,), l <= ``length``: ``paired_rows``."""
+    """Return ``input_ids`` and ``token_type_ids`` of each pair of ``paired_rows``, (l,) with l <=
+    ``length``."""
     rows = paired_rows(tokenizer, firsts, seconds, length=length)
     ends = np.cumsum(rows.lengths)[:-1]
     kinds = np.zeros_like(rows.ids) if rows.kinds is None else rows.kinds
     columns = (np.split(values.astype(np.int64), ends) for values in (rows.ids, kinds))
-    pairs = list(zip(*columns, strict=True))[: len(rows)]  # nothing is split into one piece
+    pairs = list(zip(*columns, strict=True))[: len(rows)]  # splitting an empty array gives one piece
     return [{"input_ids": ids, "token_type_ids": kinds} for ids, kinds in pairs]
 
 
 def padded(rows: Sequence[np.ndarray], *, value: int) -> torch.Tensor:
-    """Return rows of unequal length side by side, filled up at the right: N of (l,) to (N, max l), int64."""
+    """Return rows of unequal length, right-padded: N of (l,) to (N, max l), int64."""
     full = np.full((len(rows), max(len(row) for row in rows)), value, dtype=np.int64)
     for place, row in enumerate(rows):
         full[place, : len(row)] = row
@@ -88,8 +89,7 @@ def padded(rows: Sequence[np.ndarray], *, value: int) -> torch.Tensor:
 
 
 def frame_texts(texts: Sequence[np.ndarray], tokenizer) -> tuple[np.ndarray, np.ndarray]:
-    """Return texts end to end, each between [CLS] and [SEP]: N of (n,) to (T,) int64, and tokens of each,
-    (N,)."""
+    """Return texts end to end, each between [CLS] and [SEP], (T,) int64, and their lengths, (N,)."""
     lengths = np.array([len(text) + 2 for text in texts])
     ends = np.cumsum(lengths)
     tokens = np.full(ends[-1], tokenizer.sep_token_id)
@@ -99,8 +99,8 @@ def frame_texts(texts: Sequence[np.ndarray], tokenizer) -> tuple[np.ndarray, np.
 
 
 def inner_tokens(lengths: np.ndarray) -> np.ndarray:
-    """Return which tokens of framed texts that lie end to end are neither the first nor the last of theirs,
-    (T,)."""
+    """Return a mask, (T,), of the tokens of framed texts that are neither the first nor the last of their
+    text."""
     ends = np.cumsum(lengths)
     inner = np.ones(ends[-1], dtype=bool)
     inner[ends - lengths] = inner[ends - 1] = False
@@ -110,14 +110,14 @@ def inner_tokens(lengths: np.ndarray) -> np.ndarray:
 def side_by_side(
     columns: Mapping[str, tuple[np.ndarray, int | bool]], lengths: np.ndarray
 ) -> dict[str, torch.Tensor]:
-    """Return texts that lie end to end, in rows of equal length, and their ``attention_mask``.
+    """Return texts given end to end as padded rows, with their ``attention_mask``.
 
     Args:
-        columns: for each token a value, (T,), and the value that rows are filled up with at the right.
-        lengths: (N,), tokens of each text.
+        columns: a value per token, (T,), and the value for right padding.
+        lengths: (N,), tokens per text.
 
     Returns:
-        (N, L) each, of the columns' types; the mask is int64.
+        (N, L) each, of the columns' types, and the mask as int64.
     """
     mask = np.arange(lengths.max()) < lengths[:, None]  # (N, L)
     arrays = {"attention_mask": mask.astype(np.int64)}
@@ -133,12 +133,12 @@ class Words:
 
     Attributes:
         pieces: the entries, lower-cased, without ``##``.
-        continues: (V,), whether an entry goes on with a word.
-        barred: (V,), entries that no word found here may begin with: special tokens, and marks without a
-            letter or digit, which the tokeniser parts from words but which are none.
-        stop_words: lower-case words that are left out.
-        stops: (V,), entries that are such a word by themselves.
-        foreign: (V,), entries with which no word found here is written, wherever they stand in it.
+        continues: (V,), whether an entry continues a word.
+        barred: (V,), entries that no word may begin with: special tokens, and marks without a letter or
+            digit, which the tokeniser separates from words.
+        stop_words: excluded words, in lower case.
+        stops: (V,), entries that are a complete stop word.
+        foreign: (V,), entries that no word may contain.
         begins_stop: (V,), entries that a stop word begins with.
     """
 
@@ -152,8 +152,8 @@ class Words:
 
     @classmethod
     def of(cls, tokenizer, stop_words: Collection[str], *, kind: str = "words") -> Words:
-        """Return the words of a vocabulary; ``kind`` is ``words`` (begin with a letter or digit), ``letters``
-        or ``marks`` (all)."""
+        """Return the words of a vocabulary. ``kind`` is ``words`` (which begin with a letter or digit),
+        ``letters`` or ``marks`` (all)."""
         check_known("kind of words", kind, valid=KINDS)
         entries = tokenizer.convert_ids_to_tokens(range(len(tokenizer)))
         continues = np.array([entry.startswith("##") for entry in entries])
@@ -170,30 +170,30 @@ class Words:
 
     @property
     def alone(self) -> np.ndarray:
-        """The entries, (V,), that are a word by themselves and no stop word."""
+        """The entries, (V,), that are a complete word and no stop word."""
         return ~(self.continues | self.barred | self.stops | self.foreign)
 
     @property
     def with_stop_words(self) -> Words:
-        """The same words and the stop words among them."""
+        """The same words, including stop words."""
         none = np.zeros_like(self.stops)
         return dataclasses.replace(self, stop_words=frozenset(), stops=none, begins_stop=none)
 
     def spans(self, input_ids: np.ndarray, lengths: np.ndarray | None = None) -> np.ndarray:
-        """Return every whole word of a text, in its order, as often as it occurs.
+        """Return every whole word of a text in order, including repetitions.
 
-        The tail of a word which the text begins in the middle of is no whole word; one that is cut at the
-        text's end cannot be told from a whole one and counts as such.
+        If the text begins within a word, its tail is no whole word. A word that is cut at the end of the text
+        cannot be distinguished from a whole one and counts.
 
         Args:
-            input_ids: (T,), without special tokens around; one text, or N end to end.
+            input_ids: (T,), without special tokens around. One text, or N end to end.
             lengths: (N,), tokens of each of several texts.
 
         Returns:
-            (O, 2): first token, and one past the last, as places in ``input_ids``.
+            (O, 2): first token, and one past the last, as indices into ``input_ids``.
         """
         first = np.flatnonzero(~self.continues[input_ids])
-        end = np.append(first, len(input_ids))[1:]  # nothing where there is no first
+        end = np.append(first, len(input_ids))[1:]  # empty if there is no first
         if lengths is not None:
             end = np.minimum(end, np.repeat(np.cumsum(lengths), lengths)[first])
         mask, several = ~self.barred[input_ids[first]], end - first > 1
@@ -207,15 +207,15 @@ class Words:
 
 
 def distinct(input_ids: np.ndarray, spans: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Tell occurrences of the same word.
+    """Group occurrences of the same word.
 
     Args:
         input_ids: (n,).
         spans: (O, 2), of ``Words.spans``.
 
     Returns:
-        the first occurrence of each word, (W, 2), in the text's order, and the number of each occurrence's
-        word, (O,), in 0..W-1.
+        the first occurrence of each word, (W, 2), in text order, and the word's number in 0..W-1 for each
+            occurrence, (O,).
     """
     words: dict[bytes, int] = {}
     numbers = np.array(

@@ -1,4 +1,7 @@
-"""Texts, and pairs of texts, as token ids without padding; long texts are read as far as needed."""
+"""Token ids of texts and pairs of texts, without padding. Long texts are tokenised only as far as needed.
+
+E.g. for 64 tokens, at first only about 384 characters of a text are read.
+"""
 
 import contextlib
 from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -18,14 +21,14 @@ Reading = Callable[[Sequence[str]], list[list[int]]]
 
 
 class RecentTokens:
-    """The token ids of the last texts that were read, at most ``MOST`` of each way to read them."""
+    """The token ids of recent texts, at most ``MOST`` per way of tokenising."""
 
     def __init__(self):
         self._kept: dict[tuple, dict[str, list[int]]] = {}
 
     def read(self, texts: Sequence[str], way: tuple, reading: Reading) -> list[list[int]]:
-        """Return the ids of each text, by ``reading`` those not kept; ``way`` tells readings of one text
-        apart."""
+        """Return the ids of each text, from the cache or by ``reading``. ``way`` identifies the tokenizer and
+        its options."""
         cache = self._kept.setdefault(way, {})
         new = [text for text in dict.fromkeys(texts) if text not in cache]
         rows = dict(zip(new, reading(new), strict=True)) if new else {}
@@ -41,7 +44,7 @@ _recent: ContextVar[RecentTokens | None] = ContextVar("recent tokens", default=N
 
 @contextlib.contextmanager
 def tokens_remembered() -> Iterator[None]:
-    """Texts that are read several times in this context are tokenised once, as far as there is room."""
+    """Tokenise repeated texts only once within this context, as far as the cache has room."""
     token = _recent.set(RecentTokens())
     try:
         yield
@@ -50,14 +53,14 @@ def tokens_remembered() -> Iterator[None]:
 
 
 def read_once(texts: Sequence[str], way: tuple, reading: Reading) -> list[list[int]]:
-    """Return the ids of each text: remembered ones in the context of ``tokens_remembered``, else by
+    """Return the ids of each text, from the cache within ``tokens_remembered`` or otherwise by
     ``reading``."""
     recent = _recent.get()
     return reading(texts) if recent is None else recent.read(texts, way, reading)
 
 
-TOGETHER = 250  # texts that the library reads in one call; of each token it keeps 100 bytes and more
-CHARACTERS = 6  # of a text for each token that is wanted; one of English takes about five, with the blank
+TOGETHER = 250  # texts per call of the library, which keeps more than 100 bytes per token
+CHARACTERS = 6  # read per wanted token. An English token has about five, with the blank
 
 
 @dataclass(frozen=True)
@@ -66,9 +69,9 @@ class TokenRows:
 
     Attributes:
         ids: (T,) int32, with special tokens.
-        lengths: (N,), tokens of each text.
-        padding: the id that rows are filled up with.
-        kinds: (T,) int32, the segment of each token; None where the model is told no segments.
+        lengths: (N,), tokens per text.
+        padding: the id that rows are padded with.
+        kinds: (T,) int32, the segment of each token, or None for a model without segments.
     """
 
     ids: np.ndarray
@@ -78,7 +81,7 @@ class TokenRows:
 
     @classmethod
     def of(cls, ids: Sequence[Sequence[int]], *, padding: int, kinds: Sequence | None = None) -> "TokenRows":
-        """Return the rows of texts, from the ids, and kinds, of each."""
+        """Return the rows of texts, from the ids and optionally kinds of each."""
         lengths = np.fromiter(map(len, ids), dtype=np.int64, count=len(ids))
         return cls(_flat(ids), lengths, padding, None if kinds is None else _flat(kinds))
 
@@ -86,14 +89,13 @@ class TokenRows:
         return len(self.lengths)
 
     def inputs(self, rows: np.ndarray | slice = slice(None)) -> dict[str, torch.Tensor]:
-        """Return ``input_ids``, ``attention_mask`` and, with kinds, ``token_type_ids`` of some of the texts,
-        int64.
+        """Return ``input_ids``, ``attention_mask`` and, with kinds, ``token_type_ids`` of some texts, int64.
 
         Args:
-            rows: (n,), or a stretch of them; the default is all.
+            rows: (n,) indices, or a slice. The default is all.
 
         Returns:
-            (n, L) each, padded at the right to the longest of these texts.
+            (n, L) each, right-padded to the longest of these texts.
         """
         lengths, starts = self.lengths[rows], (np.cumsum(self.lengths) - self.lengths)[rows]
         places = np.arange(lengths.max(initial=0))
@@ -115,14 +117,14 @@ def _flat(rows: Iterable[Sequence[int]]) -> np.ndarray:
 def token_ids(
     tokenizer, texts: Sequence[str], *, length: int, add_special_tokens: bool = True
 ) -> list[list[int]]:
-    """Return the ids of each text, cut to ``length`` tokens, just as the tokenizer's own call gives them.
+    """Return the ids of each text, cut to ``length`` tokens, equal to those of the tokenizer's own call.
 
-    Of a text much longer than that, a beginning up to a blank is read, and more of it while fewer tokens come
-    out. A BERT tokenizer reads each word by itself, so that the tokens before a blank do not depend on what
-    follows; with any other tokenizer all of the text is read.
+    Of a much longer text, only a beginning up to a blank is read, and more if it gives too few tokens. A BERT
+    tokenizer reads each word separately, so tokens before a blank do not depend on the rest. Other tokenizers
+    read the whole text.
 
     Args:
-        length: in tokens, with [CLS] and [SEP] where ``add_special_tokens``.
+        length: in tokens, including [CLS] and [SEP] if ``add_special_tokens``.
     """
 
     def read_ids(texts: Sequence[str]) -> list[list[int]]:
@@ -161,7 +163,7 @@ def _beginning(text: str, limit: int) -> str:
 
 
 def truncating_tokenizer(tokenizer, length: int):
-    """Return the library's tokenizer, set to cut as transformers' call with ``truncation=True`` sets it."""
+    """Return the library's tokenizer, set to truncate like transformers' call with ``truncation=True``."""
     backend = tokenizer.backend_tokenizer
     truncation = {
         "max_length": length,
@@ -179,11 +181,11 @@ def truncating_tokenizer(tokenizer, length: int):
 
 
 def _reads_words(tokenizer) -> bool:
-    """Return whether the tokens before a blank are independent of what follows it.
+    """Return whether the tokens before a blank are independent of the text after it.
 
-    BERT's normaliser changes characters one by one (marks are reordered within a word at most), its
-    pre-tokeniser splits at every blank, and WordPiece sees one word; added tokens are found in the text as it
-    is, which no blank inside them may join.
+    BERT's normaliser changes single characters (or reorders marks within a word). Its pre-tokeniser splits at
+    every blank, and WordPiece reads one word. Added tokens are matched in the raw text, so they must not
+    contain a blank.
     """
     backend = tokenizer.backend_tokenizer
     return (
@@ -198,18 +200,17 @@ def _reads_words(tokenizer) -> bool:
 
 
 def paired_rows(tokenizer, firsts: Sequence[str], seconds: Sequence[str], *, length: int) -> TokenRows:
-    """Return the tokens of [CLS] first [SEP] second [SEP], and of [CLS] second [SEP] where the first is
-    empty.
+    """Return the tokens of [CLS] first [SEP] second [SEP], or of [CLS] second [SEP] if the first is empty.
 
-    Of a pair longer than ``length`` tokens the longer text loses its last ones, as transformers' call with
-    ``truncation="longest_first"`` has it.
+    If a pair has more than ``length`` tokens, the longer text loses its last ones, as in transformers' call
+    with ``truncation="longest_first"``.
     """
     if length <= 3 or (frame := _frame(tokenizer)) is None:
         return _as_the_library_has_them(tokenizer, firsts, seconds, length=length)
     sides = [_distinct(tokenizer, texts, length=length) for texts in (firsts, seconds)]
     start, end = (np.array([token], dtype=np.int32) for token in frame)
     parts: list[np.ndarray] = []
-    sizes = np.zeros((len(firsts), 2), dtype=np.int64)  # tokens of either segment
+    sizes = np.zeros((len(firsts), 2), dtype=np.int64)  # tokens per segment
     for place, pair in enumerate(zip(firsts, seconds, strict=True)):
         first, second = (side[text] for side, text in zip(sides, pair, strict=True))
         if not pair[0]:
@@ -217,7 +218,7 @@ def paired_rows(tokenizer, firsts: Sequence[str], seconds: Sequence[str], *, len
             parts += (start, second, end)
             sizes[place, 0] = len(second) + 2
             continue
-        if len(first) == len(second) == length:  # both are cut, and which is longer is not known here
+        if len(first) == len(second) == length:  # both are cut, so the longer one is unknown
             first, second = _cut_by_the_library(tokenizer, *pair, length=length)
         ends = _truncated_lengths(len(first), len(second), length - 3)
         parts += (start, first[: ends[0]], end, second[: ends[1]], end)
@@ -242,7 +243,7 @@ def _truncated_lengths(first: int, second: int, room: int) -> tuple[int, int]:
 
 
 def _frame(tokenizer) -> tuple[int, int] | None:
-    """[CLS] and [SEP] of a tokenizer that puts them around texts as BERT's does, else None."""
+    """Return [CLS] and [SEP] of a tokenizer that frames texts like BERT's, or None."""
     backend, (start, end) = tokenizer.backend_tokenizer, (tokenizer.cls_token_id, tokenizer.sep_token_id)
     if start is None or end is None or backend.post_processor is None or tokenizer.truncation_side != "right":
         return None

@@ -1,4 +1,4 @@
-"""A text encoder with two views of a text: a dense vector, and a sparse one over the vocabulary."""
+"""A text encoder with two views of a text, e.g. a dense vector and a sparse one over the vocabulary."""
 
 import json
 from collections.abc import Callable, Sequence
@@ -16,14 +16,15 @@ from repro.retrieval.nn.checkpoint import MaskedModel, Tokenizer, load_masked_lm
 
 
 class SparsePositions(TypedDict):
-    """Whether [CLS] and [SEP] have a say in a sparse vector, see ``kept_positions``."""
+    """Whether [CLS] and [SEP] count in a sparse vector, see ``kept_positions``."""
 
     cls: bool
     sep: bool | str
 
 
 class DenseReduction(TypedDict):
-    """The components that a dense vector is reduced ``to``, and ``by`` what: ``linear`` or ``truncate``."""
+    """The number of components ``to`` which a dense vector is reduced, and the method ``by``: ``linear`` or
+    ``truncate``."""
 
     to: int
     by: str
@@ -35,11 +36,12 @@ POSITIONS = 4096  # logits of 4,096 positions x 30,522 entries x 4 bytes = 500 M
 def max_log_saturated(
     hidden: torch.Tensor, head: Callable[[torch.Tensor], torch.Tensor], keep: torch.Tensor
 ) -> torch.Tensor:
-    """s_j = max_i log(1 + ReLU(w_ij)), w_i = head(h_i), over the kept positions i (Formal et al. 2021, SPLADE
-    with max pooling).
+    """Return s_j = max_i log(1 + ReLU(w_ij)), w_i = head(h_i), over the kept positions i (Formal et al. 2021,
+    SPLADE with max pooling).
 
-    The maximum is taken first: log(1 + ReLU) keeps the order. Logits are those of a few texts at a time; the
-    gradient needs only where the highest are: 1,024 passages of 144 tokens would have 18 GB of them.
+    The maximum is taken first, as log(1 + ReLU) keeps the order. Logits are computed for a few texts at a
+    time, as 1,024 passages of 144 tokens would have 18 GB of them. The gradient needs only the positions of
+    the maxima.
 
     Args:
         hidden: (B, L, H).
@@ -47,7 +49,7 @@ def max_log_saturated(
         keep: (B, L), bool. A text without a kept position gets zeros.
 
     Returns:
-        (B, V), in float32 at least, nowhere negative.
+        (B, V), in float32 or above, not negative.
     """
 
     def highest(states: torch.Tensor, mask: torch.Tensor) -> torch.Tensor:
@@ -61,14 +63,15 @@ def max_log_saturated(
 
 
 def sum_log_saturated(logits: torch.Tensor, keep: torch.Tensor) -> torch.Tensor:
-    """s_j = sum_i log(1 + ReLU(w_ij)) over the kept positions i (Formal et al. 2021, the first SPLADE).
+    """Return s_j = sum_i log(1 + ReLU(w_ij)) over the kept positions i (Formal et al. 2021, the first
+    SPLADE).
 
     Args:
         logits: (B, L, V).
         keep: (B, L), bool.
 
     Returns:
-        (B, V), in float32 at least, nowhere negative.
+        (B, V), in float32 or above, not negative.
     """
     logits = logits.to(torch.promote_types(logits.dtype, torch.float32))
     return (logits.relu().log1p() * keep.unsqueeze(-1)).sum(dim=1)
@@ -78,7 +81,7 @@ def kept_positions(
     input_ids: torch.Tensor, attention_mask: torch.Tensor, *, cls: bool, sep: bool | str, tokenizer
 ) -> torch.Tensor:
     """Return the positions that count in a sparse vector: (B, L) each to (B, L), bool. ``cls`` and ``sep``
-    say whether those tokens do; ``between`` is the [SEP] behind the title alone."""
+    are whether these tokens count. ``between`` keeps only the [SEP] after the title."""
     keep = attention_mask.bool()
     if sep == "between":
         places = torch.arange(keep.shape[1], device=keep.device)
@@ -90,8 +93,8 @@ def kept_positions(
 
 
 def top_k(values: torch.Tensor, k: int) -> torch.Tensor:
-    """Return the k highest values of each row, of ties those of lowest index, zero elsewhere: (N, V) to (N,
-    V)."""
+    """Keep the k highest values of each row and set the others to zero, (N, V). Ties are resolved by the
+    lowest index."""
     if k >= values.shape[-1]:
         return values
     with torch.no_grad():
@@ -103,13 +106,13 @@ def top_k(values: torch.Tensor, k: int) -> torch.Tensor:
 
 
 def flops(vectors: torch.Tensor) -> torch.Tensor:
-    """sum_j ( 1/N sum_i |w_ij| )^2 of (N, V), a scalar: how much work an inverted index of them would make
-    (Paria et al. 2020; the regulariser of SPLADE)."""
+    """Return sum_j ( 1/N sum_i |w_ij| )^2 of (N, V), a scalar that measures the work of an inverted index
+    (Paria et al. 2020, the regulariser of SPLADE)."""
     return _MeanMagnitude.apply(vectors).square().sum()
 
 
 class _MeanMagnitude(torch.autograd.Function):
-    """1/N sum_i |w_ij|, (N, V) to (V,), whose gradient is the only (N, V) that is made and kept."""
+    """1/N sum_i |w_ij|, (N, V) to (V,). Its gradient is the only (N, V) array that is allocated."""
 
     @staticmethod
     def forward(ctx, vectors: torch.Tensor) -> torch.Tensor:
@@ -129,22 +132,22 @@ FILE, PROJECTION = "views.json", "dense_projection.safetensors"
 
 
 class ViewEncoder(nn.Module):
-    """Token ids to a ``dense`` vector, a ``sparse`` one, or both, of each text (Wu et al. 2023, Eqs. 3-6).
+    """Maps token ids to a ``dense`` vector, a ``sparse`` one, or both, per text (Wu et al. 2023, Eqs. 3-6).
 
-        DEN = h_0;   w_ij = h_i E_j + b_j;   SPR_j = max_i log(1 + ReLU(w_ij))
+        DEN = h_0,   w_ij = h_i E_j + b_j,   SPR_j = max_i log(1 + ReLU(w_ij))
 
     Args:
-        model: BertForMaskedLM, or one with ``base_model`` and ``cls`` like it.
+        model: BertForMaskedLM, or a model with the same ``base_model`` and ``cls``.
         tokenizer: its tokenizer.
-        views: of ``dense``, ``sparse``.
+        views: ``dense``, ``sparse`` or both.
         sparse_positions: {cls, sep}, of ``kept_positions`` (reading ``sparse-pooling-positions``).
-        vocabulary_head: w by BERT's masked-language head, ``transform``, or, ``plain``, without its dense
-            layer and LayerNorm (reading ``vocabulary-head``).
-        dense_reduction: None, or {to, by}: DEN becomes W DEN with ``to`` components, ``linear``, or its first
-            ``to`` ones, ``truncate`` (reading ``dense-reduction``). W starts as N(0, initializer_range), from
-            torch's generator.
+        vocabulary_head: w by BERT's masked-language head (``transform``), or without its dense layer and
+            LayerNorm (``plain``) (reading ``vocabulary-head``).
+        dense_reduction: None, or {to, by}: DEN becomes W DEN with ``to`` components (``linear``), or its
+            first ``to`` components (``truncate``) (reading ``dense-reduction``). W starts as N(0,
+            initializer_range), from torch's generator.
 
-    Raises UsageError for values it does not know.
+    Raises UsageError for unknown values.
     """
 
     def __init__(
@@ -176,8 +179,8 @@ class ViewEncoder(nn.Module):
                 nn.init.normal_(self.projection.weight, std=model.config.initializer_range)
 
     def forward(self, inputs: dict[str, torch.Tensor]) -> dict[str, torch.Tensor]:
-        """Map model inputs, (N, L) each, to ``dense``, (N, H) or (N, to), and ``sparse``, (N, V),
-        whole."""
+        """Map model inputs, (N, L) each, to ``dense``, (N, H) or (N, to), and ``sparse``, (N, V), without
+        truncation."""
         hidden = self.model.base_model(**inputs).last_hidden_state  # (N, L, H)
         vectors = {}
         if "dense" in self.views:
@@ -190,20 +193,20 @@ class ViewEncoder(nn.Module):
         return vectors
 
     def logits(self, hidden: torch.Tensor) -> torch.Tensor:
-        """w, (..., H) to (..., V)."""
+        """Return w, (..., H) to (..., V)."""
         if self.head == "transform":
             return self.model.cls(hidden)
         decoder = self.model.cls.predictions.decoder
         return functional.linear(hidden, decoder.weight, decoder.bias)
 
     def start_from(self, folder: Path) -> None:
-        """Take over the projection saved beside a model, if there is one of this shape."""
+        """Load the projection saved in a model directory, if there is one of this shape."""
         saved = _saved_projection(folder)
         if self.projection is not None and saved is not None and saved.shape == self.projection.weight.shape:
             self.projection.weight.data.copy_(saved)
 
     def save(self, folder: Path) -> None:
-        """The masked LM, its tokenizer, the projection if any, and in ``views.json`` what was trained."""
+        """Save the masked LM, its tokenizer, any projection, and the settings in ``views.json``."""
         save_model(self.model, self.tokenizer, folder)
         if self.projection is not None:
             save_file({"weight": self.projection.weight.detach().contiguous()}, folder / PROJECTION)
@@ -224,13 +227,13 @@ class ViewEncoder(nn.Module):
 def load_view_encoder(
     folder: Path, *, views: Sequence[str], sparse_positions: SparsePositions, vocabulary_head: str
 ) -> ViewEncoder:
-    """Return the encoder in a model directory, its dense vectors reduced as they were when it was trained.
+    """Return the encoder in a model directory, with the reduction of dense vectors used in training.
 
-    A masked LM that was not trained for views has them too.
+    A masked LM that was not trained for views also works.
 
     Raises:
         DataError: the directory is not a model, or its projection is missing.
-        UsageError: the model was trained for views made otherwise, or without one of these.
+        UsageError: the model was trained with other settings, or without one of these views.
     """
     settings = {"sparse_positions": dict(sparse_positions), "vocabulary_head": vocabulary_head}
     description: dict[str, Any] = settings | {"views": list(VIEWS), "dense_reduction": None}
@@ -256,7 +259,7 @@ def load_view_encoder(
 
 
 def check_names(kind: str, names: Sequence[str], *, valid) -> None:
-    """Raises UsageError where there is no name, or one that is not valid."""
+    """Raise UsageError if there is no name, or an invalid one."""
     if not names:
         raise UsageError(f"there is no {kind} at all; known: {', '.join(valid)}")
     check_known(kind, *names, valid=valid)
