@@ -1,1 +1,2 @@
-"""The bodies of the stages, a module each; their inputs and outputs are declared in ``repro.stage_table``."""
+"""The implementations of the stages, one module each. Their inputs and outputs are declared in
+``repro.stage_table``."""

@@ -1,4 +1,5 @@
-"""Stage ``backbone``: a released checkpoint of the user's folder or the hub's cache, or its architecture."""
+"""Stage ``backbone``: a released checkpoint, e.g. ``bert-base-uncased``, from a folder or the hub's cache, or
+its architecture."""
 
 import shutil
 from pathlib import Path
@@ -15,28 +16,28 @@ if TYPE_CHECKING:
 def run(params: dict, inputs: dict, out: Path, progress: Progress) -> dict:
     """Write ``model/``: the checkpoint ``name`` in safetensors and float32, with its tokenizer.
 
-    ``params["source"]`` says where it is: ``{"kind": "folder", "path": …}`` or ``{"kind": "hub", …}``, and
-    ``identity`` which it is: the digest of the folder's files, or the commit. A checkpoint without a
-    masked-language head (a released retriever, say) is written without one, so that no invented weights
-    become part of the artefact. SEED's weights become the architecture they are, for which transformers has
-    another name. With ``params["weights"]`` ``"random"``, only its configuration and tokenizer are read, and
-    weights are drawn under ``params["seed"]`` as its configuration says, of ``params["layers"]`` layers where
-    that is given. Code that comes with a checkpoint is never run, nothing is downloaded.
+    ``params["source"]`` is its location: ``{"kind": "folder", "path": …}`` or ``{"kind": "hub", …}``.
+    ``identity`` is the digest of the folder's files, or the commit. A checkpoint without a masked-language
+    head, e.g. a released retriever, is written without one, so that the artefact contains no random weights.
+    SEED's weights are converted to the equivalent architecture in transformers. With ``params["weights"]``
+    ``"random"``, only configuration and tokenizer are read. Weights are drawn with ``params["seed"]`` by the
+    configuration, with ``params["layers"]`` layers if given. Code of a checkpoint is never run, and nothing
+    is downloaded.
 
     Raises:
         BlockedError: it cannot be read, or its commit is not in the hub's cache.
-        DataError: it is no longer the one that was planned with.
+        DataError: it has changed since planning.
     """
     from repro.retrieval.nn.checkpoint import reason, save_model
 
-    shutil.rmtree(out / "model", ignore_errors=True)  # of an attempt on files that were refused
+    shutil.rmtree(out / "model", ignore_errors=True)  # from a failed attempt
     with planned_checkpoint(params) as folder:
         try:
             model, tokenizer, facts = _read(params, folder)
         except (OSError, ValueError, KeyError) as error:
             problem = f"{folder} is not a checkpoint of {params['name']} that transformers can read"
             raise BlockedError(f"{problem} ({reason(error)})", _remedy(params)) from error
-        save_model(model, tokenizer, out / "model")  # weights may lie in their file until they are written
+        save_model(model, tokenizer, out / "model")  # weights may be memory-mapped until they are written
     return {
         "parameters": model.num_parameters(),
         "vocabulary": len(tokenizer),
@@ -46,8 +47,7 @@ def run(params: dict, inputs: dict, out: Path, progress: Progress) -> dict:
 
 
 def _read(params: dict, folder: Path) -> tuple["PreTrainedModel", "PreTrainedTokenizerBase", dict]:
-    """Return model, tokenizer, and what is to be known of them. Raises what the library does where it
-    cannot."""
+    """Return model, tokenizer and facts. Raises the library's errors."""
     from transformers import AutoTokenizer
 
     from repro.retrieval.nn import seed_encoder

@@ -12,12 +12,13 @@ from repro.retrieval.stages.lucene_index import FIELDS
 
 
 def run(params: dict, inputs: dict[str, Path], out: Path, progress: Progress) -> dict:
-    """Write the run of BM25(``k1``, ``b``), ``depth`` documents a query; a query without a hit is left out.
+    """Write the run of BM25(``k1``, ``b``), e.g. BM25(0.9, 0.4), with ``depth`` documents per query. Queries
+    without hits are left out.
 
-    score(q, d) = sum over terms t of q of  idf(t) tf / (tf + k1 (1 - b + b |d| / avgdl)),
-    idf(t) = ln(1 + (N - df + 0.5) / (df + 0.5)), with |d| stored in one byte (exact up to 40 terms), as
-    Lucene 9 computes it; with ``multifield`` this is summed over title and contents. Anserini then rounds to
-    four decimals and keeps ties in the order of document ids by spreading them 1e-6 apart.
+    score(q, d) = sum over terms t of q of  idf(t) tf / (tf + k1 (1 - b + b |d| / avgdl)), idf(t) = ln(1 + (N
+    - df + 0.5) / (df + 0.5)), with |d| stored in one byte (exact up to 40 terms), as in Lucene 9. With
+    ``multifield`` this is summed over title and contents. Anserini rounds to four decimals and keeps ties in
+    the order of document ids by spreading them by 1e-6.
 
     Raises:
         BlockedError: there is no Java 21.

@@ -1,4 +1,4 @@
-"""Stage ``compare``: runs over the same queries, or their scores, in; pairwise tests out."""
+"""Stage ``compare``: pairwise significance tests of runs over the same queries, or of their scores."""
 
 import json
 from functools import partial
@@ -14,7 +14,7 @@ from repro.retrieval.evaluation.text_lines import Qrels, read_qrels
 
 
 class Inputs(TypedDict, total=False):
-    """Folders of runs with judgements, or of scores."""
+    """Folders of runs and judgements, or of scores."""
 
     runs: list[Path]
     qrels: Path
@@ -25,14 +25,14 @@ MAX_P = 0.05  # the level the papers print
 
 
 def run(params: dict, inputs: Inputs, out: Path, progress: Progress) -> dict:
-    """Write ``significance.json`` as :func:`repro.retrieval.evaluation.significance.compare` returns it.
+    """Write ``significance.json``, the result of :func:`repro.retrieval.evaluation.significance.compare`.
 
-    Params: ``measures`` (ir_measures names), ``names`` (one for each of the inputs ``runs``, in their order),
-    ``ignore_identical_ids`` (BEIR's rule; False when left out). Returns, for each run in order, how many
-    judged queries it misses. Raises DataError for a run without any judged query.
+    Params: ``measures`` (ir_measures names, e.g. ``"nDCG@10"``), ``names`` (one per run in ``runs``, in
+    order) and ``ignore_identical_ids`` (BEIR's rule, False by default). Returns the number of judged queries
+    that each run misses. Raises DataError for a run without any judged query.
 
-    With inputs ``scores`` in place of ``runs`` and ``qrels``, ``names`` are systems, each of which has as
-    many ``scores`` as a cell averages (one after the other).
+    With inputs ``scores`` instead of ``runs`` and ``qrels``, ``names`` are systems. Each has as many
+    consecutive ``scores`` as a cell averages.
     """
     if "scores" in inputs:
         return _by_scores(params, inputs["scores"], out)
@@ -74,8 +74,8 @@ def _by_scores(params: dict, directories: list[Path], out: Path) -> dict:
 
 
 def joint_queries(systems: list[list[dict]]) -> list[str]:
-    """Return the query ids of all members, each with its member's number. Raises DataError where systems
-    differ."""
+    """Return the query ids of all members, prefixed by the member's number, e.g. ``"0:q1"``. Raises DataError
+    if systems differ."""
     ids = [[f"{n}:{q}" for n, part in enumerate(parts) for q in part["queries"]] for parts in systems]
     if any(queries != ids[0] for queries in ids):
         raise DataError("the systems were scored on different queries; they cannot be compared by query")
@@ -83,7 +83,7 @@ def joint_queries(systems: list[list[dict]]) -> list[str]:
 
 
 def weighted_scores(parts: list[dict], measure: str) -> list[float]:
-    """Return scores of all members' queries, so weighted that their mean is the mean of the members'
+    """Return scores of all members' queries, weighted so that their mean is the mean of the members'
     means."""
     total = sum(len(part["queries"]) for part in parts)
     weights = [total / (len(parts) * len(part["queries"])) for part in parts]

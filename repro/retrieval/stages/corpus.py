@@ -15,20 +15,19 @@ from repro.store.disk import BLOCKS
 
 
 def run(params: dict, inputs: dict[str, Path], out: Path, progress: Progress) -> dict:
-    """Write ``arrow/`` with columns id, title and text, and url where the collection has addresses.
+    """Write ``arrow/`` with columns id, title and text, and url if the collection has addresses.
 
-    ``params``: dataset (id), source (a documents Source as JSON), identity (of its bytes) and, unless the
-    plain text is wanted, text (a template over url and text) and untitled (what stands for an empty title);
-    first, where not all are read: rows of the source, of each of its parts.
+    ``params``: dataset (id), source (a documents Source as JSON) and identity (of its bytes). Optional are
+    text (a template over url and text, e.g. ``"{url} {text}"``), untitled (a placeholder for an empty title),
+    and first (rows to read of each of the source's parts).
 
-    Documents are written as they come, 20,000 in a block, behind which an interrupted attempt goes on; those
-    that are finished are read again, for the digests, and parsed only where a text of another form was made
-    of them. In memory are a batch of 1,000 documents and 24 bytes an id, 70 bytes more an id that an earlier
-    attempt wrote.
+    Documents are written in blocks of 20,000, after which an interrupted attempt resumes. It reads finished
+    blocks again for the digests, and parses their documents again only if the written text has another form.
+    Memory contains a batch of 1,000 documents and 24 bytes per id, and 70 more per id of an earlier attempt.
 
-    Returns the number of documents, the digest of what was written and, of all rows, that of the content
-    which the source has, whatever was made of it. Raises DataError when the source is malformed, not the
-    collection of the papers, or no longer the one that was planned with.
+    Returns the number of documents, the digest of the rows and, unless ``first`` is given, the digest of the
+    source's content, regardless of the form. Raises DataError if the source is malformed, is not the papers'
+    collection, or has changed since planning.
     """
     entry = dataset(params["dataset"])
     columns = ("id", "title", "text", "url") if entry.addresses else ("id", "title", "text")
@@ -47,7 +46,7 @@ def run(params: dict, inputs: dict[str, Path], out: Path, progress: Progress) ->
 
 
 def _fill(blocks: RowBlocks, params: dict, source: Source, advance) -> tuple[list[int], dict]:
-    """Write the blocks behind those that an earlier attempt finished; returns all, and the facts."""
+    """Write the blocks after those of an earlier attempt, and return all blocks and the facts."""
     digest, content = RowDigest(), ContentDigest()
     ids: list[str] = []
     firsts: list[int] = []
@@ -62,7 +61,7 @@ def _fill(blocks: RowBlocks, params: dict, source: Source, advance) -> tuple[lis
             advance(len(table))
         firsts.append(first)
         if len(ids) < first + BLOCK:
-            break  # the last one
+            break  # the last block
     documents = reading.documents(source, first=params.get("first"), known=ids if as_source else ())
     finished = len(ids)
     del ids
@@ -80,7 +79,7 @@ def _fill(blocks: RowBlocks, params: dict, source: Source, advance) -> tuple[lis
 
 
 def as_written(documents, params: dict, content: ContentDigest) -> Iterator[dict[str, str]]:
-    """Yield what is written of each document, and count what the source has in ``content``."""
+    """Yield the row of each document, and add the source's content to ``content``."""
     entry = dataset(params["dataset"])
     template, placeholder = params.get("text", "{text}"), params.get("untitled", "")
     for document in documents:

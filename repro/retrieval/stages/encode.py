@@ -32,37 +32,36 @@ if TYPE_CHECKING:
     from repro.retrieval.nn.encoder import Encoder
     from repro.retrieval.nn.library_encoder import ReleasedEncoder
 
-BLOCK = 20_000  # texts sorted by length together, and lost at most when interrupted
-AHEAD = 2  # groups of texts that are ready as tokens; while the model is at one, the next are made
+BLOCK = 20_000  # texts sorted by length together, the most that an interruption loses
+AHEAD = 2  # groups of texts tokenised while the model encodes one
 Titled = tuple[str, str]
-Batches = list[tuple[list[int], dict[str, "Tensor"]]]  # texts' places in a group, and their inputs
+Batches = list[tuple[list[int], dict[str, "Tensor"]]]  # indices of texts in a group, and their inputs
 Encode = Callable[
     [Batches], Callable[[], list[Arrays]]
-]  # begins to encode; what it returns waits for records
+]  # starts encoding. The returned function waits for the records
 
 
 def run(params: dict, inputs: dict[str, Path], out: Path, progress: Progress) -> dict:
-    """Write ``vectors.npy``, (N, H) in the order of ``ids.txt``, which is the source's.
+    """Write ``vectors.npy``, (N, H) in the order of ``ids.txt``, which is the source's order.
 
-    They are float32 unless ``numbers`` says float16, to which each is rounded when all else is done.
+    Vectors are float32, or rounded to float16 at the end if ``numbers`` is ``float16``. Texts are encoded in
+    blocks, see ``write_encoded``. Within a block they are sorted by length, and all batches have about as
+    many tokens.
 
-    Texts are encoded in blocks, as ``write_encoded`` says, within a block by length, with about as many
-    tokens in every batch.
+    On a CPU a large model built like BERT reads the texts of a batch end to end, without padding. A GPU does
+    so in half precision unless REPRO_PADDING_FREE is 0, and the record then contains ``padding_free``.
 
-    On a CPU a large model built as BERT reads the texts of a batch end to end, without padding. A GPU does so
-    in half precision unless REPRO_PADDING_FREE is 0, and the record says ``padding_free``.
-
-    Title and text are joined by ``separator``, or two segments where that is ``pair``. Inputs are cut to
-    ``length`` tokens, pooled as ``pooling`` says, passed through the projector of a model fine-tuned with
-    one, and brought to length 1 if ``normalize``. Of a released encoder, ``pooling`` may be
-    ``sentence-transformers``: what its modules say. ``prefix``, if there is one, is put before every text;
-    without a separator (null) titles are left out.
+    Title and text are joined by ``separator``, or are two segments if it is ``pair``. Inputs are cut to
+    ``length`` tokens and pooled by ``pooling``. A fine-tuned projector is applied if there is one. With
+    ``normalize``, vectors have length 1. For a released encoder, ``pooling`` may be
+    ``sentence-transformers``, which uses its own modules. An optional ``prefix``, e.g. ``"query: "``,
+    precedes every text. If the separator is null, titles are left out.
 
     Raises:
         UsageError: an unknown kind, pooling, precision or type, or a length beyond the model's positions.
         BlockedError: half precision without a GPU.
-        DataError: a model cannot be read, there is no text, or an id that a run cannot hold.
-        StageError: a vector is not finite, or beyond what float16 holds.
+        DataError: a model cannot be read, there is no text, or an id is invalid in a run.
+        StageError: a vector is not finite, or exceeds float16.
     """
     from repro.retrieval.nn.batches import HalvingEncoder
     from repro.retrieval.nn.checkpoint import check_fits, load_tokenizer
@@ -88,11 +87,11 @@ def run(params: dict, inputs: dict[str, Path], out: Path, progress: Progress) ->
 
 @dataclass(frozen=True)
 class Texts:
-    """Passages or queries as they are encoded.
+    """Passages or queries to encode.
 
     Attributes:
-        folder: where they are from.
-        titled: from a range of rows to their titles, empty for queries, and texts.
+        folder: of the source.
+        titled: maps a range of rows to their titles, empty for queries, and texts.
     """
 
     folder: Path
@@ -101,8 +100,8 @@ class Texts:
 
     @classmethod
     def read(cls, folder: Path, params: Mapping[str, Any]) -> "Texts":
-        """Open texts of a ``kind``, with ``prefix`` before title or text; no titles by ``separator`` None.
-        Raises DataError."""
+        """Open texts of a ``kind``, with ``prefix`` before title or text, and without titles if ``separator``
+        is None. Raises DataError."""
         ids, titled = (_queries if params["kind"] == "queries" else _passages)(folder, params)
         if not ids:
             raise DataError(f"{folder}: there is no text to encode")
@@ -142,7 +141,7 @@ def _encoder(folder: Path, pooling: str) -> "Encoder | ReleasedEncoder":
 def outputs(
     encoder: Callable, batches: Batches, params: Mapping[str, Any]
 ) -> Iterator[tuple[list[int], Any]]:
-    """Yield the places of each batch with what a ``HalvingEncoder`` gives, which a GPU may still be
+    """Yield the indices of each batch with the output of a ``HalvingEncoder``, which a GPU may still be
     computing."""
     import torch
 
@@ -181,7 +180,7 @@ def _batch_encoder(encoder: Callable, params: Mapping[str, Any]) -> Encode:
 
 
 def rounded(vectors: np.ndarray, numbers: str) -> np.ndarray:
-    """Convert vectors to another type; what it does not hold is infinite."""
+    """Convert vectors to another type. Values outside its range become infinite."""
     with np.errstate(over="ignore"):
         return vectors.astype(numbers, copy=False)
 
@@ -197,19 +196,19 @@ def write_encoded(
     size: int,
     vocabulary: int | None = None,
 ) -> dict[str, int]:
-    """Write ``ids.txt`` and the arrays of encoded texts, by blocks of ``size`` texts.
+    """Write ``ids.txt`` and the arrays of encoded texts, in blocks of ``size`` texts.
 
-    Each block is a file in ``blocks/``. The first process appends them to the arrays and removes each that is
-    there, so that the disk never holds more than the artefact and one block. An interrupted attempt takes
-    over all blocks that are whole, joined or not. Started by torchrun, each process encodes every so many-th
-    block; of a shard the blocks are left as they are.
+    Each block is a file in ``blocks/``. The first process appends the blocks to the arrays and removes each
+    afterwards, so that the disk never contains more than the artefact and one block. A resumed attempt uses
+    all complete blocks, joined or not. Under torchrun with n processes, each encodes every n-th block. Blocks
+    of a shard are not joined.
 
     Args:
         params: of the stage: ``kind``, ``length`` and ``separator``.
-        vocabulary: as ``join_blocks`` takes it.
+        vocabulary: of ``join_blocks``.
 
-    Returns ``texts``, what ``join_blocks`` gives, and as ``resumed_at`` the first row that was encoded, where
-    an earlier attempt had encoded others.
+    Returns ``texts``, the facts of ``join_blocks``, and for a resumed attempt ``resumed_at``, the first row
+    that it encoded.
     """
     count, folder = len(texts.ids), out / BLOCKS
     firsts = range(0, count, size)
@@ -220,7 +219,7 @@ def write_encoded(
             write_ids(texts.ids, out, texts.folder)
             check_joined(folder, firsts)
         everybody_waits()
-        bar = progress if rank == 0 else Progress()  # bars of several processes would overwrite each other
+        bar = progress if rank == 0 else Progress()  # several bars would overwrite each other
         own = blocks(count, size, rank=rank, ranks=ranks)
         ranges = [(first, min(first + size, count)) for first in own]
         prepare = partial(prepared_batches, tokenizer, params=params)
@@ -241,8 +240,8 @@ def write_blocks(
     encode: Encode,
     advance: Callable[[int], object],
 ) -> list[int]:
-    """Write a file for each range of rows that is not kept, encoding ahead of writing; return the first row
-    of each."""
+    """Write a file for each missing range of rows, encoding ahead of writing, and return the first row of
+    each."""
     from repro.retrieval.nn.batches import in_background
 
     done, rows = [], dict[int, Arrays]()
@@ -263,8 +262,8 @@ class TextGroup:
     """Some texts of the block of ``size`` texts that begins with row ``first``.
 
     Attributes:
-        places: of these texts in the block.
-        batches: their places among these texts and their inputs; None for a whole block that is kept.
+        places: indices of these texts in the block.
+        batches: their indices among these texts and their inputs. None for a block from an earlier attempt.
     """
 
     first: int
@@ -293,7 +292,7 @@ def _groups(
 def _in_turn(
     groups: Iterable[TextGroup], encode: Encode
 ) -> Iterator[tuple[TextGroup, Callable[[], list[Arrays]] | None]]:
-    """Yield each group with what ``encode`` gives for it, when the next one has been begun."""
+    """Yield each group with the result of ``encode``, once the next group has been started."""
     previous = None
     for group in groups:
         current = group, None if group.batches is None else encode(group.batches)
@@ -305,7 +304,8 @@ def _in_turn(
 
 
 def prepared_batches(tokenizer: Any, texts: Sequence[Titled], params: Mapping[str, Any]) -> Batches:
-    """Make batches of texts: the places of each batch's texts, and its inputs, ready to be sent to a GPU."""
+    """Return batches of texts: the indices of each batch's texts, and its inputs, ready to be sent to a
+    GPU."""
     from repro.retrieval.nn.batches import token_batches
     from repro.retrieval.nn.precision import ready_for_device
     from repro.retrieval.nn.text import passage_rows

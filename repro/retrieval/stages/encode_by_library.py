@@ -1,4 +1,4 @@
-"""Stage ``encode_by_library``: a vector of every passage or query, as sentence-transformers makes it."""
+"""Stage ``encode_by_library``: a vector for every passage or query, encoded by sentence-transformers."""
 
 from importlib.metadata import version
 from pathlib import Path
@@ -20,22 +20,23 @@ from repro.stage_table import check_choices
 from repro.store.disk import BLOCKS
 
 LIBRARY = "sentence-transformers"
-BLOCK = 10_000  # texts handed to the library together, and lost at most when interrupted
+BLOCK = 10_000  # texts per call of the library, the most that an interruption loses
 
 
 def run(params: dict, inputs: dict[str, Path], out: Path, progress: Progress) -> dict:
-    """Write the vectors of each text in the form of ``encode_views``, dense ones in that of ``encode`` too.
+    """Write the vectors of each text in the format of ``encode_views``, which for dense vectors is also that
+    of ``encode``.
 
-    The encoder is in the folder that ``source`` names, and is the one of ``identity``. ``kind_of_encoder``,
-    ``pooling``, ``length``, ``truncate_dim`` and ``precision`` are the settings of ``library_encoder.load``;
-    ``prompt`` stands in place of the encoder's own, null leaves that. ``separator`` joins title and text;
-    ``pair`` makes two segments of them, null leaves titles out; a prompt with ``{title}`` names their place.
-    By the ``similarity`` cosine vectors are brought to length 1; by euclidean they have a number more, so
-    that the greatest inner product is the least distance.
+    ``source`` is the location of the encoder, and ``identity`` its digest or commit. ``kind_of_encoder``,
+    ``pooling``, ``length``, ``truncate_dim`` and ``precision`` are settings of ``library_encoder.load``.
+    ``prompt`` replaces the encoder's own, and null keeps it. ``separator`` joins title and text, ``pair``
+    makes two segments, and null leaves titles out. A prompt may contain the title's position, e.g. ``"title:
+    {title} | text: "``. With the ``similarity`` cosine, vectors have length 1. With euclidean they have an
+    extra number, so that the greatest inner product is the least distance.
 
     Raises:
-        BlockedError: the encoder cannot be read, or is not in the hub's cache at the commit planned with.
-        DataError: it is no longer the one planned with, or there is no text.
+        BlockedError: the encoder cannot be read, or its planned commit is not in the hub's cache.
+        DataError: the encoder has changed since planning, or there is no text.
         StageError: a vector is not finite.
     """
     from repro.retrieval.nn import library_encoder
@@ -72,7 +73,7 @@ def run(params: dict, inputs: dict[str, Path], out: Path, progress: Progress) ->
 
 
 def joined(titled: list[Titled], params: dict) -> tuple[list, str | None]:
-    """Join titles and texts; return what the library is to encode, and the prompt that it puts before."""
+    """Return the texts for the library, joined with their titles, and the prompt that it adds."""
     separator, prompt = params["separator"], params["prompt"]
     if "{title}" in (prompt or ""):
         return [prompt.replace("{title}", title or "none") + text for title, text in titled], ""
@@ -90,7 +91,7 @@ def _joined(title: str, text: str, separator: str | None) -> str | Titled:
 
 
 def _rows(vectors, params: dict) -> list[dict[str, np.ndarray]]:
-    """Turn vectors, (N, H) or (N, V) sparse, into a record a text as ``save_block`` takes them."""
+    """Return a record per text in the format of ``save_block``, from vectors (N, H) or sparse (N, V)."""
     from torch.nn.functional import normalize
 
     if vectors.is_sparse:
@@ -98,7 +99,7 @@ def _rows(vectors, params: dict) -> list[dict[str, np.ndarray]]:
     if params["similarity"] == "cosine":
         vectors = normalize(vectors, dim=-1)
     rows = vectors.numpy()
-    if params["similarity"] == "euclidean":  # -|q - p|^2 / 2 is q·p - |p|^2 / 2 and what is the query's own
+    if params["similarity"] == "euclidean":  # -|q - p|^2 / 2 is q·p - |p|^2 / 2 minus a constant per query
         squares = -np.square(rows.astype(np.float64)).sum(axis=1, keepdims=True) / 2
         last = np.ones_like(squares) if params["kind"] == "queries" else squares
         rows = np.hstack([rows, last.astype(np.float32)])

@@ -1,4 +1,4 @@
-"""Stage ``encode_views``: a dense and a sparse vector, or one of them, for every passage or query."""
+"""Stage ``encode_views``: a dense vector, a sparse vector, or both for every passage or query."""
 
 import os
 from collections.abc import Callable, Mapping
@@ -16,31 +16,31 @@ if TYPE_CHECKING:
     from repro.retrieval.nn.library_encoder import SpladeEncoder
     from repro.retrieval.nn.view_encoder import ViewEncoder
 
-SPLADE = {"splade": "max", "splade-sum": "sum"}  # heads -> what they take over the positions
-BLOCK = 10_000  # texts sorted by length together, and lost at most when interrupted
+SPLADE = {"splade": "max", "splade-sum": "sum"}  # head -> pooling over the positions
+BLOCK = 10_000  # texts sorted by length together, the most that an interruption loses
 
 
 def run(params: dict, inputs: dict[str, Path], out: Path, progress: Progress) -> dict:
-    """Write the ``views`` of each text, dense or sparse, in the order of ``ids.txt``, which is the source's.
+    """Write the ``views`` of each text, e.g. ``["dense", "sparse"]``, in the order of ``ids.txt``, which is
+    the source's.
 
-    ``dense``: ``vectors.npy``, (N, H) float32, reduced as the model was trained to. ``sparse``: rows in CSR
-    format, ``indptr.npy`` int64, ``indices.npy`` int32 and ``values.npy`` float32, without zeros; the
-    ``top_k`` highest values of a text if that is not null. ``views.json`` has their widths. All arrays can be
-    memory-mapped.
+    ``dense`` is ``vectors.npy``, (N, H) float32, with the reduction that the model was trained with.
+    ``sparse`` has rows in CSR format, ``indptr.npy`` int64, ``indices.npy`` int32 and ``values.npy`` float32,
+    without zeros. They are the ``top_k`` highest values of a text unless that is null. ``views.json``
+    contains the widths. All arrays can be memory-mapped.
 
     Title and text are joined as in ``encode``, with its ``prefix``, and cut to ``length`` tokens.
-    ``positions`` and ``head`` are ``ViewEncoder``'s sparse_positions and vocabulary_head; the head ``splade``
-    is that of a released masked language model of any architecture, at every position, ``splade-sum`` the
-    same with the sum of positions in place of the highest. With
-    ``normalize`` each vector is brought to length 1, a sparse one after it is truncated. Texts are encoded in
-    blocks, as ``write_encoded`` says, within a block by length. A GPU reads texts end to end where ``encode``
-    would.
+    ``positions`` and ``head`` are sparse_positions and vocabulary_head of ``ViewEncoder``. The head
+    ``splade`` is a released masked language model of any architecture, with all positions. ``splade-sum``
+    sums the positions instead of taking the maximum. With ``normalize`` each vector has length 1, a sparse
+    one after truncation. Texts are encoded in blocks by ``write_encoded``, sorted by length within a block. A
+    GPU reads texts end to end as in ``encode``.
 
     Raises:
         UsageError: an unknown kind, view, head or precision, a length beyond the model's positions, or views
             that the model was not trained for.
         BlockedError: half precision without a GPU.
-        DataError: a model cannot be read, there is no text, or an id that a run cannot hold.
+        DataError: a model cannot be read, there is no text, or an id is invalid in a run.
         StageError: a vector is not finite.
     """
     from repro.retrieval.nn.batches import HalvingEncoder
@@ -100,7 +100,8 @@ def _batch_encoder(encoder: Callable, params: Mapping[str, Any]) -> Encode:
 
 
 def _rows(views: Arrays, count: int) -> list[Arrays]:
-    """Turn vectors by view into a record a text: ``vectors``; ``indices`` and ``values`` that are not 0."""
+    """Return a record per text from vectors by view: ``vectors``, and the nonzero ``values`` with their
+    ``indices``."""
     rows: list[Arrays] = [{} for _ in range(count)]
     for row, vector in zip(rows, views.get("dense", ()), strict=False):
         row["vectors"] = vector

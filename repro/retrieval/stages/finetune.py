@@ -22,14 +22,14 @@ SCORES = ("positive_scores", "negative_scores")
 
 
 class Groups:
-    """Queries of a training set, each with one positive and some negatives, chosen anew every epoch.
+    """Queries of a training set, each with one positive and some negatives, chosen again every epoch.
 
     Args:
         negative_choice: ``window`` or ``slice``, the rules ``next_window`` and ``next_slice``.
-        positive_choice: ``all`` positives take turns, or the ``confident`` ones, by the set's scores.
+        positive_choice: ``all`` positives in turn, or only ``confident`` ones by the training set's scores.
 
     Attributes:
-        left_out: rows without a positive or, where negatives are asked for, without a negative.
+        left_out: number of rows without a positive or, if negatives are needed, without a negative.
     """
 
     def __init__(
@@ -64,8 +64,8 @@ class Groups:
         return len(self.kept)
 
     def __getitems__(self, places: list[tuple[int, int]]) -> list[dict]:
-        """Return ``{"query": str, "passages": [{"title", "text"}, …], "epoch", "index"}``, the positive
-        first; with ``"scores": [float, …]``, one a passage, where the training set has them."""
+        """Return ``{"query": str, "passages": [{"title", "text"}, …], "epoch", "index"}``, with the positive
+        first. If the training set has scores, ``"scores"`` contains one per passage."""
         examples = []
         for epoch, place in places:
             index = int(self.kept[place])
@@ -98,8 +98,8 @@ def _as_rows(lists, corpus: Path, training_set: Path) -> Lists:
 
 
 def _scores(rows, training_set: Path) -> tuple[Lists, Lists] | None:
-    """Return the scores of positives and negatives; None without any. Raises DataError if only some have
-    one."""
+    """Return the scores of positives and negatives, or None without any. Raises DataError if only some rows
+    have scores."""
     import pyarrow.compute as pc
 
     if not set(SCORES) <= set(rows.column_names):
@@ -112,17 +112,19 @@ def _scores(rows, training_set: Path) -> tuple[Lists, Lists] | None:
 
 
 def run(params: dict, inputs: dict[str, Path], out: Path, progress: Progress) -> dict:
-    """Train ``params["objective"]`` on groups of passages and keep what its ``save`` keeps, in ``model/``.
+    """Train ``params["objective"]`` on groups of passages and save it in ``model/``.
 
-    A batch is ``queries_per_batch`` queries with ``passages_per_query`` passages each, over all devices. The
-    objective may ask for any of these parameters, and for ``start``, the directory of the starting model; the
-    ``warmup_steps`` it gets are those of this training. An interrupted attempt in ``out`` is resumed.
+    A batch is ``queries_per_batch`` queries with ``passages_per_query`` passages each, over all devices, e.g.
+    64 with 8. The objective may take any of these parameters, and ``start``, the directory of the starting
+    model. Its ``warmup_steps`` are the actual number for this training. An interrupted attempt in ``out`` is
+    resumed.
 
     Raises:
         BlockedError: half precision without a GPU.
-        UsageError: the objective is not the declared one, or does not take these options, or the model
-            has too few positions, or there is no such choice of positives or negatives.
-        DataError: a model cannot be read, a document or query is missing, or no query has what it needs.
+        UsageError: the objective differs from the declared one or does not accept these options, the model
+            has too few positions, or a choice of positives or negatives is unknown.
+        DataError: a model cannot be read, a document or query is missing, or no query has both a positive and
+            a negative.
         StageError: a loss is not finite.
     """
     from transformers import set_seed
@@ -174,19 +176,19 @@ def next_window(
     index: int,
     epoch: int,
 ) -> list[int]:
-    """Return one positive, then ``passages`` - 1 negatives: another window of them every epoch.
+    """Return one positive and ``passages`` - 1 negatives, with another window of negatives every epoch.
 
-    The rule of Tevatron's training set (tevatron/data.py): the negatives are shuffled once for a query, a
-    window of ``passages`` - 1 moves on by its own length every epoch and wraps around, and the positive moves
-    on by one from a random start. A query with fewer negatives than that draws them with replacement.
-    Tevatron hashes the tokens with Python's ``hash``; here the shuffle depends on (seed, index) only, the
-    draw with replacement on the epoch as well.
+    This is the rule of Tevatron's training set (tevatron/data.py). The negatives of a query are shuffled
+    once. A window of ``passages`` - 1 moves by its own length every epoch and wraps around. The positive
+    moves by one from a random start. A query with too few negatives draws them with replacement. Tevatron
+    seeds by Python's ``hash`` of the tokens. Here the shuffle depends only on (seed, index), and drawing with
+    replacement also on the epoch.
 
     Args:
         positives: at least one.
         negatives: at least one, unless ``passages`` is 1.
         passages: P.
-        seed, index, epoch: of the training, the query's row, the pass over the rows.
+        seed, index, epoch: of the training, the query's row, and the pass over the rows.
 
     Returns:
         P entries of the two lists.
@@ -207,11 +209,12 @@ def next_window(
 def next_slice(
     positives: Sequence[int], negatives: Sequence[int], *, passages: int, seed: int, epoch: int
 ) -> list[int]:
-    """Return one positive, then the next ``passages`` - 1 negatives of the list as it stands, every epoch.
+    """Return one positive and the next ``passages`` - 1 negatives in the order of the list, which move on
+    every epoch.
 
-    With k = epoch + ``seed``, the positive is entry k, the negatives are entries k * (P - 1) and on, both
-    around the end of their lists again and again; a list shorter than P - 1 repeats itself. The lists are
-    thought to be shuffled already (the loader released with Wang et al. 2023).
+    With k = epoch + ``seed``, the positive is entry k, and the negatives start at entry k * (P - 1), both
+    modulo the length of their lists. A list shorter than P - 1 repeats. The lists should already be shuffled
+    (the loader released with Wang et al. 2023).
 
     Args:
         positives: at least one.
@@ -228,15 +231,15 @@ def next_slice(
 
 
 def confident(positive_scores: Sequence[float], negative_scores: Sequence[float]) -> list[int]:
-    """Choose a query's positives to trust: the first, and those that score no less than it or more than every
+    """Return a query's trusted positives: the first, and those that score at least as high or above every
     negative (the loader released with Wang et al. 2023).
 
     Args:
-        positive_scores: at least one; the first is the annotated passage's.
+        positive_scores: at least one. The first is the annotated passage's.
         negative_scores: may be empty.
 
     Returns:
-        places in ``positive_scores``, ascending.
+        indices into ``positive_scores``, ascending.
     """
     first, best = positive_scores[0], max(negative_scores, default=-np.inf)
     return [n for n, score in enumerate(positive_scores) if n == 0 or score >= first or score > best]

@@ -1,4 +1,4 @@
-"""Stage ``imported_run``: somebody else's run file in, a run of the suite out."""
+"""Stage ``imported_run``: convert a run file by others, e.g. from pyserini, into a run of the suite."""
 
 from collections.abc import Sequence
 from pathlib import Path
@@ -12,11 +12,11 @@ _LOW = -3.4e38  # a padding score is the smallest float32, -3.4028235e38
 
 
 def run(params: dict, inputs: dict[str, Path], out: Path, progress: Progress) -> dict:
-    """Write ``run.trec`` with ties broken by the suite's rule, ``raw.npy`` and what is known of the run.
+    """Write ``run.trec`` with ties broken by the suite's rule, ``raw.npy`` and the run's metadata.
 
-    Params: ``dataset`` whose topics it answers, ``sha256`` of the file's bytes; ``source`` (its path) and
-    ``name`` say where it is foreign. Returns ``queries``, ``lines``, ``nudged``, ``depth`` and ``form``.
-    Raises DataError when the file is malformed, or is no longer the one that was asked for.
+    Params: ``dataset`` (of its topics), ``sha256`` of the file's bytes, ``source`` (its path) and ``name``.
+    Returns ``queries``, ``lines``, ``nudged``, ``depth`` and ``form``. Raises DataError if the file is
+    malformed or has another digest.
     """
     path = Path(params["source"])
     with unchanged([path], params["sha256"], lambda: file_sha256(path)):
@@ -29,7 +29,7 @@ def run(params: dict, inputs: dict[str, Path], out: Path, progress: Progress) ->
 
 
 def _lifted(ranking: Sequence[tuple[str, float]]) -> Sequence[tuple[str, float]]:
-    """Return the ranking with room below its last scores, which broken ties take, where these are padding."""
+    """Return the ranking with padding scores raised, which leaves room below them for breaking ties."""
     if not ranking or ranking[-1][1] > _LOW:
         return ranking
     return [(document, max(score, _LOW)) for document, score in ranking]

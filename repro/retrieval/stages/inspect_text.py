@@ -15,22 +15,22 @@ View = Callable[..., list[tuple[str, float]]]
 
 
 def run(params: dict, inputs: dict[str, Path], out: Path, progress: Progress) -> dict:
-    """Write ``exhibit.json``: the words of a text with a value each.
+    """Write ``exhibit.json``: the words of a text with a value each, e.g. ``["cell", 0.7]``.
 
-    The text is the first ``words`` words of the document titled ``title``, or of the first document where
-    there is none. The values come from ``view`` ({name, version, path}), a function of the model's folder and
-    the text, with ``length`` and ``options``.
+    The text is the first ``words`` words of the document titled ``title``, or of the first document if there
+    is none. The values come from ``view`` ({name, version, path}), a function of the model's folder and the
+    text, with ``length`` and ``options``.
 
     Raises:
-        UsageError: there is no such view, it is not the planned one, or it takes other options.
-        DataError: the model is none that the view can read.
+        UsageError: there is no such view, it differs from the planned one, or it takes other options.
+        DataError: the view cannot read the model.
         StageError: a value is not finite.
     """
     import pyarrow.compute as pc
 
     view: View = import_declared("view", params["view"])
     corpus = read_rows(inputs["corpus"])
-    place = pc.index(corpus.data.column("title"), params["title"]).as_py()  # -1 where there is none
+    place = pc.index(corpus.data.column("title"), params["title"]).as_py()  # -1 if there is none
     document, present = corpus[max(place, 0)], place >= 0
     text = " ".join(document["text"].split()[: params["words"]])
     options = {"length": params["length"], **params["options"]}

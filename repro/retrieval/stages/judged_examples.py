@@ -1,4 +1,4 @@
-"""Stage ``judged_examples``: a training set whose positives and negatives both come from judgements."""
+"""Stage ``judged_examples``: a training set with positives and negatives from judgements."""
 
 from collections.abc import Iterator
 from pathlib import Path
@@ -8,16 +8,16 @@ from repro.progress import Progress
 from repro.retrieval.datasets.arrow import SCORED_EXAMPLES, write_rows
 from repro.retrieval.evaluation.text_lines import read_qrels
 
-FIRST_SCORE = 1000.0  # what DPR's files give an annotated passage
+FIRST_SCORE = 1000.0  # of an annotated passage in DPR's files
 
 
 def run(params: dict, inputs: dict[str, Path], out: Path, progress: Progress) -> dict:
     """Write ``arrow/``: per query the documents of grade 1 and above, the highest grade first, and as
-    negatives those of grade ``negative_grade``, both else in the order of the file.
+    negatives those of grade ``negative_grade``, e.g. 0. Equal grades are in the order of the file.
 
-    DPR's questions are judged so: 2 for the annotated passage, 1 for BM25's with the answer, 0 for its hard
-    negatives, -1 for the others. The annotated passage scores 1,000, everything else 0, so that a choice of
-    ``confident`` positives is the first one alone. A query without positive or negative is left out.
+    DPR's questions have grade 2 for the annotated passage, 1 for BM25's passages with the answer, 0 for its
+    hard negatives and -1 for others. The annotated passage scores 1,000 and all others 0, so that only the
+    first positive is ``confident``. A query without positive or negative is left out.
 
     Raises:
         DataError: the judgements are malformed, or leave no query.

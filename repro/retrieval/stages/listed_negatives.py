@@ -1,4 +1,4 @@
-"""Stage ``listed_negatives``: a training set from a public file of several retrievers' negatives."""
+"""Stage ``listed_negatives``: a training set from a public file with the negatives of several retrievers."""
 
 from collections.abc import Iterator
 from pathlib import Path
@@ -11,21 +11,22 @@ from repro.retrieval.datasets.catalog import dataset
 from repro.retrieval.datasets.digests import RowDigest, planned_source
 from repro.retrieval.datasets.first_rows import FirstRows
 
-STEP = 1000  # queries between two steps of the bar
+STEP = 1000  # queries per step of the bar
 COLUMNS = {"query": "string", "positives": ["string"], "negatives": ["string"]}
 
 
 def run(params: dict, inputs: dict[str, Path], out: Path, progress: Progress) -> dict:
-    """Write ``arrow/`` with columns query, positives and negatives (ids), everything in the file's order.
+    """Write ``arrow/`` with columns query, positives and negatives (ids), in the file's order.
 
-    ``params``: dataset (id), source (a negatives Source as JSON), identity (of its bytes), and what a
-    negative is, by the rules of ``ListedQuery.negatives``: margin (of the scores; None: any), per_system
-    (None: all) and systems (a list of names; None: all); first (queries to read) where not all are. Inputs
-    ``queries`` and ``corpus`` are given where they are first rows, by which negatives are named. A query
-    without a positive or a negative is left out.
-    Returns the numbers of queries, of negatives and of what was left out, and the digest of what was
-    written. Raises DataError when the file is malformed, has no scores where a margin is asked for, is no
-    longer the one that was planned with, or leaves no query; UsageError for a system that is nowhere in it.
+    ``params``: dataset (id), source (a negatives Source as JSON), identity (of its bytes), and the rules of
+    ``ListedQuery.negatives``: margin (of the scores, or None), per_system (None for all) and systems (names,
+    e.g. ``["bm25"]``, or None for all). Optional is first (queries to read). In a rehearsal the inputs
+    ``queries`` and ``corpus`` are first rows, which replace all other names in the file (``FirstRows``). A
+    query without a positive or a negative is left out.
+
+    Returns the numbers of queries, negatives and omitted queries, and the digest of the rows. Raises
+    DataError if the file is malformed, lacks scores although there is a margin, has changed since planning,
+    or leaves no query. Raises UsageError for a system that the file does not contain.
     """
     entry, first_rows = dataset(params["dataset"]), FirstRows.of(inputs)
     margin, systems = params["margin"], params["systems"]

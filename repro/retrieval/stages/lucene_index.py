@@ -11,18 +11,19 @@ from repro.retrieval.stages.lucene import call
 from repro.store.disk import BLOCKS
 
 FIELDS = "fields.json"
-COMMIT = 1_000_000  # documents, which are lost at most when interrupted
+COMMIT = 1_000_000  # documents, the most that an interruption loses
 
 
 def run(params: dict, inputs: dict[str, Path], out: Path, progress: Progress) -> dict:
-    """Write ``lucene/`` and, for who searches it, ``fields.json``: whether titles are a field of their own.
+    """Write ``lucene/`` and, for searches, ``fields.json``, e.g. ``{"multifield": false}``: whether titles
+    are a separate field.
 
-    Scores are the same for every number of threads and of commits; the bytes of the index are not, even for
-    one. Every million documents are committed, and an interrupted attempt goes on behind them.
+    Scores are the same for any number of threads and commits. The bytes of the index are not, even for one
+    thread. Every million documents are committed, and an interrupted attempt resumes after them.
 
     Raises:
         BlockedError: there is no Java 21.
-        StageError: Lucene failed, or left documents out that have contents.
+        StageError: Lucene failed, or left out documents that have contents.
     """
     fields, corpus, blocks = {"multifield": params["multifield"]}, inputs["corpus"], out / BLOCKS
     blocks.mkdir(exist_ok=True)

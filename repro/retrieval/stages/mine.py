@@ -20,30 +20,28 @@ from repro.store.disk import BLOCKS
 
 Result = tuple[str, list[str], list[float]]  # query, documents and scores
 Rows = Callable[[Iterator[Result], dict[str, int]], Iterable[dict]]
-BLOCK = 1 << 26  # bytes of the run whose queries make a block, and are lost at most when interrupted
+BLOCK = 1 << 26  # bytes of the run per block of queries, the most that an interruption loses
 COLUMNS = {"query": "string", "positives": ["string"], "negatives": ["string"]}
 COUNTS = ("queries", "queries_with_fewer_negatives", "queries_not_in_run", "queries_without_positive")
 
 
 def run(params: dict, inputs: dict[str, Path], out: Path, progress: Progress) -> dict:
-    """Write a training set: for each query with a positive, ``per_query`` of the run's top passages as
-    negatives.
+    """Write a training set with hard negatives: for each query with a positive, ``per_query`` of the run's
+    top passages.
 
-    The positives of the judgements (grade 1 and above) are removed from the ranking, its first ``depth``
-    entries kept, shuffled, and the first ``per_query`` taken. The shuffle depends on the seed and the query's
-    id, so that a query's negatives do not depend on which others there are. Rows are in the run's order of
-    queries.
+    Positives of the judgements (grade 1 and above) are removed from the ranking. Its first ``depth`` entries
+    are shuffled, and the first ``per_query`` become negatives, e.g. 7 of the top 200. The shuffle depends
+    only on the seed and the query's id, not on other queries. Rows are in the run's order of queries.
 
-    With ``random_added``, the negatives are filled up to ``per_query`` + ``random_added`` with passages drawn
-    from the input ``corpus``, and shuffled again; a query whose ranking gives fewer gets more random ones.
+    With ``random_added``, passages drawn from the input ``corpus`` fill the negatives up to ``per_query`` +
+    ``random_added``, and they are shuffled again. A query with a short ranking gets more random ones.
 
-    Rows are written as they come, in blocks of the queries that begin in the same 64 MiB of the run, by which
-    an interrupted attempt goes on, and of which shards take some each. In memory are the judgements, about
-    1 kB a judged query, and the rows of one batch: less than 1 GB for half a million queries, however many
-    negatives each of them has.
+    Rows are written in blocks of the queries that begin in the same 64 MiB of the run. An interrupted attempt
+    resumes after its last block, and each shard writes some blocks. Memory contains the judgements, about 1
+    kB per judged query, and the rows of one batch: less than 1 GB for half a million queries.
 
     Raises:
-        UsageError: random passages are asked for without a corpus.
+        UsageError: random passages are wanted without a corpus.
         DataError: run or judgements are malformed, or share no query.
     """
     positives = relevant_documents(read_qrels(inputs["qrels"] / "qrels.trec"))
@@ -67,7 +65,7 @@ def run(params: dict, inputs: dict[str, Path], out: Path, progress: Progress) ->
 
 
 def _rows(results, facts: dict, *, params: dict, positives: dict[str, list[str]], ids) -> Iterator[dict]:
-    """Yield the rows of a part of the run; counts them in ``facts``."""
+    """Yield the rows of a part of the run, and count them in ``facts``."""
     limits = {name: params[name] for name in ("depth", "per_query", "seed")}
     target = params["per_query"] + params.get("random_added", 0)
     for query, ranking, _ in results:
@@ -86,7 +84,7 @@ def _rows(results, facts: dict, *, params: dict, positives: dict[str, list[str]]
 def negatives(
     query: str, ranking: list[str], positives: list[str], *, depth: int, per_query: int, seed: int
 ) -> list[str]:
-    """Return ``per_query`` of the first ``depth`` documents of a ranking that are no positives, in random
+    """Return ``per_query`` of the first ``depth`` documents of a ranking that are not positives, in random
     order."""
     relevant = set(positives)
     candidates = [document for document in ranking if document not in relevant][:depth]
@@ -94,8 +92,8 @@ def negatives(
 
 
 def sample(candidates: list[str], query: str, *, count: int, seed: int) -> list[str]:
-    """Return ``count`` of the candidates in random order, which depends on the seed and the query's id
-    alone."""
+    """Return ``count`` of the candidates in random order, which depends only on the seed and the query's
+    id."""
     order = np.random.default_rng((seed, zlib.crc32(query.encode()))).permutation(len(candidates))
     return [candidates[place] for place in order[:count]]
 
@@ -103,8 +101,8 @@ def sample(candidates: list[str], query: str, *, count: int, seed: int) -> list[
 def with_random(
     query: str, chosen: list[str], known: set[str], ids: list[str] | IdColumn, *, count: int, seed: int
 ) -> list[str]:
-    """Fill ``chosen`` up to ``count`` with random documents that are not ``known``, none twice, as far as
-    there are any."""
+    """Fill ``chosen`` up to ``count`` with distinct random documents that are not ``known``, as far as there
+    are any."""
     generator = np.random.default_rng((seed, zlib.crc32(query.encode()), 1))
     documents, used = list(chosen), known.copy()
     available = len(ids) - len(known)
@@ -131,14 +129,15 @@ def fill_blocks(
     counts: Sequence[str],
     advance: Callable[[int], None],
 ) -> tuple[range, dict[str, int]]:
-    """Write the blocks of this process' shard that are not there yet, one of each ``size`` bytes of the run.
+    """Write the missing blocks of this process's shard, each for ``size`` bytes of the run.
 
     Args:
-        rows: makes rows of queries with their documents and scores, and counts them in its second argument.
-        counts: the names of what is counted.
-        advance: is told the number of queries of each block.
+        rows: makes rows from queries with their documents and scores, and updates the counts in its second
+            argument.
+        counts: names of the counts, e.g. ``("queries", "queries_left_out")``.
+        advance: called with the number of queries of each block.
 
-    Returns all blocks, and what was counted in those of this shard. Raises DataError for a malformed run.
+    Returns all blocks, and the counts of this shard. Raises DataError for a malformed run.
     """
     firsts = parts(run, size)
     totals = Counter(dict.fromkeys(counts, 0))

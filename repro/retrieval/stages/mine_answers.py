@@ -1,4 +1,4 @@
-"""Stage ``mine_answers``: positives and hard negatives of questions, told apart by answer strings."""
+"""Stage ``mine_answers``: positives and hard negatives of questions, distinguished by answer strings."""
 
 from collections.abc import Iterator, Sequence
 from functools import partial
@@ -15,27 +15,27 @@ from repro.retrieval.evaluation.text_lines import read_qrels
 from repro.retrieval.stages.mine import fill_blocks, sample
 from repro.store.disk import BLOCKS
 
-BLOCK = 1 << 24  # bytes of the run whose questions make a block: some 370,000 passages, half a minute
+BLOCK = 1 << 24  # bytes of the run per block of questions: about 370,000 passages, half a minute
 COUNTS = ("queries", "queries_left_out", "queries_not_judged")
 
 FIRST_SCORE = 1000.0  # above every score of a retriever
 
 
 def run(params: dict, inputs: dict[str, Path], out: Path, progress: Progress) -> dict:
-    """Write a training set of questions, with passages of a run that do and do not hold an answer.
+    """Write a training set of questions, with passages of a run that contain an answer or do not.
 
-    The first positive is the passage judged best (grade 1 and above, the first of those in the file), whether
-    it is among the run's first ``depth`` or not; it scores 1,000. With ``extra_positives``, those of the
-    ``depth`` whose text contains an answer follow by rank, with the run's scores; without, the first of them
-    stands in where no passage is judged. Those without an answer, shuffled, are the negatives, ``per_query``
-    of them. Titles are not searched. A question without positive or negative is left out. The run's scores
-    are rounded to each number of ``score_decimals`` in turn, if there are any. (The mining script released
-    with Wang et al. 2023; readings ``nq-training-data`` and ``nq-mined-score-decimals``.)
-    ``tokenless_answers`` is ``tokenless`` of ``contains_answer``, False where it is not given.
+    The first positive is the passage judged best (grade 1 and above, the first of these in the file), even if
+    it is not among the run's first ``depth``. Its score is 1,000. With ``extra_positives``, passages of the
+    ``depth`` with an answer in their text follow by rank, with the run's scores. Without it, the first of
+    them is the positive if no passage is judged. Negatives are ``per_query`` of those without an answer,
+    shuffled. Titles are not searched. A question without positive or negative is left out. The run's scores
+    are rounded to each number in ``score_decimals`` in turn, e.g. ``[4, 2]``. (The mining script released
+    with Wang et al. 2023, readings ``nq-training-data`` and ``nq-mined-score-decimals``.)
+    ``tokenless_answers`` is ``tokenless`` of ``contains_answer``, False by default.
 
-    Rows are written in blocks of the questions that begin in the same 16 MiB of the run, by which an
-    interrupted attempt goes on. In memory are questions and judgements, the rankings of one block, and
-    4 bytes a passage of the corpus, whose texts are mapped.
+    Rows are written in blocks of the questions that begin in the same 16 MiB of the run, and an interrupted
+    attempt resumes after its last block. Memory contains questions, judgements, the rankings of one block,
+    and 4 bytes per passage of the corpus. The passages' texts are memory-mapped.
 
     Raises:
         DataError: an input is malformed, a question of the run has no answers, a document is missing from the
@@ -60,7 +60,7 @@ def run(params: dict, inputs: dict[str, Path], out: Path, progress: Progress) ->
 def _examples(
     results, facts: dict, *, params: dict, inputs: dict[str, Path], answers, judgements
 ) -> Iterator[dict]:
-    """Yield the rows of a part of the run; counts them in ``facts``."""
+    """Yield the rows of a part of the run, and count them in ``facts``."""
     source, top = inputs["run"] / "run.trec", slice(params["depth"])
     results = [(query, documents[top], scores[top]) for query, documents, scores in results]
     texts = _texts(results, inputs["corpus"], source)
@@ -81,13 +81,13 @@ def _examples(
 
 
 def annotated(grades: dict[str, int]) -> str | None:
-    """Return the first of a question's documents with the highest grade; None where no grade is above 0."""
+    """Return the first of a question's documents with the highest grade, or None if no grade is above 0."""
     best = max(grades, key=grades.__getitem__, default=None)
     return best if best is not None and grades[best] >= 1 else None
 
 
 def rounded(scores: list[float], *, decimals: Sequence[int]) -> list[float]:
-    """Return scores rounded to the first number of decimals, what comes of it to the second, and so on."""
+    """Return scores rounded to each number of decimals in turn."""
     for places in decimals:
         scores = [round(float(score), places) for score in scores]
     return scores
@@ -104,11 +104,11 @@ def example(
     per_query: int,
     seed: int,
 ) -> dict | None:
-    """Return a row of the training set; None where it has no positive or no negative.
+    """Return a row of the training set, or None if it has no positive or no negative.
 
     Args:
         documents, scores: the ranking.
-        hits: whether each of them has an answer.
+        hits: whether each document has an answer.
         best: the annotated passage.
         extra_positives, per_query, seed: parameters of the stage.
     """
@@ -134,7 +134,7 @@ def example(
 
 
 def _texts(results: list[tuple[str, list[str], list[float]]], corpus: Path, source: Path):
-    """Return a function from ids of the rankings to their texts, without titles."""
+    """Return a function from document ids of the rankings to their texts, without titles."""
     ids = sorted({document for _, documents, _ in results for document in documents})
     rows = dict(zip(ids, rows_of_few(ids, corpus, source=source).tolist(), strict=True))
     column = read_rows(corpus).select_columns("text")

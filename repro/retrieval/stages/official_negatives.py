@@ -1,4 +1,5 @@
-"""Stage ``official_negatives``: a training set from a collection's triples, negatives sampled by query."""
+"""Stage ``official_negatives``: a training set from a collection's triples, with negatives sampled per
+query."""
 
 import itertools
 import shutil
@@ -23,28 +24,29 @@ from repro.retrieval.evaluation.text_lines import read_qrels, relevant_documents
 from repro.store.disk import BLOCKS
 
 COLUMNS = {"query": "string", "positives": ["string"], "negatives": ["string"]}
-GROUP = 4096  # queries whose triples are sorted together
-ROWS = 1000  # of a table that is given back
-HASHED = 50_000  # rows whose strings are in memory together
-LARGEST = 2**31 - 1  # rows of a record batch: none is divided
+GROUP = 4096  # queries per group of sorted triples
+ROWS = 1000  # per returned table
+HASHED = 50_000  # rows with their strings in memory at once
+LARGEST = 2**31 - 1  # rows per record batch, so that none is divided
 _SORTED = {"query": "uint16", "rank": "uint64", "negative": "string"}  # a query is its place in its group
 
 
 def run(params: dict, inputs: dict[str, Path], out: Path, progress: Progress) -> dict:
-    """Write ``arrow/`` with columns query, positives and negatives (ids), queries as the triples order them.
+    """Write ``arrow/`` with columns query, positives and negatives (ids), with queries in the order of the
+    triples.
 
-    ``params``: dataset (id), source (a triples Source as JSON), identity (of its bytes), per_query
-    (negatives kept; all of them where there are fewer), seed, and first (rows to read) where not all are. The
-    inputs ``queries`` and ``corpus`` are given where they are first rows, by which triples are named.
+    ``params``: dataset (id), source (a triples Source as JSON), identity (of its bytes), per_query (negatives
+    kept, all if there are fewer, e.g. 30), seed, and optionally first (rows to read). In a rehearsal the
+    inputs ``queries`` and ``corpus`` are first rows, which replace all other names in the triples
+    (``FirstRows``).
 
-    With the input ``qrels``, positives are all that are judged relevant, and the negatives stay as sampled;
-    without, positives are those of the triples, and a negative that another row calls relevant is removed. A
-    query without a positive or a negative is left out. In memory is what ``TripleSamples`` says, with the
-    judgements; an interrupted attempt goes on behind its last chunk of triples or group of queries.
+    With the input ``qrels``, all documents judged relevant are positives, and the sampled negatives stay.
+    Without it, positives come from the triples, and a negative that another row calls relevant is removed. A
+    query without a positive or a negative is left out. The memory is that of ``TripleSamples`` and the
+    judgements. An interrupted attempt resumes after its last chunk of triples or group of queries.
 
-    Returns the numbers of queries and negatives and the digest of what was written. Raises DataError when
-    the source is malformed, not the collection of the papers, no longer the one that was planned with, or
-    leaves no query.
+    Returns the numbers of queries and negatives and the digest of the rows. Raises DataError if the source is
+    malformed, is not the papers' collection, has changed since planning, or leaves no query.
     """
     relevant = relevant_documents(read_qrels(inputs["qrels"] / "qrels.trec")) if "qrels" in inputs else None
     origin = [params, stamps(*inputs.values()), stamps(*Source.from_json(params["source"]).files)]
@@ -59,7 +61,7 @@ def run(params: dict, inputs: dict[str, Path], out: Path, progress: Progress) ->
 def _fill(
     blocks: RowBlocks, params: dict, relevant, first_rows: FirstRows | None, progress: Progress
 ) -> dict:
-    """Write the blocks that are not there yet, one of a group of queries, and return the facts of all."""
+    """Write the missing blocks, one per group of queries, and return the facts of all."""
     entry, folder = dataset(params["dataset"]), blocks.folder / "triples"
     options = {"per_query": params["per_query"], "seed": params["seed"], "positives": relevant is None}
     samples = TripleSamples(folder, origin=blocks.origin, **options)
@@ -94,18 +96,19 @@ def _fill(
 
 
 class TripleSamples:
-    """Keeps ``per_query`` negatives of each query, queries in the order in which they appear.
+    """Keeps ``per_query`` negatives of each query, with queries in order of appearance.
 
-    Kept are those with the largest keyed hash of query and document: a uniform sample without replacement
-    that depends neither on the order of the rows nor on repeated ones. ``add`` sorts the rows of a chunk into
-    groups of 4,096 queries on disk, 21 bytes a row of MS MARCO's; ``rows`` then reads one group's of all
-    chunks. In memory are the names of the queries and their relevant documents, one chunk and one group:
-    less than 1 GB for the 398 million triples of MS MARCO.
+    Negatives with the largest keyed hash of query and document are kept. This is a uniform sample without
+    replacement that depends neither on the order of the rows nor on repetitions. ``add`` sorts the rows of a
+    chunk into groups of 4,096 queries on disk, at 21 bytes per row for MS MARCO. ``rows`` then reads one
+    group from all chunks. Memory contains the names of the queries and their relevant documents, one chunk
+    and one group: less than 1 GB for the 398 million triples of MS MARCO.
 
     Args:
-        folder: where the rows lie until nobody needs them.
-        positives: whether the relevant documents of the triples are wanted; no negative is one of them then.
-        origin: as of ``RowBlocks``.
+        folder: temporary folder for the rows.
+        positives: whether to collect the relevant documents of the triples, which are then excluded from
+            negatives.
+        origin: of ``RowBlocks``.
     """
 
     def __init__(self, folder: Path, *, per_query: int, seed: int, positives: bool, origin: Any = None):
@@ -117,7 +120,7 @@ class TripleSamples:
         self._places: defaultdict[int, list[tuple[int, int]]] = defaultdict(list)
 
     def add(self, chunk: Chunk | Piece) -> int:
-        """Count in the next chunk, unless an earlier attempt did; returns its number of rows."""
+        """Add the next chunk, unless an earlier attempt did, and return its number of rows."""
         facts = self._sorted.kept(chunk.first)
         if facts is None:
             facts = {"rows": 0, "queries": [], "pairs": [], "groups": []}
@@ -133,7 +136,8 @@ class TripleSamples:
         return range(-(-len(self._codes) // GROUP))
 
     def rows(self, group: int, judged: Mapping[str, list[str]] | None) -> Iterator[Any]:
-        """Yield the rows of one group as pyarrow tables; positives are ``judged`` or those of the triples."""
+        """Yield the rows of one group as pyarrow tables. Positives are ``judged``, or those of the
+        triples."""
         import pyarrow as pa
 
         names = list(itertools.islice(self._codes, group * GROUP, (group + 1) * GROUP))
@@ -158,7 +162,7 @@ class TripleSamples:
             yield table.take(complete_rows[first : first + ROWS])
 
     def _in_groups(self, table, facts: dict) -> Iterator[Any]:
-        """Yield a chunk's rows by groups; notes these, and queries and pairs that are new, in ``facts``."""
+        """Yield a chunk's rows by group. Adds the groups and the new queries and pairs to ``facts``."""
         import pyarrow as pa
         import pyarrow.compute as pc
 
@@ -200,7 +204,7 @@ class TripleSamples:
             self._positives[self._codes[query]].append(positive)
 
     def _ranks(self, queries, negatives) -> np.ndarray:
-        """Return the keyed hash of each query and document, (N,) uint64, which compare as their bytes do."""
+        """Return the keyed hash of each query and document, (N,) uint64, in the order of their bytes."""
         import pyarrow.compute as pc
 
         empty_hasher = blake2b(digest_size=8, key=self._key)
@@ -216,7 +220,7 @@ class TripleSamples:
         return np.concatenate([np.empty(0, np.uint64), *ranks]).astype(np.uint64)
 
     def _sample(self, group: int):
-        """Return a group's sample in random order by query: places of queries in it, (M,), and documents."""
+        """Return a group's sample in random order by query: indices of its queries, (M,), and documents."""
         import pyarrow as pa
 
         table = pa.concat_tables(self._sorted.table(*place) for place in self._places[group])
@@ -233,7 +237,7 @@ class TripleSamples:
 
     @staticmethod
     def _is_first(codes: np.ndarray, ranks: np.ndarray, documents, order: np.ndarray) -> np.ndarray:
-        """Return whether each of the sorted rows is not the one before once more."""
+        """Return whether each of the sorted rows differs from the one before."""
         import pyarrow.compute as pc
 
         is_first = np.ones(len(codes), bool)

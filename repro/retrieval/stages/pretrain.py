@@ -14,7 +14,7 @@ TOKEN_COLUMNS = ("input_ids", "sentences", "spans")
 
 
 class TokenRows:
-    """The rows of a tokens artefact, fetched from its memory-mapped file as they are asked for."""
+    """The rows of a tokens artefact, read on demand from its memory-mapped file."""
 
     def __init__(self, folder: Path):
         tokens = read_rows(folder)
@@ -26,8 +26,8 @@ class TokenRows:
         return len(self.table)
 
     def __getitems__(self, places: list[tuple[int, int]]) -> list[dict]:
-        """Return ``{"input_ids": (n,) int64, "epoch", "index"}`` for places, of policy ``spans`` with counts
-        ``sentences``, ``spans``."""
+        """Return ``{"input_ids": (n,) int64, "epoch", "index"}`` for (epoch, index), with counts
+        ``sentences`` and ``spans`` for policy ``spans``."""
         return [
             {name: lists[index] for name, lists in self.columns.items()} | {"epoch": epoch, "index": index}
             for epoch, index in places
@@ -35,9 +35,10 @@ class TokenRows:
 
 
 class SpanRows:
-    """The spans of all rows of a tokens artefact of policy ``spans``, fetched as ``TokenRows`` are.
+    """The spans of all rows of a tokens artefact of policy ``spans``, read like ``TokenRows``.
 
-    An example is the row, its place among the spans as ``index`` and its number in the row as ``anchor``.
+    An example is the row, with ``index``, the number of the span among all spans, and ``anchor``, its number
+    in the row.
 
     Raises UsageError for tokens without spans.
     """
@@ -55,7 +56,7 @@ class SpanRows:
         return int(self.begins[-1])
 
     def __getitems__(self, places: list[tuple[int, int]]) -> list[dict]:
-        """Return examples for places (epoch, index)."""
+        """Return examples for (epoch, index)."""
         rows = [int(np.searchsorted(self.begins, index, side="right")) - 1 for _, index in places]
         row_places = [(epoch, row) for (epoch, _), row in zip(places, rows, strict=True)]
         examples = self.rows.__getitems__(row_places)
@@ -69,18 +70,17 @@ EXAMPLES: dict[str, type[TokenRows] | type[SpanRows]] = {"rows": TokenRows, "spa
 
 
 def run(params: dict, inputs: dict[str, Path], out: Path, progress: Progress) -> dict:
-    """Train ``params["objective"]`` on a tokens artefact and keep what its ``save`` keeps, in ``model/``.
+    """Train ``params["objective"]`` on a tokens artefact and save it in ``model/``.
 
-    An example is a row of the tokens, or each span of a row where ``examples`` is spans. The objective may
-    ask for any of these parameters, as ``length`` and ``seed``, and has to take the folders of the optional
-    inputs: ``statistics``, counts over the corpus, and ``generator``, another model. Its new weights, if it
-    has any, are drawn from torch's generator under the same seed. An interrupted attempt in ``out`` is
-    resumed.
+    An example is a row of the tokens or, if ``examples`` is ``spans``, each span of a row. The objective may
+    take any of these parameters, e.g. ``length`` and ``seed``. It has to take the folders of the optional
+    inputs: ``statistics``, counts over the corpus, and ``generator``, another model. Its new weights, if any,
+    are drawn from torch's generator with the same seed. An interrupted attempt in ``out`` is resumed.
 
     Raises:
         BlockedError: half precision without a GPU.
-        UsageError: the objective is not the declared one, or does not take these options, or the model
-            has too few positions, or there is no such kind of example.
+        UsageError: the objective differs from the declared one or does not accept these options, the model
+            has too few positions, or the kind of example is unknown.
         DataError: the model cannot be read, or there are no texts.
         StageError: a loss is not finite.
     """

@@ -1,4 +1,4 @@
-"""Stage ``project``: one query and its first candidates in a plane, with measures of their distances."""
+"""Stage ``project``: one query and its top candidates in a plane, with measures of their similarity."""
 
 import json
 from pathlib import Path
@@ -11,22 +11,22 @@ from repro.retrieval.evaluation.runs import read_run
 from repro.retrieval.evaluation.text_lines import read_qrels
 from repro.stage_table import check_choices
 
-FEWEST = 4  # candidates; t-SNE's perplexity must stay below a third of the points
+FEWEST = 4  # candidates, as t-SNE's perplexity must stay below a third of the points
 
 
 def run(params: dict, inputs: dict[str, Path], out: Path, progress: Progress) -> dict:
-    """Write ``exhibit.json``: places of the query and of the first ``candidates`` documents of its ranking.
+    """Write ``exhibit.json``: points of the query and of the first ``candidates`` documents of its ranking,
+    e.g. 100.
 
-    Without a ``query`` it is the run's first.
-    The places come from scikit-learn's t-SNE, started from the principal components; a perplexity too large
-    for the points is lowered to a third of them. As such a picture proves nothing, the exhibit holds what the
-    vectors themselves say: mean inner products of the query with relevant (``grade`` and above) and other
-    candidates, and the AUC, the probability that a relevant one is more similar to it than another one; null
-    where a kind is absent.
+    If ``query`` is None it is the run's first. Points come from scikit-learn's t-SNE, started from the
+    principal components. A perplexity too large for the points is lowered to a third of their number. As such
+    a picture proves nothing, the exhibit also contains measures of the vectors themselves: mean inner
+    products of the query with relevant (``grade`` and above) and other candidates, and the AUC, the
+    probability that a relevant one is more similar than another one. They are null if a kind is absent.
 
     Raises:
         UsageError: an unknown method.
-        DataError: the query or a candidate has no vector, or the query no ranking or too few candidates.
+        DataError: the query or a candidate has no vector, or the query has no ranking or too few candidates.
     """
     check_choices("project", params)
     query, candidates = _candidates(params, inputs["run"])
@@ -54,8 +54,8 @@ def run(params: dict, inputs: dict[str, Path], out: Path, progress: Progress) ->
 
 
 def measured(scores: np.ndarray, relevant: np.ndarray) -> dict[str, float | None]:
-    """Return means over relevant and other candidates and the AUC, its ties counted half; None where
-    undefined.
+    """Return means over relevant and other candidates and the AUC with ties counted half. Undefined values
+    are None.
 
     Args:
         scores: (C,) inner products with the query.
@@ -85,8 +85,7 @@ def _candidates(params: dict, run: Path) -> tuple[str, list[str]]:
 
 
 def _vectors(folder: Path, ids: list[str]) -> np.ndarray:
-    """Return the vectors of ``ids``, (len(ids), H) float64, read in that order out of what may be
-    millions."""
+    """Return the vectors of ``ids``, (len(ids), H) float64, in that order, without loading all vectors."""
     places = dict.fromkeys(ids, -1)
     with open(folder / "ids.txt", encoding="utf-8", newline="\n") as file:
         for place, line in enumerate(file):
@@ -100,11 +99,11 @@ def _vectors(folder: Path, ids: list[str]) -> np.ndarray:
 
 
 def _t_sne(vectors: np.ndarray, *, perplexity: float, seed: int) -> np.ndarray:
-    """Return points (N, 2), computed by one thread, as sums over several differ from machine to machine."""
+    """Return points (N, 2), computed by one thread, as sums over several differ between machines."""
     from sklearn.manifold import TSNE
     from threadpoolctl import threadpool_limits
 
-    varies = vectors.shape[1] > 1 and (vectors != vectors[0]).any()  # else there are no principal components
+    varies = vectors.shape[1] > 1 and (vectors != vectors[0]).any()  # or no principal components exist
     start = "pca" if varies else "random"
     projection = TSNE(perplexity=perplexity, random_state=seed, init=start, method="exact", n_jobs=1)
     with threadpool_limits(1):

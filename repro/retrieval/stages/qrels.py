@@ -9,13 +9,14 @@ from repro.retrieval.datasets.first_rows import FirstRows
 
 
 def run(params: dict, inputs: dict[str, Path], out: Path, progress: Progress) -> dict:
-    """Write ``qrels.trec``: "query 0 document grade", each pair once; empty where answers decide.
+    """Write ``qrels.trec``, lines "query 0 document grade" with each pair once. It is empty if answers are
+    the judgements.
 
-    ``params``: dataset (id), source (a qrels Source as JSON) and identity (of its bytes). The inputs
-    ``queries`` and ``corpus`` are given where they are first rows, by which then is judged. Returns the
-    numbers of judgements and of judged queries, the digest of what was written and, of all rows, that of
-    their content. Raises DataError when the source is malformed, not the collection of the papers, or no
-    longer the one that was planned with.
+    ``params``: dataset (id, e.g. ``"beir/scifact/test"``), source (a qrels Source as JSON) and identity (of
+    its bytes). In a rehearsal the inputs ``queries`` and ``corpus`` are first rows, which replace other
+    documents, and other queries are left out (``FirstRows``). Returns the numbers of judgements and judged
+    queries, the digest of the rows and, without first rows, the digest of the content. Raises DataError if
+    the source is malformed, is not the papers' collection, or has changed since planning.
     """
     first_rows, name = FirstRows.of(inputs), params["dataset"]
     with planned_source(params) as source, progress.task(f"reading judgements of {name}"):

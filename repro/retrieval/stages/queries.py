@@ -1,4 +1,4 @@
-"""Stage ``queries``: the queries of one split, with answers where strings decide."""
+"""Stage ``queries``: the queries of one split, with answers for answer sets."""
 
 import json
 from pathlib import Path
@@ -12,10 +12,10 @@ from repro.retrieval.datasets.digests import ContentDigest, RowDigest, planned_s
 def run(params: dict, inputs: dict[str, Path], out: Path, progress: Progress) -> dict:
     """Write ``queries.jsonl``: id and text, and answers for an answer set, in the order of the source.
 
-    ``params``: dataset (id), source (a queries Source as JSON), identity (of its bytes), and first (rows to
-    read) where not all are. Returns the number of queries, the digest of what was written and, of all rows,
-    that of their content. Raises DataError when the source is malformed, not the collection of the papers, or
-    no longer the one that was planned with.
+    ``params``: dataset (id, e.g. ``"beir/scifact/test"``), source (a queries Source as JSON), identity (of
+    its bytes), and optionally first (rows to read). Returns the number of queries, the digest of the rows
+    and, unless ``first`` is given, the digest of the content. Raises DataError if the source is malformed, is
+    not the papers' collection, or has changed since planning.
     """
     digest, content = RowDigest(), ContentDigest()
     path = out / "queries.jsonl"

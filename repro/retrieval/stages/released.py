@@ -1,4 +1,4 @@
-"""Stage ``released``: an encoder that others made, whole or not at all."""
+"""Stage ``released``: an encoder released by others, complete or not at all."""
 
 import shutil
 from pathlib import Path
@@ -11,20 +11,20 @@ from repro.stage_table import MODULES
 
 def run(params: dict, inputs: dict, out: Path, progress: Progress) -> dict:
     """Write ``model/``: the checkpoint ``name`` at ``revision`` in safetensors and float32, its tokenizer,
-    and, where ``pooling`` is ``sentence-transformers``, the modules behind the transformer.
+    and, if ``pooling`` is ``sentence-transformers``, the modules after the transformer.
 
-    A ``kind`` of ``splade`` or ``splade-sum`` keeps the masked-language head, ``cross-encoder`` the head that
-    scores a pair, ``term-weights`` the one that scores a token. Code that comes with a checkpoint is never
-    run, nothing is downloaded.
+    The ``kind`` ``splade`` or ``splade-sum`` keeps the masked-language head, ``cross-encoder`` the head that
+    scores a pair, and ``term-weights`` the one that scores a token. Code of a checkpoint is never run, and
+    nothing is downloaded.
 
     Raises:
-        BlockedError: it cannot be read, lacks a weight, has one that would be dropped, or is not in the hub's
-            cache at the commit that was planned with.
-        DataError: it is no longer the one that was planned with.
+        BlockedError: it cannot be read, lacks a weight, has one that would be dropped, or its planned commit
+            is not in the hub's cache.
+        DataError: it has changed since planning.
     """
     from repro.retrieval.nn.checkpoint import reason, save_model
 
-    shutil.rmtree(out / "model", ignore_errors=True)  # of an attempt on files that were refused
+    shutil.rmtree(out / "model", ignore_errors=True)  # from a failed attempt
     with planned_checkpoint(params) as folder:
         try:
             if params["pooling"] == MODULES:
@@ -35,7 +35,7 @@ def run(params: dict, inputs: dict, out: Path, progress: Progress) -> dict:
                 f"{folder} cannot be read as such an encoder ({reason(error)})",
                 "put all of its files there, weights and tokenizer too, or correct what is said of it",
             ) from error
-        save_model(model, tokenizer, out / "model")  # weights may lie in their file until they are written
+        save_model(model, tokenizer, out / "model")  # weights may be memory-mapped until they are written
     return {"parameters": model.num_parameters(), "vocabulary": len(tokenizer)}
 
 
@@ -49,7 +49,7 @@ def _keep_modules(folder: Path, target: Path) -> dict:
 
 
 def _read(folder: Path, params: dict):
-    """Load model and tokenizer. Raises ValueError where a weight is missing, or one would be lost."""
+    """Load model and tokenizer. Raises ValueError if a weight is missing or would be dropped."""
     from transformers import AutoTokenizer
 
     from repro.retrieval.nn.checkpoint import check_heads, check_missing, check_vocabulary, pretrained

@@ -1,4 +1,4 @@
-"""Stage ``rerank``: the top of a run in the order of a cross-encoder."""
+"""Stage ``rerank``: re-rank the top of a run with a cross-encoder."""
 
 import os
 from collections.abc import Iterator
@@ -17,13 +17,14 @@ Ranking = tuple[str, list[str], list[float]]
 
 
 def run(params: dict, inputs: dict[str, Path], out: Path, progress: Progress) -> dict:
-    """Write ``run.trec`` and ``raw.npy``: each query's first ``depth`` passages by a cross-encoder's logits.
+    """Write ``run.trec`` and ``raw.npy``: each query's first ``depth`` passages, e.g. 100, sorted by a
+    cross-encoder's logits.
 
-    The run's passages from ``depth`` + 1 to ``keep`` follow below in their order, each one point under the
-    one before; with ``keep`` up to ``depth`` there are none. Query and passage are read together, cut to
-    ``length`` tokens; title and text are joined by ``separator``. Scores are rounded to ``decimals`` unless
-    that is None. An interrupted attempt goes on behind its last finished block, and shards take some of the
-    blocks each. A GPU reads pairs end to end unless REPRO_PADDING_FREE is 0, in half precision.
+    The run's passages from ``depth`` + 1 to ``keep`` follow in their order, each one point below the one
+    before. If ``keep`` is at most ``depth`` there are none. Query and passage are read together, cut to
+    ``length`` tokens, with title and text joined by ``separator``. Scores are rounded to ``decimals`` unless
+    that is None. An interrupted attempt resumes after its last finished block, and each shard scores some
+    blocks. A GPU in half precision reads pairs end to end unless REPRO_PADDING_FREE is 0.
 
     Raises:
         BlockedError: half precision without a GPU.
@@ -62,7 +63,7 @@ def run(params: dict, inputs: dict[str, Path], out: Path, progress: Progress) ->
 def _rerank(
     results: list[Ranking], scores: list[np.ndarray], *, depth: int, keep: int
 ) -> Iterator[tuple[str, list[str], np.ndarray]]:
-    """Yield each query's scored passages, then those up to ``keep``, each one point under the one before."""
+    """Yield each query's scored passages, then those up to ``keep``, each one point below the one before."""
     for (query, documents, _), logits in zip(results, scores, strict=True):
         tail = documents[depth : max(depth, keep)]
         places = np.arange(1, len(tail) + 1)

@@ -12,16 +12,16 @@ from repro.stage_table import check_choices
 
 
 def run(params: dict, inputs: dict[str, Path], out: Path, progress: Progress) -> dict:
-    """Write ``arrow/``: ``queries`` rows of a training set in its order, all of them where it has no more.
+    """Write ``arrow/``: ``queries`` rows of a training set in its order, e.g. 100, or all if it has no more.
 
-    With a ``share`` in place of ``queries`` it is that part of the rows that there are.
+    With ``share`` instead of ``queries`` it is that share of the rows.
 
-    ``random`` draws them without replacement, ``block`` takes consecutive rows from a random start (as the
-    first version of the scripts released with one paper did). The draw depends on ``seed`` and ``sample``,
-    the sample's number; sample 0 of ``block`` is the block which those scripts take for that seed.
+    ``random`` draws them without replacement. ``block`` takes consecutive rows from a random start (as in the
+    first version of the scripts released with one paper). The draw depends on ``seed`` and ``sample``, the
+    sample's number. Sample 0 of ``block`` is the block of those scripts for the same seed.
 
     Raises:
-        UsageError: an unknown method, no query is asked for, or a share that is none.
+        UsageError: an unknown method, no queries, or an invalid share.
     """
     check_choices("sample", params)
     if "share" in params and not 0 < params["share"] <= 1:
@@ -40,7 +40,7 @@ def run(params: dict, inputs: dict[str, Path], out: Path, progress: Progress) ->
 def places(
     total: int, *, sample: int, method: str, seed: int, queries: int | None = None, share: float | None = None
 ) -> list[int]:
-    """Return the rows that one sample consists of, ascending; of a share at least one."""
+    """Return the rows of one sample, ascending, and at least one for a share."""
     count = min(queries or total, total) if share is None else max(1, round(share * total))
     if method == "block":
         start = int(random.Random(seed + sample).random() * (total - count))

@@ -1,4 +1,4 @@
-"""Stage ``score_pairs``: a training set whose passages carry a re-ranker's scores."""
+"""Stage ``score_pairs``: a training set with a re-ranker's scores of its passages."""
 
 import os
 from pathlib import Path
@@ -21,14 +21,14 @@ from repro.store.disk import BLOCKS
 
 
 def run(params: dict, inputs: dict[str, Path], out: Path, progress: Progress) -> dict:
-    """Write the training set again with a cross-encoder's logits as ``positive_scores``, ``negative_scores``.
+    """Write the training set again with a cross-encoder's logits as ``positive_scores`` and
+    ``negative_scores``.
 
-    All positives of a query and its first ``per_query`` negatives are scored, the other negatives left out.
-    Query and passage are read together, cut to ``length`` tokens; title and text are joined by
-    ``separator``. Scores are rounded to ``decimals``, or kept as they are where that is None. Scores that the
-    training set has already are replaced. An interrupted attempt goes on behind its last finished block, and
-    shards take some of the blocks each. A GPU reads pairs end to end unless REPRO_PADDING_FREE is 0, in
-    half precision.
+    All positives of a query and its first ``per_query`` negatives are scored. Other negatives are left out.
+    Query and passage are read together, cut to ``length`` tokens, with title and text joined by
+    ``separator``. Scores are rounded to ``decimals``, e.g. 4, unless that is None. Existing scores are
+    replaced. An interrupted attempt resumes after its last finished block, and each shard scores some blocks.
+    A GPU in half precision reads pairs end to end unless REPRO_PADDING_FREE is 0.
 
     Raises:
         BlockedError: half precision without a GPU.

@@ -9,37 +9,37 @@ from repro.stage_table import check_choices
 
 def run(params: dict, inputs: dict[str, Path], out: Path, progress: Progress) -> dict:
     """Write ``run.trec`` and ``raw.npy``: the ``depth`` best passages of every query by the sum of the inner
-    products of the views that ``terms`` lists (one listed twice counts twice).
+    products of the views in ``terms``, e.g. ``["dense", "sparse"]``. A view listed twice counts twice.
 
-    All pairs are scored in float32, on the GPU if there is one: queries stay there, and passages go by in
-    blocks that are read meanwhile. Dense views are a matrix product; sparse ones, on a GPU, PyTorch's product
-    of a sparse matrix (passages) and a dense one (queries), and on a CPU a product through an inverted index
-    of the queries.
+    All pairs are scored in float32, on the GPU if there is one. Queries stay there, and passages pass in
+    blocks that are read in the background. Dense views use a matrix product. Sparse views use PyTorch's
+    product of a sparse matrix (passages) and a dense one (queries) on a GPU, and an inverted index of the
+    queries on a CPU.
 
-    These scores only find candidates, 100 beyond the depth, which are scored again in a fixed way
-    (``ViewScorer``, with the bound on the error of float32), and cut and ordered by that: the run has the
-    same bytes on a GPU and a CPU, on any number of threads and in any memory. A query that may lack a
-    passage, because more than those 100 are as good as the last one within the bound, is held against all
-    passages once more, in float64 where float32 leaves too many in doubt. Products are not made in TF32;
-    where a device makes them with less than float32 all the same, both scores of a candidate differ by more
-    than the bound, and all queries are held against all passages in float64.
+    These scores only find candidates, 100 beyond the depth. They are scored again in a fixed way
+    (``ViewScorer``, with the bound on the error of float32) and then cut and sorted. The run therefore has
+    the same bytes on a GPU and a CPU, for any number of threads and any memory. If more than those 100 are as
+    good as the last one within the bound, a passage may be missing. Such a query is compared with all
+    passages again, in float64 if float32 leaves too many undecided. Products do not use TF32. If a device
+    still computes below float32, both scores of a candidate differ by more than the bound, and all queries
+    are compared with all passages in float64.
 
-    Queries come in blocks of 32,768, each of which reads all passages once, and once more for their second
-    scoring. A finished block is kept with its digest in ``blocks/`` until the store seals the run, so that an
-    interrupted attempt goes on behind it; shards take some each.
+    Queries are processed in blocks of 32,768. Each block reads all passages once, and once more for the
+    second scoring. A finished block is kept with its digest in ``blocks/`` until the store seals the run, so
+    that an interrupted attempt resumes after it. Each shard processes some blocks.
 
-    Within ``search_memory``, and on a GPU within what is free there, lie the rankings of a block of queries,
-    40 bytes a rank; half of the rest is for queries and candidates, and half, but no more than 1 GiB, for a
-    block of passages with its scores. On top come 32 bytes and the id for every passage, and libraries with
-    their buffers, some 50 MB.
+    Within ``search_memory``, and on a GPU within its free memory, the rankings of a block of queries take 40
+    bytes per rank. Half of the rest is for queries and candidates, and half, at most 1 GiB, for a block of
+    passages with its scores. In addition every passage takes 32 bytes and its id, and libraries with their
+    buffers about 50 MB.
 
-    Among equal scores the greater id comes first, at the depth's edge too. ``mode`` ``exact`` ranks all
-    passages, ``union`` those only that are among the ``list_depth`` best by one of the views alone.
+    Among equal scores the greater id comes first, also at the depth's edge. ``mode`` ``exact`` ranks all
+    passages. ``union`` ranks only those among the ``list_depth`` best by a single view.
 
     Raises:
         UsageError: an unknown mode or view, no ``list_depth`` for a union, or too little memory.
-        DataError: a view is missing, of different widths, or not as long as the ids.
-        StageError: a score is not finite, or a ranking is shorter than it must be.
+        DataError: a view is missing, has different widths, or differs in length from the ids.
+        StageError: a score is not finite, or a ranking is too short.
     """
     from repro.retrieval.stages.vectors.exact_search import search
 

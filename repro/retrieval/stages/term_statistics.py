@@ -10,14 +10,15 @@ from repro.errors import DataError
 from repro.progress import Progress
 from repro.retrieval.datasets.arrow import read_rows
 
-BATCH = 1000  # texts at a time: a table of so many rows and V columns of bytes is kept
+BATCH = 1000  # texts at a time, for a table of as many rows and V columns of bytes
 
 
 def run(params: dict, inputs: dict[str, Path], out: Path, progress: Progress) -> dict:
-    """Write ``collection_frequency.npy`` and ``document_frequency.npy``, (V,) int64 with V the entries of the
-    model's tokenizer, and ``counts.json`` with the number of texts and tokens.
+    """Write ``collection_frequency.npy`` and ``document_frequency.npy``, (V,) int64 for V entries of the
+    model's tokenizer, and ``counts.json`` with the numbers of texts and tokens, e.g. ``{"texts": 10,
+    "tokens": 640}``.
 
-    A text is a row of the tokens artefact: a chunk where documents were cut into chunks.
+    A text is a row of the tokens artefact, which may be a chunk of a document.
 
     Raises:
         DataError: the tokenizer cannot be read, there are no rows, or a row has a token that is not in the
@@ -44,10 +45,10 @@ def run(params: dict, inputs: dict[str, Path], out: Path, progress: Progress) ->
 def frequencies(
     batches: Iterable[tuple[np.ndarray, np.ndarray]], *, vocabulary_size: int
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Return occurrences of each id, and texts with at least one occurrence: both (V,) int64.
+    """Return occurrences of each id, and texts with at least one occurrence, both (V,) int64.
 
     Args:
-        batches: of up to ``BATCH`` texts: the ids of all of them one after another, and their lengths.
+        batches: up to ``BATCH`` texts each: their concatenated ids, and their lengths.
 
     Raises:
         DataError: an id is not in 0..V-1.

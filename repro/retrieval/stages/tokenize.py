@@ -21,30 +21,30 @@ SPAN_LISTS = ("input_ids", "sentences", "spans")  # columns of policy ``spans``
 
 
 def run(params: dict, inputs: dict[str, Path], out: Path, progress: Progress) -> dict:
-    """Write ``arrow/``: documents in order, each as chunks of at most ``length`` - 2 tokens, without [CLS]
-    and [SEP].
+    """Write ``arrow/``: documents in order, as chunks of at most ``length`` - 2 tokens, without [CLS] and
+    [SEP].
 
-    ``chunk`` keeps all consecutive chunks of a document, ``whole-chunks`` all but a shorter last one that is
-    not the only one, ``truncate`` the first. With ``titles`` a document is title, separator and text, or the
-    text alone where there is no title; without, always the text. One without any token, or with fewer than
-    ``fewest_tokens``, gives no row. ``truncate-pair`` is ``truncate`` for a title and a text with the
-    tokenizer's own [SEP] between them, where whichever is longer loses its last tokens (``paired_rows``).
+    ``chunk`` keeps all consecutive chunks of a document. ``whole-chunks`` omits a shorter last one unless it
+    is the only one. ``truncate`` keeps the first. With ``titles`` a document is title, separator and text, or
+    only the text if it has no title. Without ``titles`` it is always the text. A document without tokens, or
+    with fewer than ``fewest_tokens``, gives no row. ``truncate-pair`` is ``truncate`` for title and text with
+    the tokenizer's own [SEP] between them, where the longer one loses its last tokens (``paired_rows``).
 
-    ``spans`` keeps a document whole, in one row that also says where its sentences and spans are: tokens of
-    each sentence in ``sentences``, sentences of each span in ``spans``. The document is its ``fields`` (of
-    url, title and body, those it has), joined by blanks, split by ``splitter``; its sentences are tokenised
-    one by one and packed as ``span_packing`` {overshoot, short_probability, minimum_spans} says: towards
-    ``length`` tokens where a span may overshoot, else ``length`` - 2. Targets depend on (``seed``, row of the
-    corpus). One with fewer spans than ``minimum_spans`` gives no row.
+    ``spans`` keeps a document whole in one row, with the number of tokens per sentence in ``sentences`` and
+    of sentences per span in ``spans``. The document is its ``fields``, e.g. ``["title", "body"]``, joined by
+    blanks and split by ``splitter``. Sentences are tokenised one by one and packed by ``span_packing``
+    {overshoot, short_probability, minimum_spans}: towards ``length`` tokens if a span may overshoot, and
+    otherwise ``length`` - 2. Target lengths depend on (``seed``, row of the corpus). A document with fewer
+    spans than ``minimum_spans`` gives no row.
 
-    Documents are read 20,000 in a block, behind which an interrupted attempt goes on; the tokens of 1,000 are
-    in memory at a time.
+    Documents are read in blocks of 20,000, after which an interrupted attempt resumes. Memory contains the
+    tokens of 1,000.
 
     Raises:
-        UsageError: an unknown policy, splitter or field, a wrong packing, or a length without room.
+        UsageError: an unknown policy, splitter or field, an invalid packing, or a length that is too short.
         BlockedError: the splitter's library or model is missing.
-        DataError: the tokenizer cannot be read, the splitter's model is not the one that was planned with, or
-            no document gives a row.
+        DataError: the tokenizer cannot be read, the splitter's model has changed since planning, or no
+            document gives a row.
     """
     from repro.retrieval.nn.checkpoint import load_tokenizer
 
@@ -73,7 +73,7 @@ def run(params: dict, inputs: dict[str, Path], out: Path, progress: Progress) ->
 
 
 def _fill(blocks: RowBlocks, corpus, rows: Callable[..., dict], advance: Callable[[int], None]) -> dict:
-    """Write the blocks that are not there yet, and return the numbers of chunks and documents."""
+    """Write the missing blocks, and return the numbers of chunks and documents."""
     firsts, total = range(0, len(corpus), BLOCK), {"chunks": 0, "documents": 0}
     for first in firsts:
         if (facts := blocks.kept(first)) is None:
@@ -87,7 +87,8 @@ def _fill(blocks: RowBlocks, corpus, rows: Callable[..., dict], advance: Callabl
 
 
 def _batches(corpus, rows: Callable[..., dict], first: int, facts: dict) -> Iterator[dict]:
-    """Apply ``rows`` to each batch of a block's documents and their places; counts them in ``facts``."""
+    """Apply ``rows`` to each batch of a block's documents and their rows in the corpus, and count them in
+    ``facts``."""
     end = min(first + BLOCK, len(corpus))
     for begin in range(first, end, BATCH):
         places = list(range(begin, min(begin + BATCH, end)))
@@ -98,7 +99,7 @@ def _batches(corpus, rows: Callable[..., dict], first: int, facts: dict) -> Iter
 
 
 def _chunker(tokenizer, params: dict, advance: Callable[[int], None]) -> Callable[..., dict]:
-    """Return a function from a batch of documents and their places to the rows of their chunks, as
+    """Return a function that maps a batch of documents and their rows in the corpus to their chunks, as
     columns."""
     from repro.retrieval.nn.text import pair_rows, passage_text
 
@@ -136,8 +137,8 @@ def _chunker(tokenizer, params: dict, advance: Callable[[int], None]) -> Callabl
 def _packer(
     tokenizer, splitter: SentenceSplitter, params: dict, advance: Callable[[int], None]
 ) -> Callable[..., dict]:
-    """Return a function from documents and their places, which seed the spans, to a row for each, as
-    columns."""
+    """Return a function that maps documents and their rows in the corpus, which seed the spans, to columns
+    with a row each."""
     packing, columns = params["span_packing"], [FIELDS[field] for field in params["fields"]]
     target = params["length"] if packing["overshoot"] else params["length"] - 2
     options = {"target": target, **{name: packing[name] for name in ("overshoot", "short_probability")}}

@@ -1,4 +1,4 @@
-"""Stage ``top_passages``: the first passages of a run for a few queries, which are named by their words."""
+"""Stage ``top_passages``: the first passages of a run for a few queries, given by their texts."""
 
 import json
 from collections.abc import Sequence
@@ -14,17 +14,16 @@ Query = dict[str, str]
 
 
 def run(params: dict, inputs: dict[str, Path], out: Path, progress: Progress) -> dict:
-    """Write ``exhibit.json``: the first ``depth`` passages for each of ``queries``.
+    """Write ``exhibit.json``: the first ``depth`` passages for each of ``queries``, e.g. 5.
 
-    Queries are known by their text, whatever its capitals and spaces. In place of one that is not there
-    stands the first query of the collection not yet used, with ``found`` false: which one depends on the
-    queries alone, so that systems can be laid side by side. A query for which the run has nothing has no
-    passages. A grade is null where the document is not judged, or no judgements (input ``qrels``) are given.
+    Queries are matched by their text, ignoring case and whitespace. A missing query is replaced by the first
+    unused query of the collection, with ``found`` false. The replacement depends only on the queries, so that
+    systems can be compared. A query without results has no passages. A grade is null if the document is not
+    judged, or without the input ``qrels``.
 
     Raises:
         UsageError: ``depth`` is below 1.
-        DataError: an input is malformed, a passage is missing from the corpus, or there are too few
-            queries.
+        DataError: an input is malformed, a passage is missing from the corpus, or there are too few queries.
     """
     if params["depth"] < 1:
         raise UsageError(f"depth is {params['depth']}; at least one passage has to be shown")
@@ -55,7 +54,7 @@ def run(params: dict, inputs: dict[str, Path], out: Path, progress: Progress) ->
 def chosen_queries(
     wanted: Sequence[str], queries: Sequence[Query], *, source: Path
 ) -> list[tuple[Query, bool]]:
-    """Choose a query for each wanted text, the first of equal ones, and say whether it is the wanted one."""
+    """Return a query for each wanted text, the first of equal ones, and whether it matches."""
     by_text: dict[str, Query] = {}
     for query in queries:
         by_text.setdefault(_words(query["text"]), query)

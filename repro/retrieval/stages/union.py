@@ -1,4 +1,4 @@
-"""Stage ``union``: training sets side by side."""
+"""Stage ``union``: concatenate training sets."""
 
 from pathlib import Path
 
@@ -7,7 +7,7 @@ from repro.retrieval.datasets.arrow import read_rows
 
 
 def run(params: dict, inputs: dict[str, list[Path]], out: Path, progress: Progress) -> dict:
-    """Write one training set with the rows of all, in order; a query may have a row from each."""
+    """Write one training set with the rows of all, in order. A query may have a row from each."""
     from datasets import concatenate_datasets
 
     parts = [read_rows(path) for path in inputs["training_sets"]]

@@ -9,14 +9,15 @@ from repro.progress import Progress
 from repro.retrieval.datasets.arrow import read_rows
 
 SPECIAL = ("[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]")
-ALPHABET = 1000  # as in tokenizers' BertWordPieceTokenizer; rarer characters become [UNK]
+ALPHABET = 1000  # as in tokenizers' BertWordPieceTokenizer. Rarer characters become [UNK]
 
-# Where a character inside a word is moved to while merges are learnt: Unicode's private planes.
+# Offset of characters inside a word while merges are learnt: Unicode's private planes.
 _INSIDE = 0xF0000
 
 
 def run(params: dict, inputs: dict[str, Path], out: Path, progress: Progress) -> dict:
-    """Write ``model/``: an uncased BERT tokenizer of at most ``size`` entries, five of them special.
+    """Write ``model/``: an uncased BERT tokenizer of at most ``size`` entries, e.g. 8,000, including five
+    special ones.
 
     Raises:
         UsageError: the size has no room for the special tokens and an alphabet.
@@ -50,12 +51,12 @@ def counted_words(texts: Iterable[str]) -> Counter[str]:
 
 
 def word_pieces(words: Counter[str], *, size: int) -> list[str]:
-    """At most ``size`` pieces: characters, then merges of the most frequent pairs, as in HF's trainer.
+    """Return at most ``size`` pieces: characters, then merges of the most frequent pairs, as in HF's trainer.
 
-    HF's own WordPiece trainer numbers the pieces that continue a word in the order of a hash map, and numbers
-    break ties, so that two runs give two vocabularies (huggingface/tokenizers issue 1794). Here a character
-    inside a word is another character, moved to a private plane of Unicode, and plain BPE is trained, which
-    numbers its alphabet in the order of Unicode: the same merges, and always the same result.
+    HF's WordPiece trainer numbers continuing pieces in the order of a hash map. Numbers break ties, so two
+    runs give two vocabularies (huggingface/tokenizers issue 1794). Here characters inside a word are moved to
+    a private plane of Unicode and plain BPE is trained, which numbers its alphabet in the order of Unicode.
+    This gives the same merges, and always the same result.
     """
     from tokenizers import Tokenizer
     from tokenizers.models import BPE
@@ -94,7 +95,7 @@ def _as_word_piece(piece: str) -> str:
 
 
 def _alphabet(words: Counter[str], *, size: int) -> set[str]:
-    """Return the most frequent characters; of equally frequent ones those that come first in Unicode."""
+    """Return the most frequent characters, with ties in the order of Unicode."""
     counts: Counter[str] = Counter()
     for word, count in words.items():
         for character in word:

@@ -1,4 +1,4 @@
-"""Stage ``weigh_terms``: a corpus in which every word stands as often as a model says that it matters."""
+"""Stage ``weigh_terms``: a corpus with every word repeated according to its weight from a model."""
 
 from collections.abc import Iterator, Sequence
 from pathlib import Path
@@ -6,16 +6,17 @@ from pathlib import Path
 from repro.progress import Progress
 from repro.retrieval.datasets.arrow import read_rows, write_rows
 
-BATCH = 512  # texts that are read together
-AHEAD = 2  # such parts that lie ready as tokens while the model is at one
+BATCH = 512  # texts read together
+AHEAD = 2  # batches tokenised while the model reads one
 
 
 def run(params: dict, inputs: dict[str, Path], out: Path, progress: Progress) -> dict:
     """Write ``arrow/`` with the columns id, title, empty, and text: DeepCT's frequencies as repeated words.
 
-    The model gives each token of a text, cut to ``length`` tokens, a weight. A word has that of its first
-    piece, times ``scale`` and rounded; of a word that occurs several times the highest counts, and one below
-    1 is left out (Dai and Callan 2019, DeepCT-Index). An indexer counts the words again.
+    The model weighs each token of a text, cut to ``length`` tokens. A word's frequency is the weight of its
+    first piece times ``scale``, rounded, e.g. 0.27 x 10 gives 3. The highest frequency of several occurrences
+    counts, and words below 1 are left out (Dai and Callan 2019, DeepCT-Index). An indexer counts the words
+    again.
 
     Raises:
         BlockedError: half precision without a GPU.
@@ -58,8 +59,7 @@ def run(params: dict, inputs: dict[str, Path], out: Path, progress: Progress) ->
 
 
 def weights(encoder, tokenizer, texts, params: dict) -> list[list[tuple[str, float]]]:
-    """Return the tokens of each of the ``TokenRows`` with their weights, in order, by a
-    ``HalvingEncoder``."""
+    """Return the tokens and weights of each of the ``TokenRows``, in order, by a ``HalvingEncoder``."""
     import torch
 
     from repro.retrieval.nn.batches import token_batches
@@ -80,7 +80,7 @@ def weights(encoder, tokenizer, texts, params: dict) -> list[list[tuple[str, flo
 def frequencies(
     weighed: Sequence[tuple[str, float]], *, scale: float, special: Sequence[str]
 ) -> dict[str, int]:
-    """Return how often each word of a text is to stand in it, by the weight of its first piece."""
+    """Return the frequency of each word of a text, by the weight of its first piece."""
     words: list[list] = []
     for token, weight in weighed:
         if token.startswith("##") and words:
@@ -96,5 +96,5 @@ def frequencies(
 
 
 def repeated(counts: dict[str, int]) -> str:
-    """Return a text in which every word stands so often."""
+    """Return a text with these word frequencies, e.g. ``"a a b"`` for ``{"a": 2, "b": 1}``."""
     return " ".join(" ".join([word] * count) for word, count in counts.items())

