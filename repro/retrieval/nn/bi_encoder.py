@@ -27,10 +27,10 @@ PROJECTOR_STARTS = ("pre-trained", "new")
 
 
 class BiEncoderContrastive(RankedTextsLoss):
-    """Moves queries near their positive and away from negatives, usually including other queries' passages.
+    """Contrastive loss of each query's positive, with one encoder for queries and passages.
 
-    One encoder serves both sides. With several processes, in-batch negatives come from all of them. A passage
-    is title, separator and text as one sequence, as in Tevatron, or two segments.
+    With several processes, in-batch negatives come from all of them. A passage is title, separator and text
+    as one sequence, as in Tevatron, or two segments.
 
     Args:
         model: a transformers encoder without heads.
@@ -40,7 +40,7 @@ class BiEncoderContrastive(RankedTextsLoss):
             with it. If the starting model already encodes with one of the same architecture, that one is
             trained further.
         projector_start: start of any other projector. ``pre-trained`` uses the one saved with the starting
-            model if the architecture matches, and otherwise a new one. ``new`` always uses a new one.
+            model if the architecture matches. ``new``, or no match, gives a new one.
         pooling: ``cls`` or ``mean``.
         query_length, passage_length: in tokens, with [CLS] and [SEP].
         separator: between title and text, e.g. ``[SEP]``. ``pair`` makes two segments.
@@ -106,8 +106,7 @@ class CosineBiEncoder(RankedTextsLoss):
     One encoder serves both sides. With several processes, each uses the passages of all.
 
     Args:
-        model: a transformers encoder without heads.
-        tokenizer: its tokenizer.
+        model, tokenizer, pooling, query_length, passage_length, separator: as in ``BiEncoderContrastive``.
         temperature: tau.
         temperature_warmup: whether 1/tau grows from 1 to its value over the warm-up steps of the learning
             rate (reading ``nq-temperature-warmup``).
@@ -117,9 +116,6 @@ class CosineBiEncoder(RankedTextsLoss):
             without negatives across devices (reading ``cross-device-negatives``).
         weight: of the loss. For a training over R processes that does not multiply its loss by R it is 1/R
             (reading ``nq-loss-scale``).
-        pooling: ``cls`` or ``mean``.
-        query_length, passage_length: in tokens, with [CLS] and [SEP].
-        separator: between title and text, or ``pair``.
         warmup_steps: of the learning rate.
     """
 

@@ -39,8 +39,7 @@ class MultiViewBiEncoder(RankedTextsLoss):
         L_ft         = 1/Q sum_i -log( exp(d(q_i, p_i+)/tau) / sum_p exp(d(q_i, p)/tau) )
         L_ft-distill = 1/Q sum_i KL( softmax(theta_i / T) || softmax(d(q_i, .)/tau) ), over q_i's passages
 
-    and the FLOPS regulariser of SPLADE on each side's sparse vectors. Several processes train like one with
-    the whole batch.
+    and the FLOPS regulariser of SPLADE on each side's sparse vectors. Several processes train like one.
 
     Args (named after their readings, if any):
         views, sparse_positions, vocabulary_head, dense_reduction: of ``ViewEncoder``.
@@ -48,7 +47,7 @@ class MultiViewBiEncoder(RankedTextsLoss):
         sparse_truncation: {after, queries, passages}, the sides with truncated vectors. ``after`` is
             ``saturation``.
         hybrid_similarity, similarity, view_objective: terms, similarity and objective of
-            ``view_similarities``. Distillation uses the same similarities.
+            ``view_similarities``, also for distillation.
         contrastive_denominator: a key of ``contrasts``, e.g. ``softmax`` for L_ft as above.
         in_batch_negatives: a positive competes with all passages of the ``batch`` or with its query's
             ``own``.
@@ -57,7 +56,7 @@ class MultiViewBiEncoder(RankedTextsLoss):
             ``ramp_steps``. With ``shares``, the penalty is the mean over so many equal shares of the batch.
         flops_vectors: vectors are regularised ``before`` or ``after`` truncation.
         distillation: None, or {direction, contrastive_weight, teacher_temperature}: KL from teacher to
-            student or, with ``student-teacher``, from student to teacher, the weight of L_ft, and T.
+            student or, with ``student-teacher``, in reverse, the weight of L_ft, and T.
         query_length, passage_length: in tokens, with [CLS] and [SEP].
         separator: between title and text, or ``pair``.
         start: directory of the starting model. Its projection is trained further if the shape matches.

@@ -236,11 +236,9 @@ class NeighbouringSentences(MaskedPretraining, BatchLoss):
 
     The second term is BERT's next-sentence prediction (Devlin et al. 2019, §3.1) over a batch. The two
     sentences are consecutive in a text, and the next sentence of a_i has to be found among those of all N
-    texts. The original, a binary decision about both sentences in one input, took more than a thousand steps
-    of a narrow model to be learnt at all. Both sentences are masked. A text of one sentence counts only in
-    L_MLM.
-
-    A text's sentences and masks depend only on (seed, epoch, index).
+    texts. (The original, a binary decision, took a narrow model more than a thousand steps to learn.) Both
+    sentences are masked. A text of one sentence counts only in L_MLM. Sentences and masks depend only on
+    (seed, epoch, index).
 
     Args, in addition to the attributes of ``MaskedPretraining``:
         sentence_end: the token that ends a sentence, e.g. ``.``.

@@ -38,10 +38,8 @@ class PackedTexts(nn.Module):
 
     The tokens of all texts are concatenated, (T, H), so that no layer computes padding. Attention is within
     each text, without a mask. Unless pooling is ``mean``, only first tokens are queries of the last layer and
-    pass its feed-forward part. There is no gradient and no dropout.
-
-    The vector of a text depends on the others of its batch only by rounding, as products of matrices with
-    other heights may add up in another order.
+    pass its feed-forward part. There is no gradient and no dropout. A vector depends on the other texts of
+    its batch only by rounding.
 
     Args:
         model: one that ``can_be_packed``.

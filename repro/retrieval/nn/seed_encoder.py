@@ -41,11 +41,11 @@ LAYER = {
 
 
 def load(folder: Path) -> tuple["PreTrainedModel", "PreTrainedTokenizerBase", dict]:
-    """Return the checkpoint in ``folder``, its tokenizer, and facts, e.g. ``{"retrieval_head": "none"}``.
+    """Return the checkpoint in ``folder``, its tokenizer, and facts, e.g. ``{"retrieval_head": "none", …}``.
 
-    The masked-language head is included if the release has one. The decoder of pre-training is dropped. A
-    fine-tuned release has a retrieval head, which is dropped too. ``retrieval_head`` is ``new`` if that head
-    still has its initial values. ``trained`` means that it was trained on MS MARCO, and with it the encoder.
+    The masked-language head is included if the release has one. The decoder of pre-training and the retrieval
+    head of a fine-tuned release are dropped. ``retrieval_head`` is ``new`` if that head still has its initial
+    values. ``trained`` means that it was trained on MS MARCO, and with it the encoder.
 
     Raises:
         OSError: a file is missing.

@@ -179,10 +179,10 @@ def next_window(
     """Return one positive and ``passages`` - 1 negatives, with another window of negatives every epoch.
 
     This is the rule of Tevatron's training set (tevatron/data.py). The negatives of a query are shuffled
-    once. A window of ``passages`` - 1 moves by its own length every epoch and wraps around. The positive
-    moves by one from a random start. A query with too few negatives draws them with replacement. Tevatron
-    seeds by Python's ``hash`` of the tokens. Here the shuffle depends only on (seed, index), and drawing with
-    replacement also on the epoch.
+    once, and a window of ``passages`` - 1 moves by its own length every epoch and wraps around. The positive
+    moves by one from a random start. A query with too few negatives draws them with replacement. Instead of
+    Python's ``hash`` of the tokens, (seed, index) seeds the shuffle, and (seed, index, epoch) drawing with
+    replacement.
 
     Args:
         positives: at least one.

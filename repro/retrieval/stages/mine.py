@@ -29,16 +29,14 @@ def run(params: dict, inputs: dict[str, Path], out: Path, progress: Progress) ->
     """Write a training set with hard negatives: for each query with a positive, ``per_query`` of the run's
     top passages.
 
-    Positives of the judgements (grade 1 and above) are removed from the ranking. Its first ``depth`` entries
-    are shuffled, and the first ``per_query`` become negatives, e.g. 7 of the top 200. The shuffle depends
-    only on the seed and the query's id, not on other queries. Rows are in the run's order of queries.
+    Positives (grade 1 and above) are removed from the ranking. Its first ``depth`` entries are shuffled, and
+    the first ``per_query`` become negatives, e.g. 7 of the top 200. The shuffle depends only on the seed and
+    the query's id. Rows are in the run's order of queries. With ``random_added``, passages drawn from the
+    input ``corpus`` fill the negatives up to ``per_query`` + ``random_added``, and they are shuffled again.
 
-    With ``random_added``, passages drawn from the input ``corpus`` fill the negatives up to ``per_query`` +
-    ``random_added``, and they are shuffled again. A query with a short ranking gets more random ones.
-
-    Rows are written in blocks of the queries that begin in the same 64 MiB of the run. An interrupted attempt
-    resumes after its last block, and each shard writes some blocks. Memory contains the judgements, about 1
-    kB per judged query, and the rows of one batch: less than 1 GB for half a million queries.
+    An interrupted attempt resumes after the queries of its last 64 MiB of the run, and each shard writes some
+    of these blocks. Memory contains the judgements, about 1 kB per judged query, and the rows of one batch:
+    less than 1 GB for half a million queries.
 
     Raises:
         UsageError: random passages are wanted without a corpus.

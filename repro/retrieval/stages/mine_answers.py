@@ -26,16 +26,16 @@ def run(params: dict, inputs: dict[str, Path], out: Path, progress: Progress) ->
 
     The first positive is the passage judged best (grade 1 and above, the first of these in the file), even if
     it is not among the run's first ``depth``. Its score is 1,000. With ``extra_positives``, passages of the
-    ``depth`` with an answer in their text follow by rank, with the run's scores. Without it, the first of
-    them is the positive if no passage is judged. Negatives are ``per_query`` of those without an answer,
-    shuffled. Titles are not searched. A question without positive or negative is left out. The run's scores
-    are rounded to each number in ``score_decimals`` in turn, e.g. ``[4, 2]``. (The mining script released
-    with Wang et al. 2023, readings ``nq-training-data`` and ``nq-mined-score-decimals``.)
-    ``tokenless_answers`` is ``tokenless`` of ``contains_answer``, False by default.
+    ``depth`` with an answer follow by rank, with the run's scores. Otherwise the first of them is the
+    positive if no passage is judged. Negatives are ``per_query`` of those without an answer, shuffled. Titles
+    are not searched. A question without positive or negative is left out. The run's scores are rounded to
+    each of ``score_decimals`` in turn, e.g. ``[4, 2]``. (The mining script released with Wang et al. 2023,
+    readings ``nq-training-data`` and ``nq-mined-score-decimals``.) ``tokenless_answers`` is ``tokenless`` of
+    ``contains_answer``, False by default.
 
-    Rows are written in blocks of the questions that begin in the same 16 MiB of the run, and an interrupted
-    attempt resumes after its last block. Memory contains questions, judgements, the rankings of one block,
-    and 4 bytes per passage of the corpus. The passages' texts are memory-mapped.
+    An interrupted attempt resumes after the questions of its last 16 MiB of the run. Memory contains
+    questions, judgements, the rankings of one block, and 4 bytes per passage. The passages' texts are
+    memory-mapped.
 
     Raises:
         DataError: an input is malformed, a question of the run has no answers, a document is missing from the

@@ -21,10 +21,8 @@ def run(params: dict, inputs: dict[str, Path], out: Path, progress: Progress) ->
     cross-encoder's logits.
 
     The run's passages from ``depth`` + 1 to ``keep`` follow in their order, each one point below the one
-    before. If ``keep`` is at most ``depth`` there are none. Query and passage are read together, cut to
-    ``length`` tokens, with title and text joined by ``separator``. Scores are rounded to ``decimals`` unless
-    that is None. An interrupted attempt resumes after its last finished block, and each shard scores some
-    blocks. A GPU in half precision reads pairs end to end unless REPRO_PADDING_FREE is 0.
+    before. Pairs are read and scores rounded as in ``score_pairs``. An interrupted attempt resumes after its
+    last finished block, and each shard scores some blocks.
 
     Raises:
         BlockedError: half precision without a GPU.

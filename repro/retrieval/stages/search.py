@@ -9,9 +9,7 @@ def run(params: dict, inputs: dict[str, Path], out: Path, progress: Progress) ->
     """Write ``run.trec`` and ``raw.npy``: the ``depth`` best passages of every query, e.g. 1,000, by inner
     product.
 
-    It is the search of ``search_views`` with only the dense view: in blocks of 32,768 queries, on the GPU if
-    there is one, within ``search_memory``. Among equal scores the greater id comes first, also at the depth's
-    edge. The run has the same bytes on a GPU and a CPU, for any number of threads and any memory.
+    It is ``search_views`` with only the dense view, with the same guarantees on ties and bytes.
 
     Raises:
         UsageError: the given memory is invalid, or too small.

@@ -11,27 +11,23 @@ def run(params: dict, inputs: dict[str, Path], out: Path, progress: Progress) ->
     """Write ``run.trec`` and ``raw.npy``: the ``depth`` best passages of every query by the sum of the inner
     products of the views in ``terms``, e.g. ``["dense", "sparse"]``. A view listed twice counts twice.
 
-    All pairs are scored in float32, on the GPU if there is one. Queries stay there, and passages pass in
-    blocks that are read in the background. Dense views use a matrix product. Sparse views use PyTorch's
-    product of a sparse matrix (passages) and a dense one (queries) on a GPU, and an inverted index of the
-    queries on a CPU.
+    All pairs are scored in float32, on the GPU if there is one, where queries stay and blocks of passages
+    pass. Dense views use a matrix product. Sparse views use PyTorch's sparse product on a GPU, and an
+    inverted index of the queries on a CPU.
 
     These scores only find candidates, 100 beyond the depth. They are scored again in a fixed way
     (``ViewScorer``, with the bound on the error of float32) and then cut and sorted. The run therefore has
     the same bytes on a GPU and a CPU, for any number of threads and any memory. If more than those 100 are as
-    good as the last one within the bound, a passage may be missing. Such a query is compared with all
-    passages again, in float64 if float32 leaves too many undecided. Products do not use TF32. If a device
-    still computes below float32, both scores of a candidate differ by more than the bound, and all queries
-    are compared with all passages in float64.
+    good as the last one within the bound, the query is compared with all passages again, in float64 if
+    float32 leaves too many undecided. Products do not use TF32. If a device still computes below float32,
+    scores differ by more than the bound, and all queries are compared in float64.
 
-    Queries are processed in blocks of 32,768. Each block reads all passages once, and once more for the
-    second scoring. A finished block is kept with its digest in ``blocks/`` until the store seals the run, so
-    that an interrupted attempt resumes after it. Each shard processes some blocks.
+    Queries are processed in blocks of 32,768. Each block reads all passages twice, and is kept with its
+    digest in ``blocks/``, so that an interrupted attempt resumes after it. Each shard processes some blocks.
 
-    Within ``search_memory``, and on a GPU within its free memory, the rankings of a block of queries take 40
-    bytes per rank. Half of the rest is for queries and candidates, and half, at most 1 GiB, for a block of
-    passages with its scores. In addition every passage takes 32 bytes and its id, and libraries with their
-    buffers about 50 MB.
+    Within ``search_memory``, and on a GPU within its free memory, rankings take 40 bytes per rank. Half of
+    the rest is for queries and candidates, and half, at most 1 GiB, for a block of passages with its scores.
+    In addition every passage takes 32 bytes and its id, and libraries about 50 MB.
 
     Among equal scores the greater id comes first, also at the depth's edge. ``mode`` ``exact`` ranks all
     passages. ``union`` ranks only those among the ``list_depth`` best by a single view.

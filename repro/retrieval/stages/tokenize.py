@@ -24,21 +24,20 @@ def run(params: dict, inputs: dict[str, Path], out: Path, progress: Progress) ->
     """Write ``arrow/``: documents in order, as chunks of at most ``length`` - 2 tokens, without [CLS] and
     [SEP].
 
-    ``chunk`` keeps all consecutive chunks of a document. ``whole-chunks`` omits a shorter last one unless it
-    is the only one. ``truncate`` keeps the first. With ``titles`` a document is title, separator and text, or
-    only the text if it has no title. Without ``titles`` it is always the text. A document without tokens, or
-    with fewer than ``fewest_tokens``, gives no row. ``truncate-pair`` is ``truncate`` for title and text with
-    the tokenizer's own [SEP] between them, where the longer one loses its last tokens (``paired_rows``).
+    ``chunk`` keeps all consecutive chunks of a document, ``whole-chunks`` all but a shorter last one (unless
+    it is the only one), and ``truncate`` the first. With ``titles`` a document is title, separator and text,
+    or only the text if it has no title. A document without tokens, or with fewer than ``fewest_tokens``,
+    gives no row. ``truncate-pair`` is ``truncate`` with the tokenizer's own [SEP] between title and text,
+    where the longer one loses its last tokens (``paired_rows``).
 
-    ``spans`` keeps a document whole in one row, with the number of tokens per sentence in ``sentences`` and
-    of sentences per span in ``spans``. The document is its ``fields``, e.g. ``["title", "body"]``, joined by
-    blanks and split by ``splitter``. Sentences are tokenised one by one and packed by ``span_packing``
-    {overshoot, short_probability, minimum_spans}: towards ``length`` tokens if a span may overshoot, and
-    otherwise ``length`` - 2. Target lengths depend on (``seed``, row of the corpus). A document with fewer
-    spans than ``minimum_spans`` gives no row.
+    ``spans`` keeps a document in one row, with tokens per sentence in ``sentences`` and sentences per span in
+    ``spans``. The document is its ``fields``, e.g. ``["title", "body"]``, joined by blanks and split by
+    ``splitter``. Sentences are tokenised separately and packed by ``span_packing`` {overshoot,
+    short_probability, minimum_spans}, towards ``length`` tokens if a span may overshoot and otherwise
+    ``length`` - 2. Target lengths depend on (``seed``, row of the corpus). A document with fewer than
+    ``minimum_spans`` gives no row.
 
-    Documents are read in blocks of 20,000, after which an interrupted attempt resumes. Memory contains the
-    tokens of 1,000.
+    An interrupted attempt resumes after a block of 20,000 documents. Memory contains the tokens of 1,000.
 
     Raises:
         UsageError: an unknown policy, splitter or field, an invalid packing, or a length that is too short.

@@ -46,11 +46,11 @@ class Objective:
         choices: valid values of text options, e.g. ``"similarity=dot|cosine target=a|b"``.
         token_lengths: options that are lengths within a text. A scale shrinks them like the text.
         vector_widths: options that count the numbers of a vector. A scale shrinks them like the backbone.
-        passes: passes per token of a text under the default readings, for cost estimates of pre-training.
-            ``encoders`` counts passes through all layers, ``layers`` through one extra layer and ``heads``
-            predictions over the vocabulary. The prefix ``frozen_`` marks a model that is not trained. Missing
-            names mean one pass with BERT's head.
-        own_parts: whether its losses may be means over parts of a size that it chooses
+        passes: passes per token of a text under the default readings, for cost estimates of pre-training:
+            ``encoders`` through all layers, ``layers`` through one extra layer, ``heads`` predictions over
+            the vocabulary. The prefix ``frozen_`` marks a model that is not trained. The default is one pass
+            with BERT's head.
+        own_parts: whether losses may be means over parts with a size of its own
             (``repro.retrieval.training.objective.MeansOfParts``).
     """
 

@@ -256,14 +256,14 @@ def train(
 ) -> dict:
     """Minimise the losses of an objective, in place.
 
-    Checkpoints are kept in ``out/checkpoints`` until the artefact is sealed, including one of the last step.
-    An interrupted training resumes from the last complete one. ``out/train_log.jsonl`` gets about 200 lines
-    with step, learning rate, gradient norm and losses (means since the previous line).
+    ``out/checkpoints`` keeps checkpoints until the artefact is sealed, including one of the last step. An
+    interrupted training resumes from the last complete one. ``out/train_log.jsonl`` gets about 200 lines with
+    step, learning rate, gradient norm and losses (means since the previous line).
 
     Under torchrun every process takes its share of each batch. All end with the same weights, and rank 0
-    writes them. If memory does not suffice for a step, this step and later ones are made in smaller parts. On
-    a GPU ``memory`` gives the first size. A resumed training reads batches with or without padding as before,
-    and reports it through ``progress`` if the environment sets the other way.
+    writes them. If memory does not suffice for a step, it and later steps are made in smaller parts. On a GPU
+    ``memory`` gives the first size. A resumed training reads batches with or without padding as before, and
+    reports it through ``progress`` if the environment sets the other way.
 
     Returns:
         facts: steps, epochs, examples, losses of the last log line, seconds of this attempt, floating-point
