@@ -200,7 +200,6 @@ def _set_lengths(model: SentenceTransformer | SparseEncoder, settings: Mapping[s
 
 
 def _check_lengths(model: SentenceTransformer | SparseEncoder) -> None:
-    """Raise ValueError if texts may be longer than a transformer's positions."""
     for transformer in transformers(model):
         count = positions(transformer.auto_model)
         limit = max((_length(transformer, kind) or 0 for kind in TASKS), default=0)

@@ -120,7 +120,6 @@ def _config(settings: Mapping):
 
 
 def _body(weights: Mapping[str, torch.Tensor]) -> dict[str, torch.Tensor]:
-    """Return the encoder's weights under RoBERTa's names. Raises ValueError for an unknown weight."""
     inner = {name.rpartition(BODY)[2]: value for name, value in weights.items() if BODY in name}
     return {_roberta_name(name): value.float() for name, value in inner.items()}
 

@@ -229,7 +229,6 @@ def paired_rows(tokenizer, firsts: Sequence[str], seconds: Sequence[str], *, len
 
 
 def _distinct(tokenizer, texts: Sequence[str], *, length: int) -> dict[str, np.ndarray]:
-    """Return the first ``length`` tokens of each text, by the text."""
     unique_texts = list(dict.fromkeys(texts))
     ids = token_ids(tokenizer, unique_texts, length=length, add_special_tokens=False)
     return {text: np.array(row, dtype=np.int32) for text, row in zip(unique_texts, ids, strict=True)}

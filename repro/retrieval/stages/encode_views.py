@@ -29,11 +29,11 @@ def run(params: dict, inputs: dict[str, Path], out: Path, progress: Progress) ->
     without zeros. They are the ``top_k`` highest values of a text unless that is null. ``views.json``
     contains the widths. All arrays can be memory-mapped.
 
-    Texts are joined with titles, prefixed, cut, sorted and read without padding as in ``encode``.
-    ``positions`` and ``head`` are sparse_positions and vocabulary_head of ``ViewEncoder``. The head
-    ``splade`` is a released masked language model of any architecture, with all positions. ``splade-sum``
-    sums the positions instead of taking the maximum. With ``normalize`` each vector has length 1, a sparse
-    one after truncation.
+    Texts are joined with titles, prefixed, cut and sorted as in ``encode``, and a GPU reads them without
+    padding as there. ``positions`` and ``head`` are sparse_positions and vocabulary_head of ``ViewEncoder``.
+    The head ``splade`` is a released masked language model of any architecture, with all positions.
+    ``splade-sum`` sums the positions instead of taking the maximum. With ``normalize`` each vector has length
+    1, a sparse one after truncation.
 
     Raises:
         UsageError: an unknown kind, view, head or precision, a length beyond the model's positions, or views

@@ -60,7 +60,6 @@ def run(params: dict, inputs: dict[str, Path], out: Path, progress: Progress) ->
 def _examples(
     results, facts: dict, *, params: dict, inputs: dict[str, Path], answers, judgements
 ) -> Iterator[dict]:
-    """Yield the rows of a part of the run, and count them in ``facts``."""
     source, top = inputs["run"] / "run.trec", slice(params["depth"])
     results = [(query, documents[top], scores[top]) for query, documents, scores in results]
     texts = _texts(results, inputs["corpus"], source)
@@ -134,7 +133,6 @@ def example(
 
 
 def _texts(results: list[tuple[str, list[str], list[float]]], corpus: Path, source: Path):
-    """Return a function from document ids of the rankings to their texts, without titles."""
     ids = sorted({document for _, documents, _ in results for document in documents})
     rows = dict(zip(ids, rows_of_few(ids, corpus, source=source).tolist(), strict=True))
     column = read_rows(corpus).select_columns("text")

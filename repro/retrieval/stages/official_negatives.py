@@ -61,7 +61,6 @@ def run(params: dict, inputs: dict[str, Path], out: Path, progress: Progress) ->
 def _fill(
     blocks: RowBlocks, params: dict, relevant, first_rows: FirstRows | None, progress: Progress
 ) -> dict:
-    """Write the missing blocks, one per group of queries, and return the facts of all."""
     entry, folder = dataset(params["dataset"]), blocks.folder / "triples"
     options = {"per_query": params["per_query"], "seed": params["seed"], "positives": relevant is None}
     samples = TripleSamples(folder, origin=blocks.origin, **options)

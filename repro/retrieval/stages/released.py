@@ -49,7 +49,6 @@ def _keep_modules(folder: Path, target: Path) -> dict:
 
 
 def _read(folder: Path, params: dict):
-    """Load model and tokenizer. Raises ValueError if a weight is missing or would be dropped."""
     from transformers import AutoTokenizer
 
     from repro.retrieval.nn.checkpoint import check_heads, check_missing, check_vocabulary, pretrained

@@ -72,7 +72,6 @@ def run(params: dict, inputs: dict[str, Path], out: Path, progress: Progress) ->
 
 
 def _fill(blocks: RowBlocks, corpus, rows: Callable[..., dict], advance: Callable[[int], None]) -> dict:
-    """Write the missing blocks, and return the numbers of chunks and documents."""
     firsts, total = range(0, len(corpus), BLOCK), {"chunks": 0, "documents": 0}
     for first in firsts:
         if (facts := blocks.kept(first)) is None:

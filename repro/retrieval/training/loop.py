@@ -126,7 +126,6 @@ class ObjectiveTrainer:
                     self.checkpoints.save(self.step, self._write)
 
     def _batches(self) -> Iterator[list[Batch]]:
-        """Yield the remaining batches of ``order`` in parts."""
         if self.step == len(self.order):
             return
         gpu = self.device.type == "cuda"
@@ -217,8 +216,6 @@ class ObjectiveTrainer:
 
 
 class _RemainingBatches:
-    """Batches of an order after the first ``start``."""
-
     def __init__(self, order, start: int):
         self.order, self.done = order, start
 

@@ -177,7 +177,6 @@ def backward_in_parts(
 
 
 def _of_whole(objective: BatchObjective, piece: Batch, backward: Backward, autocast: Precision) -> Batch:
-    """Return the losses of a share that is encoded at once, and compute their gradient."""
     device = next(objective.parameters()).device
     rows = in_memory(lambda: _represent(objective, piece, autocast), device)
     all_rows = {name: gather_rows(values) for name, values in rows.items()}
@@ -223,7 +222,6 @@ def _sum_of_parts(
 
 
 def _totals(counts: list[dict[str, int | None]], device: torch.device) -> dict[str, float]:
-    """Return the denominator over the whole batch of each loss that is a mean."""
     means = [name for name, count in counts[0].items() if count is not None]
     sums = torch.tensor([float(sum(c[name] or 0 for c in counts)) for name in means], dtype=torch.float64)
     return dict(zip(means, sum_values(sums.to(device)).tolist(), strict=True))
@@ -270,7 +268,6 @@ def _gradients_by_part(rows: Batch, outputs: Sequence[Batch]) -> list[Batch]:
 
 
 def _pass_gradients(pairs: list[tuple[torch.Tensor, torch.Tensor]]) -> None:
-    """Propagate gradients from the rows that have a graph."""
     if pairs := [pair for pair in pairs if pair[0].requires_grad]:
         torch.autograd.backward([rows for rows, _ in pairs], [gradient for _, gradient in pairs])
 

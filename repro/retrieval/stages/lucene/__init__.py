@@ -142,11 +142,9 @@ def _reason(log: Path, status: int) -> str:
 
 
 def _statements(lines: list[str]) -> list[str]:
-    """Return lines of a log that are neither indented, like a stack trace, nor INFO."""
     return [line.strip() for line in lines if line and not line[0].isspace() and " INFO " not in line]
 
 
 def _last_statement(lines: list[str]) -> str:
-    """Return the last statement about an error, or otherwise the last one."""
     errors = [line for line in _statements(lines) if "rror" in line or "xception" in line]
     return (errors or _statements(lines) or [""])[-1]

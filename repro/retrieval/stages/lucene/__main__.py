@@ -91,7 +91,6 @@ def index(arguments: dict, report: Report) -> dict:
 
 
 def _add(corpus, counts: dict[str, int], arguments: dict, report: Report) -> None:
-    """Add documents to the index, commit them, and update ``counts``."""
     from pyserini.index.lucene import LuceneIndexer, LuceneIndexReader
 
     options = ["-index", arguments["index"], "-memoryBuffer", str(BUFFER_MB)]
