@@ -20,7 +20,7 @@ from repro.cli.verbs import new as plain_paper
 from repro.errors import UsageError
 
 WIDTH = 110
-TABLE_KEYS = ("bold", "transposed")  # after ``unit``, one line each
+TABLE_KEYS = ("bold", "transposed")  # after ``unit``
 HEAD = """\
 # Drafted from {source}. Numbers, marks and labels are the source's; nothing else is copied.
 # What is `asked:` is to be answered where it stands, what is `likely:` is usual and to be confirmed; delete

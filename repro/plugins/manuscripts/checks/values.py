@@ -82,7 +82,7 @@ def decimals(grid: Grid) -> Iterator[Finding]:
 def _of_other_digits(series: Series) -> Odd | None:
     numbers = _within(series, Decimal(), 100)
     usual, often = next(iter(Counter(value.decimals for value in numbers).most_common(1)), (0, 0))
-    same = {_digits(value) for value in numbers if value.decimals == usual}  # e.g. 8.211 and 10.01 have four digits
+    same = {_digits(value) for value in numbers if value.decimals == usual}  # e.g. 8.211, 10.01
     odd = [value for value in numbers if value.decimals != usual and {_digits(value)} != same]
     words = f"{often} numbers of the column have {usual} digits after the point"
     are_few = odd and often >= max(5, 5 * len(odd)) and len(numbers) == len(series.values)
