@@ -1,8 +1,5 @@
 """A draft of cells.yaml from the tables of a source, with questions for everything that the source leaves
-open.
-
-For example, the heading "MRR@10" becomes column ``mrr10`` with the remark "asked: dataset? …".
-"""
+open. For example, the heading "MRR@10" becomes column ``mrr10`` with the remark "asked: dataset? …"."""
 
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -58,7 +55,7 @@ class Entry:
 
     @property
     def is_asked(self) -> bool:
-        """Return True if there is an open question."""
+        """Return whether there is an open question."""
         return any(remark.kind == "asked" for remark in self.remarks)
 
 
@@ -299,7 +296,6 @@ def _marked(labels: Sequence[SourceCell]) -> dict[str, str]:
 
 
 def _described(head, cells: Sequence[SourceCell], places: Sequence[int]) -> dict[str, Any]:
-    """Return the columns of words and ticks of a row as its attributes."""
     texts = {_slug(" ".join(head(p))) or f"column-{p + 1}": cells[p].text.strip() for p in places}
     attributes = {name: TICKS.get(text.lower(), text) for name, text in texts.items() if text}
     return {"attributes": attributes} if attributes else {}

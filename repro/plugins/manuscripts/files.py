@@ -1,7 +1,5 @@
-"""The files of a source: a single file, a folder or an archive, e.g. ``arxiv.tar.gz``.
-
-Sizes are limited, and nothing outside of the source is read.
-"""
+"""The files of a source: a single file, a folder or an archive, e.g. ``arxiv.tar.gz``. Sizes are limited, and
+nothing outside of the source is read."""
 
 import gzip
 import os
@@ -57,7 +55,6 @@ class Files:
             self.only = self._names[0]
 
     def __iter__(self) -> Iterator[str]:
-        """Yield the names of the text files, sorted."""
         return iter(sorted(self._names))
 
     def shown(self, name: str) -> Path:
@@ -107,9 +104,7 @@ class Files:
 
 def decoded(content: bytes, shown: Path) -> str:
     r"""Return text from UTF-8, UTF-16 with a byte order mark, or Windows-1252, with line ends as ``\n``.
-
-    Raises DataError for a PDF or another binary file.
-    """
+    Raises DataError for a PDF or another binary file."""
     if content.startswith((b"\xff\xfe", b"\xfe\xff")):
         text = content.decode("utf-16", errors="replace")
     elif content.startswith(b"%PDF"):

@@ -69,7 +69,6 @@ class Reader:
     """
 
     def __init__(self, text: str, number: int, name: str):
-        """Start at the beginning of ``text``, the content of file ``number``."""
         self.text, self.number, self.name, self.at = text, number, name, 0
         self.back: list[Token] = []
         self.at_is_letter = self.only_defines = name.endswith(_DEFINE)
@@ -122,7 +121,6 @@ class Expanded:
     """
 
     def __init__(self, files: Files):
-        """Begin with an empty text."""
         self.files, self.text = files, ""
         self.names: list[str] = []
         self.notes: list[str] = []
@@ -182,10 +180,8 @@ class Gullet:
     """
 
     def __init__(self, files: Files, orders: Mapping[str, Callable[["Gullet", Token], bool | None]]):
-        """Set the functions for control sequences. ``""`` is for all others.
-
-        A function that returns False leaves the token in the text.
-        """
+        """Set the functions for control sequences. ``""`` is for all others. A function that returns False
+        leaves the token in the text."""
         self.files, self.flat, self._orders = files, Expanded(files), orders
         self.switches: dict[str, bool] = {}
         self._readers: list[Reader] = []
@@ -350,7 +346,7 @@ class Gullet:
             self.define(name, Macro((other,)))
 
     def is_macro(self, name: str) -> bool:
-        r"""Return True if the paper defines a control sequence or ``\begin{name}``."""
+        r"""Return whether the paper defines a control sequence or ``\begin{name}``."""
         return name in self._macros and name not in self._given_up
 
     def expanded(self, token: Token) -> list[Token]:

@@ -1,7 +1,5 @@
-"""The collection and measure of each column of a table, and the certainty given its headings.
-
-For example, the heading "MS MARCO dev, MRR@10" determines both.
-"""
+"""The collection and measure of each column of a table, and the certainty given its headings. For example,
+the heading "MS MARCO dev, MRR@10" determines both."""
 
 import re
 from collections import Counter
@@ -71,7 +69,7 @@ class Meaning:
 
     @property
     def is_of_results(self) -> bool:
-        """Return True if any column has a measure or a collection, even one that the suite does not have."""
+        """Return whether any column has a measure or a collection, even one that the suite does not have."""
         parts = [part for c in self.columns if not c.is_cost for part in (c.dataset, c.measure)]
         return any(part.value or part.choices or part.sure == "elsewhere" for part in parts)
 
@@ -94,9 +92,7 @@ def meaning(table: SourceTable) -> Meaning:
 
 def _named_beside(plan: Layout) -> tuple[int, int]:
     """Return the number of rows whose label names a measure or collection, and the number of label columns.
-
-    The label is from the best column of words.
-    """
+    The label is from the best column of words."""
     last = max(plan.labels, default=0)
     named = {}
     for place in (last, *range(last + 1, min(plan.values, default=0))):
@@ -107,10 +103,8 @@ def _named_beside(plan: Layout) -> tuple[int, int]:
 
 @dataclass(frozen=True)
 class _Shared:
-    """The measures and words of caption and corner, which apply to all columns.
-
-    Measures of the caption count only if no heading names one. ``is_beir`` is True for a table of BEIR.
-    """
+    """The measures and words of caption and corner, which apply to all columns. Measures of the caption count
+    only if no heading names one. ``is_beir`` is True for a table of BEIR."""
 
     measures: tuple[NamedMeasure, ...]
     words: frozenset[str]
@@ -129,7 +123,6 @@ class _Shared:
 
 
 def _column(plan: Layout, place: int, shared: _Shared) -> ColumnMeaning:
-    """Return the meaning of a column by its own heading, or else by the shared texts."""
     head = plan.head(place)
     text = " ".join(head)
     unit = _unit([plan.table.body[row][place].text for row in plan.rows], text)
@@ -190,7 +183,6 @@ def _of_part(dataset: Resolution, said: frozenset[str]) -> Resolution:
 
 
 def _of_caption(plain: frozenset[str], measure: str | None) -> Resolution:
-    """Return the collection that a caption names for all columns, unknown if it names several."""
     dataset = vocabulary.collection(plain, measure)
     if dataset.value is None:
         return UNNAMED
@@ -259,10 +251,8 @@ Collections = Mapping[NamedMeasure, frozenset[str]]
 
 
 def with_neighbours(tables: Sequence[Meaning]) -> list[Meaning]:
-    """Return the tables of a source, with collections for columns that name none.
-
-    Such a column is assumed to be on the collection that alone has its measure elsewhere.
-    """
+    """Return the tables of a source, with collections for columns that name none. Such a column is assumed to
+    be on the collection that alone has its measure elsewhere."""
     known = _collections(tables)
     return [_completed(table, known) for table in tables]
 

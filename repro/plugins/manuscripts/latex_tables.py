@@ -1,7 +1,5 @@
-r"""The tables of LaTeX: spanning cells, rules, and the captions and labels of floats.
-
-For example, ``\multicolumn{2}{c}{MRR@10}`` becomes the same cell in two columns.
-"""
+r"""The tables of LaTeX: spanning cells, rules, and the captions and labels of floats. For example,
+``\multicolumn{2}{c}{MRR@10}`` becomes the same cell in two columns."""
 
 import re
 from collections.abc import Iterable, Iterator
@@ -74,7 +72,6 @@ class Scope:
             self.children.append(child)
 
     def _half(self, node: Any, name: str) -> "Scope | None":
-        """Return a new scope within this one if a node begins one, or None."""
         if name not in names("halves") and name != "minipage":
             return None
         child = Scope(self.kind, self, name != "minipage")
@@ -208,7 +205,6 @@ class Tabular:
     """A tabular of a source. ``offset`` is the position of the parsed text in the flat text."""
 
     def __init__(self, node: Any, flat: Expanded, offset: int, words: Words):
-        """Set the node, as parsed by pylatexenc."""
         self.node, self.flat, self.offset, self.words = node, flat, offset, words
         self.notes: list[str] = []
 
@@ -270,7 +266,6 @@ class Tabular:
         return rule.end() - self.offset
 
     def _grid(self, raw: _Raw) -> tuple[list[list[SourceCell]], int]:
-        """Return rows of equal length, with spanning cells repeated, and that length."""
         check_size(sum(map(len, raw.rows)), self.flat.place(self.offset + self.node.pos))
         grid: list[list[SourceCell]] = []
         spans: list[tuple[int, int, int]] = []  # row, column, number of rows (negative upwards)
@@ -308,7 +303,6 @@ class Tabular:
 
 
 def _spread(grid: list[list[SourceCell]], spans: list[tuple[int, int, int]]) -> None:
-    """Repeat cells in the rows that they span, unless other text is there."""
     for top, column, rows in spans:
         below = range(top + 1, top + rows) if rows > 0 else range(top - 1, top + rows, -1)
         for other in below:
@@ -317,7 +311,7 @@ def _spread(grid: list[list[SourceCell]], spans: list[tuple[int, int, int]]) -> 
 
 
 def is_written(nodes: Iterable[Any]) -> bool:
-    """Return True if nodes contain more than blanks."""
+    """Return whether nodes contain more than blanks."""
     return any(kind(node) != "chars" or node.chars.strip() for node in nodes)
 
 

@@ -1,7 +1,5 @@
-r"""The printed text of LaTeX: a parser's nodes as text with styles. ``latex_names.yaml`` lists the macros.
-
-For example, ``$\alpha$`` prints α.
-"""
+r"""The printed text of LaTeX: a parser's nodes as styled text. ``latex_names.yaml`` lists the macros. For
+example, ``$\alpha$`` prints α."""
 
 import re
 from collections.abc import Generator, Iterable, Iterator, Mapping
@@ -58,7 +56,6 @@ _KNOWN = "prints_last prints_both prints_nothing cited referenced footnoted spac
 
 @cache
 def _context():
-    """Return pylatexenc's macros and those that tables use in addition."""
     import logging
 
     from pylatexenc.latexwalker import get_default_latex_context_db

@@ -1,7 +1,5 @@
 """The layout of a table: its head, the columns of labels and of values, and the rows that are group headings.
-
-For example, a row with the single text "Dense retrievers" is the heading of the rows below.
-"""
+For example, a row with the single text "Dense retrievers" is the heading of the rows below."""
 
 import re
 from collections.abc import Callable, Iterator, Sequence
@@ -21,12 +19,12 @@ _Row = Sequence[SourceCell]
 
 
 def is_value(text: str) -> bool:
-    """Return True if a cell is a number, optionally with a deviation or difference."""
+    """Return whether a cell is a number, optionally with a deviation or difference."""
     return any(c.isdigit() for c in text) and _VALUE.fullmatch(text) is not None
 
 
 def is_group(row: _Row) -> bool:
-    """Return True if a row has a single text, in its first cell or across the table, i.e. a group heading."""
+    """Return whether a row has a single text, in its first cell or across the table, i.e. a group heading."""
     labels = {id(cell): cell for cell in row if cell.text}
     if len(labels) != 1:
         return False
@@ -40,7 +38,7 @@ def _values(row: _Row) -> list[str]:
 
 
 def _has_decimal(row: _Row) -> bool:
-    """Return True if a value has a decimal point or a percent sign. A head may contain counts, e.g.
+    """Return whether a value has a decimal point or a percent sign. A head may contain counts, e.g.
     ``0.1k``."""
     matches = (_VALUE.fullmatch(text) for text in _values(row))
     return any(m and (m["unit"] == "%" or (m["point"] and m["unit"] is None)) for m in matches)
@@ -58,11 +56,8 @@ def _is_of_words(row: _Row) -> bool:
 
 
 def head_length(rows: Sequence[_Row], rules: Sequence[int]) -> int:
-    """Return the number of rows above the values.
-
-    These are the rows above the first of ``rules`` if they contain no decimals, or else the rows above the
-    first value.
-    """
+    """Return the number of rows above the values. These are the rows above the first of ``rules`` if they
+    contain no decimals, or the rows above the first value."""
     if len(rows) < 2:
         return 0
     lines = sorted({rule for rule in rules if 0 < rule < len(rows)})
@@ -144,7 +139,7 @@ class Layout:
 
 
 def is_number(cell: SourceCell) -> bool:
-    """Return True if a cell begins with a number, e.g. a value followed by marks or a difference."""
+    """Return whether a cell begins with a number, e.g. a value followed by marks or a difference."""
     return _NUMBER.match(cell.text.strip()) is not None
 
 
@@ -164,7 +159,6 @@ def layout(table: SourceTable, is_heading: Callable[[str], object] = lambda text
 
 
 def _grouped(table: SourceTable) -> tuple[SourceTable, tuple[int, ...], tuple[str, ...]]:
-    """Return a table, the indices of its rows of values, and the group heading of each."""
     rows, groups, current, head = [], [], "", table.head
     if head and (first := _heading(head[0])) and any(_heading(row) for row in table.body):
         current, head = first, head[1:]
@@ -229,7 +223,7 @@ def _first_label(body: Sequence[Row], values: Sequence[int]) -> int:
 
 
 def _goes_on(cells: Sequence[SourceCell]) -> bool:
-    """Return True if cells of a column apply to several rows: a spanning cell, or blanks below a cell."""
+    """Return whether cells of a column apply to several rows: a spanning cell, or blanks below a cell."""
     is_shared = any(cell is above and cell.text.strip() for above, cell in pairwise(cells))
     return is_shared or 2 * sum(not cell.text.strip() for cell in cells) >= len(cells)
 

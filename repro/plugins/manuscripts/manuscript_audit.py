@@ -40,7 +40,7 @@ class Ignored:
     checks: tuple[str, ...]
 
     def is_about(self, finding: Finding) -> bool:
-        """Return True if the comment suppresses a finding."""
+        """Return whether the comment suppresses a finding."""
         place = finding.place
         return finding.check in self.checks and place.file == self.place.file and place.line in self.lines
 

@@ -221,7 +221,6 @@ def _contents(name: str, source: str, made) -> dict[str, str | None]:
 
 
 def _show(name: str, folder: Path, made, notes) -> None:
-    """Print the counts of each table, the omitted tables, and the next steps."""
     from repro.cli.printing import say, table
 
     head = ("table", "columns", "known", "likely", "asked", "rows", "measurable", "in the source")

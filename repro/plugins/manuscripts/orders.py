@@ -1,7 +1,5 @@
-r"""The LaTeX commands that are executed before tables are read: definitions, conditionals and includes.
-
-For example, ``\input{tables/main}`` reads ``tables/main.tex``.
-"""
+r"""The LaTeX commands that are executed before tables are read: definitions, conditionals and includes. For
+example, ``\input{tables/main}`` reads ``tables/main.tex``."""
 
 import re
 from collections.abc import Callable, Mapping

@@ -62,10 +62,8 @@ def _ending(name: str) -> str:
 
 
 def _main_files(files: Files) -> tuple[list[str], list[str]]:
-    """Return the main files and a note on the choice.
-
-    This is the file with a document, or else all files that no other file includes.
-    """
+    """Return the main files and a note on the choice. This is the file with a document, or all files that no
+    other file includes."""
     if files.only:
         return [_source(files)], []
     texts = {name: re.sub(r"(?<!\\)%.*", "", files.text(name)) for name in files if _ending(name) in _LATEX}
@@ -141,7 +139,6 @@ class _Float:
         return [table for _, table in sorted(made, key=lambda pair: pair[0])]
 
     def _legend(self, numbers: dict[str, str]) -> tuple[str, ...]:
-        """Return the lines of text in the float outside of its tables and captions."""
         words = Words(numbers, is_legend=True)
         pieces = words.pieces(self.nodes)
         parts = groupby(pieces, key=lambda piece: piece.text == "\n\n")
@@ -193,7 +190,6 @@ def _set_plainly(text: str) -> str:
 
 
 def _parts(flat: Expanded) -> tuple[list[_Float], list[tuple[int, int]]]:
-    """Return the floats and the tabulars outside of floats, and the text between them."""
     begin, end = flat.text.find("\\begin{document}"), flat.text.rfind("\\end{document}")
     at, end = begin + len("\\begin{document}") if begin >= 0 else 0, end if end >= 0 else len(flat.text)
     outermost = names("tables", "figures", "tabulars") - {"array"} | {"minipage", "center"}

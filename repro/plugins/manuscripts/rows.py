@@ -1,7 +1,5 @@
-"""Rows of a source in the form of cells.yaml: strings, the scope of bold, and recipes of known systems.
-
-For example, a bold cell "36.6" with mark † becomes ``"**36.6†**"``.
-"""
+"""Rows of a source in the form of cells.yaml: strings, the scope of bold, and recipes of known systems. For
+example, a bold cell "36.6" with mark † becomes ``"**36.6†**"``."""
 
 import contextlib
 import functools
@@ -45,10 +43,8 @@ class Transcription:
 
 
 def transcribe(cell: SourceCell) -> Transcription:
-    """Return a cell's published string.
-
-    A string that cannot be parsed becomes a dash with the text as the remainder.
-    """
+    """Return a cell's published string. A string that cannot be parsed becomes a dash with the text as the
+    remainder."""
     text = cell.text.strip()
     if text in DASHES:
         return Transcription("-")
@@ -77,10 +73,8 @@ def _bold(text: str, cell: SourceCell) -> str:
 
 
 def bold_scope(columns: Sequence[Sequence[str]], groups: Sequence[str]) -> str:
-    """Return the scope of bold: ``column``, ``group``, ``none`` or ``unknown``.
-
-    ``columns`` contain strings from top to bottom, and ``groups`` the heading of each row.
-    """
+    """Return the scope of bold: ``column``, ``group``, ``none`` or ``unknown``. ``columns`` contain strings
+    from top to bottom, and ``groups`` the heading of each row."""
     whole = [list(map(parse, column)) for column in columns]
     if not any(cell.bold for cell in chain.from_iterable(whole)):
         return "none"
@@ -138,7 +132,7 @@ class KnownRow:
 
     @functools.cached_property
     def is_shared(self) -> bool:
-        """Return True if several papers share its recipe."""
+        """Return whether several papers share its recipe."""
         return bool(self.recipe) and home(self.recipe) is None
 
     @functools.cached_property

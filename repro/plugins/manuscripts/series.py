@@ -1,7 +1,5 @@
 """The numbers of a table as series: one per column or row, with the collection and measure of its heading.
-
-For example, column "MRR@10" is a series with measure ``RR@10``.
-"""
+For example, column "MRR@10" is a series with measure ``RR@10``."""
 
 from __future__ import annotations
 
@@ -91,7 +89,7 @@ class Series:
 
     @property
     def is_difference(self) -> bool:
-        """Return True if the heading names a difference, e.g. "Δ" or "gain"."""
+        """Return whether the heading names a difference, e.g. "Δ" or "gain"."""
         return DIFFERENCE.search(self.name) is not None
 
     @property

@@ -1,7 +1,5 @@
-r"""Tables as in the source of a paper: cells, marks and positions, without their meaning.
-
-For example, ``\textbf{36.6}$^\dagger$`` is a bold cell with text "36.6" and marks ``("†",)``.
-"""
+r"""Tables as in the source of a paper: cells, marks and positions, without their meaning. For example,
+``\textbf{36.6}$^\dagger$`` is a bold cell with text "36.6" and marks ``("†",)``."""
 
 import re
 from collections.abc import Iterable
@@ -144,10 +142,8 @@ _BASE_BEFORE = re.compile(r"(?:^|[^\d.])10$|(?:^|[^A-Za-z])[A-Za-z]$")
 def styled(
     pieces: Iterable[Piece], place: Place, source: str, *, columns: int = 1, rows: int = 1
 ) -> SourceCell:
-    """Return a cell, with its text separate from its marks (raised symbols, letters and numbers).
-
-    The first letter or digit determines bold etc. Deviations remain in the text.
-    """
+    """Return a cell, with its text separate from its marks (raised symbols, letters and numbers). The first
+    letter or digit determines bold etc. Deviations remain in the text."""
     text, marks, first = "", [], None
     said = (piece for piece in pieces if piece.text)
     groups = [(script, list(group)) for script, group in groupby(said, key=lambda p: p.style.script)]

@@ -180,7 +180,6 @@ class _Parser(HTMLParser):
             self._end_paragraph()
 
     def _end_paragraph(self) -> None:
-        """Store the text since the last paragraph."""
         if self._at:
             self.prose.append((self._at, plain(self._text)))
         self._text, self._at = [], None

@@ -1,7 +1,5 @@
-"""The meaning of words in headings: collections of the catalogue, and measures in ir_measures' notation.
-
-For example, "MRR@10" means ``RR@10``.
-"""
+"""The meaning of words in headings: collections of the catalogue, and measures in ir_measures' notation. For
+example, "MRR@10" means ``RR@10``."""
 
 import functools
 import re
@@ -52,7 +50,7 @@ class NamedCollection:
     """An entry of vocabulary.yaml: a collection and the words for it.
 
     Attributes:
-        id: its id in the catalogue, or else a displayed name.
+        id: its id in the catalogue, or a displayed name.
         names: sets of words, each sufficient.
         because: the reason why it is only likely, or "".
         measures: the measures that it is used with. Empty for all.
@@ -111,12 +109,12 @@ def without_measures(text: str) -> frozenset[str]:
 
 
 def names_something(text: str) -> bool:
-    """Return True if a text names a measure or a collection."""
+    """Return whether a text names a measure or a collection."""
     return bool(measures(text) or named_collections(without_measures(text)))
 
 
 def is_name(text: str) -> bool:
-    """Return True if a text names a measure, or only collections and no system trained on them."""
+    """Return whether a text names a measure, or only collections and no system trained on them."""
     if measures(text):
         return True
     plain = words(text)
@@ -172,7 +170,6 @@ def _with_usual_cutoff(measure: NamedMeasure, on: Resolution) -> Resolution:
 
 
 def _on_catalogued(measure: NamedMeasure, id: str) -> Resolution:
-    """Return the meaning of a measure with a cutoff on a collection of the catalogue."""
     from repro.retrieval.datasets.catalog import dataset
 
     entry, counts = dataset(id), dataset(id).counts

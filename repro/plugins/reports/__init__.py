@@ -1,7 +1,5 @@
-"""Others' measurements of the same cells, with their sources.
-
-The YAML files are papers/*/others.yaml (read by ``reports``).
-"""
+"""Others' measurements of the same cells, with their sources. The YAML files are papers/*/others.yaml (read
+by ``reports``)."""
 
 from repro.hooks import CellPart, Command, answer
 

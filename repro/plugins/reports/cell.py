@@ -1,7 +1,5 @@
-"""Others' values of a cell as notes, and the places of public runs that could be scored for it.
-
-For example, a place that is known but not imported is shown as "run elsewhere".
-"""
+"""Others' values of a cell as notes, and the places of public runs that could be scored for it. For example,
+a place that is known but not imported is shown as "run elsewhere"."""
 
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
@@ -38,7 +36,7 @@ class RunPlace:
 
     @cached_property
     def at_hand(self) -> bool:
-        """Return True if public_runs.yaml has a run that is deep enough."""
+        """Return whether public_runs.yaml has a run that is deep enough."""
         return any(cells_of_run(run, [self.cell])[0] for run in public_runs())
 
     @property

@@ -211,10 +211,8 @@ def reports() -> dict[str, tuple[CellReport, ...]]:
 
 
 def others_values(cell: Cell) -> tuple[CellReport, ...]:
-    """Return all reports on a cell by kind, the median one of each kind first.
-
-    Raises ManifestError for a broken file.
-    """
+    """Return all reports on a cell by kind, the median one of each kind first. Raises ManifestError for a
+    broken file."""
     groups = groupby(sorted(reports().get(cell.id, ()), key=_kind), key=_kind)
     return tuple(report for _, group in groups for report in _median_first(group))
 
@@ -225,11 +223,9 @@ def _kind(cell_report: CellReport) -> tuple[int, int]:
 
 
 def _median_first(group: Iterable[CellReport]) -> list[CellReport]:
-    """Return reports of one kind in increasing order, but the median one first.
-
-    With an even number, the middle one that is further from the published number counts as the median. If
-    both are equally far, the smaller one does. The choice therefore never favours the paper.
-    """
+    """Return reports of one kind in increasing order, but the median one first. With an even number, the
+    middle one that is further from the published number counts as the median. If both are equally far, the
+    smaller one does. The choice therefore never favours the paper."""
     ordered = sorted(group, key=lambda report: report.value)
     middle = ordered[(len(ordered) - 1) // 2 : len(ordered) // 2 + 1]
     median = max(middle, key=lambda report: abs(report.difference))
@@ -294,7 +290,6 @@ def faults(content: Reports, known: dict[str, Cell]) -> Iterator[Fault]:
 
 
 def _report_faults(report: Report, cells_by_id: dict[str, Cell]) -> Iterator[Fault]:
-    """Yield faults in a single report, independent of the rest of the file."""
     if len(set(report.how.differs)) < len(report.how.differs):
         yield ("how", "differs"), "the same difference is told twice"
     if len(set(report.cells)) < len(report.cells):

@@ -55,7 +55,6 @@ def _print_reports(by_cell, as_json: bool) -> int:
 
 
 def _check_names(names) -> None:
-    """Raise UsageError unless each name is a paper or a cell."""
     from repro.errors import check_known
     from repro.manifest.cells import cell
     from repro.manifest.papers import papers

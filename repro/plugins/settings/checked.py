@@ -131,10 +131,7 @@ def of_cells_of_settings(items: Iterable[CheckedParameter]) -> list[tuple[str, .
 
 def settings(*names: str) -> Listing[CheckedParameter]:
     """Return the planned parameters at full scale, compared with the settings of papers (all without
-    ``names``).
-
-    Raises UsageError for an unknown paper, ManifestError for a broken file.
-    """
+    ``names``). Raises UsageError for an unknown paper, ManifestError for a broken file."""
     items = [item for source in sources(names) for item in checked_parameters(source)]
     return Listing(items, line=CheckedParameter.as_json, index="row")
 
@@ -189,10 +186,8 @@ def _alike_failures(source: Paper, rows: list[PlannedRow]) -> Iterator[CheckedPa
 
 
 def of_cell(cell: Cell) -> list[CheckedParameter]:
-    """Return the planned parameters of a cell's row, or the one for a published setting.
-
-    Empty without settings.yaml.
-    """
+    """Return the planned parameters of a cell's row, or the one for a published setting. Empty without
+    settings.yaml."""
     if not steps_of(cell.paper):
         return []
     if cell.is_setting:
@@ -247,7 +242,6 @@ def _row_parameters(
 def _checked_parameter(
     row: PlannedRow, step: Step, path: str, setting: Setting, nodes: list[Node], expected: ExpectedValue
 ) -> CheckedParameter:
-    """Compare a stated parameter with its values in the planned stages. Unexpected values fail."""
     planned, stage = [at_path(node, path) for node in nodes], step.nodes.stage if step.nodes else ""
     values = list({canonical(value): value for value in planned}.values())
     says, state = expected.fault, _state(setting)

@@ -1,7 +1,5 @@
-"""The planned stages of a row that a step of settings.yaml describes, and the expected values.
-
-For example, the cell text "5 × 10⁻⁶" has the value 5e-06.
-"""
+"""The planned stages of a row that a step of settings.yaml describes, and the expected values. For example,
+the cell text "5 × 10⁻⁶" has the value 5e-06."""
 
 import functools
 import re
@@ -47,7 +45,6 @@ class PlannedRow:
         return [node for node in self._covered(step.rows) if matches(node, step.nodes)]
 
     def _covered(self, places: tuple[str, ...]) -> list[Node]:
-        """Return the stages of the cells within places, each once."""
         if places not in self._in_places:
             cells = (nodes for cell, nodes in self.nodes.items() if lies_within(cell, places))
             self._in_places[places] = _distinct(cells)
@@ -64,10 +61,8 @@ class PlannedRow:
 
 
 def planned_rows(source: Paper, place: str = "", machine: Machine | None = None) -> list[PlannedRow]:
-    """Return a paper's rows with recipes as planned at full scale, if their ids begin with ``place``.
-
-    Studies and reference rows are excluded.
-    """
+    """Return a paper's rows with recipes as planned at full scale, if their ids begin with ``place``. Studies
+    and reference rows are excluded."""
     machine = (machine or Machine()).without_data()
     paper_plan, readings = _plan(source, (place or source.name,), machine), CellReadings(machine)
     items: list[tuple[str, Cell | ShownExhibit, list[Node]]] = [
@@ -103,12 +98,12 @@ def planned_alike(source: Paper, rows: Iterable[PlannedRow]) -> Iterator[tuple[s
 
 
 def lies_within(identifier: str, places: Iterable[str]) -> bool:
-    """Return True if one of the places contains a cell, row or exhibit: its table, its row or itself."""
+    """Return whether one of the places contains a cell, row or exhibit: its table, its row or itself."""
     return not _beginnings(identifier, "/").isdisjoint(places)
 
 
 def matches(node: Node, description: Nodes | None) -> bool:
-    """Return True if a description applies to a stage."""
+    """Return whether a description applies to a stage."""
     if description is None or node.stage != description.stage:
         return False
     if description.objective and node.params.get("objective", {}).get("name") != description.objective:
@@ -137,7 +132,7 @@ def parameters(node: Node) -> Mapping[str, Any]:
 
 
 def begins_path(path: str, beginnings: Iterable[str]) -> bool:
-    """Return True if a path equals one of the beginnings or is below one."""
+    """Return whether a path equals one of the beginnings or is below one."""
     return not _beginnings(path, ".").isdisjoint(beginnings)
 
 
@@ -188,7 +183,7 @@ class ExpectedValue:
     fault: str = ""
 
     def is_met_by(self, planned: list[Any]) -> bool:
-        """Return True if the values of a row's stages are the expected ones."""
+        """Return whether the values of a row's stages are the expected ones."""
         values = self.value if self.set_of else [self.value]
         return {_comparison_key(value) for value in values} == {_comparison_key(value) for value in planned}
 
@@ -211,10 +206,8 @@ def _is_by_row(value: Any) -> bool:
 
 
 def cell_value(text: str) -> Any:
-    """Return the number or text of a cell of a table of settings, or None for "not applicable".
-
-    For example, 30000 for "30k".
-    """
+    """Return the number or text of a cell of a table of settings, or None for "not applicable". For example,
+    30000 for "30k"."""
     match = _NUMBER.fullmatch(text.strip())
     if match is None:
         return None if text.strip() in NOT_APPLICABLE else text.strip()
@@ -283,9 +276,7 @@ def _disagrees(setting: Setting, published: Any) -> bool:
 
 def _reading_values(name: str, readings: Mapping[str, Reading]) -> tuple[Any, list[Any]]:
     """Return the value of the default choice and those of all choices, or the values under a key of them.
-
-    Raises UsageError.
-    """
+    Raises UsageError."""
     identifier = _identifier(name, readings)
     if not identifier:
         raise UsageError(

@@ -1,7 +1,5 @@
-"""The schema of settings.yaml: the settings that a paper and its released scripts state.
-
-For example, ``options.learning_rate: {published: 5.0e-6, where: §4.3}`` under the settings of a step.
-"""
+"""The schema of settings.yaml: the settings that a paper and its released scripts state. For example,
+``options.learning_rate: {published: 5.0e-6, where: §4.3}`` under the settings of a step."""
 
 from __future__ import annotations
 
@@ -180,9 +178,7 @@ class FolderSteps(Mapping[str, dict[str, Step]]):
 
 def completed_step(steps: Mapping[str, Mapping[str, Step]], home: str, step: Step) -> Step:
     """Return the step with the stages and settings inherited through ``like``. ``steps`` are by folder.
-
-    Raises UsageError for an unknown step or a cycle.
-    """
+    Raises UsageError for an unknown step or a cycle."""
     trail, chain = [f"{home}/{step.id}"], [step]
     while chain[-1].like:
         like = chain[-1].like

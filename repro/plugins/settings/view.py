@@ -1,7 +1,5 @@
-"""The command ``repro show settings``, and the settings in ``repro show CELL``.
-
-For example, ``repro show settings PAPER --table 1 --failing``.
-"""
+"""The command ``repro show settings``, and the settings in ``repro show CELL``. For example, ``repro show
+settings PAPER --table 1 --failing``."""
 
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
@@ -151,7 +149,6 @@ def _selected_parameters(names, tables, rows) -> list:
 
 
 def _check_places(parameters, tables, rows) -> None:
-    """Raise UsageError for a table, figure or row without settings."""
     places = [place for item in parameters for place in (item.row, item.cell) if place]
     exhibits = [table for table, _ in map(_parts, places) if table]
     numbers = (table.removeprefix("figure-") for table in exhibits)

@@ -1,7 +1,5 @@
-"""Differences between papers: values of one system, settings, bold numbers and marks.
-
-For example, two papers print .187 and .184 for the same BM25 run on one set.
-"""
+"""Differences between papers: values of one system, settings, bold numbers and marks. For example, two papers
+print .187 and .184 for the same BM25 run on one set."""
 
 from collections.abc import Iterator
 from itertools import combinations, product
@@ -17,10 +15,7 @@ _SUCCESS = "Success@"  # printed as recall, and equal to it on nearly all querie
 
 def disagreements(sources: list[Paper], notes: Notes) -> Iterator[Finding]:
     """Yield a finding for every configuration with incompatible published values of one measure (in per
-    cent).
-
-    It is an error of the paper that contradicts the makers of the system, or a doubt.
-    """
+    cent). It is an error of the paper that contradicts the makers of the system, or a doubt."""
     configurations: dict[str, dict[Scored, list[Cell]]] = {}
     for source in sources:
         for cell in numeric_cells(source):
@@ -44,7 +39,7 @@ def _disagree(cells: list[Cell]) -> bool:
 
 
 def numbers_differ(a: Cell, b: Cell) -> bool:
-    """Return True if two published numbers cannot be equal before rounding. Fractions are converted to per
+    """Return whether two published numbers cannot be equal before rounding. Fractions are converted to per
     cent."""
     (one, half), (other, other_half) = (
         (percent(cell.number, cell.unit), percent(half_unit(cell.printed.decimals), cell.unit))
@@ -91,7 +86,6 @@ def _definitions(contradictions: dict[Scored, list[Cell]]) -> list[str]:
 
 
 def _definition(cells: list[Cell]) -> str:
-    """Return the measures that share a name, or "" for a single one."""
     measures = sorted({c.column.measure or "" for c in cells})
     return f"defined as {' and '.join(measures)}" if len(measures) > 1 else ""
 
@@ -177,7 +171,7 @@ def _bold_differs(one: Cell, other: Cell) -> bool:
 
 
 def _marks_differ(one: Cell, other: Cell) -> bool:
-    """Return True if the marks have different meanings. Both tables must mark significance."""
+    """Return whether the marks have different meanings. Both tables must mark significance."""
     return bool(one.table.marks and other.table.marks) and _meaning(one) != _meaning(other)
 
 

@@ -1,7 +1,5 @@
-"""The commands ``repro audit papers`` and ``repro audit claims``.
-
-For example, ``repro audit claims PAPER --failing`` prints the contradicted statements of one paper.
-"""
+"""The commands ``repro audit papers`` and ``repro audit claims``. For example, ``repro audit claims PAPER
+--failing`` prints the contradicted statements of one paper."""
 
 from collections import Counter
 

@@ -1,7 +1,5 @@
-"""The numbers that judge a claim: published ones, others' values, or our measurements at one scale.
-
-For example, ``PublishedValues().number(cell)`` is ``Decimal("0.187")`` and ``MeasuredValues`` has 0.18741.
-"""
+"""The numbers that judge a claim: published ones, others' values, or our measurements at one scale. For
+example, ``PublishedValues().number(cell)`` is ``Decimal("0.187")`` and ``MeasuredValues`` has 0.18741."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -136,7 +134,6 @@ class MeasuredValues:
         return self._between(one, other, "p")
 
     def _between(self, one: Cell, other: Cell, name: str) -> Any:
-        """Return a value of the stored test between two rows (first minus second), or None without a test."""
         if (one.table.id, one.column.id, one.paper) != (other.table.id, other.column.id, other.paper):
             return None
         key = one.paper.name, one.table.id, one.column.dataset or ""
@@ -168,7 +165,7 @@ class MeasuredValues:
         return float(value)
 
     def is_incomparable(self, cell: Cell) -> bool:
-        """Return True if the number was measured with a substitute for the original data."""
+        """Return whether the number was measured with a substitute for the original data."""
         return cell.id in self._known and self._known[cell.id].verdict.name == "not comparable"
 
 

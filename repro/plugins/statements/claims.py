@@ -86,7 +86,7 @@ def conjuncts(text: str) -> tuple[str, ...]:
 
 
 def is_relation_of_rows(text: str) -> bool:
-    """Return True if an expression is a single relation between rows, e.g. ``above(...)``."""
+    """Return whether an expression is a single relation between rows, e.g. ``above(...)``."""
     match _tree(text).body:
         case ast.Call(func=ast.Name(id=name)):
             return name in RELATIONS_OF_ROWS
@@ -199,11 +199,9 @@ def by_measure(states: list[tuple[Cell, str]]) -> tuple[tuple[str, str], ...]:
 
 
 def all_hold(expect: str, evaluation: Evaluation, seen: Outcomes) -> bool:
-    """Return True if every part that ``and`` joins holds.
-
-    ``seen.pairs`` receives the compared pairs of relations, and one state for each other part on a single
-    column. Raises MissingNumber if the missing number could decide.
-    """
+    """Return whether every part that ``and`` joins holds. ``seen.pairs`` receives the compared pairs of
+    relations, and one state for each other part on a single column. Raises MissingNumber if the missing
+    number could decide."""
     missing, holds, pairs = None, True, []
     for part in conjuncts(expect):
         seen.pairs.clear()

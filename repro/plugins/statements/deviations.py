@@ -138,11 +138,9 @@ class Need:
 
 
 def need(cell: Cell, rivals: list[Cell]) -> Need | None:
-    """Return the need of a cell's lead over all these rows, with an allowance for rounding, or None.
-
-    The level is the table's, or 0.05. None means fewer than two known queries, no rows, a cell without a
-    number, or no lead.
-    """
+    """Return the need of a cell's lead over all these rows, with an allowance for rounding, or None. The
+    level is the table's, or 0.05. None means fewer than two known queries, no rows, a cell without a number,
+    or no lead."""
     topics = catalog().get(cell.column.dataset or "")
     queries = topics.counts.get("queries", 0) if topics else 0
     if queries < 2 or not rivals or not all(c.is_numeric for c in (cell, *rivals)):

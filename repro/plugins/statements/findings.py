@@ -1,7 +1,5 @@
-"""The findings of the audit, their order, and the audit.yaml of each paper, which explains them.
-
-For example, ``explanations: [{at: [PAPER/1/ROW], why: "printed from another run"}]``.
-"""
+"""The findings of the audit, their order, and the audit.yaml of each paper, which explains them. For example,
+``explanations: [{at: [PAPER/1/ROW], why: "printed from another run"}]``."""
 
 from __future__ import annotations
 
@@ -114,15 +112,13 @@ class Explanation(StrictMapping):
     why: str
 
     def is_of(self, places: tuple[str, ...]) -> bool:
-        """Return True if it explains a finding at these places."""
+        """Return whether it explains a finding at these places."""
         return all(any(_lies_within(place, beginning) for place in places) for beginning in self.at)
 
 
 class Wording(Identified):
-    """A word with two meanings, a word in a wrong sense, or two words with one meaning.
-
-    The severity is error if the sentence is wrong because of it, and doubt if it can mislead.
-    """
+    """A word with two meanings, a word in a wrong sense, or two words with one meaning. The severity is error
+    if the sentence is wrong because of it, and doubt if it can mislead."""
 
     where: str
     says: str
@@ -172,10 +168,8 @@ class Notes(StrictMapping):
     indices: tuple[Index, ...] = ()
 
     def configuration(self, cell: Cell) -> str:
-        """Return the name of the measured configuration.
-
-        This is the name in ``configurations``, else the system of a cited row, else the cell's own id.
-        """
+        """Return the name of the measured configuration. This is the name in ``configurations``, else the
+        system of a cited row, else the cell's own id."""
         by_path = {path: name for name, paths in self.configurations.items() for path in paths}
         row = cell.id.rpartition("/")[0]
         default = cell.row.system if cell.role == "cited" else cell.id

@@ -1,7 +1,5 @@
-"""Statements of papers, each judged by the paper's own numbers, by ours and by others' values.
-
-For example, ``judged_at([paper("PAPER")], scale("tiny"), workspace)`` returns the statements of one paper.
-"""
+"""Statements of papers, each judged by the paper's own numbers, by ours and by others' values. For example,
+``judged_at([paper("PAPER")], scale("tiny"), workspace)`` returns the statements of one paper."""
 
 import re
 from collections import Counter

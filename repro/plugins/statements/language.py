@@ -48,10 +48,8 @@ class Places:
     def rows(
         self, path: str, role: str | None = None, group: str | None = None, except_: Collection[str] = ()
     ) -> list[str]:
-        """Return row paths of a table, without ``except_`` (paths, ids or systems).
-
-        Reference rows are included only by ``role``.
-        """
+        """Return row paths of a table, without ``except_`` (paths, ids or systems). Reference rows are
+        included only by ``role``."""
         _, table, _ = self._table(path)
         rows_by_names = {(r.id, r.system, f"{path}/{r.id}"): r for r in table.rows}
         _check("row", except_, set(chain.from_iterable(rows_by_names)), path)
@@ -120,7 +118,6 @@ class Orders:
     outcomes: Outcomes = field(default_factory=Outcomes)
 
     def _value(self, cell: Cell):
-        """Return the number in a cell and record its use. Raises MissingNumber."""
         self.outcomes.used.append(cell)
         return self.values.number(cell)
 
@@ -135,11 +132,11 @@ class Orders:
         return [(mine, theirs) for mine, theirs in pairs if has_number(theirs)]
 
     def holds(self, pairs: list[Pair], relation: str) -> bool:
-        """Return True if the relation holds for all pairs. A single contradicting pair decides."""
+        """Return whether the relation holds for all pairs. A single contradicting pair decides."""
         return self.all_fit(pairs, lambda mine, theirs: RELATIONS[relation](self.order(mine, theirs)))
 
     def all_fit(self, pairs: list[Pair], fits: Callable[[Cell, Cell], bool]) -> bool:
-        """Return True if all pairs fit. Records contradictions, and the state of each pair by column."""
+        """Return whether all pairs fit. Records contradictions, and the state of each pair by column."""
         if not pairs:
             raise MissingNumber("there is nothing to compare with")
         missing, states = None, []
@@ -169,7 +166,7 @@ class Orders:
 
 
 def has_number(cell: Cell) -> bool:
-    """Return True if the cell has a published number, or is a cell of a figure or study that may get one."""
+    """Return whether the cell has a published number, or is a cell of a figure or study that may get one."""
     return cell.is_numeric or cell.is_unpublished
 
 
@@ -186,35 +183,35 @@ class Relations(Orders):
     """The functions of the language that are relations between rows or cells."""
 
     def above(self, a: str, b: str, columns: Listed | None = None) -> bool:
-        """Return True if a is better than b, in one cell or in every listed column."""
+        """Return whether a is better than b, in one cell or in every listed column."""
         return self.holds(self._pairs(a, b, columns), "above")
 
     def not_below(self, a: str, b: str, columns: Listed | None = None) -> bool:
-        """Return True if a is at least as good as b, in one cell or in every listed column."""
+        """Return whether a is at least as good as b, in one cell or in every listed column."""
         return self.holds(self._pairs(a, b, columns), "not_below")
 
     def every(self, rows: list[str], relation: str, other: str, columns: Listed) -> bool:
-        """Return True if the relation to another row holds for each listed row. Dashes are skipped."""
+        """Return whether the relation to another row holds for each listed row. Dashes are skipped."""
         if relation not in RELATIONS:
             raise unknown("relation", relation, RELATIONS)
         pairs = [p for row in rows for p in self._pairs(row, other, columns) if has_number(p[0])]
         return self.holds(pairs, relation)
 
     def same_order(self, rows: list[str], others: list[str], columns: Listed) -> bool:
-        """Return True if no two rows are in the opposite order of their counterparts in ``others``."""
+        """Return whether no two rows are in the opposite order of their counterparts in ``others``."""
         reversals = [self._is_turned(*four, c) for c in as_columns(columns) for four in _fours(rows, others)]
         return not any(reversals)
 
     def significantly_above(self, a: str, b: str, columns: Listed | None = None) -> bool:
-        """Return True if ``a`` is above ``b`` by a mark of the paper or a test between our rows."""
+        """Return whether ``a`` is above ``b`` by a mark of the paper or a test between our rows."""
         return self.all_fit(self._pairs(a, b, columns), self._is_significant)
 
     def best(self, row: str, columns: Listed, among: list[str] | None = None) -> bool:
-        """Return True if a row is strictly the best of its table, or of the listed rows, in every column."""
+        """Return whether a row is strictly the best of its table, or of the listed rows, in every column."""
         return self.holds(self._rivals(row, columns, among), "above")
 
     def best_or_tied(self, row: str, columns: Listed, among: list[str] | None = None) -> bool:
-        """Return True if no row is better, in every column."""
+        """Return whether no row is better, in every column."""
         return self.holds(self._rivals(row, columns, among), "not_below")
 
     def _is_turned(self, a: str, b: str, c: str, d: str, column: str) -> bool:
@@ -241,7 +238,7 @@ def _fours(rows: list[str], others: list[str]) -> list[tuple[str, str, str, str]
 
 
 def is_marked_over(mine: Cell, theirs: Cell) -> bool:
-    """Return True if a mark states that one cell is significantly better. Raises MissingNumber if no mark
+    """Return whether a mark states that one cell is significantly better. Raises MissingNumber if no mark
     could."""
     marks = {m: meaning.over for m, meaning in mine.table.marks.items() if meaning.means == "significant"}
     candidates = {mark for mark, over in marks.items() if theirs.row.system in over}
@@ -310,7 +307,7 @@ class Language(Relations):
         return self._tell(self.values.drawn(f"{self.places.paper.name}/{exhibit}", fact))
 
     def rounds(self, x, text: str) -> bool:
-        """Return True if x rounds to the text. A measured x must be within half a unit of the last
+        """Return whether x rounds to the text. A measured x must be within half a unit of the last
         decimal."""
         target = Decimal(text)
         decimals = decimals_of(target)
@@ -321,7 +318,7 @@ class Language(Relations):
         return self._fits(holds, f"{format_value(x)} does not round to {text}")
 
     def about(self, x, text: str, by) -> bool:
-        """Return True if x is within ``by`` of the text's number."""
+        """Return whether x is within ``by`` of the text's number."""
         return self._fits(
             abs(x - self.number(text)) <= by, f"{format_value(x)} is not within {format_value(by)} of {text}"
         )
@@ -346,7 +343,7 @@ class Language(Relations):
         return len(best_columns)
 
     def increasing(self, paths: list[str]) -> bool:
-        """Return True if each value is larger than its predecessor."""
+        """Return whether each value is larger than its predecessor."""
         cells = [self.places.cell(path) for path in paths]
         values = [self._value(c) for c in cells]
         faults = [i for i in range(1, len(cells)) if values[i] <= values[i - 1]]

@@ -1,7 +1,5 @@
-"""Findings on bold numbers and marks of significance: ties, missing tests, and leads that are too small.
-
-For example, a mark over a cited row is doubtful, because no scores by query exist for that row.
-"""
+"""Findings on bold numbers and marks of significance: ties, missing tests, and leads that are too small. For
+example, a mark over a cited row is doubtful, because no scores by query exist for that row."""
 
 from collections.abc import Iterator
 from itertools import product
@@ -48,10 +46,8 @@ class MarksOfCell(CellPart):
 
 
 def of_words(source: Paper) -> Iterator[Finding]:
-    """Yield sentences that state a difference to be significant, or not to be, without a test.
-
-    The severity is doubt if another table of the paper names a test, and note otherwise.
-    """
+    """Yield sentences that state a difference to be significant, or not to be, without a test. The severity
+    is doubt if another table of the paper names a test, and note otherwise."""
     tested, finder = {table.id for table in source.manifest.tables if table.test}, Places(source)
     severity = "doubt" if tested else "note"
     by_id = {statement.id: statement for statement in statements(source) if statement.kind == "claim"}
@@ -84,7 +80,6 @@ def _ties(source: Paper) -> Iterator[Finding]:
 
 
 def _unsupported_marks(source: Paper) -> Iterator[Finding]:
-    """Yield marks of significance that no described test can support."""
     for mark, cell, _, rivals in marks(source):
         reasons = []
         if cell.table.test is None:
@@ -103,7 +98,6 @@ def _unsupported_marks(source: Paper) -> Iterator[Finding]:
 
 
 def _implausible_marks(source: Paper, marked: list[Marked]) -> Iterator[Finding]:
-    """Yield a finding for the marks of a column that need implausibly small deviations."""
     needs = [(mark, cell, need(cell, rivals)) for mark, cell, rivals in marked]
     implausible = [(mark, cell, wanted) for mark, cell, wanted in needs if wanted and wanted.is_implausible]
     if not implausible:
@@ -130,10 +124,8 @@ def _need_in_words(mark: str, cell: Cell, wanted: Need) -> str:
 
 
 def _unmarked_leads(source: Paper, marked: list[Marked]) -> Iterator[Finding]:
-    """Yield a finding for unmarked leads that are at least as large as a marked lead over the same row.
-
-    The unmarked differences may vary more between queries.
-    """
+    """Yield a finding for unmarked leads that are at least as large as a marked lead over the same row. The
+    unmarked differences may vary more between queries."""
     leads, cells = list[str](), dict[str, str]()
     for key in dict.fromkeys(map(_scope, marked)):
         mark, cell, rivals = min((m for m in marked if _scope(m) == key), key=lambda m: m[1].number)
@@ -155,10 +147,8 @@ def _unmarked_leads(source: Paper, marked: list[Marked]) -> Iterator[Finding]:
 
 
 def _certain_leads(source: Paper, marked: list[Marked]) -> Iterator[Finding]:
-    """Yield a finding for unmarked leads that are significant for any two systems with these means.
-
-    Rows without any mark are skipped.
-    """
+    """Yield a finding for unmarked leads that are significant for any two systems with these means. Rows
+    without any mark are skipped."""
     table = marked[0][1].table
     tested, cells = {cell.row.id for _, cell, _ in marked}, list(cells_of(source, (table,)))
     texts, leads = dict[str, str](), list[str]()
@@ -181,6 +171,6 @@ def _scope(marked: Marked) -> tuple[str, str, str | None]:
 
 
 def _lacks(cell: Cell, mark: str, over: list[str]) -> bool:
-    """Return True if a cell could have a mark but does not. Cited rows have no scores and thus no test."""
+    """Return whether a cell could have a mark but does not. Cited rows have no scores and thus no test."""
     is_other = cell.row.id not in over and cell.role not in ("cited", "reference")
     return is_other and cell.is_numeric and mark not in cell.printed.marks

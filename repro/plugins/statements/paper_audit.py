@@ -77,7 +77,6 @@ def _explanation(statement: Statement) -> str:
 
 
 def _held_against(statement: Statement) -> str:
-    """Return "another paper" if the expression names cells of another paper, else "paper"."""
     return "another paper" if named_papers(statement.expect) else "paper"
 
 
@@ -104,10 +103,8 @@ def _reading_finding(source: Paper, reading: Reading) -> Finding:
 
 
 def audit(sources: list[Paper]) -> list[Finding]:
-    """Return the findings in these papers, and between them and all others, one for each of ``facts``.
-
-    Raises ManifestError.
-    """
+    """Return the findings in these papers, and between them and all others, one for each of ``facts``. Raises
+    ManifestError."""
     all_notes = notes()
     by_name = {source.name: source for source in (*papers().values(), *sources)}
     all_findings = [
@@ -194,11 +191,9 @@ LEADS = ("gain", "percent")
 
 
 def of_leads(source: Paper) -> Iterator[Finding]:
-    """Yield a note for every claimed lead that skips a stronger system.
-
-    For example, ``rounds(gain(a, b), "3.6")`` states a lead of ``a`` over ``b``, and a system of the same
-    table and group that the claim does not name is between the two.
-    """
+    """Yield a note for every claimed lead that skips a stronger system. For example, ``rounds(gain(a, b),
+    "3.6")`` states a lead of ``a`` over ``b``, and a system of the same table and group that the claim does
+    not name is between the two."""
     places = Places(source)
     for claim in claims_of(source).values():
         for mine, theirs in _leads(claim, places):

@@ -34,7 +34,7 @@ class Faulty(StrictMapping):
 
 
 class Work(Faulty):
-    """An entry of the reference list; ``work`` is one name for the same work in all papers."""
+    """An entry of the reference list. ``work`` is the name of the work in all papers."""
 
     work: str
     arxiv: str = ""

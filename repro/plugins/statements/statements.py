@@ -1,7 +1,5 @@
-"""Statements that the cells of a paper can confirm: sentences, marks of significance and bold numbers.
-
-For example, the mark † in column MRR@10 of Table 1 has the id ``PAPER/1/mark/ROW/COLUMN/†``.
-"""
+"""Statements that the cells of a paper can confirm: sentences, marks of significance and bold numbers. For
+example, the mark † in column MRR@10 of Table 1 has the id ``PAPER/1/mark/ROW/COLUMN/†``."""
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
@@ -211,10 +209,8 @@ def bolds(source: Paper) -> Iterator[tuple[Cell, list[Cell]]]:
 
 
 def mark_holds(language: Language, cell: Cell, over: list[Cell]) -> bool:
-    """Return True if a number is above all cells that it is marked over, and our tests confirm it.
-
-    Raises MissingNumber if the paper has no such cell, or if our numbers have no test.
-    """
+    """Return whether a number is above all cells that it is marked over, and our tests confirm it. Raises
+    MissingNumber if the paper has no such cell, or if our numbers have no test."""
     if not over:
         raise MissingNumber("the paper has no such row beside it")
     if not language.holds([*product([cell], over)], "above"):

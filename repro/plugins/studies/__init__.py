@@ -1,8 +1,5 @@
 """The suite's own comparisons: tables of kind ``study``, with a plan of analysis and tests over seeds and
-queries.
-
-Its YAML file is analysis.yaml in the folder of a study (read by ``analysis_schema``).
-"""
+queries. Its YAML file is analysis.yaml in the folder of a study (read by ``analysis_schema``)."""
 
 from repro.hooks import answer
 

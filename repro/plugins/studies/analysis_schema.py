@@ -1,7 +1,5 @@
 """The schema of analysis.yaml: the comparisons of a study, their test, and the smallest relevant differences.
-
-For example, ``matters: {dev.rr10: 2}`` makes two points the smallest difference that matters in a column.
-"""
+For example, ``matters: {dev.rr10: 2}`` makes two points the smallest difference that matters in a column."""
 
 from collections.abc import Iterator, Mapping
 from itertools import combinations

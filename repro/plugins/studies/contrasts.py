@@ -1,7 +1,5 @@
-"""The comparisons of a study: pairs of rows in each column, over queries and seeds, and their verdicts.
-
-For example, a row that leads another by 1.2 points (p = 0.3) is "not told apart" from it.
-"""
+"""The comparisons of a study: pairs of rows in each column, over queries and seeds, and their verdicts. For
+example, a row that leads another by 1.2 points (p = 0.3) is "not told apart" from it."""
 
 from __future__ import annotations
 
@@ -96,10 +94,8 @@ def contrasts(
 
 
 def difference(ours: OfSeeds, theirs: OfSeeds) -> Estimate | None:
-    """Return the mean difference of two rows over their common queries and seeds.
-
-    None means too few queries or seeds, or constant differences.
-    """
+    """Return the mean difference of two rows over their common queries and seeds. None means too few queries
+    or seeds, or constant differences."""
     seeds = [seed for seed in ours if seed in theirs]
     if not seeds:
         return None
@@ -150,10 +146,8 @@ def _pairs(
 
 
 def _verdict(c: Contrast, level: float, standings: Mapping[str, str], floor: str | None) -> str:
-    """Return one of ``VERDICTS`` by the corrected p (``holm``, ``within``) and the floor.
-
-    The better row must be above the floor according to ``standings``.
-    """
+    """Return one of ``VERDICTS`` by the corrected p (``holm``, ``within``) and the floor. The better row must
+    be above the floor according to ``standings``."""
     if c.difference is None or c.holm is None:
         return "not tested"
     if standings and floor not in (c.row, c.against):

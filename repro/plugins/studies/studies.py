@@ -40,7 +40,7 @@ FACTS = ("flops", "resumed_at", "seconds", "steps")  # of a training, for its co
 
 
 class StudyEvidence:
-    """Scores of evaluations and facts of trainings, from the store or else from files."""
+    """Scores of evaluations and facts of trainings, from the store or from files."""
 
     def __init__(self, store: Store, files: tuple[Path, ...] = ()):
         self._store, self._files = store, files
@@ -106,9 +106,7 @@ class StudyOfCell(CellPart):
 
 def write_scores(plan: Plan, store: Store, results: Results, *, paper: str, table: str) -> Path | None:
     """Write the score file of a table and keep its other seeds and rows. Returns None if no score is known.
-
-    Safe between processes.
-    """
+    Safe between processes."""
     from filelock import FileLock
 
     paths = scores_paths(results, plan.scale.name, paper, table)
@@ -226,15 +224,13 @@ class Study:
         return self.plan.level
 
     def is_confirmatory(self, family: str, column: str) -> bool:
-        """Return True if the confirmatory claim is about these comparisons."""
+        """Return whether the confirmatory claim is about these comparisons."""
         return self.plan.confirmatory == Confirmatory(table=self.table.id, family=family, column=column)
 
     @cached_property
     def preliminary(self) -> str:
         """The number of planned seeds that all measured rows have, e.g. "preliminary: 2 of 3 planned seeds".
-
-        Empty if no planned seed is missing.
-        """
+        Empty if no planned seed is missing."""
         planned_seeds, seeds = self.plan.seeds, [set(e.seeds) - {None} for e in self.entries.values()]
         common_seeds = set(planned_seeds).intersection(*filter(None, seeds)) if any(seeds) else set()
         if len(common_seeds) == len(planned_seeds) or not self.entries:
@@ -292,10 +288,8 @@ def study_of(
     cells: Iterable[ComparedCell] = (),
     results: Results | None = None,
 ) -> Study:
-    """Return the study of a table, with scores of queries from the store, or else from ``results``.
-
-    ``cells`` provide commits and doubts. Raises ManifestError, DataError.
-    """
+    """Return the study of a table, with scores of queries from the store, or from ``results``. ``cells``
+    provide commits and doubts. Raises ManifestError, DataError."""
     table_plan = plan.of_table(source.name, table.id)
     cells = [c for c in cells if c.cell.table.id == table.id]
     files = scores_paths(results, plan.scale.name, source.name, table.id) if results else ()
@@ -329,7 +323,6 @@ def judged(table: Table, analysis: Analysis, scores: Scores, **facts) -> Study:
 
 
 def _planned_seeds(seeds: OfSeeds, analysis: Analysis) -> OfSeeds:
-    """Return the scores of the planned seeds, or of all seeds if none is planned."""
     return {seed: scores for seed, scores in seeds.items() if seed in analysis.seeds} or seeds
 
 

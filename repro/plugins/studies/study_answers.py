@@ -107,10 +107,8 @@ class StudyRecords:
 
 
 def answers(pointers: Iterable[str], evidence: StudyRecords) -> dict[str, list[Answer]]:
-    """Return pointer -> an answer for every scale with measurements of both rows.
-
-    Scales with embedded collections are skipped. Raises UsageError for an unknown row.
-    """
+    """Return pointer -> an answer for every scale with measurements of both rows. Scales with embedded
+    collections are skipped. Raises UsageError for an unknown row."""
     by_pointer: dict[str, list[Answer]] = {text: [] for text in pointers}
     parsed_pointers = {text: study_pointer(text) for text in by_pointer}
     for pointer in parsed_pointers.values():
@@ -173,7 +171,7 @@ def of_means(
 
 
 def primary_column(source: Paper, table: Table) -> Column:
-    """Return the primary column of the analysis, or else the first column."""
+    """Return the primary column of the analysis, or the first column."""
     primary = analysis_of(source).of(table).primary
     return next((c for c in table.columns if c.id == primary), table.columns[0])
 
@@ -210,10 +208,8 @@ def _scale_answers(
     pointers: Mapping[str, StudyPointer],
     evidence: StudyRecords,
 ) -> Iterator[tuple[str, Answer]]:
-    """Yield each pointer with its answer at one scale, over the seeds of both rows.
-
-    Answers are tested on queries if possible, or else computed from means.
-    """
+    """Yield each pointer with its answer at one scale, over the seeds of both rows. Answers are tested on
+    queries if possible, or computed from means."""
     source, table = cells[0].paper, cells[0].table
     column = primary_column(source, table)
     cells = [cell for cell in cells if cell.column.id == column.id]  # each column is tested separately

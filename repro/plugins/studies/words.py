@@ -1,7 +1,5 @@
-"""Texts for a study's table: its notes, and the rows that can be told apart in a column.
-
-For example, "Above BM25: BERT and ICT."
-"""
+"""Texts for a study's table: its notes, and the rows that differ in a column, such as "above BM25: BERT"
+(labels of rows)."""
 
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
@@ -173,7 +171,6 @@ def _pair_count(contrasts: Sequence[Contrast], verdict: str, phrase: str) -> str
 
 
 def _distinct_contrasts(contrasts: Iterable[Contrast]) -> list[Contrast]:
-    """Return the comparisons, the first one for pairs in several families."""
     by_pair: dict[frozenset[str], Contrast] = {}
     for c in contrasts:
         by_pair.setdefault(frozenset((c.row, c.against)), c)

@@ -1,7 +1,5 @@
-"""A study's table as Markdown, LaTeX and HTML: means, comparisons, variances, power, costs and origin.
-
-For example, ``repro tables STUDY --table 1`` writes the Markdown and LaTeX files.
-"""
+"""A study's table as Markdown, LaTeX and HTML: means, comparisons, variances, power, costs and origin. For
+example, ``repro tables STUDY --table 1`` writes the Markdown and LaTeX files."""
 
 from collections.abc import Iterator, Sequence
 from functools import partial
@@ -174,7 +172,6 @@ def _names(study: Study, c: Contrast) -> list[str]:
 
 
 def _origin(study: Study) -> str:
-    """Return seeds, commits and hours."""
     seeds = ", ".join(str(seed) for seed in study.seeds if seed is not None) or "the recipes' own"
     commits = ", ".join(f"`{commit[:12]}`" for commit in study.commits) or "not known"
     hours = "not known" if study.total_hours is None else f"{study.total_hours:.1f}"
@@ -347,10 +344,8 @@ def _standing(study: Study, c: Contrast) -> dict:
 
 
 def contrast_as_json(c: Contrast, *, times: float) -> dict:
-    """Return a comparison as a JSON object, with null for unknown values.
-
-    ``times`` is 100 for per cent and 1 for fractions.
-    """
+    """Return a comparison as a JSON object, with null for unknown values. ``times`` is 100 for per cent and 1
+    for fractions."""
 
     def scaled(fraction: float | None) -> float | None:
         return None if fraction is None else times * fraction

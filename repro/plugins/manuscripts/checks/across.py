@@ -1,7 +1,5 @@
-"""Checks of values that occur in several places: in two tables, in a sentence, or in a known paper.
-
-For example, "0.366 in Table 2" although Table 2 has .361.
-"""
+"""Checks of values that occur in several places: in two tables, in a sentence, or in a known paper. For
+example, "0.366 in Table 2" although Table 2 has .361."""
 
 from __future__ import annotations
 
@@ -41,11 +39,11 @@ class Stated:
         return cls(percent(number, unit), percent(half_unit(decimals), unit), where)
 
     def differs_from(self, other: Stated) -> bool:
-        """Return True if the two cannot be the same number before rounding."""
+        """Return whether the two cannot be the same number before rounding."""
         return are_apart(self.number, self.half, other.number, other.half)
 
     def is_near(self, other: Stated) -> bool:
-        """Return True if the two differ by less than a fiftieth of the larger one."""
+        """Return whether the two differ by less than a fiftieth of the larger one."""
         return 50 * abs(self.number - other.number) < max(self.number, other.number)
 
 
@@ -75,10 +73,8 @@ def without_remarks(label: str) -> str:
 
 
 def several_values(grids: Sequence[Grid]) -> Iterator[Finding]:
-    """Find systems with different values of one measure and collection in two tables.
-
-    These are doubts if most of the system's values agree, and notes if the values are close.
-    """
+    """Find systems with different values of one measure and collection in two tables. These are doubts if
+    most of the system's values agree, and notes if the values are close."""
     for one, other in combinations(grids, 2):
         theirs = _unique_lines(other)
         for name, line in _unique_lines(one).items():
@@ -87,7 +83,6 @@ def several_values(grids: Sequence[Grid]) -> Iterator[Finding]:
 
 
 def _unique_lines(grid: Grid) -> dict[str, int]:
-    """Return name -> line of the systems that occur once in a table."""
     names = [(name_of(line.label), number) for number, line in grid.lines.items()]
     often = Counter(name for name, _ in names)
     return {name: number for name, number in names if name and often[name] == 1}
@@ -149,7 +144,7 @@ def _of_places(grid: Grid, printed: Printed, places: Sequence[Stated]) -> Iterat
 
 
 def _is_new(stated: Stated, cells: Sequence[Cell]) -> bool:
-    """Return True if a value is neither published nor reported by others, who are only read if necessary."""
+    """Return whether a value is neither published nor reported by others, who are only read if necessary."""
     if not all(stated.differs_from(_published(cell)) for cell in cells):
         return False
     return all(stated.differs_from(other) for cell in cells for other in _of_others(cell))

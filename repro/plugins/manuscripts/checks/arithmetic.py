@@ -1,7 +1,5 @@
-"""Checks of averages, sums and differences. The numbers that they cover are found by the best fit.
-
-For example, an "Avg." column fits the five columns before it on most lines and fails on one.
-"""
+"""Checks of averages, sums and differences. The numbers that they cover are found by the best fit. For
+example, an "Avg." column fits the five columns before it on most lines and fails on one."""
 
 import re
 from collections.abc import Callable, Hashable, Iterator, Sequence
@@ -43,10 +41,8 @@ class Parts:
         return 2 * self.right - len(self.lines)
 
     def explains(self, least: int) -> bool:
-        """Return True if the total fits at least ``least`` lines, and twice as many as it does not fit.
-
-        The other lines are then considered wrong.
-        """
+        """Return whether the total fits at least ``least`` lines, and twice as many as it does not fit. The
+        other lines are then considered wrong."""
         return self.right >= max(least, 2 * (len(self.lines) - self.right))
 
     def cells(self, line: int) -> list[Value]:
@@ -97,7 +93,7 @@ def _wrong_lines(parts: Parts, plausible: Sequence[Parts]) -> list[int]:
 
 
 def _explanation(plausible: Sequence[Parts]) -> Parts | None:
-    """Return the parts that fit best if they fit well, or else the best parts without one series, or None."""
+    """Return the parts that fit best if they fit well, or the best parts without one series, or None."""
     for candidates, least in ((plausible, 2), ([p for parts in plausible for p in parts.without_one()], 3)):
         best = max(candidates, key=lambda parts: (parts.lead, parts.right), default=None)
         if best and best.explains(least):
@@ -141,10 +137,8 @@ FIRST_OF: tuple[tuple[str, Callable[[Line], Hashable]], ...] = (
 
 
 def behind_values(grid: Grid) -> Iterator[Finding]:
-    """Find differences printed after a number that differ from the base used by most others.
-
-    Bases are any line, the first line of a group or block, the line above, or a column.
-    """
+    """Find differences printed after a number that differ from the base used by most others. Bases are any
+    line, the first line of a group or block, the line above, or a column."""
     printed = [(s, v) for s in grid.series for v in s.values.values() if v.delta is not None]
     bases = _bases(grid) if len(printed) >= LEAST else ()
     found = [(name, _fitting_to(base, printed)) for name, base in bases]

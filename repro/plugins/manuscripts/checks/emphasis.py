@@ -30,7 +30,7 @@ class Style:
     target: str
 
     def has(self, value: Value) -> bool:
-        """Return True if a number is printed in this style."""
+        """Return whether a number is printed in this style."""
         return value.cell.underlined if self.rank else value.cell.bold
 
 
@@ -62,12 +62,12 @@ class Scope:
 
     @cached_property
     def is_right(self) -> bool:
-        """Return True if the right members have the style."""
+        """Return whether the right members have the style."""
         return self.styled == self.target
 
     @property
     def is_told(self) -> bool:
-        """Return True if a fault can be reported. A second best needs a known best."""
+        """Return whether a fault can be reported. A second best needs a known best."""
         return not self.is_right and (self.style is BOLD or all(map(BOLD.has, self.ranked(0))))
 
 
@@ -104,10 +104,8 @@ class Habit:
 
 
 def best(grids: Sequence[Grid]) -> Iterator[Finding]:
-    """Find bold numbers that are not the best of their column or group, and equal ones that are not bold.
-
-    The scope is the one that fits most of a table. Tables without such a habit are skipped.
-    """
+    """Find bold numbers that are not the best of their column or group, and equal ones that are not bold. The
+    scope is the one that fits most of a table. Tables without such a habit are skipped."""
     yield from _of_style([grid for grid in grids if not OTHER_MEANING.search(grid.remarks)], BOLD)
 
 
@@ -192,10 +190,8 @@ LETTERED = re.compile(r"^[(\[]?(?P<letter>[a-z0-9])[)\].:]\s*(?P<label>\S.*)$")
 
 
 def impossible(grid: Grid) -> Iterator[Finding]:
-    """Find marks of significance on numbers that are not better than those of the beaten row.
-
-    The caption must name that row, or baselines.
-    """
+    """Find marks of significance on numbers that are not better than those of the beaten row. The caption
+    must name that row, or baselines."""
     if SIGNIFICANT.search(grid.remarks):
         rivals = _named_rivals(grid) or _lettered(grid)
         for series in grid.scores:

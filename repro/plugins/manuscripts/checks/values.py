@@ -1,7 +1,5 @@
-"""Checks of single numbers: the limits of their measure and collection, and the format of their column.
-
-For example, R@1000 cannot be below R@100 in the same row.
-"""
+"""Checks of single numbers: the limits of their measure and collection, and the format of their column. For
+example, R@1000 cannot be below R@100 in the same row."""
 
 import re
 from collections import Counter
@@ -117,10 +115,8 @@ def _of_cuts(grid: Grid, few: Series, many: Series, why: str) -> Iterator[Findin
 
 
 def impossible_means(grid: Grid) -> Iterator[Finding]:
-    """Find means that n queries cannot have: j/n for success, multiples of 1/(n lcm(1..k)) for RR@k.
-
-    Columns with more than a third of such means are skipped.
-    """
+    """Find means that n queries cannot have: j/n for success, multiples of 1/(n lcm(1..k)) for RR@k. Columns
+    with more than a third of such means are skipped."""
     for series in grid.scores if not SEVERAL_RUNS.search(grid.remarks) else ():
         if multiples := _queries(series) * _steps(series):
             wrong, told = _impossible(series, multiples)
@@ -142,7 +138,6 @@ def _queries(series: Series) -> int:
 
 
 def _steps(series: Series) -> int:
-    """Return n such that the score of each query is a multiple of 1/n, or 0 if there is no such number."""
     if any("±" in value.cell.text for value in series.values.values()):
         return 0
     measure = _measure(series) or Measure("", 0)
