@@ -27,8 +27,7 @@ class Files:
     """
 
     def __init__(self, path: Path):
-        """Open a source. Raises UsageError if ``path`` does not exist, DataError for an unreadable
-        archive."""
+        """Open a source. Raises UsageError for a missing ``path``, DataError for an unreadable one."""
         self.path, self.only, self._read = path, "", 0
         self._texts: dict[str, str] = {}
         self._members: dict[str, bytes] = {}
@@ -64,8 +63,8 @@ class Files:
     def resolve(
         self, name: str, *, beside: Iterable[str] = (), endings: tuple[str, ...] = ("", ".tex")
     ) -> str | None:
-        r"""Return the file that ``\input{name}`` includes, or None. Raises UsageError for a file outside of
-        the root."""
+        r"""Return the file that ``\input{name}`` includes, or None. Raises UsageError for one outside of the
+        root."""
         outside = False
         for start in dict.fromkeys(PurePosixPath(folder).parent for folder in (*beside, "root")):
             for ending in endings:

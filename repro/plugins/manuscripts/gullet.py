@@ -129,8 +129,7 @@ class Expanded:
         self._lines: dict[int, list[int]] = {}
 
     def close(self, tokens: list[Token]) -> None:
-        """Set the tokens of the whole source. A space is inserted between a control word and a following
-        letter."""
+        """Set the tokens of the source. A space is inserted between a control word and a following letter."""
         parts, length, was_word = [], 0, False
         for token in tokens:
             if was_word and token.text[:1].isalpha():
@@ -326,8 +325,7 @@ class Gullet:
     # macros
 
     def define(self, name: str, macro: Macro, *, keep: bool = False) -> None:
-        r"""Define a macro, unless the parser handles this name. A macro that draws a line becomes
-        ``\hline``."""
+        r"""Define a macro, unless the parser handles it. A macro that draws a line becomes ``\hline``."""
         texts = {token.text for token in macro.body}
         internal = self.reader.only_defines and any("@" in text for text in texts)
         known = name[1:] in names("kept", "rules") or (keep and name in self._macros)

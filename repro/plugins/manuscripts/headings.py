@@ -75,8 +75,7 @@ class Meaning:
 
 
 def meaning(table: SourceTable) -> Meaning:
-    """Return the meaning of a table. It is transposed first if its rows have the names of measures or
-    collections."""
+    """Return the meaning of a table, transposed first if its rows are named by measures or collections."""
     plan = layouts.layout(table, vocabulary.measures)
     above = sum(vocabulary.names_something(" ".join(plan.head(place))) for place in plan.values)
     beside, depth = _named_beside(plan)
@@ -170,8 +169,7 @@ def _refined(plain: frozenset[str], caption: frozenset[str]) -> frozenset[str]:
 
 
 def _of_part(dataset: Resolution, said: frozenset[str]) -> Resolution:
-    """Return a collection, unless the text names another part of it, e.g. dev for a collection of test
-    queries."""
+    """Return a collection, unless the text names another part of it, e.g. dev instead of test."""
     if dataset.value and said & set(facts()["pieces"]):
         return Resolution(reason=f"a piece of {dataset.value} is said to be meant")
     parts = frozenset(("train", "dev", "test"))
@@ -226,8 +224,7 @@ def _averaged(plan: Layout, column: ColumnMeaning, columns: Sequence[ColumnMeani
 
 
 def _averageable(column: ColumnMeaning, columns: Sequence[ColumnMeaning]) -> list[list[ColumnMeaning]]:
-    """Return candidate sets of columns for an average: those before it, all, those of its heading or its
-    measure."""
+    """Return candidate columns of an average: those before it, all, those of its heading or measure."""
     others = [c for c in columns if not (c.is_mean or c.is_cost)]
     before = [c for c in others if c.place < column.place]
     of_heading = [c for c in others if c.head[:1] == column.head[:1]]

@@ -209,8 +209,7 @@ class Tabular:
         self.notes: list[str] = []
 
     def tables(self, *, caption: str, label: str, number: str, legend: tuple[str, ...]) -> list[SourceTable]:
-        """Return its tables, more than one if they are stacked. A tabular that is only used for layout has
-        none."""
+        """Return its tables, several if they are stacked, and none for a tabular that only serves layout."""
         raw = self._raw()
         grid, width = self._grid(raw)
         kept = [i for i, row in enumerate(grid) if any(cell.text or cell.marks for cell in row)]

@@ -147,8 +147,7 @@ class Words:
     is_legend: bool = False
 
     def pieces(self, nodes: Iterable[Any], style: Style = _NO_STYLE) -> Iterator[Piece]:
-        r"""Yield the text of nodes piece by piece. Declarations such as ``\bf`` apply to the end of
-        ``nodes``."""
+        r"""Yield the text of nodes in pieces. Declarations such as ``\bf`` apply to the end of ``nodes``."""
         script = ""
         known = [node for node in nodes if node is not None and kind(node) != "comment"]
         for node, behind in zip(known, [*known[1:], None], strict=False):

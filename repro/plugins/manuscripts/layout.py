@@ -38,8 +38,7 @@ def _values(row: _Row) -> list[str]:
 
 
 def _has_decimal(row: _Row) -> bool:
-    """Return whether a value has a decimal point or a percent sign. A head may contain counts, e.g.
-    ``0.1k``."""
+    """Return whether a value has a decimal point or a percent sign. Counts like ``0.1k`` do not count."""
     matches = (_VALUE.fullmatch(text) for text in _values(row))
     return any(m and (m["unit"] == "%" or (m["point"] and m["unit"] is None)) for m in matches)
 
@@ -203,8 +202,7 @@ def _holds_numbers(cells: Sequence[SourceCell]) -> bool:
 
 
 def _labels(body: Sequence[Row], values: Sequence[int]) -> tuple[int, ...]:
-    """Return the columns that name a row: the first column of words, and further ones while its cells
-    repeat."""
+    """Return the columns that name a row: the first of words, and further ones while its cells repeat."""
     width = len(body[0]) if body else 0
     labels = [_first_label(body, values)]
     for place in range(labels[0] + 1, width - 1):

@@ -46,8 +46,7 @@ class Ignored:
 
 
 def ignores(file: Path) -> Iterator[Ignored]:
-    """Yield the comments of a file. A comment alone on its line applies to the next line without such a
-    comment."""
+    """Yield the comments of a file. A comment alone on its line applies to the next other line."""
     lines = decoded(file.read_bytes(), file).split("\n")  # same lines as in tables
     comments = {number: match for number, line in enumerate(lines, 1) if (match := _COMMENT.search(line))}
     alone = {number for number, match in comments.items() if not match.string[: match.start()].strip()}

@@ -71,8 +71,7 @@ def cells_text(name: str, source: str, draft: Draft) -> str:
 
 
 def readings_text(draft: Draft) -> str:
-    """Return entries for readings.yaml: readings of known systems' recipes, with the choices of their
-    papers."""
+    """Return entries for readings.yaml: the readings of known systems' recipes, with their choices."""
     lines = []
     for id, (reading, name) in _readings(draft).items():
         facts: dict[str, Any] = {"id": id, "kind": "silence", "where": "asked"}

@@ -62,8 +62,7 @@ def _ending(name: str) -> str:
 
 
 def _main_files(files: Files) -> tuple[list[str], list[str]]:
-    """Return the main files and a note on the choice. This is the file with a document, or all files that no
-    other file includes."""
+    """Return the file with a document, or all files that no other includes, and a note on the choice."""
     if files.only:
         return [_source(files)], []
     texts = {name: re.sub(r"(?<!\\)%.*", "", files.text(name)) for name in files if _ending(name) in _LATEX}
@@ -207,8 +206,7 @@ def _parts(flat: Expanded) -> tuple[list[_Float], list[tuple[int, int]]]:
 
 
 def _end_of(text: str, frame: re.Match, end: int) -> tuple[int, bool]:
-    """Return the end of an environment, and True if it is closed. A float ends at the beginning of
-    another."""
+    """Return the end of an environment, and whether it is closed. A float also ends where another begins."""
     framed, depth = names("tables", "figures"), 1
     for edge in _EDGE.finditer(text, frame.end(), end):
         if edge[1] == "begin" and edge[2] in framed and frame[1] in framed:

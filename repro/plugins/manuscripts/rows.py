@@ -43,8 +43,7 @@ class Transcription:
 
 
 def transcribe(cell: SourceCell) -> Transcription:
-    """Return a cell's published string. A string that cannot be parsed becomes a dash with the text as the
-    remainder."""
+    """Return a cell's published string. An unreadable one becomes a dash, with the text as remainder."""
     text = cell.text.strip()
     if text in DASHES:
         return Transcription("-")
@@ -120,8 +119,7 @@ class KnownRow:
 
     @property
     def options(self) -> dict:
-        """Return the options of its recipe, except for those that only choose between definitions of
-        recall."""
+        """Return the options of its recipe, without those that only choose a definition of recall."""
         options = self.cells[0].row.with_
         return {name: value for name, value in options.items() if not self._names_recall(value)}
 

@@ -168,8 +168,7 @@ def styled(
 
 
 def _script(script: str, content: str, before: str) -> tuple[str, list[str]]:
-    """Return the text and the marks of a superscript or subscript. ``^_`` is a superscript before a
-    subscript, as in w^c_i."""
+    """Return text and marks of a script. ``^_`` is a superscript before a subscript, as in w^c_i."""
     of_number = _NUMBER_BEFORE.search(before) is not None
     of_base = _BASE_BEFORE.search(before.rstrip()) is not None  # of 10 or a variable
     if content.startswith("±"):

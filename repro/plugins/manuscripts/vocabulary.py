@@ -83,8 +83,7 @@ def words(text: str) -> frozenset[str]:
 
 
 def measures(text: str) -> dict[NamedMeasure, tuple[int, int]]:
-    """Return the measures in a text with their positions. A measure with a cutoff replaces the one
-    without."""
+    """Return the measures in a text with their positions. One with a cutoff replaces one without."""
     spans: dict[NamedMeasure, tuple[int, int]] = {}
     for name, pattern in _patterns():
         for match in pattern.finditer(text):
@@ -124,8 +123,7 @@ def is_name(text: str) -> bool:
 
 
 def named_collections(plain: frozenset[str], measure: str | None = None) -> list[NamedCollection]:
-    """Return the collections with the longest names among these words, limited to a measure's if it is
-    given."""
+    """Return the collections with the longest names among these words, of one measure if given."""
     meant = [each for each in _collections() if not (measure and each.measures) or measure in each.measures]
     most = max(each.size(plain) for each in meant)
     return [each for each in meant if each.size(plain) == most] if most else []

@@ -123,8 +123,7 @@ class Search(Identified):
     note: str = ""
 
     def run_on(self, collection: str) -> str:
-        """Return the entry of ``runs`` for a collection, by the longest matching beginning of its id, or
-        ""."""
+        """Return the entry of ``runs`` with the longest matching beginning of a collection's id, or ""."""
         beginnings = [beginning for beginning in self.runs if collection.startswith(beginning)]
         return self.runs[max(beginnings, key=len)] if beginnings else ""
 
@@ -211,8 +210,7 @@ def reports() -> dict[str, tuple[CellReport, ...]]:
 
 
 def others_values(cell: Cell) -> tuple[CellReport, ...]:
-    """Return all reports on a cell by kind, the median one of each kind first. Raises ManifestError for a
-    broken file."""
+    """Return the reports on a cell by kind, the median of each kind first. Raises ManifestError."""
     groups = groupby(sorted(reports().get(cell.id, ()), key=_kind), key=_kind)
     return tuple(report for _, group in groups for report in _median_first(group))
 

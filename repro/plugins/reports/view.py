@@ -115,8 +115,7 @@ def _show_searches(as_json: bool) -> int:
 
 
 def _counts(systems) -> dict[str, int]:
-    """Return system -> the number of distinct values of its rows. A stage counts for the system of its
-    group."""
+    """Return system -> the number of its rows' values. A stage counts for the system of its group."""
     from repro.plugins.reports.reports import reports
 
     found: dict[str, set[int]] = {system: set() for system in systems}

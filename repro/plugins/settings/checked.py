@@ -137,8 +137,7 @@ def settings(*names: str) -> Listing[CheckedParameter]:
 
 
 def checked_parameters(source: Paper, machine: Machine | None = None) -> list[CheckedParameter]:
-    """Return every planned parameter of a paper's rows and every statement. Raises ManifestError with file
-    and line."""
+    """Return every planned parameter of a paper's rows and every statement. Raises ManifestError."""
     rows = planned_rows(source, machine=machine)
     expected_values = ExpectedValues()
     row_parameters = [
@@ -186,8 +185,7 @@ def _alike_failures(source: Paper, rows: list[PlannedRow]) -> Iterator[CheckedPa
 
 
 def of_cell(cell: Cell) -> list[CheckedParameter]:
-    """Return the planned parameters of a cell's row, or the one for a published setting. Empty without
-    settings.yaml."""
+    """Return the parameters of a cell's row, or of a published setting. Empty without settings.yaml."""
     if not steps_of(cell.paper):
         return []
     if cell.is_setting:

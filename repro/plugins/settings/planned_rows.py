@@ -206,8 +206,7 @@ def _is_by_row(value: Any) -> bool:
 
 
 def cell_value(text: str) -> Any:
-    """Return the number or text of a cell of a table of settings, or None for "not applicable". For example,
-    30000 for "30k"."""
+    """Return the value of a cell of a table of settings, e.g. 30000 for "30k", None for "not applicable"."""
     match = _NUMBER.fullmatch(text.strip())
     if match is None:
         return None if text.strip() in NOT_APPLICABLE else text.strip()
@@ -275,8 +274,7 @@ def _disagrees(setting: Setting, published: Any) -> bool:
 
 
 def _reading_values(name: str, readings: Mapping[str, Reading]) -> tuple[Any, list[Any]]:
-    """Return the value of the default choice and those of all choices, or the values under a key of them.
-    Raises UsageError."""
+    """Return the values (or their parts under a key) of the default and of all choices. Raises UsageError."""
     identifier = _identifier(name, readings)
     if not identifier:
         raise UsageError(

@@ -86,8 +86,7 @@ class Setting(SourcedValue):
         return "planned" in self.model_fields_set
 
     def taken(self, published: Any, default: Any) -> Any:
-        """Return the value to plan: ``planned`` if given, else the published, the released or the default
-        value."""
+        """Return the value to plan: ``planned``, the published, the released or the default one."""
         released = default if self.released is None else self.released
         return self.planned if self.departs else published if self.is_published else released
 

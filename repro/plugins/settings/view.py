@@ -52,8 +52,7 @@ def print_cells(items: Iterable[CheckedParameter]) -> None:
 
 
 def row_lines(items: Sequence[CheckedParameter], *, verbose: bool) -> Iterator[tuple[str, str]]:
-    """Yield labelled lines on a row: the number of settings by state, then the differing ones, or all if
-    ``verbose``."""
+    """Yield labelled lines on a row: counts by state, then the differing settings (all if ``verbose``)."""
     if not items:
         return
     paper, table, row = items[0].row.split("/")

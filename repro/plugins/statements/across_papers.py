@@ -29,8 +29,7 @@ def disagreements(sources: list[Paper], notes: Notes) -> Iterator[Finding]:
 
 
 def dataset_and_measure(cell: Cell) -> Scored:
-    """Return the data set and measure of a cell. Success counts as recall, because it is published as
-    recall."""
+    """Return the data set and measure of a cell. Success counts as recall, as published."""
     return cell.column.dataset or "", (cell.column.measure or "").replace(_SUCCESS, "R@")
 
 
@@ -39,8 +38,7 @@ def _disagree(cells: list[Cell]) -> bool:
 
 
 def numbers_differ(a: Cell, b: Cell) -> bool:
-    """Return whether two published numbers cannot be equal before rounding. Fractions are converted to per
-    cent."""
+    """Return whether two published numbers (in per cent) cannot be equal before rounding."""
     (one, half), (other, other_half) = (
         (percent(cell.number, cell.unit), percent(half_unit(cell.printed.decimals), cell.unit))
         for cell in (a, b)
@@ -49,8 +47,8 @@ def numbers_differ(a: Cell, b: Cell) -> bool:
 
 
 def _disagreement(configuration: str, contradictions: dict[Scored, list[Cell]]) -> Finding:
-    """Return the finding on one configuration: an error against the makers' number or within one paper, else
-    a doubt."""
+    """Return the finding on a configuration: an error against the makers or within one paper, else a
+    doubt."""
     all_cells = [cell for cells in contradictions.values() for cell in cells]
     makers = [c for c in all_cells if c.role == "ours"]
     subject = next((c for c in all_cells if _is_misquoted(c, makers)), all_cells[0])
@@ -140,7 +138,7 @@ def _namesake_finding(system: str, differences: dict[Scored, list[Cell]]) -> Fin
 
 
 def conventions(sources: list[Paper], notes: Notes) -> Iterator[Finding]:
-    """Yield findings on equal numbers in papers by mostly the same authors: bold in one only, or different
+    """Yield findings on equal numbers of mostly the same authors: bold in one paper only, or different
     marks."""
     for one, other in combinations(sources, 2):
         if _mostly_the_same(one.manifest.authors, other.manifest.authors):

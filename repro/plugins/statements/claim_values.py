@@ -56,8 +56,7 @@ class PublishedValues:
     is_published = is_stated = True
 
     def number(self, cell: Cell) -> Decimal:
-        """Return the printed number, or the bound of a printed bound. Raises MissingNumber for a dash or
-        words."""
+        """Return the printed number, or the number of a bound. Raises MissingNumber for a dash or words."""
         if cell.printed.value is None:
             verb = "plots" if cell.table.kind == "figure" else "prints"
             raise MissingNumber(f"{cell.id} {verb} no number")

@@ -65,8 +65,7 @@ def fault(text: str) -> str | None:
 
 
 def _fault_of(node: ast.AST, callee_ids: set[int]) -> str | None:
-    """Return the reason why a part is not in the language, or None. ``callee_ids`` are the ids of called
-    names."""
+    """Return why a part is not in the language, or None. ``callee_ids`` are the ids of called names."""
     match node:
         case ast.Constant(value=value) if isinstance(value, bool) or not isinstance(value, int | float | str):
             return f"{value!r} is neither a number nor a string"
@@ -118,8 +117,7 @@ class Evaluation:
     say: Callable[[str], None]
 
     def of(self, text: str):
-        """Return the value of a valid expression. Exceptions of its functions pass through, e.g.
-        MissingNumber."""
+        """Return the value of a valid expression. Raises exceptions of its functions, e.g. MissingNumber."""
         return self._value(_tree(text).body)
 
     def _value(self, node: ast.expr):
@@ -282,7 +280,7 @@ def claims_of(source: Paper) -> dict[str, Claim]:
 
 
 def claims(path: Path) -> dict[str, Claim]:
-    """Return the claims of one claims.yaml by id, empty without the file. Raises ManifestError with file and
+    """Return the claims of a claims.yaml by id, empty without the file. Raises ManifestError with its
     line."""
     if not path.exists():
         return {}

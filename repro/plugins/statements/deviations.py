@@ -151,8 +151,7 @@ def need(cell: Cell, rivals: list[Cell]) -> Need | None:
 
 
 def _need_over(cell: Cell, over: Cell, queries: int) -> Need:
-    """Return the need of the lead over one row. Scores are in [0, 1], which bounds every deviation by
-    ``greatest``."""
+    """Return the need of the lead over one row. Scores in [0, 1] bound every deviation by ``greatest``."""
     mine, theirs = (float(percent(c.number, c.unit)) / 100 for c in (cell, over))
     rounding = sum(float(percent(half_unit(c.printed.decimals), c.unit)) / 100 for c in (cell, over))
     lead, sum_of_means = mine - theirs, mine + theirs
@@ -180,8 +179,8 @@ def smallest_known(dataset: str | None, measure: str | None) -> tuple[Deviation 
 
 @at_hand.kept_with_papers
 def deviations() -> tuple[tuple[Deviation, ...], tuple[Stead, ...]]:
-    """Return the deviations and replacements of all papers' deviations.yaml. Raises ManifestError with file
-    and line."""
+    """Return the deviations and replacements of all deviations.yaml. Raises ManifestError with file and
+    line."""
     contents = [read(folder / FILE) for folder in at_hand.folders_with(FILE)]
     return tuple(d for c in contents for d in c.known), tuple(s for c in contents for s in c.instead)
 

@@ -70,8 +70,7 @@ class Finding:
         return replace(self, explanation="; ".join(dict.fromkeys(filter(None, explanations))))
 
     def with_other(self, other: Finding) -> Finding:
-        """Return this finding joined with another of the same fact: the graver severity, all places and
-        words."""
+        """Return this finding joined with another of the same fact: the graver severity and all places."""
         places = dict(zip(self.places, self.values, strict=True))
         for place, value in zip(other.places, other.values, strict=True):
             places.setdefault(place, "" if value in other.says else value)  # no sentence twice
@@ -90,8 +89,7 @@ def sort_findings(findings: list[Finding]) -> list[Finding]:
 
 
 def told_once(findings: list[Finding], facts: tuple[tuple[str, ...], ...]) -> list[Finding]:
-    """Return the findings, joining those of one fact. ``facts`` contains the ids of findings on the same
-    fact."""
+    """Return the findings, joining those of one fact. ``facts`` are groups of ids of findings."""
     by_id = {finding.id: finding for finding in findings}
     merged_by_id, joined_ids = dict(by_id), set()
     for fact in facts:

@@ -55,8 +55,7 @@ class ClosestReports:
         return self.of(cell).value
 
     def told(self, cell: Cell) -> str:
-        """Return the value with at most four decimals, and its making, e.g. "0.187 (index)". Raises
-        MissingNumber."""
+        """Return the value and its making, e.g. "0.187 (index)". Raises MissingNumber."""
         note = self.of(cell)
         return f"{format_value(note.value)} ({note.making})"
 
@@ -121,8 +120,7 @@ class OthersJudgement:
 
     @property
     def basis(self) -> str:
-        """The number of cells with a report, their making and their authors, e.g. "2 of 4 cells: …", or
-        ""."""
+        """The number of cells with a report, their making and authors, e.g. "2 of 4 cells: …", or ""."""
         if not self.used:
             return ""
         kinds = ", ".join(f"{MAKINGS[start]} ({number})" for start, number in self.kinds.items())

@@ -35,8 +35,7 @@ class Places:
         self._cells: dict[tuple[str, str], dict[tuple[str, str], Cell]] = {}
 
     def cell(self, path: str) -> Cell:
-        """Return the cell ``table/row/column`` or ``paper:table/row/column``. Raises UsageError for an
-        unknown cell."""
+        """Return the cell ``table/row/column`` or ``paper:table/row/column``. Raises UsageError."""
         source, table, cell_path = self._table(path)
         row, _, column = cell_path.partition("/")
         key = source.name, table.id
@@ -238,8 +237,8 @@ def _fours(rows: list[str], others: list[str]) -> list[tuple[str, str, str, str]
 
 
 def is_marked_over(mine: Cell, theirs: Cell) -> bool:
-    """Return whether a mark states that one cell is significantly better. Raises MissingNumber if no mark
-    could."""
+    """Return whether a cell is marked as significantly better. Raises MissingNumber if no mark could say
+    so."""
     marks = {m: meaning.over for m, meaning in mine.table.marks.items() if meaning.means == "significant"}
     candidates = {mark for mark, over in marks.items() if theirs.row.system in over}
     if not candidates:
@@ -307,8 +306,8 @@ class Language(Relations):
         return self._tell(self.values.drawn(f"{self.places.paper.name}/{exhibit}", fact))
 
     def rounds(self, x, text: str) -> bool:
-        """Return whether x rounds to the text. A measured x must be within half a unit of the last
-        decimal."""
+        """Return whether x rounds to the text. For a measured x, half a unit of the last decimal is
+        allowed."""
         target = Decimal(text)
         decimals = decimals_of(target)
         if self.values.is_stated:

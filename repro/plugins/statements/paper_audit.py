@@ -154,7 +154,7 @@ def altered_records(sources: list[Paper], results: Results) -> list[Finding]:
 
 
 def of_domains(source: Paper) -> Iterator[Finding]:
-    """Yield a doubt for each number of a table of ``out_of_domain`` if its system is ``trained_on`` that
+    """Yield a doubt for each number of an ``out_of_domain`` table if its system is ``trained_on`` that
     set."""
     own_notes = notes_of(source)
     tables = [t for t in source.manifest.tables if t.id in own_notes.out_of_domain]

@@ -168,8 +168,7 @@ def _entry_finding(source: Paper, key: str, verdict: Outcome, why: str, against:
 
 
 def _shared_numbers(source: Paper, references: References) -> Iterator[Finding]:
-    """Yield a finding for different works under one arXiv number, unless one of them is already called
-    faulty."""
+    """Yield a finding for different works under one arXiv number, unless one is already called faulty."""
     by_number: dict[str, list[str]] = {}
     for key, work in references.works.items():
         if work.arxiv:

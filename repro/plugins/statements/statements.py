@@ -48,8 +48,7 @@ class Judgement:
 
     @property
     def differs_by_measure(self) -> str:
-        """The measures in which the statement fails and holds, if they differ, e.g. "fails in 1/r10; holds in
-        1/rr"."""
+        """The measures in which the statement fails and holds, if they differ, else ""."""
         by_state = {state: [name for name, s in self.measures if s == state] for _, state in self.measures}
         if self.state != FAILS or len(by_state) < 2:
             return ""
@@ -85,8 +84,7 @@ class Statement:
     need: Need | None = None
 
     def judge(self, values: Values, places: Places | None = None) -> Judgement:
-        """Judge the statement on these values. Raises ManifestError if its expression cannot be computed,
-        e.g. for an unknown row."""
+        """Judge the statement on these values. Raises ManifestError if its expression cannot be computed."""
         language = Language(places or Places(self.paper), values)
         try:
             state = HOLDS if self.decide(language) else FAILS

@@ -117,8 +117,7 @@ def analysis_of(source: Paper) -> Analysis:
 
 
 def read_analysis(folder: Path, manifest: Manifest) -> Analysis:
-    """Return the analysis.yaml of a folder, empty without the file. Raises ManifestError with file and
-    line."""
+    """Return the analysis.yaml of a folder, empty without the file. Raises ManifestError with its line."""
     path = folder / FILE
     if not path.exists():
         return Analysis()

@@ -70,8 +70,7 @@ class Contrast:
 
     @cached_property
     def seeds_needed(self) -> int | None:
-        """The fewest seeds that detect the smallest relevant difference with that power, or None if none
-        suffice."""
+        """The fewest seeds that detect the smallest relevant difference so, or None if none suffice."""
         if self.difference is None or self.matters is None:
             return None
         d = self.difference
@@ -105,8 +104,7 @@ def difference(ours: OfSeeds, theirs: OfSeeds) -> Estimate | None:
 
 
 def floor_standings(analysis: TableAnalysis, rows: Mapping[str, OfSeeds], *, level: float) -> dict[str, str]:
-    """Return row -> ``above``, ``below``, ``not above`` or ``not tested``, compared with the row
-    ``floor``."""
+    """Return row -> ``above``, ``below``, ``not above`` or ``not tested``, against the row ``floor``."""
     if analysis.floor is None:
         return {}
     compared_rows = [row for row in rows if row in analysis.rows - {analysis.floor}]

@@ -48,8 +48,7 @@ class StudyEvidence:
 
     @cached_property
     def kept(self) -> Mapping[str, Mapping[str, Any]]:
-        """The joined content of the files. Later files take precedence. Raises DataError for a malformed
-        file."""
+        """The joined content of the files, where later files win. Raises DataError for a malformed file."""
         contents: dict[str, dict[str, Any]] = {"evaluations": {}, "trainings": {}}
         for path in self._files:
             if path.exists():
@@ -105,8 +104,8 @@ class StudyOfCell(CellPart):
 
 
 def write_scores(plan: Plan, store: Store, results: Results, *, paper: str, table: str) -> Path | None:
-    """Write the score file of a table and keep its other seeds and rows. Returns None if no score is known.
-    Safe between processes."""
+    """Write a table's score file, keeping other seeds and rows. Returns None without scores. Safe between
+    processes."""
     from filelock import FileLock
 
     paths = scores_paths(results, plan.scale.name, paper, table)
@@ -178,8 +177,7 @@ class Entry:
 
     @property
     def half_width(self) -> float | None:
-        """Half of the 95 % interval of the mean over queries and seeds, or None for fewer than two of
-        either."""
+        """Half of the 95 % interval of the mean over queries and seeds, or None for too few."""
         return None if self.estimate is None else self.estimate.half_width()
 
     @property

@@ -75,8 +75,7 @@ class Answer:
 
     @property
     def beside_published(self) -> str:
-        """Compare the published difference with this one, as a clause, or "" without interval or published
-        number."""
+        """Compare the published difference with this one, as a clause, or "" if either is missing."""
         x, side = self.published, self.verdict.removeprefix("slightly ")
         if x is None or self.low is None or self.high is None:
             return ""
@@ -253,8 +252,7 @@ class PublishedPair(StrictMapping):
 
 
 def published_effects(source: Paper) -> dict[tuple[str, str, str], float]:
-    """Return (table, row, other row) -> the published difference, in both directions. Raises
-    ManifestError."""
+    """Return (table, row, other row) -> the published difference, both ways. Raises ManifestError."""
     return source.once(published_effects, lambda: _read(source))
 
 

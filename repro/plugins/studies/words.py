@@ -113,8 +113,7 @@ def order(study: Study, column: Column) -> str:
 
 
 def _findings(study: Study, column: Column) -> list[str]:
-    """Return the findings of a column's comparisons. Pairs of a frequent undecided verdict are only
-    counted."""
+    """Return the findings of a column's comparisons. Pairs of a frequent undecided verdict are counted."""
     contrasts = _distinct_contrasts(c for c in study.contrasts if c.column == column.id)
     points = study.analysis.matters.get(column.id)
     phrases = {
@@ -135,8 +134,7 @@ def _findings(study: Study, column: Column) -> list[str]:
 
 
 def _rows_above(study: Study, column: str, contrasts: Sequence[Contrast], verdict: str) -> list[str]:
-    """Name the rows (slightly) above each row, best first. There is no verb, because labels are singular or
-    plural."""
+    """Name the rows (slightly) above each row, best first, without a verb, as labels may be plural."""
     rows: dict[str, list[str]] = {}
     for c in contrasts:
         if c.verdict in (verdict, verdict.replace("above", "below")):

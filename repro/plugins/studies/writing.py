@@ -158,8 +158,7 @@ def _power(study: Study, c: Contrast, d: Estimate) -> list[str]:
 
 
 def _within_at_zero(c: Contrast, d: Estimate) -> str:
-    """Return the probability of the verdict "within" for a true difference of 0, or a dash without
-    ``matters``."""
+    """Return the probability of the verdict "within" at a true difference of 0, or a dash."""
     if c.matters is None:
         return "–"
     probability = equivalent_at_zero(c.matters, d.variances, queries=d.queries, seeds=d.seeds, level=c.level)
@@ -344,8 +343,8 @@ def _standing(study: Study, c: Contrast) -> dict:
 
 
 def contrast_as_json(c: Contrast, *, times: float) -> dict:
-    """Return a comparison as a JSON object, with null for unknown values. ``times`` is 100 for per cent and 1
-    for fractions."""
+    """Return a comparison as a JSON object, null if unknown. ``times`` is 100 for per cent, 1 for
+    fractions."""
 
     def scaled(fraction: float | None) -> float | None:
         return None if fraction is None else times * fraction

@@ -119,8 +119,7 @@ def family(measure: str) -> str:
 
 
 def unpublished(grids: Sequence[Grid]) -> Iterator[Finding]:
-    """Find values of known systems that differ from all published and reported ones, in seemingly cited
-    lines."""
+    """Find values of known systems, in seemingly cited lines, that nobody published or reported."""
     for grid in grids:
         for number, line in grid.lines.items():
             yield from _of_system(grid, number, name_of(line.label))

@@ -193,8 +193,7 @@ class Explained:
 
 
 def in_series(grid: Grid) -> Iterator[Finding]:
-    """Find numbers under a heading of differences that are not the difference of two series, found by
-    search."""
+    """Find numbers in a series of differences that do not fit the two series with the best fit."""
     others = [series for series in grid.series if not series.is_difference]
     if 1 < len(others) <= MOST_SERIES:
         pairs = [pair for pair in product(others, others, (False, True)) if pair[0] is not pair[1]]

@@ -91,8 +91,8 @@ class Habit:
 
     @property
     def outside(self) -> set[int]:
-        """Return the lines that beat the styled numbers always, or several times and in more than a third of
-        the scopes."""
+        """Return the lines that beat the styled numbers always, or twice and in over a third of the
+        scopes."""
         ahead, numbers = Counter[int](), Counter[int]()
         for scope in self.scopes:
             marked = max(value.number * scope.series.sign for value in scope.styled)
