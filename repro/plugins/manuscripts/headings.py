@@ -146,7 +146,6 @@ def _column(plan: Layout, place: int, shared: _Shared) -> ColumnMeaning:
 
 
 def _named(head: Sequence[str], shared: _Shared) -> tuple[NamedMeasure | Resolution, str]:
-    """Return the measure of a column, and the reason if its own heading does not name it, else ""."""
     for first in range(len(head), -1, -1):
         named = list(vocabulary.measures(" ".join(head[first:])))
         if len(named) > 1:

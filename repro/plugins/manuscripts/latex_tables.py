@@ -237,7 +237,6 @@ class Tabular:
         ]
 
     def _raw(self) -> _Raw:
-        r"""Split the nodes of the tabular at ``&`` and ``\\``."""
         raw, until = _Raw(), 0
         for node in self.node.nodelist:
             if node is None or node.pos + node.len <= until:
@@ -315,7 +314,6 @@ def is_written(nodes: Iterable[Any]) -> bool:
 
 
 def _spans(nodes: Iterable[Any]) -> tuple[int, int]:
-    r"""Return the numbers of columns and rows that a cell spans by ``\multicolumn`` and ``\multirow``."""
     columns = rows = 1
     for node in _walk(nodes):
         name = getattr(node, "macroname", "")

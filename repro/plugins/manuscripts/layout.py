@@ -33,7 +33,6 @@ def is_group(row: _Row) -> bool:
 
 
 def _values(row: _Row) -> list[str]:
-    """Return the texts of a row without its first cell, each cell once."""
     return [cell.text for cell in {id(cell): cell for cell in row}.values()][1:]
 
 

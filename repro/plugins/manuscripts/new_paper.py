@@ -136,7 +136,6 @@ def _table(table: TableDraft) -> str:
 
 
 def _entries(entries: Iterable[Entry], lines: tuple[tuple[str, ...], ...]) -> Iterator[str]:
-    """Yield entries as mappings in braces. Each tuple of ``lines`` has keys that begin a new line."""
     for entry in entries:
         yield from _comments(entry, "  ")
         below = [{key: entry.facts[key] for key in keys if key in entry.facts} for keys in lines]

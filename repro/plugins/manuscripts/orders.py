@@ -39,7 +39,6 @@ def _operator(g: Gullet, token: Token) -> None:
 
 
 def _def(g: Gullet, token: Token) -> None:
-    """Define a macro, unless its arguments are delimited by other text than braces."""
     name = g.after_spaces()
     pattern = ""
     while (piece := g.next()) is not None and piece.text != "{":

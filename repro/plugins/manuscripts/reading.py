@@ -219,7 +219,6 @@ def _end_of(text: str, frame: re.Match, end: int) -> tuple[int, bool]:
 
 
 def _prose(flat: Expanded, start: int, end: int, numbers: dict[str, str]) -> Iterator[tuple[Place, str]]:
-    """Yield the paragraphs between two floats, each followed by its footnotes."""
     text = _UNREAD.sub(_blanks, flat.text[start:end])
     at = 0
     for edge in [*(match.span() for match in _PARAGRAPH.finditer(text)), (len(text), len(text))]:

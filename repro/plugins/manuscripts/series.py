@@ -203,7 +203,6 @@ def _series(heads: tuple[str, ...], values: Mapping[int, Value], means: ColumnMe
 
 
 def _comparable(values: list[Value], lines: Mapping[int, Line]) -> list[Value]:
-    """Return the numbers of systems, without differences, sizes and counts."""
     of_systems = [value for value in values if lines[value.line].is_of_system]
     signed = [value for value in of_systems if "%" in value.cell.text.partition("(")[0]]
     if 2 * len(signed) < len(of_systems):

@@ -82,9 +82,8 @@ class Manuscript:
     r"""The tables and texts of a source.
 
     Attributes:
-        path: the file, folder or archive given by the user.
-        tables: the tables in the order of the text. Two tables in one float are separate.
-        prose: paragraphs outside of tables with their positions, for sentences that quote a cell.
+        tables: in the order of the text. Two tables in one float are separate.
+        prose: paragraphs outside of tables with their positions.
         labels: label of a float -> its number in the text, as ``\ref`` prints it.
         front: ``title``, ``authors`` and ``venue``, if the source has them.
         notes: a sentence for each unreadable part.

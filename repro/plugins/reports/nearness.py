@@ -53,7 +53,6 @@ def nearnesses(by_cell: Mapping[str, Values]) -> list[Nearness]:
 
 
 def _distinct_numbers(by_cell: Mapping[str, Values]) -> list[list[Values]]:
-    """Return the values on cells that print one number of one quantity, cell by cell."""
     parent = {cell: cell for cell in by_cell}
 
     def root(cell: str) -> str:
@@ -74,7 +73,6 @@ def _distinct_numbers(by_cell: Mapping[str, Values]) -> list[list[Values]]:
 def _nearness(
     label: str, numbers: Iterable[Iterable[Values]], starts: Sequence[str], *, authors: bool
 ) -> Nearness | None:
-    """Count the values of these makings, with or without the authors'. Returns None without any."""
     chosen = [[c for values in cells if (c := _chosen(values, starts, authors))] for cells in numbers]
     chosen = [cells for cells in chosen if cells]
     by_cell = [values for cells in chosen for values in cells]

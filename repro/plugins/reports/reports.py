@@ -72,13 +72,11 @@ class Report(StrictMapping):
 
     Attributes:
         cells: ids of the reported cells, of any paper.
-        value: the value as stated.
         unit: ``percent`` or ``fraction``. Other units are those of the cell.
         measure, dataset: their names in the source.
         match: ``exact`` if system, measure and set are certainly the cell's, ``close`` if a known difference
             may matter, and ``loose`` if only the name indicates it.
         at: the line, row or comment within the place.
-        note: a short remark, restated.
     """
 
     cells: tuple[str, ...] = Field(min_length=1)
@@ -109,9 +107,8 @@ class Search(Identified):
         queries: the search terms.
         places: the opened repositories, threads, cards and papers.
         in_vain: those without anything on these cells.
-        runs: a collection, or the beginning of its id -> the place of a run of the system. Public runs of
-            ``repro import run --public`` are excluded. A collection without an entry means that no run was
-            found.
+        runs: a collection, or the beginning of its id -> the place of a run that is not among the public runs
+            of ``repro import run --public``. Without an entry, none was found.
         date: the date of the last search.
     """
 

@@ -38,11 +38,9 @@ class CheckedParameter:
     """A planned parameter of a row, or a statement, with a verdict.
 
     Attributes:
-        row: ``paper/table/row``, an exhibit, or the place named by a step. For a statement, its cell or
-            paper.
+        row: ``paper/table/row``, an exhibit, or a step's place. For a statement, its cell or paper.
         step: the id of the step in settings.yaml, or "".
         parameter: its path, or the subject of a statement. Empty for a whole step or stage.
-        published, released: the stated values, or None.
         planned: the value in the plan, or a list if the stages of the row have several.
         reading: the reading that justifies a difference or fills a gap.
         cell: the cell of a table of settings that publishes the value.
@@ -197,7 +195,6 @@ def of_cell(cell: Cell) -> list[CheckedParameter]:
 def _unplanned_statements(
     source: Paper, row_parameters: Iterable[CheckedParameter]
 ) -> Iterator[CheckedParameter]:
-    """Yield statements that are not parameters, and a failure for each unused cell of a table of settings."""
     claimed_cells = {item.cell for item in row_parameters}
     for item in settings_of(source).elsewhere:
         claimed_cells.add(item.cell)
@@ -283,7 +280,6 @@ def _state(setting: Setting) -> str:
 
 
 def _unclaimed_parameters(row: PlannedRow, claims_by_node: dict[str, set[str]]) -> Iterator[CheckedParameter]:
-    """Yield a failure for each parameter of a row, or whole stage, that is missing in settings.yaml."""
     seen = set()
     for node in row.all:
         details = (node.params.get("objective", {}).get("name"), node.params.get("kind"))

@@ -252,7 +252,6 @@ class ExpectedValues:
 
 
 def _numbers_without_choice(values: list[Any], planned_value: Any, choices: list[Any]) -> list[str]:
-    """Return stated numbers that are not among the reading's choices, if the planned value is."""
     if not all(_is_among(value, choices) for value in _as_list(planned_value)):
         return []
     items = [item for value in values for item in _as_list(value)]

@@ -78,7 +78,6 @@ def _is_run_again(cells: list[Cell]) -> bool:
 
 
 def _definitions(contradictions: dict[Scored, list[Cell]]) -> list[str]:
-    """Return one sentence for each name that several measures share."""
     definitions = ((measure, _definition(cells)) for (_, measure), cells in contradictions.items())
     return sorted({f"{measure} is {words}" for measure, words in definitions if words})
 
@@ -169,7 +168,6 @@ def _bold_differs(one: Cell, other: Cell) -> bool:
 
 
 def _marks_differ(one: Cell, other: Cell) -> bool:
-    """Return whether the marks have different meanings. Both tables must mark significance."""
     return bool(one.table.marks and other.table.marks) and _meaning(one) != _meaning(other)
 
 

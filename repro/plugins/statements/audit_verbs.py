@@ -128,7 +128,6 @@ def _text(item) -> str:
 
 
 def _others(others) -> str:
-    """Return the state, the number of cells with others' values and their making, or "" without any value."""
     cells = f"{len(others.used)} of {others.cells} cells"
     if not others.speaks:
         return f"say nothing ({cells})" if others.used else ""

@@ -75,16 +75,13 @@ class Need:
     """The requirements for a lead to be significant. All numbers are fractions.
 
     Attributes:
-        over: the row below. With several, the one that needs the smallest deviation.
+        over: the row below, the one that needs the smallest deviation.
         lead: the largest lead that the printed numbers allow.
-        queries: the number of queries of the set.
         level: the two-sided level of the test, e.g. 0.05.
         sd: the largest standard deviation over queries at which the lead has p <= level.
         greatest: the largest deviation that two systems with these means can have.
-        is_certain: True if the smallest lead that the printed numbers allow has p <= level even with
-            ``greatest``.
-        known: the smallest known deviation for this measure and set, or for a replacement of the set. None
-            without one.
+        is_certain: True if the smallest lead that print allows has p <= level even with ``greatest``.
+        known: the smallest known deviation for this measure and set, or for a replacement of the set.
         instead: the reason for the replacement of the set, or "".
     """
 

@@ -33,16 +33,14 @@ class Finding:
     """An inconsistency in a paper.
 
     Attributes:
-        severity: error (a paper contradicts itself or a source that it quotes), doubt (one of two numbers
-            must be wrong, a difference has another cause, or the contradiction depends on our reading of a
-            sentence) or note (useful to know, nobody's mistake).
+        severity: error (a contradiction within a paper or with a source that it quotes), doubt (one of two
+            numbers must be wrong, there is another cause, or it depends on our reading) or note (nobody's
+            mistake).
         kind: average, delta, bold, tie, claim, lead, mark, values, domain, misprint, conflict, index,
             reference, wording or record.
-        against: the evidence: the paper alone, its released code, another paper, a third party, or the record
-            itself if it was altered.
+        against: the evidence, a key of ``HELD_AGAINST``.
         paper: the paper to correct.
-        id: an identifier that does not change while the fact holds, e.g. the id of a statement,
-            ``paper/reading/id`` or ``values/configuration``.
+        id: stays the same while the fact holds, e.g. ``paper/reading/id`` or ``values/configuration``.
         places: cells, claims or sections, one for each value.
         values: the printed numbers or words at these places.
         says: the inconsistency, in one sentence.
@@ -147,14 +145,11 @@ class Notes(StrictMapping):
     """The content of one audit.yaml, or of all papers' without the last four fields.
 
     Attributes:
-        configurations: name -> its rows or cells, also of several papers.
-        explanations: explanations of findings.
+        configurations: name -> its rows or cells.
         facts: groups of ids of findings on the same fact. The first id remains.
-        wording: words that a paper uses in a wrong or double sense.
+        wording: words in a wrong or double sense.
         out_of_domain: tables that claim that no system was trained on their sets.
-        trained_on: system -> the sets with training data it learnt from, by ir_datasets' names, for every row
-            of these tables.
-        indices: indices of equations.
+        trained_on: system -> its training sets, by ir_datasets' names, for every row of these tables.
     """
 
     configurations: dict[str, tuple[str, ...]] = Field(default_factory=dict)

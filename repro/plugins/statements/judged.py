@@ -88,13 +88,13 @@ class ClosestReports:
 
 @dataclass(frozen=True)
 class OthersJudgement:
-    """The judgement of a statement by reports, and the reports used.
+    """The judgement of a statement by reports.
 
     Attributes:
-        used: the closest report of each cell concerned, for cells with a usable report.
-        cells: the number of cells with a published number that the statement is about.
-        alike: the states by reports of released systems alone and of retrained systems alone. Empty unless
-            ``used`` contains both kinds.
+        used: the closest report of each cell concerned, if usable.
+        cells: the number of cells with a published number concerned.
+        alike: the states by reports of released systems alone and of retrained ones alone, if ``used`` has
+            both.
     """
 
     judgement: Judgement = field(default_factory=partial(Judgement, UNTESTED))
@@ -178,10 +178,9 @@ class JudgedStatement:
     """A statement judged by three sources of numbers.
 
     Attributes:
-        published, ours: the judgements by the paper's own numbers and by our measurements.
-        scale: the scale of our measurements.
-        others: the judgement by others' values. It does not affect the other two.
-        doubts: the kinds of doubts about our numbers used.
+        published, ours: by the paper's own numbers, and by our measurements at ``scale``.
+        others: by others' values, without effect on the other two.
+        doubts: kinds of doubts about our numbers used.
     """
 
     statement: Statement

@@ -45,7 +45,6 @@ def findings(source: Paper) -> Iterator[Finding]:
 
 
 def _sum_findings(source: Paper) -> Iterator[Finding]:
-    """Yield findings on averages and deltas. A wrong bold number is a failing statement instead."""
     for identifier, reason in arithmetic.disagreements(source):
         subject = cell_named(identifier)
         if subject.column.mean_of or subject.printed.delta is not None:

@@ -1,7 +1,7 @@
 """The references.yaml of each paper: the targets of its references, and whether each target is the right one.
 
-For example, a sentence of §4.2 refers to Table 3 for the results without pre-training, but Table 3 contains
-others. Its pointer has ``at: §4.2``, ``to: [Table 3]`` and ``verdict: wrong``.
+For example, a sentence of §4.2 refers to Table 3 for results that are in Table 4. Its pointer has ``at:
+§4.2``, ``to: [Table 3]`` and ``verdict: wrong``.
 """
 
 from collections.abc import Iterator
@@ -46,9 +46,9 @@ class Pointer(Faulty):
 
     Attributes:
         at: the section or table of the sentence, e.g. "§4.2".
-        as_: the expected content of the target, restated. For a system it is the name of a work.
+        as_: the expected content of the target, restated, or the name of a work.
         to: keys of the reference list, tables, figures, equations or sections, e.g. "Table 3" or 12.
-        reading: the id of the reading that describes the same fault. The finding then belongs to the reading.
+        reading: the reading of the same fault, which then makes the finding.
     """
 
     at: str
@@ -100,10 +100,10 @@ class Reference:
     """One target of a pointer, or one entry of the reference list, with its verdict.
 
     Attributes:
-        at: the place of the sentence, or ``references`` for an entry of the list.
+        at: the place of the sentence, or ``references`` for an entry.
         means: the expected content of the target, or the work of an entry.
         to: the target, or the key of an entry.
-        reading: the id of the reading that describes the same fault, or "".
+        reading: the reading of the same fault, or "".
     """
 
     paper: str

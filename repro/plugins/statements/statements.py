@@ -29,15 +29,15 @@ from repro.plugins.statements.language import LEVEL, Language, Places, has_numbe
 
 @dataclass(frozen=True)
 class Judgement:
-    """The state of a statement under one kind of numbers, and the reasons.
+    """The state of a statement under one kind of numbers.
 
     Attributes:
         state: holds, fails, untested or not told apart.
         why: the deciding cells or numbers. Empty if every comparison holds.
-        test: the tests between rows, e.g. "p 0.01, not corrected". For a published mark or bold number, the
-            deviation that it needs. Otherwise empty for published and reported numbers.
-        measures: (table/column, state) of each measure of a statement over several. Otherwise empty.
-        cells: the cells with the numbers used, each once.
+        test: the tests between our rows, e.g. "p 0.01, not corrected", or the deviation that a published mark
+            or bold number needs.
+        measures: (table/column, state) of each measure, if there are several.
+        cells: the cells used, each once.
     """
 
     state: str
@@ -62,11 +62,11 @@ class Statement:
     Attributes:
         id: ``paper/claim/id``, ``paper/table/mark/row/column/mark`` or ``paper/table/bold/row/column``.
         kind: claim, mark or bold.
-        decide: returns True if the statement holds in the given language. Raises MissingNumber.
-        assumed: the part of the expression that the sentence does not state.
-        cells: the cells of a mark or bold number, its own first. Empty for a sentence.
+        decide: returns whether the statement holds. Raises MissingNumber.
+        assumed: parts of the expression that the sentence does not state.
+        cells: the cells of a mark or bold number, its own first.
         study: pointers to comparisons of a study on the same subject.
-        need: the deviation that the lead of a mark or bold number needs to be significant.
+        need: the deviation that the lead of a mark or bold number needs.
     """
 
     id: str

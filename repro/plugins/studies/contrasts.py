@@ -31,12 +31,11 @@ class Contrast:
     """The difference between a row and another one in a column.
 
     Attributes:
-        family: the id of the family. The p-values of a family and column are corrected together.
-        difference: the mean over queries and common seeds, as a fraction. None for fewer than two of either,
-            or without any variance.
+        family: its id. The p-values of a family and column are corrected together.
+        difference: the mean over queries and common seeds, as a fraction. None for too few or constant
+            values.
         matters: the smallest difference that matters, as a fraction, or None.
-        level: the level divided by the number of comparisons of the family, i.e. the limit for the smallest
-            p.
+        level: the level divided by the number of comparisons of the family, the limit for the smallest p.
         holm: the corrected p of the difference. Planned pairs without a test count as p = 1.
         within: the corrected p of a difference of at least ``matters``, by two one-sided tests.
         verdict: one of ``VERDICTS``, for ``row`` compared with ``against``.

@@ -40,15 +40,14 @@ class Answer:
     """The difference between the two rows of a pointer at one scale, in the primary column.
 
     Attributes:
-        difference: the difference of the means over queries and common seeds, in points of 100.
+        difference: of the means over queries and common seeds, in points of 100.
         low, high: its 95 % interval. None with a single seed, or without scores of queries.
-        verdict: the verdict of the study's analysis, or "" without an interval.
+        verdict: by the study's analysis, or "" without an interval.
         smallest_seen: the true difference, in points, that is detected in four of five repetitions.
         published: the difference that the paper prints, in points, or None.
-        as_stated: True if the order is that of the text. None if the rows are not told apart or no order is
-            stated.
+        as_stated: whether the order is that of the text. None if no order is found or stated.
         preliminary: the number of planned seeds present, if some are missing.
-        doubts: kinds of doubts about the numbers of the two rows.
+        doubts: kinds of doubts about the two rows' numbers.
     """
 
     scale: str

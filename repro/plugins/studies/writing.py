@@ -158,7 +158,6 @@ def _power(study: Study, c: Contrast, d: Estimate) -> list[str]:
 
 
 def _within_at_zero(c: Contrast, d: Estimate) -> str:
-    """Return the probability of the verdict "within" at a true difference of 0, or a dash."""
     if c.matters is None:
         return "–"
     probability = equivalent_at_zero(c.matters, d.variances, queries=d.queries, seeds=d.seeds, level=c.level)

@@ -143,7 +143,6 @@ def _of_places(grid: Grid, printed: Printed, places: Sequence[Stated]) -> Iterat
 
 
 def _is_new(stated: Stated, cells: Sequence[Cell]) -> bool:
-    """Return whether a value is neither published nor reported by others, who are only read if necessary."""
     if not all(stated.differs_from(_published(cell)) for cell in cells):
         return False
     return all(stated.differs_from(other) for cell in cells for other in _of_others(cell))

@@ -93,7 +93,6 @@ def _wrong_lines(parts: Parts, plausible: Sequence[Parts]) -> list[int]:
 
 
 def _explanation(plausible: Sequence[Parts]) -> Parts | None:
-    """Return the parts that fit best if they fit well, or the best parts without one series, or None."""
     for candidates, least in ((plausible, 2), ([p for parts in plausible for p in parts.without_one()], 3)):
         best = max(candidates, key=lambda parts: (parts.lead, parts.right), default=None)
         if best and best.explains(least):
@@ -102,7 +101,6 @@ def _explanation(plausible: Sequence[Parts]) -> Parts | None:
 
 
 def _plausible(grid: Grid, total: Series) -> list[tuple[Series, ...]]:
-    """Return the sets of at least two series that a total may cover, each once."""
     place = grid.series.index(total)
     around = (grid.series[:place][::-1], grid.series[place + 1 :], grid.series)
     parts = [list(filterfalse(attrgetter("total"), part)) for part in around]

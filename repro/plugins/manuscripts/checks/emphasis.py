@@ -243,7 +243,6 @@ def _named_rivals(grid: Grid) -> dict[str, int]:
 
 
 def _lettered(grid: Grid) -> dict[str, int]:
-    """Return letter -> its line, if at least two lines begin with a letter and none repeats."""
     letters = [(m["letter"], n) for n, line in grid.lines.items() if (m := LETTERED.match(line.label))]
     once = len({letter for letter, _ in letters}) == len(letters)
     return dict(letters) if once and len(letters) > 1 else {}
