@@ -90,8 +90,8 @@ def meaning(table: SourceTable) -> Meaning:
 
 
 def _named_beside(plan: Layout) -> tuple[int, int]:
-    """Return the number of rows whose label names a measure or collection, and the number of label columns.
-    The label is from the best column of words."""
+    """Return the number of rows with the name of a measure or collection as label, and of columns up to
+    it."""
     last = max(plan.labels, default=0)
     named = {}
     for place in (last, *range(last + 1, min(plan.values, default=0))):

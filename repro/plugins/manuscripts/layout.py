@@ -37,7 +37,7 @@ def _values(row: _Row) -> list[str]:
 
 
 def _has_decimal(row: _Row) -> bool:
-    """Return whether a value has a decimal point or a percent sign. Counts like ``0.1k`` do not count."""
+    """Return whether a value has a decimal point or a percent sign. Counts like ``0.1k`` are ignored."""
     matches = (_VALUE.fullmatch(text) for text in _values(row))
     return any(m and (m["unit"] == "%" or (m["point"] and m["unit"] is None)) for m in matches)
 

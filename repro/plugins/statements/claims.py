@@ -280,8 +280,7 @@ def claims_of(source: Paper) -> dict[str, Claim]:
 
 
 def claims(path: Path) -> dict[str, Claim]:
-    """Return the claims of a claims.yaml by id, empty without the file. Raises ManifestError with its
-    line."""
+    """Return the claims of a claims.yaml by id, if any. Raises ManifestError with file and line."""
     if not path.exists():
         return {}
     return {claim.id: claim for claim in yaml_file.read(path, _Claims, faults=_faults).claims}

@@ -237,8 +237,7 @@ def _fours(rows: list[str], others: list[str]) -> list[tuple[str, str, str, str]
 
 
 def is_marked_over(mine: Cell, theirs: Cell) -> bool:
-    """Return whether a cell is marked as significantly better. Raises MissingNumber if no mark could say
-    so."""
+    """Return whether a cell is marked as significantly better. Raises MissingNumber if no mark applies."""
     marks = {m: meaning.over for m, meaning in mine.table.marks.items() if meaning.means == "significant"}
     candidates = {mark for mark, over in marks.items() if theirs.row.system in over}
     if not candidates:
@@ -306,8 +305,7 @@ class Language(Relations):
         return self._tell(self.values.drawn(f"{self.places.paper.name}/{exhibit}", fact))
 
     def rounds(self, x, text: str) -> bool:
-        """Return whether x rounds to the text. For a measured x, half a unit of the last decimal is
-        allowed."""
+        """Return whether x rounds to the text. A measured x may differ by half a unit of its last decimal."""
         target = Decimal(text)
         decimals = decimals_of(target)
         if self.values.is_stated:

@@ -18,8 +18,8 @@ Marked = tuple[str, Cell, list[Cell]]  # the mark, its cell, the cells that it i
 
 
 def of_marks(source: Paper) -> Iterator[Finding]:
-    """Yield ties of bold numbers, marks without a possible test, and leads that are too small or too
-    large."""
+    """Yield ties of bold numbers, marks that no test supports or on too small leads, and large unmarked
+    leads."""
     yield from _ties(source)
     yield from _unsupported_marks(source)
     marked = [(mark, cell, rivals) for mark, cell, _, rivals in marks(source)]

@@ -69,7 +69,7 @@ class Contrast:
 
     @cached_property
     def seeds_needed(self) -> int | None:
-        """The fewest seeds that detect the smallest relevant difference so, or None if none suffice."""
+        """The fewest seeds that detect the smallest relevant difference with a power of 80 %, or None."""
         if self.difference is None or self.matters is None:
             return None
         d = self.difference

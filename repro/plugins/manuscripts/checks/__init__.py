@@ -29,8 +29,7 @@ CHECKS = {
 
 @dataclass(frozen=True)
 class Finding:
-    """An inconsistency, e.g. ``Finding("error", "sum", place, "BM25, Sum: 12 is not …", "the sum of … is
-    13")``.
+    """An inconsistency, e.g. ``Finding("error", "sum", place, "12 is not the sum of …", "it is 13")``.
 
     Attributes:
         severity: error (arithmetically impossible), doubt (one of two must be wrong, or a habit of the table

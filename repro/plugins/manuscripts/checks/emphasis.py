@@ -91,7 +91,7 @@ class Habit:
 
     @property
     def outside(self) -> set[int]:
-        """Return the lines that beat the styled numbers always, or twice and in over a third of the
+        """Return the lines that beat the styled numbers always, or at least twice and in over a third of the
         scopes."""
         ahead, numbers = Counter[int](), Counter[int]()
         for scope in self.scopes:
