@@ -1,11 +1,12 @@
-"""The source of any paper: its tables read, drafted as a manifest, and audited before a referee does it."""
+"""Papers' sources: their tables are read, drafted as a manifest, and audited, e.g. by ``repro audit
+paper.tex``."""
 
 from repro.hooks import Command, answer
 
 
 @answer
 def commands():
-    """Let a new paper begin with its tables, and offer the audit of a source."""
+    """Offer ``new paper`` and ``audit file``."""
     drafted = "a folder of placeholders that runs, or cells drafted from the tables of a source"
     audited = "the tables and sentences of a paper's source: LaTeX, Markdown, CSV, HTML"
     return {

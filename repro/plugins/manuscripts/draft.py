@@ -1,4 +1,5 @@
-"""A draft of cells.yaml from the tables of a source: what they say, what is likely, and what is asked for."""
+"""A draft of cells.yaml from the tables of a source, with questions for everything that the source leaves
+open. For example, the heading "MRR@10" becomes column ``mrr10`` with the remark "asked: dataset? …"."""
 
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -34,7 +35,7 @@ ROLES = (
 
 @dataclass(frozen=True)
 class Remark:
-    """A comment: what is ``asked``, what is ``likely``, or a ``note`` of what the strings cannot say."""
+    """A comment in the draft: a question (``asked``), an assumption (``likely``) or a ``note``."""
 
     kind: str
     text: str
@@ -46,7 +47,7 @@ def _asked(text: str) -> Remark:
 
 @dataclass(frozen=True)
 class Entry:
-    """A column, a row, a mark or a table of the draft, with the place in the source that it is from."""
+    """A column, row, mark or table of the draft, with its position in the source."""
 
     facts: Mapping[str, Any]
     place: Place
@@ -54,18 +55,18 @@ class Entry:
 
     @property
     def is_asked(self) -> bool:
-        """Return whether anything has to be answered before it is complete."""
+        """Return whether there is an open question."""
         return any(remark.kind == "asked" for remark in self.remarks)
 
 
 @dataclass(frozen=True)
 class TableDraft:
-    """One results table of the draft.
+    """A results table of the draft.
 
     Attributes:
-        head: what is said of the whole table.
-        marks: by the mark.
-        readings: unspecified choices that the recipes of its rows ask for, with whose they are.
+        head: the fields of the whole table.
+        marks: mark -> its entry.
+        readings: id -> an unspecified choice of the rows' recipes, with the name of its paper.
     """
 
     head: Entry
@@ -77,19 +78,19 @@ class TableDraft:
 
     @property
     def id(self) -> str:
-        """Return its number, as text."""
+        """Return the id, e.g. "3"."""
         return self.head.facts["id"]
 
     @property
     def content(self) -> dict[str, Any]:
-        """Return the table as the schema of cells.yaml has it."""
+        """Return the table in the schema of cells.yaml."""
         parts = {"columns": self.columns, "rows": self.rows}
         entries = {name: [dict(entry.facts) for entry in part] for name, part in parts.items()}
         marks = {mark: dict(entry.facts) for mark, entry in self.marks.items()}
         return {**self.head.facts, "marks": marks, "groups": list(self.groups), **entries}
 
     def entries(self) -> Iterator[tuple[str, Entry]]:
-        """Yield each entry with what it is called: ``table 1, column dev.rr10``."""
+        """Yield each entry with its name, e.g. ``table 1, column dev.rr10``."""
         yield f"table {self.id}", self.head
         yield from ((f"table {self.id}, mark {mark}", entry) for mark, entry in self.marks.items())
         for name, part in (("column", self.columns), ("row", self.rows)):
@@ -98,7 +99,7 @@ class TableDraft:
 
 @dataclass(frozen=True)
 class Draft:
-    """All results tables of a source, why each other one is left out, and its title, authors and venue."""
+    """All results tables of a source, the reasons for omitted ones, and its title, authors and venue."""
 
     tables: tuple[TableDraft, ...]
     left_out: tuple[tuple[Place, str], ...]
@@ -106,7 +107,7 @@ class Draft:
 
 
 def draft(name: str, manuscript: Manuscript) -> Draft:
-    """Return the draft of a paper of this name; a table that fits no manifest is left out, with why."""
+    """Return the draft of a paper with this name. Tables that a manifest cannot represent are omitted."""
     tables: dict[str, TableDraft] = {}
     left_out = []
     meanings = with_neighbours([meaning(source) for source in manuscript.tables])
@@ -134,17 +135,17 @@ def _fault(table: TableDraft) -> str:
 
 @dataclass
 class _Drafting:
-    """One table while it is drafted."""
+    """The state while one table is drafted."""
 
     name: str
     source: SourceTable
     told: Meaning
-    strings: dict[tuple[int, int], Transcription] = field(default_factory=dict)  # by row and column
+    strings: dict[tuple[int, int], Transcription] = field(default_factory=dict)  # by (row, column)
     columns: dict[int, Entry] = field(default_factory=dict)  # by place
     readings: dict[str, tuple[Reading, str]] = field(default_factory=dict)
 
     def table(self, id: str) -> TableDraft:
-        """Return the table under an id."""
+        """Return the table with the given id."""
         plan = self.told.layout
         for row in plan.rows:
             for column in self.told.columns:
@@ -186,7 +187,7 @@ class _Drafting:
         return {mark: entry for mark in MARKS if mark in used}
 
     def _column(self, column: ColumnMeaning, id: str) -> Entry:
-        """Return a column; one of whom collection or measure is open has neither, and is asked for."""
+        """Return a column. If its collection or measure is unclear, it has neither, and a question."""
         facts: dict[str, Any] = {"id": id, "head": list(column.head)} | self._unit(column)
         meant = (column.dataset, column.measure)
         remarks: list[Remark] = []
@@ -295,14 +296,13 @@ def _marked(labels: Sequence[SourceCell]) -> dict[str, str]:
 
 
 def _described(head, cells: Sequence[SourceCell], places: Sequence[int]) -> dict[str, Any]:
-    """Return what columns of words and ticks say of a row, as its attributes."""
     texts = {_slug(" ".join(head(p))) or f"column-{p + 1}": cells[p].text.strip() for p in places}
     attributes = {name: TICKS.get(text.lower(), text) for name, text in texts.items() if text}
     return {"attributes": attributes} if attributes else {}
 
 
 def _slug(text: str) -> str:
-    """Return an id in the words of a text: ``mrr10`` for ``MRR@10``."""
+    """Return an id from a text, e.g. ``mrr10`` for ``MRR@10``."""
     import unicodedata
 
     plain_text = unicodedata.normalize("NFKD", text.lower()).encode("ascii", "ignore").decode()

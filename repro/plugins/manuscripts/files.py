@@ -1,4 +1,5 @@
-"""The files of a source: one file, a folder or an archive, read within limits and never outside of it."""
+"""The files of a source: a single file, a folder or an archive, e.g. ``arxiv.tar.gz``. Sizes are limited, and
+nothing outside of the source is read."""
 
 import gzip
 import os
@@ -11,22 +12,22 @@ from typing import IO
 from repro.errors import DataError, UsageError
 
 TEXT = (".tex", ".ltx", ".sty", ".cls", ".def", ".md", ".markdown", ".csv", ".tsv", ".html", ".htm", ".txt")
-FILE_BYTES = 4 * 2**20  # of one file; the LaTeX of a paper has a tenth of it
-TOTAL_BYTES = 40 * 2**20  # of all files of text together
-UNPACKED_BYTES = 2**30  # of an archive, figures and all
+FILE_BYTES = 4 * 2**20  # per file (the LaTeX of a paper has a tenth of it)
+TOTAL_BYTES = 40 * 2**20  # of all text files
+UNPACKED_BYTES = 2**30  # of an archive with its figures
 MEMBERS = 20_000
 
 
 class Files:
-    """Files of text below one root, by their names relative to it.
+    """Text files below one root, by their relative names.
 
     Attributes:
-        path: the file, folder or archive that was named.
-        only: the one file that was named; None where it is a folder or an archive.
+        path: the file, folder or archive given by the user.
+        only: the name of the single file, or "" for several.
     """
 
     def __init__(self, path: Path):
-        """Raise a UsageError where nothing is at ``path``, a DataError for an archive that cannot be read."""
+        """Open a source. Raises UsageError for a missing ``path``, DataError for an unreadable one."""
         self.path, self.only, self._read = path, "", 0
         self._texts: dict[str, str] = {}
         self._members: dict[str, bytes] = {}
@@ -53,17 +54,16 @@ class Files:
             self.only = self._names[0]
 
     def __iter__(self) -> Iterator[str]:
-        """Yield the names of the files of text, in order."""
         return iter(sorted(self._names))
 
     def shown(self, name: str) -> Path:
-        """Return the path of a file as messages name it; inside an archive it goes on behind it."""
+        """Return the path of a file for messages. A path inside an archive follows the archive's path."""
         return self.root / name
 
     def resolve(
         self, name: str, *, beside: Iterable[str] = (), endings: tuple[str, ...] = ("", ".tex")
     ) -> str | None:
-        r"""Return the file that ``\input{name}`` means, or None. Raises UsageError for one outside of the
+        r"""Return the file that ``\input{name}`` includes, or None. Raises UsageError for one outside of the
         root."""
         outside = False
         for start in dict.fromkeys(PurePosixPath(folder).parent for folder in (*beside, "root")):
@@ -87,7 +87,7 @@ class Files:
             return False
 
     def text(self, name: str) -> str:
-        """Return what a file says, decoded. Raise a DataError for one that is no text, or too large."""
+        """Return the decoded content of a file. Raises DataError if it is not text or too large."""
         if name not in self._texts:
             shown = self.shown(name)
             try:
@@ -102,7 +102,8 @@ class Files:
 
 
 def decoded(content: bytes, shown: Path) -> str:
-    """Return text of UTF-8, UTF-16 with a byte order mark, or Latin-1, with ends of lines as ``\\n``."""
+    r"""Return text from UTF-8, UTF-16 with a byte order mark, or Windows-1252, with line ends as ``\n``.
+    Raises DataError for a PDF or another binary file."""
     if content.startswith((b"\xff\xfe", b"\xfe\xff")):
         text = content.decode("utf-16", errors="replace")
     elif content.startswith(b"%PDF"):
@@ -147,7 +148,7 @@ def _unpacked(path: Path) -> dict[str, bytes] | None:
             return {path.stem: _limited(gzip.open(path), path)}
     except DataError:
         raise
-    except Exception as error:  # the readers of archives let pass whatever a damaged or odd one leads to
+    except Exception as error:  # damaged archives raise many kinds
         raise DataError(f"{path}: cannot be unpacked: {error or type(error).__name__}") from error
     return None
 
@@ -177,7 +178,7 @@ def _too_much_text(path: Path) -> DataError:
 
 
 def _texts(members, path: Path) -> dict[str, bytes]:
-    """Return name -> content of files of text; a name that leads outside of the archive is left out."""
+    """Return name -> content of text files. Names that lead outside of the archive are skipped."""
     kept: dict[str, bytes] = {}
     unpacked = text = 0
     for count, (name, size, opened) in enumerate(members):

@@ -1,8 +1,9 @@
-"""TeX's gullet, as far as tables and prose need it: files read in, own macros put in, conditionals decided.
+r"""A small macro expander for TeX: it reads input files, expands the paper's macros and decides conditionals.
 
-Parsers of LaTeX leave this out. Scopes are not kept: a definition holds from where it stands to the end. A
-character of the flat text knows the file and the characters there that it comes from; what a macro makes
-comes from where the macro is called.
+LaTeX parsers do not do this. Only the parts that tables and prose need are implemented. There are no scopes:
+a definition is valid to the end of the source. For example, ``\newcommand{\ours}{Ours}`` makes ``\ours``
+print Ours. Each character of the flat text has a position in a file. Text produced by a macro has the
+position of the call.
 """
 
 import re
@@ -27,7 +28,7 @@ _DEFINE = (".sty", ".cls", ".def")
 
 
 class Token(NamedTuple):
-    """A piece of LaTeX, and the characters of a file that it comes from."""
+    """A piece of LaTeX and its characters in a file."""
 
     text: str
     file: int
@@ -36,21 +37,21 @@ class Token(NamedTuple):
 
     @property
     def is_space(self) -> bool:
-        """Whether it is blank: a space, an end of line, two ends of line for a paragraph."""
+        """True for blanks: a space, a line end, or two line ends for a paragraph."""
         return self.text.isspace()
 
     @property
     def is_control(self) -> bool:
-        """Whether it is a control sequence."""
+        r"""True for a control sequence, e.g. ``\bf``."""
         return self.text[:1] == "\\"
 
 
 class Macro(NamedTuple):
-    """What a control sequence stands for.
+    """The definition of a control sequence.
 
     Attributes:
-        number: how many arguments it takes.
-        default: the first one's where it stands in brackets and may be left out.
+        number: the number of arguments.
+        default: the default of the first argument, if it is optional.
     """
 
     body: tuple[Token, ...]
@@ -59,22 +60,21 @@ class Macro(NamedTuple):
 
 
 class Reader:
-    """A file whose tokens are taken one by one, since what a macro does changes what comes.
+    """A file that is read token by token, because macros can change the meaning of later tokens.
 
     Attributes:
-        back: tokens that come before the rest of the file, in reverse.
-        at_is_letter: whether @ is a letter of control words from here.
-        only_defines: whether it is a package or class, of which nothing is printed.
+        back: tokens to return before the rest of the file, in reverse order.
+        at_is_letter: True if @ is currently a letter in control words.
+        only_defines: True for a package or class, which prints nothing.
     """
 
     def __init__(self, text: str, number: int, name: str):
-        """Stand at the start of ``text``, of the file of that number."""
         self.text, self.number, self.name, self.at = text, number, name, 0
         self.back: list[Token] = []
         self.at_is_letter = self.only_defines = name.endswith(_DEFINE)
 
     def next(self) -> Token | None:
-        r"""Return the next piece of the file, without comments; blanks are a space, ``\n`` or ``\n\n``."""
+        r"""Return the next piece of the file, without comments. Blanks become a space, ``\n`` or ``\n\n``."""
         after_comment = False
         while match := _PIECES.match(self.text, self.at):
             start, self.at = self.at, match.end()
@@ -97,11 +97,11 @@ class Reader:
         return Token(text, self.number, start, self.at)
 
     def close(self) -> None:
-        """Read no further."""
+        """Skip the rest of the file."""
         self.at = len(self.text)
 
     def skip_past(self, end: str) -> None:
-        """Go on behind the next ``end``."""
+        """Continue after the next ``end``."""
         start = self.text.find(end, self.at)
         self.at = len(self.text) if start < 0 else start + len(end)
 
@@ -113,15 +113,14 @@ def _blank(text: str, after_comment: bool) -> str:
 
 
 class Expanded:
-    """The flat text of a source, with the place of each character.
+    """The flat text of a source, with the position of each character.
 
     Attributes:
-        names: files that were read.
-        notes: what could not be read, a sentence each.
+        names: the files read.
+        notes: a sentence for each unreadable part.
     """
 
     def __init__(self, files: Files):
-        """Begin without text."""
         self.files, self.text = files, ""
         self.names: list[str] = []
         self.notes: list[str] = []
@@ -130,7 +129,7 @@ class Expanded:
         self._lines: dict[int, list[int]] = {}
 
     def close(self, tokens: list[Token]) -> None:
-        """Take the tokens of the whole source; a space parts a control word from a letter behind it."""
+        """Set the tokens of the source. A space is inserted between a control word and a following letter."""
         parts, length, was_word = [], 0, False
         for token in tokens:
             if was_word and token.text[:1].isalpha():
@@ -143,18 +142,18 @@ class Expanded:
         self._tokens, self.text = tokens, "".join(parts)
 
     def place(self, at: int) -> Place:
-        """Return the line of the file in which the character ``at`` of the flat text is written."""
+        """Return the file and line of the character ``at`` of the flat text."""
         return self.place_of(self._tokens[self._index(at)])
 
     def place_of(self, token: Token) -> Place:
-        """Return the line of a token."""
+        """Return the file and line of a token."""
         name = self.names[token.file]
         if token.file not in self._lines:
             self._lines[token.file] = [m.start() for m in re.finditer("\n", self.files.text(name))]
         return Place(self.files.shown(name), bisect_right(self._lines[token.file], token.start - 1) + 1)
 
     def source(self, start: int, end: int) -> str:
-        """Return what stands in the file between two characters of the flat text."""
+        """Return the original text of a file between two characters of the flat text."""
         tokens = self._tokens[self._index(start) : self._index(max(start, end - 1)) + 1]
         tokens = [t for t in tokens if t.file == tokens[0].file]
         text = self.files.text(self.names[tokens[0].file])
@@ -164,24 +163,24 @@ class Expanded:
         return max(0, bisect_right(self._starts, at) - 1)
 
 
-CALL_STEPS = 5_000  # expansions that one call in a file may lead to, before the macro is given up
+CALL_STEPS = 5_000  # expansions by one call before its macro is dropped
 CALL_TOKENS = 200_000
-STEPS = 400_000  # of a whole source
+STEPS = 400_000  # per source
 TOKENS = 4_000_000
-CHARACTERS = 1_000_000  # of the flat text; a thesis has half of it
-DEPTH = 30  # files within files
+CHARACTERS = 1_000_000  # of the flat text (a thesis has half of it)
+DEPTH = 30  # of nested files
 
 
 class Gullet:
-    """Files under way, tokens put back, macros and switches.
+    r"""Expands files, with their macros and switches.
 
     Attributes:
-        switches: ``\\iffoo`` of the paper's own -> whether it is on.
+        switches: the paper's own ``\iffoo`` -> its current value.
     """
 
     def __init__(self, files: Files, orders: Mapping[str, Callable[["Gullet", Token], bool | None]]):
-        """Take orders by control sequence, ``""`` for any other; one that returns False lets the token
-        out."""
+        """Set the functions for control sequences. ``""`` is for all others. A function that returns False
+        leaves the token in the text."""
         self.files, self.flat, self._orders = files, Expanded(files), orders
         self.switches: dict[str, bool] = {}
         self._readers: list[Reader] = []
@@ -202,11 +201,11 @@ class Gullet:
         return self.flat
 
     def note(self, token: Token, sentence: str) -> None:
-        """Keep a sentence on what could not be read."""
+        """Add a note on an unreadable part."""
         self.flat.notes.append(f"{self.flat.place_of(token)}: {sentence}")
 
     def step(self, token: Token) -> None:
-        """Carry out one token: expand it, do what it orders, or let it out."""
+        """Process one token: expand it, execute it, or add it to the text."""
         if self.is_macro(token.text):
             self.put_back(self.expanded(token))
             return
@@ -215,7 +214,7 @@ class Gullet:
             self.let_out(token)
 
     def let_out(self, token: Token) -> None:
-        """Add a token to the flat text, unless it stands in a file of definitions."""
+        """Add a token to the flat text, unless its file only contains definitions."""
         if not self.reader.only_defines:
             self._out.append(token)
             self._characters += len(token.text)
@@ -223,10 +222,10 @@ class Gullet:
                 limit = f"{CHARACTERS:,} characters"
                 raise DataError(f"{self.files.path}: has more than {limit}, no paper's source")
 
-    # what comes next
+    # input
 
     def next(self) -> Token | None:
-        """Return the next token, unexpanded, of what was put back or of the file under way."""
+        """Return the next unexpanded token, first from the tokens put back, then from the current file."""
         while True:
             if self.reader.back:
                 return self.reader.back.pop()
@@ -243,18 +242,18 @@ class Gullet:
             self._out.append(self._out[-1]._replace(text="\n"))
 
     def put_back(self, tokens: Iterable[Token]) -> None:
-        """Let ``tokens`` come next."""
+        """Put ``tokens`` before the rest of the file."""
         self.reader.back.extend(reversed(list(tokens)))
 
     def after_spaces(self) -> Token | None:
-        """Return the next token that is no space."""
+        """Return the next token that is not a space."""
         token = self.next()
         while token is not None and token.is_space:
             token = self.next()
         return token
 
     def argument(self) -> list[Token]:
-        """Return the tokens of an argument: a group without its braces, or one token, or one letter."""
+        """Return the tokens of an argument: a group without its braces, a single token or a single letter."""
         token = self.after_spaces()
         if token is None:
             return []
@@ -269,7 +268,7 @@ class Gullet:
         return [token._replace(text=token.text[0])]
 
     def until(self, end: str) -> list[Token]:
-        """Return tokens up to the closing ``end`` at this depth of braces, which is taken, too."""
+        """Return the tokens before the closing ``end`` at this depth of braces. Removes ``end``, too."""
         tokens: list[Token] = []
         depth = 0
         while (token := self.next()) is not None:
@@ -283,7 +282,7 @@ class Gullet:
         return tokens
 
     def optional(self) -> list[Token] | None:
-        """Return the tokens within brackets, None where no bracket comes."""
+        """Return the tokens within brackets, or None if no bracket follows."""
         spaces: list[Token] = []
         while (token := self.next()) is not None and token.is_space:
             spaces.append(token)
@@ -293,11 +292,11 @@ class Gullet:
         return None
 
     def name(self) -> str:
-        """Return an argument as one string: a control sequence, a file."""
+        """Return an argument as a string, e.g. a control sequence or a file name."""
         return "".join(t.text for t in self.argument()).strip()
 
     def star(self) -> None:
-        """Take a star, where one comes."""
+        """Skip a star if one follows."""
         token = self.next()
         if token is not None and token.text != "*":
             self.put_back([token._replace(text=token.text.removeprefix("*"))])
@@ -306,16 +305,16 @@ class Gullet:
 
     @property
     def reader(self) -> Reader:
-        """The file under way."""
+        """The reader of the current file."""
         return self._readers[-1]
 
     @property
     def under_way(self) -> list[str]:
-        """The files under way, the one with the document first."""
+        """The open files, the main file first."""
         return [reader.name for reader in self._readers]
 
     def open(self, name: str) -> None:
-        """Read a file from its start, before what is left of the file under way."""
+        """Read a file before the rest of the current one. Raises DataError for a cycle."""
         if any(reader.name == name for reader in self._readers) or len(self._readers) >= DEPTH:
             cycle = " -> ".join([*self.under_way, name][-6:])
             raise DataError(f"{self.files.shown(self.under_way[-1])}: reads itself in: {cycle}")
@@ -326,7 +325,7 @@ class Gullet:
     # macros
 
     def define(self, name: str, macro: Macro, *, keep: bool = False) -> None:
-        """Let ``name`` stand for ``macro``, unless the reader rests on it; a line drawn is a line."""
+        r"""Define a macro, unless the parser handles it. A macro that draws a line becomes ``\hline``."""
         texts = {token.text for token in macro.body}
         internal = self.reader.only_defines and any("@" in text for text in texts)
         known = name[1:] in names("kept", "rules") or (keep and name in self._macros)
@@ -338,18 +337,18 @@ class Gullet:
         self._given_up.discard(name)
 
     def let(self, name: str, other: Token) -> None:
-        """Let ``name`` mean what ``other`` means now."""
+        """Give ``name`` the current meaning of ``other``."""
         if other.text in self._macros:
             self.define(name, self._macros[other.text])
         elif other.is_control or len(other.text) == 1:
             self.define(name, Macro((other,)))
 
     def is_macro(self, name: str) -> bool:
-        """Return whether a control sequence, or ``\\begin{name}``, stands for what the paper says."""
+        r"""Return whether the paper defines a control sequence or ``\begin{name}``."""
         return name in self._macros and name not in self._given_up
 
     def expanded(self, token: Token) -> list[Token]:
-        """Return what a macro stands for, after one step; its arguments are taken."""
+        """Return the expansion of a macro by one step. Its arguments are removed from the input."""
         macro = self._macros[token.text]
         call = self._call or token
         if self._call is None:
@@ -387,5 +386,5 @@ class Gullet:
 
 
 def braced(tokens: list[Token], like: Token) -> list[Token]:
-    """Return ``tokens`` within braces that stand where ``like`` does."""
+    """Return ``tokens`` within braces at the position of ``like``."""
     return [like._replace(text="{"), *tokens, like._replace(text="}")]

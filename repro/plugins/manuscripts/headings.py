@@ -1,4 +1,5 @@
-"""The collection and the measure that columns of a table are about, and how sure its headings make it."""
+"""The collection and measure of each column of a table, and the certainty given its headings. For example,
+the heading "MS MARCO dev, MRR@10" determines both."""
 
 import re
 from collections import Counter
@@ -19,7 +20,7 @@ from repro.plugins.manuscripts.vocabulary import (
     words,
 )
 
-NOTHING = Resolution(None, "certain")  # a column that is about no collection, or by no measure
+NOTHING = Resolution(None, "certain")  # for a column without a collection or measure
 UNNAMED = Resolution(reason="neither the heading nor the caption names one collection")
 _BEIR = "no measure is named; nDCG@10 is that of BEIR's tables"
 _NUMBER = re.compile(r"[-+]?(?:\d[\d,]*\.?\d*|\.\d+)")
@@ -27,16 +28,16 @@ _NUMBER = re.compile(r"[-+]?(?:\d[\d,]*\.?\d*|\.\d+)")
 
 @dataclass(frozen=True)
 class ColumnMeaning:
-    """One column of values.
+    """The meaning of one column of values.
 
     Attributes:
-        place: its number in the table, from 0.
+        place: its index in the table, from 0.
         head: the texts above it, the outermost first.
-        unit: ``percent``, ``fraction``, or None without a number that tells.
-        mean_of: numbers of the columns that it averages, by its heading and their numbers.
-        is_cost: whether it holds a size, a time or a setting, by its heading.
-        is_mean: whether its heading calls it an average.
-        named: the measure as it is named.
+        unit: ``percent``, ``fraction``, or None without numbers.
+        mean_of: indices of the columns that it averages, according to its heading and the numbers.
+        is_cost: True if its heading names a size, a time or a setting.
+        is_mean: True if its heading names an average.
+        named: the measure as named.
     """
 
     place: int
@@ -52,13 +53,13 @@ class ColumnMeaning:
 
 @dataclass(frozen=True)
 class Meaning:
-    """A table understood as far as its headings go, with systems as rows.
+    """The meaning of a table according to its headings, with systems as rows.
 
     Attributes:
-        layout: of the table as it is read here, whose cells are the source's.
-        is_transposed: whether the source has the systems as columns.
+        layout: the layout, after transposition if necessary.
+        is_transposed: True if the source has the systems as columns.
         columns: the columns of values, in order.
-        unit: of most of its columns.
+        unit: the unit of most columns.
     """
 
     layout: Layout
@@ -68,13 +69,13 @@ class Meaning:
 
     @property
     def is_of_results(self) -> bool:
-        """Return whether any column has a measure or a collection, be it one that the suite lacks."""
+        """Return whether any column has a measure or a collection, even one that the suite does not have."""
         parts = [part for c in self.columns if not c.is_cost for part in (c.dataset, c.measure)]
         return any(part.value or part.choices or part.sure == "elsewhere" for part in parts)
 
 
 def meaning(table: SourceTable) -> Meaning:
-    """Return what the columns of a table are about; it is transposed first where its rows are named so."""
+    """Return the meaning of a table, transposed first if its rows are named by measures or collections."""
     plan = layouts.layout(table, vocabulary.measures)
     above = sum(vocabulary.names_something(" ".join(plan.head(place))) for place in plan.values)
     beside, depth = _named_beside(plan)
@@ -89,7 +90,7 @@ def meaning(table: SourceTable) -> Meaning:
 
 
 def _named_beside(plan: Layout) -> tuple[int, int]:
-    """Return in how many rows a column of words names a measure or collection, and how many columns end with
+    """Return the number of rows with the name of a measure or collection as label, and of columns up to
     it."""
     last = max(plan.labels, default=0)
     named = {}
@@ -101,10 +102,8 @@ def _named_beside(plan: Layout) -> tuple[int, int]:
 
 @dataclass(frozen=True)
 class _Shared:
-    """What caption and corner say of all columns, and whether these have BEIR's collections and numbers.
-
-    Measures of the caption count only where no heading names one.
-    """
+    """The measures and words of caption and corner, which apply to all columns. Measures of the caption count
+    only if no heading names one. ``is_beir`` is True for a table of BEIR."""
 
     measures: tuple[NamedMeasure, ...]
     words: frozenset[str]
@@ -123,7 +122,6 @@ class _Shared:
 
 
 def _column(plan: Layout, place: int, shared: _Shared) -> ColumnMeaning:
-    """Return what a column is about: by its own heading, else by what is said of all."""
     head = plan.head(place)
     text = " ".join(head)
     unit = _unit([plan.table.body[row][place].text for row in plan.rows], text)
@@ -148,7 +146,6 @@ def _column(plan: Layout, place: int, shared: _Shared) -> ColumnMeaning:
 
 
 def _named(head: Sequence[str], shared: _Shared) -> tuple[NamedMeasure | Resolution, str]:
-    """Return the measure of a column, and "" where its own heading names it, else what else does."""
     for first in range(len(head), -1, -1):
         named = list(vocabulary.measures(" ".join(head[first:])))
         if len(named) > 1:
@@ -171,7 +168,7 @@ def _refined(plain: frozenset[str], caption: frozenset[str]) -> frozenset[str]:
 
 
 def _of_part(dataset: Resolution, said: frozenset[str]) -> Resolution:
-    """Return a collection, unless another part of it is said: dev for one of test queries."""
+    """Return a collection, unless the text names another part of it, e.g. dev instead of test."""
     if dataset.value and said & set(facts()["pieces"]):
         return Resolution(reason=f"a piece of {dataset.value} is said to be meant")
     parts = frozenset(("train", "dev", "test"))
@@ -183,7 +180,6 @@ def _of_part(dataset: Resolution, said: frozenset[str]) -> Resolution:
 
 
 def _of_caption(plain: frozenset[str], measure: str | None) -> Resolution:
-    """Return the collection that the words of a caption name for all columns; unknown for several."""
     dataset = vocabulary.collection(plain, measure)
     if dataset.value is None:
         return UNNAMED
@@ -227,7 +223,7 @@ def _averaged(plan: Layout, column: ColumnMeaning, columns: Sequence[ColumnMeani
 
 
 def _averageable(column: ColumnMeaning, columns: Sequence[ColumnMeaning]) -> list[list[ColumnMeaning]]:
-    """Return which columns an average may be of: those before it, all, of its heading, of its measure."""
+    """Return candidate columns of an average: those before it, all, those of its heading or measure."""
     others = [c for c in columns if not (c.is_mean or c.is_cost)]
     before = [c for c in others if c.place < column.place]
     of_heading = [c for c in others if c.head[:1] == column.head[:1]]
@@ -251,8 +247,8 @@ Collections = Mapping[NamedMeasure, frozenset[str]]
 
 
 def with_neighbours(tables: Sequence[Meaning]) -> list[Meaning]:
-    """Return the tables of a source, where a measure that only one collection has elsewhere names the
-    collection."""
+    """Return the tables of a source, with collections for columns that name none. Such a column is assumed to
+    be on the collection that alone has its measure elsewhere."""
     known = _collections(tables)
     return [_completed(table, known) for table in tables]
 

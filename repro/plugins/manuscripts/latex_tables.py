@@ -1,4 +1,5 @@
-"""The tables of LaTeX: cells over several columns and rows, rules, and the captions and labels of floats."""
+r"""The tables of LaTeX: spanning cells, rules, and the captions and labels of floats. For example,
+``\multicolumn{2}{c}{MRR@10}`` becomes the same cell in two columns."""
 
 import re
 from collections.abc import Iterable, Iterator
@@ -13,7 +14,7 @@ from repro.plugins.manuscripts.source_tables import SourceCell, SourceTable, che
 
 @dataclass
 class Caption:
-    """A caption by its node, what it is a caption of (``Table``, ``Figure``), and its number in the text."""
+    """A caption with its node, its kind (``Table`` or ``Figure``) and its number in the text."""
 
     node: Any
     kind: str
@@ -22,11 +23,11 @@ class Caption:
 
 @dataclass
 class Scope:
-    """A float, a half of one, or a minipage: what stands in it, in order.
+    """A float, a half of one or a minipage, with its content in order.
 
     Attributes:
-        is_half: it has a letter and no number of its own, as a subtable.
-        labels: with how many captions stand before each.
+        is_half: True if it has a letter instead of a number, like a subtable.
+        labels: (label, number of preceding captions).
     """
 
     kind: str
@@ -38,7 +39,7 @@ class Scope:
     children: list["Scope"] = field(default_factory=list)
 
     def gather(self, nodes: Iterable[Any]) -> None:
-        """Take captions, labels and tabulars of nodes."""
+        """Collect captions, labels and tabulars from nodes."""
         for node in nodes:
             name = getattr(node, "macroname", "") or getattr(node, "environmentname", "")
             if name in ("caption", "captionof", "subcaption") and arguments(node):
@@ -71,7 +72,6 @@ class Scope:
             self.children.append(child)
 
     def _half(self, node: Any, name: str) -> "Scope | None":
-        """Return a new scope within this one, where a node begins one."""
         if name not in names("halves") and name != "minipage":
             return None
         child = Scope(self.kind, self, name != "minipage")
@@ -81,24 +81,24 @@ class Scope:
         return child
 
     def walk(self) -> Iterator["Scope"]:
-        """Yield this scope and those in it."""
+        """Yield this scope and its descendants."""
         yield self
         for child in self.children:
             yield from child.walk()
 
     def upwards(self) -> Iterator["Scope"]:
-        """Yield this scope and those around it, up to the one whose caption has the number."""
+        """Yield this scope and its ancestors, up to the one with a numbered caption."""
         yield self
         if self.parent is not None and (self.is_half or not self.captions):
             yield from self.parent.upwards()
 
     @property
     def is_paired(self) -> bool:
-        """Whether each tabular has a caption of its own."""
+        """True if each tabular has its own caption."""
         return len(self.captions) == len(self.tabulars)
 
     def captions_of(self, tabular: int) -> list[Caption]:
-        """Return the captions over the tabular of that number in this scope, the float's own first."""
+        """Return the captions of a tabular of this scope (by index), the float's own first."""
         return [
             scope.captions[tabular if scope is self and scope.is_paired else 0]
             for scope in reversed(list(self.upwards()))
@@ -106,7 +106,7 @@ class Scope:
         ]
 
     def label_of(self, tabular: int) -> str:
-        """Return the label of the tabular of that number in this scope."""
+        """Return the label of a tabular of this scope (by index), or ""."""
         for scope in self.upwards():
             is_paired = scope is self and scope.is_paired
             for label, before in scope.labels:
@@ -115,14 +115,14 @@ class Scope:
         return ""
 
     def caption_of(self, before: int) -> Caption | None:
-        """Return the caption that a label with so many captions before it belongs to."""
+        """Return the caption of a label, given the number of preceding captions."""
         for scope in self.upwards():
             if scope.captions:
                 return scope.captions[max(0, min(before, len(scope.captions)) - 1)]
         return None
 
     def labelled(self) -> Iterator[tuple[str, Caption]]:
-        """Yield the labels of this scope with the captions that have their numbers."""
+        """Yield the labels of this scope with their captions."""
         for label, before in self.labels:
             caption = self.caption_of(before)
             if caption is not None and caption.number:
@@ -136,7 +136,7 @@ def _is_table(node: Any) -> bool:
 
 
 def numbered(floats: Iterable[Scope]) -> dict[str, str]:
-    """Give captions their numbers, and return label -> number, and ``kind of`` label -> what it is."""
+    """Number all captions. Returns label -> number, and ``kind of LABEL`` -> ``Table`` or ``Figure``."""
     counters: dict[str, int] = {}
     numbers: dict[str, str] = {}
     for one in floats:
@@ -174,26 +174,26 @@ _SPAN_LIMIT = 200
 
 @dataclass
 class _Raw:
-    """Rows of cells, each a list of nodes; a rule by its row and the columns that it covers, None for all."""
+    """Rows of cells, each a list of nodes. A rule has the index of its row and its columns (None for all)."""
 
     rows: list[list[list[Any]]] = field(default_factory=list)
     rules: list[tuple[int, tuple[int, int] | None]] = field(default_factory=list)
     row: list[list[Any]] = field(default_factory=lambda: [[]])
-    head: int | None = None  # rows that a long table has at its beginning
+    head: int | None = None  # number of head rows of a long table
 
     def end_row(self) -> None:
-        """Close the row under way."""
+        """Close the current row."""
         self.rows.append(self.row)
         self.row = [[]]
 
     def end(self) -> None:
-        """Close the row under way where something is written in it."""
+        """Close the current row unless it is blank."""
         if len(self.row) > 1 or is_written(self.row[0]):
             self.end_row()
         self.row = [[]]
 
     def end_part(self, name: str) -> None:
-        """Close the head of a long table; drop its repetition on further pages, and the feet."""
+        """Close the head of a long table. Drops repeated heads and feet."""
         self.end()
         if self.head is None and name in ("endhead", "endfirsthead"):
             self.head = len(self.rows)
@@ -202,15 +202,14 @@ class _Raw:
 
 
 class Tabular:
-    """One tabular of a source, from its node; ``offset`` is where the parsed text begins in the flat text."""
+    """A tabular of a source. ``offset`` is the position of the parsed text in the flat text."""
 
     def __init__(self, node: Any, flat: Expanded, offset: int, words: Words):
-        """Take the node as pylatexenc reads it."""
         self.node, self.flat, self.offset, self.words = node, flat, offset, words
         self.notes: list[str] = []
 
     def tables(self, *, caption: str, label: str, number: str, legend: tuple[str, ...]) -> list[SourceTable]:
-        """Return the tables that stand above each other in it; none in one that only lays something out."""
+        """Return its tables, several if they are stacked, and none for a tabular that only serves layout."""
         raw = self._raw()
         grid, width = self._grid(raw)
         kept = [i for i, row in enumerate(grid) if any(cell.text or cell.marks for cell in row)]
@@ -238,7 +237,6 @@ class Tabular:
         ]
 
     def _raw(self) -> _Raw:
-        """Part the nodes of the tabular at ``&`` and ``\\\\``."""
         raw, until = _Raw(), 0
         for node in self.node.nodelist:
             if node is None or node.pos + node.len <= until:
@@ -266,10 +264,9 @@ class Tabular:
         return rule.end() - self.offset
 
     def _grid(self, raw: _Raw) -> tuple[list[list[SourceCell]], int]:
-        """Return rows of equal length, with cells repeated wherever they go, and that length."""
         check_size(sum(map(len, raw.rows)), self.flat.place(self.offset + self.node.pos))
         grid: list[list[SourceCell]] = []
-        spans: list[tuple[int, int, int]] = []  # row, column, over how many rows; upwards below 0
+        spans: list[tuple[int, int, int]] = []  # row, column, number of rows (negative upwards)
         for top, row in enumerate(raw.rows):
             grid.append([])
             for nodes, start in zip(row, self._starts(row), strict=True):
@@ -294,7 +291,7 @@ class Tabular:
         return starts
 
     def _cell(self, nodes: list[Any], start: int) -> tuple[SourceCell, int]:
-        """Return a cell, and over how many rows it goes: below 0 upwards."""
+        """Return a cell and the number of rows that it spans, negative if upwards."""
         columns, rows = _spans(nodes)
         source = ""
         if is_written(nodes):
@@ -304,7 +301,6 @@ class Tabular:
 
 
 def _spread(grid: list[list[SourceCell]], spans: list[tuple[int, int, int]]) -> None:
-    """Repeat cells in the rows that they go over, where nothing else is written."""
     for top, column, rows in spans:
         below = range(top + 1, top + rows) if rows > 0 else range(top - 1, top + rows, -1)
         for other in below:
@@ -313,12 +309,11 @@ def _spread(grid: list[list[SourceCell]], spans: list[tuple[int, int, int]]) -> 
 
 
 def is_written(nodes: Iterable[Any]) -> bool:
-    """Return whether there is more than blanks."""
+    """Return whether nodes contain more than blanks."""
     return any(kind(node) != "chars" or node.chars.strip() for node in nodes)
 
 
 def _spans(nodes: Iterable[Any]) -> tuple[int, int]:
-    """Return over how many columns and rows ``\\multicolumn`` and ``\\multirow`` say that a cell goes."""
     columns = rows = 1
     for node in _walk(nodes):
         name = getattr(node, "macroname", "")

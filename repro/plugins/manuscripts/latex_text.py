@@ -1,4 +1,5 @@
-"""What LaTeX prints: the nodes of a parser as text with styles, by names that ``latex_names.yaml`` lists."""
+r"""The printed text of LaTeX: a parser's nodes as styled text. ``latex_names.yaml`` lists the macros. For
+example, ``$\alpha$`` prints α."""
 
 import re
 from collections.abc import Generator, Iterable, Iterator, Mapping
@@ -19,7 +20,7 @@ def _table() -> Mapping[str, Any]:
 
 @cache
 def names(*keys: str) -> frozenset[str]:
-    """Return all names below entries of the table."""
+    """Return all names in the given entries of ``latex_names.yaml``."""
     entries = (_table()[key] for key in keys)
     texts = (" ".join(entry.values()) if isinstance(entry, Mapping) else entry for entry in entries)
     return frozenset(" ".join(texts).split())
@@ -27,7 +28,7 @@ def names(*keys: str) -> frozenset[str]:
 
 @cache
 def specs(*keys: str) -> tuple[tuple[str, str], ...]:
-    """Return names with how each takes its arguments."""
+    """Return names with their argument specifications, e.g. ``[{``."""
     return tuple(
         (name, spec) for key in keys for spec, text in _table()[key].items() for name in text.split()
     )
@@ -35,7 +36,7 @@ def specs(*keys: str) -> tuple[tuple[str, str], ...]:
 
 @cache
 def style_of(name: str) -> Mapping[str, Any]:
-    """Return what a macro changes of a style."""
+    """Return the changes of style by a macro, e.g. ``{"bold": True}``."""
     changes: dict[str, Any] = {key: True for key, text in _table()["styles"].items() if name in text.split()}
     if name in names("raised", "lowered"):
         changes["script"] = "^" if name in names("raised") else "_"
@@ -44,7 +45,7 @@ def style_of(name: str) -> Mapping[str, Any]:
 
 @cache
 def symbols() -> Mapping[str, str]:
-    """Return macros that print one sign."""
+    """Return the macros that print a single symbol."""
     return _table()["symbols"]
 
 
@@ -55,13 +56,12 @@ _KNOWN = "prints_last prints_both prints_nothing cited referenced footnoted spac
 
 @cache
 def _context():
-    """Return what pylatexenc knows of macros, and what tables use beside it."""
     import logging
 
     from pylatexenc.latexwalker import get_default_latex_context_db
     from pylatexenc.macrospec import EnvironmentSpec, std_macro
 
-    logging.getLogger("pylatexenc").setLevel(logging.CRITICAL)  # it warns of what is cut off
+    logging.getLogger("pylatexenc").setLevel(logging.CRITICAL)  # it warns about incomplete text
     context = get_default_latex_context_db()
     macros = [std_macro(*of) for of in specs("prints_nothing", "prints_both", "prints_last")]
     macros += [std_macro(name, "*[[{") for name in names("cited")]
@@ -86,7 +86,7 @@ def _printer():
 
 
 def parse(text: str) -> list[Any]:
-    """Return pylatexenc's nodes of a piece of flat text; what is not balanced is read as far as it goes."""
+    """Return pylatexenc's nodes of a flat text. Unbalanced text is read as far as possible."""
     from pylatexenc.latexwalker import LatexWalker
 
     return LatexWalker(text, latex_context=_context(), tolerant_parsing=True).get_latex_nodes()[0] or []
@@ -116,7 +116,7 @@ def within(node: Any) -> list[Any]:
 
 
 def last(node: Any) -> list[Any]:
-    """Return the nodes of the last argument; none where it was cut off."""
+    """Return the nodes of the last argument, or an empty list if it is missing."""
     return inner((arguments(node) or [None])[-1])
 
 
@@ -125,20 +125,20 @@ def _is_unknown(name: str) -> bool:
 
 
 def raw(nodes: Iterable[Any]) -> str:
-    """Return what stands in the source, as for a label."""
+    """Return the source text of nodes, e.g. for a label."""
     return "".join(node.latex_verbatim() for node in nodes).strip()
 
 
 @dataclass
 class Words:
-    """The text of nodes.
+    r"""Converts nodes to text.
 
     Attributes:
         numbers: label -> number, for references.
-        footnotes: texts of footnotes that were met.
-        unknown: macros of which neither the paper nor a library says what they print. Alone they stand for
-            themselves; before a group they are taken for a style.
-        is_legend: whether tabulars and captions are left out, and ``\\item`` begins a line.
+        footnotes: the footnotes found.
+        unknown: macros that neither the paper nor the library defines. They are printed by name, or taken for
+            a style if a group follows.
+        is_legend: True to skip tabulars and captions, and to begin a line at ``\item``.
     """
 
     numbers: Mapping[str, str] = field(default_factory=dict)
@@ -147,7 +147,7 @@ class Words:
     is_legend: bool = False
 
     def pieces(self, nodes: Iterable[Any], style: Style = _NO_STYLE) -> Iterator[Piece]:
-        """Yield the text of nodes piece by piece; declarations like ``\\bf`` hold to their end."""
+        r"""Yield the text of nodes in pieces. Declarations such as ``\bf`` apply to the end of ``nodes``."""
         script = ""
         known = [node for node in nodes if node is not None and kind(node) != "comment"]
         for node, behind in zip(known, [*known[1:], None], strict=False):

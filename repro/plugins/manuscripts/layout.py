@@ -1,4 +1,5 @@
-"""The layout of a table: its head, the columns of labels and values, the rows that are headings of groups."""
+"""The layout of a table: its head, the columns of labels and of values, and the rows that are group headings.
+For example, a row with the single text "Dense retrievers" is the heading of the rows below."""
 
 import re
 from collections.abc import Callable, Iterator, Sequence
@@ -18,12 +19,12 @@ _Row = Sequence[SourceCell]
 
 
 def is_value(text: str) -> bool:
-    """Return whether a cell states a number, with or without its deviation or difference."""
+    """Return whether a cell is a number, optionally with a deviation or difference."""
     return any(c.isdigit() for c in text) and _VALUE.fullmatch(text) is not None
 
 
 def is_group(row: _Row) -> bool:
-    """Return whether one cell of a row has text, at the left or over the width: a label of rows below."""
+    """Return whether a row has a single text, in its first cell or across the table, i.e. a group heading."""
     labels = {id(cell): cell for cell in row if cell.text}
     if len(labels) != 1:
         return False
@@ -32,12 +33,11 @@ def is_group(row: _Row) -> bool:
 
 
 def _values(row: _Row) -> list[str]:
-    """Return the texts of a row but for its first cell, each once."""
     return [cell.text for cell in {id(cell): cell for cell in row}.values()][1:]
 
 
 def _has_decimal(row: _Row) -> bool:
-    """Return whether a value has a decimal point or is a percentage; a head may count in ``0.1k``."""
+    """Return whether a value has a decimal point or a percent sign. Counts like ``0.1k`` are ignored."""
     matches = (_VALUE.fullmatch(text) for text in _values(row))
     return any(m and (m["unit"] == "%" or (m["point"] and m["unit"] is None)) for m in matches)
 
@@ -54,8 +54,8 @@ def _is_of_words(row: _Row) -> bool:
 
 
 def head_length(rows: Sequence[_Row], rules: Sequence[int]) -> int:
-    """Return how many rows are above the values: those above the first line (``rules``) without decimals,
-    else above the first value."""
+    """Return the number of rows above the values. These are the rows above the first of ``rules`` if they
+    contain no decimals, or the rows above the first value."""
     if len(rows) < 2:
         return 0
     lines = sorted({rule for rule in rules if 0 < rule < len(rows)})
@@ -85,8 +85,7 @@ def _above_values(rows: Sequence[_Row], has_value: Callable[[_Row], bool]) -> in
 
 
 def stacked(rows: Sequence[_Row], head: int) -> list[tuple[int, int]]:
-    """Return where each of the tables that stand above each other in one begins and ends, by their repeated
-    heads."""
+    """Return (start, end) of each table in a stack of tables, which repeat their heads."""
     if head < 2 or not is_group(rows[0]):
         return [(0, len(rows))]
     texts = [[cell.text for cell in row] for row in rows]
@@ -100,13 +99,13 @@ Row = tuple[SourceCell, ...]
 
 @dataclass(frozen=True)
 class Layout:
-    """A table with the places of its labels and values.
+    """A table with the positions of its labels and values.
 
     Attributes:
-        labels: numbers of the columns that name a row, the outermost first.
-        values: numbers of the columns of numbers; what is neither describes a row in words or ticks.
-        rows: numbers of the rows of the body that hold values.
-        groups: for each of ``rows``, the heading it stands under; "" without one.
+        labels: indices of the columns that name a row, the outermost first.
+        values: indices of the columns of numbers. Other columns describe a row by words or ticks.
+        rows: indices of the body rows with values.
+        groups: for each of ``rows`` its group heading, or "".
     """
 
     table: SourceTable
@@ -116,7 +115,7 @@ class Layout:
     groups: tuple[str, ...]
 
     def label(self, row: int) -> str:
-        """Return what names a row of the body, without its group."""
+        """Return the name of a body row, without its group."""
         cells = self.table.body[row]
         texts = (cells[place].text.strip() for place in (*reversed(self.labels), *self.words))
         return next(filter(None, texts), "")
@@ -128,22 +127,22 @@ class Layout:
 
     @cached_property
     def words(self) -> list[int]:
-        """Return the numbers of the columns that describe a row in words or ticks."""
+        """Return the indices of the columns that describe a row by words or ticks."""
         return sorted({*range(self.table.width)} - {*self.labels, *self.values})
 
     @property
     def corner(self) -> str:
-        """Return what stands above the labels."""
+        """Return the text above the labels."""
         return " ".join(text for place in self.labels for text in self.head(place))
 
 
 def is_number(cell: SourceCell) -> bool:
-    """Return whether a cell begins with a number, as a value with marks or a difference behind it does."""
+    """Return whether a cell begins with a number, e.g. a value followed by marks or a difference."""
     return _NUMBER.match(cell.text.strip()) is not None
 
 
 def layout(table: SourceTable, is_heading: Callable[[str], object] = lambda text: False) -> Layout:
-    """Return where labels and values of a table are; ``is_heading`` says whether a text names a measure."""
+    """Return the layout of a table. ``is_heading`` returns a true value if a text names a measure."""
     table, rows, groups = _grouped(table)
     body = [table.body[number] for number in rows]
     bare = Layout(table, (), (), rows, groups)
@@ -158,7 +157,6 @@ def layout(table: SourceTable, is_heading: Callable[[str], object] = lambda text
 
 
 def _grouped(table: SourceTable) -> tuple[SourceTable, tuple[int, ...], tuple[str, ...]]:
-    """Return a table, the numbers of its rows of values, and the heading that each row is under."""
     rows, groups, current, head = [], [], "", table.head
     if head and (first := _heading(head[0])) and any(_heading(row) for row in table.body):
         current, head = first, head[1:]
@@ -184,8 +182,7 @@ def _heading(row: Row) -> str | None:
 
 
 def transposed(table: SourceTable, depth: int = 0) -> SourceTable:
-    """Return the table with rows for columns; ``depth`` is of how many columns the labels are, 0 for those
-    that name a row."""
+    """Return the transposed table. ``depth`` is the number of label columns, 0 to detect them."""
     depth = depth or max(layout(table).labels, default=0) + 1
     table, rows, groups = _grouped(table)
     grid: list[Row] = [*table.head, *(table.body[number] for number in rows)]
@@ -204,8 +201,7 @@ def _holds_numbers(cells: Sequence[SourceCell]) -> bool:
 
 
 def _labels(body: Sequence[Row], values: Sequence[int]) -> tuple[int, ...]:
-    """Return the columns that name a row: the first column of words, and further ones while its cells
-    repeat."""
+    """Return the columns that name a row: the first of words, and further ones while its cells repeat."""
     width = len(body[0]) if body else 0
     labels = [_first_label(body, values)]
     for place in range(labels[0] + 1, width - 1):
@@ -224,7 +220,7 @@ def _first_label(body: Sequence[Row], values: Sequence[int]) -> int:
 
 
 def _goes_on(cells: Sequence[SourceCell]) -> bool:
-    """Return whether cells of a column stand for several rows: one over several, or blanks below one."""
+    """Return whether cells of a column apply to several rows: a spanning cell, or blanks below a cell."""
     is_shared = any(cell is above and cell.text.strip() for above, cell in pairwise(cells))
     return is_shared or 2 * sum(not cell.text.strip() for cell in cells) >= len(cells)
 

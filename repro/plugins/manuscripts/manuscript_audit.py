@@ -1,4 +1,5 @@
-"""``repro audit FILE``: all findings on a manuscript, as lines or as other programs read them."""
+"""The command ``repro audit FILE``: the findings on a manuscript, as lines or in formats for other
+programs."""
 
 import re
 from collections import Counter
@@ -32,21 +33,21 @@ _COMMENT = re.compile(r"(%|#|<!--)\s*repro:\s*ignore(?:\[(?P<checks>[^\]\n]*)\])
 
 @dataclass(frozen=True)
 class Ignored:
-    """A comment ``repro: ignore[check, …] reason``: the line it stands on, those it is about, its checks."""
+    """A comment ``repro: ignore[check, …] reason``: its line, the lines it applies to, and its checks."""
 
     place: Place
     lines: tuple[int, ...]
     checks: tuple[str, ...]
 
     def is_about(self, finding: Finding) -> bool:
-        """Return whether the comment sets a finding aside."""
+        """Return whether the comment suppresses a finding."""
         place = finding.place
         return finding.check in self.checks and place.file == self.place.file and place.line in self.lines
 
 
 def ignores(file: Path) -> Iterator[Ignored]:
-    """Yield the comments of a file; one alone on its line is about the next line that is no such comment."""
-    lines = decoded(file.read_bytes(), file).split("\n")  # as the tables' lines are counted
+    """Yield the comments of a file. A comment alone on its line applies to the next other line."""
+    lines = decoded(file.read_bytes(), file).split("\n")  # same lines as in tables
     comments = {number: match for number, line in enumerate(lines, 1) if (match := _COMMENT.search(line))}
     alone = {number for number, match in comments.items() if not match.string[: match.start()].strip()}
     for number, match in comments.items():
@@ -56,7 +57,7 @@ def ignores(file: Path) -> Iterator[Ignored]:
 
 
 def without_ignored(findings: Iterable[Finding], files: Iterable[Path]) -> list[Finding]:
-    """Return the findings that no comment sets aside, and one for each comment that sets nothing aside."""
+    """Return the findings that no comment suppresses, and a finding for each comment that suppresses none."""
     kept, told = list(findings), list[Finding]()
     for comment in (comment for file in files for comment in ignores(file)):
         aside = list(filter(comment.is_about, kept))
@@ -92,7 +93,7 @@ ACROSS = (emphasis.best, emphasis.second_best, across.several_values, across.unp
 
 
 def findings(manuscript: Manuscript) -> list[Finding]:
-    """Return what does not fit in a manuscript, whatever its author set aside, by file and line."""
+    """Return all findings on a manuscript by file and line, including suppressed ones."""
     pairs = [grids(table) for table in manuscript.tables]
     of_units = [each for by_system, _ in pairs for each in values.mixed_units(by_system)]
     odd = [value.cell for value, _ in of_units]
@@ -107,7 +108,7 @@ def findings(manuscript: Manuscript) -> list[Finding]:
 
 
 def audit(manuscript: Manuscript) -> list[Finding]:
-    """Return the findings that no comment of the author sets aside, and comments that set nothing aside."""
+    """Return the findings that no comment suppresses, and a finding for each comment that suppresses none."""
     places = [cell.place for table in manuscript.tables for row in (*table.head, *table.body) for cell in row]
     places += [place for place, _ in manuscript.prose]
     files = dict.fromkeys(place.file for place in places)
@@ -119,13 +120,13 @@ LEVELS = {"error": "error", "doubt": "warning", "note": "note"}
 
 
 def print_lines(findings: Sequence[Finding]) -> None:
-    """Print ``file:line: severity [check] what; why``."""
+    """Print ``file:line: severity [check] says; why``."""
     for f in findings:
         put(f"{f.place}: {f.severity} [{f.check}] {f.says}; {f.why}")
 
 
 def sarif(findings: Sequence[Finding]) -> dict:
-    """Return a log of SARIF 2.1.0 with one run; a doubt is a warning, and addresses are relative."""
+    """Return a SARIF 2.1.0 log with one run. A doubt is a warning, and paths are relative."""
     from urllib.parse import quote
 
     rules = [{"id": check, "shortDescription": {"text": what}} for check, what in CHECKS.items()]
@@ -146,7 +147,8 @@ def sarif(findings: Sequence[Finding]) -> dict:
 
 
 def print_commands(findings: Sequence[Finding]) -> None:
-    """Print commands that a workflow shows at lines of a change, e.g. ``::error file=a%0Ab.tex,line=7::``."""
+    """Print workflow commands that GitHub shows at changed lines, e.g. ``::error
+    file=a%0Ab.tex,line=7::``."""
     for f in findings:
         file, title = (_escaped(text, ":,") for text in (str(f.place.file), f"repro audit: {f.check}"))
         place = f"file={file},line={f.place.line},title={title}"

@@ -1,4 +1,5 @@
-"""``repro new paper NAME --from SOURCE``: cells.yaml, readings.yaml and README.md from a draft."""
+"""The command ``repro new paper NAME --from SOURCE``: cells.yaml, readings.yaml and README.md from a
+draft."""
 
 from __future__ import annotations
 
@@ -19,7 +20,7 @@ from repro.cli.verbs import new as plain_paper
 from repro.errors import UsageError
 
 WIDTH = 110
-TABLE_KEYS = ("bold", "transposed")  # beside ``unit`` in one line
+TABLE_KEYS = ("bold", "transposed")  # after ``unit``
 HEAD = """\
 # Drafted from {source}. Numbers, marks and labels are the source's; nothing else is copied.
 # What is `asked:` is to be answered where it stands, what is `likely:` is usual and to be confirmed; delete
@@ -70,7 +71,7 @@ def cells_text(name: str, source: str, draft: Draft) -> str:
 
 
 def readings_text(draft: Draft) -> str:
-    """Return entries for readings.yaml: what known systems' recipes ask for, with another paper's choices."""
+    """Return entries for readings.yaml: the readings of known systems' recipes, with their choices."""
     lines = []
     for id, (reading, name) in _readings(draft).items():
         facts: dict[str, Any] = {"id": id, "kind": "silence", "where": "asked"}
@@ -82,7 +83,7 @@ def readings_text(draft: Draft) -> str:
 
 
 def readme_text(name: str, source: str, draft: Draft) -> str:
-    """Return README.md with every question, and the places in the source that it is about."""
+    """Return README.md with every question and its positions in the source."""
     listed = {kind: _listed(draft, kind) or "Nothing.\n" for kind in ("asked", "likely")}
     front = "".join(f"- {what}, as the source has it: {text}\n" for what, text in draft.front.items())
     front = f"\n{front}" if front else ""
@@ -90,7 +91,7 @@ def readme_text(name: str, source: str, draft: Draft) -> str:
 
 
 def questions(draft: Draft, kind: str) -> dict[str, list[tuple[str, str]]]:
-    """Return each remark of a kind, with what in the draft and where in the source it is about."""
+    """Return each remark of a kind, with its entries in the draft and their positions in the source."""
     by_text: dict[str, list[tuple[str, str]]] = {}
     for table in draft.tables:
         for what, entry in table.entries():
@@ -135,7 +136,6 @@ def _table(table: TableDraft) -> str:
 
 
 def _entries(entries: Iterable[Entry], lines: tuple[tuple[str, ...], ...]) -> Iterator[str]:
-    """Yield entries as mappings in braces; the keys of each of ``lines`` begin a line of their own."""
     for entry in entries:
         yield from _comments(entry, "  ")
         below = [{key: entry.facts[key] for key in keys if key in entry.facts} for keys in lines]
@@ -209,7 +209,7 @@ def command(name, source, directory):
 
 def _contents(name: str, source: str, made) -> dict[str, str | None]:
     title = Path(source).name
-    placeholder = plain_paper.TEMPLATES / "readings.yaml.txt"  # which the placeholder of a recipe asks for
+    placeholder = plain_paper.TEMPLATES / "readings.yaml.txt"  # for the placeholder recipe
     return {
         "cells.yaml": cells_text(name, title, made),
         "readings.yaml": placeholder.read_text() + readings_text(made),
@@ -219,7 +219,6 @@ def _contents(name: str, source: str, made) -> dict[str, str | None]:
 
 
 def _show(name: str, folder: Path, made, notes) -> None:
-    """Print what was resolved of each table, what was left out, and what to do next."""
     from repro.cli.printing import say, table
 
     head = ("table", "columns", "known", "likely", "asked", "rows", "measurable", "in the source")

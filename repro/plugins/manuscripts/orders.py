@@ -1,4 +1,5 @@
-"""What orders of LaTeX do before tables are read: definitions, conditionals, files, what is not typeset."""
+r"""The LaTeX commands that are executed before tables are read: definitions, conditionals and includes. For
+example, ``\input{tables/main}`` reads ``tables/main.tex``."""
 
 import re
 from collections.abc import Callable, Mapping
@@ -13,8 +14,7 @@ _COMPARISONS = ("\\ifx", "\\ifnum", "\\ifodd", "\\ifcase", "\\ifdefined", "\\ifc
 
 
 def expand(files: Files, first: list[str]) -> Expanded:
-    """Return the flat text of files with what they read in. Raises DataError for a cycle, and for endless
-    macros."""
+    """Return the flat text of files with their includes. Raises DataError for a cycle or endless macros."""
     return Gullet(files, _ORDERS).run(first)
 
 
@@ -39,7 +39,6 @@ def _operator(g: Gullet, token: Token) -> None:
 
 
 def _def(g: Gullet, token: Token) -> None:
-    """Define a macro, unless other text than braces ends its arguments."""
     name = g.after_spaces()
     pattern = ""
     while (piece := g.next()) is not None and piece.text != "{":
@@ -89,7 +88,7 @@ def _other(g: Gullet, token: Token) -> bool:
 
 
 def _conditional(g: Gullet, token: Token) -> None:
-    """Read on where a switch is on, else behind ``\\else``, which is told of a comparison."""
+    r"""Continue if a switch is on, else after ``\else``. Adds a note if the condition is a comparison."""
     if token.text in _COMPARISONS and not g.reader.only_defines:
         g.note(token, f"{token.text} is not decided: what stands behind its \\else is read")
     if not g.switches.get(token.text, token.text in _TRUE):
@@ -108,7 +107,7 @@ def _skip(g: Gullet, token: Token, ends: tuple[str, ...]) -> None:
     g.note(token, f"{token.text} has no \\fi, so that nothing behind it is read")
 
 
-# files, and what is not typeset
+# files and skipped parts
 
 
 def _input(g: Gullet, token: Token) -> None:
@@ -183,7 +182,7 @@ def _xspace(g: Gullet, token: Token) -> None:
 
 
 def _nothing(g: Gullet, token: Token) -> None:
-    """Drop what only says how a definition is made."""
+    r"""Drop a prefix that does not affect the text, e.g. ``\global``."""
 
 
 _ORDERS: Mapping[str, Callable[[Gullet, Token], bool | None]] = {

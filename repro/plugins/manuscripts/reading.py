@@ -1,4 +1,5 @@
-"""A source of any form, read whole: the floats and prose of LaTeX, and files of tables."""
+"""Reads a source of any form: LaTeX with floats and prose, or files of tables, e.g.
+``read(Path("paper.tex"))``."""
 
 import re
 from collections.abc import Iterator
@@ -25,13 +26,13 @@ Read = tuple[list[SourceTable], list[tuple[Place, str]], dict[str, str], list[st
 def read(path: Path) -> Manuscript:
     """Return the tables, prose and labels of a LaTeX file, of files of tables, or of a folder or archive.
 
-    A file of tables is Markdown, CSV, TSV or HTML; beside LaTeX in a folder it is not read. Nothing is
+    Files of tables are Markdown, CSV, TSV and HTML. They are ignored in a folder with LaTeX. Nothing is
     written, and nothing outside of the folder is read.
 
     Raise:
-        UsageError: there is nothing at ``path``, or no source.
-        DataError: it cannot be read: binary, broken, too large, a file that reads itself in, macros without
-            end, or there is no table.
+        UsageError: if ``path`` does not exist or is not a source.
+        DataError: if it cannot be read, e.g. because it is binary, broken or too large, includes itself, has
+            endless macros or contains no table.
     """
     try:
         tables, prose, labels, notes, front = _read(Files(path))
@@ -61,8 +62,7 @@ def _ending(name: str) -> str:
 
 
 def _main_files(files: Files) -> tuple[list[str], list[str]]:
-    """Return the main files and a remark on the choice: the one with a document, else all that no other reads
-    in."""
+    """Return the file with a document, or all files that no other includes, and a note on the choice."""
     if files.only:
         return [_source(files)], []
     texts = {name: re.sub(r"(?<!\\)%.*", "", files.text(name)) for name in files if _ending(name) in _LATEX}
@@ -102,14 +102,14 @@ _UNREAD = re.compile(
 )
 _FRAME = re.compile(r"\\(?:begin|end)\s*\{[^{}]*\}(?:\[[^\]]*\])?|\\item\b(?:\[[^\]]*\])?")
 _FRONT = {"title": "title", "authors": "author", "venue": "acmConference|acmJournal|conference"}
-_FRONT_LENGTH = 2000  # characters of one of these
+_FRONT_LENGTH = 2000  # characters per entry
 _PARAGRAPH = re.compile(
     r"\n\n|\\par\b|(?=\\(?:(?:sub)*section|(?:sub)?paragraph|chapter|title|abstract|item)\b)|\\maketitle"
 )
 
 
 class _Float:
-    """A float, or a tabular that stands in none."""
+    """A float, or a tabular outside of floats."""
 
     def __init__(self, flat: Expanded, start: int, end: int, name: str):
         self.flat, self.start, self.text = flat, start, flat.text[start:end]
@@ -138,7 +138,6 @@ class _Float:
         return [table for _, table in sorted(made, key=lambda pair: pair[0])]
 
     def _legend(self, numbers: dict[str, str]) -> tuple[str, ...]:
-        """Return the lines of text in the float beside its tables and captions."""
         words = Words(numbers, is_legend=True)
         pieces = words.pieces(self.nodes)
         parts = groupby(pieces, key=lambda piece: piece.text == "\n\n")
@@ -190,7 +189,6 @@ def _set_plainly(text: str) -> str:
 
 
 def _parts(flat: Expanded) -> tuple[list[_Float], list[tuple[int, int]]]:
-    """Return the floats and tabulars that stand in no other, and the text between them."""
     begin, end = flat.text.find("\\begin{document}"), flat.text.rfind("\\end{document}")
     at, end = begin + len("\\begin{document}") if begin >= 0 else 0, end if end >= 0 else len(flat.text)
     outermost = names("tables", "figures", "tabulars") - {"array"} | {"minipage", "center"}
@@ -208,7 +206,7 @@ def _parts(flat: Expanded) -> tuple[list[_Float], list[tuple[int, int]]]:
 
 
 def _end_of(text: str, frame: re.Match, end: int) -> tuple[int, bool]:
-    """Return where an environment ends, and whether it says so; a float ends where another begins."""
+    """Return the end of an environment, and whether it is closed. A float also ends where another begins."""
     framed, depth = names("tables", "figures"), 1
     for edge in _EDGE.finditer(text, frame.end(), end):
         if edge[1] == "begin" and edge[2] in framed and frame[1] in framed:
@@ -221,7 +219,6 @@ def _end_of(text: str, frame: re.Match, end: int) -> tuple[int, bool]:
 
 
 def _prose(flat: Expanded, start: int, end: int, numbers: dict[str, str]) -> Iterator[tuple[Place, str]]:
-    """Yield the paragraphs between two floats, and after each the footnotes in it."""
     text = _UNREAD.sub(_blanks, flat.text[start:end])
     at = 0
     for edge in [*(match.span() for match in _PARAGRAPH.finditer(text)), (len(text), len(text))]:

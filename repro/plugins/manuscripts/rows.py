@@ -1,4 +1,5 @@
-"""Rows of a source as cells.yaml has them: their strings, the scope of bold, and recipes of known systems."""
+"""Rows of a source in the form of cells.yaml: strings, the scope of bold, and recipes of known systems. For
+example, a bold cell "36.6" with mark † becomes ``"**36.6†**"``."""
 
 import contextlib
 import functools
@@ -28,8 +29,8 @@ class Transcription:
     """A cell as a published string.
 
     Attributes:
-        text: with bold and marks, as ``repro.manifest.printed`` reads it.
-        remainder: what of the cell the string does not say; "" where it says all.
+        text: the string with bold and marks, as ``repro.manifest.printed`` reads it.
+        remainder: other content of the cell, or "".
     """
 
     text: str
@@ -37,12 +38,12 @@ class Transcription:
 
     @property
     def number(self) -> Decimal | None:
-        """Return its number; None for a dash and for words."""
+        """Return its number, or None for a dash or words."""
         return parse(self.text).value
 
 
 def transcribe(cell: SourceCell) -> Transcription:
-    """Return a cell's published string; a dash, and all of it as the remainder, where it would be garbled."""
+    """Return a cell's published string. An unreadable one becomes a dash, with the text as remainder."""
     text = cell.text.strip()
     if text in DASHES:
         return Transcription("-")
@@ -71,8 +72,8 @@ def _bold(text: str, cell: SourceCell) -> str:
 
 
 def bold_scope(columns: Sequence[Sequence[str]], groups: Sequence[str]) -> str:
-    """Return the scope of bold: ``column``, ``group``, ``none`` without bold, else ``unknown``; ``columns``
-    are strings downwards, ``groups`` headings of rows."""
+    """Return the scope of bold: ``column``, ``group``, ``none`` or ``unknown``. ``columns`` contain strings
+    from top to bottom, and ``groups`` the heading of each row."""
     whole = [list(map(parse, column)) for column in columns]
     if not any(cell.bold for cell in chain.from_iterable(whole)):
         return "none"
@@ -89,17 +90,17 @@ def _marks_best(cells: Sequence[PublishedCell]) -> bool:
     return all(is_bold == (number == most) for number, is_bold in numbers)
 
 
-CLOSE = Decimal("0.01")  # one point: as far apart as two runs of one system by hands of two may be
-FINEST = Decimal("0.001")  # a number with fewer decimals is equal to others by chance
+CLOSE = Decimal("0.01")  # one point, as two runs of one system may differ
+FINEST = Decimal("0.001")  # numbers with fewer decimals are equal by chance
 Values = Mapping[tuple[str, str], Decimal]  # (collection, measure) -> a fraction
 
 
 @dataclass(frozen=True)
 class KnownRow:
-    """A row of a paper's table by the name that its label gives its system.
+    """A row of a paper's table that can be found by the name of its system.
 
     Attributes:
-        cells: those of its numbers that have a collection and a measure.
+        cells: its cells with a number, a collection and a measure.
     """
 
     source: Paper
@@ -112,24 +113,24 @@ class KnownRow:
 
     @property
     def recipe(self) -> str:
-        """Return ``module:function``; "" where it has none."""
+        """Return ``module:function``, or ""."""
         recipe = self.cells[0].row.recipe or ""
         return recipe if not recipe or ":" in recipe else f"{self.source.package}.recipes:{recipe}"
 
     @property
     def options(self) -> dict:
-        """Return the options of its recipe, but for those that only say which recall its columns hold."""
+        """Return the options of its recipe, without those that only choose a definition of recall."""
         options = self.cells[0].row.with_
         return {name: value for name, value in options.items() if not self._names_recall(value)}
 
     @property
     def not_measurable(self) -> str:
-        """Return why nothing measures it; "" where something does."""
+        """Return the reason why it cannot be measured, or ""."""
         return self.cells[0].row.not_measurable
 
     @functools.cached_property
     def is_shared(self) -> bool:
-        """Return whether its recipe is of what several papers ran, and of no paper."""
+        """Return whether several papers share its recipe."""
         return bool(self.recipe) and home(self.recipe) is None
 
     @functools.cached_property
@@ -138,13 +139,13 @@ class KnownRow:
         return {key(c.column.dataset, c.column.measure): as_fraction(c.number, c.unit) for c in self.cells}
 
     def readings(self, datasets: Iterable[str]) -> dict[str, Reading]:
-        """Return the unspecified choices that its recipe asks for and that do not come with the recipe."""
+        """Return the readings that its recipe uses and that are not defined next to the recipe."""
         owner = home(self.recipe)
         beside = Path(load(f"{self.recipe.partition(':')[0]}:__file__")).with_name("readings.yaml")
         included = _Readings(owner.readings if owner else readings(beside), self.source.readings)
         for name in datasets:
             member = next(iter(dataset(name).members), name)
-            with contextlib.suppress(ReproError):  # of a collection that the recipe does not know
+            with contextlib.suppress(ReproError):  # for a collection that the recipe does not support
                 load(self.recipe)(Request(member, Choices(included), None), **self.options)
         return included.taken
 
@@ -154,7 +155,7 @@ class KnownRow:
 
 
 class _Readings(dict[str, Reading]):
-    """Readings that a recipe may ask for: its own, and those of another paper, which are noted."""
+    """The readings available to a recipe. Those of another paper are recorded when used."""
 
     def __init__(self, included: Mapping[str, Reading], others: Mapping[str, Reading]):
         super().__init__(included)
@@ -167,12 +168,12 @@ class _Readings(dict[str, Reading]):
 
 @dataclass(frozen=True)
 class Match:
-    """A system found for a label.
+    """A known row for a label, or None.
 
     Attributes:
-        row: whose recipe, or reason for none, is taken; None where it is asked for.
-        sure: ``certain`` where published numbers are equal, too.
-        choices: rows of that name where none is taken.
+        row: the row with the recipe, or with a reason for none. None if the user must decide.
+        sure: ``certain`` if published numbers are equal as well.
+        choices: rows with that name if ``row`` is None.
     """
 
     row: KnownRow | None
@@ -182,7 +183,7 @@ class Match:
 
 
 def match(label: str, values: Values) -> Match:
-    """Return the row of the suite that a label and its numbers name; shared recipes may be a point off."""
+    """Return the known row for a label and its numbers. Numbers of shared recipes may differ by a point."""
     named = known_rows().get(plain(label), [])
     if not named:
         return Match(None, "unknown", "the suite knows no system of this name")
@@ -204,14 +205,14 @@ def _is_same(row: KnownRow, values: Values) -> bool:
 
 
 def plain(label: str) -> str:
-    """Return a label without citations, remarks in brackets and signs, by which systems are compared."""
+    """Return a label without citations, remarks in brackets and punctuation, for comparisons of systems."""
     bare = re.sub(r"\[[^\]]*\]|\((?:ours|our[^)]*|reproduced|et al[^)]*|\d{4})\)", "", label.lower())
     word = re.sub(r"[^a-z0-9]", "", bare)
     return str(facts()["systems"].get(word, word))
 
 
 def key(dataset: str | None, measure: str | None) -> tuple[str, str]:
-    """Return by what two published numbers are compared: which recall is meant counts for nothing here."""
+    """Return a key for comparing published numbers. It ignores the definition of recall."""
     return dataset or "", re.sub(r"^(?:R|Success)(?:\(rel=\d\))?@", "R@", measure or "")
 
 
@@ -222,7 +223,7 @@ def as_fraction(number: Decimal, unit: str) -> Decimal:
 
 @kept_with_papers
 def known_rows() -> dict[str, list[KnownRow]]:
-    """Return the rows of all papers that say how they are measured, or why not, by the name of the system."""
+    """Return the rows of all papers that have a recipe or a reason for none, by the name of the system."""
     rows: dict[str, list[KnownRow]] = {}
     for each in _rows():
         rows.setdefault(plain(each.cells[0].row.label), []).append(each)

@@ -1,4 +1,5 @@
-"""The numbers of a table in series: a column or a row each, with what their heading says they are of."""
+"""The numbers of a table as series: one per column or row, with the collection and measure of its heading.
+For example, column "MRR@10" is a series with measure ``RR@10``."""
 
 from __future__ import annotations
 
@@ -29,11 +30,11 @@ SMALLER = re.compile(r"(?i)latency|time|\bms\b|sec|\b[gmk]b\b|memory|size|param|
 
 @dataclass(frozen=True, eq=False)
 class Value:
-    """One number of a table: the cell, its number, the difference printed behind it, and where it stands.
+    """A number of a table with its cell, the difference printed after it, and its line.
 
     Attributes:
-        relative: whether the difference is a percentage of the number it is from.
-        line: number of the line that crosses its series.
+        relative: True if the difference is a percentage of the base number.
+        line: the number of its line, which crosses the series.
     """
 
     cell: SourceCell
@@ -46,7 +47,7 @@ class Value:
 
     @property
     def half(self) -> Decimal:
-        """Half a unit of the last printed digit: how far what was measured may lie from what is printed."""
+        """Half a unit of the last printed digit, i.e. the largest rounding error."""
         return half_unit(self.decimals)
 
     @property
@@ -57,14 +58,14 @@ class Value:
 
 @dataclass(frozen=True, eq=False)
 class Series:
-    """Numbers under one heading, by the number of the line that crosses them.
+    """Numbers under one heading, by the number of their line.
 
     Attributes:
-        heads: texts above, or before it, the outermost first.
-        measure, dataset: as ir_measures and the catalogue name them; None where that is not known. Of
-            measures that may be meant it is the usual one.
-        is_score: whether the heading itself names a measure or a collection, be it one that the suite lacks.
-        is_certain: whether heading and caption leave nothing open of measure and collection.
+        heads: the texts above or before it, the outermost first.
+        measure, dataset: their names in ir_measures and the catalogue, or None if unknown. With several
+            possible measures, it is the usual one.
+        is_score: True if the heading names a measure or a collection, even one that the suite does not have.
+        is_certain: True if heading and caption determine measure and collection.
     """
 
     heads: tuple[str, ...]
@@ -81,19 +82,19 @@ class Series:
 
     @property
     def total(self) -> str:
-        """Return ``average`` or ``sum`` where the heading calls it so; else ""."""
+        """Return ``average`` or ``sum`` if the heading says so, else ""."""
         if any(map(AVERAGE.search, self.heads)):
             return "average"
         return "sum" if any(map(SUM.search, self.heads[-1:])) else ""
 
     @property
     def is_difference(self) -> bool:
-        """Return whether the heading calls it a difference."""
+        """Return whether the heading names a difference, e.g. "Δ" or "gain"."""
         return DIFFERENCE.search(self.name) is not None
 
     @property
     def sign(self) -> int:
-        """1 where larger is better, -1 where smaller is, 0 where that is not known."""
+        """1 if larger is better, -1 if smaller is better, 0 if unknown."""
         if "↓" in self.name or "↑" in self.name:
             return -1 if "↓" in self.name else 1
         return 1 if self.is_score or self.measure else -1 if SMALLER.search(self.name) else 0
@@ -101,7 +102,7 @@ class Series:
 
 @dataclass(frozen=True)
 class Line:
-    """What crosses the series: a system mostly; the heading and the rules that it stands under."""
+    """A line across the series, usually a system, with its group and its block between rules."""
 
     label: str
     group: str = ""
@@ -109,14 +110,14 @@ class Line:
 
     @property
     def is_of_system(self) -> bool:
-        """Return whether its label is none of a difference, a cost or a statistic."""
+        """Return True unless its label names a difference, a cost or a statistic."""
         told = DIFFERENCE.search(self.label) or STATISTIC.search(self.label)
         return not (told or (self.label and words(self.label) <= set(facts()["costs"])))
 
 
 @dataclass(frozen=True, eq=False)
 class Grid:
-    """A table as series, columns of one measure mostly, and the lines that cross them."""
+    """A table as series (usually columns of one measure) and lines across them."""
 
     table: SourceTable
     series: tuple[Series, ...]
@@ -124,20 +125,20 @@ class Grid:
 
     @cached_property
     def scores(self) -> tuple[Series, ...]:
-        """The series whose heading names a measure or a collection, those without a number left out."""
+        """The non-empty series with a measure or a collection in their heading."""
         return tuple(each for each in self.series if each.is_score and each.values)
 
     @property
     def remarks(self) -> str:
-        """Return what caption and notes under the table say."""
+        """Return the caption and the notes under the table."""
         return " ".join((self.table.caption, *self.table.legend))
 
     def numbers_on(self, line: int) -> int:
-        """Return how many scores a line has."""
+        """Return the number of scores on a line."""
         return sum(line in series.values for series in self.scores)
 
     def where(self, series: Series, value: Value) -> str:
-        """Return line, heading and text of a number, as findings begin."""
+        """Return line, heading and text of a number, for findings, e.g. "BM25, MRR@10: 18.7"."""
         return f"{self.lines[value.line].label}, {series.name}: {value.cell.text}"
 
     def without(self, cells: Sequence[SourceCell]) -> Grid:
@@ -149,7 +150,7 @@ class Grid:
 
 
 def value_of(cell: SourceCell, line: int) -> Value | None:
-    """Return the number of a cell; None for words, dashes, bounds, and cells of several numbers."""
+    """Return the number of a cell, or None for words, dashes, bounds and cells with several numbers."""
     text = _SPREAD.sub("", cell.text.strip().replace("\u2009", "").replace("\u2212", "-"))
     text, delta, delta_decimals, relative = _without_delta(text)
     text = re.sub(r"(?<=\d),(?=\d{3}\b)", "", text)
@@ -170,7 +171,7 @@ def _without_delta(text: str) -> tuple[str, Decimal | None, int, bool]:
 
 
 def grids(table: SourceTable) -> tuple[Grid, Grid]:
-    """Return the table with systems as lines, as its headings tell, and then the other way round."""
+    """Return the table with systems as lines, according to its headings, and the transposed table."""
     means = meaning(table)
     across = layout(table if means.is_transposed else transposed(table))
     return _grid(means.layout, dict(enumerate(means.columns))), _grid(across, {})
@@ -202,7 +203,6 @@ def _series(heads: tuple[str, ...], values: Mapping[int, Value], means: ColumnMe
 
 
 def _comparable(values: list[Value], lines: Mapping[int, Line]) -> list[Value]:
-    """Return the numbers of systems, without those of differences, sizes and counts."""
     of_systems = [value for value in values if lines[value.line].is_of_system]
     signed = [value for value in of_systems if "%" in value.cell.text.partition("(")[0]]
     if 2 * len(signed) < len(of_systems):

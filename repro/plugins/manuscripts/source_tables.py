@@ -1,4 +1,5 @@
-"""Tables as they are in the source of a paper: cells, marks, places, before anybody says what they mean."""
+r"""Tables as in the source of a paper: cells, marks and positions, without their meaning. For example,
+``\textbf{36.6}$^\dagger$`` is a bold cell with text "36.6" and marks ``("†",)``."""
 
 import re
 from collections.abc import Iterable
@@ -10,12 +11,12 @@ from typing import NamedTuple
 
 from repro.errors import DataError
 
-MOST_CELLS = 100_000  # of one table; the widest of a paper has a tenth of it
+MOST_CELLS = 100_000  # per table (the largest of a paper has a tenth of it)
 
 
 @dataclass(frozen=True)
 class Place:
-    """A line of a file; lines count from 1."""
+    """A line of a file. Lines start at 1."""
 
     file: Path
     line: int
@@ -26,13 +27,13 @@ class Place:
 
 @dataclass(frozen=True)
 class SourceCell:
-    """One cell as it is written.
+    """A cell as written in the source.
 
     Attributes:
-        text: what a reader of the paper sees, without styles and marks: ``36.6``, ``BM25``, ``-``.
-        marks: superscripts, daggers and letters behind or before it, each by itself: ``("†", "*")``.
-        source: what stands in the file, unchanged.
-        columns, rows: over how many columns and rows it goes; a cell that does is the same object in each.
+        text: the printed text without styles and marks, e.g. ``36.6``, ``BM25`` or ``-``.
+        marks: superscripts, daggers and letters around the text, one by one, e.g. ``("†", "*")``.
+        source: the unchanged text of the file.
+        columns, rows: the number of spanned columns and rows. Each spanned position has the same cell object.
     """
 
     text: str
@@ -48,16 +49,16 @@ class SourceCell:
 
 @dataclass(frozen=True)
 class SourceTable:
-    """A rectangular table: a row has as many cells as there are columns.
+    """A rectangular table: every row has one cell per column.
 
     Attributes:
-        head: rows above the values: names of collections, measures.
-        body: rows of values, and of labels that go over the whole width (groups).
-        rules: numbers of rows of the body above which a line is drawn.
-        caption, label: of the float around it; only read, never copied.
-        number: as the text prints it, ``3`` or ``3a``; empty without one, and for a figure.
-        legend: what the float says beside caption and cells: notes under the table, footnotes of cells.
-        notes: what could not be read, a sentence each with its place: an unknown macro, a ragged row.
+        head: the rows above the values, e.g. names of collections and measures.
+        body: the rows of values, and rows with the label of a group.
+        rules: the numbers of body rows below a horizontal line.
+        caption, label: those of the float. They are only read, never copied.
+        number: the printed number, e.g. ``3`` or ``3a``. Empty for a figure and without a number.
+        legend: other texts of the float, e.g. notes under the table and footnotes of cells.
+        notes: a sentence with its position for each unreadable part, e.g. an unknown macro or a ragged row.
     """
 
     place: Place
@@ -78,15 +79,14 @@ class SourceTable:
 
 @dataclass(frozen=True)
 class Manuscript:
-    """A source read whole.
+    r"""The tables and texts of a source.
 
     Attributes:
-        path: what was named: a file, a folder or an archive.
-        tables: in the order of the text; two that stand side by side or above each other are two.
-        prose: paragraphs outside of tables with their places, for sentences that quote a cell.
-        labels: label of a float -> its number in the text, as ``\\ref`` prints it.
-        front: ``title``, ``authors`` and ``venue``, those that the source has.
-        notes: what could not be read, a sentence each.
+        tables: in the order of the text. Two tables in one float are separate.
+        prose: paragraphs outside of tables with their positions.
+        labels: label of a float -> its number in the text, as ``\ref`` prints it.
+        front: ``title``, ``authors`` and ``venue``, if the source has them.
+        notes: a sentence for each unreadable part.
     """
 
     path: Path
@@ -98,13 +98,13 @@ class Manuscript:
 
 
 def check_size(cells: int, where: Place | Path) -> None:
-    """Raise a DataError for more cells than any table of a paper has."""
+    """Raise DataError for more cells than any table of a paper has."""
     if cells > MOST_CELLS:
         raise DataError(f"{where}: is a table of more than {MOST_CELLS:,} cells, of no paper")
 
 
 class Style(NamedTuple):
-    """How a piece of text is set; ``script`` is ``^`` above the line, ``_`` below it."""
+    """The style of a piece of text. ``script`` is ``^`` for superscripts and ``_`` for subscripts."""
 
     bold: bool = False
     underlined: bool = False
@@ -113,14 +113,14 @@ class Style(NamedTuple):
 
 
 class Piece(NamedTuple):
-    """Text of one style."""
+    """Text of a single style."""
 
     text: str
     style: Style
 
 
 def plain(pieces: Iterable[Piece]) -> str:
-    """Return pieces as one line of text, scripts in the line."""
+    """Return pieces as one line of text, including scripts."""
     return _tidy("".join(piece.text for piece in pieces))
 
 
@@ -141,8 +141,8 @@ _BASE_BEFORE = re.compile(r"(?:^|[^\d.])10$|(?:^|[^A-Za-z])[A-Za-z]$")
 def styled(
     pieces: Iterable[Piece], place: Place, source: str, *, columns: int = 1, rows: int = 1
 ) -> SourceCell:
-    """Return the cell at a place, its text and marks (raised symbols, letters, numbers) apart; bold etc. by
-    its first letter or digit. Deviations stay in the text."""
+    """Return a cell, with its text separate from its marks (raised symbols, letters and numbers). The first
+    letter or digit determines bold etc. Deviations remain in the text."""
     text, marks, first = "", [], None
     said = (piece for piece in pieces if piece.text)
     groups = [(script, list(group)) for script, group in groupby(said, key=lambda p: p.style.script)]
@@ -167,10 +167,9 @@ def styled(
 
 
 def _script(script: str, content: str, before: str) -> tuple[str, list[str]]:
-    """Return the text and the marks of a raised or lowered text; ``^_`` is a raised one before a lowered one:
-    w^c_i."""
+    """Return text and marks of a script. ``^_`` is a superscript before a subscript, as in w^c_i."""
     of_number = _NUMBER_BEFORE.search(before) is not None
-    of_base = _BASE_BEFORE.search(before.rstrip()) is not None  # a ten or a variable has a power
+    of_base = _BASE_BEFORE.search(before.rstrip()) is not None  # of 10 or a variable
     if content.startswith("±"):
         return content, []
     if of_number and not of_base and _DIFFERENCE.match(content):

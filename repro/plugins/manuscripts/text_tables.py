@@ -1,4 +1,4 @@
-"""Tables of Markdown, HTML, CSV and TSV files."""
+"""Tables of Markdown, HTML, CSV and TSV files, e.g. ``results.csv``."""
 
 import csv
 import io
@@ -43,7 +43,7 @@ _SPAN_LIMIT = 200
 def table_of(
     rows: list[list[SourceCell]], caption: str = "", *, head: int | None = None
 ) -> list[SourceTable]:
-    """Return rows of any length as a table; none for a single row or column."""
+    """Return a list with one table from rows of any length, or an empty list for a single row or column."""
     width = max(map(len, rows), default=0)
     if len(rows) < 2 or width < 2:
         return []
@@ -67,13 +67,13 @@ class _Cell(NamedTuple):
 class _Table:
     rows: list[list[_Cell]] = field(default_factory=list)
     caption: list[Piece] = field(default_factory=list)
-    text: list[Piece] | None = None  # of the cell or caption under way
+    text: list[Piece] | None = None  # of the current cell or caption
     head: int = 0
 
     def grid(self) -> list[list[SourceCell]]:
-        """Return rows with cells repeated wherever they go; one from above takes its columns first."""
+        """Return rows with spanning cells repeated. A cell that spans from above takes its columns first."""
         grid: list[list[SourceCell]] = []
-        above: dict[int, tuple[SourceCell, int]] = {}  # column -> a cell, and for how many rows more
+        above: dict[int, tuple[SourceCell, int]] = {}  # column -> a cell, number of remaining rows
         for row in self.rows:
             made: list[SourceCell] = []
             for one in row:
@@ -97,7 +97,7 @@ def _take(made: list[SourceCell], above: dict[int, tuple[SourceCell, int]]) -> N
 
 
 class _Parser(HTMLParser):
-    """Takes tables, and paragraphs beside them; a table within a cell is a table of its own."""
+    """Collects tables, and paragraphs outside of them. A table within a cell is a separate table."""
 
     def __init__(self, path: Path, first: int):
         super().__init__()
@@ -180,7 +180,6 @@ class _Parser(HTMLParser):
             self._end_paragraph()
 
     def _end_paragraph(self) -> None:
-        """Keep what was said since the last paragraph."""
         if self._at:
             self.prose.append((self._at, plain(self._text)))
         self._text, self._at = [], None
@@ -193,7 +192,7 @@ def _span(text: str | None) -> int:
 def read_html(
     text: str, path: Path, *, first: int = 1, caption: str = ""
 ) -> tuple[list[SourceTable], list[tuple[Place, str]]]:
-    """Return the tables and paragraphs of HTML whose first line is line ``first`` of a file."""
+    """Return the tables and paragraphs of HTML that begins at line ``first`` of a file."""
     parser = _Parser(path, first)
     parser.feed(text)
     parser.close()
@@ -210,7 +209,7 @@ Read = tuple[list[SourceTable], list[tuple[Place, str]]]
 
 
 def read_tables(files: Files, name: str) -> Read:
-    """Return the tables and paragraphs of a file, by what its name ends in."""
+    """Return the tables and paragraphs of a file, according to its extension."""
     ending = PurePosixPath(name).suffix.lower()
     text = files.text(name)
     if ending in SEPARATED:

@@ -1,4 +1,5 @@
-"""What words of headings mean: collections of the catalogue, and measures as ir_measures writes them."""
+"""The meaning of words in headings: collections of the catalogue, and measures in ir_measures' notation. For
+example, "MRR@10" means ``RR@10``."""
 
 import functools
 import re
@@ -17,14 +18,14 @@ FILE = Path(__file__).with_suffix(".yaml")
 
 @dataclass(frozen=True)
 class Resolution:
-    """What a heading means.
+    """The meaning of a heading.
 
     Attributes:
-        value: an id of the catalogue, or a measure as ir_measures writes it; None where it is not known.
-        sure: ``likely`` follows from what is usual, and the reason says from what; ``elsewhere`` is a name
-            that is known and nothing that the suite has.
-        reason: why, or why not, as a sentence without its full stop; "" for what is certain.
-        choices: what it may be where it is not known, the usual one first.
+        value: an id of the catalogue or a measure in ir_measures' notation, or None if it is unknown.
+        sure: ``certain``, ``likely`` (by convention, named in the reason), ``unknown``, or ``elsewhere`` for
+            a known name that the suite does not have.
+        reason: the reason, as a sentence without full stop, or "" if ``certain``.
+        choices: possible values if ``value`` is None, the usual one first.
     """
 
     value: str | None = None
@@ -35,7 +36,7 @@ class Resolution:
 
 @dataclass(frozen=True)
 class NamedMeasure:
-    """A measure as a heading names it, with its cut-off where it has one."""
+    """A measure as a heading names it, with its cutoff if there is one."""
 
     name: str
     cutoff: int | None = None
@@ -46,13 +47,13 @@ class NamedMeasure:
 
 @dataclass(frozen=True)
 class NamedCollection:
-    """An entry of vocabulary.yaml: a collection by the words that name it.
+    """An entry of vocabulary.yaml: a collection and the words for it.
 
     Attributes:
-        id: of the catalogue; the name as shown for one that the catalogue does not have.
-        names: sets of words, each enough.
-        because: what print leaves open where it is no more than likely.
-        measures: names of measures that it is meant with; none for any.
+        id: its id in the catalogue, or a displayed name.
+        names: sets of words, each sufficient.
+        because: the reason why it is only likely, or "".
+        measures: the measures that it is used with. Empty for all.
         levels: grades from which a document may count as relevant, the usual one first.
     """
 
@@ -64,7 +65,7 @@ class NamedCollection:
     is_elsewhere: bool = False
 
     def size(self, plain: frozenset[str]) -> int:
-        """Return of how many words its longest name among these words is; 0 without one."""
+        """Return the number of words of its longest name among these words, or 0."""
         return max((len(name) for name in self.names if name <= plain), default=0)
 
 
@@ -75,14 +76,14 @@ def facts() -> dict[str, Any]:
 
 
 def words(text: str) -> frozenset[str]:
-    """Return the words of a text in the spelling of vocabulary.yaml, letters and digits apart."""
+    """Return the words of a text as vocabulary.yaml spells them. Letters and digits are separate words."""
     plain = unicodedata.normalize("NFKD", text.lower()).encode("ascii", "ignore").decode()
     spellings: Mapping[str, str] = facts()["spellings"]
     return frozenset(spellings.get(piece, piece) for piece in re.findall(r"[a-z]+|\d+", plain))
 
 
 def measures(text: str) -> dict[NamedMeasure, tuple[int, int]]:
-    """Return the measures that a text names, and where; of one that is said with a cut-off, only that."""
+    """Return the measures in a text with their positions. One with a cutoff replaces one without."""
     spans: dict[NamedMeasure, tuple[int, int]] = {}
     for name, pattern in _patterns():
         for match in pattern.finditer(text):
@@ -100,7 +101,7 @@ def _cutoff(text: str | None) -> int | None:
 
 
 def without_measures(text: str) -> frozenset[str]:
-    """Return the words of a text but for those that name measures."""
+    """Return the words of a text without the names of measures."""
     for first, last in sorted(measures(text).values(), reverse=True):
         text = f"{text[:first]} {text[last:]}"
     return words(text)
@@ -112,7 +113,7 @@ def names_something(text: str) -> bool:
 
 
 def is_name(text: str) -> bool:
-    """Return whether a text names a measure, or collections and no system that learnt from one."""
+    """Return whether a text names a measure, or only collections and no system trained on them."""
     if measures(text):
         return True
     plain = words(text)
@@ -122,14 +123,14 @@ def is_name(text: str) -> bool:
 
 
 def named_collections(plain: frozenset[str], measure: str | None = None) -> list[NamedCollection]:
-    """Return the collections whose names have most of these words, given a measure where it is known."""
+    """Return the collections with the longest names among these words, of one measure if given."""
     meant = [each for each in _collections() if not (measure and each.measures) or measure in each.measures]
     most = max(each.size(plain) for each in meant)
     return [each for each in meant if each.size(plain) == most] if most else []
 
 
 def collection(plain: frozenset[str], measure: str | None = None) -> Resolution:
-    """Return the collection that words name, where one measure's name may decide between two."""
+    """Return the collection that the words name. A measure may decide between two."""
     named = named_collections(plain, measure)
     ids = tuple(dict.fromkeys(each.id for each in named if not each.is_elsewhere))
     if not named:
@@ -143,7 +144,7 @@ def collection(plain: frozenset[str], measure: str | None = None) -> Resolution:
 
 
 def measure_on(measure: NamedMeasure, on: Resolution) -> Resolution:
-    """Return a measure as ir_measures writes it, unless it is open what it means on a collection."""
+    """Return a measure in ir_measures' notation, unless its meaning on the collection is unclear."""
     family = families()[measure.name]
     if not family.scored:
         return Resolution(None, "elsewhere", f"{measure.name} is a measure that the suite does not score")
@@ -167,7 +168,6 @@ def _with_usual_cutoff(measure: NamedMeasure, on: Resolution) -> Resolution:
 
 
 def _on_catalogued(measure: NamedMeasure, id: str) -> Resolution:
-    """Return what a measure with a cut-off is on a collection of the catalogue."""
     from repro.retrieval.datasets.catalog import dataset
 
     entry, counts = dataset(id), dataset(id).counts

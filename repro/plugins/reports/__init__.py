@@ -1,21 +1,19 @@
-"""Others measured the same cells: their numbers, with the places where they state them.
-
-Its YAML is papers/*/others.yaml (``reports``).
-"""
+"""Others' measurements of the same cells, with their sources. The YAML files are papers/*/others.yaml (read
+by ``reports``)."""
 
 from repro.hooks import CellPart, Command, answer
 
 
 @answer
 def commands():
-    """Offer the view of what others state."""
+    """Offer ``show others``."""
     line = "what others measured of the same cells, and where they say so"
     return {"show others": Command(line, "repro.plugins.reports.view:command")}
 
 
 @answer
 def part_of_cell(cell, page):
-    """Note what others state of a cell."""
+    """Add others' values of a cell as notes."""
     if page is None:
         from repro.plugins.reports.reports import others_values
 

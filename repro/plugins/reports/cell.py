@@ -1,4 +1,5 @@
-"""Values that others state of a cell as notes, and the places where runs lie that it could be scored by."""
+"""Others' values of a cell as notes, and the places of public runs that could be scored for it. For example,
+a place that is known but not imported is shown as "run elsewhere"."""
 
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
@@ -12,7 +13,7 @@ from repro.plugins.reports.reports import Search, others_values, searches
 
 
 class OthersOfCell(CellPart):
-    """The values that others state of a cell, and the place of the released run that one of them scored."""
+    """Others' values of a cell, and the source of a released run that one of them scored."""
 
     def __init__(self, cell: Cell):
         values = others_values(cell)
@@ -22,25 +23,25 @@ class OthersOfCell(CellPart):
         self.facts = {"run_elsewhere": next((place.elsewhere or None for place in self._places), None)}
 
     def below_measured(self) -> Iterator[tuple[str, str]]:
-        """Yield where a run lies."""
+        """Yield the place of a run, unless a run is at hand and none is known elsewhere."""
         yield from (("run elsewhere", str(p)) for p in self._places if p.elsewhere or not p.at_hand)
 
 
 @dataclass(frozen=True)
 class RunPlace:
-    """What is known of public runs of a cell's system on its collection."""
+    """The known public runs of a cell's system on its collection."""
 
     cell: Cell
     search: Search
 
     @cached_property
     def at_hand(self) -> bool:
-        """Whether public_runs.yaml has one that is deep enough."""
+        """Return whether public_runs.yaml has a run that is deep enough."""
         return any(cells_of_run(run, [self.cell])[0] for run in public_runs())
 
     @property
     def elsewhere(self) -> str:
-        """Return where one lies that nobody imported, in words; empty where none was found."""
+        """Return the place of a run that is not imported, or ""."""
         return self.search.run_on(self.cell.column.dataset or "")
 
     def __str__(self) -> str:
@@ -49,13 +50,13 @@ class RunPlace:
 
 
 def run_places(cells: Iterable[Cell]) -> list[RunPlace]:
-    """Return the places of those cells that a run can be scored for, and whose own system was looked for."""
+    """Return the places for those cells that a run can be scored for, if their system was searched."""
     found = ((cell, _searches().get(cell.row.system)) for cell in only_scorable(cells))
     return [RunPlace(cell, search) for cell, search in found if search]
 
 
 def in_words(places: list[RunPlace]) -> str:
-    """Return for how many cells a run is at hand, lies elsewhere only, or was not found."""
+    """Return the number of cells by place, e.g. "3 at hand, 1 elsewhere, 8 not found"."""
     at_hand = sum(place.at_hand for place in places)
     elsewhere = sum(bool(place.elsewhere) and not place.at_hand for place in places)
     missing = len(places) - at_hand - elsewhere

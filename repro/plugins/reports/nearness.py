@@ -1,4 +1,4 @@
-"""Counts of how near the values of others come to the published numbers, by how they were made."""
+"""Counts of how close others' values are to the published numbers, by their making."""
 
 from __future__ import annotations
 
@@ -28,12 +28,12 @@ COUNTS = (
 
 
 class Nearness(NamedTuple):
-    """How near the values of one kind come to the published numbers, loose matches aside.
+    """The distances of one kind of others' values from the published numbers. Loose matches are excluded.
 
     Attributes:
-        label: e.g. "training again", or "– others than the authors" of the same kind.
-        counts: in the order of ``COUNTS``.
-        size: the median over distinct numbers of the median difference without its sign, in points.
+        label: e.g. "training again", or "– others than the authors" for a part of it.
+        counts: numbers in the order of ``COUNTS``.
+        size: the median over distinct numbers of the absolute median difference, in points.
     """
 
     label: str
@@ -42,7 +42,7 @@ class Nearness(NamedTuple):
 
 
 def nearnesses(by_cell: Mapping[str, Values]) -> list[Nearness]:
-    """Return a line for each kind of making, then by how exactly it was made, then without the authors."""
+    """Return a line for each kind of making, then for its exact ways, then without the authors."""
     numbers, lines = _distinct_numbers(by_cell), []
     for kind, starts in KINDS.items():
         parts = [(kind, starts, True)]
@@ -53,7 +53,6 @@ def nearnesses(by_cell: Mapping[str, Values]) -> list[Nearness]:
 
 
 def _distinct_numbers(by_cell: Mapping[str, Values]) -> list[list[Values]]:
-    """Return the values on cells that print one number of one quantity, cell by cell."""
     parent = {cell: cell for cell in by_cell}
 
     def root(cell: str) -> str:
@@ -74,7 +73,6 @@ def _distinct_numbers(by_cell: Mapping[str, Values]) -> list[list[Values]]:
 def _nearness(
     label: str, numbers: Iterable[Iterable[Values]], starts: Sequence[str], *, authors: bool
 ) -> Nearness | None:
-    """Count the values made so, with or without those of the authors. Returns None if there are none."""
     chosen = [[c for values in cells if (c := _chosen(values, starts, authors))] for cells in numbers]
     chosen = [cells for cells in chosen if cells]
     by_cell = [values for cells in chosen for values in cells]

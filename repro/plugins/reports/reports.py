@@ -1,7 +1,7 @@
-"""The shape of others.yaml: values of cells as others measured them, each with its place.
+"""The schema of others.yaml: values of cells as others measured them, with their sources.
 
-A report is a fact about a place: a repository's file at a commit, a comment in an issue, a table of a
-paper, a model card. It is never a measurement of this suite, and no verdict rests on it.
+A report is a fact about a source, e.g. a file of a repository at a commit, a comment in an issue, a table of
+a paper or a model card. It is not a measurement of this suite, and no verdict depends on it.
 """
 
 from __future__ import annotations
@@ -28,16 +28,16 @@ from repro.manifest.yaml_file import Fault, Identified, StrictMapping
 
 FILE = "others.yaml"
 DECIMAL = r"^\d+(\.\d+)?$"
-FAR = 20  # the lowest report that there is, of another checkpoint, is half of the published number
+FAR = 20  # the lowest known report (another checkpoint) is half of the published number
 
 
 class Source(Place):
-    """A place where something is reported, and who reports it.
+    """The place and the author of reports.
 
     Attributes:
-        who: ``authors`` of the system, elsewhere than in the paper; a ``toolkit``; somebody ``independent``
-            of both; or a ``later-paper``, whose authors ran the system themselves.
-        name: of the toolkit, repository or paper; never of a person.
+        who: ``authors`` of the system outside the paper, a ``toolkit``, somebody ``independent`` of both, or
+            a ``later-paper`` by authors who ran the system themselves.
+        name: the name of the toolkit, repository or paper, never of a person.
     """
 
     who: Who
@@ -45,18 +45,18 @@ class Source(Place):
 
     @property
     def unnamed(self) -> Source:
-        """The reporter and the place, whatever the source is called."""
+        """The source without its name, for comparisons."""
         return self.model_copy(update={"name": ""})
 
 
 class ReportMethod(StrictMapping):
-    """The making of a reported value; what is not stated stays empty.
+    """The making of a reported value. Unstated fields are empty.
 
     Attributes:
-        start: a released ``checkpoint`` encoded again, a released ``run`` scored again, ``fine-tuned`` from
-            a released pre-training, ``trained`` from the start, an ``index`` of terms (BM25 and its kin),
-            or ``unknown``.
-        differs: what is known to differ from how the published number was made, restated.
+        start: a released ``checkpoint`` encoded again, a released ``run`` scored again, ``fine-tuned`` from a
+            released pre-training, ``trained`` from the start, an ``index`` of terms (e.g. BM25), or
+            ``unknown``.
+        differs: known differences from the making of the published number, restated.
     """
 
     start: Literal["checkpoint", "run", "fine-tuned", "trained", "index", "unknown"]
@@ -68,17 +68,15 @@ class ReportMethod(StrictMapping):
 
 
 class Report(StrictMapping):
-    """One value that somebody reports.
+    """A reported value.
 
     Attributes:
-        cells: ids of the cells that it is a report on, of any paper.
-        value: as it is stated there.
-        unit: ``percent`` or ``fraction``; other units are those of the cell.
-        measure, dataset: by the names that the source gives them.
-        match: ``exact`` where system, measure and set are the cell's beyond doubt, ``close`` where something
-            is known to differ that may matter, ``loose`` where the name is all that says so.
+        cells: ids of the reported cells, of any paper.
+        unit: ``percent`` or ``fraction``. Other units are those of the cell.
+        measure, dataset: their names in the source.
+        match: ``exact`` if system, measure and set are certainly the cell's, ``close`` if a known difference
+            may matter, and ``loose`` if only the name indicates it.
         at: the line, row or comment within the place.
-        note: restated in few words.
     """
 
     cells: tuple[str, ...] = Field(min_length=1)
@@ -103,15 +101,15 @@ Words = Annotated[tuple[str, ...], BeforeValidator(_flat)]
 
 
 class Search(Identified):
-    """A system that was looked for, whatever was found; ``id`` is the system of its rows.
+    """A search for values of a system, successful or not. ``id`` is the system of its rows.
 
     Attributes:
-        queries: words that were searched for.
-        places: repositories, threads, cards and papers that were opened.
-        in_vain: those of them that hold nothing on these cells.
-        runs: a collection, or the beginning of its id -> where a run of the system on it lies that is not
-            among the public runs of ``repro import run --public``; elsewhere none was found.
-        date: of the last look.
+        queries: the search terms.
+        places: the opened repositories, threads, cards and papers.
+        in_vain: those without anything on these cells.
+        runs: a collection, or the beginning of its id -> the place of a run that is not among the public runs
+            of ``repro import run --public``. Without an entry, none was found.
+        date: the date of the last search.
     """
 
     queries: Words = ()
@@ -122,16 +120,16 @@ class Search(Identified):
     note: str = ""
 
     def run_on(self, collection: str) -> str:
-        """Return what ``runs`` says of a collection by the longest beginning of its id, or nothing."""
+        """Return the entry of ``runs`` with the longest matching beginning of a collection's id, or ""."""
         beginnings = [beginning for beginning in self.runs if collection.startswith(beginning)]
         return self.runs[max(beginnings, key=len)] if beginnings else ""
 
 
 class Reports(StrictMapping):
-    """An others.yaml: sources by a short name, their values, and the searches that led to them.
+    """An others.yaml: sources by a short name, their values, and the searches for them.
 
     Attributes:
-        shared: what several entries repeat, each under an anchor of YAML by which they take it over.
+        shared: parts of several entries, each under a YAML anchor that the entries refer to.
     """
 
     shared: tuple[object, ...] = ()
@@ -156,7 +154,7 @@ class CellReport:
 
     @property
     def note(self) -> CellNote:
-        """Return it as every table shows it."""
+        """Return the report as a note for tables."""
         report, source = self.report, self.source
         place = f"{source.place}{f', {report.at}' if report.at else ''}"
         differs = [f"differs: {', '.join(report.how.differs)}"] if report.how.differs else []
@@ -173,7 +171,7 @@ class CellReport:
         )
 
     def as_json(self) -> dict:
-        """Return it as plain values."""
+        """Return the report as plain values."""
         report, source = self.report, self.source
         return {
             "value": float(self.value),
@@ -194,25 +192,22 @@ class CellReport:
 
     @property
     def difference(self) -> Decimal:
-        """Reported less published, in the unit of the published number."""
+        """The reported minus the published number, in the unit of the latter."""
         return self.value - self.cell.number
 
     @property
     def equals_published(self) -> bool:
-        """Whether both are one number at the coarser of their roundings, halves either way."""
+        """True if both are equal at the coarser rounding. Halves may round either way."""
         return self.cell.equals(self.value)
 
 
 def reports() -> dict[str, tuple[CellReport, ...]]:
-    """Return every report by the id of the cell it is on. Raises ManifestError with file and line."""
+    """Return all reports by the id of their cell. Raises ManifestError with file and line."""
     return reports_of(tuple(at_hand.papers().values()))
 
 
 def others_values(cell: Cell) -> tuple[CellReport, ...]:
-    """Return all reports on a cell by kind, of one kind the median one first.
-
-    Raises ManifestError for a bad file.
-    """
+    """Return the reports on a cell by kind, the median of each kind first. Raises ManifestError."""
     groups = groupby(sorted(reports().get(cell.id, ()), key=_kind), key=_kind)
     return tuple(report for _, group in groups for report in _median_first(group))
 
@@ -223,11 +218,9 @@ def _kind(cell_report: CellReport) -> tuple[int, int]:
 
 
 def _median_first(group: Iterable[CellReport]) -> list[CellReport]:
-    """Return reports of one kind from the least to the greatest, the median one before all.
-
-    Of an even number it is that of the two in the middle which lies further from the published number, the
-    lesser where both lie as far, so that no choice favours the paper.
-    """
+    """Return reports of one kind in increasing order, but the median one first. With an even number, the
+    middle one that is further from the published number counts as the median. If both are equally far, the
+    smaller one does. The choice therefore never favours the paper."""
     ordered = sorted(group, key=lambda report: report.value)
     middle = ordered[(len(ordered) - 1) // 2 : len(ordered) // 2 + 1]
     median = max(middle, key=lambda report: abs(report.difference))
@@ -236,7 +229,7 @@ def _median_first(group: Iterable[CellReport]) -> list[CellReport]:
 
 @functools.cache
 def reports_of(sources: tuple[Paper, ...]) -> dict[str, tuple[CellReport, ...]]:
-    """Return every report on cells of these papers as ``reports`` does."""
+    """Return all reports on cells of these papers, as ``reports`` does."""
     cells_by_id = {cell.id: cell for source in sources for cell in cells_of(source)}
     by_cell: dict[str, list[CellReport]] = {}
     for folder in folders():
@@ -254,12 +247,12 @@ def known_cells() -> dict[str, Cell]:
 
 
 def folders() -> list[Path]:
-    """Return the folders of papers, and of what they share, that have an others.yaml."""
+    """Return the folders with an others.yaml, of papers and of shared entries."""
     return at_hand.folders_with(FILE)
 
 
 def searches() -> dict[str, tuple[Search, ...]]:
-    """Return the searches of every folder, by its name."""
+    """Return the searches of each folder, by the folder's name."""
     return {folder.name: yaml_file.read(folder / FILE, Reports).searches for folder in folders()}
 
 
@@ -269,8 +262,7 @@ def read_reports(folder: Path, known: dict[str, Cell]) -> Reports:
 
 
 def faults(content: Reports, known: dict[str, Cell]) -> Iterator[Fault]:
-    """Yield locations in an others.yaml with what is wrong there beyond its shape; ``known`` is every cell by
-    id."""
+    """Yield faults in an others.yaml that its schema does not detect. ``known`` are all cells by id."""
     seen: set[tuple] = set()
     for number, report in enumerate(content.values):
         place = ("values", number)
@@ -293,7 +285,6 @@ def faults(content: Reports, known: dict[str, Cell]) -> Iterator[Fault]:
 
 
 def _report_faults(report: Report, cells_by_id: dict[str, Cell]) -> Iterator[Fault]:
-    """Yield fields of a report with what is wrong there, whatever else is in the file."""
     if len(set(report.how.differs)) < len(report.how.differs):
         yield ("how", "differs"), "the same difference is told twice"
     if len(set(report.cells)) < len(report.cells):

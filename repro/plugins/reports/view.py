@@ -1,4 +1,4 @@
-"""``repro show others``"""
+"""The command ``repro show others``, e.g. ``repro show others PAPER``."""
 
 import click
 
@@ -55,7 +55,6 @@ def _print_reports(by_cell, as_json: bool) -> int:
 
 
 def _check_names(names) -> None:
-    """Raise UsageError unless each is a paper or a cell."""
     from repro.errors import check_known
     from repro.manifest.cells import cell
     from repro.manifest.papers import papers
@@ -116,8 +115,7 @@ def _show_searches(as_json: bool) -> int:
 
 
 def _counts(systems) -> dict[str, int]:
-    """Return system -> the number of values on its rows, each counted once; a stage counts for its group's
-    system."""
+    """Return system -> the number of its rows' values. A stage counts for the system of its group."""
     from repro.plugins.reports.reports import reports
 
     found: dict[str, set[int]] = {system: set() for system in systems}

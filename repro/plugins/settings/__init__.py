@@ -1,11 +1,12 @@
-"""The plan held against papers/*/settings.yaml (``schema``): settings of texts and of released scripts."""
+"""The planned parameters, compared with settings.yaml (``schema``): settings of papers and of released
+scripts."""
 
 from repro.hooks import Command, answer
 
 
 @answer
 def commands():
-    """Offer the view of settings."""
+    """Offer ``show settings``."""
     line = "published and released settings, held against what would be run"
     return {"show settings": Command(line, "repro.plugins.settings.view:command")}
 
@@ -18,7 +19,7 @@ def public_names():
 
 @answer
 def part_of_cell(cell, page):
-    """Say how the row of a cell is planned."""
+    """Describe the planned parameters of a cell's row."""
     if page is None:
         return None
     from repro.plugins.settings.view import SettingsOfCell

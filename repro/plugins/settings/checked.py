@@ -1,4 +1,8 @@
-"""A paper's plan held against its settings.yaml: a verdict on every parameter and all that is stated."""
+"""The plan of a paper compared with its settings.yaml: a verdict on every parameter and every statement.
+
+For example, parameter ``options.temperature`` is "as published", and ``options.warmup_ratio`` is
+"unspecified: warmup".
+"""
 
 from collections import Counter
 from collections.abc import Iterable, Iterator
@@ -31,19 +35,17 @@ FAILURE, NO_PARAMETER = "failure", "no parameter"
 
 @dataclass(frozen=True)
 class CheckedParameter:
-    """A planned parameter of a row, or something stated, and how the two agree.
+    """A planned parameter of a row, or a statement, with a verdict.
 
     Attributes:
-        row: ``paper/table/row``, an exhibit, or the place that a step names; of a statement by itself its
-            cell or its paper.
-        step: id of the step of settings.yaml; empty where none is about it.
-        parameter: its path, or what is stated; empty for a whole step or node.
-        published, released: what is stated, None where nothing is.
-        planned: the value in the plan; a list where the nodes of the row have several.
-        reading: by which the plan departs, or which fills a silence.
+        row: ``paper/table/row``, an exhibit, or a step's place. For a statement, its cell or paper.
+        step: the id of the step in settings.yaml, or "".
+        parameter: its path, or the subject of a statement. Empty for a whole step or stage.
+        planned: the value in the plan, or a list if the stages of the row have several.
+        reading: the reading that justifies a difference or fills a gap.
         cell: the cell of a table of settings that publishes the value.
         state: as published, as released, departs, unspecified, no parameter or failure.
-        says: of a failure what does not fit and what to do; of no parameter why it is none.
+        says: the problem and its remedy for a failure, or the reason for no parameter.
     """
 
     row: str
@@ -61,22 +63,22 @@ class CheckedParameter:
 
     @property
     def fails(self) -> bool:
-        """Whether it is to be mended, in settings.yaml or in the recipe."""
+        """True if settings.yaml or the recipe must be corrected."""
         return self.state == FAILURE
 
     @property
     def verdict(self) -> str:
-        """The state in words, with the reading or the reason."""
+        """The state in words, with the reading or the reason, e.g. "departs by batch-size"."""
         phrases = {"departs": f"departs by {self.reading}", "unspecified": f"unspecified: {self.reading}"}
         return f"{self.state}: {self.says}" if self.says else phrases.get(self.state, self.state)
 
     def as_json(self) -> dict:
-        """Return all of it as plain values."""
+        """Return all fields as plain values."""
         return asdict(self)
 
 
 def of_cells(items: Iterable[CheckedParameter]) -> dict[str, CheckedParameter]:
-    """Return the verdict on each cell of a table of settings, the weightiest of the rows that take it up."""
+    """Return the verdict on each cell of a table of settings, the gravest one of its rows."""
     weights = (FAILURE, "departs", "as published", NO_PARAMETER)
     ordered = sorted((item for item in items if item.cell), key=lambda item: -weights.index(item.state))
     return {item.cell: item for item in ordered}
@@ -88,19 +90,19 @@ MOST_ROWS = 3
 
 
 def counts(items: Iterable[CheckedParameter]) -> str:
-    """Return how many parameters are in each state, in words."""
+    """Return the number of parameters in each state, e.g. "36 as released, 18 unspecified"."""
     return ", ".join(f"{number} {state}" for state, number in Counter(item.state for item in items).items())
 
 
 def in_words(value: Any) -> str:
-    """Return a value in one line; empty where there is none."""
+    """Return a value in one line, or "" for None."""
     if value is None or isinstance(value, str):
         return "" if value is None else value or '""'
     return canonical(value)
 
 
 def by_step(items: Iterable[CheckedParameter]) -> dict[str, list[CheckedParameter]]:
-    """Return the parameters under the name of their step, or of what no step is about."""
+    """Return the parameters under the name of their step, or under a heading for those without a step."""
     steps: dict[str, list[CheckedParameter]] = {}
     for item in items:
         default = f"{item.stage}, not in settings.yaml" if item.stage else "stated, but no parameter"
@@ -109,7 +111,7 @@ def by_step(items: Iterable[CheckedParameter]) -> dict[str, list[CheckedParamete
 
 
 def merged_lines(items: Iterable[CheckedParameter]) -> list[tuple[str, ...]]:
-    """Return the fields of ``HEAD``; rows of which the same is true share a line."""
+    """Return the fields of ``HEAD``. Rows with equal values share a line."""
     lines: dict[tuple[str, ...], list[str]] = {}
     for item in items:
         values = map(in_words, (item.published, item.released, item.planned))
@@ -126,15 +128,14 @@ def of_cells_of_settings(items: Iterable[CheckedParameter]) -> list[tuple[str, .
 
 
 def settings(*names: str) -> Listing[CheckedParameter]:
-    """Return the plan at full, parameter by parameter, against stated settings of papers (all without
+    """Return the planned parameters at full scale, compared with the settings of papers (all without
     ``names``). Raises UsageError for an unknown paper, ManifestError for a broken file."""
     items = [item for source in sources(names) for item in checked_parameters(source)]
     return Listing(items, line=CheckedParameter.as_json, index="row")
 
 
 def checked_parameters(source: Paper, machine: Machine | None = None) -> list[CheckedParameter]:
-    """Return every planned parameter of a paper's rows and everything stated. Raises ManifestError with file
-    and line."""
+    """Return every planned parameter of a paper's rows and every statement. Raises ManifestError."""
     rows = planned_rows(source, machine=machine)
     expected_values = ExpectedValues()
     row_parameters = [
@@ -162,7 +163,7 @@ def of_tables(source: Paper) -> dict[str, CheckedParameter]:
 
 
 def states_of_tables(source: Paper) -> dict[str, Counter[str]]:
-    """Return table -> state -> how many of its cells publish a setting that the plan at full has so."""
+    """Return table -> state -> the number of its cells with that verdict."""
     states: dict[str, Counter[str]] = {}
     if any(cell.is_setting for cell in cells_of(source)):
         for place, item in of_tables(source).items():
@@ -182,8 +183,7 @@ def _alike_failures(source: Paper, rows: list[PlannedRow]) -> Iterator[CheckedPa
 
 
 def of_cell(cell: Cell) -> list[CheckedParameter]:
-    """Return the planned parameters of a cell's row, or of the setting it publishes; none without
-    settings.yaml."""
+    """Return the parameters of a cell's row, or of a published setting. Empty without settings.yaml."""
     if not steps_of(cell.paper):
         return []
     if cell.is_setting:
@@ -195,7 +195,6 @@ def of_cell(cell: Cell) -> list[CheckedParameter]:
 def _unplanned_statements(
     source: Paper, row_parameters: Iterable[CheckedParameter]
 ) -> Iterator[CheckedParameter]:
-    """Stated values that no stage has, and a failure for each cell of settings that nothing takes up."""
     claimed_cells = {item.cell for item in row_parameters}
     for item in settings_of(source).elsewhere:
         claimed_cells.add(item.cell)
@@ -238,7 +237,6 @@ def _row_parameters(
 def _checked_parameter(
     row: PlannedRow, step: Step, path: str, setting: Setting, nodes: list[Node], expected: ExpectedValue
 ) -> CheckedParameter:
-    """Hold a parameter that a step states against its values in the planned nodes; unexpected values fail."""
     planned, stage = [at_path(node, path) for node in nodes], step.nodes.stage if step.nodes else ""
     values = list({canonical(value): value for value in planned}.values())
     says, state = expected.fault, _state(setting)
@@ -269,7 +267,7 @@ def _places_in_code(value: SourcedValue) -> str:
 def _published_or_none(setting: Setting, row: str) -> Any:
     try:
         return published_value(setting, row)
-    except ReproError:  # the failure says so
+    except ReproError:  # the failure contains the reason
         return None
 
 
@@ -282,7 +280,6 @@ def _state(setting: Setting) -> str:
 
 
 def _unclaimed_parameters(row: PlannedRow, claims_by_node: dict[str, set[str]]) -> Iterator[CheckedParameter]:
-    """Yield a failure for each parameter of a row, or whole node, that settings.yaml says nothing of."""
     seen = set()
     for node in row.all:
         details = (node.params.get("objective", {}).get("name"), node.params.get("kind"))

@@ -1,4 +1,5 @@
-"""The planned nodes of a row that a step of settings.yaml is about, and the values it expects there."""
+"""The planned stages of a row that a step of settings.yaml describes, and the expected values. For example,
+the cell text "5 × 10⁻⁶" has the value 5e-06."""
 
 import functools
 import re
@@ -22,17 +23,17 @@ DATA = ("evaluate", "corpus", "queries", "qrels")  # stages whose parameters nam
 NO_SETTINGS = (
     *("dataset", "identity", "source", "revision", "kind", "objective.path", "objective.version"),
     "view",  # the code of a view
-    "options.stop_words",  # a list of words out of a file: data, which a reading names
+    "options.stop_words",  # a list of words from a file: data, named by a reading
 )
-WARMUPS = ("warmup_ratio", "warmup_steps")  # two forms of one setting: the one that is 0 says nothing
+WARMUPS = ("warmup_ratio", "warmup_steps")  # two forms of one setting, of which a 0 is ignored
 
 
 @dataclass(frozen=True)
 class PlannedRow:
-    """A row of a table or figure, or an exhibit, with what is planned for each of its cells.
+    """A row of a table or figure, or an exhibit, with the stages planned for each of its cells.
 
     Attributes:
-        nodes: id of a cell -> the nodes below it; by the row's id where it has no cells.
+        nodes: id of a cell -> its stages. An exhibit has its own id as the key.
     """
 
     id: str
@@ -40,11 +41,10 @@ class PlannedRow:
     readings: dict[str, Reading]
 
     def of_step(self, step: Step) -> list[Node]:
-        """Return the nodes that a step is about, each once."""
+        """Return the stages that a step describes, each once."""
         return [node for node in self._covered(step.rows) if matches(node, step.nodes)]
 
     def _covered(self, places: tuple[str, ...]) -> list[Node]:
-        """Return the nodes of the cells that lie in places, each once."""
         if places not in self._in_places:
             cells = (nodes for cell, nodes in self.nodes.items() if lies_within(cell, places))
             self._in_places[places] = _distinct(cells)
@@ -56,13 +56,13 @@ class PlannedRow:
 
     @cached_property
     def all(self) -> list[Node]:
-        """Return every node of the row that has parameters, each once."""
+        """Return every stage of the row with parameters, each once."""
         return [node for node in _distinct(self.nodes.values()) if parameters(node)]
 
 
 def planned_rows(source: Paper, place: str = "", machine: Machine | None = None) -> list[PlannedRow]:
-    """Return every row of a paper with a recipe, as planned at full, whose ids begin with ``place``; no
-    studies or rows of reference."""
+    """Return a paper's rows with recipes as planned at full scale, if their ids begin with ``place``. Studies
+    and reference rows are excluded."""
     machine = (machine or Machine()).without_data()
     paper_plan, readings = _plan(source, (place or source.name,), machine), CellReadings(machine)
     items: list[tuple[str, Cell | ShownExhibit, list[Node]]] = [
@@ -87,7 +87,7 @@ def _plan(source: Paper, places: tuple[str, ...], machine: Machine) -> Plan:
 
 
 def planned_alike(source: Paper, rows: Iterable[PlannedRow]) -> Iterator[tuple[str, str]]:
-    """Yield pairs of cells of a column that the same nodes measure, though their published numbers differ."""
+    """Yield pairs of cells of a column with the same stages but different published numbers."""
     published_cells = {c.id: c for c in cells_of(source) if c.is_numeric and c.role != "cited"}
     seen: dict[tuple, Cell] = {}
     for identifier, nodes in (item for row in rows for item in row.nodes.items()):
@@ -98,12 +98,12 @@ def planned_alike(source: Paper, rows: Iterable[PlannedRow]) -> Iterator[tuple[s
 
 
 def lies_within(identifier: str, places: Iterable[str]) -> bool:
-    """Return whether a cell, row or exhibit lies in one of the places: its table, its row, itself."""
+    """Return whether one of the places contains a cell, row or exhibit: its table, its row or itself."""
     return not _beginnings(identifier, "/").isdisjoint(places)
 
 
 def matches(node: Node, description: Nodes | None) -> bool:
-    """Return whether a node is one of those described."""
+    """Return whether a description applies to a stage."""
     if description is None or node.stage != description.stage:
         return False
     if description.objective and node.params.get("objective", {}).get("name") != description.objective:
@@ -121,9 +121,9 @@ def _feeds(node: Node, name: str, source: str | Nodes) -> bool:
     )
 
 
-@once_a_node  # several steps and rows ask for those of one node
+@once_a_node  # several steps and rows share a node
 def parameters(node: Node) -> Mapping[str, Any]:
-    """Return the parameters of a node that are settings, by their paths; what is null is not there."""
+    """Return the parameters of a stage that are settings, by their paths. Null values are omitted."""
     if node.stage in DATA:
         return {}
     leaves = dict(_leaves(node.params, ""))
@@ -132,7 +132,7 @@ def parameters(node: Node) -> Mapping[str, Any]:
 
 
 def begins_path(path: str, beginnings: Iterable[str]) -> bool:
-    """Return whether a path is one of the beginnings or lies below it."""
+    """Return whether a path equals one of the beginnings or is below one."""
     return not _beginnings(path, ".").isdisjoint(beginnings)
 
 
@@ -142,7 +142,7 @@ def _beginnings(path: str, sign: str) -> frozenset[str]:
 
 
 def at_path(node: Node, path: str) -> Any:
-    """Return the value of a node's parameter, None where it has none."""
+    """Return the value of a stage's parameter, or None."""
     value: Any = node.params
     for key in path.split("."):
         value = value.get(key) if isinstance(value, Mapping) else None
@@ -170,11 +170,12 @@ NOT_APPLICABLE = ("n.a.", "-", "–")
 
 @dataclass(frozen=True)
 class ExpectedValue:
-    """The value that the plan should have, or why none can be told.
+    """The value that the plan should have, or the reason why it cannot be determined.
 
     Attributes:
-        value: None where the plan should not have the parameter.
-        set_of: whether ``value`` lists the values over all nodes of a row.
+        value: None if the plan should not have the parameter.
+        set_of: True if ``value`` lists the values over all stages of a row.
+        fault: the reason, or "".
     """
 
     value: Any = None
@@ -182,13 +183,13 @@ class ExpectedValue:
     fault: str = ""
 
     def is_met_by(self, planned: list[Any]) -> bool:
-        """Return whether the values of the nodes of a row, one or several, are those expected."""
+        """Return whether the values of a row's stages are the expected ones."""
         values = self.value if self.set_of else [self.value]
         return {_comparison_key(value) for value in values} == {_comparison_key(value) for value in planned}
 
 
 def published_value(stated: SourcedValue, row: str) -> Any:
-    """Return the published value for a row; None where nothing, or "not applicable", is published."""
+    """Return the published value for a row, or None for no value or "not applicable"."""
     value = stated.published
     if value is None and stated.cell:
         value = cell_value(cell(stated.cell).text)
@@ -205,7 +206,7 @@ def _is_by_row(value: Any) -> bool:
 
 
 def cell_value(text: str) -> Any:
-    """Return the number or words of a cell of a table of settings; None where not applicable."""
+    """Return the value of a cell of a table of settings, e.g. 30000 for "30k", None for "not applicable"."""
     match = _NUMBER.fullmatch(text.strip())
     if match is None:
         return None if text.strip() in NOT_APPLICABLE else text.strip()
@@ -215,8 +216,7 @@ def cell_value(text: str) -> Any:
 
 
 def expected(setting: Setting, row: str, readings: Mapping[str, Reading]) -> ExpectedValue:
-    """Return the value that a row's nodes should have; ``readings`` are those that the row rests on, by
-    id."""
+    """Return the value that a row's stages should have. ``readings`` are the readings of the row, by id."""
     try:
         published = published_value(setting, row)
         default, choices = _reading_values(setting.reading, readings) if setting.reading else (None, [])
@@ -236,23 +236,22 @@ def expected(setting: Setting, row: str, readings: Mapping[str, Reading]) -> Exp
 
 
 class ExpectedValues:
-    """The values expected of settings, one for all rows of which the same is published and read."""
+    """The expected values of settings, computed once for rows with the same published value and reading."""
 
     def __init__(self) -> None:
         self._known: dict[tuple, tuple] = {}
 
     def of(self, setting: Setting, row: str, readings: Mapping[str, Reading]) -> ExpectedValue:
-        """Return the value that a row's nodes should have, as ``expected`` gives it."""
+        """Return the value that a row's stages should have, as ``expected`` does."""
         row_key = row if _is_by_row(setting.published) else ""
         reading = readings.get(_identifier(setting.reading, readings))
         key = id(setting), row_key, id(reading)
-        if key not in self._known:  # with its objects: the id of one that is gone may be another's
+        if key not in self._known:  # with its objects, so that their ids are not reused
             self._known[key] = expected(setting, row, readings), setting, reading
         return self._known[key][0]
 
 
 def _numbers_without_choice(values: list[Any], planned_value: Any, choices: list[Any]) -> list[str]:
-    """Return stated numbers that no choice of the reading has, where one has the planned value."""
     if not all(_is_among(value, choices) for value in _as_list(planned_value)):
         return []
     items = [item for value in values for item in _as_list(value)]
@@ -274,8 +273,7 @@ def _disagrees(setting: Setting, published: Any) -> bool:
 
 
 def _reading_values(name: str, readings: Mapping[str, Reading]) -> tuple[Any, list[Any]]:
-    """Return the value (or that under a key) of the default choice, and those of all choices. Raises
-    UsageError."""
+    """Return the values (or their parts under a key) of the default and of all choices. Raises UsageError."""
     identifier = _identifier(name, readings)
     if not identifier:
         raise UsageError(
@@ -320,7 +318,7 @@ def _scalar_key(value: str | int | float | None) -> str:
 
 
 def _normalise(value: Any) -> Any:
-    """Return the value with whole floats as integers, so that 1.0 is 1 and neither is true."""
+    """Return the value with whole floats as integers, so that 1.0 equals 1 and neither equals true."""
     if isinstance(value, Mapping):
         return {key: _normalise(item) for key, item in value.items()}
     if isinstance(value, list | tuple):

@@ -1,4 +1,5 @@
-"""The settings that a paper's text and its released scripts state, as settings.yaml holds them."""
+"""The schema of settings.yaml: the settings that a paper and its released scripts state. For example,
+``options.learning_rate: {published: 5.0e-6, where: §4.3}`` under the settings of a step."""
 
 from __future__ import annotations
 
@@ -26,12 +27,13 @@ class Script(StrictMapping):
 
 
 class Nodes(StrictMapping):
-    """Which planned nodes are meant.
+    """A description of planned stages.
 
     Attributes:
-        objective: the name of the objective, where there is one.
-        inputs: name of an input -> what feeds it, a stage or again a description; of several one is enough.
-        with_: parameters that tell the nodes apart, such as the ``kind`` of an encoding.
+        objective: the name of the objective, if the stage has one.
+        inputs: name of an input -> its source, i.e. a stage or another description. One match among several
+            is enough.
+        with_: parameters that distinguish the stages, e.g. the ``kind`` of an encoding.
     """
 
     stage: str
@@ -41,16 +43,16 @@ class Nodes(StrictMapping):
 
 
 class SourcedValue(StrictMapping):
-    """A value with the places that state it, in the units of the plan.
+    """A value with its sources, in the units of the plan.
 
     Attributes:
-        published: as the paper has it; ``{any: [...]}`` for the set over the nodes of a row,
-            ``{by: {row: value}}``, with beginnings of ids, where it follows the row.
-        where: section, table or appendix of the paper.
-        cell: the cell of a manifest that holds the published number.
-        plus: what is added to a cell's number to have it in the units of the plan.
-        released: as a released script sets it.
-        script: ``source:path``, and the option.
+        published: the value of the paper. ``{any: [...]}`` is the set over the stages of a row, and ``{by:
+            {row: value}}`` depends on the row, by beginnings of ids.
+        where: a section, table or appendix of the paper.
+        cell: the cell of a manifest with the published number.
+        plus: a number to add to the cell's number, to convert it to the units of the plan.
+        released: the value of a released script.
+        script: ``source:path`` and the option.
     """
 
     published: Any = None
@@ -63,16 +65,16 @@ class SourcedValue(StrictMapping):
 
     @property
     def is_published(self) -> bool:
-        """Whether the paper states it."""
+        """True if the paper states the value."""
         return self.published is not None or bool(self.cell)
 
 
 class Setting(SourcedValue):
-    """Where the value of a planned parameter comes from.
+    """The sources of the value of a planned parameter.
 
     Attributes:
-        planned: the value in the plan where it is another one; null means that the plan has none.
-        reading: the one by which the plan departs or that fills a silence; ``id.key`` for part of its value.
+        planned: the value in the plan if it differs. Null means that the plan has no such parameter.
+        reading: the reading that justifies the difference or fills a gap. ``id.key`` is a part of its value.
     """
 
     planned: Any = None
@@ -80,30 +82,30 @@ class Setting(SourcedValue):
 
     @property
     def departs(self) -> bool:
-        """Whether the plan is said to have a value of its own."""
+        """True if ``planned`` is given."""
         return "planned" in self.model_fields_set
 
     def taken(self, published: Any, default: Any) -> Any:
-        """Return what is planned: where it departs as said, else as published, released or by default."""
+        """Return the value to plan: ``planned``, the published, the released or the default one."""
         released = default if self.released is None else self.released
         return self.planned if self.departs else published if self.is_published else released
 
 
 class StatedElsewhere(SourcedValue):
-    """Something that is stated and is no parameter of a stage: hardware, sizes of data, libraries."""
+    """A statement that is not a parameter of a stage, e.g. hardware, sizes of data or libraries."""
 
     what: str
     because: str
 
 
 class Step(Identified):
-    """One training, or another step, with the rows that it belongs to and the settings of its nodes.
+    """A training or another step, with its rows and the settings of its stages.
 
     Attributes:
-        rows: beginnings of cell ids.
-        like: a step whose nodes and settings it takes, ``id`` or ``paper/id``; its own replace those, and
-            null takes one away.
-        settings: path of a planned parameter, with dots, which covers all below it.
+        rows: beginnings of cell ids, e.g. ``PAPER/1``.
+        like: a step to inherit stages and settings from, ``id`` or ``paper/id``. Own settings override
+            inherited ones, and null removes one.
+        settings: path of a planned parameter, with dots -> its setting. A path includes all paths below it.
     """
 
     about: str = ""
@@ -114,12 +116,12 @@ class Step(Identified):
 
     @property
     def stated(self) -> dict[str, Setting]:
-        """Return the settings but those that are taken away."""
+        """Return the settings without the removed ones."""
         return {path: setting for path, setting in self.settings.items() if setting is not None}
 
 
 class Settings(StrictMapping):
-    """A whole settings.yaml."""
+    """The content of a settings.yaml."""
 
     sources: dict[str, Script] = Field(default_factory=dict)
     steps: tuple[Step, ...] = ()
@@ -133,13 +135,12 @@ def read_settings(folder: Path) -> Settings:
 
 
 def settings_of(source: Paper) -> Settings:
-    """Return what text and released scripts of a paper set, read once."""
+    """Return the settings.yaml of a paper, read once."""
     return source.once(read_settings, lambda: read_settings(source.folder))
 
 
 def steps_of(source: Paper) -> tuple[Step, ...]:
-    """Return the steps of settings.yaml that have rows, merged with those they are like. Raises
-    ManifestError."""
+    """Return the steps of settings.yaml that have rows, with inherited settings. Raises ManifestError."""
     return source.once(completed_step, lambda: tuple(_completed_steps(source)))
 
 
@@ -156,7 +157,7 @@ def _completed_steps(source: Paper) -> Iterator[Step]:
 
 
 class FolderSteps(Mapping[str, dict[str, Step]]):
-    """The steps, by id, of some folders by their names; the settings of one are read when it is asked for."""
+    """The steps of some folders, by folder and id. A folder's settings are read on first access."""
 
     def __init__(self, folders: Mapping[str, Path]):
         self._folders = folders
@@ -175,8 +176,8 @@ class FolderSteps(Mapping[str, dict[str, Step]]):
 
 
 def completed_step(steps: Mapping[str, Mapping[str, Step]], home: str, step: Step) -> Step:
-    """Return the step with the nodes and settings of the one that it is like, of ``steps`` by folder. Raises
-    UsageError for no such step, or itself."""
+    """Return the step with the stages and settings inherited through ``like``. ``steps`` are by folder.
+    Raises UsageError for an unknown step or a cycle."""
     trail, chain = [f"{home}/{step.id}"], [step]
     while chain[-1].like:
         like = chain[-1].like

@@ -1,4 +1,4 @@
-"""Settings as a section of a paper's part of a report, and as facts on cards of cells."""
+"""Settings in a report: a section per paper, and a line on the card of each cell, e.g. "36 as released"."""
 
 from collections.abc import Iterable, Iterator, Sequence
 
@@ -21,7 +21,7 @@ from repro.writers.html.tables import scrolling
 
 
 class SettingsPart(PaperPart):
-    """The plan beside the stated settings, for a whole report."""
+    """The planned and the stated settings, for a whole report."""
 
     def __init__(self, sources: Sources):
         self._settings = {
@@ -39,14 +39,14 @@ class SettingsPart(PaperPart):
             yield Section("Settings", "settings", 4, settings(name, items))
 
     def card(self, c: ComparedCell, part: Part) -> Iterator[tuple[str, Content]]:
-        """Yield how the row of a cell is planned, in numbers."""
+        """Yield the number of the row's settings by state."""
         name = part.paper.name
         if text := counts(self._by_row.get(c.cell.id.rpartition("/")[0], ())):
             yield "settings", el("a", text, href=f"{part.home}#{identifier(name, 'settings')}")
 
 
 def settings(paper: str, items: Sequence[CheckedParameter]) -> Markup:
-    """Return the section on settings: how many there are, departures and failures, cells of settings."""
+    """Return the section on settings: counts, differences and failures, and cells of tables of settings."""
     departures = [item for item in items if item.fails or item.state == "departs"]
     cell_rows = of_cells_of_settings(items)
     cells = scrolling(plain_table(CELL_HEAD, cell_rows), "cells of tables of settings") if cell_rows else None

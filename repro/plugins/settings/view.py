@@ -1,4 +1,5 @@
-"""``repro show settings``, and what `repro show CELL` says of the settings of a row or a cell."""
+"""The command ``repro show settings``, and the settings in ``repro show CELL``. For example, ``repro show
+settings PAPER --table 1 --failing``."""
 
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
@@ -28,7 +29,7 @@ from repro.plugins.settings.checked import (
 
 
 def planned_for(item: CheckedParameter) -> str:
-    """Return the planned value of a parameter, its place in the step, and the verdict."""
+    """Return the planned value of a parameter, its step, and the verdict."""
     place = " of ".join(filter(None, (item.parameter, item.step)))
     return f"{in_words(item.planned) or 'nothing'} ({place}); {item.verdict}"
 
@@ -51,7 +52,7 @@ def print_cells(items: Iterable[CheckedParameter]) -> None:
 
 
 def row_lines(items: Sequence[CheckedParameter], *, verbose: bool) -> Iterator[tuple[str, str]]:
-    """Yield labelled lines on a row: how many settings are as stated, then those that depart, or all."""
+    """Yield labelled lines on a row: counts by state, then the differing settings (all if ``verbose``)."""
     if not items:
         return
     paper, table, row = items[0].row.split("/")
@@ -72,7 +73,7 @@ def _short_line(item: CheckedParameter) -> str:
 
 
 def of_whole_papers(cells: Sequence[Cell]) -> Iterator[str]:
-    """Yield a sentence on the tables of settings of each paper that ``cells`` have in full."""
+    """Yield a sentence on the tables of settings of each paper that ``cells`` contain completely."""
     numbers = Counter(cell.paper.name for cell in cells)
     for name, number in numbers.items():
         source = paper(name)
@@ -85,14 +86,14 @@ def of_whole_papers(cells: Sequence[Cell]) -> Iterator[str]:
 
 
 class SettingsOfCell(CellPart):
-    """The lines on the settings of a cell or its row; its facts are every planned parameter."""
+    """The lines on the settings of a cell or its row. Its facts contain every planned parameter."""
 
     def __init__(self, cell: Cell):
         self._cell, self._settings = cell, of_cell(cell)
         self.facts = {"settings": [item.as_json() for item in self._settings]}
 
     def below_published(self) -> Iterator[tuple[str, str]]:
-        """Yield what is planned where the cell publishes a setting."""
+        """Yield the planned value if the cell publishes a setting."""
         planned = (planned_for(item) for item in self._settings if item.cell == self._cell.id)
         yield from (("planned", line) for line in dict.fromkeys(planned))
 
@@ -147,7 +148,6 @@ def _selected_parameters(names, tables, rows) -> list:
 
 
 def _check_places(parameters, tables, rows) -> None:
-    """Raise UsageError for a table, figure or row that no setting is of."""
     places = [place for item in parameters for place in (item.row, item.cell) if place]
     exhibits = [table for table, _ in map(_parts, places) if table]
     numbers = (table.removeprefix("figure-") for table in exhibits)

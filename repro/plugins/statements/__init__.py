@@ -1,6 +1,8 @@
-"""The claims of papers, judged by their own cells, by ours and by what others state, and their audit.
+"""The claims of papers, judged by the paper's numbers, by ours and by others' values, and the audit of
+papers.
 
-Its YAML is claims.yaml (``claims``), audit.yaml (``findings``) and references.yaml (``references``).
+Its YAML files are claims.yaml (read by ``claims``), audit.yaml (``findings``) and references.yaml
+(``references``).
 """
 
 from repro.hooks import Command, answer
@@ -10,7 +12,7 @@ API = "repro.plugins.statements.api"
 
 @answer
 def commands():
-    """Offer the audit of papers, and the view of their claims."""
+    """Offer ``audit papers`` and ``audit claims``."""
     papers = "papers at hand: numbers, sentences, references, and records that were altered"
     claims = "sentences, marks and bold numbers, judged in the paper and in what was measured"
     return {
@@ -27,7 +29,7 @@ def public_names():
 
 @answer
 def part_of_cell(cell, page):
-    """Say which marks of a cell are implausible."""
+    """Describe the implausible marks of a cell."""
     if page is None or not cell.printed.marks:
         return None
     from repro.plugins.statements.marks import MarksOfCell

@@ -1,4 +1,5 @@
-"""Values and names that papers share, where they differ: one system's digits, settings, bold and marks."""
+"""Differences between papers: values of one system, settings, bold numbers and marks. For example, two papers
+print .187 and .184 for the same BM25 run on one set."""
 
 from collections.abc import Iterator
 from itertools import combinations, product
@@ -9,12 +10,12 @@ from repro.manifest.printed import are_apart, half_unit, percent
 from repro.plugins.statements.findings import Finding, Notes
 
 Scored = tuple[str, str]  # data set, measure
-_SUCCESS = "Success@"  # printed under the name of recall; on nearly all queries of these sets the same number
+_SUCCESS = "Success@"  # printed as recall, and equal to it on nearly all queries of these sets
 
 
 def disagreements(sources: list[Paper], notes: Notes) -> Iterator[Finding]:
-    """Yield a finding for every configuration whose published values of one measure, as per cent, cannot be
-    one number: an error of whoever contradicts the makers, else a doubt."""
+    """Yield a finding for every configuration with incompatible published values of one measure (in per
+    cent). It is an error of the paper that contradicts the makers of the system, or a doubt."""
     configurations: dict[str, dict[Scored, list[Cell]]] = {}
     for source in sources:
         for cell in numeric_cells(source):
@@ -28,7 +29,7 @@ def disagreements(sources: list[Paper], notes: Notes) -> Iterator[Finding]:
 
 
 def dataset_and_measure(cell: Cell) -> Scored:
-    """Return the data set and measure of a cell; success counts as recall, as it is published."""
+    """Return the data set and measure of a cell. Success counts as recall, as published."""
     return cell.column.dataset or "", (cell.column.measure or "").replace(_SUCCESS, "R@")
 
 
@@ -37,7 +38,7 @@ def _disagree(cells: list[Cell]) -> bool:
 
 
 def numbers_differ(a: Cell, b: Cell) -> bool:
-    """Return whether two published numbers cannot be one; fractions are compared as per cent."""
+    """Return whether two published numbers (in per cent) cannot be equal before rounding."""
     (one, half), (other, other_half) = (
         (percent(cell.number, cell.unit), percent(half_unit(cell.printed.decimals), cell.unit))
         for cell in (a, b)
@@ -46,8 +47,8 @@ def numbers_differ(a: Cell, b: Cell) -> bool:
 
 
 def _disagreement(configuration: str, contradictions: dict[Scored, list[Cell]]) -> Finding:
-    """Return the finding on one configuration: an error against the makers' own number or within one paper,
-    else a doubt."""
+    """Return the finding on a configuration: an error against the makers or within one paper, else a
+    doubt."""
     all_cells = [cell for cells in contradictions.values() for cell in cells]
     makers = [c for c in all_cells if c.role == "ours"]
     subject = next((c for c in all_cells if _is_misquoted(c, makers)), all_cells[0])
@@ -77,13 +78,11 @@ def _is_run_again(cells: list[Cell]) -> bool:
 
 
 def _definitions(contradictions: dict[Scored, list[Cell]]) -> list[str]:
-    """Return sentences on the measures that stand for several, each once."""
     definitions = ((measure, _definition(cells)) for (_, measure), cells in contradictions.items())
     return sorted({f"{measure} is {words}" for measure, words in definitions if words})
 
 
 def _definition(cells: list[Cell]) -> str:
-    """Return the measures that one name stands for, where they are several."""
     measures = sorted({c.column.measure or "" for c in cells})
     return f"defined as {' and '.join(measures)}" if len(measures) > 1 else ""
 
@@ -92,7 +91,7 @@ Spellings = dict[Scored, dict[str, list[Cell]]]  # by data set and measure, then
 
 
 def namesakes(sources: list[Paper], notes: Notes) -> Iterator[Finding]:
-    """Yield a note for every system that two papers name alike and of which they have no value in common."""
+    """Yield a note for every system that papers name alike without any common value."""
     by_system: dict[str, Spellings] = {}
     for cell in _cells_of_others(sources):
         cells_by_paper = by_system.setdefault(cell.row.system, {}).setdefault(dataset_and_measure(cell), {})
@@ -138,7 +137,8 @@ def _namesake_finding(system: str, differences: dict[Scored, list[Cell]]) -> Fin
 
 
 def conventions(sources: list[Paper], notes: Notes) -> Iterator[Finding]:
-    """Equal numbers of papers by the same authors: bold in one only, or with marks that mean other things."""
+    """Yield findings on equal numbers of mostly the same authors: bold in one paper only, or different
+    marks."""
     for one, other in combinations(sources, 2):
         if _mostly_the_same(one.manifest.authors, other.manifest.authors):
             pairs = list(_equal_cells(one, other, notes))
@@ -168,7 +168,6 @@ def _bold_differs(one: Cell, other: Cell) -> bool:
 
 
 def _marks_differ(one: Cell, other: Cell) -> bool:
-    """Return whether they are marked otherwise, in tables that mark significance at all."""
     return bool(one.table.marks and other.table.marks) and _meaning(one) != _meaning(other)
 
 

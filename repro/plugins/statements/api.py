@@ -1,4 +1,5 @@
-"""Claims of papers with their verdicts, the findings of their audits, and their references, for programs."""
+"""Claims with their verdicts, findings of audits, and references, for use from Python. For example,
+``repro.claims("PAPER", scale="tiny")``."""
 
 from dataclasses import asdict
 
@@ -14,23 +15,23 @@ from repro.running.workspace import Workspace
 
 
 def claims(*names: str, scale: str = "full", workspace: Workspace | None = None) -> Listing[JudgedStatement]:
-    """Return sentences, marks and bold numbers of papers (all without ``names``), judged as published, as
-    measured at ``scale`` and as others report. Raises UsageError for an unknown name, ManifestError for a
-    broken file."""
+    """Return sentences, marks and bold numbers of papers, judged as published, as measured and as others
+    report. Without ``names``, all papers are judged. The measurements are those at ``scale``. Raises
+    UsageError for an unknown name, ManifestError for a broken file."""
     statements = judged_at(sources_named(names), scale_of(scale), workspace or Workspace.open())
     return Listing(statements, line=_statement_values, index="id")
 
 
 def audit(*names: str, workspace: Workspace | None = None) -> Listing[Finding]:
-    """Return everything that does not fit in papers (all without ``names``), one finding a fact. Raises
-    UsageError for an unknown paper, ManifestError for a broken file."""
+    """Return the inconsistencies in papers (all without ``names``), one finding per fact. Raises UsageError
+    for an unknown paper, ManifestError for a broken file."""
     sources = sources_named(names)
     record_findings = altered_records(sources, (workspace or Workspace.open()).results)
     return Listing(sort_findings([*findings(sources), *record_findings]), line=Finding.as_json, index="paper")
 
 
 def references(*names: str) -> Listing[Reference]:
-    """Return references of the texts (of papers, or all) to tables, equations, sections and works, with
+    """Return the references of papers (all without ``names``) to tables, equations, sections and works, with
     verdicts. Raises UsageError, ManifestError."""
     all_references = [reference for source in sources_named(names) for reference in paper_references(source)]
     return Listing(all_references, line=asdict, index="paper")

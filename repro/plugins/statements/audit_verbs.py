@@ -1,4 +1,5 @@
-"""``repro audit papers`` and ``repro audit claims``: what does not fit in papers, and what they claim."""
+"""The commands ``repro audit papers`` and ``repro audit claims``. For example, ``repro audit claims PAPER
+--failing`` prints the contradicted statements of one paper."""
 
 from collections import Counter
 
@@ -127,7 +128,6 @@ def _text(item) -> str:
 
 
 def _others(others) -> str:
-    """Return the state, how many cells have others' values, and how these were made; empty without any."""
     cells = f"{len(others.used)} of {others.cells} cells"
     if not others.speaks:
         return f"say nothing ({cells})" if others.used else ""
@@ -210,7 +210,7 @@ def _print_findings(findings) -> None:
 
 
 def _print_references(names, *, strict: bool, as_json: bool) -> None:
-    """Print every pointer and every entry of the reference lists; those that are right say no more."""
+    """Print every pointer and every entry of the reference lists. Right ones have no explanation."""
     if strict:
         raise UsageError("--strict judges the findings, in whose place --references lists; give one of them")
     from dataclasses import asdict

@@ -1,4 +1,5 @@
-"""The numbers a claim is judged by: those that the paper published, others' values, or ours of one scale."""
+"""The numbers that judge a claim: published ones, others' values, or our measurements at one scale. For
+example, ``PublishedValues().number(cell)`` is ``Decimal("0.187")`` and ``MeasuredValues`` has 0.18741."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -14,12 +15,12 @@ from repro.verdicts.compared import ComparedCell, Comparison
 
 
 class Values(Protocol):
-    """Numbers to judge by.
+    """Numbers that judge statements.
 
     Attributes:
-        is_published: whether they are the paper's, whose marks of significance stand for tests.
-        is_stated: whether they are decimals as somebody states them, which decides what equality with a
-            rounded number means; what is measured here is known in full.
+        is_published: True for the paper's numbers. Their marks of significance replace tests.
+        is_stated: True for rounded decimals from a publication, which affects equality with a rounded number.
+            Measured numbers have full precision.
     """
 
     @property
@@ -31,22 +32,22 @@ class Values(Protocol):
         """Return the value of a cell in the paper's unit. Raises MissingNumber."""
 
     def told(self, cell: Cell) -> str:
-        """Return the number in a cell as it is shown beside another. Raises MissingNumber."""
+        """Return the number of a cell for display. Raises MissingNumber."""
 
     def check_order(self, one: Cell, other: Cell) -> None:
-        """Raise MissingNumber where nothing tells which of two numbers is the greater."""
+        """Raise MissingNumber if the greater of two numbers cannot be determined."""
 
     def p(self, one: Cell, other: Cell) -> float | None:
-        """p of the test between two rows in one column, None without one."""
+        """Return p of the test between two rows in one column, or None without a test."""
 
     def why_untested(self, cell: Cell) -> str:
-        """Return the reason why there is no test of a cell's row, and what makes one."""
+        """Return the reason for a missing test of a cell's row, and the remedy if there is one."""
 
     def over_seeds(self, cell: Cell) -> list[float]:
-        """Return the values of a cell, one a seed. Raises MissingNumber where there are fewer than two."""
+        """Return the values of a cell, one per seed. Raises MissingNumber for fewer than two."""
 
     def drawn(self, shown: str, fact: str) -> float:
-        """Return a number beside a drawing, by the exhibit's id. Raises MissingNumber."""
+        """Return a number computed with a drawing, by the exhibit's id. Raises MissingNumber."""
 
 
 class PublishedValues:
@@ -55,29 +56,29 @@ class PublishedValues:
     is_published = is_stated = True
 
     def number(self, cell: Cell) -> Decimal:
-        """Return the printed number, of a bound the bound. Raises MissingNumber at a dash or words."""
+        """Return the printed number, or the number of a bound. Raises MissingNumber for a dash or words."""
         if cell.printed.value is None:
             verb = "plots" if cell.table.kind == "figure" else "prints"
             raise MissingNumber(f"{cell.id} {verb} no number")
         return cell.printed.value
 
     def told(self, cell: Cell) -> str:
-        """Return the number as the paper prints it, a bound with its sign."""
+        """Return the number as printed, a bound with its sign."""
         return cell.printed.plain
 
     def check_order(self, one: Cell, other: Cell) -> None:
-        """Nothing: the order of printed numbers is what the paper shows."""
+        """Accept any pair: the order of printed numbers is the paper's."""
 
     def p(self, one: Cell, other: Cell) -> None:
-        """None: papers publish no scores by query."""
+        """Return None: papers publish no scores by query."""
         return None
 
     def why_untested(self, cell: Cell) -> str:
-        """Return the reason why only marks of significance stand for tests."""
+        """Return the reason for missing tests: papers publish no scores by query."""
         return f"{cell.paper.name} publishes no scores by query"
 
     def over_seeds(self, cell: Cell) -> list[float]:
-        """Raise MissingNumber: a cell holds one number."""
+        """Raise MissingNumber: a cell contains a single number."""
         raise MissingNumber(f"{cell.id} is one number, of which nothing says how it varies")
 
     def drawn(self, shown: str, fact: str) -> float:
@@ -87,13 +88,13 @@ class PublishedValues:
 
 @dataclass(frozen=True)
 class MeasuredValues:
-    """Our numbers of one scale, as ``repro compare`` judges them.
+    """Our measurements at one scale, as ``repro compare`` judges them.
 
-    Records of an older graph, of another choice of a reading, and runs of others, are not used.
+    Records of an older graph or of another choice of a reading are not used, nor are runs by others.
 
     Attributes:
-        exhibits: exhibit -> the facts of what is stored of it.
-        doubted: kinds of doubts about the numbers that were asked for, since somebody emptied it.
+        exhibits: exhibit -> the facts of its stored artefact.
+        doubted: kinds of doubts about the numbers used. Callers may clear it.
     """
 
     comparison: Comparison
@@ -106,7 +107,7 @@ class MeasuredValues:
         return {c.cell.id: c for c in self.comparison.cells if c.records and not c.outdated}
 
     def number(self, cell: Cell) -> float:
-        """Return the mean over seeds. Raises MissingNumber where nothing was measured."""
+        """Return the mean over seeds. Raises MissingNumber for a cell without a measurement."""
         known = self._known.get(cell.id)
         if known is None or known.measured is None:
             raise MissingNumber(f"{cell.id} is not measured")
@@ -114,12 +115,12 @@ class MeasuredValues:
         return known.measured
 
     def told(self, cell: Cell) -> str:
-        """Return the mean with four digits after the point at most, in brackets where it is in doubt."""
+        """Return the mean with at most four decimals, in brackets if it is doubtful, e.g. "(0.187)"."""
         value = format_value(self.number(cell))
         return f"({value})" if self._known[cell.id].doubts else value
 
     def check_order(self, one: Cell, other: Cell) -> None:
-        """Raise NotToldApart where the stored interval over queries of the difference holds both orders."""
+        """Raise NotToldApart if the stored interval of the difference over queries includes both orders."""
         if (interval := self._between(one, other, "interval")) is None:
             return
         low, high = interval
@@ -128,11 +129,10 @@ class MeasuredValues:
             raise NotToldApart(f"{difference} is between {low:+.4f} and {high:+.4f}")
 
     def p(self, one: Cell, other: Cell) -> float | None:
-        """Two-sided paired t-test over the queries, as stored beside the runs of one table."""
+        """Return p of the stored two-sided paired t-test over the queries, or None."""
         return self._between(one, other, "p")
 
     def _between(self, one: Cell, other: Cell, name: str) -> Any:
-        """Return a value of the stored test between two rows, the first less the second; None without one."""
         if (one.table.id, one.column.id, one.paper) != (other.table.id, other.column.id, other.paper):
             return None
         key = one.paper.name, one.table.id, one.column.dataset or ""
@@ -148,7 +148,7 @@ class MeasuredValues:
         return f"no test between its rows is stored; `repro compare {cell.paper.name}` computes it"
 
     def over_seeds(self, cell: Cell) -> list[float]:
-        """Return the measured values, one a seed. Raises MissingNumber where fewer than two are recorded."""
+        """Return the measured values, one per seed. Raises MissingNumber for fewer than two records."""
         records = self._known[cell.id].records if cell.id in self._known else ()
         if len(records) < 2:
             raise MissingNumber(
@@ -157,19 +157,19 @@ class MeasuredValues:
         return [record.measured for record in records]
 
     def drawn(self, shown: str, fact: str) -> float:
-        """Return a number that was computed beside a drawing. Raises MissingNumber where it is not stored."""
+        """Return a number computed with a drawing. Raises MissingNumber if it is not stored."""
         value = self.exhibits.get(shown, {}).get(fact)
         if value is None:
             raise MissingNumber(f"{shown} is not drawn yet, or has no {fact}")
         return float(value)
 
     def is_incomparable(self, cell: Cell) -> bool:
-        """True where a substitute for the original data went into the number."""
+        """Return whether the number was measured with a substitute for the original data."""
         return cell.id in self._known and self._known[cell.id].verdict.name == "not comparable"
 
 
 def facts_of_exhibits(plan: Plan, store: Store) -> dict[str, Mapping]:
-    """Exhibit -> the facts in the record of its artefact, for those that are stored."""
+    """Return exhibit -> the facts in the record of its artefact, for the stored ones."""
     return {
         exhibit.id: store.record(node)["facts"]
         for exhibit, node in plan.exhibits.items()

@@ -1,8 +1,10 @@
-"""The shape of claims.yaml, the language of its expressions, and a claim judged measure by measure.
+"""The schema of claims.yaml, the language of its expressions, and the judgement of a claim per measure.
 
-Expressions are a small part of Python's, read as a tree and never executed: numbers, strings, lists, + - * /,
-comparisons and their chains, and/or/not, calls of named functions. A value that is not there makes the whole
-unanswered unless the rest decides it alone: ``False and missing`` is False."""
+Expressions are a small subset of Python, parsed and never executed: numbers, strings, lists, + - * /,
+comparisons and their chains, and/or/not, and calls of the named functions. For example, ``above("1/ours",
+"1/bm25", "rr10") and gain("1/ours/rr10", "1/bm25/rr10") > 0.1``. A missing number leaves the whole undecided,
+unless the other parts decide it: ``False and missing`` is False.
+"""
 
 import ast
 import functools
@@ -41,19 +43,19 @@ _WORST_FIRST = (FAILS, UNTESTED, NOT_TOLD_APART, HOLDS)
 
 
 class MissingNumber(Exception):
-    """A number is not there, so that the statement cannot be judged; says which."""
+    """A number is missing, so the statement cannot be judged. The message names the number."""
 
     state = UNTESTED
 
 
 class NotToldApart(MissingNumber):
-    """The interval of a difference holds an order and its opposite; says which difference."""
+    """The interval of a difference includes both orders. The message names the difference."""
 
     state = NOT_TOLD_APART
 
 
 def fault(text: str) -> str | None:
-    """Return why a text is no expression of the language; None if it is one."""
+    """Return the reason why a text is not an expression of the language, or None."""
     try:
         tree = _tree(text)
     except (SyntaxError, ValueError) as error:
@@ -63,7 +65,7 @@ def fault(text: str) -> str | None:
 
 
 def _fault_of(node: ast.AST, callee_ids: set[int]) -> str | None:
-    """Return why a part is none of the language; ``callee_ids`` are the ids of the names that are called."""
+    """Return why a part is not in the language, or None. ``callee_ids`` are the ids of called names."""
     match node:
         case ast.Constant(value=value) if isinstance(value, bool) or not isinstance(value, int | float | str):
             return f"{value!r} is neither a number nor a string"
@@ -76,14 +78,14 @@ def _fault_of(node: ast.AST, callee_ids: set[int]) -> str | None:
 
 @functools.cache
 def conjuncts(text: str) -> tuple[str, ...]:
-    """Return the parts that ``and`` joins at the top of an expression, the whole where it joins none."""
+    """Return the parts that ``and`` joins at the top of an expression, or the whole expression."""
     body = _tree(text).body
     parts = body.values if isinstance(body, ast.BoolOp) and isinstance(body.op, ast.And) else [body]
     return tuple(ast.unparse(part) for part in parts)
 
 
 def is_relation_of_rows(text: str) -> bool:
-    """Return whether an expression is one relation between rows."""
+    """Return whether an expression is a single relation between rows, e.g. ``above(...)``."""
     match _tree(text).body:
         case ast.Call(func=ast.Name(id=name)):
             return name in RELATIONS_OF_ROWS
@@ -91,13 +93,13 @@ def is_relation_of_rows(text: str) -> bool:
 
 
 def parts_of(text: str) -> Iterator[ast.AST]:
-    """Yield every part of an expression, however deep; none of an empty one."""
+    """Yield every node of an expression at any depth. Yields nothing for an empty expression."""
     return ast.walk(_tree(text)) if text else iter(())
 
 
 @functools.cache
 def _tree(text: str) -> ast.Expression:
-    return ast.parse(" ".join(text.split()), mode="eval")  # on one line: YAML keeps the ends of indented ones
+    return ast.parse(" ".join(text.split()), mode="eval")  # on one line, because YAML keeps line breaks
 
 
 @dataclass(frozen=True)
@@ -106,8 +108,8 @@ class Evaluation:
 
     Attributes:
         functions: the language's functions by name.
-        number: a written number in the kind of the values, Decimal or float.
-        say: called with every comparison that fails.
+        number: converts a written number to the type of the values, Decimal or float.
+        say: called with a text for every comparison that fails.
     """
 
     functions: Mapping[str, Callable]
@@ -115,8 +117,7 @@ class Evaluation:
     say: Callable[[str], None]
 
     def of(self, text: str):
-        """Return the value of an expression without fault. Raises NoNumber; what its functions raise
-        passes."""
+        """Return the value of a valid expression. Raises exceptions of its functions, e.g. MissingNumber."""
         return self._value(_tree(text).body)
 
     def _value(self, node: ast.expr):
@@ -140,10 +141,10 @@ class Evaluation:
             case ast.Call(func=ast.Name(id=name), args=arguments, keywords=keywords):
                 options = {k.arg: self._value(k.value) for k in keywords if k.arg}
                 return self.functions[name](*map(self._value, arguments), **options)
-        raise AssertionError(ast.dump(node))  # fault() lets nothing else through
+        raise AssertionError(ast.dump(node))  # fault() rejects all others
 
     def _join(self, parts: list[ast.expr], *, decided_by: bool) -> bool:
-        """Every part is asked, so that all that contradicts a statement is told, not only the first."""
+        """Evaluate every part, so that all contradictions are reported and not only the first."""
         missing, is_decided = None, False
         for part in parts:
             try:
@@ -166,7 +167,7 @@ class Evaluation:
 
 
 def format_value(value) -> str:
-    """Return a value for people: four digits after the point at most."""
+    """Return a value as text, with at most four decimals."""
     return f"{value:.4f}".rstrip("0").rstrip(".") if isinstance(value, Decimal | float) else str(value)
 
 
@@ -175,8 +176,8 @@ class Outcomes:
     """The outcomes of one statement, column by column.
 
     Attributes:
-        pairs: (cell whose column it is, state) for every pair of cells that a relation compared.
-        used: cells whose numbers were taken, in order.
+        pairs: (cell of the column, state) for every compared pair of cells.
+        used: the cells with the numbers used, in order.
     """
 
     pairs: list[tuple[Cell, str]] = field(default_factory=list)
@@ -184,7 +185,7 @@ class Outcomes:
 
 
 def by_measure(states: list[tuple[Cell, str]]) -> tuple[tuple[str, str], ...]:
-    """Return (table/column, the worst state in it) for each column, none where there is only one."""
+    """Return (table/column, worst state) for each column, or an empty tuple for a single column."""
     columns: dict[str, list[str]] = {}
     for cell, state in states:
         columns.setdefault(f"{cell.table.id}/{cell.column.id}", []).append(state)
@@ -196,9 +197,9 @@ def by_measure(states: list[tuple[Cell, str]]) -> tuple[tuple[str, str], ...]:
 
 
 def all_hold(expect: str, evaluation: Evaluation, seen: Outcomes) -> bool:
-    """Return whether every part of an expression joined by ``and`` holds; ``seen.pairs`` keeps pairs of
-    relations and a state for other parts of one column. Raises MissingNumber where what is missing
-    decides."""
+    """Return whether every part that ``and`` joins holds. ``seen.pairs`` receives the compared pairs of
+    relations, and one state for each other part on a single column. Raises MissingNumber if the missing
+    number could decide."""
     missing, holds, pairs = None, True, []
     for part in conjuncts(expect):
         seen.pairs.clear()
@@ -233,17 +234,17 @@ _ID = re.compile(r"[a-z0-9]+(-[a-z0-9]+)*")
 
 
 class Claim(Identified):
-    """A sentence of the text, restated, with what its cells must satisfy.
+    """A sentence of the text, restated, with a condition on its cells.
 
     Attributes:
-        about: the tables whose cells it uses.
-        expect: an expression of the language; left out where no cell can confirm the sentence.
-        beyond: of a sentence without ``expect``, what would have to be known for it to be judged.
-        assumed: what of the expression the text does not say, such as a margin for a vague word or the
-            measures where it names none; where the claim then fails, that is a doubt and no error.
-        note: how the paper's own numbers fail it.
-        calls_significant: whether the sentence calls a difference significant, or not, by no mark.
-        study: comparisons of a study, on equal terms, and the order that the sentence gives them.
+        about: the tables with the cells concerned.
+        expect: an expression of the language, or "" if no cell can confirm the sentence.
+        beyond: the missing knowledge of a sentence without ``expect``.
+        assumed: parts of the expression that the text does not state, e.g. a margin for a vague word, or the
+            measures. The failure of such a claim is a doubt, not an error.
+        note: the reason why the paper's own numbers contradict it.
+        calls_significant: True if the sentence makes a statement about significance that no mark supports.
+        study: pointers to comparisons of a study on equal terms, with the order that the sentence states.
     """
 
     where: str
@@ -279,8 +280,7 @@ def claims_of(source: Paper) -> dict[str, Claim]:
 
 
 def claims(path: Path) -> dict[str, Claim]:
-    """Return the claims of one claims.yaml by id; none without the file. Raises ManifestError with file and
-    line."""
+    """Return the claims of a claims.yaml by id, if any. Raises ManifestError with file and line."""
     if not path.exists():
         return {}
     return {claim.id: claim for claim in yaml_file.read(path, _Claims, faults=_faults).claims}

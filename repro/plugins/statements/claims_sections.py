@@ -1,4 +1,4 @@
-"""A paper's claims, and the findings of its audit, as sections of its part of a report."""
+"""A paper's claims and audit as sections of a report, e.g. "Audit of the paper"."""
 
 from collections import Counter
 from collections.abc import Iterator, Sequence
@@ -25,7 +25,7 @@ SEVERITIES = {"error": ("fail", "✕"), "doubt": ("open", "?"), "note": ("none",
 
 
 class StatementsPart(PaperPart):
-    """Claims at each scale, and the audit of each paper, for all pages of a report."""
+    """The claims at each scale and the audit of each paper, for all pages of a report."""
 
     def __init__(self, sources: Sources):
         self._published = {name: published_judgements(source) for name, source in sources.papers.items()}
@@ -35,7 +35,7 @@ class StatementsPart(PaperPart):
         self._ours: dict[int, MeasuredValues] = {}
 
     def sections(self, part: Part) -> Iterator[Section]:
-        """Yield the claims of a paper as measured at a scale, and its audit."""
+        """Yield the sections on a paper's claims at one scale and on its audit."""
         name, comparison = part.paper.name, part.view.comparison
         ours = self._ours.setdefault(id(comparison), MeasuredValues(comparison))
         if statements := [j.judged(ours, part.scale) for j in self._published[name]]:
@@ -46,8 +46,7 @@ class StatementsPart(PaperPart):
 
 
 def claims(paper: str, statements: Sequence[JudgedStatement], scale: str, answers: Answers) -> Markup:
-    """Return every statement, those that fail at full first; those that only marks and bold numbers make are
-    folded."""
+    """Return every statement, starting with failures at full scale. Marks and bold numbers are folded."""
     ordered = sorted(statements, key=lambda judged: not _refuted(scale, judged))
     of_claims = [j for j in ordered if j.statement.kind == "claim"]
     of_marks = [j for j in ordered if j.statement.kind != "claim"]
@@ -129,7 +128,7 @@ def _state(judge: str, state: str, *, kind: str = "") -> Markup:
 
 
 def audit_section(source: Paper, findings: Sequence[Finding]) -> Markup:
-    """Return the findings on the paper's numbers and sentences, errors first, and its references counted."""
+    """Return the findings, errors first, and a count of the references."""
     ordered = sorted(findings, key=lambda finding: list(SEVERITIES).index(finding.severity))
     listing = el("ul", map(_finding, ordered), class_="statements")
     return section("Audit of the paper", _references(source), listing, place=identifier(source.name, "audit"))
@@ -157,7 +156,7 @@ def _finding(finding: Finding) -> Markup:
 
 
 def used_reports(judged: OthersJudgement) -> Markup:
-    """Return a list, folded in HTML, of others' values that a statement was judged by, with their making."""
+    """Return a folded HTML list of the reports used for a statement, with their making."""
     items = [
         el("li", el("code", cell.id), f" {shown_note(note, cell)} ({note.making}, {note.label})")
         for cell, note in judged.used

@@ -1,8 +1,10 @@
-"""The deviation that a mark of significance needs, beside the smallest that public runs are known to have.
+"""The deviation that a mark of significance needs, compared with the smallest known one of public runs.
 
-A lead has p <= level by a paired t-test on n queries only where the standard deviation of the n differences
-is at most lead * sqrt(n) / t. No paper prints it, but public runs of the same measure and set say how small
-it is between two trainings (deviations.yaml). A test that is not paired needs less still."""
+By a paired t-test on n queries, a lead has p <= level only if the standard deviation of the n differences is
+at most lead * sqrt(n) / t. Papers do not print this deviation. Public runs of the same measure and set show
+how small it is for two trainings (deviations.yaml). An unpaired test needs an even smaller one. For example,
+a lead of 0.01 on 400 queries (t = 1.966) needs a deviation of at most 0.102.
+"""
 
 from __future__ import annotations
 
@@ -26,15 +28,15 @@ from repro.retrieval.evaluation.measures import parse_measure
 from repro.verdicts.verdict import quantile
 
 FILE = "deviations.yaml"
-# Half the deviation is a quarter of the variance: with 42 and 42 degrees of freedom, as 43 queries
-# give, chance alone makes that of two equal variances once in 100,000 times
-MARGIN = 0.5  # of the smallest known deviation: a mark that needs less is implausible
-# Student's t of two sides for the sets that are marked: the audit as a whole loads no library that computes
+# Half the deviation is a quarter of the variance. With 42 and 42 degrees of freedom (43 queries),
+# chance alone gives such a ratio of two equal variances once in 100,000 times.
+MARGIN = 0.5  # times the smallest known deviation, below which a mark is implausible
+# Two-sided quantiles of Student's t for the marked sets, so that an audit does not import scipy.
 QUANTILES = {(42, 0.05): 2.018081703, (5192, 0.05): 1.960420998, (6979, 0.05): 1.960303958}
 
 
 class PublicRun(StrictMapping):
-    """A run that the known deviations were computed from: its file's name, digest and source."""
+    """A run from which known deviations were computed: name, digest and source of its file."""
 
     file: str
     sha256: str
@@ -52,7 +54,7 @@ class Deviation(StrictMapping):
 
 
 class Stead(StrictMapping):
-    """A set whose deviations stand for those of another, of which no two public runs are at hand."""
+    """A replacement for a set without two public runs: the deviations of the set ``by`` are used."""
 
     dataset: str
     measure: str
@@ -70,18 +72,17 @@ class Deviations(StrictMapping):
 
 @dataclass(frozen=True)
 class Need:
-    """What a lead needs to be significant, all as fractions.
+    """The requirements for a lead to be significant. All numbers are fractions.
 
     Attributes:
-        over: the row that it is the lead over, of several the best.
-        lead: the largest that the printed numbers allow.
-        queries: how many queries the set has.
-        level: of the test, two-sided.
-        sd: the largest standard deviation over queries with which the lead has p <= level.
-        greatest: the largest that two systems of these means can have at all; where the smallest lead that
-            print allows has p <= level even so, ``is_certain``.
-        known: the smallest that is known for measure and set, or in their stead; None where none is.
-        instead: why another set stands for this one; empty where none does.
+        over: the row below, the one that needs the smallest deviation.
+        lead: the largest lead that the printed numbers allow.
+        level: the two-sided level of the test, e.g. 0.05.
+        sd: the largest standard deviation over queries at which the lead has p <= level.
+        greatest: the largest deviation that two systems with these means can have.
+        is_certain: True if the smallest lead that print allows has p <= level even with ``greatest``.
+        known: the smallest known deviation for this measure and set, or for a replacement of the set.
+        instead: the reason for the replacement of the set, or "".
     """
 
     over: Cell
@@ -96,7 +97,7 @@ class Need:
 
     @property
     def is_implausible(self) -> bool:
-        """Whether it is less than ``MARGIN`` of the smallest known deviation."""
+        """True if the needed deviation is below ``MARGIN`` times the smallest known one."""
         return self.known is not None and self.sd < MARGIN * self.known.sd
 
     @property
@@ -108,18 +109,18 @@ class Need:
 
     @property
     def known_in_words(self) -> str:
-        """The smallest known deviation, and whether it is of another set."""
+        """The smallest known deviation, e.g. "0.312 (another set)"."""
         if self.known is None:
             return "none"
         return f"{self.known.sd:.3f}" + " (another set)" * bool(self.instead)
 
     @property
     def in_words(self) -> str:
-        """What print says of the test, in place of the scores by query that it does not have."""
+        """The needed and the known deviation, e.g. "means only; needs a deviation of 0.102, known 0.312"."""
         return f"means only; needs a deviation of {self.sd:.3f}, known {self.known_in_words}"
 
     def as_json(self) -> dict:
-        """Return plain values, the known pair with its runs."""
+        """Return plain values, with the known pair and its runs."""
         return {
             "over": self.over.id,
             "lead": round(self.lead, 6),
@@ -134,8 +135,9 @@ class Need:
 
 
 def need(cell: Cell, rivals: list[Cell]) -> Need | None:
-    """Return what a cell's lead over all these rows needs at the table's level or 0.05, rounding allowed for;
-    or None."""
+    """Return the need of a cell's lead over all these rows, with an allowance for rounding, or None. The
+    level is the table's, or 0.05. None means fewer than two known queries, no rows, a cell without a number,
+    or no lead."""
     topics = catalog().get(cell.column.dataset or "")
     queries = topics.counts.get("queries", 0) if topics else 0
     if queries < 2 or not rivals or not all(c.is_numeric for c in (cell, *rivals)):
@@ -146,8 +148,7 @@ def need(cell: Cell, rivals: list[Cell]) -> Need | None:
 
 
 def _need_over(cell: Cell, over: Cell, queries: int) -> Need:
-    """Return what the lead over one row needs. Scores are in [0, 1], so no deviation is above
-    ``greatest``."""
+    """Return the need of the lead over one row. Scores in [0, 1] bound every deviation by ``greatest``."""
     mine, theirs = (float(percent(c.number, c.unit)) / 100 for c in (cell, over))
     rounding = sum(float(percent(half_unit(c.printed.decimals), c.unit)) / 100 for c in (cell, over))
     lead, sum_of_means = mine - theirs, mine + theirs
@@ -162,7 +163,7 @@ def _need_over(cell: Cell, over: Cell, queries: int) -> Need:
 
 
 def smallest_known(dataset: str | None, measure: str | None) -> tuple[Deviation | None, str]:
-    """Return the smallest deviation known for measure and set, and why another set stands for it, if so."""
+    """Return the smallest known deviation of a measure and set, and the reason if another set replaces it."""
     known, stands = deviations()
     pairs = [pair for pair in known if (pair.dataset, pair.measure) == (dataset, measure)]
     if pairs:
@@ -175,7 +176,8 @@ def smallest_known(dataset: str | None, measure: str | None) -> tuple[Deviation 
 
 @at_hand.kept_with_papers
 def deviations() -> tuple[tuple[Deviation, ...], tuple[Stead, ...]]:
-    """Return what the deviations.yaml of all papers say. Raises ManifestError with file and line."""
+    """Return the deviations and replacements of all deviations.yaml. Raises ManifestError with file and
+    line."""
     contents = [read(folder / FILE) for folder in at_hand.folders_with(FILE)]
     return tuple(d for c in contents for d in c.known), tuple(s for c in contents for s in c.instead)
 

@@ -1,4 +1,5 @@
-"""One finding of the audit, their order, and the audit.yaml of each paper, which explains them."""
+"""The findings of the audit, their order, and the audit.yaml of each paper, which explains them. For example,
+``explanations: [{at: [PAPER/1/ROW], why: "printed from another run"}]``."""
 
 from __future__ import annotations
 
@@ -29,22 +30,21 @@ HELD_AGAINST = {
 
 @dataclass(frozen=True)
 class Finding:
-    """Something in a paper that does not fit.
+    """An inconsistency in a paper.
 
     Attributes:
-        severity: error (a paper contradicts itself or a source that it quotes), doubt (one of two must be
-            wrong, a difference has another cause, or what contradicts is in part our own reading of a
-            sentence), note (worth knowing, nobody's mistake).
+        severity: error (a contradiction within a paper or with a source that it quotes), doubt (one of two
+            numbers must be wrong, there is another cause, or it depends on our reading) or note (nobody's
+            mistake).
         kind: average, delta, bold, tie, claim, lead, mark, values, domain, misprint, conflict, index,
-            reference, wording, record.
-        against: what it is held against: the paper alone, its released code, another paper, a third party;
-            or, of a record that was altered, the record itself.
-        paper: where it is to be mended.
-        id: stays the same while the fact does: a statement's, ``paper/reading/id``, ``values/configuration``.
-        places: cells, claims or sections, as many as there are values.
-        values: what is printed or said there.
-        says: what does not fit, one sentence.
-        explanation: what is known of it; empty where nothing is.
+            reference, wording or record.
+        against: the evidence, a key of ``HELD_AGAINST``.
+        paper: the paper to correct.
+        id: stays the same while the fact holds, e.g. ``paper/reading/id`` or ``values/configuration``.
+        places: cells, claims or sections, one for each value.
+        values: the printed numbers or words at these places.
+        says: the inconsistency, in one sentence.
+        explanation: the known cause, or "".
     """
 
     severity: str
@@ -63,15 +63,15 @@ class Finding:
         assert len(self.places) == len(self.values), self
 
     def explained(self, why: str) -> Finding:
-        """Return the same with more known of it."""
+        """Return the finding with an additional explanation."""
         explanations = [*self.explanation.split("; "), *why.split("; ")]
         return replace(self, explanation="; ".join(dict.fromkeys(filter(None, explanations))))
 
     def with_other(self, other: Finding) -> Finding:
-        """Return the same fact told once, with the graver severity and the places and words of both."""
+        """Return this finding joined with another of the same fact: the graver severity and all places."""
         places = dict(zip(self.places, self.values, strict=True))
         for place, value in zip(other.places, other.values, strict=True):
-            places.setdefault(place, "" if value in other.says else value)  # a sentence is told once
+            places.setdefault(place, "" if value in other.says else value)  # no sentence twice
         severity = min(self.severity, other.severity, key=SEVERITIES.index)
         joined_finding = replace(self, severity=severity, places=tuple(places), values=tuple(places.values()))
         return joined_finding.explained(other.says).explained(other.explanation)
@@ -87,7 +87,7 @@ def sort_findings(findings: list[Finding]) -> list[Finding]:
 
 
 def told_once(findings: list[Finding], facts: tuple[tuple[str, ...], ...]) -> list[Finding]:
-    """Return the findings with those of one fact joined; ``facts`` are ids of findings that are one fact."""
+    """Return the findings, joining those of one fact. ``facts`` are groups of ids of findings."""
     by_id = {finding.id: finding for finding in findings}
     merged_by_id, joined_ids = dict(by_id), set()
     for fact in facts:
@@ -102,7 +102,7 @@ FILE = "audit.yaml"
 
 
 class Explanation(StrictMapping):
-    """An explanation of a finding; each of ``at`` must begin one of its places (a row, a cell, a claim)."""
+    """An explanation of a finding. Each of ``at`` must be the beginning of one of the finding's places."""
 
     at: tuple[str, ...]
     why: str
@@ -113,10 +113,8 @@ class Explanation(StrictMapping):
 
 
 class Wording(Identified):
-    """A word that a paper uses for two things, or for another thing than it means, or two words for one.
-
-    Of severity error where the sentence is wrong by it, doubt where it can mislead.
-    """
+    """A word with two meanings, a word in a wrong sense, or two words with one meaning. The severity is error
+    if the sentence is wrong because of it, and doubt if it can mislead."""
 
     where: str
     says: str
@@ -128,12 +126,12 @@ Bound = Annotated[str, Field(pattern=r"^([A-Z]?[+-]\d+|[A-Z]|\d+)$", coerce_numb
 
 
 class Index(Identified):
-    """A sequence that an equation goes through, and the entry that each of its terms takes of it.
+    """A sequence that an equation iterates over, and the entry that each term uses.
 
     Attributes:
-        sequence: the first and the last entry that there is, such as ``[0, N+1]``.
-        runs: the first and the last value of the index i.
-        uses: the entry that a term takes, such as ``i+1``.
+        sequence: its first and last entry, e.g. ``[0, N+1]``.
+        runs: the first and last value of the index i, e.g. ``[1, N]``.
+        uses: the entry that a term uses, e.g. ``i+1``.
     """
 
     where: str
@@ -144,17 +142,14 @@ class Index(Identified):
 
 
 class Notes(StrictMapping):
-    """The content of one audit.yaml, or of all, where the last four are left out.
+    """The content of one audit.yaml, or of all papers' without the last four fields.
 
     Attributes:
-        configurations: name -> rows or cells that are of it.
-        explanations: what is known of findings.
-        facts: ids of findings that are one fact, the one that tells it first.
-        wording: words that a paper uses otherwise than it means them.
-        out_of_domain: tables that are said to be of sets which no system of theirs was trained on.
-        trained_on: system -> the sets, by ir_datasets' names, whose training part it learnt from, for
-            every row of these tables.
-        indices: what the equations take of the sequences that they go through.
+        configurations: name -> its rows or cells.
+        facts: groups of ids of findings on the same fact. The first id remains.
+        wording: words in a wrong or double sense.
+        out_of_domain: tables that claim that no system was trained on their sets.
+        trained_on: system -> its training sets, by ir_datasets' names, for every row of these tables.
     """
 
     configurations: dict[str, tuple[str, ...]] = Field(default_factory=dict)
@@ -166,7 +161,8 @@ class Notes(StrictMapping):
     indices: tuple[Index, ...] = ()
 
     def configuration(self, cell: Cell) -> str:
-        """Return the name of what was measured: a cited row's system, any other's own unless named."""
+        """Return the name of the measured configuration. This is the name in ``configurations``, else the
+        system of a cited row, else the cell's own id."""
         by_path = {path: name for name, paths in self.configurations.items() for path in paths}
         row = cell.id.rpartition("/")[0]
         default = cell.row.system if cell.role == "cited" else cell.id
@@ -178,8 +174,7 @@ class Notes(StrictMapping):
 
 
 def notes() -> Notes:
-    """Return the notes of all papers. Raises ManifestError, also for a path that names no row or cell of its
-    paper."""
+    """Return the joined notes of all papers. Raises ManifestError, e.g. for a path that is no row or cell."""
     configurations: dict[str, tuple[str, ...]] = {}
     explanations: list[Explanation] = []
     facts: list[tuple[str, ...]] = []
@@ -193,8 +188,8 @@ def notes() -> Notes:
 
 
 def check_use(source: Paper, places: Mapping[str, tuple[str, ...]]) -> None:
-    """Raise ManifestError where a paper's audit.yaml names no finding; ``places`` are id -> places of every
-    finding."""
+    """Raise ManifestError if a paper's audit.yaml refers to a missing finding. ``places`` maps the id of
+    every finding to its places."""
     content, own = notes_of(source), f"{source.name}/"
     for location, reason in (*_idle_facts(content, own, places), *_idle_explanations(content, own, places)):
         raise yaml_file.fault_at(source.folder / FILE, location, reason)
@@ -220,8 +215,7 @@ def _idle_explanations(
 
 
 def notes_of(source: Paper) -> Notes:
-    """Return the notes of one paper, empty where it has no audit.yaml. Raises ManifestError with file and
-    line."""
+    """Return the notes of one paper, empty without audit.yaml. Raises ManifestError with file and line."""
     path = source.folder / FILE
     if not path.exists():
         return Notes()

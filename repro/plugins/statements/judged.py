@@ -1,4 +1,5 @@
-"""Statements of papers, each judged by the paper's own numbers, by ours and by what others state."""
+"""Statements of papers, each judged by the paper's own numbers, by ours and by others' values. For example,
+``judged_at([paper("PAPER")], scale("tiny"), workspace)`` returns the statements of one paper."""
 
 import re
 from collections import Counter
@@ -21,7 +22,7 @@ from repro.running.workspace import Workspace
 from repro.verdicts.comparison import judged_cells
 from repro.verdicts.decision import KINDS
 
-# Made in the first ways, values are of the one system that its authors trained; in the second, of other ones.
+# The first ways of making use the system that the authors trained. The second ones train it again.
 OF_ONE_SYSTEM, TRAINED_AGAIN = ("run", "checkpoint", "index"), ("trained", "fine-tuned")
 SAID = {UNTESTED: "say nothing"}
 ALIKE = {"released": OF_ONE_SYSTEM, "trained again": TRAINED_AGAIN}
@@ -29,19 +30,19 @@ ALIKE = {"released": OF_ONE_SYSTEM, "trained again": TRAINED_AGAIN}
 
 @dataclass(frozen=True)
 class ClosestReports:
-    """The report on each cell that is closest in kind, of several of one kind the median one.
+    """The closest report on each cell, i.e. the first note of ``repro.hooks.notes``.
 
-    A report that matches by name alone judges nothing.
+    A report that matches by name alone is not used.
 
     Attributes:
-        starts: the ways of making that count; all of them without one.
+        starts: the accepted ways of making, e.g. ``("trained", "fine-tuned")``. All if empty.
     """
 
     starts: tuple[str, ...] = ()
     is_published, is_stated = False, True
 
     def of(self, cell: Cell) -> CellNote:
-        """Return the value that counts. Raises MissingNumber where there is none."""
+        """Return the report used for a cell. Raises MissingNumber without one."""
         counting = [note for note in notes(cell) if not self.starts or note.making in self.starts]
         if not counting:
             raise MissingNumber(f"nobody else is known to state {cell.id}")
@@ -54,13 +55,12 @@ class ClosestReports:
         return self.of(cell).value
 
     def told(self, cell: Cell) -> str:
-        """Return the value, four digits after the point at most, with how it was made. Raises
-        MissingNumber."""
+        """Return the value and its making, e.g. "0.187 (index)". Raises MissingNumber."""
         note = self.of(cell)
         return f"{format_value(note.value)} ({note.making})"
 
     def check_order(self, one: Cell, other: Cell) -> None:
-        """Raise MissingNumber where two values of unlike decimals are one number at the coarser rounding."""
+        """Raise MissingNumber if two values with different decimals are equal at the coarser rounding."""
         values = [(self.number(cell), 2 if cell.unit == "fraction" else 0) for cell in (one, other)]
         first, second = (value.scaleb(digits) for value, digits in values)
         decimals = [decimals_of(value) - digits for value, digits in values]
@@ -70,31 +70,31 @@ class ClosestReports:
             )
 
     def p(self, one: Cell, other: Cell) -> None:
-        """None: reports have no scores by query."""
+        """Return None: reports have no scores by query."""
         return None
 
     def why_untested(self, cell: Cell) -> str:
-        """Return the reason why there is no test."""
+        """Return the reason for the missing test."""
         return "values of others are means, without a test between them"
 
     def over_seeds(self, cell: Cell) -> list[float]:
-        """Raise MissingNumber: reports are of one number each."""
+        """Raise MissingNumber: a report has a single number."""
         raise MissingNumber(f"nothing says how values of others for {cell.id} vary over seeds")
 
     def drawn(self, shown: str, fact: str) -> float:
-        """Raise MissingNumber: nobody reports what is drawn."""
+        """Raise MissingNumber: nobody reports numbers of drawings."""
         raise MissingNumber(f"nobody else is known to state {shown}")
 
 
 @dataclass(frozen=True)
 class OthersJudgement:
-    """The judgement that reports give on a statement, and what it rests on.
+    """The judgement of a statement by reports.
 
     Attributes:
-        used: the closest report of each cell concerned, of cells that have one which judges.
-        cells: how many cells with a published number the statement is about.
-        alike: the states by reports of released systems alone, and of systems trained again alone, where
-            ``used`` sets the ones beside the others.
+        used: the closest report of each cell concerned, if usable.
+        cells: the number of cells with a published number concerned.
+        alike: the states by reports of released systems alone and of retrained ones alone, if ``used`` has
+            both.
     """
 
     judgement: Judgement = field(default_factory=partial(Judgement, UNTESTED))
@@ -109,18 +109,18 @@ class OthersJudgement:
 
     @property
     def speaks(self) -> bool:
-        """Whether the reports decide the statement, one way or the other."""
+        """True if the reports decide the statement."""
         return self.state != UNTESTED
 
     @property
     def kinds(self) -> dict[str, int]:
-        """How many of the reports used were made in each way, the nearest to the published number first."""
+        """The number of used reports by way of making, in the order of ``MAKINGS``."""
         counts = Counter(note.making for _, note in self.used)
         return {making: counts[making] for making in MAKINGS if counts[making]}
 
     @property
     def basis(self) -> str:
-        """The number of cells with a report, how these were made and by whom; empty where there is none."""
+        """The number of cells with a report, their making and authors, e.g. "2 of 4 cells: …", or ""."""
         if not self.used:
             return ""
         kinds = ", ".join(f"{MAKINGS[start]} ({number})" for start, number in self.kinds.items())
@@ -136,12 +136,12 @@ class OthersJudgement:
 
     @property
     def like_beside_like(self) -> str:
-        """The states by reports of like making alone, in words; empty where all are of like making."""
+        """The states by reports of one kind of making, in words, or "" if all reports are of one kind."""
         states = ", ".join(f"{name}: {SAID.get(state, state)}" for name, state in self.alike.items())
         return f"like beside like ({states})" if states else ""
 
     def as_json(self) -> dict:
-        """Return the judgement as plain values, with every report that it rests on."""
+        """Return the judgement as plain values, with every report used."""
         return {
             "state": self.state,
             "why": self.judgement.why,
@@ -154,8 +154,8 @@ class OthersJudgement:
 
 
 def by_others(statement: Statement, places: Places, *, published: Judgement) -> OthersJudgement:
-    """Judge a statement over the closest report of each cell; ``published`` is its judgement by print, which
-    names these."""
+    """Judge a statement by the closest report of each cell. ``published`` is its judgement by the paper's
+    numbers, which contains the cells."""
     values = ClosestReports()
     numeric_cells = [cell for cell in published.cells if cell.is_numeric]
     used = []
@@ -178,10 +178,9 @@ class JudgedStatement:
     """A statement judged by three sources of numbers.
 
     Attributes:
-        published, ours: by the paper's own numbers, and by our measurements.
-        scale: of our measurements.
-        others: by what others state, which changes nothing of the other two.
-        doubts: kinds of doubts about our numbers behind it.
+        published, ours: by the paper's own numbers, and by our measurements at ``scale``.
+        others: by others' values, without effect on the other two.
+        doubts: kinds of doubts about our numbers used.
     """
 
     statement: Statement
@@ -193,7 +192,7 @@ class JudgedStatement:
 
     @property
     def fails(self) -> bool:
-        """Whether the paper's own numbers, our measurements or others' values contradict it."""
+        """True if the paper's own numbers, our measurements or others' values contradict it."""
         return FAILS in (self.published.state, self.ours.state, self.others.state)
 
     def as_json(self) -> dict:
@@ -230,7 +229,7 @@ class JudgedStatement:
 
 @dataclass(frozen=True)
 class PublishedJudgement:
-    """A statement judged by what is printed and stated by others, which is the same whatever was measured."""
+    """A statement judged by published numbers and others' values, which do not depend on measurements."""
 
     statement: Statement
     places: Places
@@ -238,7 +237,7 @@ class PublishedJudgement:
     others: OthersJudgement
 
     def judged(self, ours: MeasuredValues, scale: str) -> JudgedStatement:
-        """Return the statement judged by our numbers, too."""
+        """Return the statement judged by our numbers as well."""
         ours.doubted.clear()
         judgement = self.statement.judge(ours, self.places)
         doubts = tuple(kind for kind in KINDS if kind in ours.doubted)
@@ -246,7 +245,7 @@ class PublishedJudgement:
 
 
 def published_judgements(source: Paper) -> list[PublishedJudgement]:
-    """Return every statement of a paper, judged by the paper's own numbers and by what others state."""
+    """Return every statement of a paper, judged by the paper's own numbers and by others' values."""
     places, judgements = Places(source), []
     for statement in statements(source):
         published = statement.judge(PublishedValues(), places)
@@ -256,13 +255,12 @@ def published_judgements(source: Paper) -> list[PublishedJudgement]:
 
 
 def judged(sources: list[Paper], ours: MeasuredValues, *, scale: str) -> list[JudgedStatement]:
-    """Return every statement of the papers, judged by their own numbers, by ours and by what others state."""
+    """Return every statement of the papers, judged by their own numbers, by ours and by others' values."""
     return [judgement.judged(ours, scale) for source in sources for judgement in published_judgements(source)]
 
 
 def judged_at(sources: list[Paper], scale: Scale, workspace: Workspace) -> list[JudgedStatement]:
-    """Return every statement of the papers, judged in print and on what was measured at a scale. Nothing is
-    run."""
+    """Return every statement of the papers, judged with the measurements at a scale. Runs nothing."""
     mentions = set().union(
         *(named_papers(c.expect) for source in sources for c in claims_of(source).values())
     )
@@ -275,5 +273,5 @@ def judged_at(sources: list[Paper], scale: Scale, workspace: Workspace) -> list[
 
 
 def named_papers(expect: str) -> set[str]:
-    """Return the papers whose cells an expression names beside its own paper's."""
+    """Return the papers that an expression names, e.g. PAPER in ``above("1/ours/rr", "PAPER:1/ours/rr")``."""
     return set(re.findall(r"[\"']([\w-]+):", expect)) & set(papers())

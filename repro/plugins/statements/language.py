@@ -1,7 +1,9 @@
-"""The functions that ``expect`` may call, on published or on our own numbers.
+"""The functions of ``expect``, evaluated on published numbers, on ours or on others' values.
 
-Cells, rows and tables have short paths, ``table/row/column``, those of other papers before a colon. Relations
-tell the cells that contradict them, and the tests between the rows they compared."""
+Paths are short: ``table/row/column`` of the claim's own paper, or ``PAPER:table/row/column`` of another one.
+For example, ``above("1/ours", "1/bm25", "rr10")``. Relations record the contradicting cells and the tests
+between the compared rows.
+"""
 
 from collections.abc import Callable, Collection
 from dataclasses import dataclass, field
@@ -33,7 +35,7 @@ class Places:
         self._cells: dict[tuple[str, str], dict[tuple[str, str], Cell]] = {}
 
     def cell(self, path: str) -> Cell:
-        """Return the cell ``table/row/column`` or ``paper:table/row/column``. Raises UsageError for none."""
+        """Return the cell ``table/row/column`` or ``paper:table/row/column``. Raises UsageError."""
         source, table, cell_path = self._table(path)
         row, _, column = cell_path.partition("/")
         key = source.name, table.id
@@ -45,8 +47,8 @@ class Places:
     def rows(
         self, path: str, role: str | None = None, group: str | None = None, except_: Collection[str] = ()
     ) -> list[str]:
-        """Return row paths of a table, without ``except_`` (paths, ids or systems) and, unless by role,
-        reference rows."""
+        """Return row paths of a table, without ``except_`` (paths, ids or systems). Reference rows are
+        included only by ``role``."""
         _, table, _ = self._table(path)
         rows_by_names = {(r.id, r.system, f"{path}/{r.id}"): r for r in table.rows}
         _check("row", except_, set(chain.from_iterable(rows_by_names)), path)
@@ -59,14 +61,14 @@ class Places:
         ]
 
     def columns(self, path: str, except_: Collection[str] = ()) -> list[str]:
-        """Column ids of a table, averages included."""
+        """Return the column ids of a table, averages included."""
         _, table, _ = self._table(path)
         ids = [column.id for column in table.columns]
         _check("column", except_, ids, path)
         return [identifier for identifier in ids if identifier not in except_]
 
     def examples(self, path: str, system: str) -> list[bool]:
-        """Return whether each passage that a table of examples shows for a system is relevant."""
+        """Return the relevance of each passage that a table of examples shows for a system."""
         _, table, _ = self._table(path)
         ranks = [rank for example in table.entries for rank in example.shown]
         _check("system", [system], sorted({rank.system for rank in ranks}), path)
@@ -101,10 +103,10 @@ class Orders:
     """Comparisons made for one statement.
 
     Attributes:
-        against: cells that contradict the statement, and numbers that do not fit.
-        seen: numbers and counts that it speaks of.
-        tests: p, or None without a test, for every pair of cells compared.
-        outcomes: cells whose numbers were taken, and what came out for every pair of them.
+        against: contradicting cells, and numbers that do not fit.
+        seen: numbers and counts computed.
+        tests: p for every compared pair of cells, None without a test.
+        outcomes: the cells used, and the state of every compared pair.
     """
 
     places: Places
@@ -115,7 +117,6 @@ class Orders:
     outcomes: Outcomes = field(default_factory=Outcomes)
 
     def _value(self, cell: Cell):
-        """Return the number in a cell, which counts as used. Raises MissingNumber where there is none."""
         self.outcomes.used.append(cell)
         return self.values.number(cell)
 
@@ -130,11 +131,11 @@ class Orders:
         return [(mine, theirs) for mine, theirs in pairs if has_number(theirs)]
 
     def holds(self, pairs: list[Pair], relation: str) -> bool:
-        """Return whether the relation holds of all pairs; one that contradicts it decides."""
+        """Return whether the relation holds for all pairs. A single contradicting pair decides."""
         return self.all_fit(pairs, lambda mine, theirs: RELATIONS[relation](self.order(mine, theirs)))
 
     def all_fit(self, pairs: list[Pair], fits: Callable[[Cell, Cell], bool]) -> bool:
-        """Return whether all pairs fit; what contradicts is told, and what came out is noted by column."""
+        """Return whether all pairs fit. Records contradictions, and the state of each pair by column."""
         if not pairs:
             raise MissingNumber("there is nothing to compare with")
         missing, states = None, []
@@ -152,7 +153,7 @@ class Orders:
         return FAILS not in states
 
     def order(self, mine: Cell, theirs: Cell) -> int:
-        """1 where mine is better, 0 where equal, -1 where worse; sizes are better when smaller."""
+        """Return 1 if mine is better, 0 if equal and -1 if worse. Smaller sizes are better."""
         one, other = (self._value(c) * (100 if c.unit == "fraction" else 1) for c in (mine, theirs))
         self.values.check_order(mine, theirs)
         self.tests.append(self.values.p(mine, theirs))
@@ -164,21 +165,21 @@ class Orders:
 
 
 def has_number(cell: Cell) -> bool:
-    """Return whether the paper has a number here or, in a figure or study, a place for one."""
+    """Return whether the cell has a published number, or is a cell of a figure or study that may get one."""
     return cell.is_numeric or cell.is_unpublished
 
 
 def as_columns(columns: Listed) -> list[str]:
-    """Return the columns as a list, where one alone may stand for itself."""
+    """Return the columns as a list, also for a single column."""
     return [columns] if isinstance(columns, str) else columns
 
 
-LEVEL = 0.05  # where a caption names no level
+LEVEL = 0.05  # for captions without a level
 
 
 @dataclass
 class Relations(Orders):
-    """The functions of the language that are relations between rows, or between cells."""
+    """The functions of the language that are relations between rows or cells."""
 
     def above(self, a: str, b: str, columns: Listed | None = None) -> bool:
         """Return whether a is better than b, in one cell or in every listed column."""
@@ -189,14 +190,14 @@ class Relations(Orders):
         return self.holds(self._pairs(a, b, columns), "not_below")
 
     def every(self, rows: list[str], relation: str, other: str, columns: Listed) -> bool:
-        """Return whether the relation holds of each listed row (but dashes) to another."""
+        """Return whether the relation to another row holds for each listed row. Dashes are skipped."""
         if relation not in RELATIONS:
             raise unknown("relation", relation, RELATIONS)
         pairs = [p for row in rows for p in self._pairs(row, other, columns) if has_number(p[0])]
         return self.holds(pairs, relation)
 
     def same_order(self, rows: list[str], others: list[str], columns: Listed) -> bool:
-        """Return whether no two rows are ordered otherwise than their counterparts in ``others``."""
+        """Return whether no two rows are in the opposite order of their counterparts in ``others``."""
         reversals = [self._is_turned(*four, c) for c in as_columns(columns) for four in _fours(rows, others)]
         return not any(reversals)
 
@@ -236,8 +237,7 @@ def _fours(rows: list[str], others: list[str]) -> list[tuple[str, str, str, str]
 
 
 def is_marked_over(mine: Cell, theirs: Cell) -> bool:
-    """Return whether a mark says that one cell is significantly better. Raises MissingNumber where no mark
-    could."""
+    """Return whether a cell is marked as significantly better. Raises MissingNumber if no mark applies."""
     marks = {m: meaning.over for m, meaning in mine.table.marks.items() if meaning.means == "significant"}
     candidates = {mark for mark, over in marks.items() if theirs.row.system in over}
     if not candidates:
@@ -247,10 +247,10 @@ def is_marked_over(mine: Cell, theirs: Cell) -> bool:
 
 @dataclass
 class Language(Relations):
-    """The functions for one statement, with what they saw."""
+    """The functions for one statement, with records of their use."""
 
     def functions(self) -> dict[str, Callable]:
-        """Return the functions by their names in the language."""
+        """Return the functions by their names in the language, e.g. ``"gain"``."""
         methods = FUNCTIONS - {"rows", "columns"}
         return {name: getattr(self, name) for name in methods} | {
             "rows": self.places.rows,
@@ -258,7 +258,7 @@ class Language(Relations):
         }
 
     def number(self, text: str) -> Decimal | float:
-        """Return a written number in the values' kind."""
+        """Return a written number in the type of the values, Decimal or float."""
         return Decimal(text) if self.values.is_stated else float(text)
 
     # numbers
@@ -268,15 +268,15 @@ class Language(Relations):
         return self._value(self.places.cell(path))
 
     def gain(self, a: str, b: str):
-        """v(a) - v(b)."""
+        """Return v(a) - v(b)."""
         return self._tell(self.v(a) - self.v(b))
 
     def percent(self, a: str, b: str):
-        """Return how much a is above b, in per cent of b."""
+        """Return the lead of a over b in per cent of b."""
         return self._tell(100 * (self.v(a) - self.v(b)) / self.v(b))
 
     def student(self, rows: list[str], others: list[str], column: str) -> float:
-        """p of Student's t-test between two groups of rows, such as runs with several seeds each."""
+        """Return p of Student's t-test between two groups of rows, e.g. runs with several seeds each."""
         groups = [[float(self.v(f"{row}/{column}")) for row in group] for group in (rows, others)]
         test = unpaired_t_test(*groups)
         if test is None:
@@ -293,7 +293,7 @@ class Language(Relations):
         return self._tell(100 * (max(values) - min(values)) * len(values) / sum(values))
 
     def relevant(self, table: str, system: str) -> int:
-        """Return in how many of a table's examples the passage of a system is marked relevant."""
+        """Return the number of a table's examples with a relevant passage of a system."""
         marks = self.places.examples(table, system)
         if not self.values.is_published:
             raise MissingNumber(f"table {table} shows passages; no others were ever judged")
@@ -301,11 +301,11 @@ class Language(Relations):
         return sum(marks)
 
     def drawn(self, exhibit: str, fact: str) -> float:
-        """Return a number that the suite computes beside a drawing of the paper."""
+        """Return a number that the suite computes with a drawing of the paper."""
         return self._tell(self.values.drawn(f"{self.places.paper.name}/{exhibit}", fact))
 
     def rounds(self, x, text: str) -> bool:
-        """Return whether x at the text's decimals is the text; of what is measured, x within half a unit."""
+        """Return whether x rounds to the text. A measured x may differ by half a unit of its last decimal."""
         target = Decimal(text)
         decimals = decimals_of(target)
         if self.values.is_stated:
@@ -320,7 +320,7 @@ class Language(Relations):
             abs(x - self.number(text)) <= by, f"{format_value(x)} is not within {format_value(by)} of {text}"
         )
 
-    # ranks and courses
+    # ranks and trends
 
     def best_count(self, row: str, columns: Listed, among: list[str] | None = None) -> int:
         """Count the columns in which a row is strictly the best."""
@@ -340,7 +340,7 @@ class Language(Relations):
         return len(best_columns)
 
     def increasing(self, paths: list[str]) -> bool:
-        """Return whether each value is larger than the one before."""
+        """Return whether each value is larger than its predecessor."""
         cells = [self.places.cell(path) for path in paths]
         values = [self._value(c) for c in cells]
         faults = [i for i in range(1, len(cells)) if values[i] <= values[i - 1]]

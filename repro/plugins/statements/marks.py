@@ -1,4 +1,5 @@
-"""Bold numbers and marks of significance: ties, tests nobody could make, and leads that are too small."""
+"""Findings on bold numbers and marks of significance: ties, missing tests, and leads that are too small. For
+example, a mark over a cited row is doubtful, because no scores by query exist for that row."""
 
 from collections.abc import Iterator
 from itertools import product
@@ -13,11 +14,12 @@ from repro.plugins.statements.findings import Finding
 from repro.plugins.statements.language import Places
 from repro.plugins.statements.statements import bolds, marks, rows_over, significance, statements
 
-Marked = tuple[str, Cell, list[Cell]]  # the mark, the cell that has it, the cells it is over
+Marked = tuple[str, Cell, list[Cell]]  # the mark, its cell, the cells that it is over
 
 
 def of_marks(source: Paper) -> Iterator[Finding]:
-    """Ties of bold numbers, marks without a test behind them, and leads that are hardly significant."""
+    """Yield ties of bold numbers, marks that no test supports or on too small leads, and large unmarked
+    leads."""
     yield from _ties(source)
     yield from _unsupported_marks(source)
     marked = [(mark, cell, rivals) for mark, cell, _, rivals in marks(source)]
@@ -30,7 +32,7 @@ def of_marks(source: Paper) -> Iterator[Finding]:
 
 
 class MarksOfCell(CellPart):
-    """The lines on the marks of a cell whose leads are hardly significant."""
+    """The lines about the implausible marks of a cell."""
 
     def __init__(self, cell: Cell):
         needs = {mark: need(one, rivals) for mark, one, _, rivals in marks(cell.paper) if one.id == cell.id}
@@ -38,14 +40,14 @@ class MarksOfCell(CellPart):
         self.facts = {"implausible_marks": {mark: wanted.as_json() for mark, wanted in self._needs.items()}}
 
     def below_published(self) -> Iterator[tuple[str, str]]:
-        """Yield what each of these marks would need."""
+        """Yield the deviation that each implausible mark needs."""
         for mark, wanted in self._needs.items():
             yield f"mark {mark}", f"implausible over {wanted.over.row.label}: {wanted.in_words}"
 
 
 def of_words(source: Paper) -> Iterator[Finding]:
-    """Yield sentences that call a difference significant, or not, without a test: a doubt where another has
-    one."""
+    """Yield sentences that state a difference to be significant, or not to be, without a test. The severity
+    is doubt if another table of the paper names a test, and note otherwise."""
     tested, finder = {table.id for table in source.manifest.tables if table.test}, Places(source)
     severity = "doubt" if tested else "note"
     by_id = {statement.id: statement for statement in statements(source) if statement.kind == "claim"}
@@ -78,7 +80,6 @@ def _ties(source: Paper) -> Iterator[Finding]:
 
 
 def _unsupported_marks(source: Paper) -> Iterator[Finding]:
-    """Marks of significance that no described test can stand behind."""
     for mark, cell, _, rivals in marks(source):
         reasons = []
         if cell.table.test is None:
@@ -97,14 +98,13 @@ def _unsupported_marks(source: Paper) -> Iterator[Finding]:
 
 
 def _implausible_marks(source: Paper, marked: list[Marked]) -> Iterator[Finding]:
-    """Yield a finding for the marks of a column whose leads need differences that vary hardly at all."""
     needs = [(mark, cell, need(cell, rivals)) for mark, cell, rivals in marked]
     implausible = [(mark, cell, wanted) for mark, cell, wanted in needs if wanted and wanted.is_implausible]
     if not implausible:
         return
     _, first, wanted = implausible[0]
     known = wanted.known
-    assert known is not None  # else nothing is implausible
+    assert known is not None  # because it is implausible
     leads = ", ".join(_need_in_words(*each) for each in implausible)
     says = (
         f"for p <= {wanted.level:g} on {wanted.queries} queries the standard deviation of the differences is "
@@ -124,8 +124,8 @@ def _need_in_words(mark: str, cell: Cell, wanted: Need) -> str:
 
 
 def _unmarked_leads(source: Paper, marked: list[Marked]) -> Iterator[Finding]:
-    """Yield a finding for leads without the mark that a smaller lead over the same row has: they may vary
-    more."""
+    """Yield a finding for unmarked leads that are at least as large as a marked lead over the same row. The
+    unmarked differences may vary more between queries."""
     leads, cells = list[str](), dict[str, str]()
     for key in dict.fromkeys(map(_scope, marked)):
         mark, cell, rivals = min((m for m in marked if _scope(m) == key), key=lambda m: m[1].number)
@@ -147,8 +147,8 @@ def _unmarked_leads(source: Paper, marked: list[Marked]) -> Iterator[Finding]:
 
 
 def _certain_leads(source: Paper, marked: list[Marked]) -> Iterator[Finding]:
-    """Yield a finding for leads without their mark that are certainly significant; rows without any mark are
-    left out."""
+    """Yield a finding for unmarked leads that are significant for any two systems with these means. Rows
+    without any mark are skipped."""
     table = marked[0][1].table
     tested, cells = {cell.row.id for _, cell, _ in marked}, list(cells_of(source, (table,)))
     texts, leads = dict[str, str](), list[str]()
@@ -171,6 +171,6 @@ def _scope(marked: Marked) -> tuple[str, str, str | None]:
 
 
 def _lacks(cell: Cell, mark: str, over: list[str]) -> bool:
-    """Return whether a cell could have a mark and has it not; a cited row, without scores, had no test."""
+    """Return whether a cell could have a mark but does not. Cited rows have no scores and thus no test."""
     is_other = cell.row.id not in over and cell.role not in ("cited", "reference")
     return is_other and cell.is_numeric and mark not in cell.printed.marks

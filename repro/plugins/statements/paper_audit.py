@@ -1,7 +1,7 @@
-"""All findings of the audit, and those that a paper shows by itself: tables, and sentences about them.
+"""All findings of the audit, and the findings within a single paper.
 
-Among the latter are sentences that tell a lead over one system, though their paper's own table has a stronger
-one beside it, and domains and indices, held against facts that audit.yaml states.
+The latter are on tables, sentences, domains and indices. For example, a sentence states a lead over one
+system although the same table has a stronger system in the same group.
 """
 
 import ast
@@ -34,7 +34,7 @@ from repro.store.results import Results
 
 
 def findings(source: Paper) -> Iterator[Finding]:
-    """Everything that a paper shows by itself, without the numbers of others."""
+    """Yield the findings on a paper's own tables, statements, marks and readings."""
     yield from _sum_findings(source)
     yield from _statement_findings(source)
     yield from of_marks(source)
@@ -45,7 +45,6 @@ def findings(source: Paper) -> Iterator[Finding]:
 
 
 def _sum_findings(source: Paper) -> Iterator[Finding]:
-    """Yield averages and deltas; a wrong bold number is a statement that fails."""
     for identifier, reason in arithmetic.disagreements(source):
         subject = cell_named(identifier)
         if subject.column.mean_of or subject.printed.delta is not None:
@@ -77,7 +76,6 @@ def _explanation(statement: Statement) -> str:
 
 
 def _held_against(statement: Statement) -> str:
-    """Another paper where its cells are named in the expression, else the paper alone."""
     return "another paper" if named_papers(statement.expect) else "paper"
 
 
@@ -104,8 +102,8 @@ def _reading_finding(source: Paper, reading: Reading) -> Finding:
 
 
 def audit(sources: list[Paper]) -> list[Finding]:
-    """Find what does not fit in these papers, and between them and all others, one finding for each of
-    ``facts``. Raises ManifestError."""
+    """Return the findings in these papers, and between them and all others, one for each of ``facts``. Raises
+    ManifestError."""
     all_notes = notes()
     by_name = {source.name: source for source in (*papers().values(), *sources)}
     all_findings = [
@@ -119,7 +117,7 @@ def audit(sources: list[Paper]) -> list[Finding]:
 
 
 def each(sources: list[Paper], all_notes: Notes) -> Iterator[Finding]:
-    """Yield every finding by itself, before those of one fact are joined."""
+    """Yield every finding separately, before those of one fact are joined."""
     yield from disagreements(sources, all_notes)
     yield from other_numbers(sources)
     yield from namesakes(sources, all_notes)
@@ -144,7 +142,7 @@ def _paper_names(finding: Finding) -> set[str]:
 
 
 def altered_records(sources: list[Paper], results: Results) -> list[Finding]:
-    """Return an error for every line of these papers' records that holds and proves no record."""
+    """Return an error for every line of these papers' records that is not an intact record."""
     names = {source.name for source in sources}
     return [
         Finding("error", "record", "record", fault.path.stem, place, (place,), ("",), fault.reason)
@@ -155,7 +153,7 @@ def altered_records(sources: list[Paper], results: Results) -> list[Finding]:
 
 
 def of_domains(source: Paper) -> Iterator[Finding]:
-    """Yield a doubt for every number in a table of ``out_of_domain`` whose system is ``trained_on`` that very
+    """Yield a doubt for each number of an ``out_of_domain`` table if its system is ``trained_on`` that
     set."""
     own_notes = notes_of(source)
     tables = [t for t in source.manifest.tables if t.id in own_notes.out_of_domain]
@@ -171,7 +169,7 @@ def of_domains(source: Paper) -> Iterator[Finding]:
 
 
 def of_indices(source: Paper) -> Iterator[Finding]:
-    """Yield a doubt for every index of an equation that leaves the entries which its sequence has."""
+    """Yield a doubt for every index of an equation that exceeds its sequence, e.g. entry N+1 of 1 to N."""
     for index in notes_of(source).indices:
         first, last = (_number(end) for end in index.sequence)
         used = [_number(end) + _number(index.uses.replace("i", "")) for end in index.runs]
@@ -184,7 +182,7 @@ def of_indices(source: Paper) -> Iterator[Finding]:
 
 
 def _number(end: str) -> int:
-    """Return a bound such as ``N+1`` as a number that keeps the order: a letter stands for a million."""
+    """Return a bound such as ``N+1`` as a number that preserves order: a letter counts as a million."""
     return 1_000_000 * end[:1].isalpha() + int(end.lstrip(ascii_uppercase) or 0)
 
 
@@ -192,8 +190,9 @@ LEADS = ("gain", "percent")
 
 
 def of_leads(source: Paper) -> Iterator[Finding]:
-    """Yield a note for every claim on a lead, e.g. ``rounds(gain(a, b), "3.6")``, where an unnamed system of
-    the same table and group lies between ``a`` and ``b``."""
+    """Yield a note for every claimed lead that skips a stronger system. For example, ``rounds(gain(a, b),
+    "3.6")`` states a lead of ``a`` over ``b``, and a system of the same table and group that the claim does
+    not name is between the two."""
     places = Places(source)
     for claim in claims_of(source).values():
         for mine, theirs in _leads(claim, places):

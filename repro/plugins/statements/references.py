@@ -1,4 +1,8 @@
-"""The references.yaml of each paper: what its text points at, and whether that is what it is taken for."""
+"""The references.yaml of each paper: the targets of its references, and whether each target is the right one.
+
+For example, a sentence of §4.2 refers to Table 3 for results that are in Table 4. Its pointer has ``at:
+§4.2``, ``to: [Table 3]`` and ``verdict: wrong``.
+"""
 
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -16,12 +20,12 @@ Outcome = Literal["right", "absent", "wrong", "partly"]
 
 
 class Faulty(StrictMapping):
-    """The verdicts on a pointer or on an entry of the reference list.
+    """The verdict on a pointer or on an entry of the reference list.
 
     Attributes:
-        verdict: right; absent (there is no such thing), wrong (it is or says another thing), partly.
-        why: the reason of any verdict but right.
-        against: what the verdict rests on.
+        verdict: right, absent (the target does not exist), wrong (it is or says another thing) or partly.
+        why: the reason, required unless the verdict is right.
+        against: the evidence, e.g. "paper" for the paper alone.
     """
 
     verdict: Outcome = "right"
@@ -30,7 +34,7 @@ class Faulty(StrictMapping):
 
 
 class Work(Faulty):
-    """An entry of the reference list; ``work`` is one name for the same work in all papers."""
+    """An entry of the reference list. ``work`` is the name of the work in all papers."""
 
     work: str
     arxiv: str = ""
@@ -38,13 +42,13 @@ class Work(Faulty):
 
 
 class Pointer(Faulty):
-    """One sentence that points at something, or at several things that are equally right or wrong.
+    """A sentence that refers to one target, or to several that are equally right or wrong.
 
     Attributes:
-        at: where the sentence stands.
-        as_: what it takes the thing for, restated; the name of a work where it names a system.
-        to: keys of the reference list, tables, figures, equations, sections.
-        reading: the reading that tells the same fact; the finding is then its.
+        at: the section or table of the sentence, e.g. "§4.2".
+        as_: the expected content of the target, restated, or the name of a work.
+        to: keys of the reference list, tables, figures, equations or sections, e.g. "Table 3" or 12.
+        reading: the reading of the same fault, which then makes the finding.
     """
 
     at: str
@@ -54,19 +58,19 @@ class Pointer(Faulty):
 
     @property
     def targets(self) -> tuple[str, ...]:
-        """The target of the pointer, as text."""
+        """The targets as text."""
         return tuple(map(str, self.to))
 
 
 class References(StrictMapping):
-    """The content of references.yaml; works by their keys in the paper's list."""
+    """The content of references.yaml, with works by their keys in the paper's list."""
 
     works: dict[str, Work] = Field(default_factory=dict)
     pointers: tuple[Pointer, ...] = ()
 
 
 def references_of(source: Paper) -> References:
-    """Return the references of a paper, none without the file. Raises ManifestError with file and line."""
+    """Return the references of a paper, empty without the file. Raises ManifestError with file and line."""
     path = source.folder / "references.yaml"
     if not path.exists():
         return References()
@@ -93,13 +97,13 @@ def _is_part(target: str) -> bool:
 
 @dataclass(frozen=True)
 class Reference:
-    """One pointer at one thing, or one entry of the reference list, with its verdict.
+    """One target of a pointer, or one entry of the reference list, with its verdict.
 
     Attributes:
-        at: where it stands, ``references`` for an entry of the list.
-        means: what it is taken for.
-        to: what it points at; of an entry, its key.
-        reading: the reading that tells the same fault; empty where none does.
+        at: the place of the sentence, or ``references`` for an entry.
+        means: the expected content of the target, or the work of an entry.
+        to: the target, or the key of an entry.
+        reading: the reading of the same fault, or "".
     """
 
     paper: str
@@ -113,7 +117,7 @@ class Reference:
 
 
 def paper_references(source: Paper) -> Iterator[Reference]:
-    """Yield every pointer of a paper, a line for each thing that it points at, then its reference list."""
+    """Yield a reference for each target of each pointer of a paper, then its reference list."""
     references = references_of(source)
     for pointer in references.pointers:
         verdict = pointer.verdict, pointer.why, pointer.against, pointer.reading
@@ -127,7 +131,7 @@ _SEVERITIES = {"absent": "error", "wrong": "error", "partly": "doubt"}
 
 
 def of_references(source: Paper) -> Iterator[Finding]:
-    """Faulty pointers that no reading tells, and faulty entries of the reference list."""
+    """Yield findings on faulty pointers without a reading, and on faulty entries of the reference list."""
     references = references_of(source)
     for pointer in references.pointers:
         if pointer.verdict != "right" and not pointer.reading:
@@ -164,7 +168,7 @@ def _entry_finding(source: Paper, key: str, verdict: Outcome, why: str, against:
 
 
 def _shared_numbers(source: Paper, references: References) -> Iterator[Finding]:
-    """Yield two works of one list under one arXiv number, of which neither is said to be wrong."""
+    """Yield a finding for different works under one arXiv number, unless one is already called faulty."""
     by_number: dict[str, list[str]] = {}
     for key, work in references.works.items():
         if work.arxiv:
@@ -183,7 +187,7 @@ def _shared_numbers(source: Paper, references: References) -> Iterator[Finding]:
 
 
 def other_numbers(sources: list[Paper]) -> Iterator[Finding]:
-    """Yield a work that two papers list under two arXiv numbers."""
+    """Yield a finding for each work that is listed under several arXiv numbers."""
     numbers: dict[str, dict[str, list[tuple[str, str]]]] = {}
     for source in sources:
         for key, work in references_of(source).works.items():

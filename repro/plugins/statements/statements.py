@@ -1,4 +1,5 @@
-"""Statements of a paper that its cells can confirm: sentences, marks of significance, bold numbers."""
+"""Statements that the cells of a paper can confirm: sentences, marks of significance and bold numbers. For
+example, the mark † in column MRR@10 of Table 1 has the id ``PAPER/1/mark/ROW/COLUMN/†``."""
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
@@ -28,15 +29,15 @@ from repro.plugins.statements.language import LEVEL, Language, Places, has_numbe
 
 @dataclass(frozen=True)
 class Judgement:
-    """Whether the numbers bear a statement out, and why.
+    """The state of a statement under one kind of numbers.
 
     Attributes:
         state: holds, fails, untested or not told apart.
-        why: the cells or numbers that decide it; empty where every comparison holds.
-        test: which tests between rows there are behind it, of a published mark what it would need; else
-            empty for published and reported numbers.
-        measures: (table/column, state) of a statement over several, each judged by itself; else none.
-        cells: those whose numbers were asked for, each once.
+        why: the deciding cells or numbers. Empty if every comparison holds.
+        test: the tests between our rows, e.g. "p 0.01, not corrected", or the deviation that a published mark
+            or bold number needs.
+        measures: (table/column, state) of each measure, if there are several.
+        cells: the cells used, each once.
     """
 
     state: str
@@ -47,7 +48,7 @@ class Judgement:
 
     @property
     def differs_by_measure(self) -> str:
-        """A text that names the measures in which it fails and holds, where they differ; else empty."""
+        """The measures in which the statement fails and holds, if they differ, else ""."""
         by_state = {state: [name for name, s in self.measures if s == state] for _, state in self.measures}
         if self.state != FAILS or len(by_state) < 2:
             return ""
@@ -56,16 +57,16 @@ class Judgement:
 
 @dataclass(frozen=True)
 class Statement:
-    """A sentence of the text, a mark or a bold number, as something that cells can confirm.
+    """A sentence of the text, a mark or a bold number that cells can confirm.
 
     Attributes:
         id: ``paper/claim/id``, ``paper/table/mark/row/column/mark`` or ``paper/table/bold/row/column``.
         kind: claim, mark or bold.
-        decide: asks the language; True where it holds, raises MissingNumber.
-        assumed: what of the expression is ours, as the sentence does not say it.
-        cells: the cells a mark or bold number is about, its own first; none for a sentence.
-        study: comparisons of a study that bear on a sentence, as ``study_pointers`` has them.
-        need: of a mark or a bold number, the deviation that its lead needs to be significant.
+        decide: returns whether the statement holds. Raises MissingNumber.
+        assumed: parts of the expression that the sentence does not state.
+        cells: the cells of a mark or bold number, its own first.
+        study: pointers to comparisons of a study on the same subject.
+        need: the deviation that the lead of a mark or bold number needs.
     """
 
     id: str
@@ -83,7 +84,7 @@ class Statement:
     need: Need | None = None
 
     def judge(self, values: Values, places: Places | None = None) -> Judgement:
-        """Judge it on these values. Raises ManifestError where an expression names what is not there."""
+        """Judge the statement on these values. Raises ManifestError if its expression cannot be computed."""
         language = Language(places or Places(self.paper), values)
         try:
             state = HOLDS if self.decide(language) else FAILS
@@ -168,7 +169,7 @@ def _test(language: Language, values: Values) -> str:
 
 
 def marks(source: Paper) -> Iterator[tuple[str, Cell, str, list[Cell]]]:
-    """Yield every mark of significance: its mark, cell, meaning, and the cells it says it is better than."""
+    """Yield every mark of significance with its cell, its meaning, and the cells that it claims to beat."""
     for c, column in _marked_cells(source):
         for mark in dict.fromkeys(c.printed.marks):
             if over := significance(c.table).get(mark):
@@ -176,12 +177,12 @@ def marks(source: Paper) -> Iterator[tuple[str, Cell, str, list[Cell]]]:
 
 
 def significance(table: Table) -> dict[str, tuple[str, ...]]:
-    """Return the marks of a table that mean significance, with the systems that they are over."""
+    """Return the systems that each mark of significance is over, e.g. ``{"†": ("bm25",)}``."""
     return {mark: meaning.over for mark, meaning in table.marks.items() if meaning.means == "significant"}
 
 
 def rows_over(mark: str, cell: Cell, cells: list[Cell]) -> list[Cell]:
-    """Return the cells of a table that a mark says a cell is better than, in its column and group."""
+    """Return the cells that a mark claims to beat, in the same column and group."""
     place, over = (cell.column.id, cell.row.group), significance(cell.table)[mark]
     if cell.row.system in over:
         return []
@@ -196,7 +197,7 @@ def _marked_cells(source: Paper) -> Iterator[tuple[Cell, list[Cell]]]:
 
 
 def bolds(source: Paper) -> Iterator[tuple[Cell, list[Cell]]]:
-    """Yield every bold number, and the others of its scope; none where the text lost its bold."""
+    """Yield every bold number and the other cells of its scope. Tables without known bold are skipped."""
     for table in source.manifest.tables:
         if table.kind == "results" and table.bold not in ("unknown", "none"):
             cells = list(filter(has_number, cells_of(source, (table,))))
@@ -206,8 +207,8 @@ def bolds(source: Paper) -> Iterator[tuple[Cell, list[Cell]]]:
 
 
 def mark_holds(language: Language, cell: Cell, over: list[Cell]) -> bool:
-    """Return whether a number is above all it is marked over and our tests agree. Raises MissingNumber
-    without one."""
+    """Return whether a number is above all cells that it is marked over, and our tests confirm it. Raises
+    MissingNumber if the paper has no such cell, or if our numbers have no test."""
     if not over:
         raise MissingNumber("the paper has no such row beside it")
     if not language.holds([*product([cell], over)], "above"):

@@ -1,14 +1,12 @@
-"""The suite's own comparisons: tables of kind study, judged by a plan of analysis and over seeds and queries.
-
-Its YAML is analysis.yaml of a study's folder (``analysis_schema``).
-"""
+"""The suite's own comparisons: tables of kind ``study``, with a plan of analysis and tests over seeds and
+queries. Its YAML file is analysis.yaml in the folder of a study (read by ``analysis_schema``)."""
 
 from repro.hooks import answer
 
 
 @answer
 def part_of_cell(cell, page):
-    """Say how a study's table is made from kept scores."""
+    """Describe how to make a study's table from kept scores."""
     if page is None or cell.table.kind != "study":
         return None
     from repro.plugins.studies.studies import StudyOfCell

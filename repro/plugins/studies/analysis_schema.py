@@ -1,4 +1,5 @@
-"""The shape of analysis.yaml: what a study compares, by which test, and what counts as a difference."""
+"""The schema of analysis.yaml: the comparisons of a study, their test, and the smallest relevant differences.
+For example, ``matters: {dev.rr10: 2}`` makes two points the smallest difference that matters in a column."""
 
 from collections.abc import Iterator, Mapping
 from itertools import combinations
@@ -19,9 +20,9 @@ class Family(Identified):
     """Comparisons that are corrected together, column by column.
 
     Attributes:
-        label: a heading: what is compared with what.
-        rows: each of which is compared with row ``against`` or, without one, with every other of them.
-        between: or the pairs themselves.
+        label: a heading, e.g. "each pre-training against BERT".
+        rows: rows to compare with row ``against``, or with each other if ``against`` is None.
+        between: the pairs themselves, instead of ``rows``.
     """
 
     label: str
@@ -44,7 +45,7 @@ class Family(Identified):
 
     @property
     def pairs(self) -> tuple[tuple[str, str], ...]:
-        """Each row with the one that it is compared with."""
+        """Each row with its opponent."""
         if self.between:
             return self.between
         if self.against is None:
@@ -56,12 +57,12 @@ class TableAnalysis(StrictMapping):
     """The analysis of one table.
 
     Attributes:
-        primary: the column that decides; what the others show is secondary.
+        primary: the deciding column. The other columns are secondary.
         matters: column -> the smallest difference that matters, in hundredths (points).
-        families: the comparisons; none stand for every row against the one that the table compares it with,
+        families: the comparisons. By default every row is compared with the row that the table names for it,
             group by group.
-        floor: the row that the better one of a pair has to be above; where not even that one is, the verdict
-            is ``at the floor`` and nothing is concluded. Pairs with the row itself are compared like any.
+        floor: a row that the better row of each pair must exceed. Otherwise the verdict is ``at the floor``
+            and nothing is concluded. Pairs with the floor itself are compared as usual.
     """
 
     table: str
@@ -72,13 +73,13 @@ class TableAnalysis(StrictMapping):
 
     @property
     def rows(self) -> set[str]:
-        """Every row that it names."""
+        """All rows that it names."""
         names = {row for family in self.families for pair in family.pairs for row in pair}
         return names | ({self.floor} if self.floor else set())
 
 
 class Confirmatory(StrictMapping):
-    """The one claim that is tested to be confirmed: a family of a table in one column."""
+    """The only confirmatory claim: a family of a table in one column."""
 
     table: str
     family: str
@@ -86,15 +87,15 @@ class Confirmatory(StrictMapping):
 
 
 class Analysis(StrictMapping):
-    """A whole analysis.yaml.
+    """The content of an analysis.yaml.
 
     Attributes:
-        seeds: of pre-training and fine-tuning, with which every row is run.
-        test: over queries and seeds as crossed random effects (``repro.retrieval.evaluation.crossed``).
-        correction: within a family and column.
-        level: of tests, two-sided; that a difference is smaller than what matters is two
-            one-sided tests at the same level, corrected alike.
-        confirmatory: the claim beside which everything else is exploratory.
+        seeds: the seeds of pre-training and fine-tuning for every row, e.g. ``[1, 2, 3]``.
+        test: queries and seeds as crossed random effects (``repro.retrieval.evaluation.crossed``).
+        correction: the correction within a family and column.
+        level: the level of two-sided tests. A difference is shown to be smaller than ``matters`` by two
+            one-sided tests at the same level and with the same correction.
+        confirmatory: the claim to confirm. All other comparisons are exploratory.
     """
 
     seeds: tuple[int, ...] = ()
@@ -105,19 +106,18 @@ class Analysis(StrictMapping):
     tables: tuple[TableAnalysis, ...] = ()
 
     def of(self, table: Table) -> TableAnalysis:
-        """Return the analysis of a table with its families; all of them where it is not named."""
+        """Return the analysis of a table, with default families if it names none."""
         match = next((item for item in self.tables if item.table == table.id), TableAnalysis(table=table.id))
         return match if match.families else match.model_copy(update={"families": tuple(_families(table))})
 
 
 def analysis_of(source: Paper) -> Analysis:
-    """Return the plan of the analysis of a paper's studies, read once. Raises ManifestError."""
+    """Return the plan of analysis of a paper's studies, read once. Raises ManifestError."""
     return source.once(read_analysis, lambda: read_analysis(source.folder, source.manifest))
 
 
 def read_analysis(folder: Path, manifest: Manifest) -> Analysis:
-    """Return the analysis.yaml of a folder, an empty one without the file. Raises ManifestError with file and
-    line."""
+    """Return the analysis.yaml of a folder, empty without the file. Raises ManifestError with its line."""
     path = folder / FILE
     if not path.exists():
         return Analysis()

@@ -1,4 +1,5 @@
-"""The comparisons of a study: pairs of rows, column by column, over queries and seeds, and their verdicts."""
+"""The comparisons of a study: pairs of rows in each column, over queries and seeds, and their verdicts. For
+example, a row that leads another by 1.2 points (p = 0.3) is "not told apart" from it."""
 
 from __future__ import annotations
 
@@ -10,7 +11,7 @@ from repro.plugins.studies.analysis_schema import Family, TableAnalysis
 from repro.retrieval.evaluation.crossed import Estimate, estimate, seeds_needed, smallest_seen
 from repro.retrieval.evaluation.p_values import holm
 
-POINT = 0.01  # in which an analysis says what matters
+POINT = 0.01  # the unit of `matters` in an analysis, as a fraction
 WITHIN = "within what matters"
 VERDICTS = (
     "above",
@@ -22,22 +23,22 @@ VERDICTS = (
     "at the floor",
     "not tested",
 )
-OfSeeds = Mapping[int | None, Mapping[str, float]]  # seed -> query -> score, of a row in a column
+OfSeeds = Mapping[int | None, Mapping[str, float]]  # seed -> query -> score of one cell
 
 
 @dataclass(frozen=True)
 class Contrast:
-    """A row less another one in a column.
+    """The difference between a row and another one in a column.
 
     Attributes:
-        family: its id; the p-values of a family and column are corrected together.
-        difference: of the means over queries and common seeds, a fraction; None below two of either or where
-            nothing varies.
-        matters: the smallest difference that matters, a fraction; None where the analysis says none.
-        level: of the test divided by the comparisons of the family, which the smallest p has to meet.
-        holm: the p-value of the difference, corrected; planned pairs that are not tested count as p = 1.
-        within: the p-value of a difference of at least ``matters``, by two one-sided tests, corrected alike.
-        verdict: one of ``VERDICTS``, of ``row`` towards ``against``.
+        family: its id. The p-values of a family and column are corrected together.
+        difference: the mean over queries and common seeds, as a fraction. None for too few or constant
+            values.
+        matters: the smallest difference that matters, as a fraction, or None.
+        level: the level divided by the number of comparisons of the family, the limit for the smallest p.
+        holm: the corrected p of the difference. Planned pairs without a test count as p = 1.
+        within: the corrected p of a difference of at least ``matters``, by two one-sided tests.
+        verdict: one of ``VERDICTS``, for ``row`` compared with ``against``.
     """
 
     family: str
@@ -53,14 +54,14 @@ class Contrast:
 
     @property
     def verdict_in_words(self) -> str:
-        """The verdict with its margin, as "within ±2 points"."""
+        """The verdict with its margin, e.g. "within ±2 points"."""
         if self.verdict != WITHIN or self.matters is None:
             return self.verdict
         return f"within ±{self.matters / POINT:g} points"
 
     @cached_property
     def smallest_seen(self) -> float | None:
-        """The true difference, a fraction, that this design sees with a power of 80 % at ``level``."""
+        """The true difference, as a fraction, that this design detects with a power of 80 % at ``level``."""
         if self.difference is None:
             return None
         d = self.difference
@@ -68,7 +69,7 @@ class Contrast:
 
     @cached_property
     def seeds_needed(self) -> int | None:
-        """The fewest seeds that see the smallest difference that matters so; None where none are enough."""
+        """The fewest seeds that detect the smallest relevant difference with a power of 80 %, or None."""
         if self.difference is None or self.matters is None:
             return None
         d = self.difference
@@ -78,7 +79,7 @@ class Contrast:
 def contrasts(
     analysis: TableAnalysis, columns: Mapping[str, Mapping[str, OfSeeds]], *, level: float
 ) -> Iterator[Contrast]:
-    """Yield every measured pair of every family in ``columns``: column -> row -> its scores."""
+    """Yield every measured pair of every family. ``columns`` maps column -> row -> scores."""
     for family in analysis.families:
         for column, rows in columns.items():
             pairs = list(_pairs(family, column, rows, analysis.matters.get(column), level))
@@ -91,8 +92,8 @@ def contrasts(
 
 
 def difference(ours: OfSeeds, theirs: OfSeeds) -> Estimate | None:
-    """Return the mean of one row less another over their common queries and seeds; None if too few, or all
-    constant."""
+    """Return the mean difference of two rows over their common queries and seeds. None means too few queries
+    or seeds, or constant differences."""
     seeds = [seed for seed in ours if seed in theirs]
     if not seeds:
         return None
@@ -102,7 +103,7 @@ def difference(ours: OfSeeds, theirs: OfSeeds) -> Estimate | None:
 
 
 def floor_standings(analysis: TableAnalysis, rows: Mapping[str, OfSeeds], *, level: float) -> dict[str, str]:
-    """Return row -> ``above``, ``below``, ``not above`` (nor below) the row ``floor``, or ``not tested``."""
+    """Return row -> ``above``, ``below``, ``not above`` or ``not tested``, against the row ``floor``."""
     if analysis.floor is None:
         return {}
     compared_rows = [row for row in rows if row in analysis.rows - {analysis.floor}]
@@ -117,7 +118,7 @@ def _standing(lead: Estimate | None, level: float) -> str:
 
 
 def _p_of_no_less(c: Contrast) -> float | None:
-    """Return the larger p of two one-sided tests of a difference that matters (Schuirmann 1987)."""
+    """Return the larger p of the two one-sided tests of a relevant difference (Schuirmann 1987)."""
     from scipy.special import stdtr
 
     if c.difference is None or c.matters is None:
@@ -142,8 +143,8 @@ def _pairs(
 
 
 def _verdict(c: Contrast, level: float, standings: Mapping[str, str], floor: str | None) -> str:
-    """Return one of ``VERDICTS`` of the row towards the other by corrected p (``level``, ``within``); the
-    better one has to be above the floor (``standings``)."""
+    """Return one of ``VERDICTS`` by the corrected p (``holm``, ``within``) and the floor. The better row must
+    be above the floor according to ``standings``."""
     if c.difference is None or c.holm is None:
         return "not tested"
     if standings and floor not in (c.row, c.against):

@@ -1,7 +1,8 @@
-"""A table of a study as it was measured: several seeds of every row, compared as its analysis says.
+"""A table of a study as measured: several seeds of every row, compared according to its analysis.
 
-``scores/<scale>/<paper>-table<id>.json.gz`` holds scores of queries, and costs, by the fingerprints of
-evaluations and trainings: a table can be made, and analysed otherwise, where the store is not at hand.
+The file ``scores/<scale>/<paper>-table<id>.json.gz`` contains scores of queries by the fingerprints of
+evaluations, and costs by those of trainings. With it, a table can be made and analysed again without the
+store.
 """
 
 from __future__ import annotations
@@ -35,11 +36,11 @@ from repro.verdicts.compared import ComparedCell
 from repro.verdicts.summary import doubts_in_brief
 from repro.verdicts.training_costs import Cost, costs, row_hours, total_hours, untrained_rows
 
-FACTS = ("flops", "resumed_at", "seconds", "steps")  # of a training, which its cost is made of
+FACTS = ("flops", "resumed_at", "seconds", "steps")  # of a training, for its cost
 
 
 class StudyEvidence:
-    """Scores of evaluations and facts of trainings: the store's and, of what it lacks, a file's."""
+    """Scores of evaluations and facts of trainings, from the store or from files."""
 
     def __init__(self, store: Store, files: tuple[Path, ...] = ()):
         self._store, self._files = store, files
@@ -47,7 +48,7 @@ class StudyEvidence:
 
     @cached_property
     def kept(self) -> Mapping[str, Mapping[str, Any]]:
-        """The content of the files, the last of which counts. Raises DataError where one is malformed."""
+        """The joined content of the files, where later files win. Raises DataError for a malformed file."""
         contents: dict[str, dict[str, Any]] = {"evaluations": {}, "trainings": {}}
         for path in self._files:
             if path.exists():
@@ -56,12 +57,12 @@ class StudyEvidence:
         return contents
 
     def state(self, node: Node) -> str:
-        """Return the state of a node in the store; ``stored`` where a file has it."""
+        """Return the state of a stage in the store, or ``stored`` if a file contains it."""
         parts = self.kept["trainings"], self.kept["evaluations"]
         return "stored" if any(node.fingerprint in part for part in parts) else self._store.state(node)
 
     def record(self, node: Node) -> dict[str, Any]:
-        """Return the record of a training, of which a file has the facts that its cost is made of."""
+        """Return the record of a training. From a file, it has only the facts about costs."""
         if node.fingerprint not in self._records:
             is_stored = self._store.state(node) == "stored"
             record = (
@@ -71,26 +72,26 @@ class StudyEvidence:
         return self._records[node.fingerprint]
 
     def scores(self, node: Node) -> dict[str, Any] | None:
-        """Return the queries of an evaluation and their scores by measure; None where they are not known."""
+        """Return the queries of an evaluation and their scores by measure, or None if they are unknown."""
         if self._store.state(node) == "stored":
-            with contextlib.suppress(StoreError):  # damaged ones count as nothing
+            with contextlib.suppress(StoreError):  # damaged scores count as missing
                 return read_json(self._store.path(node) / "scores.json")
         return self.kept["evaluations"].get(node.fingerprint)
 
 
 def scores_paths(results: Results, scale: str, paper: str, table: str) -> tuple[Path, ...]:
-    """Return the files of a study's table: a release's, if there is one, then the one that is written."""
+    """Return the score files of a study's table: a release's, if any, then the writable one."""
     return tuple(folder / "scores" / scale / f"{paper}-table{table}.json.gz" for folder in results.folders)
 
 
 class StudyOfCell(CellPart):
-    """The command that makes a study's table from scores that are kept with the records."""
+    """The command that makes a study's table from scores kept with the records."""
 
     def __init__(self, cell: Cell, stands: Sequence[ComparedCell], results: Results):
         self._cell, self._stands, self._results = cell, stands, results
 
     def commands(self) -> dict[str, str]:
-        """Return the command for the last scale at which scores are kept."""
+        """Return the command for the last scale with kept scores."""
         cell, commands = self._cell, {}
         for stand in self._stands:
             if any(
@@ -103,7 +104,7 @@ class StudyOfCell(CellPart):
 
 
 def write_scores(plan: Plan, store: Store, results: Results, *, paper: str, table: str) -> Path | None:
-    """Write the file of a table, keeping other seeds and rows; None where no score is known. Safe between
+    """Write a table's score file, keeping other seeds and rows. Returns None without scores. Safe between
     processes."""
     from filelock import FileLock
 
@@ -121,7 +122,7 @@ def write_scores(plan: Plan, store: Store, results: Results, *, paper: str, tabl
             }
             content = {kind: {**evidence.kept[kind], **entries} for kind, entries in additions.items()}
             data = gzip.compress(json.dumps(content, sort_keys=True).encode(), mtime=0)
-            write_bytes_whole(paths[-1], data)  # the file may be all that knows of other seeds and rows
+            write_bytes_whole(paths[-1], data)  # no other copy of other seeds and rows may exist
     return paths[-1]
 
 
@@ -160,11 +161,11 @@ _REVERSED_VERDICTS = _SIDES | {f"slightly {side}": f"slightly {other}" for side,
 
 @dataclass(frozen=True)
 class Entry:
-    """The measurements of a row and column.
+    """The measurements of a row in a column.
 
     Attributes:
         seeds: seed -> mean over the queries.
-        estimate: of the mean, over queries and seeds; None below two of either.
+        estimate: the mean over queries and seeds, or None for fewer than two of either.
     """
 
     seeds: Mapping[int | None, float]
@@ -176,30 +177,30 @@ class Entry:
 
     @property
     def half_width(self) -> float | None:
-        """Half of the 95 % interval of the mean, over queries and seeds; None below two of either."""
+        """Half of the 95 % interval of the mean over queries and seeds, or None for too few."""
         return None if self.estimate is None else self.estimate.half_width()
 
     @property
     def deviation(self) -> float | None:
-        """The standard deviation of the seeds' means; None below two."""
+        """The standard deviation of the means of seeds, or None for fewer than two."""
         return statistics.stdev(self.seeds.values()) if len(self.seeds) > 1 else None
 
 
 @dataclass(frozen=True)
 class Study:
-    """A table with what was measured of it.
+    """A table with its measurements.
 
     Attributes:
-        entries: (row, column) -> its mean; what is not measured is left out.
-        contrasts: by family, then by column; pairs with a row that is not measured are left out.
-        standing: column -> how each compared row stands to the row ``floor`` of the analysis.
+        entries: (row, column) -> its mean, for measured cells only.
+        contrasts: comparisons by family, then by column, for measured rows only.
+        standing: column -> row -> its comparison with the row ``floor`` of the analysis, e.g. "not above".
         costs: row -> the cost of its own pre-training.
-        hours: row -> hours of all trainings behind it, mean over seeds; of what is trained.
-        total_hours: of all its trainings, each once; None where one of unknown time is among them.
-        untrained: rows that no training enters.
-        commits: of the suite, with which it was recorded, the oldest first.
-        doubts: about its numbers, in words; empty without any.
-        plan: the whole analysis, of which this table's is a part.
+        hours: row -> hours of all trainings that it depends on (mean over seeds), for trained rows only.
+        total_hours: hours of all trainings, each counted once. None if the time of one is unknown.
+        untrained: rows without any training.
+        commits: the recorded commits of the suite, oldest first.
+        doubts: doubts about the numbers, in words, or "".
+        plan: the whole analysis, with this table's as a part.
     """
 
     table: Table
@@ -217,16 +218,17 @@ class Study:
 
     @property
     def level(self) -> float:
-        """The level of its tests."""
+        """The level of its tests, e.g. 0.05."""
         return self.plan.level
 
     def is_confirmatory(self, family: str, column: str) -> bool:
-        """Return whether the one claim that is not exploratory is about these comparisons."""
+        """Return whether the confirmatory claim is about these comparisons."""
         return self.plan.confirmatory == Confirmatory(table=self.table.id, family=family, column=column)
 
     @cached_property
     def preliminary(self) -> str:
-        """How many of the planned seeds all measured rows have, and whether some have more; empty for all."""
+        """The number of planned seeds that all measured rows have, e.g. "preliminary: 2 of 3 planned seeds".
+        Empty if no planned seed is missing."""
         planned_seeds, seeds = self.plan.seeds, [set(e.seeds) - {None} for e in self.entries.values()]
         common_seeds = set(planned_seeds).intersection(*filter(None, seeds)) if any(seeds) else set()
         if len(common_seeds) == len(planned_seeds) or not self.entries:
@@ -237,7 +239,7 @@ class Study:
 
     @cached_property
     def seeds_of_rows(self) -> dict[str, int]:
-        """Row -> how many seeds it has in every column where it is measured; of rows that have seeds."""
+        """Row -> the smallest number of seeds in any measured column, for rows with seeds."""
         counts: dict[str, int] = {}
         for (row, _), entry in self.entries.items():
             if None not in entry.seeds:
@@ -245,7 +247,7 @@ class Study:
         return counts
 
     def of(self, family: str, column: str) -> list[Contrast]:
-        """Return the comparisons that are corrected together."""
+        """Return the comparisons of a family and column, which are corrected together."""
         return [c for c in self.contrasts if (c.family, c.column) == (family, column)]
 
     def contrast(self, row: str, against: str, column: str) -> Contrast | None:
@@ -254,23 +256,23 @@ class Study:
         return next((c for c in self.contrasts if c.column == column and {c.row, c.against} == pair), None)
 
     def verdict(self, row: str, against: str, column: str) -> str:
-        """Return the verdict of a row towards another one; empty where no family compares the two."""
+        """Return the verdict of a row compared with another, or "" if no family compares them."""
         c = self.contrast(row, against, column)
         if c is None:
             return ""
         return c.verdict if c.row == row else _REVERSED_VERDICTS.get(c.verdict, c.verdict)
 
     def to_floor(self, column: str, standing: str) -> list[str]:
-        """Return the compared rows of a column that stand so to the row ``floor``."""
+        """Return the rows of a column with this result against the row ``floor``, e.g. "below"."""
         return [row for row, place in self.standing.get(column, {}).items() if place == standing]
 
     def base(self, row: str) -> str | None:
-        """Return the row that the table compares a row with; None where it is compared with none."""
+        """Return the row that the table compares a row with, or None."""
         return next(self.table.base_of(r) for r in self.table.rows if r.id == row)
 
     @cached_property
     def seeds(self) -> list[int | None]:
-        """The seeds with which something is measured; of trained rows, if there are any."""
+        """The measured seeds, of trained rows if there are any."""
         trained_entries = [entry for (row, _), entry in self.entries.items() if row not in self.untrained]
         return sorted({seed for e in trained_entries or self.entries.values() for seed in e.seeds}, key=str)
 
@@ -284,8 +286,8 @@ def study_of(
     cells: Iterable[ComparedCell] = (),
     results: Results | None = None,
 ) -> Study:
-    """Return the study of a table, from scores of queries in the store, else in ``results``; ``cells`` give
-    commits and doubts. Raises ManifestError, DataError."""
+    """Return the study of a table, with scores of queries from the store, or from ``results``. ``cells``
+    provide commits and doubts. Raises ManifestError, DataError."""
     table_plan = plan.of_table(source.name, table.id)
     cells = [c for c in cells if c.cell.table.id == table.id]
     files = scores_paths(results, plan.scale.name, source.name, table.id) if results else ()
@@ -304,7 +306,7 @@ def study_of(
 
 
 def judged(table: Table, analysis: Analysis, scores: Scores, **facts) -> Study:
-    """Return the study of a table, from scores of queries; ``facts`` are what else it holds."""
+    """Return the study of a table from scores of queries. ``facts`` are other fields of ``Study``."""
     table_analysis, level = analysis.of(table), analysis.level
     columns = {
         c.id: {row: _planned_seeds(seeds, analysis) for row, seeds in scores[c.id].items()}
@@ -319,12 +321,11 @@ def judged(table: Table, analysis: Analysis, scores: Scores, **facts) -> Study:
 
 
 def _planned_seeds(seeds: OfSeeds, analysis: Analysis) -> OfSeeds:
-    """Return the scores of the planned seeds; of those that there are where none of them was planned."""
     return {seed: scores for seed, scores in seeds.items() if seed in analysis.seeds} or seeds
 
 
 def known_scores(plan: Plan, evidence: StudyEvidence) -> Scores:
-    """Return the known scores of queries of a plan of one table."""
+    """Return the known scores of queries for the plan of one table."""
     scores: dict[str, dict[str, dict[int | None, dict[str, float]]]] = {}
     for m in plan.measurements:
         content = evidence.scores(m.parts[0]) if len(m.parts) == 1 else None

@@ -1,8 +1,8 @@
-"""The answers of a study to readings and claims: two of its rows compared, at its size, on equal terms.
+"""Answers of a study to readings and claims: two of its rows compared at its size and on equal terms.
 
-Beside them stand the differences that papers print of two rows. Their YAML is published.yaml of a study's
-folder: a table, two rows, and the cells whose difference is the published one, in points of the column that
-decides.
+Answers include the differences that papers print between two rows, from published.yaml in the folder of a
+study. Each entry has a table, two rows and the two published cells, e.g. ``cells: [PAPER/1/ROW/COLUMN, …]``.
+The difference is in points of the primary column.
 """
 
 from collections.abc import Iterable, Iterator, Mapping
@@ -37,18 +37,17 @@ _ORDERS = ("above", "below")
 
 @dataclass(frozen=True)
 class Answer:
-    """The difference of a pointer's two rows at one scale, in the column that decides.
+    """The difference between the two rows of a pointer at one scale, in the primary column.
 
     Attributes:
         difference: of the means over queries and common seeds, in points of 100.
-        low, high: the 95 % interval of it; None over one seed, and where neither the store nor a file
-            of scores has those of queries.
-        verdict: as the study's analysis has it; empty where there is no interval.
-        smallest_seen: the true difference, in points, that the comparison finds in four of five repetitions.
-        published: the difference that the paper prints, in points; None where it prints none.
-        as_stated: whether the order is that of the text; None where nothing is told apart or stated.
-        preliminary: that planned seeds are missing, if they are.
-        doubts: kinds of doubts about the numbers of the two rows.
+        low, high: its 95 % interval. None with a single seed, or without scores of queries.
+        verdict: by the study's analysis, or "" without an interval.
+        smallest_seen: the true difference, in points, that is detected in four of five repetitions.
+        published: the difference that the paper prints, in points, or None.
+        as_stated: whether the order is that of the text. None if no order is found or stated.
+        preliminary: the number of planned seeds present, if some are missing.
+        doubts: kinds of doubts about the two rows' numbers.
     """
 
     scale: str
@@ -75,8 +74,7 @@ class Answer:
 
     @property
     def beside_published(self) -> str:
-        """Say how the published difference relates to this one, as a clause; "" where there is none of
-        either."""
+        """Compare the published difference with this one, as a clause, or "" if either is missing."""
         x, side = self.published, self.verdict.removeprefix("slightly ")
         if x is None or self.low is None or self.high is None:
             return ""
@@ -88,12 +86,12 @@ class Answer:
 
     @property
     def counted(self) -> str:
-        """The number of seeds in words."""
+        """The number of seeds in words, e.g. "3 seeds"."""
         return f"{self.seeds} seed{'' if self.seeds == 1 else 's'}"
 
     @property
     def untested(self) -> str:
-        """Why there is no verdict, where there is none."""
+        """The reason for a missing verdict."""
         return "not tested" if self.seeds == 1 else "not tested without the scores of queries"
 
 
@@ -107,8 +105,8 @@ class StudyRecords:
 
 
 def answers(pointers: Iterable[str], evidence: StudyRecords) -> dict[str, list[Answer]]:
-    """Return pointer -> an answer for every scale (but embedded collections) at which both rows were
-    measured. Raises UsageError for an unknown row."""
+    """Return pointer -> an answer for every scale with measurements of both rows. Scales with embedded
+    collections are skipped. Raises UsageError for an unknown row."""
     by_pointer: dict[str, list[Answer]] = {text: [] for text in pointers}
     parsed_pointers = {text: study_pointer(text) for text in by_pointer}
     for pointer in parsed_pointers.values():
@@ -122,14 +120,14 @@ def answers(pointers: Iterable[str], evidence: StudyRecords) -> dict[str, list[A
 
 
 def check_pointer(pointer: StudyPointer) -> None:
-    """Raise UsageError unless both of its rows are in a study's table."""
+    """Raise UsageError unless both rows of a pointer are in the table of a study."""
     table = table_of(paper(pointer.study), pointer.table)
     rows = [row.id for row in table.rows if table.kind == "study"]
     check_known(f"row of the study {pointer.study}/{table.id}", pointer.row, pointer.other, valid=rows)
 
 
 def tested_answer(study: Study, pointer: StudyPointer, column: Column, *, scale: str) -> Answer | None:
-    """Return the answer to a pointer with its interval and verdict; None where the study does not test it."""
+    """Return the answer to a pointer with its interval and verdict, or None if the study does not test it."""
     contrast = study.contrast(pointer.row, pointer.other, column.id)
     if contrast is None or contrast.difference is None:
         return None
@@ -162,7 +160,7 @@ def of_means(
     unit: str,
     scale: str,
 ) -> Answer | None:
-    """Return the answer by records, seed by seed, without an interval; None without a shared seed."""
+    """Return the answer by records, seed by seed and without an interval, or None without a common seed."""
     if not (common_seeds := ours.keys() & theirs.keys()):
         return None
     points = 1 if unit == "percent" else 100
@@ -171,13 +169,13 @@ def of_means(
 
 
 def primary_column(source: Paper, table: Table) -> Column:
-    """Return the primary column of the analysis, else the first."""
+    """Return the primary column of the analysis, or the first column."""
     primary = analysis_of(source).of(table).primary
     return next((c for c in table.columns if c.id == primary), table.columns[0])
 
 
 def answers_by_pointer(pointers: Iterable[str], evidence: StudyRecords) -> dict[str, StudyAnswer]:
-    """Return pointer -> the answers to it, in words and as objects."""
+    """Return pointer -> its answers, in words and as objects."""
     return {
         text: StudyAnswer("\n".join(map(str, made)) or UNMEASURED, [asdict(answer) for answer in made])
         for text, made in answers(pointers, evidence).items()
@@ -208,11 +206,11 @@ def _scale_answers(
     pointers: Mapping[str, StudyPointer],
     evidence: StudyRecords,
 ) -> Iterator[tuple[str, Answer]]:
-    """Yield each pointer with its answer at one scale, over the seeds of both rows: tested by queries, else
-    by means."""
+    """Yield each pointer with its answer at one scale, over the seeds of both rows. Answers are tested on
+    queries if possible, or computed from means."""
     source, table = cells[0].paper, cells[0].table
     column = primary_column(source, table)
-    cells = [cell for cell in cells if cell.column.id == column.id]  # columns are tested each by itself
+    cells = [cell for cell in cells if cell.column.id == column.id]  # each column is tested separately
     study_plan = plan(cells, scale=scale, machine=evidence.machine, seeds=seeds)
     study_plan.look(evidence.store)
     compared_cells = compare(study_plan, evidence.results, store=evidence.store).cells
@@ -238,7 +236,7 @@ FILE = "published.yaml"
 
 
 class PublishedPair(StrictMapping):
-    """Two rows of a table, and the paths of the cells that a paper prints of them."""
+    """Two rows of a table, and the paths of the cells that a paper prints for them."""
 
     table: str
     row: str
@@ -247,14 +245,13 @@ class PublishedPair(StrictMapping):
 
     @property
     def difference(self) -> float:
-        """The first cell less the second, in points. Raises UsageError for a cell that there is not."""
+        """The first cell minus the second, in points. Raises UsageError for an unknown cell."""
         ours, theirs = (percent(c.number, c.unit) for c in map(cell, self.cells))
         return float(ours - theirs)
 
 
 def published_effects(source: Paper) -> dict[tuple[str, str, str], float]:
-    """Return the published difference of two rows by table, row and other row, both ways. Raises
-    ManifestError."""
+    """Return (table, row, other row) -> the published difference, both ways. Raises ManifestError."""
     return source.once(published_effects, lambda: _read(source))
 
 

@@ -1,4 +1,5 @@
-"""Words of a study's table: its notes, and which rows can be told apart in a column."""
+"""Texts for a study's table: its notes, and the rows that differ in a column, such as "above BM25: BERT"
+(labels of rows)."""
 
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
@@ -17,7 +18,7 @@ MARKS = {
     "at the floor": "f",
     "not tested": "–",
 }
-MANY = 6  # pairs of one verdict: of more only their number is told, as the comparisons have them by name
+MANY = 6  # more pairs of one verdict are only counted, since the comparisons name them
 METHOD = (
     "Mean ± half of its 95 % interval over queries and seeds, both as random effects (two-way, crossed; "
     "Satterthwaite's degrees of freedom)."
@@ -32,28 +33,28 @@ COST = (
 
 
 def label(study: Study, row: str) -> str:
-    """Return the label of a row, with its group's where another row has the same."""
+    """Return the label of a row, with its group if another row has the same label."""
     return next(label_in_full(study.table, r) for r in study.table.rows if r.id == row)
 
 
 def mark(verdict: str) -> str:
-    """Return the sign of a verdict; none for rows that are not told apart."""
+    """Return the sign of a verdict, e.g. "▲" for "above", or "" for rows that are not told apart."""
     return MARKS.get(verdict, "")
 
 
 def caption(study: Study) -> str:
-    """Return how to read the table: intervals, marks, rows without training and rows at the floor, cost."""
+    """Return the explanation of the table: intervals, marks, untrained rows, rows at the floor and costs."""
     sentences = [METHOD, *_signs(study), *_few_seeds(study), *_untrained_rows(study), *_floor(study), COST]
     return " ".join([*preliminary_note(study), *doubts_note(study), *sentences])
 
 
 def doubts_note(study: Study) -> list[str]:
-    """Say what is doubtful of the numbers, if anything is."""
+    """Return the doubts about the numbers as a sentence, or an empty list."""
     return [f"{capitalised(study.doubts)}."] if study.doubts else []
 
 
 def shortened_note(text: str, study: Study, *, explained: str) -> str:
-    """Return the text of a table without what another table, ``explained``, says in the same words."""
+    """Return the text of a table without the sentences that Table ``explained`` already contains."""
     explanation = " ".join([METHOD, *_signs(study)])
     text = text.replace(explanation, f"Intervals, signs and costs as under Table {explained}.").replace(
         f" {COST}", ""
@@ -70,12 +71,12 @@ def _signs(study: Study) -> list[str]:
 
 
 def preliminary_note(study: Study) -> list[str]:
-    """Say that planned seeds are missing, if they are: every text on verdicts begins so."""
+    """Return a sentence on missing planned seeds, or an empty list. Every text on verdicts begins with it."""
     return [f"{study.preliminary.capitalize()}."] if study.preliminary else []
 
 
 def verdicts_note(study: Study) -> str:
-    """Return how the comparisons are made and what their verdicts mean."""
+    """Return an explanation of the comparisons and their verdicts."""
     return " ".join([*preliminary_note(study), _claim(study)]) + _verdict_explanation(study)
 
 
@@ -106,14 +107,13 @@ def _claim(study: Study) -> str:
 
 
 def order(study: Study, column: Column) -> str:
-    """Return sentences on the rows that can, and cannot, be told apart in a column, after its name."""
+    """Return sentences on the rows that can and cannot be told apart in a column, after the column's name."""
     primary = ", which decides" if column.id == study.analysis.primary else ""
     return " ".join(f"{capitalised(part)}." for part in [column.label + primary, *_findings(study, column)])
 
 
 def _findings(study: Study, column: Column) -> list[str]:
-    """Return the findings of a column's comparisons; of a frequent verdict without a difference only the
-    number."""
+    """Return the findings of a column's comparisons. Pairs of a frequent undecided verdict are counted."""
     contrasts = _distinct_contrasts(c for c in study.contrasts if c.column == column.id)
     points = study.analysis.matters.get(column.id)
     phrases = {
@@ -134,8 +134,7 @@ def _findings(study: Study, column: Column) -> list[str]:
 
 
 def _rows_above(study: Study, column: str, contrasts: Sequence[Contrast], verdict: str) -> list[str]:
-    """Name, for each row, the rows (slightly) above it, the best first. No verb: labels are singular and
-    plural."""
+    """Name the rows (slightly) above each row, best first, without a verb, as labels may be plural."""
     rows: dict[str, list[str]] = {}
     for c in contrasts:
         if c.verdict in (verdict, verdict.replace("above", "below")):
@@ -154,7 +153,7 @@ def _pairs(study: Study, contrasts: Sequence[Contrast], verdict: str, phrase: st
     pairs = [
         f"{label(study, c.row)} and {label(study, c.against)}" for c in contrasts if c.verdict == verdict
     ]
-    return f"{phrase}: {'; '.join(pairs)}" if pairs else ""  # labels may have commas
+    return f"{phrase}: {'; '.join(pairs)}" if pairs else ""  # labels may contain commas
 
 
 def _frequent_verdict(contrasts: Sequence[Contrast]) -> str:
@@ -170,7 +169,6 @@ def _pair_count(contrasts: Sequence[Contrast], verdict: str, phrase: str) -> str
 
 
 def _distinct_contrasts(contrasts: Iterable[Contrast]) -> list[Contrast]:
-    """Return the comparisons, of those that stand in several families the first."""
     by_pair: dict[frozenset[str], Contrast] = {}
     for c in contrasts:
         by_pair.setdefault(frozenset((c.row, c.against)), c)

@@ -1,4 +1,5 @@
-"""A study's table as Markdown, LaTeX and HTML: means, comparisons, variances and power, cost and origin."""
+"""A study's table as Markdown, LaTeX and HTML: means, comparisons, variances, power, costs and origin. For
+example, ``repro tables STUDY --table 1`` writes the Markdown and LaTeX files."""
 
 from collections.abc import Iterator, Sequence
 from functools import partial
@@ -60,8 +61,7 @@ POWER_NOTE = (
 
 
 def markdown(study: Study, *, title: str, command: str) -> str:
-    """Return the table with its findings, dashes where nothing is measured; ``command`` generates the
-    file."""
+    """Return the table with its findings and dashes for missing values. ``command`` generates the file."""
     table = study.table
     heads = [
         "",
@@ -99,25 +99,25 @@ def rows(study: Study) -> Iterator[list[str]]:
 
 
 def shown(study: Study, row: str, column: str) -> str:
-    """Return percent with one decimal, its interval, and the mark of its verdict towards its base."""
+    """Return a mean in per cent with its interval and the mark of its verdict, e.g. "35.2 ± 1.4 ▲"."""
     entry = study.entries.get((row, column))
     return "–" if entry is None else f"{100 * entry.mean:.1f}{half_width(entry)}{sign(study, row, column)}"
 
 
 def sign(study: Study, row: str, column: str) -> str:
-    """Return the mark of its verdict towards the compared row behind a space; "" without."""
+    """Return a space and the mark of the verdict against the row's base, or ""."""
     base = study.base(row)
     verdict_mark = mark(study.verdict(row, base, column)) if base else ""
     return f" {verdict_mark}" if verdict_mark in ("▲", "△", "▽", "▼", "=") else ""
 
 
 def half_width(entry: Entry) -> str:
-    """Half of the interval in percent; empty where there is none."""
+    """Return half of the interval in per cent, e.g. " ± 1.4", or ""."""
     return "" if entry.half_width is None else f" ± {100 * entry.half_width:.1f}"
 
 
 def format_cost(cost: Cost | None) -> tuple[str, str]:
-    """FLOPs and seconds, dashes where they are unknown."""
+    """Return FLOPs and seconds, with dashes for unknown values."""
     if cost is None:
         return "–", "–"
     flops = "–" if cost.flops is None else f"{cost.flops:.2e}"
@@ -125,7 +125,7 @@ def format_cost(cost: Cost | None) -> tuple[str, str]:
 
 
 def points(fraction: float | None) -> str:
-    """Return a fraction in points with two decimals; a dash where there is none."""
+    """Return a fraction in points with two decimals, or a dash for None."""
     return "–" if fraction is None else f"{100 * fraction:.2f}"
 
 
@@ -158,7 +158,6 @@ def _power(study: Study, c: Contrast, d: Estimate) -> list[str]:
 
 
 def _within_at_zero(c: Contrast, d: Estimate) -> str:
-    """Return the probability of a verdict of within without a difference; a dash where nothing matters."""
     if c.matters is None:
         return "–"
     probability = equivalent_at_zero(c.matters, d.variances, queries=d.queries, seeds=d.seeds, level=c.level)
@@ -171,7 +170,6 @@ def _names(study: Study, c: Contrast) -> list[str]:
 
 
 def _origin(study: Study) -> str:
-    """Return seeds, commits and hours."""
     seeds = ", ".join(str(seed) for seed in study.seeds if seed is not None) or "the recipes' own"
     commits = ", ".join(f"`{commit[:12]}`" for commit in study.commits) or "not known"
     hours = "not known" if study.total_hours is None else f"{study.total_hours:.1f}"
@@ -179,13 +177,13 @@ def _origin(study: Study) -> str:
 
 
 def _table(heads, lines, *, texts: int) -> list[str]:
-    """Return the lines of a Markdown table, an empty one behind it; the first ``texts`` columns are text."""
+    """Return the lines of a Markdown table and an empty line. The first ``texts`` columns are text."""
     rule = ["---"] * texts + ["---:"] * (len(heads) - texts)
     return [f"| {' | '.join(line)} |" for line in (heads, rule, *lines)] + [""]
 
 
 def latex(study: Study, *, title: str, command: str, label: str, wide: bool = False) -> str:
-    """Return a ``table`` environment of means and one of comparisons."""
+    """Return a ``table`` environment of means, and one of comparisons if there are any."""
     heads = [*(column.label for column in study.table.columns), "FLOPs", "s", "h"]
     means = _tabular(heads, (table_row(*map(cell_text, row)) for row in rows(study)))
     page = partial(environment, command=command, short=escape(title), wide=wide)
@@ -238,7 +236,7 @@ def _entry(c: Contrast | None) -> str:
 
 
 class StudyTables:
-    """How tables of a study are judged and written: see ``repro.writers.table_files``."""
+    """Judges and writes tables of studies (see ``repro.writers.table_files``)."""
 
     def texts(
         self,
@@ -252,7 +250,7 @@ class StudyTables:
         form: str | None,
         two_column: bool,
     ) -> Iterator[tuple[str, str]]:
-        """Yield the endings and texts of a table's files: Markdown and LaTeX, or the ``form`` alone."""
+        """Yield the file endings and texts of a table: Markdown and LaTeX, or only ``form``."""
         cell = cells[0].cell
         study = study_of(plan, store, source=cell.paper, table=cell.table, cells=cells, results=results)
         title = f"{title} (scale {plan.scale.name})"
@@ -271,14 +269,14 @@ class StudyTables:
         store: Store,
         results: Results,
     ) -> Markup | None:
-        """Return the table as a report shows it; None where nothing of it is known."""
+        """Return the table for a report, or None without any measurement."""
         study = study_of(plan, store, source=source, table=table, cells=cells, results=results)
         return shown_study(f"Table {table.id} of {source.name}", table, study) if study.entries else None
 
     def facts(
         self, source: Paper, table: Table, plan: Plan, store: Store, results: Results | None
     ) -> dict[str, dict]:
-        """Return cell -> the object of every comparison of its row with another one."""
+        """Return cell -> the JSON objects of all comparisons of its row."""
         by_cell: dict[str, dict] = {}
         times = PER_UNIT.get(table.unit, 1)
         study = study_of(plan, store, source=source, table=table, results=results)
@@ -288,12 +286,12 @@ class StudyTables:
         return by_cell
 
     def keep(self, plan: Plan, store: Store, results: Results, *, paper: str, table: str) -> Path | None:
-        """Keep the scores of the queries of a table, and return the file of them."""
+        """Keep the scores of queries of a table, and return their file."""
         return write_scores(plan, store, results, paper=paper, table=table)
 
 
 def shown_study(title: str, table: Table, measured: Study) -> Markup:
-    """Return means in percent with their interval over seeds, against the row of reference, and costs."""
+    """Return means in per cent with intervals, their differences from the base row, and costs."""
     labels = {row.id: row.label for row in table.rows}
     reference = labels.get(table.delta_from or "", "the row that it is compared with")
     rows = [
@@ -344,7 +342,8 @@ def _standing(study: Study, c: Contrast) -> dict:
 
 
 def contrast_as_json(c: Contrast, *, times: float) -> dict:
-    """Return a comparison as an object, null where unknown; ``times`` is 100 for percent, 1 for fractions."""
+    """Return a comparison as a JSON object, null if unknown. ``times`` is 100 for per cent, 1 for
+    fractions."""
 
     def scaled(fraction: float | None) -> float | None:
         return None if fraction is None else times * fraction

@@ -1,4 +1,4 @@
-"""The checks of a manuscript that need no recipe: each yields findings, or nothing where it cannot apply."""
+"""The checks of a manuscript that need no recipe. Each yields findings, or nothing if it does not apply."""
 
 from collections.abc import Iterable
 from dataclasses import dataclass
@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from repro.plugins.manuscripts.source_tables import Place
 
 SEVERITIES = ("error", "doubt", "note")
-# check -> what it finds, for whoever reads a finding in another program
+# check -> its description, for other programs
 CHECKS = {
     "average": "an average that its cells do not give, however they were rounded",
     "sum": "a sum that its cells do not give, however they were rounded",
@@ -29,14 +29,15 @@ CHECKS = {
 
 @dataclass(frozen=True)
 class Finding:
-    """Something that does not fit.
+    """An inconsistency, e.g. ``Finding("error", "sum", place, "12 is not the sum of …", "it is 13")``.
 
     Attributes:
-        severity: error (arithmetic cannot be otherwise), doubt (one of two must be wrong, or a habit of the
-            table is broken), note (worth a look; often nobody's mistake).
+        severity: error (arithmetically impossible), doubt (one of two must be wrong, or a habit of the table
+            is broken) or note (useful to know, often nobody's mistake).
         check: a key of ``CHECKS``.
-        place: the line that is to be looked at first.
-        says: what does not fit; ``why``: what it is held against.
+        place: the line to look at first.
+        says: the inconsistency.
+        why: the evidence.
     """
 
     severity: str

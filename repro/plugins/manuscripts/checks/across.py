@@ -1,4 +1,5 @@
-"""Values that stand in several places: in two tables, in a sentence, in what is known of a system."""
+"""Checks of values that occur in several places: in two tables, in a sentence, or in a known paper. For
+example, "0.366 in Table 2" although Table 2 has .361."""
 
 from __future__ import annotations
 
@@ -21,12 +22,12 @@ from repro.plugins.manuscripts.vocabulary import measures, named_collections, wi
 _REMARK = re.compile(
     r"(?i)\s*(\[[^\]]*\]|\([^)]*\d{4}[a-z]?\)|\((ours?|this work|proposed)\)|et al\.?.*)\s*$"
 )
-Key = tuple[str, str]  # collection, measure: success counts as recall, under whose name it is published
+Key = tuple[str, str]  # collection, measure (success is published as recall)
 
 
 @dataclass(frozen=True)
 class Stated:
-    """A value in per cent with half a unit of its last digit, and where it stands."""
+    """A value in per cent, with half a unit of its last digit and its position."""
 
     number: Decimal
     half: Decimal
@@ -34,28 +35,28 @@ class Stated:
 
     @classmethod
     def of(cls, number: Decimal, decimals: int, unit: str, where: str) -> Stated:
-        """Return a number of that unit with so many digits after the point."""
+        """Return a number with the given unit and decimals."""
         return cls(percent(number, unit), percent(half_unit(decimals), unit), where)
 
     def differs_from(self, other: Stated) -> bool:
-        """Return whether the two cannot be of one measured number."""
+        """Return whether the two cannot be the same number before rounding."""
         return are_apart(self.number, self.half, other.number, other.half)
 
     def is_near(self, other: Stated) -> bool:
-        """Return whether they lie within a fiftieth."""
+        """Return whether the two differ by less than a fiftieth of the larger one."""
         return 50 * abs(self.number - other.number) < max(self.number, other.number)
 
 
 @dataclass(frozen=True)
 class Printed:
-    """A number of a table and the series that it stands in."""
+    """A number of a table and its series."""
 
     series: Series
     value: Value
 
     @property
     def stated(self) -> Stated:
-        """Return the number in per cent; a series with none above 1 is one of fractions."""
+        """Return the number in per cent. A series without numbers above 1 contains fractions."""
         largest = max(value.number for value in self.series.values.values())
         unit, value = "percent" if largest > 1 else "fraction", self.value
         return Stated.of(value.number, value.decimals, unit, str(value.place))
@@ -67,13 +68,13 @@ def name_of(label: str) -> str:
 
 
 def without_remarks(label: str) -> str:
-    """Return a label without the citation behind it, or that it is the paper's own."""
+    """Return a label without a trailing citation or "(ours)"."""
     return _REMARK.sub("", label).strip()
 
 
 def several_values(grids: Sequence[Grid]) -> Iterator[Finding]:
-    """Find a system that two tables give different values of one measure and collection: doubts where most of
-    its values agree, notes where they are close."""
+    """Find systems with different values of one measure and collection in two tables. These are doubts if
+    most of the system's values agree, and notes if the values are close."""
     for one, other in combinations(grids, 2):
         theirs = _unique_lines(other)
         for name, line in _unique_lines(one).items():
@@ -82,7 +83,6 @@ def several_values(grids: Sequence[Grid]) -> Iterator[Finding]:
 
 
 def _unique_lines(grid: Grid) -> dict[str, int]:
-    """Return the name of each system that stands once in a table -> its line."""
     names = [(name_of(line.label), number) for number, line in grid.lines.items()]
     often = Counter(name for name, _ in names)
     return {name: number for name, number in names if name and often[name] == 1}
@@ -103,7 +103,7 @@ def _of_lines(one: Grid, line: int, other: Grid, other_line: int) -> Iterator[Fi
 
 
 def _keyed(grid: Grid, line: int) -> dict[Key, Printed]:
-    """Return the values of a line of which collection and measure are known, those that stand there once."""
+    """Return the values of a line by collection and measure, if both are known and occur once."""
     known = [(s.dataset, family(s.measure), s) for s in grid.scores if s.measure and s.dataset]
     often = Counter((dataset, measure) for dataset, measure, _ in known)
     return {
@@ -114,13 +114,12 @@ def _keyed(grid: Grid, line: int) -> dict[Key, Printed]:
 
 
 def family(measure: str) -> str:
-    """Return the name that a measure is published under: recall for success, without the lowest grade."""
+    """Return the published name of a measure: recall for success, without the lowest relevant grade."""
     return re.sub(r"\(rel=\d\)", "", measure).replace("Success@", "R@")
 
 
 def unpublished(grids: Sequence[Grid]) -> Iterator[Finding]:
-    """Find values of known systems that differ from all published and measured ones, in lines that seem
-    cited."""
+    """Find values of known systems, in seemingly cited lines, that nobody published or reported."""
     for grid in grids:
         for number, line in grid.lines.items():
             yield from _of_system(grid, number, name_of(line.label))
@@ -144,7 +143,6 @@ def _of_places(grid: Grid, printed: Printed, places: Sequence[Stated]) -> Iterat
 
 
 def _is_new(stated: Stated, cells: Sequence[Cell]) -> bool:
-    """Return whether a value is neither published nor measured; what others measured is read only then."""
     if not all(stated.differs_from(_published(cell)) for cell in cells):
         return False
     return all(stated.differs_from(other) for cell in cells for other in _of_others(cell))
@@ -152,10 +150,10 @@ def _is_new(stated: Stated, cells: Sequence[Cell]) -> bool:
 
 @at_hand.kept_with_papers
 def known_cells() -> dict[tuple[str, str, str], list[Cell]]:
-    """Return system, collection and measure -> the cells in which papers at hand publish it."""
+    """Return (system, collection, measure) -> the cells of papers at hand that publish it."""
     cells: dict[tuple[str, str, str], list[Cell]] = {}
     sources = filterfalse(lambda paper: paper.manifest.title.startswith("asked"), at_hand.papers().values())
-    for cell in chain.from_iterable(map(numeric_cells, sources)):  # of no draft
+    for cell in chain.from_iterable(map(numeric_cells, sources)):  # without drafts
         kinds, column = (cell.table.kind, cell.column.kind), cell.column
         if kinds == ("results", "retrieval") and column.dataset and not column.with_:
             for name in {name_of(cell.row.label), name_of(cell.row.system)}:
@@ -175,7 +173,7 @@ def _of_others(cell: Cell) -> Iterator[Stated]:
 _END = re.compile(r"(?<=[.!?;])\s+(?=[A-Z(])")
 _TABLE = r"(?:Table|Tab\.|Tbl\.)[\s~]*(?P<table>\d+)"
 _NUMBER = r"(?<![\d.,@-])(?P<number>\d*\.\d+)(?![\d.]*\d)"
-# a number right before the table that it is said to stand in
+# a number directly before its table, e.g. "0.366 in Table 2"
 IN_TABLE = re.compile(rf"{_NUMBER}\s*(?:%|points?)?[^.;:,\d]{{0,40}}\b(?:in|of|from)\s+{_TABLE}\b")
 FROM_TO = re.compile(r"\bfrom\s+(?P<low>\d*\.\d+)\s*%?\s+to\s+(?P<high>\d*\.\d+)(?![\d.]*\d)")
 BY = re.compile(
@@ -188,7 +186,7 @@ NO_QUOTE = re.compile(r"(?i)\bon average\b|\baverag|\bp\s*[<=]|respectively|up t
 
 @dataclass(frozen=True)
 class Numbered:
-    """A table with the number that the text knows it by."""
+    """A table with its number in the text."""
 
     number: str
     grid: Grid
@@ -200,8 +198,7 @@ class Numbered:
 
 
 def wrong_quotes(manuscript: Manuscript, grids: Sequence[Grid]) -> Iterator[Finding]:
-    """Find sentences whose number is not that of the table or cell that they point at, e.g. "0.366 in Table
-    2"."""
+    """Find sentences that quote a number which their table or cell does not have, e.g. "0.366 in Table 2"."""
     labels, pairs = manuscript.labels, zip(manuscript.tables, grids, strict=True)
     tables = [Numbered(each.number or labels.get(each.label, ""), grid) for each, grid in pairs]
     by_number = {table.number: table for table in tables}
@@ -309,7 +306,7 @@ def _series_in(sentence: str, table: Numbered) -> list[Series]:
 def _differs_by(one: Value, other: Value, text: str, is_share: bool) -> bool:
     stated, half = Decimal(text), half_unit(decimals_of(Decimal(text)))
     slack = one.half + other.half
-    for digits in (0, 2):  # points of fractions
+    for digits in (0, 2):  # as fractions and as points
         apart = shift_point(abs(one.number - other.number), digits)
         if abs(apart - stated) <= shift_point(slack, digits) + half:
             return True

@@ -1,4 +1,5 @@
-"""Averages, sums and differences against the numbers that they are of, found by what fits most cells."""
+"""Checks of averages, sums and differences. The numbers that they cover are found by the best fit. For
+example, an "Avg." column fits the five columns before it on most lines and fails on one."""
 
 import re
 from collections.abc import Callable, Hashable, Iterator, Sequence
@@ -17,7 +18,7 @@ SIZE = re.compile(r"\((\d+)\)\s*$")  # of how many collections a number is the m
 
 @dataclass(frozen=True)
 class Parts:
-    """Series that a total may be of; its check says whether it is an average or a sum."""
+    """A candidate set of series for a total, which is an average or a sum according to ``check``."""
 
     check: str
     total: Series
@@ -25,31 +26,32 @@ class Parts:
 
     @cached_property
     def lines(self) -> dict[int, bool]:
-        """Return the lines that have all numbers, and whether they fit."""
+        """Return line -> True if the total fits, for lines with all numbers."""
         whole = [n for n in self.total.values if all(n in part.values for part in self.series)]
         return {line: self._fits(line) for line in whole}
 
     @property
     def right(self) -> int:
-        """Return how many lines fit."""
+        """Return the number of fitting lines."""
         return sum(self.lines.values())
 
     @property
     def lead(self) -> int:
-        """Return how many more lines fit than do not."""
+        """Return the number of fitting lines minus the number of others."""
         return 2 * self.right - len(self.lines)
 
     def explains(self, least: int) -> bool:
-        """Return whether twice as many lines fit as do not, so that these are wrong, and not the parts."""
+        """Return whether the total fits at least ``least`` lines, and twice as many as it does not fit. The
+        other lines are then considered wrong."""
         return self.right >= max(least, 2 * (len(self.lines) - self.right))
 
     def cells(self, line: int) -> list[Value]:
-        """Return the numbers of a line that the total is of."""
+        """Return the numbers of a line that the total covers."""
         return [part.values[line] for part in self.series]
 
     @cached_property
     def weights(self) -> list[int]:
-        """Return how often each number counts: of "A (12)" and "B (3)" in "Avg. (15)" so often, else once."""
+        """Return the weight of each number, e.g. 12 and 3 for "A (12)" and "B (3)" in "Avg. (15)", else 1."""
         sizes = [int(match[1]) if (match := SIZE.search(part.name)) else 0 for part in self.series]
         match = SIZE.search(self.total.name) if self.check == "average" else None
         return sizes if match and int(match[1]) == sum(sizes) and all(sizes) else [1] * len(sizes)
@@ -70,13 +72,13 @@ class Parts:
         return abs(total.number - self.exact(line)) <= slack
 
     def without_one(self) -> Iterator["Parts"]:
-        """Yield the parts with each left out in its turn."""
+        """Yield the parts without each one in turn."""
         for left_out in self.series if len(self.series) > 2 else ():
             yield Parts(self.check, self.total, tuple(p for p in self.series if p is not left_out))
 
 
 def totals(grid: Grid) -> Iterator[Finding]:
-    """Find averages and sums that their cells cannot give; which cells a total covers is found by search."""
+    """Find averages and sums that their cells cannot give. The covered cells are found by search."""
     for series in filter(lambda each: each.total, grid.series):
         plausible = [Parts(series.total, series, parts) for parts in _plausible(grid, series)]
         parts = _explanation(plausible)
@@ -85,13 +87,12 @@ def totals(grid: Grid) -> Iterator[Finding]:
 
 
 def _wrong_lines(parts: Parts, plausible: Sequence[Parts]) -> list[int]:
-    """Return the lines that no parts explain; a percentage, which no sum of such is, is none of these."""
+    """Return the lines that no parts explain. Percentages in a sum are skipped."""
     wrong = [n for n in parts.lines if not any(each.lines.get(n) for each in (parts, *plausible))]
     return [n for n in wrong if parts.check == "average" or "%" not in parts.total.values[n].cell.text]
 
 
 def _explanation(plausible: Sequence[Parts]) -> Parts | None:
-    """Return the parts that fit best, if they fit well; else the best of those without one of them."""
     for candidates, least in ((plausible, 2), ([p for parts in plausible for p in parts.without_one()], 3)):
         best = max(candidates, key=lambda parts: (parts.lead, parts.right), default=None)
         if best and best.explains(least):
@@ -100,7 +101,6 @@ def _explanation(plausible: Sequence[Parts]) -> Parts | None:
 
 
 def _plausible(grid: Grid, total: Series) -> list[tuple[Series, ...]]:
-    """Return the sets of series that a total may be of, each once, of two at least."""
     place = grid.series.index(total)
     around = (grid.series[:place][::-1], grid.series[place + 1 :], grid.series)
     parts = [list(filterfalse(attrgetter("total"), part)) for part in around]
@@ -124,10 +124,10 @@ def _finding(grid: Grid, parts: Parts, line: int) -> Finding:
     return Finding("doubt" if fitting else "error", parts.check, value.place, says, why)
 
 
-LEAST = 4  # differences that have to fit before others are at fault
-MOST_IN_GROUP = 30  # series among which two are searched for
-MOST_SERIES = 50  # beside differences; in a table with more none of their pairs is tried
-Bases = dict[tuple[Series, int], Value]  # what the number of a series on a line may differ from
+LEAST = 4  # fitting differences that are required before others count as wrong
+MOST_IN_GROUP = 30  # series per group, for the search of pairs
+MOST_SERIES = 50  # without differences (pairs of more series are not searched)
+Bases = dict[tuple[Series, int], Value]  # (series, line) -> the base of a difference
 FIRST_OF: tuple[tuple[str, Callable[[Line], Hashable]], ...] = (
     ("its group", lambda line: line.group),
     ("its block between rules", lambda line: line.block),
@@ -135,7 +135,8 @@ FIRST_OF: tuple[tuple[str, Callable[[Line], Hashable]], ...] = (
 
 
 def behind_values(grid: Grid) -> Iterator[Finding]:
-    """Find differences printed behind a number that are not those to any one line, group's head or column."""
+    """Find differences printed after a number that differ from the base used by most others. Bases are any
+    line, the first line of a group or block, the line above, or a column."""
     printed = [(s, v) for s in grid.series for v in s.values.values() if v.delta is not None]
     bases = _bases(grid) if len(printed) >= LEAST else ()
     found = [(name, _fitting_to(base, printed)) for name, base in bases]
@@ -180,7 +181,7 @@ def _from_lines(grid: Grid, bases: dict[int, int]) -> Bases:
 
 @dataclass(frozen=True)
 class Explained:
-    """Two series that another is the difference of, and the lines where it is and where it is not."""
+    """Two series with another as their difference, and the lines where this is right or wrong."""
 
     one: Series
     other: Series
@@ -190,7 +191,7 @@ class Explained:
 
 
 def in_series(grid: Grid) -> Iterator[Finding]:
-    """Find numbers under a heading of differences that are not those of two series, found by search."""
+    """Find numbers in a series of differences that do not fit the two series with the best fit."""
     others = [series for series in grid.series if not series.is_difference]
     if 1 < len(others) <= MOST_SERIES:
         pairs = [pair for pair in product(others, others, (False, True)) if pair[0] is not pair[1]]
@@ -201,7 +202,7 @@ def in_series(grid: Grid) -> Iterator[Finding]:
 
 
 def in_groups(grid: Grid) -> Iterator[Finding]:
-    """Find likewise differences of two series that every group has, where one group has too few to tell."""
+    """Find wrong differences of two series that occur in several groups, if one group has too few numbers."""
     pooled: dict[str, dict[Hashable, list[tuple[Series, Explained]]]] = {}
     for series, pair in _within_groups(grid):
         key = (pair.one.heads[-1], pair.other.heads[-1], pair.is_share)

@@ -1,4 +1,4 @@
-"""Bold, underlines and marks of significance against the numbers that they stand on."""
+"""Checks of bold, underlined and marked numbers, e.g. a bold number that is not the best of its column."""
 
 import re
 from collections import Counter
@@ -11,8 +11,8 @@ from repro.plugins.manuscripts.checks import Finding
 from repro.plugins.manuscripts.series import Grid, Line, Series, Value
 
 OTHER_MEANING = re.compile(r"(?i)\bbold(face|ed)?\b[^.;]*signific|signific[^.;]*\bbold|\bours?\b[^.;]*\bbold")
-LEAST = 3  # scopes that are right before others are wrong; and there are as many of them for each of those
-# what a style marks the best, or second best, of: the numbers of a series whose lines have these in common
+LEAST = 3  # right scopes required in all, and for each wrong one
+# A style marks the best or second best number among lines of a series with equal keys.
 SCOPES: dict[str, Callable[[Line], Hashable]] = {
     "column": lambda line: None,
     "group": lambda line: line.group,
@@ -22,7 +22,7 @@ SCOPES: dict[str, Callable[[Line], Hashable]] = {
 
 @dataclass(frozen=True)
 class Style:
-    """A way to print a number: its check, its adjective, and which number of a scope it is for."""
+    """A style of numbers, with its check, its adjective and the rank of the numbers that should have it."""
 
     check: str
     adjective: str
@@ -30,7 +30,7 @@ class Style:
     target: str
 
     def has(self, value: Value) -> bool:
-        """Return whether a number is printed so."""
+        """Return whether a number is printed in this style."""
         return value.cell.underlined if self.rank else value.cell.bold
 
 
@@ -39,20 +39,20 @@ BOLD, UNDERLINE = Style("bold", "bold", 0, "best"), Style("underline", "underlin
 
 @dataclass(frozen=True)
 class Scope:
-    """Numbers of one series of which the best, or second best, is printed in a style."""
+    """Numbers of one series in which the best or second best has a style."""
 
     series: Series
     members: tuple[Value, ...]
     style: Style
 
     def ranked(self, rank: int) -> list[Value]:
-        """Return the members with the best number, or of rank 1 with the second best."""
+        """Return the members with the best number (rank 0) or the second best (rank 1)."""
         numbers = sorted({value.number for value in self.members}, reverse=self.series.sign > 0)
         return [value for value in self.members if [value.number] == numbers[rank : rank + 1]]
 
     @property
     def target(self) -> list[Value]:
-        """Return the members that the style is for."""
+        """Return the members that should have the style."""
         return self.ranked(self.style.rank)
 
     @property
@@ -62,18 +62,18 @@ class Scope:
 
     @cached_property
     def is_right(self) -> bool:
-        """Return whether both are the same."""
+        """Return whether the right members have the style."""
         return self.styled == self.target
 
     @property
     def is_told(self) -> bool:
-        """Return whether anything can be held against it: of a second best, that the best is known."""
+        """Return whether a fault can be reported. A second best needs a known best."""
         return not self.is_right and (self.style is BOLD or all(map(BOLD.has, self.ranked(0))))
 
 
 @dataclass(frozen=True)
 class Habit:
-    """How one table uses a style: the scope by which it is right most often, and all scopes of that kind."""
+    """The use of a style in one table: the kind of scope that fits best, and all scopes of that kind."""
 
     grid: Grid
     scope: str
@@ -81,17 +81,18 @@ class Habit:
 
     @property
     def right(self) -> int:
-        """Return in how many scopes the style is where it belongs, and nowhere else."""
+        """Return the number of scopes with the style on the right members only."""
         return sum(scope.is_right for scope in self.scopes)
 
     @property
     def wrong(self) -> int:
-        """Return in how many it is otherwise."""
+        """Return the number of the other scopes."""
         return len(self.scopes) - self.right
 
     @property
     def outside(self) -> set[int]:
-        """Return the lines that are ahead of the style everywhere, or in a third of two numbers and more."""
+        """Return the lines that beat the styled numbers always, or at least twice and in over a third of the
+        scopes."""
         ahead, numbers = Counter[int](), Counter[int]()
         for scope in self.scopes:
             marked = max(value.number * scope.series.sign for value in scope.styled)
@@ -103,13 +104,13 @@ class Habit:
 
 
 def best(grids: Sequence[Grid]) -> Iterator[Finding]:
-    """Find bold numbers that are not the best of their column or group, and equal ones that are not bold, by
-    the scope that fits most of a table; nothing without such a habit."""
+    """Find bold numbers that are not the best of their column or group, and equal ones that are not bold. The
+    scope is the one that fits most of a table. Tables without such a habit are skipped."""
     yield from _of_style([grid for grid in grids if not OTHER_MEANING.search(grid.remarks)], BOLD)
 
 
 def second_best(grids: Sequence[Grid]) -> Iterator[Finding]:
-    """Find underlined numbers that are not the second best, where most underlined ones are."""
+    """Find underlined numbers that are not the second best, if most underlined ones are."""
     yield from _of_style(grids, UNDERLINE)
 
 
@@ -189,8 +190,8 @@ LETTERED = re.compile(r"^[(\[]?(?P<letter>[a-z0-9])[)\].:]\s*(?P<label>\S.*)$")
 
 
 def impossible(grid: Grid) -> Iterator[Finding]:
-    """Find marks of significance on numbers no better than that of the row they are said to beat. The caption
-    has to name that row, or baselines."""
+    """Find marks of significance on numbers that are not better than those of the beaten row. The caption
+    must name that row, or baselines."""
     if SIGNIFICANT.search(grid.remarks):
         rivals = _named_rivals(grid) or _lettered(grid)
         for series in grid.scores:
@@ -242,7 +243,6 @@ def _named_rivals(grid: Grid) -> dict[str, int]:
 
 
 def _lettered(grid: Grid) -> dict[str, int]:
-    """Return letter -> the line that it stands before, where at least two lines are lettered, each once."""
     letters = [(m["letter"], n) for n, line in grid.lines.items() if (m := LETTERED.match(line.label))]
     once = len({letter for letter, _ in letters}) == len(letters)
     return dict(letters) if once and len(letters) > 1 else {}

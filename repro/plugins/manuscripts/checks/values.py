@@ -1,4 +1,5 @@
-"""Single numbers against what their measure, their collection and the rest of their column allow."""
+"""Checks of single numbers: the limits of their measure and collection, and the format of their column. For
+example, R@1000 cannot be below R@100 in the same row."""
 
 import re
 from collections import Counter
@@ -20,7 +21,7 @@ SEVERAL_RUNS = re.compile(r"(?i)\b(seeds?|runs|trials|averaged? (over|of)|standa
 
 
 def out_of_range(grid: Grid) -> Iterator[Finding]:
-    """Find scores above 100 or below 0, in columns where nearly all lie between."""
+    """Find scores above 100 or below 0, in columns with few of them."""
     for series in filter(_is_share, grid.scores):
         wrong = [v for v in series.values.values() if not 0 <= v.number <= 100]
         for value in wrong if 4 * len(wrong) <= len(series.values) else ():
@@ -34,7 +35,7 @@ def _is_share(series: Series) -> bool:
     return series.measure is not None and not series.is_difference and not signed
 
 
-Odd = tuple[Series, list[Value], str]  # values that are unlike the others of their series, and these in words
+Odd = tuple[Series, list[Value], str]  # unusual values of a series, described in words
 
 
 def _of_odd_lines(grid: Grid, odd: Sequence[Odd]) -> Iterator[Odd]:
@@ -46,7 +47,7 @@ def _of_odd_lines(grid: Grid, odd: Sequence[Odd]) -> Iterator[Odd]:
 
 
 def mixed_units(grid: Grid) -> Iterator[tuple[Value, Finding]]:
-    """Find a percentage in a column of fractions, or a fraction in one of percentages, by their sizes."""
+    """Find a percentage in a column of fractions, or a fraction in a column of percentages, by size."""
     odd = [told for series in filter(_is_share, grid.scores) for told in _of_other_unit(series)]
     why = "the rest of its column is of the other unit"
     for series, values, words in _of_odd_lines(grid, odd):
@@ -69,8 +70,7 @@ def _within(series: Series, low: Decimal, high: int) -> list[Value]:
 
 
 def decimals(grid: Grid) -> Iterator[Finding]:
-    """Find the few numbers of a column of scores that have other decimals than the rest; said once a
-    column."""
+    """Find the few scores of a column with an unusual number of decimals, as one finding per column."""
     odd = [told for series in grid.scores if (told := _of_other_digits(series))]
     for series, values, words in _of_odd_lines(grid, odd) if len(odd) < 3 else ():
         says = "; ".join(grid.where(series, value) for value in values)
@@ -80,7 +80,7 @@ def decimals(grid: Grid) -> Iterator[Finding]:
 def _of_other_digits(series: Series) -> Odd | None:
     numbers = _within(series, Decimal(), 100)
     usual, often = next(iter(Counter(value.decimals for value in numbers).most_common(1)), (0, 0))
-    same = {_digits(value) for value in numbers if value.decimals == usual}  # four digits of 8.211 and 10.01
+    same = {_digits(value) for value in numbers if value.decimals == usual}  # e.g. 8.211, 10.01
     odd = [value for value in numbers if value.decimals != usual and {_digits(value)} != same]
     words = f"{often} numbers of the column have {usual} digits after the point"
     are_few = odd and often >= max(5, 5 * len(odd)) and len(numbers) == len(series.values)
@@ -92,7 +92,7 @@ def _digits(value: Value) -> int:
 
 
 def falling(grid: Grid) -> Iterator[Finding]:
-    """Find R@100 above R@1000 of one row on one collection; likewise of success and of reciprocal ranks."""
+    """Find R@100 above R@1000 in one row on one collection, and the same for success and reciprocal ranks."""
     alike: dict[Hashable, list[tuple[Measure, Series]]] = {}
     for series in grid.scores:
         measure = _measure(series)
@@ -109,14 +109,14 @@ def falling(grid: Grid) -> Iterator[Finding]:
 def _of_cuts(grid: Grid, few: Series, many: Series, why: str) -> Iterator[Finding]:
     pairs = [(value, many.values[n]) for n, value in few.values.items() if n in many.values]
     wrong = [(one, other) for one, other in pairs if one.number - one.half > other.number + other.half]
-    for one, other in wrong if 2 * len(wrong) <= max(2, len(pairs)) else ():  # else the heads mean others
+    for one, other in wrong if 2 * len(wrong) <= max(2, len(pairs)) else ():  # else the headings are misread
         says = f"{grid.where(few, one)} is above {other.cell.text} of {many.name}"
         yield Finding("error", "cut-off", one.place, says, why)
 
 
 def impossible_means(grid: Grid) -> Iterator[Finding]:
-    """Find means that n queries cannot have: j/n of success, multiples of 1/(n lcm(1..k)) of RR@k. Columns of
-    which a third is so are left alone."""
+    """Find means that n queries cannot have: j/n for success, multiples of 1/(n lcm(1..k)) for RR@k. Columns
+    with more than a third of such means are skipped."""
     for series in grid.scores if not SEVERAL_RUNS.search(grid.remarks) else ():
         if multiples := _queries(series) * _steps(series):
             wrong, told = _impossible(series, multiples)
@@ -138,7 +138,6 @@ def _queries(series: Series) -> int:
 
 
 def _steps(series: Series) -> int:
-    """Return of which 1/steps the value of one query is a multiple; 0 where there is no such number."""
     if any("±" in value.cell.text for value in series.values.values()):
         return 0
     measure = _measure(series) or Measure("", 0)
@@ -150,7 +149,7 @@ def _is_possible(value: Value, multiples: Decimal) -> bool:
 
 
 def undefined_depths(grid: Grid) -> Iterator[Finding]:
-    """Find reciprocal ranks at another depth than the one that their collection is scored at."""
+    """Find reciprocal ranks with another cutoff than the collection's own."""
     for series in filter(lambda each: each.is_certain, grid.scores):
         listed = map(parse_measure, listed_measures(series.dataset or ""))
         depths, measure = [each.cutoff for each in listed if each.name == "RR"], _measure(series)
