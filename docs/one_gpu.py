@@ -37,8 +37,8 @@ Texts are read without padding where a run does so. With `REPRO_PADDING_FREE=0` 
 {totals}
 
 The store needs at most {peak:,.0f} GB, and downloads of known size need {downloads:,.0f} GB. A disk of
-{disk:,.0f} GB leaves {left:,.0f} GB for data derived from the downloads. Without `--discard vectors` the store would need
-{whole:,.0f} GB.
+{disk:,.0f} GB leaves {left:,.0f} GB for data derived from the downloads. Without `--discard vectors`
+the store would need {whole:,.0f} GB.
 
 ## The head-to-head study
 
@@ -47,12 +47,12 @@ repro run head_to_head --table 1 --scale small --seeds {seeds}
 repro run head_to_head --scale medium --seeds {seeds} --discard vectors
 ```
 
-The [study](../explained/head-to-head/index.md) with five seeds, by the same estimates. Scale `small` uses
-real text and a backbone trained from scratch, and `medium` uses BERT-base and MS MARCO. The hours include
-encoding, mining and fine-tuning, and exclude evaluation (seconds per row). A training step is assumed
-to take at least {layer:.0f} ms per layer, a guess of the time to launch its kernels, which limits small models. CPU cores
-tokenise in parallel with the GPU. Steps that exceed the memory are halved. At `medium`, Table 2 keeps the
-multiples of two layers of 128, so its FLOPs are not equal.
+The [study](../explained/head-to-head/index.md) with five seeds, by the same estimates. Scale `small`
+uses real text and a backbone trained from scratch, and `medium` uses BERT-base and MS MARCO. The hours
+include encoding, mining and fine-tuning, and exclude evaluation (seconds per row). A training step is
+assumed to take at least {layer:.0f} ms per layer, a guess of the time to launch its kernels, which
+limits small models. CPU cores tokenise in parallel with the GPU. Steps that exceed the memory are
+halved. At `medium`, Table 2 keeps the multiples of two layers of 128, so its FLOPs are not equal.
 
 {study}
 
