@@ -1,7 +1,7 @@
-"""Write what README.md and the tutorial show of the first table again: ``python docs/first_table.py``.
+"""Rewrite the first table of the tutorial: ``python docs/first_table.py``.
 
-All of it follows from results/records: the numbers of the first command, and those of five seeds, as
-``repro run costa --table 1 --scale tiny --seeds 1,2,3,4,5`` measures them.
+Reads results/records only: the numbers of ``repro run costa --table 1 --scale tiny`` and those of five seeds
+(``--seeds 1,2,3,4,5``).
 """
 
 from __future__ import annotations
@@ -23,17 +23,14 @@ from repro.verdicts.comparison import judged_cells  # noqa: E402
 from repro.writers.grid import Grid, compared_grid, rounded, rounded_measurement  # noqa: E402
 from repro.writers.markdown import table  # noqa: E402
 
-PAGES = ROOT / "README.md", ROOT / "docs/tutorial.md"
+PAGE = ROOT / "docs/tutorial.md"
 BEGIN, END = "<!-- written by docs/first_table.py: begin -->", "<!-- written by docs/first_table.py: end -->"
 SEEDS = (1, 2, 3, 4, 5)
 Spans = dict[str, tuple[float, float]]  # id of a cell -> lowest and highest of its seeds
 
 
 def block(results: Path = ROOT / "results") -> str:
-    """The table, a line for every row, and sentences on what in it is noise.
-
-    What the recipes as they are did not measure is missing.
-    """
+    """Return the table and a sentence on its noise. Outdated and missing numbers are printed as "–"."""
     one, five = (_measured(seeds, results) for seeds in ((), SEEDS))
     spans = {c.cell.id: span for c in five if (span := _span(c))}
     grid = compared_grid(one)
@@ -41,7 +38,7 @@ def block(results: Path = ROOT / "results") -> str:
 
 
 def page(path: Path, new: str) -> str:
-    """The content of a page with the block in its place."""
+    """Return the content of a page with a new block between its markers."""
     head, _, rest = path.read_text(encoding="utf-8").partition(BEGIN)
     return f"{head}{BEGIN}\n{new}\n{END}{rest.partition(END)[2]}"
 
@@ -69,7 +66,7 @@ def _table(grid: Grid[ComparedCell], spans: Spans) -> Iterator[str]:
 
 
 def _entry(c: ComparedCell | None, spans: Spans) -> str:
-    """One run's number, and the lowest and highest of the seeds', without the brackets that mean doubt."""
+    """Return one run and the range of the seeds without brackets, e.g. "0.502, 0.410–0.504"."""
     if c is None or c.measured is None or c.outdated:
         return "–"
     span = spans.get(c.cell.id)
@@ -78,7 +75,7 @@ def _entry(c: ComparedCell | None, spans: Spans) -> str:
 
 
 def _noise(grid: Grid[ComparedCell], spans: Spans) -> Iterator[str]:
-    """Sentences on the spread in the first column, and on the rows whose order it leaves open."""
+    """Yield the width of the ranges in the first column and the number of pairs of rows that overlap."""
     column = grid.columns[0]
     cells = {row.id: grid.cells[row.id, column.id] for row in grid.rows if (row.id, column.id) in grid.cells}
     trained = {id: spans[c.cell.id] for id, c in cells.items() if c.cell.id in spans and _is_published(c)}
@@ -93,15 +90,17 @@ def _noise(grid: Grid[ComparedCell], spans: Spans) -> Iterator[str]:
         if id not in trained and c.measured is not None and _highest(c, spans) < min(trained.values())[0]
     ]
     yield (
-        f"One run and, after it, the lowest–highest of five seeds of fine-tuning: in {column.label} "
-        f"{fmean(widths):.3f} apart on average, {max(widths):.3f} at most. In {alike} of {len(pairs)} pairs "
-        f"of pre-trained rows these ranges overlap: which is above the other is noise here. "
-        f"Below all of them, whatever the seed: {', '.join(below) or 'nothing'}."
+        f"Each entry is one run, followed by the lowest–highest of five seeds of fine-tuning. "
+        f"In {column.label} these ranges are "
+        f"{fmean(widths):.3f} wide on average and {max(widths):.3f} at most. "
+        f"In {alike} of {len(pairs)} pairs of pre-trained rows they overlap, "
+        f"and the order of the two is noise here. "
+        f"Rows below all ranges: {', '.join(below) or 'none'}."
     )
 
 
 def _is_published(c: ComparedCell) -> bool:
-    """Whether a row is one that the paper has."""
+    """Return False for rows of reference, which the paper does not have."""
     return c.cell.role != "reference"
 
 
@@ -110,6 +109,4 @@ def _highest(c: ComparedCell, spans: Spans) -> float:
 
 
 if __name__ == "__main__":
-    new = block()
-    for path in PAGES:
-        path.write_text(page(path, new), encoding="utf-8")
+    PAGE.write_text(page(PAGE, block()), encoding="utf-8")

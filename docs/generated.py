@@ -24,8 +24,8 @@ SCRIPTS = (["docs/one_gpu.py"], ["-m", "repro", "report", "site", "-o", "docs/ta
 HEAD = """\
 # Every verb
 
-What `repro VERB --help` says, for every verb. Exit statuses and
-variables of the environment stand in [Environment and files](environment.md).
+The output of `repro VERB --help` for every verb. [Environment and files](environment.md) lists exit statuses
+and environment variables.
 """
 
 

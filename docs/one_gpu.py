@@ -26,21 +26,19 @@ GB, DAY = 1e9, 24
 HEAD = """\
 # The whole suite on one GPU with 2 TB
 
-What `repro plan --all --gpu {gpu} --discard vectors` says on a machine that has nothing yet;
-`python docs/one_gpu.py` writes this page from the plan. Hours are estimates ({basis}):
-from the greatest to the least share of the peak that a training of this kind was found to reach
-(`repro/running/cost/gpus.yaml`); where one number stands, it is of the least. Texts are read
-end to end where a run does so; with `REPRO_PADDING_FREE=0`, hence padding, it takes {padded} by the same
-estimates. `repro doctor calibrate` puts the rate of your GPU in their place, and `repro run --rehearse` what
-your machine takes.
+This page shows the plan of `repro plan --all --gpu {gpu} --discard vectors` on a machine without any data.
+`python docs/one_gpu.py` writes it. Hours are estimates ({basis}). A range goes from the highest to the lowest
+utilisation of similar trainings (`repro/running/cost/gpus.yaml`), and a single number is for the lowest.
+Texts are read without padding where a run does so. With `REPRO_PADDING_FREE=0` the estimate is {padded}.
+`repro doctor calibrate` measures your GPU instead, and `repro run --rehearse` measures the stages themselves.
 
-## What it comes to
+## In total
 
 {totals}
 
-The store is fullest at {peak:,.0f} GB, and downloads of known size are {downloads:,.0f} GB: a disk of
-{disk:,.0f} GB leaves {left:,.0f} GB for what is made of them. Without `--discard vectors` it would come
-to {whole:,.0f} GB.
+The store needs at most {peak:,.0f} GB, and downloads of known size need {downloads:,.0f} GB. A disk of
+{disk:,.0f} GB leaves {left:,.0f} GB for data derived from the downloads. Without `--discard vectors`
+the store would need {whole:,.0f} GB.
 
 ## The head-to-head study
 
@@ -49,33 +47,31 @@ repro run head_to_head --table 1 --scale small --seeds {seeds}
 repro run head_to_head --scale medium --seeds {seeds} --discard vectors
 ```
 
-The [study](../explained/head-to-head/index.md) with five seeds, by the same estimates: at `small` on real
-text and a backbone from scratch, at `medium` on BERT-base and MS MARCO. Encoding, mining and fine-tuning are
-in it. A training step is taken to last no less than {layer:.0f} ms a layer, a guess of
-what launching its kernels takes: small models are bound by that, not by operations. Texts are made tokens
-by cores beside the GPU; evaluation, seconds a row, is not in these hours. What a GPU does not hold at once
-is halved.
-At `medium` Table 2 still has the multiples of two layers of 128, at which its FLOPs are not equal.
+The [study](../explained/head-to-head/index.md) with five seeds, by the same estimates. Scale `small`
+uses real text and a backbone trained from scratch, and `medium` uses BERT-base and MS MARCO. The hours
+include encoding, mining and fine-tuning, and exclude evaluation (seconds per row). A training step is
+assumed to take at least {layer:.0f} ms per layer, a guess of the time to launch its kernels, which
+limits small models. CPU cores tokenise in parallel with the GPU. Steps that exceed the memory are
+halved. At `medium`, Table 2 keeps the multiples of two layers of 128, so its FLOPs are not equal.
 
 {study}
 
-`repro run --rehearse head_to_head --table 1 --scale FILE`, where the file's scale is `like: medium` and has
-[`first`](../explained/scales.md#a-scale-of-your-own), tries all of it on the first rows.
+`repro run --rehearse head_to_head --table 1 --scale FILE` tests it on the first rows. The file's scale is
+`like: medium` with [`first`](../explained/scales.md#a-scale-of-your-own).
 
-## First a rehearsal
+## Rehearse first
 
 ```bash
 repro run --rehearse costa --table 1
 ```
 
-runs every stage of full scale on the first rows, in the real formats and with the real checkpoints,
-and tells what each takes in all ([scales](../explained/scales.md#the-rehearsal)). Every night the
-main row of each paper is rehearsed so on invented rows in the collections' formats and small
-models, on a CPU with two cores:
+runs every stage of full scale on the first rows, in the real formats and with the real checkpoints, and
+extrapolates the cost of each ([scales](../explained/scales.md#the-rehearsal)). Every night the main row of
+each paper is rehearsed on generated rows in the collections' formats with small models, on two CPU cores:
 
 {rehearsed}
 
-## What to fetch
+## Downloads
 
 ```bash
 repro data fetch --for costa --for cpdae --for cotmae_v2 --for simlm
@@ -85,20 +81,19 @@ repro data fetch --for costa --for cpdae --for cotmae_v2 --for simlm
 
 {by_hand}
 
-## In what order, and how long
+## Order and duration
 
 ```bash
 repro run --all --discard vectors --max-disk 1700GB
 ```
 
-runs what tables share once, and lets go of the vectors of a model as soon as the last table that
-ranks with it has done so. Killed anywhere, the same command goes on. A table can be compared when
-its last stage is done:
+runs shared stages once, and deletes the vectors of a model after the last table that ranks with it. If it is
+killed, the same command continues. A table can be compared once its last stage is done:
 
 {order}
 
-Hours of cores, for text, rankings and negatives, lie beside those of the GPU. One paper alone, or
-one table (`repro run simlm --table 2 --discard vectors`), takes:
+Hours of CPU cores (text, rankings and negatives) run in parallel with those of the GPU. One paper or one
+table alone (`repro run simlm --table 2 --discard vectors`) needs:
 
 {alone}
 """
@@ -167,7 +162,9 @@ def _study() -> str:
             peak = costs[0].fullest(discarded_stages(["vectors"])).during / GB
             core = costs[0].core_hours(costs[0].nodes)
             rows.append([scale, name, *hours, f"{core:,.1f}", f"{peak:,.0f}"])
-    return _table(["scale", "what", *(f"hours, {gpu}" for gpu in DEVICES), "core hours", "GB at most"], rows)
+    return _table(
+        ["scale", "tables", *(f"hours, {gpu}" for gpu in DEVICES), "core hours", "GB at most"], rows
+    )
 
 
 def _totals(cost) -> str:
@@ -176,7 +173,7 @@ def _totals(cost) -> str:
         ["cells to measure", f"{len({m.cell.id for m in cost.plan.measurements}):,}"],
         ["stages to run", f"{len(cost.nodes):,}"],
         ["GPU hours", f"{cost.hours_in_words(cost.nodes)}: {cost.hours(cost.nodes) / DAY:,.0f} days at most"],
-        ["hours of one core beside them", f"{cost.core_hours(cost.nodes):,.0f}"],
+        ["hours of one core in parallel", f"{cost.core_hours(cost.nodes):,.0f}"],
         ["downloads of known size", f"{sum(downloads) / GB:,.1f} GB"],
     ]
     return _table(["", "in all"], rows)
@@ -236,7 +233,7 @@ def _by_hand(plan) -> str:
     folder = os.environ["REPRO_DATA"]
     remedies = {o.short: o.remedy.replace(folder, "$REPRO_DATA") for o in alone}
     lines = [f"- {name}: {remedy}" for name, remedy in sorted(remedies.items())]
-    return "\n".join(["What no command fetches:", "", *lines]) if lines else "Nothing is to be got by hand."
+    return "\n".join(["No command fetches these:", "", *lines]) if lines else "Commands fetch everything."
 
 
 def take_over(files: Sequence[Path]) -> None:
