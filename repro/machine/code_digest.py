@@ -89,7 +89,6 @@ def _path(name: str, packages: frozenset[str]) -> Path | None:
 
 
 def _folder(package: str) -> Path | None:
-    """Return the parent folder of a package. ``papers`` is always the suite's own."""
     if package in OURS:
         return OURS[package]
     try:

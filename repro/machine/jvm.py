@@ -48,7 +48,6 @@ def missing_requirement() -> tuple[str, str] | None:
 
 
 def _read_runtime(home: Path, source: str) -> Java | None:
-    """Read the version from the runtime's ``release`` file, without starting a process."""
     try:
         text = (home / "release").read_text()
     except OSError:

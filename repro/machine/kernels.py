@@ -74,7 +74,6 @@ def _library(variable: str) -> str:
 
 
 def _reservations(wanted: dict[str, str]) -> Iterator[str]:
-    """Yield sentences on the user's own settings, and on a processor without pins."""
     others = [f"{name}={os.environ[name]}" for name, value in wanted.items() if os.environ[name] != value]
     if others:
         yield f"{', '.join(others)} is set in the environment: results {DIFFER} from those on record"

@@ -1,4 +1,4 @@
-"""List the libraries whose versions change numbers, the stages that use them, and the installed versions.
+"""List the libraries with numerical effects, the stages that use them, and the installed versions.
 
 Libraries that only store or fetch are left out, e.g. pyarrow, datasets, safetensors, ir_datasets and beir.
 The digests of data and weights say more than their versions.

@@ -74,7 +74,7 @@ class Store:
         return path
 
     def partial(self, node: Node) -> Path:
-        """Return the folder in which the node's artefact is built."""
+        """Return the folder of the node's unfinished artefact."""
         return self.path(node).with_suffix(".partial")
 
     def log(self, node: Node) -> Path:

@@ -145,7 +145,6 @@ class Lineage:
         return self._described[fingerprint]
 
     def _artefacts(self) -> dict[str, list[Path]]:
-        """Return the folders of each fingerprint. The store is listed once."""
         if self._folders is None:
             self._folders = {}
             for path in self.root.glob("*/*"):
@@ -169,8 +168,8 @@ class Lineage:
         return reachable
 
     def tests_between(self, fingerprints: set[str]) -> set[str]:
-        """Return stored significance tests whose inputs are all in ``fingerprints``, since no plan contains
-        them."""
+        """Return stored significance tests with all inputs in ``fingerprints``. No plan contains such
+        tests."""
         tests = {path.name for path in self.root.glob("compare/*")}
         return {test for test in tests if self.inputs(test) and fingerprints.issuperset(self.inputs(test))}
 

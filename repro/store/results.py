@@ -382,7 +382,6 @@ def _new_records(group: list[Record], newest_by_key: dict[tuple, Record]) -> Ite
 
 
 def _check_place(record: Record, path: Path) -> Record:
-    """Return the record. Raises DataError if its scale or paper is not that of its file."""
     paper = record.cell.partition("/")[0]
     if (record.scale, paper) != (path.parent.name, path.stem):
         reason = f"a record of {paper} at scale {record.scale}"

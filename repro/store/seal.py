@@ -210,7 +210,6 @@ def files_of(record: Any, *, stage: str, fingerprint: str) -> Files:
 
 
 def _files(record: Any) -> Files:
-    """Return the files that a record lists. Raises ValueError for a record of another shape."""
     try:
         files = {name: (facts["size"], facts["sha256"]) for name, facts in record["files"].items()}
         if all(

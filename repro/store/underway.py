@@ -1,13 +1,11 @@
 """Track work in progress in a store: locks of artefacts, inputs of unfinished ones, and announced plans.
 
 * ``locks/<stage>-<fingerprint>.lock`` is held by one builder, or shared by several that each write a part.
-  The kernel releases a lock when its holder dies.
+  The kernel releases it when its holder dies.
 * ``blocks/inputs.json`` in a partial artefact contains the digests of its inputs. The next attempt continues
-  only from equal inputs. An input of the same fingerprint may have other bytes when it was rebuilt, e.g. by
-  other code or on a GPU, and blocks made from the old one must not be mixed with new ones.
+  only from equal ones, since an input rebuilt by other code or on a GPU may differ under one fingerprint.
 * ``plans/<host>-<process>-<number>.json`` contains the nodes that a running process will build, with their
-  inputs. Other processes keep these inputs. The file is locked while its process lives. An unlocked one is
-  stale.
+  inputs, which other processes keep. It is locked while its process lives. An unlocked one is stale.
 """
 
 from __future__ import annotations

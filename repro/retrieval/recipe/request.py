@@ -38,7 +38,7 @@ class Choices:
 
     Attributes:
         readings: by id.
-        overrides: the user's choices by reading id, e.g. {"learning_rate": "1e-5"}.
+        overrides: the user's choices by reading id, e.g. {"recall-definition": "success"}.
         data: the user's data folder with original files.
         used: reading id -> choice, filled while the recipe runs.
         originals_only: whether to require the papers' own data. A missing file is then never replaced
@@ -46,7 +46,7 @@ class Choices:
         substitutes: reading id -> reason for another choice than the wanted one.
         missing: an original's name in the graph -> the choice without it, as ``reading=choice``.
         scoring: the recipe's changes to the usual scoring of its dataset.
-        measured_as: printed measure -> intended measure, e.g. {"MRR@10": "RR@10"}.
+        measured_as: printed measure -> intended measure, e.g. {"R@50": "Success@50"}.
     """
 
     readings: Mapping[str, Reading]

@@ -84,7 +84,6 @@ def block_is_kept(folder: Path, first: int, rows: int) -> bool:
 
 
 def _path(folder: Path, first: int) -> Path:
-    """Return the file of the block from row ``first`` on, before it is joined."""
     return folder / f"{first}.npz"
 
 
@@ -144,7 +143,6 @@ def join_blocks(folder: Path, out: Path, firsts: range, *, vocabulary: int | Non
 
 
 def _append(block: Mapping[str, np.ndarray], out: Path, last: Joined) -> Joined:
-    """Write a block's arrays behind those of the previous blocks."""
     rows, values, size, numbers = last.rows, last.values, 0, last.numbers
     names: list[str] = []
     if "vectors" in block:

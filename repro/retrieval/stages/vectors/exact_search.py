@@ -190,11 +190,10 @@ class ViewSearch:
     def _best_pairs(self, scorer: ViewScorer, name: str, products: np.ndarray, rows: np.ndarray) -> Pairs:
         """Return a list's best pairs among its candidates.
 
-        A candidate more than twice the error bound below rank ``depth`` is not rescored. Passages outside the
-        candidates score at most as much as the last one. If that score plus the error may reach rank
-        ``depth``, all passages are examined for the query. If a candidate's two scores differ by more than
-        the bound, the products were not in float32 (e.g. TF32). All queries are then examined with float64
-        products.
+        A candidate more than twice the error bound below rank ``depth`` is not rescored. If the last
+        candidate's score plus the error may reach rank ``depth``, so may passages outside the candidates, and
+        all passages are examined. If two scores of a candidate differ by more than the bound, the products
+        were not in float32 (e.g. TF32), and all queries are examined with float64 products.
 
         Raises StageError if a query has fewer pairs than the list's depth.
         """
@@ -266,7 +265,6 @@ def _faiss(
 
 @functools.cache
 def _gpu_resources() -> Any:
-    """Return the faiss resources of a GPU, shared by all searches, with limited memory."""
     import faiss
 
     resources = faiss.StandardGpuResources()
@@ -307,8 +305,7 @@ class ScoreBound:
                 yield queries.cpu().numpy() + part.start, rows.cpu().numpy() + (block.first + start)
 
     def _bounds(self, part: slice, scores: torch.Tensor) -> torch.Tensor:
-        """Return each query's least score, (t,), with which a pair may reach its edge after rounding to
-        float32."""
+        """Return the least score of each query, (t,), that may round to its edge in float32."""
         edges = np.nextafter(self.edges[part], np.float32(-np.inf)).astype(np.float64)
         bounds = torch.from_numpy(edges - self._errors[scores.dtype][part]).to(scores.dtype)
         return torch.nextafter(bounds, torch.full_like(bounds, -torch.inf)).to(scores.device)

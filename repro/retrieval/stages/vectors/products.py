@@ -81,9 +81,8 @@ class ViewScorer:
     def _dense_scores(self, file: VectorFile, queries: np.ndarray, rows: np.ndarray) -> np.ndarray:
         """Score pairs sorted by row: (P,) float64, which round to the same float32 as those of ``_products``.
 
-        Products summed in two orders differ by at most twice the bound of ``errors``. If both ends of that
-        interval round to one float32, the order does not matter. The few other pairs are rescored in the
-        fixed order.
+        Two orders of summation differ by at most twice the bound of ``errors``. Pairs within that distance of
+        a rounding boundary are rescored in the fixed order.
         """
         chosen, starts = np.unique(rows, return_index=True)
         bounds, width = np.append(starts, len(rows)), self._doubles.shape[1]
@@ -140,9 +139,8 @@ class ViewScorer:
         A sum of n products, in any order, fused or not, has an error of at most n u / (1 - n u) times the sum
         of their magnitudes, with u = ``rounding`` (Higham, Accuracy and Stability of Numerical Algorithms,
         2nd ed., §3.1, Eq. 3.5). That sum is at most the product of both vectors' lengths (Cauchy and
-        Schwarz). Products with 0 are exact, so n is the number of a sparse query's values. Each added view is
-        one more operation. Four more, and one percent, cover the rounding of these scores and of the lengths.
-        The bound holds for float32, not for TF32.
+        Schwarz). n is the number of a sparse query's values, plus one per added view, plus four for rounding
+        these scores and the lengths, which also get one percent. The bound holds for float32, not for TF32.
 
         Args:
             longest: the greatest length of a passage's vector, by view.
@@ -209,9 +207,8 @@ class Passages:
 def uses_inverted_index(device: torch.device) -> bool:
     """Return whether sparse rows are multiplied by scipy through an inverted index of the queries.
 
-    PyTorch multiplies a sparse matrix (passages) and a dense one (queries), using all values of a passage for
-    each query. That is fast on a GPU only. The index uses the values that both have. Frequent words are
-    multiplied densely, which takes a fiftieth of the time per word.
+    PyTorch's product of sparse passages and dense queries uses all values of a passage for each query, which
+    is fast on a GPU only. Frequent words are multiplied densely, which takes a fiftieth of the time per word.
     """
     return device.type == "cpu"
 
