@@ -135,11 +135,8 @@ def _imported(statement: ast.AST, package: str) -> Iterator[str]:
 
 
 def _code_lines(text: str, statements: Iterable[ast.AST]) -> str:
-    """Return a module's lines without docstrings, comments and blank lines.
-
-    If the module has other triple-quoted strings, comments and blank lines are kept, as they may be part of
-    one.
-    """
+    """Return a module's lines without docstrings, comments and blank lines. If the module has other
+    triple-quoted strings, comments and blank lines are kept, as they may be part of one."""
     lines = text.splitlines()
     for statement in statements:
         if isinstance(statement, ast.Expr) and _is_text(statement.value):

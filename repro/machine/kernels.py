@@ -31,9 +31,7 @@ _in_force: dict[str, str] | None = None
 
 def pins() -> dict[str, str]:
     """Return the environment variables that pin kernels on this machine, e.g. {"MKL_CBWR": "COMPATIBLE", …}.
-
-    Empty without AVX2.
-    """
+    Empty without AVX2."""
     flags = system.cpu_flags()
     if not flags.issuperset(NEEDED):  # naming an unsupported level would end the process
         return {}
@@ -43,10 +41,8 @@ def pins() -> dict[str, str]:
 
 
 def pin(progress: Progress = SILENT) -> None:
-    """Pin the kernels of libraries that are not yet loaded, here and in child processes.
-
-    Variables set by the user stay. ``progress`` notes every reason why results may differ in their bits.
-    """
+    """Pin the kernels of libraries that are not yet loaded, here and in child processes. Variables set by the
+    user stay. ``progress`` notes every reason why results may differ in their bits."""
     global _in_force
     if is_pinned():
         return

@@ -68,10 +68,8 @@ def _cpu_information() -> str:
 
 
 def gpu() -> list[str] | None:
-    """Return the NVIDIA GPUs, e.g. ["NVIDIA H200, 143771 MiB"]. None without a usable one.
-
-    The memory is omitted if nvidia-smi is missing.
-    """
+    """Return the NVIDIA GPUs, e.g. ["NVIDIA H200, 143771 MiB"]. None without a usable one. The memory is
+    omitted if nvidia-smi is missing."""
     if os.environ.get("CUDA_VISIBLE_DEVICES") in ("", "-1"):  # hides them from torch
         return None
     names = _gpus_by_nvidia_smi() or _gpus_by_proc()

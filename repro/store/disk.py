@@ -86,10 +86,8 @@ def make_writable(root: Path, what: str = "store", option: str = STORE) -> None:
 
 
 def remove(path: Path) -> None:
-    """Remove an artefact, file or link, but never the target of a link.
-
-    A folder is first renamed to ``<name>.gone``, which remains if the process is killed.
-    """
+    """Remove an artefact, file or link, but never the target of a link. A folder is first renamed to
+    ``<name>.gone``, which remains if the process is killed."""
     if path.is_symlink() or not path.is_dir():
         path.unlink()
         return

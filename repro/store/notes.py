@@ -63,10 +63,8 @@ def write_notes(root: Path, nodes: Iterable[Node]) -> None:
 
 
 def noted_node(root: Path, fingerprint: str) -> Node:
-    """Return the node of an earlier plan by the first digits of its fingerprint, e.g. "0a1b2c".
-
-    Raises UsageError unless exactly one node has them.
-    """
+    """Return the node of an earlier plan by the first digits of its fingerprint, e.g. "0a1b2c". Raises
+    UsageError unless exactly one node has them."""
     matches = (
         {note.stem for note in root.glob(f"nodes/{fingerprint}*.json")} if fingerprint.isalnum() else set()
     )

@@ -24,10 +24,8 @@ _REMEDY = "`repro store verify --rebuild` removes the artefact, the next run tha
 
 
 def seal(directory: Path, node: Node, facts: dict[str, Any], progress: Progress = SILENT) -> None:
-    """Write artefact.json last, then remove the folders ``blocks`` and ``checkpoints``.
-
-    Raises StoreError for a link among the files.
-    """
+    """Write artefact.json last, then remove the folders ``blocks`` and ``checkpoints``. Raises StoreError for
+    a link among the files."""
     paths, folders = _files_and_folders(directory)
     files = {}
     total = sum(megabytes(path.stat().st_size) for path in paths)

@@ -134,10 +134,8 @@ def list_offsets(column) -> np.ndarray:
 
 
 def document_rows(documents, corpus: Path, *, source: Path) -> np.ndarray:
-    """Return the corpus row of each of N document ids, (N,) integers, joined inside Arrow.
-
-    Raises DataError, with ``source``, for an id that is not in the corpus.
-    """
+    """Return the corpus row of each of N document ids, (N,) integers, joined inside Arrow. Raises DataError,
+    with ``source``, for an id that is not in the corpus."""
     import pyarrow.compute as pc
 
     ids = read_rows(corpus).data.column("id").combine_chunks()

@@ -131,9 +131,7 @@ ENTRY_KEYS = (*PIECES, "piece", "short", *(f.name for f in fields(Dataset) if f.
 @functools.cache
 def catalog() -> dict[str, Dataset]:
     """Return all collections in the order of catalog.yaml, each corpus followed by its splits or members.
-
-    Raises UsageError for a broken entry.
-    """
+    Raises UsageError for a broken entry."""
     datasets: dict[str, Dataset] = {}
     for dataset in (each for entry in read_facts(FILE)["collections"] for each in _collections(entry)):
         if dataset.id in datasets:

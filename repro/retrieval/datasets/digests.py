@@ -138,9 +138,7 @@ def planned_source(params: Mapping[str, Any]) -> Iterator[Source]:
 @contextlib.contextmanager
 def unchanged(files: Sequence[Path], planned: str, identity: Callable[[], str]) -> Iterator[None]:
     """Let a stage read ``files``, then check that they were not changed and ``identity()`` is ``planned``.
-
-    ``identity`` must read the bytes, without a cache. Raises DataError for another file.
-    """
+    ``identity`` must read the bytes, without a cache. Raises DataError for another file."""
     containers = list(dict.fromkeys(map(container, files)))
     old_stamps = [_stamp(path) for path in containers]
     yield

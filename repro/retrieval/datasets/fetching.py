@@ -38,10 +38,8 @@ class Offer:
 
 
 def offer(id: str, *, library: str = "") -> Offer:
-    """Return the download of a collection, e.g. ``beir/scifact``, or of ``model:NAME``.
-
-    Raises UsageError or BlockedError if it cannot be fetched.
-    """
+    """Return the download of a collection, e.g. ``beir/scifact``, or of ``model:NAME``. Raises UsageError or
+    BlockedError if it cannot be fetched."""
     if id.startswith(MODEL):
         return _model_offer(id.removeprefix(MODEL))
     return _collection_offer(id, library=library)
@@ -49,9 +47,7 @@ def offer(id: str, *, library: str = "") -> Offer:
 
 def _model_offer(name: str) -> Offer:
     """Return the download of the hub's model ``name`` to ``models/<name>``. Raises UsageError for a bad name.
-
-    Loading raises BlockedError without network or model.
-    """
+    Loading raises BlockedError without network or model."""
     if not _NAME.fullmatch(name):
         raise UsageError(f"{name!r} cannot be a model of the hub: those are named NAME or OWNER/NAME")
 
@@ -212,10 +208,8 @@ def _write_topics(entry: Dataset, root: Path) -> list[Path]:
 
 
 def _fetch_text(entry: Dataset, data_root: Path, progress: Progress) -> Path:
-    """Download the Parquet files of ``entry`` and convert them to JSON lines. Raises BlockedError.
-
-    An interrupted download continues.
-    """
+    """Download the Parquet files of ``entry`` and convert them to JSON lines. Raises BlockedError. An
+    interrupted download continues."""
     from huggingface_hub import hf_hub_download
 
     place = data_root / f"{entry.file}.jsonl"
@@ -323,10 +317,8 @@ TITLED = "msmarco-passage/rocketqa"
 
 
 def make(name: str, files: Sequence[Path], data_root: Path, progress: Progress) -> Path:
-    """Build RocketQA's titled passages, or a list of words, from ``files`` and return its path.
-
-    Raises UsageError for another name, DataError for wrong files or counts.
-    """
+    """Build RocketQA's titled passages, or a list of words, from ``files`` and return its path. Raises
+    UsageError for another name, DataError for wrong files or counts."""
     check_known("collection or list to make", name, valid=(TITLED, *known_lists()))
     if name != TITLED:
         return write(data_root / name, (f"{word}\n" for word in word_lists.make(name, files)))
@@ -339,10 +331,7 @@ def make(name: str, files: Sequence[Path], data_root: Path, progress: Progress) 
 
 def documents(texts: Path, titles: Path) -> Iterator[Document]:
     """Yield each text of para.txt with its title in para.title.txt, or "". 8.8 million titles take about 1
-    GB.
-
-    Raises DataError for a bad line, or for numbers that do not ascend.
-    """
+    GB. Raises DataError for a bad line, or for numbers that do not ascend."""
     titles_by_number = {number: title for _, number, title in _rows(titles)}
     previous_number = -1
     for line, number, text in _rows(texts):

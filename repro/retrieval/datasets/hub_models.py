@@ -19,10 +19,8 @@ SUFFIXES = (".json", ".txt", ".safetensors", ".model")
 
 
 def wanted(files: Iterable[str]) -> list[str]:
-    """Return the needed files of a model: settings, vocabulary and weights.
-
-    Pickled weights are used only in a folder without safetensors.
-    """
+    """Return the needed files of a model: settings, vocabulary and weights. Pickled weights are used only in
+    a folder without safetensors."""
     names = sorted(files)
     safe_folders = {dirname(name) for name in names if name.endswith(".safetensors")}
     return [

@@ -146,10 +146,7 @@ PAST_THE_END = 416
 @contextlib.contextmanager
 def resumable_downloads(progress: Progress) -> Iterator[None]:
     """Store unfinished downloads of ir_datasets in ``downloads`` of its home, so that a later process
-    continues.
-
-    Processes with the same home take turns.
-    """
+    continues. Processes with the same home take turns."""
     from ir_datasets.util import RequestsDownload, home_path
 
     folder = home_path() / "downloads"

@@ -23,10 +23,7 @@ DAMAGE = (EOFError, lzma.LZMAError, zlib.error, gzip.BadGzipFile, zipfile.BadZip
 
 def lines(path: Path) -> Iterator[tuple[int, str]]:
     """Yield number (from 1) and text of each non-blank line, without line end (LF or CR LF) or byte order
-    mark.
-
-    Unpacks .gz and .xz. Raises DataError for an empty, damaged or non-UTF-8 file.
-    """
+    mark. Unpacks .gz and .xz. Raises DataError for an empty, damaged or non-UTF-8 file."""
     empty = True
     with open_unpacked(path) as file:
         for number, text in texts(file, path):

@@ -44,10 +44,8 @@ def documents(path: Path, known: Sequence[str] = ()) -> Iterator[Document]:
 
 
 class SeenIds:
-    """Find duplicate ids in a file, with 8 bytes of memory per id after the first thousands.
-
-    These bytes are hashes. If two are equal, the file is read again to compare the ids.
-    """
+    """Find duplicate ids in a file, with 8 bytes of memory per id after the first thousands. These bytes are
+    hashes. If two are equal, the file is read again to compare the ids."""
 
     def __init__(self, path: Path):
         self._path = path
@@ -89,10 +87,8 @@ class SeenIds:
 
 
 def json_rows(path: Path, *, after: int = 0) -> Iterator[tuple[int, dict[str, Any]]]:
-    """Yield line number and object of each line after the first ``after``.
-
-    Raises DataError for anything but an object, and for a duplicate key.
-    """
+    """Yield line number and object of each line after the first ``after``. Raises DataError for anything but
+    an object, and for a duplicate key."""
     for number, line in itertools.islice(lines(path), after, None):
         try:
             row = _DECODER.decode(line)

@@ -105,10 +105,8 @@ class RowBlocks:
         return sum(note["rows"] for note in notes.values())
 
     def completed(self, target: Path) -> dict | None:
-        """Return the facts of a complete attempt, after moving its files back from ``target``.
-
-        None unless all blocks are intact.
-        """
+        """Return the facts of a complete attempt, after moving its files back from ``target``. None unless
+        all blocks are intact."""
         if (layout := self._read(ALL)) is None:
             return None
         for name, first in _file_names(layout["blocks"]).items():

@@ -52,10 +52,8 @@ class SentenceSplitter:
 
 
 def check_splitter(name: str, data: Path | None) -> Path | None:
-    """Return the model folder of splitter ``nltk`` below ``data``, or None for ``rules``.
-
-    Raises UsageError for another name, BlockedError if nltk or its model is missing.
-    """
+    """Return the model folder of splitter ``nltk`` below ``data``, or None for ``rules``. Raises UsageError
+    for another name, BlockedError if nltk or its model is missing."""
     check_known("sentence splitter", name, valid=SPLITTERS)
     if name != "nltk":
         return None

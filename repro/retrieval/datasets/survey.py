@@ -61,10 +61,8 @@ class Piece:
 
 
 def check(data_root: Path | None, ids: Iterable[str] = (), *, home: Path | None = None) -> list[Piece]:
-    """Read collections in full, by default all found ones, and compare counts, rows and SHA256SUMS.
-
-    A missing piece has a BlockedError among its problems. Raises UsageError for an unknown id.
-    """
+    """Read collections in full, by default all found ones, and compare counts, rows and SHA256SUMS. A missing
+    piece has a BlockedError among its problems. Raises UsageError for an unknown id."""
     entries = [dataset(id) for id in ids]
     sources = dict.fromkeys(_sources(entries or list(catalog().values()), data_root, home))
     return [_check_source(source, data_root) for source in sources if entries or isinstance(source, Source)]
@@ -138,10 +136,8 @@ def _sum_problems(source: Source, root: Path) -> Iterator[str]:
 
 
 def summary(source: Source) -> dict[str, Any]:
-    """Read documents, queries or judgements in full, and return digests of rows and ids, and counts.
-
-    Raises DataError.
-    """
+    """Read documents, queries or judgements in full, and return digests of rows and ids, and counts. Raises
+    DataError."""
     content, names, titled, grades = ContentDigest(), ContentDigest(), 0, Counter[int]()
     for row in reading.rows(source):
         content.add(row)

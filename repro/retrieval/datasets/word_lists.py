@@ -20,10 +20,8 @@ def known_lists() -> dict[str, Mapping[str, Any]]:
 
 
 def words(path: Path) -> list[str]:
-    """Return the words of a file with one per line, packed or not: unique, lower-case and sorted.
-
-    Raises DataError if the file cannot be read.
-    """
+    """Return the words of a file with one per line, packed or not: unique, lower-case and sorted. Raises
+    DataError if the file cannot be read."""
     from repro.retrieval.datasets.lines import lines
 
     return sorted({word for _, line in lines(path) if (word := line.strip().lower())})
@@ -63,10 +61,8 @@ def remedy(name: str) -> str:
 
 
 def make(name: str, files: Iterable[Path]) -> list[str]:
-    """Return the words of the list ``name`` from its published parts, in any order.
-
-    Raises UsageError for an unknown list, DataError for a wrong or missing part.
-    """
+    """Return the words of the list ``name`` from its published parts, in any order. Raises UsageError for an
+    unknown list, DataError for a wrong or missing part."""
     check_known("list of words", name, valid=known_lists())
     facts, union = known_lists()[name], set()
     missing_parts = {part["sha256"]: part for part in facts["parts"]}

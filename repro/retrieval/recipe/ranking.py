@@ -117,9 +117,7 @@ def mine(
     documents: Node | None = None,
 ) -> Node:
     """Return hard negatives: ``per_query`` from the top of a run, and ``random_added`` from ``documents``.
-
-    Positives are excluded.
-    """
+    Positives are excluded."""
     params, inputs = {"depth": depth, "per_query": per_query, "seed": seed}, {"run": run, "qrels": judgements}
     if random_added:
         if documents is None:

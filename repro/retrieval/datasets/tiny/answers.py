@@ -126,10 +126,8 @@ def _question_and_answer(
 
 
 def beir() -> Collection:
-    """Return 285 titled documents and 60 questions, 45 of them graded 0-2.
-
-    The other 15 have the id of a document, e.g. to test that runs ignore identical ids.
-    """
+    """Return 285 titled documents and 60 questions, 45 of them graded 0-2. The other 15 have the id of a
+    document, e.g. to test that runs ignore identical ids."""
     draw = Draw("tiny/beir")
     world = deeds(draw, people(draw, 90), each=3)
     ids = shuffled_ids(draw, len(world) + 15, first=1)

@@ -113,9 +113,7 @@ def write_ids(ids: Iterable[str], folder: Path, source: Path) -> None:
 
 class IdFile:
     """``ids.txt``, one id per line, read on request. It takes 8 bytes of memory per id instead of a string.
-
-    Opening takes 16 bytes per id. The file is mapped: its resident pages can be reclaimed at any time.
-    """
+    Opening takes 16 bytes per id. The file is mapped: its resident pages can be reclaimed at any time."""
 
     def __init__(self, folder: Path):
         path = folder / "ids.txt"
@@ -137,10 +135,8 @@ class IdFile:
         return [self._text[start : end - 1].decode("utf-8") for start, end in bounds]
 
     def ascending(self) -> np.ndarray:
-        """Return the rows in UTF-8 order of their ids, (N,) int64.
-
-        Takes the longest id's bytes plus 16 per id.
-        """
+        """Return the rows in UTF-8 order of their ids, (N,) int64. Takes the longest id's bytes plus 16 per
+        id."""
         longest = int(np.diff(self._starts).max(initial=1))
         ids = np.empty(len(self), dtype=f"S{longest}")
         for first in range(0, len(self), 100_000):

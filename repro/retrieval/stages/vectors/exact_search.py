@@ -320,9 +320,7 @@ class BestScores:
 
     def take(self, scores: np.ndarray, rows: np.ndarray, first: int) -> bool:
         """Merge the greatest scores of a block, (t, at most K), with rows counted from row ``first`` of all.
-
-        Returns False, without merging, if a score is not finite.
-        """
+        Returns False, without merging, if a score is not finite."""
         if (rows < 0).any() or not np.isfinite(scores).all():  # faiss returns -1 for nan
             return False
         self._merge(*(torch.from_numpy(array).to(self.scores.device) for array in (scores, rows + first)))

@@ -196,11 +196,8 @@ class Passages:
     def on(
         self, device: torch.device, frequent: np.ndarray, dtype: torch.dtype = torch.float32
     ) -> dict[str, Matrix]:
-        """Copy the vectors of each view to a device in the form that ``Tile`` multiplies.
-
-        Dense vectors and GPUs need one matrix. A sparse view on a CPU becomes columns of frequent words and
-        all rows.
-        """
+        """Copy the vectors of each view to a device in the form that ``Tile`` multiplies. Dense vectors and
+        GPUs need one matrix. A sparse view on a CPU becomes columns of frequent words and all rows."""
         return {name: _to_device(vectors, device, frequent, dtype) for name, vectors in self.vectors.items()}
 
 
@@ -282,10 +279,8 @@ class Tile:
         return columns
 
     def scores(self, passages: Passages, vectors: Mapping[str, Matrix]) -> dict[str, torch.Tensor]:
-        """Return the sums by list, (n, t) float32, computed in float64 if one overflows.
-
-        Raises StageError for a score that is not finite.
-        """
+        """Return the sums by list, (n, t) float32, computed in float64 if one overflows. Raises StageError
+        for a score that is not finite."""
         scores = self._sums(vectors, self.columns)
         if not all(map(_is_finite, scores.values())):
             scores = {name: sums.to(torch.float32) for name, sums in self.exact(passages).items()}
