@@ -91,11 +91,8 @@ def facts() -> dict[str, object]:
 
 
 def unlike_pinned(facts: Mapping[str, object], *, needed: bool) -> list[str]:
-    """Return the kernels that differ from the pinned ones, e.g. ["MKL_CBWR AVX2 (pinned: COMPATIBLE)"].
-
-    Args:
-        needed: whether missing pins count.
-    """
+    """Return the kernels that differ from the pinned ones, e.g. ["MKL_CBWR AVX2 (pinned: COMPATIBLE)"], and
+    with ``needed`` the missing pins."""
     pins = facts.get("pins", _PINNED)
     every = [each for each in (pins if isinstance(pins, list) else [pins]) if isinstance(each, Mapping)]
     others = [

@@ -58,12 +58,8 @@ def only_shard(part: Shard) -> Iterator[None]:
 
 
 def blocks(count: int, block: int, *, rank: int = 0, ranks: int = 1) -> range:
-    """Return the first rows of this process' blocks among ``count`` rows.
-
-    Args:
-        block: rows in a block.
-        rank, ranks: number of this process among those that share the shard, and their number.
-    """
+    """Return the first rows of this process' blocks among ``count`` rows. Its shard is divided among
+    ``ranks`` processes."""
     first = (_current.number - 1) * ranks + rank
     return range(0, count, block)[first :: _current.count * ranks]
 

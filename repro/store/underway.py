@@ -126,11 +126,8 @@ def _open_lock(path: Path) -> IO[bytes]:
 
 
 def goes_on(partial: Path, inputs: Mapping[str, str]) -> bool:
-    """Return True unless the folder's record names different input digests.
-
-    Args:
-        inputs: fingerprint -> digest of the stored inputs.
-    """
+    """Return True unless the folder's record has other digests than ``inputs``: fingerprint -> digest, if
+    stored."""
     noted_inputs = _read_inputs(partial)
     return all(noted_inputs.get(fingerprint, content) == content for fingerprint, content in inputs.items())
 
@@ -191,11 +188,8 @@ def announcers(root: Path) -> set[str]:
 
 
 def awaited_inputs(root: Path, *, but: Path | None = None) -> set[str]:
-    """Return the fingerprints of inputs that running processes still need.
-
-    Args:
-        but: the caller's own announcement, which does not count.
-    """
+    """Return the fingerprints of inputs that running processes still need, ignoring the announcement
+    ``but``."""
     inputs: set[str] = set()
     for path in root.glob("plans/*.json"):
         if path != but:

@@ -17,13 +17,8 @@ BLOCK = 20_000  # rows of a block for resuming a stage
 
 
 def write_rows(rows: Iterable[Mapping[str, Any]], columns: Mapping[str, Any], folder: Path) -> int:
-    """Write ``rows`` to ``folder``, replacing it, and return their number.
-
-    Without rows, or after an exception, there is no dataset.
-
-    Args:
-        columns: name -> "string" or ["string"].
-    """
+    """Write ``rows`` to ``folder``, replacing it, and return their number. ``columns`` maps names to "string"
+    or ["string"]. Without rows, or after an exception, there is no dataset."""
     rows_folder = folder.with_name(f"{folder.name}.rows")
     shutil.rmtree(folder, ignore_errors=True)
     shutil.rmtree(rows_folder, ignore_errors=True)

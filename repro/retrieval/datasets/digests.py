@@ -80,11 +80,8 @@ SETTLED = 2_000_000_000  # ns during which two changes may get the same file tim
 
 
 def identity(source: Source, *, cache: Path | None = None) -> str:
-    """Return the identity of a source's data, e.g. "sha256:…". Equal files have equal identities.
-
-    Args:
-        cache: see ``digest``.
-    """
+    """Return the identity of a source's data, e.g. "sha256:…". Equal files have equal identities. See
+    ``digest`` for ``cache``."""
     if source.kind == "parts":
         return f"sha256:{_join_digests(identity(part, cache=cache) for part in source.parts)}"
     if source.kind in ("folder", "home"):
@@ -104,11 +101,8 @@ def _generated(source: Source) -> str:
 
 
 def digest(files: Sequence[Path], *, cache: Path | None = None) -> str:
-    """Return sha256 over names and contents of ``files``. Raises DataError for an unreadable file.
-
-    Args:
-        cache: JSON file with the digests of files older than two seconds, by path, size, inode and times.
-    """
+    """Return sha256 over names and contents of ``files``. The JSON file ``cache`` keeps the digests of files
+    older than two seconds by path, size, inode and times. Raises DataError for an unreadable file."""
     entries = _read_cache(cache)
     old_entries = dict(entries)
     parts = []
@@ -121,12 +115,8 @@ def digest(files: Sequence[Path], *, cache: Path | None = None) -> str:
 
 @contextlib.contextmanager
 def planned_source(params: Mapping[str, Any]) -> Iterator[Source]:
-    """Yield the source of a stage's parameters, and check afterwards that it is still the planned one.
-
-    Raises:
-        BlockedError: it was not yet downloaded when it was planned.
-        DataError: a file has changed.
-    """
+    """Yield the source of a stage's parameters, and check afterwards that it is still the planned one. Raises
+    BlockedError if it was not downloaded when planned, DataError for a changed file."""
     source = Source.from_json(params["source"])
     if source.kind == "library":
         problem = f"the {source.piece} of {source.dataset} were not on this machine when this was planned"
@@ -217,11 +207,7 @@ def published() -> dict[str, dict[str, Any]]:
 
 
 def differing(rows: Mapping[str, str]) -> list[str]:
-    """Return a sentence for each piece with other rows than published.
-
-    Args:
-        rows: digests by ``key``.
-    """
+    """Return a sentence for each piece with other rows than published. ``rows`` are digests by ``key``."""
     others = (name for name, digest in rows.items() if digest and name in published())
     return [
         f"the {in_words(name)} are not as published; `repro data check {name.split()[0]}` says what differs"

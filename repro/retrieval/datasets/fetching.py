@@ -107,15 +107,9 @@ def _size(collections: list[str]) -> str:
 
 
 def _collection_offer(id: str, *, library: str = "") -> Offer:
-    """Return the download of ``id``. Loading raises BlockedError without network, DataError for wrong counts.
-
-    Args:
-        library: "" or "beir".
-
-    Raises:
-        UsageError: the collection is embedded, or not offered by beir.
-        BlockedError: nobody distributes it.
-    """
+    """Return the download of ``id``, through ``library`` "beir" if given. Raises UsageError for an id that
+    needs none, BlockedError for one that nobody distributes. Loading raises BlockedError without network,
+    DataError for wrong counts."""
     entry = dataset(id)
     parts = [dataset(part) for part in _parts(entry) or [fetched_with(entry)]]
     _check(entry, parts, library)

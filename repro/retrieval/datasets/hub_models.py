@@ -92,14 +92,9 @@ def base_identity(name: str) -> str | None:
 
 @contextlib.contextmanager
 def planned_checkpoint(params: Mapping[str, Any]) -> Iterator[Path]:
-    """Yield the folder of a stage's checkpoint, and check afterwards that it is still the planned one.
-
-    A folder is checked by the digests of its files, the hub's cache by its commit and blob names.
-
-    Raises:
-        BlockedError: the planned commit is not cached.
-        DataError: a file has changed.
-    """
+    """Yield the folder of a stage's checkpoint, and check afterwards that it is the planned one: by digests,
+    or in the hub's cache by commit and blob names. Raises BlockedError if the commit is not cached, DataError
+    for a changed file."""
     from repro.retrieval.datasets.digests import digest, unchanged
 
     name, identity = params["name"], params["identity"]

@@ -27,13 +27,9 @@ class ListedQuery(NamedTuple):
     def negatives(
         self, *, margin: float | None, per_system: int | None, systems: set[str] | None
     ) -> list[str]:
-        """Return found passages that are no positives, in file order, as in BEIR's train_msmarco_v3.py.
-
-        Args:
-            margin: least distance of a score below the lowest positive's. None is no limit.
-            per_system: most new passages of each retriever. None is no limit.
-            systems: the retrievers to use. None means all.
-        """
+        """Return found passages that are no positives, in file order, as in BEIR's train_msmarco_v3.py:
+        scored at least ``margin`` below any positive, at most ``per_system`` new ones for each of
+        ``systems``. None is no limit."""
         seen = {passage for passage, _ in self.positives}
         limit = None if margin is None else min(s for _, s in self.positives if s is not None) - margin
         passages: list[str] = []
@@ -48,11 +44,9 @@ class ListedQuery(NamedTuple):
 
 
 def read_listed_queries(path: Path, *, scored: bool) -> Iterator[ListedQuery]:
-    """Read records {"qid": id, "pos": [item, …], "neg": {system: [item, …], …}}.
-
-    An item is an id or {"pid": id, "ce-score": number}. Raises DataError for other records, a duplicate
-    query, or with ``scored`` a missing score.
-    """
+    """Read records {"qid": id, "pos": [item, …], "neg": {system: [item, …], …}} of items {"pid": id,
+    "ce-score": number} or ids. Raises DataError for others, a duplicate query, or with ``scored`` a missing
+    score."""
     seen: set[str] = set()
     for number, row in json_rows(path):
         query = _id(row.get("qid"), "qid", path, number)

@@ -24,11 +24,8 @@ RECENT = 20_000  # ids kept as strings
 
 
 def documents(path: Path, known: Sequence[str] = ()) -> Iterator[Document]:
-    """Yield the documents of a JSON-lines file after the ``known`` ones.
-
-    The fields are _id, title, text and url (or metadata.url). Raises DataError for another object, and for a
-    duplicate id, perhaps 20,000 lines later.
-    """
+    """Yield the documents of a JSON-lines file after the ``known`` ones: _id, title, text and url (or
+    metadata.url). Raises DataError for another object, and for a duplicate id, perhaps 20,000 lines later."""
     seen = SeenIds(path)
     for place, id in enumerate(known):
         seen.add(id, place)
@@ -129,12 +126,9 @@ def checked_text(row: Mapping[str, Any], name: str, path: Path, number: int, *, 
 
 
 def queries(path: Path, format: str) -> Iterator[Query]:
-    """Yield the queries of a file. Raises DataError for another format, an empty text or a duplicate id.
-
-    Args:
-        format: "beir" (JSON lines), "trec" (id, tab, text) or "answers" (question, tab, Python list). In
-            "answers" ids count from 0.
-    """
+    """Yield the queries of a file in ``format`` "beir" (JSON lines), "trec" (id, tab, text) or "answers"
+    (question, tab, Python list, with ids counted from 0). Raises DataError for others, no text or a duplicate
+    id."""
     seen: set[str] = set()
     for number, query in _QUERY_READERS[format](path):
         if query.id in seen:
@@ -203,11 +197,8 @@ HEADER = ("query-id", "corpus-id", "score")
 
 
 def judgements(path: Path, format: str) -> Iterator[Judgement]:
-    """Yield one judgement per row. Raises DataError for a bad row, or a pair with two different grades.
-
-    Args:
-        format: "beir" (tabs, optional header) or "trec" (white space, four columns).
-    """
+    """Yield one judgement per row. ``format`` is "beir" (tabs, optional header) or "trec" (white space, four
+    columns). Raises DataError for a bad row, or a pair with two different grades."""
     grades: dict[tuple[str, str], int] = {}
     for number, line in lines(path):
         fields = line.split("\t") if format == "beir" else line.split()

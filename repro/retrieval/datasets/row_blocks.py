@@ -116,11 +116,7 @@ class RowBlocks:
         return layout["facts"] if is_intact else None
 
     def join(self, target: Path, *, fingerprint: str = "") -> None:
-        """Move all blocks into the dataset ``target``.
-
-        Args:
-            fingerprint: its name in the caches of `datasets`.
-        """
+        """Move all blocks into the dataset ``target``, named ``fingerprint`` in the caches of `datasets`."""
         import datasets
 
         layout = self._read(ALL) or {}

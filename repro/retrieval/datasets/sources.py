@@ -87,17 +87,8 @@ LIBRARIES = ("ir_datasets", "datasets", "web")
 def locate(
     id: str, piece: str, data_root: Path | None, *, home: Path | None = None, allow_download: bool = False
 ) -> Source | MissingPiece:
-    """Find the source of a ``piece`` of a collection: embedded, in the data folder, in ``home``, or a
-    library.
-
-    Args:
-        id: e.g. "beir/scifact/test".
-        piece: one of ``PIECES``.
-        home: the home of ir_datasets.
-        allow_download: whether a library may be returned.
-
-    Raises UsageError for an unknown id or piece.
-    """
+    """Find the source of a ``piece`` of a collection: embedded, in the data folder, in ir_datasets' ``home``
+    or, with ``allow_download``, a library. Raises UsageError for an unknown id or piece, e.g. "topics"."""
     entry = _entry(id, piece)
     if piece not in entry.pieces:
         return Source(entry.id, piece, "absent", version=entry.version)

@@ -18,12 +18,8 @@ NAMES = {"documents": "ids", "queries": "ids", "qrels": "pairs of a query and a 
 
 @dataclass(frozen=True)
 class Row:
-    """One id for a table, e.g. of `repro data list`.
-
-    Attributes:
-        state: "embedded", "found", "partly" or "missing".
-        where: its files.
-    """
+    """One id in the table of `repro data list`. ``state`` is "embedded", "found", "partly" or "missing",
+    ``where`` its files."""
 
     id: str
     title: str
@@ -61,8 +57,8 @@ class Piece:
 
 
 def check(data_root: Path | None, ids: Iterable[str] = (), *, home: Path | None = None) -> list[Piece]:
-    """Read collections in full, by default all found ones, and compare counts, rows and SHA256SUMS. A missing
-    piece has a BlockedError among its problems. Raises UsageError for an unknown id."""
+    """Read collections in full, by default all found ones, and compare counts, rows and SHA256SUMS. Raises
+    UsageError for an unknown id. A missing piece has a BlockedError among its problems."""
     entries = [dataset(id) for id in ids]
     sources = dict.fromkeys(_sources(entries or list(catalog().values()), data_root, home))
     return [_check_source(source, data_root) for source in sources if entries or isinstance(source, Source)]

@@ -83,12 +83,8 @@ def _encode_sides(
 def search_views(
     passages: Node, topics: Node, *, depth: int, terms: Sequence[str], mode: str, list_depth: int | None
 ) -> Node:
-    """Search by the sum of the inner products of ``terms``.
-
-    Args:
-        terms: views, e.g. ["dense", "sparse"].
-        mode: "exact", or "union" of the first ``list_depth`` passages of each view.
-    """
+    """Search by the sum of the inner products of ``terms``, e.g. ["dense", "sparse"]. ``mode`` is "exact", or
+    "union" of the first ``list_depth`` passages of each view."""
     params = {"depth": depth, "terms": list(terms), "mode": mode, "list_depth": list_depth}
     return Node("search_views", params, {"passages": passages, "queries": topics})
 
@@ -174,11 +170,8 @@ def mine_answers(
     score_decimals: Sequence[int] = (),
     tokenless_answers: bool = False,
 ) -> Node:
-    """Return hard negatives of answer-judged questions: the top passages of a run without an answer.
-
-    Args:
-        score_decimals: decimals to which the scores are rounded, in turn.
-    """
+    """Return hard negatives of answer-judged questions: the top passages of a run without an answer. Scores
+    are rounded to each of ``score_decimals`` in turn."""
     params: dict[str, Any] = {"depth": depth, "per_query": per_query, "seed": seed}
     params["extra_positives"] = extra_positives
     params |= {"score_decimals": list(score_decimals)} if score_decimals else {}

@@ -42,12 +42,8 @@ class Texts:
 
 
 def corpus(identifier: str, *, text: str = "{text}", untitled: str = "") -> Node:
-    """Return the documents of a collection.
-
-    Args:
-        text: template of the text with the fields url and text, e.g. "{url} {text}".
-        untitled: replaces empty titles.
-    """
+    """Return the documents of a collection. ``text`` is a template, e.g. "{url} {text}". ``untitled``
+    replaces empty titles."""
     fields = {} if (text, untitled) == ("{text}", "") else {"text": text, "untitled": untitled}
     return Node("corpus", {"dataset": identifier, **fields})
 
@@ -63,7 +59,7 @@ def qrels(identifier: str) -> Node:
 
 
 def official_negatives(identifier: str, *, per_query: int, seed: int, judgements: Node | None) -> Node:
-    """Return distributed negatives, sampled per query. Positives come from ``judgements``, or else the
+    """Return distributed negatives, sampled per query. Positives are those of ``judgements``, or of the
     triples."""
     inputs = {"qrels": judgements} if judgements else {}
     return Node("official_negatives", {"dataset": identifier, "per_query": per_query, "seed": seed}, inputs)
@@ -72,13 +68,8 @@ def official_negatives(identifier: str, *, per_query: int, seed: int, judgements
 def listed_negatives(
     identifier: str, *, margin: float | None, per_system: int | None = None, systems: list[str] | None = None
 ) -> Node:
-    """Return negatives from a public file with cross-encoder scores.
-
-    Args:
-        margin: least distance of a score below that of any positive. None is no limit.
-        per_system: most negatives of each retriever. None is no limit.
-        systems: the retrievers to use, e.g. ["bm25"]. None means all.
-    """
+    """Return negatives from a public file with cross-encoder scores: ``margin`` below any positive, at most
+    ``per_system`` of each of ``systems``, e.g. ["bm25"]. None is no limit."""
     params = {"dataset": identifier, "margin": margin, "per_system": per_system, "systems": systems}
     return Node("listed_negatives", params)
 
@@ -109,12 +100,8 @@ def tokenize(
     separator: str,
     fewest_tokens: int = 0,
 ) -> Node:
-    """Return token ids in chunks or truncated to ``length``, special tokens included.
-
-    Args:
-        policy: e.g. "truncate", see the stage.
-        fewest_tokens: texts with fewer tokens give no row.
-    """
+    """Return token ids in chunks or truncated to ``length``, special tokens included. Texts with less than
+    ``fewest_tokens`` give no row."""
     params = {"length": length, "policy": policy, "titles": titles, "separator": separator}
     params["fewest_tokens"] = fewest_tokens
     return Node("tokenize", params, {"corpus": documents, "model": model})
@@ -192,11 +179,8 @@ def pretrain(
     generator: Node | None = None,
     examples: str = "rows",
 ) -> Node:
-    """Return a model pre-trained on tokens by an objective.
-
-    Args:
-        examples: "rows", or "spans" for each span of a row.
-    """
+    """Return a model pre-trained on tokens by an objective. Its ``examples`` are "rows", or the "spans" of
+    rows."""
     batch: dict[str, Any] = {"texts_per_batch": optimisation.batch_size}
     batch |= {"examples": examples} if examples != "rows" else {}
     params = _params(objective, options, optimisation, batch=batch, texts={"length": tokens.params["length"]})

@@ -58,12 +58,8 @@ def graded_judgements(
     top: int,
     others: int,
 ) -> list[Judgement]:
-    """Return judgements graded by meaning.
-
-    Args:
-        top: grade of a document with all ``concepts``. Each one that its best deed lacks costs one grade.
-        others: most judgements of grade 1, and of grade 0.
-    """
+    """Return judgements graded by meaning: ``top`` for a document with all ``concepts``, one less for each
+    that its best deed lacks. Of grades 1 and 0 there are at most ``others`` each."""
     grades: dict[int, list[str]] = {}
     for document, life in world.items():
         best = max(agreement(concepts, deed) for deed in life)

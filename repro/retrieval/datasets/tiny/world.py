@@ -175,11 +175,8 @@ class Deed:
 
 
 def people(draw: Draw, n: int, *, asked: bool = True) -> list[Person]:
-    """Return ``n`` people with different names.
-
-    Args:
-        asked: whether questions may be about them. Other people have names of their own.
-    """
+    """Return ``n`` people with different names. Questions are about ``asked`` ones only, who have names of
+    their own."""
     pairs = names()[:TOLD_ONLY] if not asked else names()[TOLD_ONLY:]
     return [
         Person(
@@ -207,11 +204,8 @@ def agreement(concepts: Mapping[str, Concept], deed: Deed) -> int:
 
 
 def question(draw: Draw, deed: Deed, world: Sequence[Deed], *, sizes: Sequence[int]) -> dict[str, Concept]:
-    """Draw concepts of ``deed`` that no other deed has together, including its act or object.
-
-    Args:
-        sizes: possible numbers of concepts, e.g. (4, 5, 6).
-    """
+    """Draw concepts of ``deed`` that no other deed has together, including its act or object. Their number is
+    one of ``sizes``, e.g. (4, 5, 6)."""
     while True:
         chosen_slots = set(draw.sample(list(deed.concepts), draw.pick(sizes)))
         if not chosen_slots & {"act", "object"}:
@@ -259,11 +253,8 @@ def fill(template: str, deed: Deed, draw: Draw, *, concepts: Mapping[str, Concep
 
 
 def ask(concepts: Mapping[str, Concept], draw: Draw, *, keywords: float) -> str:
-    """Return a question for the person with these ``concepts``, e.g. "who hid a …".
-
-    Args:
-        keywords: probability of a list of their words instead.
-    """
+    """Return a question for the person with these ``concepts``, e.g. "who hid a …", or with probability
+    ``keywords`` their words only."""
     forms = _draw_forms(concepts, draw)
     if draw.chance(keywords):
         words = [forms[slot].removeprefix("a ").removeprefix("an ") for slot in forms]

@@ -221,11 +221,8 @@ class Pairs:
         return Pairs(self.queries[chosen], self.rows[chosen], self.scores[chosen])
 
     def cut(self, depth: int, places: np.ndarray) -> Pairs:
-        """Return each query's ``depth`` best pairs. Ties go to the greatest place.
-
-        Args:
-            places: (N,), each passage's place among the sorted ids.
-        """
+        """Return each query's ``depth`` best pairs. Ties go to the greatest of ``places``, (N,), among the
+        sorted ids."""
         order = self._ascending(places[self.rows])
         counts = np.bincount(self.queries, minlength=1)
         ranks = np.repeat(np.cumsum(counts), counts) - np.arange(len(order))  # 1 for the best
