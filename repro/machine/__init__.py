@@ -1,1 +1,1 @@
-"""Java, torch, GPUs, memory, disk and versions of this machine, found without heavy imports."""
+"""Facts about this machine, found without heavy imports: Java, torch, GPUs, memory, disk, versions."""

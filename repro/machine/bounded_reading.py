@@ -1,4 +1,4 @@
-"""Reads lines in bounded memory, JSON files of settings, and YAML of the package, which is not checked."""
+"""Read lines in bounded memory, JSON files of settings, and the package's own YAML files."""
 
 import json
 from collections.abc import Iterator
@@ -7,11 +7,11 @@ from typing import IO, Any, AnyStr
 
 from repro.errors import DataError
 
-LONGEST_LINE = 2**24  # characters: many books; a line of a run, of judgements or of a document has fewer
+LONGEST_LINE = 2**24  # characters, more than many books and than any line of a sound run or corpus
 
 
 def whole_lines(file: IO[AnyStr], path: Path, *, first: int = 1) -> Iterator[AnyStr]:
-    """Yield lines with their ends, ``first`` being the number of the first. Raises DataError for one of
+    """Yield lines with their line ends. The first has the number ``first``. Raises DataError for one of
     LONGEST_LINE."""
     number, read_line = first, file.readline
     while line := read_line(LONGEST_LINE):
@@ -23,7 +23,7 @@ def whole_lines(file: IO[AnyStr], path: Path, *, first: int = 1) -> Iterator[Any
 
 
 def parsed_json(text: str | bytes) -> Any:
-    """Return the content of a JSON text. Raises ValueError, also for one that is nested too deeply."""
+    """Return the content of a JSON text. Raises ValueError, also for too deep nesting."""
     try:
         return json.loads(text)
     except RecursionError:
@@ -31,12 +31,14 @@ def parsed_json(text: str | bytes) -> Any:
 
 
 def read_json_file(path: Path) -> Any:
-    """Return the content of a JSON file of settings. Raises OSError or ValueError where it has none."""
+    """Return the content of a JSON file, e.g. ``config.json``. Raises OSError or ValueError if it has
+    none."""
     return parsed_json(path.read_bytes())
 
 
 def read_facts(path: Path) -> Any:
-    """Return the plain values of a YAML file of the package, by libyaml, which is ten times as fast."""
+    """Return the plain values of one of the package's YAML files. Uses libyaml, which is ten times as
+    fast."""
     import yaml
 
     return yaml.load(path.read_bytes(), yaml.CSafeLoader)  # a safe loader: it makes plain values only

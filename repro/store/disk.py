@@ -1,4 +1,4 @@
-"""Removes, measures, hashes and syncs files, and turns refusals of the operating system into sentences."""
+"""Remove, measure, hash and sync files, and explain errors of the operating system in one sentence."""
 
 import contextlib
 import errno
@@ -14,19 +14,20 @@ from uuid import uuid4
 from repro.errors import StoreError, UsageError
 
 RECORD = "artefact.json"
-GONE = ".gone"  # the name's end while what had the name is deleted
-STORE = "--store or REPRO_STORE"  # by which a user names it
-MEGABYTE = 10**6  # bytes that are read at a time
-BLOCKS = "blocks"  # a folder by which an interrupted stage goes on; no part of the artefact
-CHECKPOINTS = "checkpoints"  # that of a training
+GONE = ".gone"  # suffix of an artefact while it is deleted
+STORE = "--store or REPRO_STORE"  # a user's ways to name the store
+MEGABYTE = 10**6  # bytes read at a time
+BLOCKS = "blocks"  # folder for resuming an interrupted stage, not part of the artefact
+CHECKPOINTS = "checkpoints"  # the same for a training
 
 
 @contextlib.contextmanager
 def translated_errors(root: Path, what: str = "store", option: str = STORE) -> Iterator[None]:
-    """Turn operating-system errors about a folder or file of the user into a StoreError of one sentence.
+    """Turn operating-system errors about a user's file or folder into a StoreError of one sentence.
 
     Args:
-        what, option: what the folder is, and what names another.
+        what: kind of the folder, e.g. "store" or "results folder".
+        option: options that name another one, e.g. "--store or REPRO_STORE".
 
     Raises:
         StoreError: for a full, read-only or forbidden file system.
@@ -60,7 +61,7 @@ def _named_path(error: OSError) -> Path | None:
 
 @contextlib.contextmanager
 def file_lock(file: Path, waiting: Callable[[], object]) -> Iterator[None]:
-    """Hold a lock file alone; ``waiting`` is called once where somebody else holds it."""
+    """Hold a lock file alone. ``waiting`` is called once if somebody else holds it."""
     from filelock import FileLock, Timeout
 
     lock = FileLock(file)
@@ -76,7 +77,7 @@ def file_lock(file: Path, waiting: Callable[[], object]) -> Iterator[None]:
 
 
 def make_writable(root: Path, what: str = "store", option: str = STORE) -> None:
-    """Make a folder and try to write into it, before hours of work rely on that. Raises StoreError."""
+    """Create a folder and try to write into it, before hours of work depend on it. Raises StoreError."""
     with translated_errors(root, what, option):
         root.mkdir(parents=True, exist_ok=True)
         probe = root / f".probe-{os.getpid()}"
@@ -85,8 +86,8 @@ def make_writable(root: Path, what: str = "store", option: str = STORE) -> None:
 
 
 def remove(path: Path) -> None:
-    """Remove an artefact, renamed first to ``<name>.gone``, which a killed process leaves; of a link only the
-    link."""
+    """Remove an artefact, file or link, but never the target of a link. A folder is first renamed to
+    ``<name>.gone``, which remains if the process is killed."""
     if path.is_symlink() or not path.is_dir():
         path.unlink()
         return
@@ -98,7 +99,7 @@ def remove(path: Path) -> None:
 
 
 def size_on_disk(path: Path) -> int:
-    """Return bytes of a file, or of all files below a folder; links count as links, what just went as 0."""
+    """Return the bytes of a file, or of all files below a folder. Links are not followed."""
     is_folder = path.is_dir() and not path.is_symlink()
     places = [os.path.join(top, name) for top, folders, files in os.walk(path) for name in (*folders, *files)]
     total = 0
@@ -110,18 +111,19 @@ def size_on_disk(path: Path) -> int:
 
 
 def create_file(file: Path, mode: str = "x") -> IO:
-    """Open a new file. What has its name is removed first: a link may lead anywhere."""
+    """Open a new file. An existing file or link of that name is removed first, since a link may lead
+    anywhere."""
     file.unlink(missing_ok=True)
     return file.open(mode)
 
 
 def write_whole(path: Path, content: str) -> None:
-    """Write a file that appears whole: it is on the disk before it takes the place of what has its name."""
+    """Write a text file atomically: it is synced to disk before it replaces a file of that name."""
     write_bytes_whole(path, content.encode("utf-8"))
 
 
 def write_bytes_whole(path: Path, content: bytes) -> None:
-    """Write bytes as ``write_whole`` does text."""
+    """Write bytes as ``write_whole`` writes text."""
     scratch = path.with_name(f"{path.name}.{uuid4().hex}.new")
     try:
         with create_file(scratch, "xb") as file:
@@ -134,8 +136,8 @@ def write_bytes_whole(path: Path, content: bytes) -> None:
 
 @contextlib.contextmanager
 def whole_folder(to: Path) -> Iterator[Path]:
-    """Give a folder that takes the name ``to`` when the block ends well. Raises UsageError when ``to`` holds
-    something."""
+    """Yield a new folder that is renamed to ``to`` if the block succeeds. Raises UsageError if ``to`` is not
+    empty."""
     to = to.absolute()
     if to.exists() and (not to.is_dir() or any(to.iterdir())):
         raise UsageError(f"{to} is there already and not empty; name another directory with -o")
@@ -164,7 +166,7 @@ def append_lines(path: Path, text: bytes) -> None:
 
 
 def sha256(file: Path, advance: Callable[[int], object] = lambda megabytes: None) -> str:
-    """Return hexadecimal digest of a file's bytes; ``advance`` hears of every megabyte, a begun one too."""
+    """Return the hexadecimal sha256 of a file. ``advance(1)`` is called for every started megabyte."""
     digest, buffer = hashlib.sha256(), memoryview(bytearray(MEGABYTE))
     with file.open("rb") as stream:
         while size := stream.readinto(buffer):
@@ -174,19 +176,20 @@ def sha256(file: Path, advance: Callable[[int], object] = lambda megabytes: None
 
 
 def megabytes(size: int) -> int:
-    """Return the number of megabytes of so many bytes, a begun one too."""
+    """Convert bytes to megabytes, rounded up."""
     return -(-size // MEGABYTE)
 
 
 def share(file: Path) -> None:
-    """Let whoever may read a file's folder read it, too: some libraries write for their owner alone."""
+    """Make a file readable for everyone who may read its folder, since some libraries write for their owner
+    only."""
     mode = file.stat().st_mode
     if (wanted := mode | file.parent.stat().st_mode & 0o666) != mode:
         file.chmod(wanted)
 
 
 def sync(path: Path) -> None:
-    """Have a file, or the names in a folder, on the disk before going on."""
+    """Flush a file, or the names in a folder, to the disk."""
     handle = os.open(path, os.O_RDONLY)
     try:
         os.fsync(handle)

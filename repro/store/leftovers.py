@@ -1,4 +1,4 @@
-"""Finds the files of a store that nothing needs, and removes each under its lock."""
+"""Find the files of a store that nothing needs, and remove each under its lock."""
 
 import contextlib
 import os
@@ -27,7 +27,7 @@ class Leftover:
 
     Attributes:
         kind: artefact, partial, lock, note or log.
-        stage: the stage it belongs to; empty for notes of nodes, and logs.
+        stage: its stage, e.g. "bm25". Empty for notes and logs.
         bytes: its size on disk.
     """
 
@@ -39,18 +39,17 @@ class Leftover:
 
 
 def leftovers(store: Store, needed: set[str], *, keep_days: float) -> list[Leftover]:
-    """Return files and folders that may go: older than ``keep_days``, and needed by nothing that stays.
+    """Return removable files and folders: older than ``keep_days`` and not needed.
 
-    What stays is ``needed``, being built, or was planned within that time, and every input of those.
+    Needed are the artefacts in ``needed``, those being built or planned within that time, and all their
+    inputs. Imported runs cannot be made again and are always kept. So are non-empty logs and files of others.
 
-    A partial artefact that is only ``needed`` goes by its age: what it was the beginning of is built from the
-    start then. One that was planned stays, since shards of it may have ended long before the last.
-    Imported runs stay, since nothing here can make them again; so do logs that say something, and whatever
-    is not the store's.
+    A partial artefact that is merely ``needed`` is removed when it is old, so the next build starts over. A
+    planned one is kept, since its shards may end at very different times.
     """
     builds = being_built(store.root)
-    cutoff = time.time() - keep_days * DAY  # with the clock set back, what is there only seems younger
-    # work on it may not have begun
+    cutoff = time.time() - keep_days * DAY  # with a clock set back, files only seem younger
+    # planned, perhaps not begun
     pending = {path.stem for path in notes.files(store.root) if _modification_time(path) > cutoff}
     reachable = Lineage(store.root).below(needed | builds | pending)
     items = [
@@ -69,14 +68,14 @@ def leftovers(store: Store, needed: set[str], *, keep_days: float) -> list[Lefto
 
 
 def any_old(store: Store, *, keep_days: float) -> bool:
-    """Return whether any file or folder is older than ``keep_days``; where not, nothing can go."""
+    """Return whether any file or folder is older than ``keep_days``. If not, there are no leftovers."""
     cutoff = time.time() - keep_days * DAY
     places = (store.root.glob(f"{folder}/*") for folder in (*STAGES, "locks", "logs", "snakemake"))
     return any(_modification_time(path) <= cutoff for path in chain(*places, notes.files(store.root)))
 
 
 def remove_leftover(store: Store, item: Leftover) -> bool:
-    """Remove it, unless a process holds its lock; returns whether it went. Raises StoreError."""
+    """Remove an item unless a process holds its lock. Returns whether it was removed. Raises StoreError."""
     with translated_errors(store.root), contextlib.suppress(FileNotFoundError):
         if not item.stage:
             remove(item.path)
@@ -90,8 +89,7 @@ def remove_leftover(store: Store, item: Leftover) -> bool:
 
 
 def remove_leftovers(store: Store, items: Iterable[Leftover]) -> set[Leftover]:
-    """Remove items, locks first, as all locks have to be looked at before the rest; returns those that
-    went."""
+    """Remove items and return the removed ones. Locks go first, as the other removals inspect all locks."""
     ordered = sorted(items, key=lambda item: item.kind != "lock")
     return {item for item in ordered if remove_leftover(store, item)}
 
@@ -102,7 +100,7 @@ def _is_read(root: Path, fingerprint: str) -> bool:
 
 
 def remove_damaged(store: Store, path: Path) -> bool:
-    """Remove an artefact that is damaged, unless a process holds its lock; returns whether it is gone."""
+    """Remove an artefact if it is damaged and nobody holds its lock. Returns False if somebody does."""
     item = Leftover("artefact", path, path.parent.name, path.name, 0)
     with translated_errors(store.root), hold(store.root, item.stage, item.fingerprint) as is_held:
         if is_held and os.path.lexists(path) and damage(path):  # it may have been built again since
@@ -111,7 +109,7 @@ def remove_damaged(store: Store, path: Path) -> bool:
 
 
 def _artefacts(store: Store, reachable: set[str], builds: set[str], pending: set[str]) -> Iterator[Leftover]:
-    busy_by_suffix = {".partial": builds | pending}  # of what else is unfinished nothing goes on
+    busy_by_suffix = {".partial": builds | pending}  # only partial artefacts are resumed
     for stage in STAGES:
         for path in sorted(store.root.glob(f"{stage}/*")):
             match = _NAME.fullmatch(path.name)
@@ -144,7 +142,7 @@ def _notes(store: Store, reachable: set[str], removed_paths: set[Path]) -> Itera
 
 
 def _logs(store: Store, builds: set[str]) -> Iterator[Leftover]:
-    """Yield files for the standard error of stages that said nothing, and whose engine was killed."""
+    """Yield empty files for the standard error of stages, left by a killed engine."""
     for path in sorted(store.root.glob("logs/*.err")):
         match = _ERRORS.fullmatch(path.name)
         if (
@@ -156,7 +154,7 @@ def _logs(store: Store, builds: set[str]) -> Iterator[Leftover]:
 
 
 def _runs(store: Store) -> Iterator[Leftover]:
-    """Yield the folders of runs by Snakemake that are over: what jobs of failed or killed runs said."""
+    """Yield the folders of finished Snakemake runs, with the output of failed or killed jobs."""
     going_on = announcers(store.root)
     for path in sorted(store.root.glob("snakemake/*")):
         if path.name not in going_on:

@@ -1,4 +1,4 @@
-"""Notes of nodes, ``nodes/<fingerprint>.json``, from which a fingerprint alone is enough to build."""
+"""Keep notes of planned nodes, ``nodes/<fingerprint>.json``, so that a fingerprint is enough to build one."""
 
 import contextlib
 import json
@@ -20,17 +20,17 @@ FINGERPRINT = re.compile(r"[0-9a-f]{64}")
 
 
 def files(root: Path) -> list[Path]:
-    """Return the notes, and the files that killed writers left beside them."""
+    """Return the notes, and files that killed writers left among them."""
     return sorted(path for path in root.glob("nodes/*") if path.is_file())
 
 
 def asked_since(root: Path, *, days: float) -> set[str]:
-    """Return fingerprints of nodes that a run asked for within so many days."""
+    """Return the fingerprints of nodes that were planned within the last ``days``, e.g. 30."""
     return asked_after(root, int((time.time() - days * DAY) * 10**9))
 
 
 def asked_after(root: Path, time_ns: int) -> set[str]:
-    """Return fingerprints of nodes whose notes were written after a time, in nanoseconds as files have it."""
+    """Return the fingerprints of nodes whose notes are newer than a file time in nanoseconds."""
     fingerprints = set()
     for path in files(root):
         with contextlib.suppress(FileNotFoundError):
@@ -40,8 +40,7 @@ def asked_after(root: Path, time_ns: int) -> set[str]:
 
 
 def write_notes(root: Path, nodes: Iterable[Node]) -> None:
-    """Write a note of each node for ``noted_node``; an old one gets the time of now, or is replaced where it
-    differs."""
+    """Write a note for each node. An equal note only gets a new time, a different one is replaced."""
     from concurrent.futures import ThreadPoolExecutor
 
     folder = root / "nodes"
@@ -51,20 +50,21 @@ def write_notes(root: Path, nodes: Iterable[Node]) -> None:
         for node in nodes:
             path, text = folder / f"{node.fingerprint}.json", json.dumps(_description(node))
             if _text(path) == text:
-                with contextlib.suppress(PermissionError, FileNotFoundError):  # another user's, or just gone
+                with contextlib.suppress(PermissionError, FileNotFoundError):  # another user's, or removed
                     os.utime(path)
                     continue
             scratch_by_path[path] = path.with_suffix(f".{os.getpid()}")
             with create_file(scratch_by_path[path]) as file:
                 file.write(text)
-        with ThreadPoolExecutor(32) as pool:  # one by one, thousands wait for the disk half a minute
+        with ThreadPoolExecutor(32) as pool:  # one by one, thousands take half a minute
             list(pool.map(sync, scratch_by_path.values()))
         for path, scratch in scratch_by_path.items():
             scratch.replace(path)
 
 
 def noted_node(root: Path, fingerprint: str) -> Node:
-    """Return the node of an earlier plan. Raises UsageError when no plan had it, or several did."""
+    """Return the node of an earlier plan by the first digits of its fingerprint, e.g. "0a1b2c". Raises
+    UsageError unless exactly one node has them."""
     matches = (
         {note.stem for note in root.glob(f"nodes/{fingerprint}*.json")} if fingerprint.isalnum() else set()
     )
@@ -75,7 +75,7 @@ def noted_node(root: Path, fingerprint: str) -> Node:
 
 
 def asks_for_pins(root: Path, fingerprint: str) -> bool:
-    """Return whether the node was noted by a process that pinned its kernels, as whoever builds it has to."""
+    """Return whether the node was planned with pinned kernels, so that its builder must pin them too."""
     text = _text(_note(root, fingerprint)) or ""
     return json.loads(text).get("kernels") == PINNED if text else False
 
@@ -135,7 +135,7 @@ class Lineage:
         return {path.name for stage in STAGES for path in self.root.glob(f"{stage}/*")}
 
     def describe(self, fingerprint: str) -> dict:
-        """Return ``stage``, ``params`` and ``inputs`` (name -> fingerprint or a list); empty if unknown."""
+        """Return ``stage``, ``params`` and ``inputs`` (name -> fingerprint or list). Empty if unknown."""
         if fingerprint not in self._described:
             records = (folder / RECORD for folder in self._artefacts().get(fingerprint, ()))
             descriptions = map(_read_description, (_note(self.root, fingerprint), *records))
@@ -143,7 +143,6 @@ class Lineage:
         return self._described[fingerprint]
 
     def _artefacts(self) -> dict[str, list[Path]]:
-        """Return fingerprint -> the folders of that name; every folder of the store is listed once."""
         if self._folders is None:
             self._folders = {}
             for path in self.root.glob("*/*"):
@@ -152,11 +151,11 @@ class Lineage:
         return self._folders
 
     def inputs(self, fingerprint: str) -> list[str]:
-        """Return the fingerprints of an artefact's inputs; empty if they are unknown."""
+        """Return the fingerprints of an artefact's inputs. Empty if unknown."""
         return _flatten(self.describe(fingerprint).get("inputs", {}))
 
     def below(self, fingerprints: Iterable[str]) -> set[str]:
-        """Return the fingerprints and those of everything they were made from, as far as it is known."""
+        """Return these fingerprints and those of all their known direct and indirect inputs."""
         reachable: set[str] = set()
         pending = list(fingerprints)
         while pending:
@@ -167,7 +166,8 @@ class Lineage:
         return reachable
 
     def tests_between(self, fingerprints: set[str]) -> set[str]:
-        """Return stored significance tests of artefacts all among ``fingerprints``; no plan names them."""
+        """Return stored significance tests with all inputs in ``fingerprints``. No plan contains such
+        tests."""
         tests = {path.name for path in self.root.glob("compare/*")}
         return {test for test in tests if self.inputs(test) and fingerprints.issuperset(self.inputs(test))}
 

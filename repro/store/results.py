@@ -1,7 +1,7 @@
-"""Records of measured cells in files that are only appended to; the newest of what has one key counts.
+"""Append and read the records of measured cells, e.g. ``results/records/full/PAPER.jsonl``.
 
-Newest is what was measured last, wherever its line stands: a merge of two branches may put it anywhere. A
-record is a line of JSON that holds and proves its own digest.
+A record is one line of JSON with its own sha256. Among records of one key the newest counts by its recorded
+time, not by its line number: a merge of two branches may reorder lines.
 """
 
 import contextlib
@@ -25,11 +25,11 @@ from repro.store import make_writable, translated_errors
 from repro.store.disk import append_lines
 from repro.version import DIRTY
 
-DIGEST = "sha256"  # of a line: over canonical JSON of everything else in it
-RETIRED = ("assumed", "unchecked")  # fields of lines that are committed, which are false or empty there
-LARGEST = {"fraction": 1, "percent": 100}  # value in a unit; any other, as of an index's size, has none
+DIGEST = "sha256"  # over the canonical JSON of the line's other fields
+RETIRED = ("assumed", "unchecked")  # fields of old committed lines, all of them false or empty
+LARGEST = {"fraction": 1, "percent": 100}  # value by unit; other units, e.g. GB, have no maximum
 CLOCKS_DIFFER = timedelta(days=1)
-DESCRIPTION = ("source", "toolkit", "settings")  # of where somebody else's run is from, in words
+DESCRIPTION = ("source", "toolkit", "settings")  # free text on the origin of a run by others
 
 
 @dataclass(frozen=True)
@@ -37,26 +37,25 @@ class Record:
     """One measured cell.
 
     Attributes:
-        cell: the cell's path.
+        cell: the cell's path, e.g. ``PAPER/1/ROW/COLUMN``.
         measured: the value in ``unit``, unrounded.
-        seed: the user's seed; None means the paper's own.
+        seed: the user's seed. None means the paper's own.
         fingerprint: of the evaluation (or of the evaluations averaged).
-        queries: queries averaged over; ``missing`` of them were not in the run and count as 0.
-        measure: by which the evaluation was read; of an average those of its members, one if all agree.
-        unit: of the published number at the time: fraction, percent, or what the column said.
-        readings: choices in force that are not the default.
-        substitutes: readings whose original data was not at hand, and why.
-        environment: commit and hardware of the process that recorded it, software and kernels of what is
-            behind it, e.g. {"software": {"torch": "2.13.0"}}.
-        origin: of somebody else's run, e.g. file, sha256 and source; empty for the suite's own.
-        collections: ids of the data that was searched and judged, e.g. stand-ins; empty in old records.
-        deviation: of the queries' scores around ``measured``, in its unit (n - 1); None where the value is no
-            mean over one set of queries, and in records of versions that did not say.
-        scale_facts: twelve digits over the file of a user's scale; empty for the suite's scales.
-        code: a digest of the code that made the artefacts behind it, as they recorded it; empty where one of
-            them does not say, and in records of versions that did not.
-        commits: the commits at which these artefacts were made, each once.
-        rows: the digest of the rows of all data behind it, by "<dataset> <piece>".
+        queries: queries averaged over. ``missing`` of them were not in the run and count as 0.
+        measure: measure of the evaluation, e.g. "RR@10", or the measures of the evaluations averaged.
+        unit: unit of the published number when it was recorded: fraction, percent, or the column's own.
+        readings: chosen readings that are not the default.
+        substitutes: readings with unavailable original data, each with the reason.
+        environment: commit and hardware of the recording process, software and kernels of the artefacts, e.g.
+            {"software": {"torch": "2.13.0"}}.
+        origin: facts about a run by others, e.g. file, sha256 and source. Empty for the suite's own runs.
+        collections: ids of the searched and judged collections, stand-ins included. Empty in old records.
+        deviation: standard deviation (n - 1) of the query scores in ``unit``. None in old records, and for
+            values that are not a mean over one set of queries.
+        scale_facts: twelve digits of the digest of a user's scale file. Empty for the suite's scales.
+        code: digest of the code of the artefacts. Empty if one does not record it, and in old records.
+        commits: commits at which the artefacts were made, without duplicates.
+        rows: digests of the rows of the data by "<dataset> <piece>", e.g. "beir/scifact documents".
     """
 
     __pydantic_config__ = ConfigDict(extra="forbid", strict=True, allow_inf_nan=False)  # for reading back
@@ -83,7 +82,7 @@ class Record:
     rows: dict[str, str] = field(default_factory=dict)
 
     def __post_init__(self):
-        """Raise DataError for numbers that no measurement gives, and for a time or a commit that is none."""
+        """Raise DataError for an impossible number, e.g. a percentage of 120, a bad time or a bad commit."""
         largest = LARGEST.get(self.unit, math.inf) if self.measure else math.inf  # a setting is no score
         rounded_up = largest * (1 + 1e-9)  # a sum of floats
         if not 0 <= self.measured <= rounded_up:
@@ -102,22 +101,23 @@ class Record:
 
     @property
     def identity(self) -> tuple[str, str, str]:
-        """The scores that were read, and how: fingerprint, measure, unit."""
+        """The fingerprint, measure and unit of the scores."""
         return self.fingerprint, self.measure, self.unit
 
     @property
     def key(self) -> tuple:
-        """Two records with equal keys are measurements of the same thing; the newer one counts."""
+        """The key of the record. Two records of one key measure the same thing and the newer one counts."""
         return self.cell, self.scale, self.seed, *self.identity, tuple(sorted(self.readings.items()))
 
     @property
     def result(self) -> tuple[float, int, int]:
-        """The measurement alone: value, queries, missing ones."""
+        """The value, the number of queries and the number of missing queries."""
         return self.measured, self.queries, self.missing
 
     @property
     def machine(self) -> str:
-        """The GPUs, the CPU and the number of cores of the process that recorded it; empty where unknown."""
+        """GPUs, CPU and cores of the recording process, e.g. "2 x NVIDIA A100, 16 cores". Empty if
+        unknown."""
         hardware = self.environment.get("hardware") or {}
         number = hardware.get("cores") or 0
         cores = f"{number} core{'s' * (number > 1)}" if number else ""
@@ -126,16 +126,17 @@ class Record:
 
     @property
     def is_of_dirty_tree(self) -> bool:
-        """Whether something behind it was made by a working tree that differed from its commit."""
+        """Whether any of its commits is from a working tree with uncommitted changes."""
         return any(str(commit).endswith(DIRTY) for commit in self.every_commit)
 
     @property
     def every_commit(self) -> list[str]:
-        """The commits of the artefacts behind it, and that of the process that recorded it."""
+        """The commits of the artefacts and of the recording process."""
         return [*self.commits, *filter(None, [self.environment.get("commit")])]
 
     def tells_more_than(self, other: "Record") -> bool:
-        """Return whether this record of the same result proves or says what the other does not."""
+        """Return whether this record is better documented than ``other``, e.g. has the deviation or a clean
+        commit."""
         description = {key: self.origin[key] for key in DESCRIPTION if self.origin.get(key)}
         known, known_of_other = (sum(map(bool, record.rows.values())) for record in (self, other))
         return any(
@@ -155,12 +156,12 @@ _NEVER = datetime.min.replace(tzinfo=UTC)
 
 
 def time_of(record: Record) -> datetime:
-    """Return when a record was made; before all others where it says nothing, or a time to come."""
+    """Return the time of a record. A record without a time, or with a future one, sorts before all others."""
     return _NEVER if not record.recorded or is_future(record) else _said_time(record)
 
 
 def is_future(record: Record) -> bool:
-    """Return whether a record says that it was made more than a day from now: some clock was wrong."""
+    """Return whether a record's time is more than a day ahead, which means that a clock was wrong."""
     return bool(record.recorded) and _said_time(record) > datetime.now(UTC) + CLOCKS_DIFFER
 
 
@@ -173,13 +174,13 @@ _RECORD = TypeAdapter(Record)
 
 
 def line_of(record: Record) -> bytes:
-    """Return the line of a record, with its end."""
+    """Return the line of a record, with the line feed."""
     content = asdict(record)
     return json.dumps(content | {DIGEST: _digest(content)}, sort_keys=True).encode() + b"\n"
 
 
 def record_of(line: bytes) -> Record:
-    """Return the record that a line holds. Raises DataError with the reason where it holds or proves none."""
+    """Return the record in a line. Raises DataError with the reason for anything else, or a wrong digest."""
     try:
         content = json.loads(line)
     except (ValueError, RecursionError) as error:
@@ -207,7 +208,7 @@ def _validate(content: dict) -> Record:
 def _digest(content: dict) -> str:
     try:
         return hashlib.sha256(canonical(content).encode()).hexdigest()
-    except ValueError as error:  # nan where any value may stand
+    except ValueError as error:  # nan in a field of any type
         raise DataError(f"not a record: {error}") from None
 
 
@@ -216,7 +217,7 @@ FOLDER = "results folder", "--results or REPRO_RESULTS"
 
 @dataclass(frozen=True)
 class AppendedRecord:
-    """A record that was added, with the one of equal key whose result it contradicts, if there is one."""
+    """An added record, and the earlier record of equal key with another result, if any."""
 
     record: Record
     contradicted: Record | None
@@ -224,7 +225,7 @@ class AppendedRecord:
 
 @dataclass(frozen=True)
 class FaultyLine:
-    """A line of a records file that holds and proves no record."""
+    """A line of a records file that is not a valid record, e.g. "PAPER.jsonl:3: altered: …"."""
 
     path: Path
     line: int
@@ -238,9 +239,9 @@ class Results:
     """A folder of records, ``records/<scale>/<paper>.jsonl``, and drawings, ``figures/<scale>/``.
 
     Attributes:
-        root: what is added to.
-        release: a folder alike that is only read, before ``root``; None without one.
-        compared: results beside these, which only contradict them; None without one.
+        root: the folder that records are added to.
+        release: a read-only folder of the same layout, which is read before ``root``. None without one.
+        compared: other results that may only contradict these. None without them.
     """
 
     def __init__(self, root: Path, release: Path | None = None, compared: Path | None = None):
@@ -250,39 +251,39 @@ class Results:
 
     @property
     def folders(self) -> list[Path]:
-        """The release's folder, if there is one, then the one that is added to."""
+        """The release folder, if any, and ``root``."""
         return [folder for folder in (self.release, self.root) if folder]
 
     def path(self, scale: str, paper: str) -> Path:
-        """Return the file that holds a paper's records at one scale."""
+        """Return the file of a paper's records at one scale."""
         return self.root / "records" / scale / f"{paper}.jsonl"
 
     def scales(self, kind: str) -> set[str]:
-        """Return the scales of which there are ``records`` or ``figures``."""
+        """Return the scales with ``records`` or with ``figures``."""
         places = [folder / kind for folder in self.folders]
         return {p.name for place in places if place.is_dir() for p in place.iterdir() if p.is_dir()}
 
     def papers(self, scale: str) -> list[str]:
-        """Return the papers of which there are records at a scale."""
+        """Return the papers with records at a scale."""
         return sorted({path.stem for f in self.folders for path in (f / "records" / scale).glob("*.jsonl")})
 
     def figures(self, scale: str) -> list[Path]:
-        """Return the drawings of a scale by their names; one of ``root`` stands for the release's."""
+        """Return the drawings of a scale sorted by name. A drawing in ``root`` replaces the release's."""
         places = [folder / "figures" / scale for folder in self.folders]
         by_name = {path.name: path for place in places if place.is_dir() for path in place.iterdir()}
         return [path for _, path in sorted(by_name.items())]
 
     def make_writable(self) -> None:
-        """Raise StoreError, before anything is measured, where no record could be written."""
+        """Raise StoreError if the folder is not writable, before anything is measured."""
         make_writable(self.root, *FOLDER)
 
     def read(self, scale: str, paper: str) -> list[Record]:
-        """Return records in the order of their times; of one time the release's first, then as they stand.
+        """Return records ordered by time. Records of equal time keep their order, the release's first.
 
-        A last line without its end is the trace of a process that was killed while writing: it is left out.
+        An unfinished last line comes from a process that was killed while writing. It is left out.
 
         Raises:
-            DataError: another line is not a record, or not the one that was written; names file and line.
+            DataError: another line is not a valid record. Names file and line.
         """
         name, records = self.path(scale, paper).relative_to(self.root), []
         for folder in self.folders:
@@ -293,19 +294,19 @@ class Results:
         return sorted(records, key=time_of)
 
     def checked(self) -> tuple[int, list[FaultyLine]]:
-        """Return the number of lines in all files, and those that ``read`` would refuse."""
+        """Return the number of lines in all files, and the lines that ``read`` would refuse."""
         lines = [line for _, _, line in self._numbered_lines()]
         return len(lines), [line for line in lines if isinstance(line, FaultyLine)]
 
     def doubtful(self) -> list[FaultyLine]:
-        """Return the sound lines of a time to come, and those that a newer one of equal key contradicts."""
+        """Return the valid lines with a future time, or contradicted by a newer line of equal key."""
         lines = [(path, number, r) for path, number, r in self._numbered_lines() if isinstance(r, Record)]
         newest = {record.key: record for record in sorted((r for _, _, r in lines), key=time_of)}
         doubts = (FaultyLine(path, number, _doubt(r, newest[r.key])) for path, number, r in lines)
         return [doubt for doubt in doubts if doubt.reason]
 
     def unfinished(self, scale: str = "*") -> list[Path]:
-        """Return the files whose last line has no end, which ``read`` leaves out."""
+        """Return the files with an unfinished last line, which ``read`` leaves out."""
         paths = self._paths(scale)
         return [path for path in paths if _is_left_out(path.read_bytes().rpartition(b"\n")[2])]
 
@@ -316,14 +317,14 @@ class Results:
     def _paths(self, scale: str = "*") -> list[Path]:
         with translated_errors(self.root, *FOLDER):
             with contextlib.suppress(FileNotFoundError):
-                os.scandir(self.root).close()  # a file in its place would hold nothing, without a fault
+                os.scandir(self.root).close()  # raises if a file has its place
             return [
                 p for folder in self.folders for p in sorted((folder / "records").glob(f"{scale}/*.jsonl"))
             ]
 
     def append(self, records: Iterable[Record]) -> list[AppendedRecord]:
-        """Add new keys and other results than the newest of their key; returns those. Safe between
-        processes."""
+        """Add records with a new key or a new result and return those. Several processes may append at
+        once."""
         by_file = defaultdict[tuple[str, str], list[Record]](list)
         for record in records:
             by_file[record.scale, record.cell.split("/")[0]].append(record)
@@ -381,7 +382,6 @@ def _new_records(group: list[Record], newest_by_key: dict[tuple, Record]) -> Ite
 
 
 def _check_place(record: Record, path: Path) -> Record:
-    """Return the record. Raises DataError where its scale or paper is not that of its file."""
     paper = record.cell.partition("/")[0]
     if (record.scale, paper) != (path.parent.name, path.stem):
         reason = f"a record of {paper} at scale {record.scale}"

@@ -1,4 +1,4 @@
-"""Writes and checks ``artefact.json``, which holds an artefact's identity and its files' checksums."""
+"""Write and check ``artefact.json``, which contains an artefact's identity and the checksums of its files."""
 
 import functools
 import hashlib
@@ -25,7 +25,7 @@ _REMEDY = "`repro store verify --rebuild` removes the artefact, the next run tha
 
 def seal(directory: Path, node: Node, facts: dict[str, Any], progress: Progress = SILENT) -> None:
     """Write artefact.json last, then remove the folders ``blocks`` and ``checkpoints``. Raises StoreError for
-    a link."""
+    a link among the files."""
     paths, folders = _files_and_folders(directory)
     files = {}
     total = sum(megabytes(path.stat().st_size) for path in paths)
@@ -43,12 +43,12 @@ def seal(directory: Path, node: Node, facts: dict[str, Any], progress: Progress 
     for folder_name in (BLOCKS, CHECKPOINTS):
         if os.path.lexists(directory / folder_name):
             remove(directory / folder_name)
-    for folder in reversed(folders):  # else a power cut could take names that the record vouches for
+    for folder in reversed(folders):  # so that a power cut cannot lose recorded names
         sync(folder)
 
 
 def _files_and_folders(directory: Path) -> tuple[list[Path], list[Path]]:
-    """Return the files that an artefact is made of, and all of its folders. Raises StoreError for a link."""
+    """Return the files of an artefact and all of its folders. Raises StoreError for a link."""
     files, folders = [], [directory]
     for path in sorted(directory.rglob("*")):
         if path.relative_to(directory).parts[0] in (BLOCKS, CHECKPOINTS):
@@ -65,8 +65,7 @@ def _files_and_folders(directory: Path) -> tuple[list[Path], list[Path]]:
 
 
 def read_json(path: Path) -> Any:
-    """Return a JSON file of an artefact, its checksum and values checked. Raises StoreError, naming the
-    file."""
+    """Return the content of an artefact's JSON file after checking it. Raises StoreError if it is damaged."""
     value, fault = _content(path)
     if fault:
         raise StoreError(f"{path}: damaged ({fault}); {_REMEDY}")
@@ -74,7 +73,7 @@ def read_json(path: Path) -> Any:
 
 
 def _content(path: Path) -> tuple[Any, str]:
-    """Return the content of a JSON file and why it is not sound, e.g. "a score by RR@10 is nan"."""
+    """Return the content of a JSON file and its fault, e.g. "a score by RR@10 is nan", or ""."""
     try:
         data = path.read_bytes()
         value = parsed_json(data)
@@ -99,7 +98,7 @@ def _scores_fault(scores: Any, root: Path, record: Mapping[str, Any]) -> str:
         status = (source / RECORD).stat()
         digest, judged = _judged_queries(source, (status.st_ino, status.st_size, status.st_mtime_ns))
         if record["facts"].get("inputs", {}).get(source.name, digest) != digest:
-            judged = None  # they were made again since, and came out otherwise
+            judged = None  # they were rebuilt with other content
     except OSError:
         judged = None
     except (KeyError, TypeError, AttributeError):
@@ -122,7 +121,7 @@ def _judged_queries(folder: Path, stamp: tuple[int, ...]) -> tuple[str, frozense
 
 
 def recorded_files(path: Path) -> Files:
-    """Return size and sha256 of every file that artefact.json lists. Raises StoreError when it is damaged."""
+    """Return size and sha256 of every file listed in artefact.json. Raises StoreError if it is damaged."""
     return _listed_files(read_json(path / RECORD), path)
 
 
@@ -140,7 +139,7 @@ def content(path: Path) -> str:
 
 
 def damage(path: Path, progress: Progress = SILENT) -> list[str]:
-    """Return an artefact's faults, found by reading every byte: missing, truncated, altered, added files."""
+    """Return an artefact's faults after reading every byte, e.g. "run.trec is altered", "x.bin was added"."""
     if faults := wrong_sizes(path):
         return faults
     files = recorded_files(path)
@@ -167,7 +166,7 @@ def _fault(file: Path, digest: str, advance: Callable[[int], None]) -> str:
 
 
 def wrong_sizes(path: Path) -> list[str]:
-    """Return faults of an artefact that its record, names and sizes show; no other file is read."""
+    """Return an artefact's faults by record, names and sizes, without reading other files."""
     try:
         record = parsed_json((path / RECORD).read_bytes())
         files = files_of(record, stage=path.parent.name, fingerprint=path.name.partition(".")[0])
@@ -188,8 +187,8 @@ def _size_fault(path: Path, name: str, size: int) -> str:
 
 
 def files_of(record: Any, *, stage: str, fingerprint: str) -> Files:
-    """Return size and sha256 of an artefact's files by name. Raises StoreError for a record that is not its
-    own."""
+    """Return size and sha256 of each file in a record. Raises StoreError if the record is of another
+    artefact."""
     try:
         files, identity = _files(record), canonical(record["identity"])
         identifiers = (
@@ -209,7 +208,6 @@ def files_of(record: Any, *, stage: str, fingerprint: str) -> Files:
 
 
 def _files(record: Any) -> Files:
-    """Return the files that a record lists. Raises ValueError for a record of another shape."""
     try:
         files = {name: (facts["size"], facts["sha256"]) for name, facts in record["files"].items()}
         if all(

@@ -1,14 +1,11 @@
-"""A store knows what is under way: artefacts that are built, the inputs they began with, plans that wait.
+"""Track work in progress in a store: locks of artefacts, inputs of unfinished ones, and announced plans.
 
-* ``locks/<stage>-<fingerprint>.lock`` is held by one that builds the whole, or by several that each write a
-  part. The kernel holds locks, and lets them go with their holder.
-* ``blocks/inputs.json`` in a partial artefact has the inputs that an attempt began with: only from the same
-  ones does the next attempt go on. Under one fingerprint an input may be made again and come out otherwise,
-  by other code or on a GPU; a block of vectors, or a checkpoint, made from it before is then no part of what
-  is made from it now.
-* ``plans/<host>-<process>-<number>.json`` has the nodes that a process is to make, each with its inputs, so
-  that none lets go of what another is to read. It is locked for as long as the process lives; one that nobody
-  locks is of a process that is gone.
+* ``locks/<stage>-<fingerprint>.lock`` is held by one builder, or shared by several that each write a part.
+  The kernel releases it when its holder dies.
+* ``blocks/inputs.json`` in a partial artefact contains the digests of its inputs. The next attempt continues
+  only from equal ones, since an input rebuilt by other code or on a GPU may differ under one fingerprint.
+* ``plans/<host>-<process>-<number>.json`` contains the nodes that a running process will build, with their
+  inputs, which other processes keep. It is locked while its process lives. An unlocked one is stale.
 """
 
 from __future__ import annotations
@@ -31,19 +28,19 @@ from repro.store.notes import Lineage
 if TYPE_CHECKING:
     from repro.store import Store
 
-INPUTS = "inputs.json"  # in ``blocks``, with which it goes
+INPUTS = "inputs.json"  # in the folder ``blocks``
 LOCK = re.compile(r"([a-z_0-9]+)-([0-9a-f]{64})\.lock")
 _numbers = count()
 
 
 def lock_file(root: Path, stage: str, fingerprint: str) -> Path:
-    """Return the lock file that is held while an artefact is built or removed."""
+    """Return the lock file for building or removing an artefact."""
     return root / "locks" / f"{stage}-{fingerprint}.lock"
 
 
 @contextlib.contextmanager
 def exclusive_lock(root: Path, node: Node, waiting: Callable[[], None]) -> Iterator[None]:
-    """Hold the node's lock alone; ``waiting`` is called once where somebody else holds it."""
+    """Hold the node's lock alone. ``waiting`` is called once if somebody else holds it."""
     with contextlib.ExitStack() as stack:
         with translated_errors(root):
             file = _made_lock_file(root, node.stage, node.fingerprint)
@@ -53,7 +50,7 @@ def exclusive_lock(root: Path, node: Node, waiting: Callable[[], None]) -> Itera
 
 @contextlib.contextmanager
 def beside_others(root: Path, node: Node, waiting: Callable[[], None]) -> Iterator[None]:
-    """Hold the node's lock as others may, too; ``waiting`` is called once where somebody holds it alone."""
+    """Hold the node's lock together with others. ``waiting`` is called once if somebody holds it alone."""
     with translated_errors(root):
         descriptor = _lock_shared(_made_lock_file(root, node.stage, node.fingerprint), waiting)
     try:
@@ -78,14 +75,14 @@ def _lock_shared(file: Path, waiting: Callable[[], None]) -> int:
             except BlockingIOError:
                 waiting()
                 fcntl.flock(descriptor, fcntl.LOCK_SH)
-            if os.fstat(descriptor).st_nlink:  # else its name was removed meanwhile, and guards nothing
+            if os.fstat(descriptor).st_nlink:  # 0: the file was removed meanwhile, so its lock is useless
                 stack.pop_all()
                 return descriptor
 
 
 @contextlib.contextmanager
 def hold(root: Path, stage: str, fingerprint: str) -> Iterator[bool]:
-    """Hold the lock of an artefact if nobody else does, and take its file away with it."""
+    """Hold an artefact's lock and remove the lock file afterwards. Yields False if somebody else holds it."""
     from filelock import FileLock, Timeout
 
     file = _made_lock_file(root, stage, fingerprint)
@@ -97,20 +94,20 @@ def hold(root: Path, stage: str, fingerprint: str) -> Iterator[bool]:
         return
     try:
         yield True
-        file.unlink(missing_ok=True)  # whoever waits for it sees that its name is gone, and opens a new one
+        file.unlink(missing_ok=True)  # waiting processes see this and open a new file
     finally:
         lock.release()
 
 
 def being_built(root: Path) -> set[str]:
-    """Return fingerprints with locks that are held. Looking writes nothing, and locks for a moment."""
+    """Return the fingerprints with a held lock. Writes nothing, but locks each file for a moment."""
     fingerprints = set()
     for path in root.glob("locks/*.lock"):
         match = LOCK.fullmatch(path.name)
         if not match:
             continue
         with contextlib.suppress(FileNotFoundError), _open_lock(path) as stream:
-            # a lock that several hold together stops only who wants it alone, for which NFS asks to write
+            # only an exclusive lock detects a shared one, and NFS needs a writable file for it
             operation = fcntl.LOCK_EX if stream.writable() else fcntl.LOCK_SH
             try:
                 fcntl.flock(stream, operation | fcntl.LOCK_NB)
@@ -124,19 +121,19 @@ def _open_lock(path: Path) -> IO[bytes]:
         return path.open("r+b")
     except FileNotFoundError:
         raise
-    except OSError:  # another user's, or a file system that is read-only
+    except OSError:  # another user's file, or a read-only file system
         return path.open("rb")
 
 
 def goes_on(partial: Path, inputs: Mapping[str, str]) -> bool:
-    """Return True unless the folder names other contents than ``inputs``: fingerprint -> digest, of stored
-    ones."""
+    """Return True unless the folder's record has other digests than ``inputs``: fingerprint -> digest, if
+    stored."""
     noted_inputs = _read_inputs(partial)
     return all(noted_inputs.get(fingerprint, content) == content for fingerprint, content in inputs.items())
 
 
 def begin(partial: Path, inputs: Mapping[str, str]) -> None:
-    """Note these inputs in the folder, and empty it before that where it holds what others gave."""
+    """Record these inputs in the folder. If it was begun with other inputs, empty it first."""
     if not goes_on(partial, inputs):
         remove(partial)
         partial.mkdir(parents=True)
@@ -157,7 +154,7 @@ def _read_inputs(partial: Path) -> dict[str, str]:
 
 @contextlib.contextmanager
 def one_at_a_time(root: Path) -> Iterator[None]:
-    """Look at a store and act upon it while no other process announces a plan or lets go of an artefact."""
+    """Inspect and change a store while no other process announces a plan or removes an artefact."""
     from filelock import FileLock
 
     with translated_errors(root):
@@ -169,7 +166,7 @@ def one_at_a_time(root: Path) -> Iterator[None]:
 
 @contextlib.contextmanager
 def announce(root: Path, nodes: Iterable[Node]) -> Iterator[Path]:
-    """Tell other processes, until the block ends, that this one is to make ``nodes`` from their inputs."""
+    """Announce, until the block ends, that this process will build ``nodes`` from their inputs."""
     inputs = {f"{node.stage}/{node.fingerprint}": [p.fingerprint for p in node.parents()] for node in nodes}
     path = root / "plans" / f"{socket.gethostname()}-{os.getpid()}-{next(_numbers)}.json"
     with translated_errors(root):
@@ -186,12 +183,13 @@ def announce(root: Path, nodes: Iterable[Node]) -> Iterator[Path]:
 
 
 def announcers(root: Path) -> set[str]:
-    """Return the running processes that announced what they are to make, as ``<host>-<pid>``."""
+    """Return the running processes with an announced plan, as ``<host>-<pid>``, e.g. "node7-4211"."""
     return {path.stem.rpartition("-")[0] for path in root.glob("plans/*.json") if _announcement(path)}
 
 
 def awaited_inputs(root: Path, *, but: Path | None = None) -> set[str]:
-    """Return fingerprints of inputs that running processes, ``but`` the caller's announcement, still need."""
+    """Return the fingerprints of inputs that running processes still need, ignoring the announcement
+    ``but``."""
     inputs: set[str] = set()
     for path in root.glob("plans/*.json"):
         if path != but:
@@ -206,11 +204,12 @@ def awaited_inputs(root: Path, *, but: Path | None = None) -> set[str]:
 def let_go(
     store: Store, node: Node, *, but: Path | None = None, keep: Callable[[], Iterable[str]] = tuple
 ) -> bool:
-    """Remove a stored artefact unless somebody makes it, reads it or is to read it; whether it went.
+    """Remove a stored artefact unless somebody builds, reads or needs it. Returns whether it was removed.
 
     Args:
-        but: the caller's own announcement, whose nodes do not count.
-        keep: gives fingerprints of further artefacts that stay; asked where no announcement keeps this one.
+        but: the caller's own announcement, which does not count.
+        keep: returns fingerprints of further artefacts to keep. Called only if no announcement keeps this
+            one.
     """
     path = store.path(node)
     with one_at_a_time(store.root):
@@ -229,6 +228,6 @@ def _announcement(path: Path) -> dict[str, list[str]]:
             fcntl.flock(file, fcntl.LOCK_SH | fcntl.LOCK_NB)
         except BlockingIOError:
             return json.load(file)
-        with contextlib.suppress(OSError):  # another user's, or a store that cannot be written
+        with contextlib.suppress(OSError):  # another user's file, or a read-only store
             path.unlink()
     return {}

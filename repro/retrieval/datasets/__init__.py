@@ -1,1 +1,2 @@
-"""Collections: their catalogue, where they lie, the readers of their files, and small embedded ones."""
+"""Collections, e.g. ``beir/scifact``: their catalogue, file locations and readers, and small embedded
+ones."""

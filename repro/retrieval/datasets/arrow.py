@@ -1,4 +1,4 @@
-"""Writes rows into an Arrow dataset as ``load_from_disk`` reads it, and looks up ids, rows and texts."""
+"""Write rows as an Arrow dataset for ``load_from_disk``, and look up ids, rows and texts."""
 
 import itertools
 import json
@@ -12,13 +12,13 @@ import numpy as np
 from repro.errors import DataError
 from repro.retrieval.datasets.row_blocks import RowBlocks
 
-BATCH = 1000  # rows of a record batch, as `datasets` writes them
-BLOCK = 20_000  # rows of a block, where a stage goes on behind one
+BATCH = 1000  # rows of a record batch, as in `datasets`
+BLOCK = 20_000  # rows of a block for resuming a stage
 
 
 def write_rows(rows: Iterable[Mapping[str, Any]], columns: Mapping[str, Any], folder: Path) -> int:
-    """Write ``rows`` to ``folder``, which is emptied, and return their number; ``columns`` maps names to
-    "string" or ["string"]. No dataset is left without rows or after an exception."""
+    """Write ``rows`` to ``folder``, replacing it, and return their number. ``columns`` maps names to "string"
+    or ["string"]. Without rows, or after an exception, there is no dataset."""
     rows_folder = folder.with_name(f"{folder.name}.rows")
     shutil.rmtree(folder, ignore_errors=True)
     shutil.rmtree(rows_folder, ignore_errors=True)
@@ -32,20 +32,20 @@ def write_rows(rows: Iterable[Mapping[str, Any]], columns: Mapping[str, Any], fo
 
 
 def in_batches(rows: Iterable[Mapping[str, Any]], columns: Iterable[str]) -> Iterator[dict[str, list]]:
-    """Yield the columns of ``BATCH`` rows at a time."""
+    """Yield the columns of ``BATCH`` rows at a time, e.g. {"id": ["1", "2"]}."""
     iterator, names = iter(rows), list(columns)
     while batch := list(itertools.islice(iterator, BATCH)):
         yield {name: [row[name] for row in batch] for name in names}
 
 
 def read_rows(artefact: Path):
-    """Open what ``write_rows`` or ``datasets`` wrote to ``arrow`` in an artefact's folder, memory-mapped."""
+    """Open the memory-mapped dataset ``arrow`` in an artefact's folder."""
     from datasets import load_from_disk
 
     return load_from_disk(str(artefact / "arrow"))
 
 
-# a training set whose passages carry scores, as columns of ``write_rows``
+# columns of a training set with scores, for ``write_rows``
 SCORED_EXAMPLES = {
     "query": "string",
     "positives": ["string"],
@@ -56,11 +56,11 @@ SCORED_EXAMPLES = {
 
 
 class Lists:
-    """Many lists in one array, end to end: 100 million entries without a Python object each.
+    """Many lists concatenated in one array, e.g. 100 million entries without a Python object each.
 
     Args:
         values: (N,).
-        offsets: (L + 1,); list i is ``values[offsets[i]:offsets[i + 1]]``.
+        offsets: (L + 1,). List i is ``values[offsets[i]:offsets[i + 1]]``.
     """
 
     def __init__(self, values: np.ndarray, offsets: np.ndarray):
@@ -78,7 +78,7 @@ class Lists:
 
 
 class ColumnTexts:
-    """The strings of an Arrow column, each read from its memory-mapped file when it is wanted.
+    """The strings of an Arrow column, each read from its memory-mapped file on access.
 
     Args:
         column: a ChunkedArray of strings.
@@ -95,7 +95,7 @@ class ColumnTexts:
 
 
 class IdColumn(ColumnTexts):
-    """The column ``id`` of a dataset, left on disk: no string stays in memory for any of its rows."""
+    """The column ``id`` of a dataset, read from disk without keeping strings in memory."""
 
     def __init__(self, dataset):
         super().__init__(dataset.data.column("id"))
@@ -107,30 +107,30 @@ class IdColumn(ColumnTexts):
 
 
 class ColumnLists:
-    """The lists of whole numbers of an Arrow column, each read as a text of ``ColumnTexts`` is.
+    """The integer lists of an Arrow column, each read on access as in ``ColumnTexts``.
 
     Args:
-        column: a ChunkedArray of lists, of which none is missing.
+        column: a ChunkedArray of lists, none of them missing.
     """
 
     def __init__(self, column):
         self._column = column
 
     def __getitem__(self, index: int) -> np.ndarray:
-        """Return list ``index``, (n,) int64, which its caller may change."""
+        """Return list ``index``, (n,) int64, which the caller may change."""
         return self._column[index].values.to_numpy().astype(np.int64)
 
 
 def list_offsets(column) -> np.ndarray:
-    """Return the places at which the L lists of an Arrow column begin in the flattened column, (L + 1,)."""
+    """Return the start of each of L lists of an Arrow column in the flattened column, (L + 1,)."""
     import pyarrow.compute as pc
 
     return np.concatenate(([0], np.cumsum(pc.list_value_length(column).to_numpy())))
 
 
 def document_rows(documents, corpus: Path, *, source: Path) -> np.ndarray:
-    """Return the corpus's row of each of N document ids, (N,) integers, joined inside Arrow. Raises
-    DataError, naming ``source``, for one that is not in the corpus."""
+    """Return the corpus row of each of N document ids, (N,) integers, joined inside Arrow. Raises DataError,
+    with ``source``, for an id that is not in the corpus."""
     import pyarrow.compute as pc
 
     ids = read_rows(corpus).data.column("id").combine_chunks()
@@ -142,7 +142,7 @@ def document_rows(documents, corpus: Path, *, source: Path) -> np.ndarray:
 
 
 def rows_of_few(documents: Sequence[str], corpus: Path, *, source: Path) -> np.ndarray:
-    """Return the rows of ``document_rows``, for few ids beside the corpus: 4 bytes are taken a row of it."""
+    """Return the same rows for few ids in a large corpus, with 4 bytes of memory per corpus row."""
     import pyarrow as pa
     import pyarrow.compute as pc
 
@@ -150,7 +150,7 @@ def rows_of_few(documents: Sequence[str], corpus: Path, *, source: Path) -> np.n
     positions = pc.fill_null(pc.index_in(ids, value_set=pa.array(documents, pa.string())), -1).to_numpy()
     places = np.flatnonzero(positions >= 0)
     rows = np.full(len(documents), -1)
-    rows[positions[places][::-1]] = places[::-1]  # of equal ids the first counts
+    rows[positions[places][::-1]] = places[::-1]  # the first of equal ids counts
     missing = np.flatnonzero(rows < 0)
     if len(missing):
         problem = f"document {documents[missing[0]]!r} is not in the corpus ({len(missing)} are not)"
@@ -159,7 +159,7 @@ def rows_of_few(documents: Sequence[str], corpus: Path, *, source: Path) -> np.n
 
 
 def query_texts(queries: Path, wanted: Sequence[str], *, source: Path) -> list[str]:
-    """Return the text of each wanted query. Raises DataError where one is not among the queries."""
+    """Return the text of each wanted query. Raises DataError for an unknown query."""
     with open(queries / "queries.jsonl", encoding="utf-8") as file:
         texts = {record["id"]: record["text"] for record in map(json.loads, file)}
     missing = next((query for query in wanted if query not in texts), None)

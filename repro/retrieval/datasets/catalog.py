@@ -1,4 +1,7 @@
-"""The catalogue of collections: pieces, counts, licence and stand-ins of each, by id; and their records."""
+"""Read the catalogue of collections (catalog.yaml) and define their records.
+
+An entry has an id, e.g. ``beir/scifact/test``, with its pieces, counts, licence and stand-ins.
+"""
 
 import functools
 import zlib
@@ -11,11 +14,11 @@ from repro.errors import UsageError, check_known, unknown
 from repro.machine.bounded_reading import read_facts
 
 FOLDS = FITTING, VALIDATION = "fitting", "validation"
-EVERY = 11  # one query of so many is held out
+EVERY = 11  # one in 11 queries is held out
 
 
 class Document(NamedTuple):
-    """A passage or document; ``url`` is empty for collections without addresses."""
+    """A passage or document. ``url`` is empty for collections without addresses."""
 
     id: str
     title: str
@@ -24,7 +27,7 @@ class Document(NamedTuple):
 
 
 class Query(NamedTuple):
-    """A topic; ``answers`` are the accepted strings of an answer-judged set, else empty."""
+    """A topic. ``answers`` are the accepted strings in a set judged by answers, otherwise empty."""
 
     id: str
     text: str
@@ -32,7 +35,7 @@ class Query(NamedTuple):
 
 
 class Judgement(NamedTuple):
-    """One line of relevance judgements; negative grades occur (judged and worse than irrelevant)."""
+    """One line of relevance judgements. Grades may be negative (judged worse than irrelevant)."""
 
     query: str
     document: str
@@ -40,7 +43,7 @@ class Judgement(NamedTuple):
 
 
 def in_fold(query: str, fold: str | None) -> bool:
-    """Return whether the query of this id is in the part named; every query is where none is named."""
+    """Return whether a query id is in a fold, "fitting" or "validation". None contains every query."""
     if fold is None:
         return True
     return (zlib.crc32(query.encode()) % EVERY == 0) == (fold == VALIDATION)
@@ -48,8 +51,8 @@ def in_fold(query: str, fold: str | None) -> bool:
 
 PIECES = ("documents", "queries", "qrels", "triples", "negatives")
 WORDS = {piece: piece for piece in PIECES} | {"qrels": "judgements"}
-DERIVED_FIELDS = ("id", "corpus_id", "pieces", "counts")  # from an entry's place in the file and its numbers
-# What splits take over from their corpus.
+DERIVED_FIELDS = ("id", "corpus_id", "pieces", "counts")  # derived from an entry's position and counts
+# Fields that splits inherit from their corpus.
 INHERITED = ("licence", "source", "version", "ignore_identical_ids", "answers", "how")
 FILE = Path(__file__).with_name("catalog.yaml")
 
@@ -59,23 +62,24 @@ class Dataset:
     """One id of the catalogue: a corpus, topics over a corpus, or both (as in ir_datasets).
 
     Attributes:
-        id: as in ir_datasets where it has the collection.
-        corpus_id: the id that has the documents; its own for a corpus.
-        pieces: which of ``PIECES`` it has itself.
-        counts: how many records a piece has in the collection the papers used (qrels: rows), where known.
-        split: what its qrels file is called in a BEIR folder; None without queries.
-        fold: the part of that split's queries that it has, "fitting" or "validation"; None for all.
-        judgements: "qrels", or "answers" when strings found in passages decide; None without queries.
+        id: the id of ir_datasets if it has the collection, e.g. "msmarco-passage/dev/small".
+        corpus_id: id with the documents. A corpus has its own.
+        pieces: its own ``PIECES``.
+        counts: records of each piece in the collection that the papers used (qrels: rows), if known.
+        split: name of its qrels file in a BEIR folder, e.g. "test". None without queries.
+        fold: the part of that split's queries, "fitting" or "validation". None for all.
+        judgements: "qrels", or "answers" if strings found in passages decide. None without queries.
         answers: whether its queries come with answer strings.
-        source: "ir_datasets", "datasets", "web" (one file, at ``address``, with this ``md5``), "embedded" or
-            "none" (then ``how`` says what to do).
-        size: bytes to download; None when unknown.
-        file: where documents, triples or negatives lie under the data folder, without suffix.
+        source: "ir_datasets", "datasets", "web" (one file at ``address`` with this ``md5``), "embedded" or
+            "none" (with instructions in ``how``).
+        size: bytes to download. None if unknown.
+        file: path of documents, triples or negatives below the data folder, without suffix.
         topics, qrels: stems of TREC-style files (``topics/topics.<stem>.txt``), the preferred one first.
         addresses: whether its documents have a URL.
-        at: id of the substitute by scale.
-        queries_of: id of the queries that triples or negatives are about; None for anything else.
-        members: ids it is the mean of; parts: ids whose documents it strings together.
+        at: scale -> id of the substitute, e.g. {"tiny": "tiny/passage/dev"}.
+        queries_of: id of the queries of triples or negatives. None for anything else.
+        members: ids whose mean it is.
+        parts: ids whose documents it concatenates.
     """
 
     id: str
@@ -107,12 +111,12 @@ class Dataset:
 
     @property
     def only_negatives(self) -> bool:
-        """Whether it is one file of negatives, in whichever form."""
+        """Whether it is one file of negatives in either form."""
         return not {"triples", "negatives"}.isdisjoint(self.pieces)
 
     @property
     def what(self) -> str:
-        """The kind of the collection in a few words, for a table."""
+        """The kind of the collection for a table, e.g. "corpus and topics with qrels"."""
         if self.members:
             return f"mean of {len(self.members)}"
         if self.only_negatives:
@@ -126,8 +130,8 @@ ENTRY_KEYS = (*PIECES, "piece", "short", *(f.name for f in fields(Dataset) if f.
 
 @functools.cache
 def catalog() -> dict[str, Dataset]:
-    """Return all collections in the order of catalog.yaml: a corpus, then its splits or members. Raises
-    UsageError for a broken entry."""
+    """Return all collections in the order of catalog.yaml, each corpus followed by its splits or members.
+    Raises UsageError for a broken entry."""
     datasets: dict[str, Dataset] = {}
     for dataset in (each for entry in read_facts(FILE)["collections"] for each in _collections(entry)):
         if dataset.id in datasets:
@@ -139,7 +143,7 @@ def catalog() -> dict[str, Dataset]:
 
 
 def dataset(id: str) -> Dataset:
-    """Return the collection of this id. Raises UsageError, naming the nearest id, for an unknown one."""
+    """Return the collection of an id. Raises UsageError, with the nearest id, for an unknown one."""
     if id not in catalog():
         raise unknown("dataset", id, catalog(), hint="`repro data list` lists them")
     return catalog()[id]
@@ -160,7 +164,6 @@ def _collections(entry: Mapping) -> Iterator[Dataset]:
 
 
 def _dataset(id: str, corpus_id: str, entry: Mapping) -> Dataset:
-    """Return a Dataset from what the file states."""
     facts: dict[str, Any] = dict(entry)
     check_known(f"key of {id} in {FILE}", *facts, valid=ENTRY_KEYS)
     if "fold" in facts:
@@ -181,7 +184,7 @@ def _dataset(id: str, corpus_id: str, entry: Mapping) -> Dataset:
 
 
 def _pieces(facts: dict, judgements: str, *, is_corpus: bool) -> tuple[str, ...]:
-    """Return the pieces that an entry has itself; takes the key ``piece`` out of its facts."""
+    """Return an entry's own pieces. Removes the key ``piece`` from its fields."""
     piece = facts.pop("piece", None)
     if facts.get("members"):
         return ()
@@ -192,7 +195,7 @@ def _pieces(facts: dict, judgements: str, *, is_corpus: bool) -> tuple[str, ...]
 
 
 def _with_substitutes(collection: Dataset, datasets: Mapping[str, Dataset]) -> dict[str, Dataset]:
-    """Return the members of ``collection``, each with a member of the collection's substitute as its own."""
+    """Return the members of ``collection``, each with one member of the stand-in as its own."""
     check_known(f"stand-in of {collection.id} in {FILE}", *collection.at.values(), valid=datasets)
     substitutes = {scale: datasets[id].members or (id,) for scale, id in collection.at.items()}
     return {
@@ -202,10 +205,10 @@ def _with_substitutes(collection: Dataset, datasets: Mapping[str, Dataset]) -> d
 
 
 def key(dataset: str, piece: str) -> str:
-    """Return the name of a piece of data in records, as "beir/scifact documents"."""
+    """Return the name of a piece in records, e.g. "beir/scifact documents"."""
     return f"{dataset} {piece}"
 
 
 def key_of(entry: Dataset, piece: str) -> str:
-    """Return the key of a piece that a dataset, or for documents its corpus, has."""
+    """Return the key of a dataset's piece. Its documents are those of its corpus."""
     return key(entry.corpus_id if piece == "documents" else entry.id, piece)

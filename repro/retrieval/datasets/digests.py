@@ -1,8 +1,8 @@
-"""Identifies files by sha256, for a plan remembered while they seem untouched, for a stage anew; and rows.
+"""Identify files by sha256, and compare rows with the published collections.
 
-Rows at hand are held against what the published collections say: ``published_rows.yaml`` has what
-``survey.summary`` gives of each piece, as the JSON of `repro data check` has it, by the id of the dataset and
-the name of the piece; of what was published in several spellings several digests.
+A plan may use cached digests, a stage always reads the files. ``published_rows.yaml`` contains the
+``survey.summary`` of each piece by dataset and piece name, e.g. of ``beir/scifact`` ``documents``, as in the
+JSON of `repro data check`. A piece published in several spellings has several digests.
 """
 
 import contextlib
@@ -21,46 +21,45 @@ from repro.retrieval.datasets.lines import container
 from repro.retrieval.datasets.sources import Source
 from repro.store.disk import write_whole
 
-SHORT = 16  # bytes kept of a row's digest: those of 21 million passages take 336 MB
+SHORT = 16  # bytes kept of a row's digest. 21 million passages take 336 MB.
 FILE = Path(__file__).with_name("published_rows.yaml")
 
 
 class RowDigest:
-    """sha256 over rows as they are written, each a line of JSON: equal for equal data from any file."""
+    """sha256 over rows in order, each a line of JSON. Equal data has equal digests, from any file."""
 
     def __init__(self) -> None:
         self._hash = hashlib.sha256()
         self.count = 0
 
     def add(self, row: Mapping | Sequence) -> None:
-        """Count ``row`` in."""
+        """Add a row."""
         self.count += 1
         self._hash.update(_line(row))
 
     def hexdigest(self) -> str:
-        """Return the digest of all rows so far, in hexadecimal."""
+        """Return the hexadecimal digest of all rows so far."""
         return self._hash.hexdigest()
 
 
 class ContentDigest:
-    """sha256 over the sorted digests of rows, whose runs of white space count as one blank.
+    """sha256 over the sorted digests of rows, with each run of white space as one blank.
 
-    By it a collection is known as that of its makers, who give it out in several packings: with or without
-    line breaks in a text, judgements by query or as they came. Nothing that is ranked or measured follows
-    from either; where it does, in a fingerprint, ``RowDigest`` is meant. The digests of rows are sorted and
-    not added up, as of sums forgeries are cheap.
+    It recognises a collection in any of its packings, e.g. with other line breaks or another order of
+    judgements. Neither affects scores. The row digests are sorted and not added up, since a sum is cheap to
+    forge.
     """
 
     def __init__(self) -> None:
         self._digests = bytearray()
 
     def add(self, row: Mapping | Sequence) -> None:
-        """Count ``row`` in."""
+        """Add a row."""
         self._digests += hashlib.sha256(_line(_with_blanks(row))).digest()[:SHORT]
 
     def hexdigest(self) -> str:
-        """Return the digest of all rows so far, in hexadecimal."""
-        import numpy as np  # a plan takes no other digest than the one above
+        """Return the hexadecimal digest of all rows so far."""
+        import numpy as np  # here, since a plan only uses RowDigest
 
         return hashlib.sha256(np.sort(np.frombuffer(self._digests, f"V{SHORT}")).tobytes()).hexdigest()
 
@@ -77,11 +76,12 @@ def _with_blanks(value: Any) -> Any:
     return list(map(_with_blanks, value)) if isinstance(value, tuple | list) else value
 
 
-SETTLED = 2_000_000_000  # ns after a change until which a second one may carry the same time
+SETTLED = 2_000_000_000  # ns during which two changes may get the same file time
 
 
 def identity(source: Source, *, cache: Path | None = None) -> str:
-    """Return the identity of a source's data, equal for equal files, by the ``cache`` of ``digest``."""
+    """Return the identity of a source's data, e.g. "sha256:…". Equal files have equal identities. See
+    ``digest`` for ``cache``."""
     if source.kind == "parts":
         return f"sha256:{_join_digests(identity(part, cache=cache) for part in source.parts)}"
     if source.kind in ("folder", "home"):
@@ -92,8 +92,7 @@ def identity(source: Source, *, cache: Path | None = None) -> str:
 
 
 def _generated(source: Source) -> str:
-    """Return the digest of an embedded piece's rows, made anew each time, as looking writes nothing."""
-    from repro.retrieval.datasets import reading  # a plan of what lies in files reads no rows
+    from repro.retrieval.datasets import reading  # here, since a plan of files reads no rows
 
     rows = RowDigest()
     for row in reading.rows(source):
@@ -102,9 +101,8 @@ def _generated(source: Source) -> str:
 
 
 def digest(files: Sequence[Path], *, cache: Path | None = None) -> str:
-    """Return sha256 over names and contents of ``files``. The JSON file ``cache`` keeps digests by path,
-    size, inode and times, of files that are older than two seconds. Raises DataError for a file that cannot
-    be read."""
+    """Return sha256 over names and contents of ``files``. The JSON file ``cache`` keeps the digests of files
+    older than two seconds by path, size, inode and times. Raises DataError for an unreadable file."""
     entries = _read_cache(cache)
     old_entries = dict(entries)
     parts = []
@@ -117,8 +115,8 @@ def digest(files: Sequence[Path], *, cache: Path | None = None) -> str:
 
 @contextlib.contextmanager
 def planned_source(params: Mapping[str, Any]) -> Iterator[Source]:
-    """Give a stage the source of its parameters, and refuse it afterwards unless it is the planned one.
-    Raises BlockedError where it is a library's, whose bytes no plan knows, DataError as ``unchanged``."""
+    """Yield the source of a stage's parameters, and check afterwards that it is still the planned one. Raises
+    BlockedError if it was not downloaded when planned, DataError for a changed file."""
     source = Source.from_json(params["source"])
     if source.kind == "library":
         problem = f"the {source.piece} of {source.dataset} were not on this machine when this was planned"
@@ -129,8 +127,8 @@ def planned_source(params: Mapping[str, Any]) -> Iterator[Source]:
 
 @contextlib.contextmanager
 def unchanged(files: Sequence[Path], planned: str, identity: Callable[[], str]) -> Iterator[None]:
-    """Let a stage read ``files`` and refuse them afterwards unless ``identity()`` is ``planned``: bytes are
-    read again, never a cache. Raises DataError for another file."""
+    """Let a stage read ``files``, then check that they were not changed and ``identity()`` is ``planned``.
+    ``identity`` must read the bytes, without a cache. Raises DataError for another file."""
     containers = list(dict.fromkeys(map(container, files)))
     old_stamps = [_stamp(path) for path in containers]
     yield
@@ -140,14 +138,13 @@ def unchanged(files: Sequence[Path], planned: str, identity: Callable[[], str]) 
 
 
 def stamps(*paths: Path) -> list[list]:
-    """Return name, size, inode and times of all files of a stage. Raises DataError for one that cannot be
-    read."""
+    """Return name, size, inode and times of all files of a stage. Raises DataError for an unreadable file."""
     file_lists = (sorted(path.rglob("*")) if path.is_dir() else [path] for path in paths)
     return [[file.name, *_stamp(file)] for files in file_lists for file in files if not file.is_dir()]
 
 
 def file_sha256(path: Path) -> str:
-    """Return a file's sha256, as ``sha256sum`` prints it. Raises DataError when it cannot be read."""
+    """Return a file's sha256, as printed by ``sha256sum``. Raises DataError if it cannot be read."""
     try:
         with path.open("rb") as file:
             return hashlib.file_digest(file, "sha256").hexdigest()
@@ -156,7 +153,6 @@ def file_sha256(path: Path) -> str:
 
 
 def _file_digest(path: Path, entries: dict[str, list]) -> str:
-    """Return the file's digest, which is added to ``entries`` once the file has settled."""
     key, stamp = str(path.resolve()), _stamp(path)
     entry = entries.get(key)
     if isinstance(entry, list) and len(entry) == len(stamp) + 1 and entry[:-1] == stamp:
@@ -168,8 +164,7 @@ def _file_digest(path: Path, entries: dict[str, list]) -> str:
 
 
 def _stamp(path: Path) -> list[int]:
-    """Return size, inode and times of change in ns. The device number differs between machines, so it is left
-    out."""
+    """Return size, inode and change times in ns. Omits the device number, which differs between machines."""
     try:
         stat = path.stat()
     except OSError as error:
@@ -183,7 +178,8 @@ def files(source: Source) -> list[Path]:
 
 
 def _join_digests(parts: Iterable[str]) -> str:
-    """Return sha256 of the parts, each closed by a zero byte, so that no two lists of parts look alike."""
+    """Return sha256 of the parts, each ended by a zero byte, so that different lists have different
+    digests."""
     return hashlib.sha256(b"".join(part.encode() + b"\0" for part in parts)).hexdigest()
 
 
@@ -198,7 +194,6 @@ def _read_cache(cache: Path | None) -> dict[str, list]:
 
 
 def _write_cache(cache: Path, entries: dict[str, list]) -> None:
-    """Replace the cache in one step, so that another process never reads half of it; do without at need."""
     with contextlib.suppress(OSError):
         cache.parent.mkdir(parents=True, exist_ok=True)
         write_whole(cache, json.dumps(entries, indent=0, sort_keys=True))
@@ -206,14 +201,13 @@ def _write_cache(cache: Path, entries: dict[str, list]) -> None:
 
 @functools.cache
 def published() -> dict[str, dict[str, Any]]:
-    """Return what is known of published rows, by ``key``."""
+    """Return the known facts of published rows by ``key``."""
     facts = read_facts(FILE)
     return {key(dataset, piece): each for dataset, pieces in facts.items() for piece, each in pieces.items()}
 
 
 def differing(rows: Mapping[str, str]) -> list[str]:
-    """Return a sentence for each piece whose rows are not the published ones; ``rows`` are digests by
-    ``key``."""
+    """Return a sentence for each piece with other rows than published. ``rows`` are digests by ``key``."""
     others = (name for name, digest in rows.items() if digest and name in published())
     return [
         f"the {in_words(name)} are not as published; `repro data check {name.split()[0]}` says what differs"
@@ -232,13 +226,13 @@ def unknown(rows: Mapping[str, str]) -> list[str]:
 
 
 def highest_grade(dataset: str) -> int | None:
-    """Return the highest grade of the judgements that a dataset publishes; None where that is not known."""
+    """Return the highest grade in a dataset's published judgements, e.g. 3. None if unknown."""
     return max(published().get(key(dataset, "qrels"), {}).get("grades", ()), default=None)
 
 
 def in_words(name: str) -> str:
-    """Return a key as "judgements of beir/scifact/test"."""
-    dataset, _, piece = name.partition(" ")  # of a record, in which anything may stand
+    """Return a key in words, e.g. "judgements of beir/scifact/test"."""
+    dataset, _, piece = name.partition(" ")  # a record may contain any text
     return f"{WORDS.get(piece, piece)} of {dataset}"
 
 

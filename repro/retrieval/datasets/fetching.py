@@ -1,7 +1,7 @@
-"""Fetches collections and checkpoints into the data folder, in the layout that ``sources`` looks for.
+"""Fetch collections and checkpoints into the data folder, in the layout that ``sources`` expects.
 
-Each file is written beside its place and moved there once all of it is written. Some are made from what their
-makers publish in another form.
+Every file is written under a temporary name and then renamed. Some are converted from the makers' own form,
+e.g. topics to ``topics/topics.<short>.txt``.
 """
 
 import contextlib
@@ -29,7 +29,7 @@ _NAME = re.compile(r"(\w[\w.-]*/)?\w[\w.-]*")
 
 @dataclass(frozen=True)
 class Offer:
-    """A download, to be shown and agreed to before ``load(data_root, progress)``."""
+    """A download to show and confirm before calling ``load(data_root, progress)``."""
 
     description: str
     load: Callable[[Path, Progress], list[Path]]
@@ -38,14 +38,15 @@ class Offer:
 
 
 def offer(id: str, *, library: str = "") -> Offer:
-    """Return the download of a collection, or of ``model:NAME``. Raises what the offers of either raise."""
+    """Return the download of a collection, e.g. ``beir/scifact``, or of ``model:NAME``. Raises UsageError or
+    BlockedError if it cannot be fetched."""
     if id.startswith(MODEL):
         return _model_offer(id.removeprefix(MODEL))
     return _collection_offer(id, library=library)
 
 
 def _model_offer(name: str) -> Offer:
-    """Return the hub's model ``name``, to be put into ``models/<name>``. Raises UsageError for a bad name.
+    """Return the download of the hub's model ``name`` to ``models/<name>``. Raises UsageError for a bad name.
     Loading raises BlockedError without network or model."""
     if not _NAME.fullmatch(name):
         raise UsageError(f"{name!r} cannot be a model of the hub: those are named NAME or OWNER/NAME")
@@ -82,7 +83,7 @@ def amount(ids: Iterable[str]) -> str:
 
 
 def archives(collections: Iterable[str]) -> dict[int | str, int | None]:
-    """Return downloads of collections -> bytes, None where unknown; an archive that several share comes
+    """Return the downloads of collections with their bytes (None if unknown). A shared archive counts
     once."""
     sizes = {}
     for entry in (dataset(part) for id in collections for part in _parts(dataset(id)) or [id]):
@@ -106,9 +107,9 @@ def _size(collections: list[str]) -> str:
 
 
 def _collection_offer(id: str, *, library: str = "") -> Offer:
-    """Return the download of ``id``; ``library`` may be "beir". Raises UsageError for an id that needs none,
-    BlockedError for one that nobody gives out. Loading raises BlockedError without network, DataError for
-    wrong counts."""
+    """Return the download of ``id``, through ``library`` "beir" if given. Raises UsageError for an id that
+    needs none, BlockedError for one that nobody distributes. Loading raises BlockedError without network,
+    DataError for wrong counts."""
     entry = dataset(id)
     parts = [dataset(part) for part in _parts(entry) or [fetched_with(entry)]]
     _check(entry, parts, library)
@@ -201,8 +202,8 @@ def _write_topics(entry: Dataset, root: Path) -> list[Path]:
 
 
 def _fetch_text(entry: Dataset, data_root: Path, progress: Progress) -> Path:
-    """Download the Parquet files of ``entry`` and write JSON lines, going on where it was cut off. Raises
-    BlockedError."""
+    """Download the Parquet files of ``entry`` and convert them to JSON lines. Raises BlockedError. An
+    interrupted download continues."""
     from huggingface_hub import hf_hub_download
 
     place = data_root / f"{entry.file}.jsonl"
@@ -259,26 +260,26 @@ def write_documents(documents: Iterable[Document], entry: Dataset, root: Path, p
 
 
 def write_queries(queries: Iterable[Query], entry: Dataset, root: Path) -> Path:
-    """Write queries as JSON lines, in the folder of their corpus."""
+    """Write queries as JSON lines into the folder of their corpus."""
     rows = (_json({"_id": query.id, "text": query.text}) for query in queries)
     return write(root / entry.corpus_id / "queries.jsonl", rows)
 
 
 def write_qrels(judgements: Iterable[Judgement], entry: Dataset, root: Path) -> Path:
-    """Write the judgements of a split in three columns, in the folder of its corpus."""
+    """Write the judgements of a split in three columns into the folder of its corpus."""
     rows = (f"{row.query}\t{row.document}\t{row.grade}\n" for row in judgements)
     path = root / entry.corpus_id / "qrels" / f"{entry.split}.tsv"
     return write(path, ("query-id\tcorpus-id\tscore\n", *rows))
 
 
 def json_document(document: Document) -> str:
-    """Return a line of JSON; the address only where there is one."""
+    """Return a document as a line of JSON, without an empty address."""
     row = {"_id": document.id, "title": document.title, "text": document.text}
     return _json({**row, "url": document.url} if document.url else row)
 
 
 def write(path: Path, rows: Iterable[str]) -> Path:
-    """Write ``rows`` beside ``path`` and move them into place once all of them are there."""
+    """Write ``rows`` to a temporary file and rename it to ``path``."""
     with _partial_file(path) as scratch:
         with scratch.open("w", encoding="utf-8", newline="\n") as file:
             file.writelines(rows)
@@ -286,7 +287,7 @@ def write(path: Path, rows: Iterable[str]) -> Path:
 
 
 def copy(source: Path, path: Path) -> Path:
-    """Copy a file beside ``path`` and move it into place."""
+    """Copy a file to a temporary one and rename that to ``path``."""
     with _partial_file(path) as scratch:
         shutil.copyfile(source, scratch)
         return scratch.replace(path)
@@ -298,7 +299,6 @@ def _json(row: dict[str, str]) -> str:
 
 @contextlib.contextmanager
 def _partial_file(path: Path) -> Iterator[Path]:
-    """Yield a name beside ``path`` to write under; nothing of that name stays."""
     path.parent.mkdir(parents=True, exist_ok=True)
     scratch = path.with_name(f"{path.name}.partial")
     try:
@@ -311,8 +311,8 @@ TITLED = "msmarco-passage/rocketqa"
 
 
 def make(name: str, files: Sequence[Path], data_root: Path, progress: Progress) -> Path:
-    """Make ``name``, RocketQA's titled passages or a list of words, of ``files``; return its place. Raises
-    UsageError for another name, DataError for other files or counts."""
+    """Build RocketQA's titled passages, or a list of words, from ``files`` and return its path. Raises
+    UsageError for another name, DataError for wrong files or counts."""
     check_known("collection or list to make", name, valid=(TITLED, *known_lists()))
     if name != TITLED:
         return write(data_root / name, (f"{word}\n" for word in word_lists.make(name, files)))
@@ -324,8 +324,8 @@ def make(name: str, files: Sequence[Path], data_root: Path, progress: Progress) 
 
 
 def documents(texts: Path, titles: Path) -> Iterator[Document]:
-    """Yield every text of para.txt with its title of para.title.txt ("" without one); titles take about 1 GB
-    for 8.8 million. Raises DataError for a bad line, or numbers that do not rise."""
+    """Yield each text of para.txt with its title in para.title.txt, or "". 8.8 million titles take about 1
+    GB. Raises DataError for a bad line, or for numbers that do not ascend."""
     titles_by_number = {number: title for _, number, title in _rows(titles)}
     previous_number = -1
     for line, number, text in _rows(texts):

@@ -1,9 +1,8 @@
-"""The first queries and documents of a collection, some of which stand for all that others name.
+"""Replace the names in judgements and negatives by rows that a rehearsal has read.
 
-In a rehearsal a stage reads the first rows of a source. Judgements and negatives then name queries and
-documents that were not read. One that was read takes the place of each, always the same: the row at the
-CRC-32 of the name, counted round. So every training, mining and evaluation has something to work on, of about
-the size and shape of the real thing; what comes of it measures nothing.
+In a rehearsal a stage reads only the first rows of a source, e.g. 20,000 documents. An unread name is
+replaced by the read row at its CRC-32, modulo the number of rows. So training, mining and evaluation run on
+data of about the real size and shape, without meaningful scores.
 """
 
 import json
@@ -17,10 +16,10 @@ from repro.retrieval.datasets.negative_files import Item, ListedQuery, Triple
 
 
 class FirstRows:
-    """The names that occur in a rehearsal.
+    """The names available in a rehearsal.
 
     Args:
-        queries, documents: ids of the rows that were read; None where all were, and every name stays.
+        queries, documents: ids of the rows that were read. None if all were, so that every name stays.
     """
 
     def __init__(self, queries: Sequence[str] | None, documents: Sequence[str] | None):
@@ -28,7 +27,7 @@ class FirstRows:
 
     @classmethod
     def of(cls, inputs: Mapping[str, Path]) -> "FirstRows | None":
-        """Return the rows of a stage's inputs ``queries`` and ``corpus``; None where it has neither."""
+        """Return the rows of a stage's inputs ``queries`` and ``corpus``. None if it has neither."""
         if inputs.keys().isdisjoint(("queries", "corpus")):
             return None
         queries = _query_ids(inputs["queries"]) if "queries" in inputs else None
@@ -36,7 +35,7 @@ class FirstRows:
         return cls(queries, documents)
 
     def judgements(self, judgements: Iterable[Judgement]) -> list[Judgement]:
-        """Return judgements of these queries; of those that now name one pair that of the highest grade."""
+        """Return the judgements of these queries with replaced documents. A pair keeps its highest grade."""
         highest_grades: dict[tuple[str, str], int] = {}
         for query, document, grade in judgements:
             if query in self._queries:
@@ -45,12 +44,12 @@ class FirstRows:
         return [Judgement(*pair, grade) for pair, grade in highest_grades.items()]
 
     def triples(self, triples: Iterable[Triple]) -> Iterator[Triple]:
-        """Yield the triples, by these names."""
+        """Yield the triples with replaced names."""
         for query, positive, negative in triples:
             yield self._queries.of(query), self._documents.of(positive), self._documents.of(negative)
 
     def listed(self, rows: Iterable[ListedQuery]) -> Iterator[ListedQuery]:
-        """Yield the rows by these names; of those that name one query by now the first."""
+        """Yield the rows with replaced names. Of several rows for one query only the first is kept."""
         seen: set[str] = set()
         for row in rows:
             query = self._queries.of(row.query)
@@ -64,7 +63,7 @@ class FirstRows:
 
 
 class _Names:
-    """The ids that were read; with None all were."""
+    """The ids that were read. None means all."""
 
     def __init__(self, ids: Sequence[str] | None):
         self._ids, self._known = ids, frozenset(ids or ())
@@ -73,7 +72,7 @@ class _Names:
         return self._ids is None or name in self._known
 
     def of(self, name: str) -> str:
-        """Return the name, or the one that stands for it."""
+        """Return the name itself if it was read, otherwise its replacement."""
         if self._ids is None or name in self._known:
             return name
         return self._ids[zlib.crc32(name.encode()) % len(self._ids)]

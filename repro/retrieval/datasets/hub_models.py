@@ -1,4 +1,4 @@
-"""The checkpoints that are at hand: files, architectures and faults of each, and the one planned with."""
+"""Find local checkpoints with their files, architectures and faults, and guard the planned one."""
 
 import contextlib
 import warnings
@@ -13,14 +13,14 @@ from typing import Any
 from repro.errors import BlockedError, DataError
 from repro.machine.bounded_reading import read_json_file
 
-PICKLE = "pytorch_model.bin"  # where nothing else is; read as tensors alone
-SETTINGS = ("config.json", "modules.json", "adapter_config.json")  # one of which a model's folder has
+PICKLE = "pytorch_model.bin"  # used if there is no safe file, and read as tensors only
+SETTINGS = ("config.json", "modules.json", "adapter_config.json")  # a model's folder has one of these
 SUFFIXES = (".json", ".txt", ".safetensors", ".model")
 
 
 def wanted(files: Iterable[str]) -> list[str]:
-    """Return the needed files of a model: settings, vocabulary, weights (pickled ones only where a folder has
-    no others)."""
+    """Return the needed files of a model: settings, vocabulary and weights. Pickled weights are used only in
+    a folder without safetensors."""
     names = sorted(files)
     safe_folders = {dirname(name) for name in names if name.endswith(".safetensors")}
     return [
@@ -32,12 +32,12 @@ def wanted(files: Iterable[str]) -> list[str]:
 
 
 def has_weights(folder: Path) -> bool:
-    """Return whether a model's folder, or one of its modules', holds weights."""
+    """Return whether a model's folder or a folder in it contains weights."""
     return any(any(folder.rglob(kind)) for kind in ("*.safetensors", "pytorch_model*.bin"))
 
 
 def model_type(folder: Path) -> str | None:
-    """Return the architecture that a checkpoint's config.json names; None where it names none."""
+    """Return the architecture in a checkpoint's config.json, e.g. "bert". None without one."""
     try:
         return read_json_file(folder / "config.json").get("model_type")
     except (OSError, ValueError, AttributeError):
@@ -45,7 +45,7 @@ def model_type(folder: Path) -> str | None:
 
 
 def tokenizer_fault(folder: Path) -> str | None:
-    """Return what its files say against a checkpoint's tokenizer, as far as they do without a library."""
+    """Return the fault of a checkpoint's tokenizer, as far as its files show: more tokens than embeddings."""
     try:
         rows = read_json_file(folder / "config.json").get("vocab_size")
         settings = read_json_file(folder / "tokenizer.json")
@@ -55,24 +55,24 @@ def tokenizer_fault(folder: Path) -> str | None:
         tokens = max((*places, *added)) + 1
         is_larger = rows is not None and tokens > rows
     except (OSError, ValueError, KeyError, TypeError, AttributeError):
-        return None  # of another form, or broken, which is told when it is read
+        return None  # another form, or broken, which reading reports
     return f"its tokenizer has {tokens:,} tokens and its embeddings {rows:,} rows" if is_larger else None
 
 
 def checkpoint_files(folder: Path) -> list[Path]:
-    """Return a checkpoint's files, those in folders of modules too; none that a download left hidden."""
+    """Return a checkpoint's files, including those in module folders. Hidden folders are skipped."""
     files = (file for file in sorted(folder.rglob("*")) if file.is_file())
     return [f for f in files if not any(part.startswith(".") for part in f.relative_to(folder).parts[:-1])]
 
 
 def cached_folder(name: str, revision: str) -> Path | None:
-    """Return the snapshot of a revision in the hub's cache, named by its commit; None if it is not there."""
+    """Return a revision's snapshot in the hub's cache, named by its commit. None if it is not cached."""
     from huggingface_hub import constants
 
     if not Path(constants.HF_HUB_CACHE, f"models--{name.replace('/', '--')}").is_dir():
-        return None  # the function that looks closer comes with the hub's whole client
+        return None  # the function below imports the hub's whole client
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # of its bars: in a notebook without widgets they would be plain
+        warnings.simplefilter("ignore")  # about progress bars in a notebook without widgets
         from huggingface_hub import try_to_load_from_cache
 
     found = (try_to_load_from_cache(name, file, revision=revision) for file in SETTINGS)
@@ -80,7 +80,7 @@ def cached_folder(name: str, revision: str) -> Path | None:
 
 
 def base_identity(name: str) -> str | None:
-    """Return the commit, or the files' digest, of the model that an adapter names; None if it is not here."""
+    """Return the commit or the digest of an adapter's base model. None if it is not on this machine."""
     from repro.retrieval.datasets.digests import digest
 
     folder = Path(name)
@@ -92,9 +92,9 @@ def base_identity(name: str) -> str | None:
 
 @contextlib.contextmanager
 def planned_checkpoint(params: Mapping[str, Any]) -> Iterator[Path]:
-    """Give a stage the folder of its checkpoint, and refuse it afterwards unless it is the planned one, by
-    digests of its files or the planned commit of the hub's cache. Raises BlockedError without that commit,
-    DataError for another file."""
+    """Yield the folder of a stage's checkpoint, and check afterwards that it is the planned one: by digests,
+    or in the hub's cache by commit and blob names. Raises BlockedError if the commit is not cached, DataError
+    for a changed file."""
     from repro.retrieval.datasets.digests import digest, unchanged
 
     name, identity = params["name"], params["identity"]
@@ -119,7 +119,7 @@ def planned_checkpoint(params: Mapping[str, Any]) -> Iterator[Path]:
 
 
 def _is_edited(file: Path) -> bool:
-    """Return whether a file is not what its name in the hub's cache says: a sha256, or git's sha1."""
+    """Return whether a cached file differs from the sha256 or git sha1 in its name."""
     from repro.retrieval.datasets.digests import file_sha256
 
     blob = file.resolve()
@@ -128,21 +128,21 @@ def _is_edited(file: Path) -> bool:
     if len(blob.name) == len(sha1().hexdigest()):
         content = blob.read_bytes()
         return sha1(b"blob %d\0%b" % (len(content), content)).hexdigest() != blob.name
-    return False  # a cache without links names files as the checkpoint does
+    return False  # a cache without links has no digests in names
 
 
-CONVERTED = {"backbone": ("seed_encoder",)}  # stage -> architectures that the suite itself reads
+CONVERTED = {"backbone": ("seed_encoder",)}  # stage -> architectures that the suite converts
 
 
 @cache
 def readable(model_type: str, stage: str) -> bool:
-    """Return whether a stage reads that architecture: transformers', or one that the suite converts."""
+    """Return whether a stage can read an architecture, through transformers or by conversion."""
     if model_type in CONVERTED.get(stage, ()):
         return True
     spec = find_spec("transformers")
     folders = (spec and spec.submodule_search_locations) or []
     if any(Path(folder, "models", model_type.replace("-", "_")).is_dir() for folder in folders):
         return True
-    from transformers import CONFIG_MAPPING  # some architectures lie in another's folder
+    from transformers import CONFIG_MAPPING  # some share another's folder
 
     return model_type in CONFIG_MAPPING

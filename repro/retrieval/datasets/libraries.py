@@ -1,7 +1,7 @@
-"""Reads records through libraries that download them: ir_datasets, and beir at wish.
+"""Read records through libraries that download them: ir_datasets, and optionally beir.
 
-Nothing here runs unless a download was asked for. What the network refuses is a BlockedError. A download of
-ir_datasets goes on where an earlier one was cut off, and says how far it is.
+This runs only if a download was requested. Network errors become a BlockedError. Downloads of ir_datasets,
+e.g. of ``msmarco-passage``, continue after an interruption and report their progress.
 """
 
 import contextlib
@@ -23,16 +23,16 @@ BEIR_ADDRESS = "https://public.ukp.informatik.tu-darmstadt.de/thakur/BEIR/datase
 
 
 def documents(id: str) -> Iterator[Document]:
-    """Yield documents of a corpus through ir_datasets."""
+    """Yield the documents of a corpus through ir_datasets."""
     with downloading(dataset(id)):
         for row in _ir_dataset(id).docs_iter():
-            # MS MARCO's documents call their text body; a collection without titles has no such field.
+            # MS MARCO's documents have ``body`` instead of ``text``. Some collections have no titles.
             text = row.body if hasattr(row, "body") else row.text
             yield Document(row.doc_id, getattr(row, "title", "") or "", text, getattr(row, "url", "") or "")
 
 
 def queries(id: str) -> Iterator[Query]:
-    """Yield queries through ir_datasets, with answer strings where it has them."""
+    """Yield queries through ir_datasets, with answer strings if it has them."""
     with downloading(dataset(id)):
         for row in _ir_dataset(id).queries_iter():
             yield Query(row.query_id, row.text.strip(), tuple(getattr(row, "answers", ())))
@@ -46,21 +46,20 @@ def judgements(id: str) -> Iterator[Judgement]:
 
 
 def triples(id: str) -> Iterator[tuple[str, str, str]]:
-    """Yield query, relevant and irrelevant document through ir_datasets' document pairs."""
+    """Yield query, relevant and irrelevant document from ir_datasets' document pairs."""
     with downloading(dataset(id)):
         for row in _ir_dataset(id).docpairs_iter():
             yield row.query_id, row.doc_id_a, row.doc_id_b
 
 
 def triples_file(id: str) -> Path:
-    """Return the packed file that ir_datasets keeps the document pairs in, downloaded if need be."""
+    """Return ir_datasets' packed file of document pairs, downloaded if necessary."""
     with downloading(dataset(id)):
         return Path(_ir_dataset(id).docpairs_path())
 
 
 def linked_file(id: str) -> Path:
-    """Return the packed file of a collection in ir_datasets' home, which downloads it and compares its
-    md5."""
+    """Return a collection's packed file in ir_datasets' home, which downloads it and checks its md5."""
     entry = dataset(id)
     with downloading(entry):
         quiet_ir_datasets()
@@ -71,8 +70,8 @@ def linked_file(id: str) -> Path:
 
 
 def beir_folder(id: str, parent: Path) -> Path:
-    """Download a BEIR collection with beir, which checks no digest; return its unpacked folder below
-    ``parent``."""
+    """Download a BEIR collection with beir and return its unpacked folder below ``parent``. No digest is
+    checked."""
     name, _, member = id.removeprefix("beir/").removesuffix("/v2").partition("/")
     with downloading(dataset(id)):
         from beir import util
@@ -81,7 +80,7 @@ def beir_folder(id: str, parent: Path) -> Path:
 
 
 def beir_records(folder: Path, split: str) -> tuple[list[Document], list[Query], list[Judgement]]:
-    """Return everything of one split of a BEIR folder through beir's GenericDataLoader, in memory."""
+    """Return all records of one split of a BEIR folder, in memory, through beir's GenericDataLoader."""
     from beir.datasets.data_loader import GenericDataLoader
 
     corpus, texts, qrels = GenericDataLoader(str(folder)).load(split=split)
@@ -101,7 +100,7 @@ def downloading(entry: Dataset) -> Iterator[None]:
         library = error.name or getattr(error.__cause__, "name", None) or "a library"
         cause = f"{entry.id} is read with {library}, which is not installed"
         raise BlockedError(cause, f"run `python -m pip install {library}`") from error
-    except (OSError, RuntimeError) as error:  # requests' errors are OSErrors; ir_datasets adds RuntimeErrors
+    except (OSError, RuntimeError) as error:  # requests raises OSErrors, ir_datasets also RuntimeErrors
         if mismatch := _hash_mismatch(error):
             cause = f"what was downloaded for {entry.id} is not the file that was meant ({mismatch})"
             remedy = f"fetch it again, and if it stays so, lay {entry.id} into REPRO_DATA"
@@ -127,7 +126,7 @@ def _ir_dataset(id: str):
 
 
 def quiet_ir_datasets():
-    """Return ir_datasets with its log silenced: what matters of it comes as an exception."""
+    """Return ir_datasets with its log silenced. Its important messages are exceptions."""
     if not sys.stderr.isatty():
         os.environ.setdefault("TQDM_DISABLE", "1")  # read when tqdm is imported
     import ir_datasets
@@ -136,8 +135,8 @@ def quiet_ir_datasets():
     return ir_datasets
 
 
-TRIES = 3  # in a row that bring nothing
-PAUSE = 2.0  # seconds between them
+TRIES = 3  # attempts in a row without a byte
+PAUSE = 2.0  # seconds between attempts
 TIMEOUT = 30.0  # seconds without a byte
 CHUNK = 1 << 20
 PARTIAL = 206
@@ -146,8 +145,8 @@ PAST_THE_END = 416
 
 @contextlib.contextmanager
 def resumable_downloads(progress: Progress) -> Iterator[None]:
-    """Let every file that ir_datasets requests grow in ``downloads`` of its home, for a later process to go
-    on with. Processes with the same home take turns."""
+    """Store unfinished downloads of ir_datasets in ``downloads`` of its home, so that a later process
+    continues. Processes with the same home take turns."""
     from ir_datasets.util import RequestsDownload, home_path
 
     folder = home_path() / "downloads"
@@ -179,7 +178,8 @@ def _stream(request: Any, folder: Path, progress: Progress) -> Iterator[BinaryIO
 
 
 def _complete(request: Any, partial_file: Path, progress: Progress) -> None:
-    """Add to ``partial_file`` until it is whole. Raises requests' error after ``TRIES`` without a byte."""
+    """Append to ``partial_file`` until it is complete. Raises requests' error after ``TRIES`` without a
+    byte."""
     from ir_datasets.lazy_libs import requests
 
     tries = TRIES
@@ -195,7 +195,7 @@ def _complete(request: Any, partial_file: Path, progress: Progress) -> None:
 
 
 def _fetch_remainder(request: Any, partial_file: Path, progress: Progress) -> None:
-    """Ask for the bytes behind those of ``partial_file``, or for all where the server gives no parts."""
+    """Request the bytes after those of ``partial_file``, or all if the server does not support ranges."""
     from ir_datasets.lazy_libs import requests
 
     size = _size(partial_file)
@@ -203,7 +203,7 @@ def _fetch_remainder(request: Any, partial_file: Path, progress: Progress) -> No
     options = {"headers": headers, "cookies": request.cookies, "stream": True, "timeout": TIMEOUT}
     with requests().get(request.url, **options) as response:
         if response.status_code == PAST_THE_END and size:
-            return  # it was whole before, which its digest will tell
+            return  # already complete, as its digest will show
         response.raise_for_status()
         offset = size if response.status_code == PARTIAL else 0
         length = response.headers.get("Content-Length")

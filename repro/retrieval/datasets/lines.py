@@ -1,4 +1,4 @@
-"""Reads text files, packed or not, line by line with the lines' numbers; all readers here use it."""
+"""Read text files, packed or not, as numbered lines. All readers of this package use it."""
 
 import contextlib
 import gzip
@@ -15,15 +15,15 @@ from repro.errors import DataError
 from repro.machine.bounded_reading import whole_lines
 
 BOM = b"\xef\xbb\xbf"
-UNSEEN = re.compile(r"[\x00-\x1f\x7f-\x9f\ufeff]")  # control characters, and a byte order mark amid a file
+UNSEEN = re.compile(r"[\x00-\x1f\x7f-\x9f\ufeff]")  # control characters, and a byte order mark within a file
 OPENERS: dict[str, Callable[..., Any]] = {".gz": gzip.open, ".xz": lzma.open}
 ARCHIVES = (".zip", ".gz")
 DAMAGE = (EOFError, lzma.LZMAError, zlib.error, gzip.BadGzipFile, zipfile.BadZipFile, tarfile.TarError)
 
 
 def lines(path: Path) -> Iterator[tuple[int, str]]:
-    """Yield number (from 1) and text of every line not blank, without its end (LF or CR LF) or byte order
-    mark; .gz and .xz are unpacked. Raises DataError for an empty, damaged or non-UTF-8 file."""
+    """Yield number (from 1) and text of each non-blank line, without line end (LF or CR LF) or byte order
+    mark. Unpacks .gz and .xz. Raises DataError for an empty, damaged or non-UTF-8 file."""
     empty = True
     with open_unpacked(path) as file:
         for number, text in texts(file, path):
@@ -35,7 +35,7 @@ def lines(path: Path) -> Iterator[tuple[int, str]]:
 
 @contextlib.contextmanager
 def open_unpacked(path: Path) -> Iterator[IO[bytes]]:
-    """Yield the bytes of a file, unpacked (.gz, .xz), or of one in an archive (.zip, .tar.gz). Raises
+    """Open a file, unpacked (.gz, .xz), or a member of an archive, e.g. ``x.zip/corpus.jsonl``. Raises
     DataError."""
     try:
         with _content(path) as file:
@@ -47,7 +47,7 @@ def open_unpacked(path: Path) -> Iterator[IO[bytes]]:
 
 
 def texts(raw: IO[bytes], path: Path, *, first: int = 1) -> Iterator[tuple[int, str]]:
-    """Yield number and text of lines as ``lines`` gives them, of which the first has the number ``first``."""
+    """Yield number and text of lines in the form of ``lines``. The first line has the number ``first``."""
     for number, line in enumerate(whole_lines(raw, path, first=first), first):
         if number == 1:
             line = line.removeprefix(BOM)
@@ -57,7 +57,7 @@ def texts(raw: IO[bytes], path: Path, *, first: int = 1) -> Iterator[tuple[int, 
 
 
 def container(path: Path) -> Path:
-    """Return the file itself, or the archive that a path leads into."""
+    """Return the file itself, or the archive that contains the path."""
     return next((p for p in path.parents if p.suffix in ARCHIVES and p.is_file()), path)
 
 
@@ -70,11 +70,11 @@ def checked_id(value: object, what: str, path: Path, number: int) -> str:
     """Return ``value`` unchanged. Raises DataError unless it can be an id in run and qrels files."""
     if not isinstance(value, str) or not value:
         raise malformed(path, number, f"the {what} is {value!r}, not a string with something in it")
-    if value.isalnum():  # nearly all are, and need no search
+    if value.isalnum():  # the fast path for nearly all ids
         return value
-    if value.split() != [value]:  # also what Unicode calls white space: readers of runs split there
+    if value.split() != [value]:  # readers of runs split at any Unicode white space
         raise malformed(path, number, f"the {what} {value!r} has white space in it")
-    if UNSEEN.search(value):  # of which programs in C see the part before a NUL alone
+    if UNSEEN.search(value):  # e.g. NUL, which ends a string in C
         raise malformed(path, number, f"the {what} {value!r} has a control character in it")
     return value
 
@@ -89,7 +89,6 @@ def _decode(line: bytes, path: Path, number: int) -> str:
 
 @contextlib.contextmanager
 def _content(path: Path) -> Iterator[IO[bytes]]:
-    """Yield the file, unpacked, or what a path leads to in an archive. Raises DataError without one."""
     archive = container(path)
     if archive == path:
         with OPENERS.get(path.suffix, open)(path, "rb") as file:
@@ -104,7 +103,7 @@ def _content(path: Path) -> Iterator[IO[bytes]]:
 
 
 def _member(archive: Path, name: str, stack: contextlib.ExitStack) -> IO[bytes] | None:
-    """Return a file of an archive; a tar archive is read from its start, never back and forth."""
+    """Return a member of an archive. A tar archive is read once from its start."""
     if archive.suffix == ".zip":
         files = stack.enter_context(zipfile.ZipFile(archive))
         return stack.enter_context(files.open(name)) if name in files.namelist() else None

@@ -1,4 +1,4 @@
-"""Reads training triples, as MS MARCO's qidpidtriples, and negatives by the retrievers that found them."""
+"""Read training triples, e.g. MS MARCO's qidpidtriples, and negatives listed by retriever."""
 
 import io
 import itertools
@@ -14,7 +14,7 @@ from repro.retrieval.datasets.lines import checked_id, lines, malformed, open_un
 from repro.retrieval.datasets.record_files import json_rows
 
 LARGEST = sys.float_info.max
-Item = tuple[str, float | None]  # a passage and a cross-encoder's score of it
+Item = tuple[str, float | None]  # a passage and its cross-encoder score
 
 
 class ListedQuery(NamedTuple):
@@ -27,9 +27,9 @@ class ListedQuery(NamedTuple):
     def negatives(
         self, *, margin: float | None, per_system: int | None, systems: set[str] | None
     ) -> list[str]:
-        """Return found passages that are no positives, in the file's order: ``margin`` below the lowest
-        positive's score, ``per_system`` new ones of each of ``systems``, as BEIR's train_msmarco_v3.py has
-        them. None is no limit."""
+        """Return found passages that are no positives, in file order, as in BEIR's train_msmarco_v3.py:
+        scored at least ``margin`` below any positive, at most ``per_system`` new ones for each of
+        ``systems``. None is no limit."""
         seen = {passage for passage, _ in self.positives}
         limit = None if margin is None else min(s for _, s in self.positives if s is not None) - margin
         passages: list[str] = []
@@ -44,8 +44,9 @@ class ListedQuery(NamedTuple):
 
 
 def read_listed_queries(path: Path, *, scored: bool) -> Iterator[ListedQuery]:
-    """Read records {"qid": id, "pos": [item, …], "neg": {system: [item, …], …}}, items {"pid": id,
-    "ce-score": number} or ids. Raises DataError for others, a query twice and, when ``scored``, no score."""
+    """Read records {"qid": id, "pos": [item, …], "neg": {system: [item, …], …}} of items {"pid": id,
+    "ce-score": number} or ids. Raises DataError for others, a duplicate query, or with ``scored`` a missing
+    score."""
     seen: set[str] = set()
     for number, row in json_rows(path):
         query = _id(row.get("qid"), "qid", path, number)
@@ -96,13 +97,13 @@ def _kind(value: Any) -> str:
 
 Triple = tuple[str, str, str]
 COLUMNS = ("query", "positive", "negative")
-CHUNK = 1 << 25  # bytes of text that are parsed together, some 1.4 million rows
+CHUNK = 1 << 25  # bytes of text parsed together, some 1.4 million rows
 PIECE = 100_000  # rows of a piece
-_PLAIN = bytes([9, 10, *range(33, 127)])  # one tab between columns, and nothing that only looks like one
+_PLAIN = bytes([9, 10, *range(33, 127)])  # tab, line feed and visible ASCII characters
 
 
 def triples(path: Path) -> Iterator[Triple]:
-    """Return rows of three ids parted by white space. Raises DataError, with file and line, for others."""
+    """Return rows of three ids separated by white space. Raises DataError, with file and line, for others."""
     return _rows(lines(path), path)
 
 
@@ -117,7 +118,7 @@ def _rows(numbered_lines: Iterable[tuple[int, str]], path: Path) -> Iterator[Tri
 
 
 class Chunk(NamedTuple):
-    """Whole lines of a file that follow each other; ``first`` is the number of the first one."""
+    """Consecutive whole lines of a file. ``first`` is the number of the first one."""
 
     path: Path
     first: int
@@ -131,7 +132,7 @@ class Chunk(NamedTuple):
         return Piece(self.first, list(_rows(numbered_lines, self.path))).table()
 
     def _parsed_table(self):
-        """Return the rows as a CSV parser reads them; None where anything is unusual."""
+        """Return the rows parsed by pyarrow's CSV reader. None if anything is unusual."""
         import pyarrow as pa
         import pyarrow.compute as pc
         from pyarrow import csv
@@ -152,7 +153,7 @@ class Chunk(NamedTuple):
 
 
 class Piece(NamedTuple):
-    """Rows that are in memory already, of which ``first`` is the number of the first one."""
+    """Rows in memory. ``first`` is the number of the first one."""
 
     first: int
     rows: list[Triple]
@@ -174,7 +175,8 @@ def pieces(rows: Iterable[Triple]) -> Iterator[Piece]:
 
 
 def chunks(path: Path) -> Iterator[Chunk]:
-    """Yield the lines of a file, plain or packed, ``CHUNK`` bytes at a time; DataError as of ``triples``."""
+    """Yield the lines of a file, plain or packed, in chunks of ``CHUNK`` bytes. Raises DataError as
+    ``triples``."""
     first, empty = 1, True
     with open_unpacked(path) as file:
         while text := file.read(CHUNK):

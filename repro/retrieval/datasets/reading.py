@@ -1,7 +1,7 @@
-"""Reads the records of a located piece, wherever it is, and counts them against the catalogue.
+"""Read the records of a located piece, e.g. of ``beir/scifact``, and check their number.
 
-With ``first``, only so many records are read, and a collection may have another number of them than the
-catalogue states; so it may where ``whole`` is false.
+With ``first``, only that many records are read. With ``first`` or ``whole=False`` their number is not
+checked.
 """
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -20,9 +20,11 @@ T = TypeVar("T")
 
 
 def documents(source: Source, *, first: int | None = None, known: Sequence[str] = ()) -> Iterator[Document]:
-    """Yield documents in the source's order, without ``known`` first ones; ids of a collection of parts begin
-    with the part's number, "1:…". Raises DataError for a malformed file or another number than the
-    catalogue's."""
+    """Yield documents in the source's order, without the first ones, which are ``known``.
+
+    Ids of a concatenated collection begin with the part's number, e.g. "1:4711". Raises DataError for a
+    malformed file or another number of documents than in the catalogue.
+    """
     if source.kind == "parts":
         for number, part in enumerate(source.parts, 1):
             prefix = f"{number}:"
@@ -40,20 +42,20 @@ def documents(source: Source, *, first: int | None = None, known: Sequence[str] 
 
 
 def queries(source: Source, *, first: int | None = None) -> list[Query]:
-    """Return queries of one split in the order of the source. Raises DataError as ``documents`` does."""
+    """Return the queries of one split in the source's order. Raises DataError as ``documents`` does."""
     fold = dataset(source.dataset).fold
     records = _records(source, "queries", partial(_queries_of_file, source))
     return list(counted((query for query in records if in_fold(query.id, fold)), source, first=first))
 
 
 def judgements(source: Source) -> list[Judgement]:
-    """Return judgements of one split in the order of the source; none where answers decide. Raises
+    """Return the judgements of one split in the source's order, or none if answers decide. Raises
     DataError."""
     return list(dict.fromkeys(judgement_rows(source)))
 
 
 def judgement_rows(source: Source, *, whole: bool = True) -> Iterator[Judgement]:
-    """Return judgements row by row, repeated ones too: so collections' makers count them, and so do we."""
+    """Return judgements row by row with duplicates, since the makers' counts include them."""
     if source.kind == "absent":
         return counted((), source)
     of_file = partial(record_files.judgements, format=source.format)
@@ -67,7 +69,7 @@ def judgement_rows(source: Source, *, whole: bool = True) -> Iterator[Judgement]
 
 
 def rows(source: Source) -> Iterator[dict[str, Any] | Judgement]:
-    """Yield documents, queries or judgements of a source as stages write them. Raises DataError."""
+    """Yield a source's documents, queries or judgements as stages write them. Raises DataError."""
     if source.piece == "documents":
         yield from (document_row(document, dataset(source.dataset)) for document in documents(source))
     elif source.piece == "queries":
@@ -77,31 +79,30 @@ def rows(source: Source) -> Iterator[dict[str, Any] | Judgement]:
 
 
 def document_row(document: Document, entry: Dataset) -> dict[str, str]:
-    """Return the columns of a document: an address only where the collection has them."""
+    """Return the columns of a document. Only collections with addresses have ``url``."""
     row = document._asdict()
     return row if entry.addresses else {name: row[name] for name in ("id", "title", "text")}
 
 
 def query_row(query: Query, entry: Dataset) -> dict[str, Any]:
-    """Return the fields of a query: answers only where the collection has them."""
+    """Return the fields of a query. Only collections with answers have ``answers``."""
     row = {"id": query.id, "text": query.text}
     return row | {"answers": list(query.answers)} if entry.answers else row
 
 
 def triples(source: Source, *, first: int | None = None) -> Iterator[tuple[str, str, str]]:
-    """Return query, relevant and irrelevant document ids by row. Raises DataError as ``documents`` does."""
+    """Return rows of query, relevant and irrelevant document ids. Raises DataError as ``documents`` does."""
     return counted(_records(source, "triples", negative_files.triples), source, first=first)
 
 
 def negatives(source: Source, *, scored: bool = False, first: int | None = None) -> Iterator[ListedQuery]:
-    """Return negatives query by query; ``scored`` refuses passages without a score. Raises DataError."""
+    """Return negatives by query. With ``scored`` every passage must have a score. Raises DataError."""
     file = libraries.linked_file(source.dataset) if source.kind == "library" else source.files[0]
     return counted(read_listed_queries(file, scored=scored), source, first=first)
 
 
 def triple_chunks(source: Source, use: Callable[[Chunk], int]) -> Iterator[int]:
-    """Give the triples to ``use``, many lines at a time, which returns the number of rows. Raises
-    DataError."""
+    """Pass the triples to ``use`` in chunks and yield the row counts that it returns. Raises DataError."""
     count = 0
     for chunk in negative_files.chunks(source.files[0]):
         rows = use(chunk)
@@ -111,8 +112,8 @@ def triple_chunks(source: Source, use: Callable[[Chunk], int]) -> Iterator[int]:
 
 
 def counted(records: Iterable[T], source: Source, *, first: int | None = None, count: int = 0) -> Iterator[T]:
-    """Yield ``records`` behind ``count`` others. Raises DataError where they are not as many as the catalogue
-    states."""
+    """Yield ``records``, counted from ``count``. Raises DataError for another number than in the
+    catalogue."""
     if first is not None:
         yield from islice(records, first - count)
         return
@@ -123,7 +124,7 @@ def counted(records: Iterable[T], source: Source, *, first: int | None = None, c
 
 
 def _some(records: Iterable[T], test: Callable[[T], object], source: Source, claim: str) -> Iterator[T]:
-    """Yield ``records``. Raises DataError at their end where there are some and none passes the ``test``."""
+    """Yield ``records``. Raises DataError at the end if there are some and none passes the ``test``."""
     count, passed = 0, False
     for record in records:
         count, passed = count + 1, passed or bool(test(record))
@@ -134,7 +135,7 @@ def _some(records: Iterable[T], test: Callable[[T], object], source: Source, cla
 
 
 def check_count(count: int, source: Source) -> None:
-    """Raise DataError unless the catalogue states that many records, or does not say."""
+    """Raise DataError if the catalogue has another number of records."""
     expected_count = dataset(source.dataset).counts.get(source.piece)
     if expected_count is not None and count != expected_count:
         place = f"{source.files[0]}: " if source.files else ""
@@ -143,8 +144,6 @@ def check_count(count: int, source: Source) -> None:
 
 
 def _records(source: Source, kind: str, read: Callable[[Path], Iterable[T]]) -> Iterable[T]:
-    """Return records of an embedded collection, of a library (function ``kind``), or of the first file by
-    ``read``."""
     if source.kind == "embedded":
         from repro.retrieval.datasets import tiny
 
@@ -159,7 +158,7 @@ def _records(source: Source, kind: str, read: Callable[[Path], Iterable[T]]) -> 
 
 
 def _queries_of_file(source: Source, file: Path) -> Iterable[Query]:
-    """Return queries of a file; of a split's only those that its judgements, in a second file, are about."""
+    """Return the queries of a file. A second file of judgements selects those of a split."""
     if source.format == "biencoder":
         return map(_with_single_blanks, record_files.questions(file))
     queries, qrels_files = record_files.queries(file, source.format), source.files[1:]
@@ -173,5 +172,4 @@ def _queries_of_file(source: Source, file: Path) -> Iterable[Query]:
 
 
 def _with_single_blanks(query: Query) -> Query:
-    """Return the query with single blanks, as fetching writes one into a file of topics."""
     return query._replace(text=" ".join(query.text.split()))

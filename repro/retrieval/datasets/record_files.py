@@ -1,6 +1,7 @@
-"""Reads documents, queries and judgements from their files: BEIR's, TREC's, and those of their makers.
+"""Read documents, queries and judgements from files: BEIR's, TREC's, and the makers' own.
 
-The makers' own forms are read as ir_datasets keeps them in its home, and nothing is unpacked to disk.
+The makers' own files are those in the home of ir_datasets, e.g. MS MARCO's ``collection.tsv``. Nothing is
+unpacked to disk.
 """
 
 import ast
@@ -19,12 +20,12 @@ from repro.retrieval.datasets.catalog import Document, Judgement, Query
 from repro.retrieval.datasets.libraries import quiet_ir_datasets
 from repro.retrieval.datasets.lines import checked_id, lines, malformed, open_unpacked
 
-RECENT = 20_000  # ids that are kept as they are
+RECENT = 20_000  # ids kept as strings
 
 
 def documents(path: Path, known: Sequence[str] = ()) -> Iterator[Document]:
-    """Yield documents of the file behind the ``known`` ones: _id, title, text and url (or metadata's). Raises
-    DataError for no such object and for an id twice, perhaps 20,000 lines later."""
+    """Yield the documents of a JSON-lines file after the ``known`` ones: _id, title, text and url (or
+    metadata.url). Raises DataError for another object, and for a duplicate id, perhaps 20,000 lines later."""
     seen = SeenIds(path)
     for place, id in enumerate(known):
         seen.add(id, place)
@@ -40,10 +41,8 @@ def documents(path: Path, known: Sequence[str] = ()) -> Iterator[Document]:
 
 
 class SeenIds:
-    """The ids of a file, of which 8 bytes each are kept once some thousands have come.
-
-    Those are hashes: where two are equal, the file is read again to see whether the ids are.
-    """
+    """Find duplicate ids in a file, with 8 bytes of memory per id after the first thousands. These bytes are
+    hashes. If two are equal, the file is read again to compare the ids."""
 
     def __init__(self, path: Path):
         self._path = path
@@ -51,7 +50,7 @@ class SeenIds:
         self._sorted: list = []  # arrays, each at least twice as long as the next
 
     def add(self, id: str, number: int) -> None:
-        """Count in an id on a line. Raises DataError for one that is on a line before, at once or later."""
+        """Add the id of a line. Raises DataError, now or later, if an earlier line has it."""
         if id in self._recent:
             raise self._duplicate_error(id, number)
         self._recent[id] = number
@@ -59,8 +58,8 @@ class SeenIds:
             self.check()
 
     def check(self) -> None:
-        """Compare the ids that came last with all before. Raises DataError for one that came twice."""
-        import numpy as np  # the command line reads lists of collections without it
+        """Compare the most recent ids with all earlier ones. Raises DataError for a duplicate."""
+        import numpy as np  # here, since the command line lists collections without it
 
         ids = list(self._recent)
         hashes = np.fromiter(map(hash, ids), np.int64, len(ids))
@@ -85,8 +84,8 @@ class SeenIds:
 
 
 def json_rows(path: Path, *, after: int = 0) -> Iterator[tuple[int, dict[str, Any]]]:
-    """Yield line number and object of every line behind the first ``after``. Raises DataError for no object,
-    or a key twice."""
+    """Yield line number and object of each line after the first ``after``. Raises DataError for anything but
+    an object, and for a duplicate key."""
     for number, line in itertools.islice(lines(path), after, None):
         try:
             row = _DECODER.decode(line)
@@ -99,7 +98,8 @@ def json_rows(path: Path, *, after: int = 0) -> Iterator[tuple[int, dict[str, An
 
 
 def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    """Return pairs as a dictionary. Raises ValueError for a key twice: readers disagree which counts."""
+    """Return pairs as a dictionary. Raises ValueError for a duplicate key, since parsers treat it
+    differently."""
     row = dict(pairs)
     if len(row) != len(pairs):
         [(key, _)] = Counter(key for key, _ in pairs).most_common(1)
@@ -111,7 +111,8 @@ _DECODER = json.JSONDecoder(object_pairs_hook=_object)
 
 
 def checked_text(row: Mapping[str, Any], name: str, path: Path, number: int, *, needed: bool) -> str:
-    """Return the field ``name``; without it, "" unless ``needed``. Raises DataError for what is not text."""
+    """Return the field ``name``, or "" if it is missing and not ``needed``. Raises DataError unless it is
+    text."""
     value = row.get(name)
     if value is None and not needed:
         return ""
@@ -119,14 +120,15 @@ def checked_text(row: Mapping[str, Any], name: str, path: Path, number: int, *, 
         raise malformed(path, number, f"the {name} is {value!r}, not a string")
     try:
         value.encode("utf-8")
-    except UnicodeEncodeError as error:  # JSON can spell half of a surrogate pair, which no file can hold
+    except UnicodeEncodeError as error:  # half a surrogate pair, valid in JSON only
         raise malformed(path, number, f"the {name} has half a character at position {error.start}") from error
     return value
 
 
 def queries(path: Path, format: str) -> Iterator[Query]:
-    """Yield queries of the file in ``format`` "beir" (JSON lines), "trec" (id, tab, text) or "answers"
-    (question, tab, Python list; ids count from 0). Raises DataError for others, no text or an id twice."""
+    """Yield the queries of a file in ``format`` "beir" (JSON lines), "trec" (id, tab, text) or "answers"
+    (question, tab, Python list, with ids counted from 0). Raises DataError for others, no text or a duplicate
+    id."""
     seen: set[str] = set()
     for number, query in _QUERY_READERS[format](path):
         if query.id in seen:
@@ -138,7 +140,7 @@ def queries(path: Path, format: str) -> Iterator[Query]:
 
 
 def split_of(every: Iterator[Query], wanted: set[str], queries_file: Path, qrels_file: Path) -> list[Query]:
-    """Return the queries that the split's judgements are about. Raises DataError when one is nowhere."""
+    """Return the queries with judgements in the split. Raises DataError if one is missing."""
     queries_of_split = [query for query in every if query.id in wanted]
     missing = wanted - {query.id for query in queries_of_split}
     if missing:
@@ -173,7 +175,7 @@ def _two_columns(line: str, path: Path, number: int) -> list[str]:
 
 
 def _answer_list(text: str, path: Path, number: int) -> tuple[str, ...]:
-    """Return the answers; a list with quotes in it may be quoted once more, as CSV files do."""
+    """Return the answers. A list with quotes may be quoted once more, as in CSV files."""
     if text.startswith('"') and text.endswith('"') and len(text) > 1:
         text = text[1:-1].replace('""', '"')
     try:
@@ -195,8 +197,8 @@ HEADER = ("query-id", "corpus-id", "score")
 
 
 def judgements(path: Path, format: str) -> Iterator[Judgement]:
-    """Yield one judgement for every row; ``format`` is "beir" (tabs, a header allowed) or "trec" (white
-    space, four columns). Raises DataError for others, and for a pair judged differently before."""
+    """Yield one judgement per row. ``format`` is "beir" (tabs, optional header) or "trec" (white space, four
+    columns). Raises DataError for a bad row, or a pair with two different grades."""
     grades: dict[tuple[str, str], int] = {}
     for number, line in lines(path):
         fields = line.split("\t") if format == "beir" else line.split()
@@ -227,7 +229,8 @@ def _judgement(fields: list[str], path: Path, number: int, *, columns: int) -> J
 
 
 class _File:
-    """A file as readers of ir_datasets take one; beside its path, which is none, they look for caches."""
+    """A file in the form that readers of ir_datasets take. ``path`` hides it, as they would look for caches
+    next to it."""
 
     def __init__(self, path: Path):
         self._path = path
@@ -242,7 +245,7 @@ class _File:
 
 
 def collection(path: Path) -> Iterator[Document]:
-    """Yield MS MARCO's passages: number and text by a tab; ir_datasets mends the encoding of the text."""
+    """Yield MS MARCO's passages from lines of number, tab, text. ir_datasets repairs their encoding."""
     quiet_ir_datasets()
     from ir_datasets.datasets.msmarco_passage import FixEncoding
 
@@ -254,7 +257,7 @@ def collection(path: Path) -> Iterator[Document]:
 
 
 def trec_documents(path: Path) -> Iterator[Document]:
-    """Yield MS MARCO's documents in TREC's form: address and title are the first two lines of a text."""
+    """Yield MS MARCO's documents in TREC's form, with address and title in the first two lines of a text."""
     quiet_ir_datasets()
     from ir_datasets.datasets.msmarco_document import MsMarcoTrecDocs
 
@@ -263,7 +266,7 @@ def trec_documents(path: Path) -> Iterator[Document]:
 
 
 def psgs(path: Path) -> Iterator[Document]:
-    """Yield DPR's passages: number, text and title by tabs below a line that says so."""
+    """Yield DPR's passages: number, text and title separated by tabs, after a header line."""
     rows = lines(path)
     next(rows)
     for number, line in rows:
@@ -274,14 +277,14 @@ def psgs(path: Path) -> Iterator[Document]:
 
 
 def questions(path: Path) -> Iterator[Query]:
-    """Yield Natural Questions with their answers, of DPR's training data; ids count from 0."""
+    """Yield Natural Questions with answers from DPR's training data. Ids count from 0."""
     with _dpr_readers(path) as (queries, _):
         for row in queries.queries_iter():
             yield Query(row.query_id, row.text.strip(), tuple(row.answers))
 
 
 def contexts(path: Path) -> Iterator[Judgement]:
-    """Yield the passages of DPR's training data as judgements, by the grades that ir_datasets gives them."""
+    """Yield the passages of DPR's training data as judgements, with the grades of ir_datasets."""
     with _dpr_readers(path) as (_, qrels):
         for row in qrels.qrels_iter():
             yield Judgement(row.query_id, row.doc_id, int(row.relevance))
@@ -289,7 +292,7 @@ def contexts(path: Path) -> Iterator[Judgement]:
 
 @contextlib.contextmanager
 def _dpr_readers(path: Path) -> Iterator[tuple]:
-    """Yield ir_datasets' readers of questions and passages, which write both as tables; those go then."""
+    """Yield ir_datasets' readers of questions and passages. Both write temporary tables."""
     quiet_ir_datasets()
     from ir_datasets.datasets.dpr_w100 import QREL_DEFS, DprW100Manager, DprW100Queries
     from ir_datasets.formats import TrecQrels

@@ -1,4 +1,4 @@
-"""Keeps rows in blocks on disk, by which an interrupted stage goes on: the files of a dataset."""
+"""Store rows in blocks on disk, so that an interrupted stage can continue, and join them to a dataset."""
 
 import hashlib
 import json
@@ -9,11 +9,11 @@ from typing import Any
 
 from repro.store.file_notes import intact, read_note, write_note
 
-ALL = "all.json"  # is there once every block is
+ALL = "all.json"  # written after the last block
 
 
 def features_of(columns: Mapping[str, Any]):
-    """Return features by name for "string", ["string"] and the like."""
+    """Return the `datasets` features for columns, e.g. {"query": "string", "negatives": ["string"]}."""
     import datasets
 
     features = datasets.Features()
@@ -24,18 +24,17 @@ def features_of(columns: Mapping[str, Any]):
 
 
 class RowBlocks:
-    """The blocks of one dataset in a folder, each an Arrow file with a note of its digest beside it.
+    """The blocks of one dataset in a folder, each an Arrow file with a note of its digest.
 
-    Every block is written as its rows come, with one batch of them in memory. ``join`` moves the blocks into
-    a folder that ``datasets.load_from_disk`` reads, e.g. as ``data-00002-of-00442.arrow``. Killed at any
-    time, the next attempt keeps every block whose digest is still that of its bytes. Several processes may
-    write different blocks.
+    ``join`` moves them into a folder for ``datasets.load_from_disk``, e.g. as ``data-00002-of-00442.arrow``.
+    After an interruption every block with an unchanged digest is kept. Several processes may write different
+    blocks.
 
     Args:
-        folder: where the blocks lie.
+        folder: of the blocks.
         columns: names -> feature types: "string", or ["string"] for lists.
-        origin: what the rows are made from, as JSON; a block that was made from anything else is not kept.
-        batch: the most rows of a record batch in a block.
+        origin: the rows' origin as JSON. Blocks of another origin are not kept.
+        batch: most rows in a record batch.
     """
 
     def __init__(self, folder: Path, columns: Mapping[str, Any], *, origin: Any = None, batch: int = 1000):
@@ -44,13 +43,13 @@ class RowBlocks:
         folder.mkdir(parents=True, exist_ok=True)
 
     def kept(self, first: int) -> dict | None:
-        """Return the facts of a block that is still as it was written, else None."""
+        """Return the facts of a block if its file is unchanged, otherwise None."""
         note = intact(self.folder / f"{first}.json", origin=self.origin)
         return note["facts"] if note else None
 
     def write(self, first: int, batches: Iterable[Any], facts: Mapping[str, Any]) -> None:
-        """Write a block of columns, as lists by name or pyarrow tables; ``facts`` are read after the last
-        batch."""
+        """Write a block of batches: lists by column name, or pyarrow tables. ``facts`` are read after the
+        last one."""
         from datasets.arrow_writer import ArrowWriter
 
         scratch, path = self.folder / f"{first}.new", self._path(first)
@@ -63,7 +62,8 @@ class RowBlocks:
         write_note(note, [path], origin=self.origin, rows=rows, facts=dict(facts))
 
     def tables(self, first: int) -> Iterator[Any]:
-        """Yield a block's rows, a record batch at a time; read and not mapped, since what is mapped stays."""
+        """Yield a block's record batches. They are read instead of mapped, since mapped pages stay in
+        memory."""
         import pyarrow as pa
 
         with pa.OSFile(str(self._path(first))) as file:
@@ -71,7 +71,7 @@ class RowBlocks:
                 yield pa.Table.from_batches([batch])
 
     def places(self, first: int) -> Iterator[int]:
-        """Yield the offsets, in bytes, at which the record batches of the block from row ``first`` begin."""
+        """Yield the byte offsets of the record batches in the block from row ``first`` on."""
         import pyarrow as pa
 
         with pa.OSFile(str(self._path(first))) as file:
@@ -86,7 +86,7 @@ class RowBlocks:
                 place = file.tell()
 
     def table(self, first: int, place: int) -> Any:
-        """Return the record batch of a block at one of its places."""
+        """Return the record batch at one of a block's ``places``."""
         import pyarrow as pa
 
         with pa.OSFile(str(self._path(first))) as file:
@@ -95,7 +95,7 @@ class RowBlocks:
             return pa.Table.from_batches([batch])
 
     def complete(self, blocks: Iterable[int], facts: Mapping[str, Any]) -> int:
-        """Note that these blocks, in this order, are all, with ``facts`` of the whole. Returns the number of
+        """Record that these are all blocks, in order, with ``facts`` of the dataset. Returns the number of
         rows."""
         notes = {first: self._read(f"{first}.json") or {} for first in blocks}
         with_rows = [first for first, note in notes.items() if note["rows"]]
@@ -105,8 +105,8 @@ class RowBlocks:
         return sum(note["rows"] for note in notes.values())
 
     def completed(self, target: Path) -> dict | None:
-        """Return the facts of an attempt with all blocks, which come back from ``target``; None unless all
-        are intact."""
+        """Return the facts of a complete attempt, after moving its files back from ``target``. None unless
+        all blocks are intact."""
         if (layout := self._read(ALL)) is None:
             return None
         for name, first in _file_names(layout["blocks"]).items():
@@ -116,8 +116,7 @@ class RowBlocks:
         return layout["facts"] if is_intact else None
 
     def join(self, target: Path, *, fingerprint: str = "") -> None:
-        """Make the dataset ``target`` of all complete blocks; ``fingerprint`` is its name in the caches of
-        `datasets`."""
+        """Move all blocks into the dataset ``target``, named ``fingerprint`` in the caches of `datasets`."""
         import datasets
 
         layout = self._read(ALL) or {}
@@ -144,5 +143,5 @@ class RowBlocks:
 
 
 def _file_names(blocks: list[int]) -> dict[str, int]:
-    """Return the file name of each block in a dataset, e.g. ``data-00000-of-00002.arrow``."""
+    """Return each block's file name in a dataset, e.g. ``data-00000-of-00002.arrow``."""
     return {f"data-{n:05d}-of-{len(blocks):05d}.arrow": first for n, first in enumerate(blocks)}

@@ -1,4 +1,4 @@
-"""Splits plain English text into sentences, by a splitter chosen by name, and packs these into spans."""
+"""Split English text into sentences, e.g. by ``nltk``, and pack sentences into spans."""
 
 from __future__ import annotations
 
@@ -20,11 +20,11 @@ if TYPE_CHECKING:
 SPLITTERS = ("nltk", "rules")
 PUNKT = Path("nltk_data", "tokenizers", "punkt_tab", "english")  # below the folder of REPRO_DATA
 
-# A run of marks with closing quotes and brackets, a blank, and what a sentence may begin with. The lookbehind
-# makes a long run of marks be tried once, not once from each of its marks.
+# A run of marks with closing quotes and brackets, a blank, and the start of a sentence. The lookbehind
+# tries a long run of marks once, not from each of its marks.
 _END = r"""(?<![.!?])([.!?]++)["'”’)\]]*+(\s++)(?=[\p{Lu}\p{Nd}"'“‘])"""
 _OPENING = "\"'“‘(["
-# what a full stop follows without ending a sentence; lower case, without the last full stop
+# words whose full stop does not end a sentence, in lower case without the last full stop
 ABBREVIATIONS = frozenset(
     """
     mr mrs ms dr prof rev hon st sr jr gen col lt sgt capt gov sen rep pres
@@ -38,12 +38,12 @@ _LONGEST = max(map(len, ABBREVIATIONS)) + len(_OPENING)
 
 @dataclass(frozen=True)
 class SentenceSplitter:
-    """A way to find sentences.
+    """A sentence splitter.
 
     Attributes:
-        split: a text to its sentences in order, without the blanks around them; none of a blank text.
-        identity: what decides where it splits, for the record: name, version, digest of its model.
-        model: the digest of its model's files; None for one that has no model.
+        split: returns the sentences of a text in order, stripped. Empty for a blank text.
+        identity: name, version and model digest for the record, e.g. "rules 1".
+        model: the digest of its model's files. None without a model.
     """
 
     split: Callable[[str], list[str]]
@@ -52,8 +52,8 @@ class SentenceSplitter:
 
 
 def check_splitter(name: str, data: Path | None) -> Path | None:
-    """Return the folder of the model of splitter ``nltk`` below ``data``, None for ``rules``. Raises
-    UsageError for another name, BlockedError where nltk or its model is missing."""
+    """Return the model folder of splitter ``nltk`` below ``data``, or None for ``rules``. Raises UsageError
+    for another name, BlockedError if nltk or its model is missing."""
     check_known("sentence splitter", name, valid=SPLITTERS)
     if name != "nltk":
         return None
@@ -70,18 +70,21 @@ def check_splitter(name: str, data: Path | None) -> Path | None:
 
 
 def sentence_splitter(name: str, data: Path | None) -> SentenceSplitter:
-    """Return the splitter of a name: ``nltk`` is its English ``sent_tokenize`` (Punkt, Kiss and Strunk 2006),
-    ``rules`` is ``sentences_by_rules``. Raises as ``check_splitter``, and DataError for no Punkt model."""
+    """Return the splitter of a name.
+
+    ``nltk`` is its English ``sent_tokenize`` (Punkt, Kiss and Strunk 2006), ``rules`` is
+    ``sentences_by_rules``. Raises as ``check_splitter``, and DataError if the model is not readable.
+    """
     model = check_splitter(name, data)
     return _punkt_splitter(model) if model else SentenceSplitter(sentences_by_rules, "rules 1")
 
 
 def sentences_by_rules(text: str) -> list[str]:
-    """Return sentences by a rule of our own, for where nltk's model cannot be had.
+    """Return sentences by our own rule, for use without nltk's model.
 
-    A sentence ends after ``.``, ``!`` or ``?``, any number of them and any closing quotes or brackets, where
-    a blank and then an upper-case letter, a digit or a quote follow. A single full stop ends none after one
-    of ``ABBREVIATIONS``, nor after an initial: one upper-case letter by itself, other than I.
+    A sentence ends after one or more of ``.``, ``!`` or ``?`` and any closing quotes or brackets, if a blank
+    and then an upper-case letter, a digit or a quote follow. A single full stop does not end it after one of
+    ``ABBREVIATIONS``, e.g. "Dr.", or after an initial: a single upper-case letter other than I.
     """
     parts, start = [], 0
     for match in _end_pattern().finditer(text):
@@ -120,7 +123,7 @@ def _punkt_splitter(folder: Path) -> SentenceSplitter:
         cause = f"nltk {nltk.__version__} reads no punkt_tab model"
         raise BlockedError(cause, "install nltk 3.9 or newer") from None
     except (LookupError, OSError, ValueError, TypeError) as error:
-        line = re.search(r"\w.*", str(error))  # nltk frames some of its messages with lines of asterisks
+        line = re.search(r"\w.*", str(error))  # some messages of nltk begin with a line of asterisks
         reason = line[0].strip() if line else type(error).__name__
         raise DataError(f"{folder}: nltk cannot read this as a Punkt model: {reason}") from None
     finally:
@@ -141,21 +144,20 @@ def packed(
     short_probability: float,
     generator: np.random.Generator,
 ) -> list[int]:
-    """Pack consecutive sentences of one document into spans; none is lost, split or moved.
+    """Pack consecutive sentences of one document into spans without losing, splitting or moving any.
 
-    Each span has a target of its own: ``target``, or with ``short_probability`` any of 2..``target``. With
-    ``overshoot`` a span is closed by the sentence that takes it beyond its target, and keeps that sentence;
-    without, that sentence opens the next span, so that only a span of one sentence can be longer than its
-    target. The last span is what is left.
+    Each span's target is ``target``, or with ``short_probability`` a random number in 2..``target``. The last
+    span has the rest.
 
     Args:
         lengths: (S,), tokens of each sentence, all at least 1.
         target: in tokens, at least 2.
-        overshoot: whether the sentence that exceeds the target still belongs to the span.
+        overshoot: whether the sentence that exceeds the target still belongs to the span. Otherwise it opens
+            the next span, so only a span of one sentence can be longer than its target.
         short_probability: in 0..1.
 
     Returns:
-        the number of sentences in each span; their sum is S.
+        the number of sentences in each span. Their sum is S.
     """
 
     def draw_target() -> int:

@@ -1,9 +1,9 @@
-"""Finds the pieces of a collection by file names alone: no library is imported, no file is read.
+"""Find the pieces of a collection by file names alone, without importing libraries or reading data.
 
-A data folder (REPRO_DATA) holds a collection in a folder named after its corpus id, in BEIR format
-(``corpus.jsonl``, ``queries.jsonl``, ``qrels/<split>.tsv``), or judgements and topics without their corpus as
-``qrels/qrels.<short>.txt`` and ``topics/topics.<short>.txt``. Every file may be packed as .gz or .xz. Besides
-it the home of ir_datasets, where its downloads lie, is searched; those are checked by their md5 before use.
+A data folder (REPRO_DATA) has a folder per corpus id in BEIR format, e.g. ``beir/scifact/corpus.jsonl``,
+``queries.jsonl`` and ``qrels/test.tsv``. Judgements and topics without their corpus are
+``qrels/qrels.<short>.txt`` and ``topics/topics.<short>.txt``. Any file may be packed as .gz or .xz. The home
+of ir_datasets is searched next. Its downloads are checked by md5 before use.
 """
 
 from __future__ import annotations
@@ -23,18 +23,18 @@ from repro.retrieval.datasets.catalog import PIECES, Dataset, dataset
 
 @dataclass(frozen=True)
 class Source:
-    """One piece of one collection, located.
+    """One located piece of a collection.
 
     Attributes:
-        dataset: id in the catalogue; for documents, of the corpus.
+        dataset: id in the catalogue. Documents have that of the corpus.
         piece: "documents", "queries", "qrels", "triples" or "negatives" (listed by retriever).
         kind: "embedded" (generated), "folder" (``files`` under the data folder), "home" (``files`` in the
-            home of ir_datasets, some of them in archives), "library" (to be downloaded), "parts" (other
-            sources, one after the other) or "absent" (an answer-judged set has no qrels).
-        format: how ``files`` are read ("jsonl", "beir", "trec", "answers", "triples" or "negatives"; in a
-            home also as homes.yaml says), or the library.
-        files: for queries also the qrels that say which of them belong to the split, behind the queries.
-        version: of the collection, as the catalogue states it.
+            home of ir_datasets, perhaps in archives), "library" (to be downloaded), "parts" (concatenated
+            sources) or "absent" (a set judged by answers has no qrels).
+        format: of ``files``: "jsonl", "beir", "trec", "answers", "triples", "negatives" or a form of
+            homes.yaml. For kind "library" the library.
+        files: of queries, also the qrels that select those of the split, as the second file.
+        version: of the collection in the catalogue.
     """
 
     dataset: str
@@ -46,7 +46,7 @@ class Source:
     version: str = "1"
 
     def to_json(self) -> dict[str, Any]:
-        """Return plain values, from which ``from_json`` makes an equal Source."""
+        """Return plain values for ``from_json``."""
         files, parts = [str(path) for path in self.files], [part.to_json() for part in self.parts]
         return {**vars(self), "files": files, "parts": parts}
 
@@ -60,11 +60,12 @@ class Source:
 
 @dataclass(frozen=True)
 class MissingPiece:
-    """A piece that is nowhere, in two half-sentences: what is missing, and what to do (an imperative).
+    """A piece that was not found.
 
     Attributes:
-        fetch: the ids with which `repro data fetch` gets it, or some of it.
-        otherwise: what to do about the rest; empty where fetching gives all of it.
+        cause, remedy: half-sentences for an error. The remedy is an imperative.
+        fetch: ids for `repro data fetch` that provide all or some of it, e.g. ("beir/scifact",).
+        otherwise: the remedy for the rest. Empty if fetching provides all.
     """
 
     dataset: str
@@ -75,7 +76,7 @@ class MissingPiece:
     otherwise: str = ""
 
     def error(self) -> BlockedError:
-        """Return the error to raise where the piece cannot be done without."""
+        """Return the error to raise if the piece is required."""
         return BlockedError(self.cause, self.remedy)
 
 
@@ -86,9 +87,8 @@ LIBRARIES = ("ir_datasets", "datasets", "web")
 def locate(
     id: str, piece: str, data_root: Path | None, *, home: Path | None = None, allow_download: bool = False
 ) -> Source | MissingPiece:
-    """Find the source of a collection's ``piece``, one of ``PIECES``: embedded, in the data folder, in
-    ir_datasets' ``home`` or, with ``allow_download``, a library. Raises UsageError for an unknown id or
-    piece."""
+    """Find the source of a ``piece`` of a collection: embedded, in the data folder, in ir_datasets' ``home``
+    or, with ``allow_download``, a library. Raises UsageError for an unknown id or piece, e.g. "topics"."""
     entry = _entry(id, piece)
     if piece not in entry.pieces:
         return Source(entry.id, piece, "absent", version=entry.version)
@@ -108,7 +108,7 @@ def locate(
 
 
 def _entry(id: str, piece: str) -> Dataset:
-    """Return the entry that has the piece, or has answers in its stead. Raises UsageError without one."""
+    """Return the entry with the piece, or with answers instead of qrels. Raises UsageError without one."""
     if piece not in PIECES:
         raise unknown("piece", piece, PIECES)
     entry = dataset(id)
@@ -122,7 +122,7 @@ def _entry(id: str, piece: str) -> Dataset:
 
 
 def describe_size(size: int | None) -> str:
-    """Return a download in MB or GB, as "1.06 GB"; "size unknown" for None."""
+    """Format the size of a download, e.g. "1.06 GB". None gives "size unknown"."""
     if size is None:
         return "size unknown"
     return f"{size / 1e9:.2f} GB" if size >= 1e9 else f"{size / 1e6:.1f} MB"
@@ -174,14 +174,14 @@ def _topic_candidates(entry: Dataset, piece: str, root: Path) -> Iterable[tuple[
 
 
 def existing(path: Path) -> Path | None:
-    """Return the file of that name, plain or packed; None where there is none."""
+    """Return the file of that name, plain or packed. None without one."""
     return next(
         (candidate for end in PACKINGS if (candidate := path.with_name(path.name + end)).is_file()), None
     )
 
 
 def _missing_piece(entry: Dataset, piece: str, root: Path | None) -> MissingPiece:
-    """Return the piece as missing from the data folder; without one, from the folder that fetching makes."""
+    """Report the piece as missing from the data folder, by default the one that fetching creates."""
     folder, prefix = data_folder() if root is None else root, ""
     cause = f"the {piece} of {entry.id} are not in {folder}"
     if root is not None and not root.is_dir():
@@ -200,7 +200,8 @@ def _missing_piece(entry: Dataset, piece: str, root: Path | None) -> MissingPiec
 
 
 def fetched_with(entry: Dataset) -> str:
-    """Return the id to fetch for ``entry``: its own if its topics are separate files, else its corpus'."""
+    """Return the id to fetch for ``entry``: its own if its topics are separate files, otherwise its
+    corpus."""
     return entry.id if entry.topics or entry.only_negatives else entry.corpus_id
 
 
@@ -214,12 +215,12 @@ FILE = Path(__file__).with_name("homes.yaml")
 
 @functools.cache
 def home_layout() -> Mapping[str, Any]:
-    """Return the content of homes.yaml: ``pieces`` by id, and the ``md5`` of downloads by their place."""
+    """Return the content of homes.yaml: ``pieces`` by id, and the ``md5`` of downloads by path."""
     return read_facts(FILE)
 
 
 def in_home(entry: Dataset, piece: str, home: Path) -> Source | None:
-    """Return the piece as it lies in the home; None where some does not. Only file names are read."""
+    """Return the piece in the home of ir_datasets, found by file names. None if a file is missing."""
     places = home_layout()["pieces"].get(entry.id, _beir_places(entry))
     if piece not in places:
         return None
@@ -232,7 +233,7 @@ def in_home(entry: Dataset, piece: str, home: Path) -> Source | None:
 
 
 def check_home(source: Source) -> None:
-    """Compare the md5 of every download of a source of kind "home". Raises DataError for another file."""
+    """Check the md5 of each download of a source of kind "home". Raises DataError for another file."""
     from repro.retrieval.datasets.lines import container
 
     for file in dict.fromkeys(map(container, source.files)):

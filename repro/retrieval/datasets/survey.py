@@ -1,4 +1,4 @@
-"""Lists which collections of the catalogue are at hand, and checks that they are the right ones."""
+"""List the collections on this machine, and check that they are the right ones."""
 
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
@@ -18,7 +18,8 @@ NAMES = {"documents": "ids", "queries": "ids", "qrels": "pairs of a query and a 
 
 @dataclass(frozen=True)
 class Row:
-    """One id for a table: ``state`` is "embedded", "found", "partly" or "missing"; ``where`` its files."""
+    """One id in the table of `repro data list`. ``state`` is "embedded", "found", "partly" or "missing",
+    ``where`` its files."""
 
     id: str
     title: str
@@ -31,16 +32,16 @@ class Row:
 
 
 def survey(data_root: Path | None, home: Path | None = None) -> list[Row]:
-    """Return a row for every id of the catalogue, in its order; nothing is read but file names."""
+    """Return a row for each id of the catalogue, in its order. Reads only file names."""
     return [_row(entry, data_root, home) for entry in catalog().values()]
 
 
 @dataclass(frozen=True)
 class Piece:
-    """One piece of a collection that was read in full.
+    """One piece of a collection after reading it in full.
 
     Attributes:
-        facts: as ``summary`` has them; empty of triples, negatives and what cannot be read.
+        facts: its ``summary``. Empty for triples, negatives and unreadable files.
         problems: an error for each fault.
     """
 
@@ -56,15 +57,15 @@ class Piece:
 
 
 def check(data_root: Path | None, ids: Iterable[str] = (), *, home: Path | None = None) -> list[Piece]:
-    """Read collections in full (without ids all at hand) and compare counts, rows and SHA256SUMS. A missing
-    one is a BlockedError among the problems. Raises UsageError for an unknown id."""
+    """Read collections in full, by default all found ones, and compare counts, rows and SHA256SUMS. Raises
+    UsageError for an unknown id. A missing piece has a BlockedError among its problems."""
     entries = [dataset(id) for id in ids]
     sources = dict.fromkeys(_sources(entries or list(catalog().values()), data_root, home))
     return [_check_source(source, data_root) for source in sources if entries or isinstance(source, Source)]
 
 
 def problems_of(pieces: Iterable[Piece]) -> list[ReproError]:
-    """Return the problems of all pieces, each once: files are often several pieces'."""
+    """Return the problems of all pieces without duplicates, as pieces often share files."""
     return list({str(problem): problem for piece in pieces for problem in piece.problems}.values())
 
 
@@ -131,8 +132,8 @@ def _sum_problems(source: Source, root: Path) -> Iterator[str]:
 
 
 def summary(source: Source) -> dict[str, Any]:
-    """Read documents, queries or judgements in full; return counts, grades, and ``digest`` of rows and ids.
-    Raises DataError."""
+    """Read documents, queries or judgements in full, and return digests of rows and ids, and counts. Raises
+    DataError."""
     content, names, titled, grades = ContentDigest(), ContentDigest(), 0, Counter[int]()
     for row in reading.rows(source):
         content.add(row)
@@ -149,7 +150,7 @@ def summary(source: Source) -> dict[str, Any]:
 
 
 def problem(source: Source, facts: Mapping[str, Any]) -> str:
-    """Return in what rows of this ``summary`` differ from the published ones; empty where they do not."""
+    """Return the difference between rows of this ``summary`` and the published ones, or ""."""
     name = key(source.dataset, source.piece)
     known = digests.published().get(name)
     if known is None or facts["digest"] in known["digests"]:

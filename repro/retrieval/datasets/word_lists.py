@@ -1,4 +1,4 @@
-"""Lists of words below REPRO_DATA that must be those which a paper's authors used, known by digest."""
+"""Read word lists below REPRO_DATA and check by digest that they are those of a paper's authors."""
 
 import functools
 from collections.abc import Iterable, Mapping
@@ -15,28 +15,26 @@ FILE = Path(__file__).with_name("word_lists.yaml")
 
 @functools.cache
 def known_lists() -> dict[str, Mapping[str, Any]]:
-    """Read what word_lists.yaml states of each list, by its place below REPRO_DATA."""
+    """Return the facts about each list in word_lists.yaml, by its path below REPRO_DATA."""
     return read_facts(FILE)
 
 
 def words(path: Path) -> list[str]:
-    """Return the words of a file with one a line, packed or not, each once, in lower case and in order.
-
-    Raises DataError for a file that cannot be read.
-    """
+    """Return the words of a file with one per line, packed or not: unique, lower-case and sorted. Raises
+    DataError if the file cannot be read."""
     from repro.retrieval.datasets.lines import lines
 
     return sorted({word for _, line in lines(path) if (word := line.strip().lower())})
 
 
 def at_hand(data: Path | None, name: str) -> list[str] | None:
-    """Return the words of the list ``name`` at hand; None where it is not there, or not that list."""
+    """Return the words of the list ``name``. None if its file is missing or has other words."""
     file = existing(data / name) if data is not None else None
     return words(file) if file is not None and not fault(data, name) else None
 
 
 def fault(data: Path | None, name: str) -> str:
-    """Return why the data folder's file ``name`` is not that list; empty where it is, or there is no such
+    """Return why the file ``name`` is not that list, e.g. wrong words. "" if it is, or if there is no such
     file or list."""
     file = existing(data / name) if data is not None and name in known_lists() else None
     if file is None:
@@ -55,7 +53,7 @@ def fault(data: Path | None, name: str) -> str:
 
 
 def remedy(name: str) -> str:
-    """Return the way to get the file ``name``: an imperative."""
+    """Return an imperative for obtaining the file ``name``."""
     if name not in known_lists():
         return "lay it there"
     parts = " and ".join(f"{part['title']} ({part['from']})" for part in known_lists()[name]["parts"])
@@ -63,8 +61,8 @@ def remedy(name: str) -> str:
 
 
 def make(name: str, files: Iterable[Path]) -> list[str]:
-    """Return the words of the list ``name`` from its published parts in any order. Raises UsageError for no
-    such list, DataError for a wrong or missing part."""
+    """Return the words of the list ``name`` from its published parts, in any order. Raises UsageError for an
+    unknown list, DataError for a wrong or missing part."""
     check_known("list of words", name, valid=known_lists())
     facts, union = known_lists()[name], set()
     missing_parts = {part["sha256"]: part for part in facts["parts"]}
@@ -89,5 +87,5 @@ def _describe(part: Mapping[str, Any]) -> str:
 
 
 def digest(words: Iterable[str]) -> str:
-    """Return sha256 of words as they are ordered, a line each."""
+    """Return sha256 of words in the given order, one per line."""
     return sha256("".join(f"{word}\n" for word in words).encode()).hexdigest()

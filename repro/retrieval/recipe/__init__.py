@@ -1,8 +1,9 @@
-"""The verbs of recipes: each builds a node, none runs anything, none knows the scale.
+"""Functions for recipes. Each returns a node of the graph and runs nothing.
 
-A recipe is a function ``recipe(request, *, option=…) -> Node`` in a paper's ``recipes.py``. It returns the
-node whose artefact is measured: a run over ``request.dataset`` (or several, as ``Runs``). Every value a paper
-leaves open comes from ``request.reading(id)``; no verb has a default for a hyper-parameter.
+A recipe is a function ``recipe(request, *, option=…) -> Node`` in a paper's ``recipes.py``, e.g. one that
+ends in ``return recipe.search(passages, topics, depth=1000)``. It returns the measured node: a run over
+``request.dataset``, or several as ``Runs``. Every value that a paper leaves open comes from
+``request.reading(id)``. Hyper-parameters have no defaults here, and scales are applied later.
 """
 
 from repro.retrieval.recipe.ranking import (

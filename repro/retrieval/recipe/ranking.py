@@ -1,6 +1,6 @@
-"""Verbs for vectors, rankings, what is mined from them, and the figures and examples that are shown.
+"""Recipe functions for vectors, rankings, mined negatives and figures, e.g. ``bm25`` or ``search``.
 
-Encoders that others made are among them: the checkpoint, its vectors as it wants them, the ranking.
+``released_ranking`` ranks by encoders of others: their checkpoint, their conventions for vectors.
 """
 
 from collections.abc import Mapping, Sequence
@@ -13,7 +13,7 @@ from repro.retrieval.recipe.training import Texts, qrels, queries
 from repro.retrieval.training.declaration import Objective
 from repro.stage_table import KINDS_OF_TEXTS
 
-SPLADE_VIEW = {  # the whole sparse vector, by the model's own head at every position
+SPLADE_VIEW = {  # the full sparse vector of the model's own head, from every position
     "views": ["sparse"],
     "top_k": None,
     "positions": {"cls": True, "sep": True},
@@ -29,7 +29,8 @@ def encode(
     precision: str | Mapping[str, str],
     numbers: str = "float32",
 ) -> tuple[Node, Node]:
-    """Return one vector a passage and one a query; passages' are kept as ``numbers``, float32 or float16."""
+    """Return one vector per passage and per query. Passage vectors are stored as float32 or float16
+    ``numbers``."""
     precisions = precision if isinstance(precision, Mapping) else dict.fromkeys(KINDS_OF_TEXTS, precision)
     pooling = {"pooling": texts.pooling, "normalize": normalize}
     params = {kind: {**pooling, "precision": precisions[kind]} for kind in KINDS_OF_TEXTS}
@@ -39,7 +40,7 @@ def encode(
 
 
 def search(passages: Node, topics: Node, *, depth: int) -> Node:
-    """Exact inner-product search of encoded queries over encoded passages."""
+    """Search passages by the exact inner product with each query."""
     return Node("search", {"depth": depth}, {"passages": passages, "queries": topics})
 
 
@@ -54,8 +55,8 @@ def encode_views(
     head: str,
     precision: str,
 ) -> tuple[Node, Node]:
-    """Return dense and sparse vectors of passages and queries, sparse ones with ``top_k`` values (None:
-    all)."""
+    """Return dense and sparse vectors of passages and queries. ``top_k`` limits sparse values, None keeps
+    all."""
     options = {"positions": dict(positions), "head": head, "precision": precision}
     params = {kind: {"normalize": normalize, "top_k": top_k[kind], **options} for kind in KINDS_OF_TEXTS}
     return _encode_sides("encode_views", model, texts, params, views=list(views))
@@ -82,8 +83,8 @@ def _encode_sides(
 def search_views(
     passages: Node, topics: Node, *, depth: int, terms: Sequence[str], mode: str, list_depth: int | None
 ) -> Node:
-    """Search by the sum of the inner products of ``terms``; ``mode`` is exact, or union of the first
-    ``list_depth`` of each."""
+    """Search by the sum of the inner products of ``terms``, e.g. ["dense", "sparse"]. ``mode`` is "exact", or
+    "union" of the first ``list_depth`` passages of each view."""
     params = {"depth": depth, "terms": list(terms), "mode": mode, "list_depth": list_depth}
     return Node("search_views", params, {"passages": passages, "queries": topics})
 
@@ -96,8 +97,7 @@ def bm25(documents: Node, topics: Node, *, k1: float, b: float, multifield: bool
 
 
 def weigh_terms(model: Node, documents: Node, *, length: int, scale: float, precision: str) -> Node:
-    """Return the documents with every word repeated as often as the model's weight of it says, times
-    ``scale``."""
+    """Return the documents with each word repeated in proportion to the model's weight times ``scale``."""
     params = {"length": length, "scale": scale, "precision": precision}
     return Node("weigh_terms", params, {"model": model, "corpus": documents})
 
@@ -112,8 +112,8 @@ def mine(
     random_added: int = 0,
     documents: Node | None = None,
 ) -> Node:
-    """Return hard negatives: ``per_query`` of the top of a run without positives, and ``random_added`` of
-    ``documents``."""
+    """Return hard negatives: ``per_query`` from the top of a run, and ``random_added`` from ``documents``.
+    Positives are excluded."""
     params, inputs = {"depth": depth, "per_query": per_query, "seed": seed}, {"run": run, "qrels": judgements}
     if random_added:
         if documents is None:
@@ -123,7 +123,7 @@ def mine(
 
 
 def union(*training_sets: Node) -> Node:
-    """Several training sets as one: each query's negatives side by side."""
+    """Join training sets. Each query gets the negatives of all of them."""
     return Node("union", {}, {"training_sets": training_sets})
 
 
@@ -139,7 +139,7 @@ def score_pairs(
 def rerank(
     model: Node, run: Node, *, texts: Texts, depth: int, keep: int, decimals: int | None, precision: str
 ) -> Node:
-    """Return a run whose first ``depth`` passages a cross-encoder orders anew; the others up to ``keep``
+    """Return a run with its first ``depth`` passages reordered by a cross-encoder, the rest up to ``keep``
     below."""
     params = {"depth": depth, "keep": keep, **_scoring_params(texts, decimals, precision)}
     inputs = {"run": run, "model": model, **texts.as_inputs()}
@@ -152,7 +152,7 @@ def _scoring_params(texts: Texts, decimals: int | None, precision: str) -> dict[
 
 
 def judged_examples(judgements: Node, *, dataset: str, negative_grade: int) -> Node:
-    """Return positives and hard negatives (of ``negative_grade``) that the judgements of ``dataset`` name."""
+    """Return positives and hard negatives (of ``negative_grade``) from the judgements of ``dataset``."""
     params = {"dataset": dataset, "negative_grade": negative_grade}
     return Node("judged_examples", params, {"qrels": judgements})
 
@@ -170,8 +170,8 @@ def mine_answers(
     score_decimals: Sequence[int] = (),
     tokenless_answers: bool = False,
 ) -> Node:
-    """Return hard negatives of answer-judged questions: the top of a run without an answer. Scores are
-    rounded to each of ``score_decimals``."""
+    """Return hard negatives of answer-judged questions: the top passages of a run without an answer. Scores
+    are rounded to each of ``score_decimals`` in turn."""
     params: dict[str, Any] = {"depth": depth, "per_query": per_query, "seed": seed}
     params["extra_positives"] = extra_positives
     params |= {"score_decimals": list(score_decimals)} if score_decimals else {}
@@ -198,7 +198,7 @@ def project(
     grade: int,
     seed: int,
 ) -> Node:
-    """Return one query and its first candidates in a plane, by t-SNE."""
+    """Project one query and its first candidates onto a plane by t-SNE."""
     params = {"query": query, "candidates": candidates, "grade": grade}
     params |= {"perplexity": perplexity, "seed": seed, "method": "t-sne"}
     inputs = {"passages": passages, "queries": topics, "run": run, "qrels": judgements}
@@ -215,30 +215,30 @@ def inspect_text(
     words: int,
     length: int,
 ) -> Node:
-    """Return a number of a model's for each word of one document, as ``view`` computes it."""
+    """Return one number of a model for each word of a document, as computed by ``view``."""
     params = {"view": view.identity, "options": dict(options), "title": title, "words": words}
     return Node("inspect_text", params | {"length": length}, {"model": model, "corpus": documents})
 
 
 def top_passages(run: Node, documents: Node, dataset: str, *, wanted: Sequence[str], depth: int) -> Node:
-    """Return the first passages of a run for queries of ``dataset`` that ``wanted`` gives by their text."""
+    """Return the first passages of a run for the queries of ``dataset`` with the texts ``wanted``."""
     inputs = {"run": run, "corpus": documents, "queries": queries(dataset), "qrels": qrels(dataset)}
     return Node("top_passages", {"queries": list(wanted), "depth": depth}, inputs)
 
 
 @dataclass(frozen=True)
 class Conventions:
-    """How an encoder makes a vector of a text, and a score of two vectors.
+    """How an encoder reads texts, and how vectors are compared.
 
     Attributes:
-        kind: ``dense``, or ``splade``: max log(1 + ReLU) of the masked-language head over all positions; the
-            first version, ``splade-sum``, has their sum.
-        pooling: ``cls``, ``mean``, or ``sentence-transformers``: what modules.json lists.
+        kind: ``dense``, or ``splade``: max of log(1 + ReLU) of the masked-language head over all positions.
+            ``splade-sum``, the first version, has their sum.
+        pooling: ``cls``, ``mean``, or ``sentence-transformers``, which uses modules.json.
         similarity: ``dot`` or ``cosine``.
         query_length, passage_length: tokens with [CLS] and [SEP].
-        separator: between title and text; ``pair`` for two segments, None for the text alone.
-        query_prefix, passage_prefix: put before a query, or before a passage with its title.
-        precision: of encoding.
+        separator: between title and text. ``pair`` makes two segments, None drops the title.
+        query_prefix, passage_prefix: text before a query, or before a passage with its title, e.g. "query: ".
+        precision: of encoding, e.g. "fp16".
     """
 
     kind: str = "dense"
@@ -261,16 +261,14 @@ def released_encoder(
     source: dict | None = None,
     stand_in: Node | None = None,
 ) -> Node:
-    """Return a released encoder by its name on the hub or ``source`` folder; below full scale
-    ``stand_in``."""
+    """Return a released encoder by its hub name or ``source`` folder, or below full scale ``stand_in``."""
     params = {"name": name, "revision": revision, "kind": kind, "pooling": pooling}
     inputs = {"stand_in": stand_in} if stand_in else {}
     return Node("released", params | ({"source": source} if source else {}), inputs)
 
 
 def released_reranker_or(own: Node, checkpoint: str | None) -> Node:
-    """Return a released cross-encoder with the head that scores, for which our own stands in at other
-    scales."""
+    """Return a released cross-encoder with its scoring head, with our own as stand-in at other scales."""
     if checkpoint is None:
         return own
     return released_encoder(checkpoint, revision="main", kind="cross-encoder", pooling=None, stand_in=own)
@@ -279,10 +277,10 @@ def released_reranker_or(own: Node, checkpoint: str | None) -> Node:
 def released_ranking(
     passages: Node, topics: Node, *, models: tuple[Node, Node], conventions: Conventions, depth: int
 ) -> Node:
-    """Return the ranking of passages for queries by the vectors of released encoders.
+    """Rank passages for queries by the vectors of released encoders.
 
     Args:
-        models: the encoder of passages and the encoder of queries, which may be one and the same.
+        models: the encoders of passages and of queries, which may be the same.
         conventions: how they read texts and compare vectors.
     """
     is_splade = conventions.kind.startswith("splade")

@@ -1,4 +1,4 @@
-"""The request that a recipe answers, the readings in force, and several runs as one answer."""
+"""The request passed to a recipe, its readings, and several runs as one answer."""
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
@@ -18,12 +18,12 @@ Recipe = TypeVar("Recipe", bound=Callable[..., Any])
 
 
 def full_only(reason: str) -> Callable[[Recipe], Recipe]:
-    """Mark a recipe that measures nothing below full scale, and say why."""
+    """Mark a recipe that runs at full scale only, with the reason."""
     return lambda recipe: _marked(recipe, full_only=reason)
 
 
 def only_at(scale: str) -> Callable[[Recipe], Recipe]:
-    """Mark a recipe that measures something at one scale only, or at one that is like it."""
+    """Mark a recipe that runs at one scale only, or at scales like it."""
     return lambda recipe: _marked(recipe, only_at=scale)
 
 
@@ -34,20 +34,19 @@ def _marked(recipe: Recipe, **marks: str) -> Recipe:
 
 @dataclass
 class Choices:
-    """The readings that a recipe may ask for, and a record of those it asked for.
+    """The readings available to a recipe, and a record of those it used.
 
     Attributes:
         readings: by id.
-        overrides: choice names the user set, by reading id.
-        data: the folder of the user's own data, where originals are looked for.
-        used: reading id -> choice name, filled as the recipe asks.
-        originals_only: whether the papers' own data is measured on, where nothing stands in silently for what
-            is missing.
-        substitutes: reading id -> why another choice than the wanted one was taken.
-        missing: what an original is known by in a graph -> the choice, ``reading=choice``, that does without
-            it.
-        scoring: what a recipe changes of how its dataset is usually scored.
-        measured_as: printed measure -> the one that a reading says is meant.
+        overrides: the user's choices by reading id, e.g. {"recall-definition": "success"}.
+        data: the user's data folder with original files.
+        used: reading id -> choice, filled while the recipe runs.
+        originals_only: whether to require the papers' own data. A missing file is then never replaced
+            silently.
+        substitutes: reading id -> reason for another choice than the wanted one.
+        missing: an original's name in the graph -> the choice without it, as ``reading=choice``.
+        scoring: the recipe's changes to the usual scoring of its dataset.
+        measured_as: printed measure -> intended measure, e.g. {"R@50": "Success@50"}.
     """
 
     readings: Mapping[str, Reading]
@@ -61,7 +60,7 @@ class Choices:
     measured_as: dict[str, str] = field(default_factory=dict)
 
     def value(self, identifier: str) -> Any:
-        """Return the chosen value. Raises UsageError for an id or choice that does not exist."""
+        """Return the chosen value. Raises UsageError for an unknown id or choice."""
         reading = self._reading(identifier)
         choice = self.used.setdefault(identifier, self.overrides.get(identifier, reading.default))
         if choice not in reading.choices:
@@ -69,15 +68,15 @@ class Choices:
         return reading.choices[choice]
 
     def original(self, identifier: str, file: str, *, otherwise: str, known_as: str = "") -> Path | None:
-        """Return the original data file a reading is about, or None with the substitute noted.
+        """Return a reading's original data file. None if it is missing, with the substitute recorded.
 
-        A list of words with other words than it must have is none. Where only originals are measured on, the
-        place of a file that is not there, which the plan then says.
+        A list with wrong words counts as missing. With ``originals_only`` the expected path of a missing file
+        is returned, which the plan then reports.
 
         Args:
-            file: path below REPRO_DATA, without the ending of a packed file.
-            otherwise: the choice taken when the file is not there.
-            known_as: what a graph calls it by: a collection, a splitter, or ``file`` itself.
+            file: path below REPRO_DATA, without .gz or .xz.
+            otherwise: the choice to use without the file.
+            known_as: its name in the graph: a collection, a splitter, or by default ``file``.
         """
         from repro.retrieval.datasets import word_lists
 
@@ -93,11 +92,12 @@ class Choices:
         return None
 
     def departures(self) -> dict[str, str]:
-        """Return the choices used that are not the default: what makes a measurement not comparable."""
+        """Return the used choices that are not the default. They make a measurement not comparable."""
         return {i: c for i, c in self.used.items() if c != self._reading(i).default}
 
     def in_full_precision(self) -> dict[str, str]:
-        """Return the choices that say fp32 where those in force, else the same, say half precision."""
+        """Return the fp32 choices that could replace the used fp16 or bf16 ones, all other values being
+        equal."""
         replacements = {}
         for identifier, choice in self.used.items():
             choices = self._reading(identifier).choices
@@ -126,12 +126,12 @@ def _full_precision(value: Any) -> Any:
 
 @dataclass(frozen=True)
 class Request:
-    """A run over one dataset, under some readings, that a recipe is asked for.
+    """The dataset, readings and seed for which a recipe builds a run.
 
     Attributes:
-        dataset: id of the topics and judgements.
-        choices: the readings in force.
-        seed: set when the user asks for seeds of their own; None means the paper's.
+        dataset: id of the topics and judgements, e.g. "beir/scifact/test".
+        choices: the readings.
+        seed: the user's seed. None means the paper's.
     """
 
     dataset: str
@@ -139,43 +139,43 @@ class Request:
     seed: int | None = None
 
     def reading(self, identifier: str) -> Any:
-        """Return the value of a reading's choice in force."""
+        """Return the chosen value of a reading."""
         return self.choices.value(identifier)
 
     def score_with(self, *, ignore_identical_ids: bool) -> None:
-        """Depart from how the dataset is usually scored, as a reading of this row says."""
+        """Change whether documents with the query's id are ignored, as a reading of this row requires."""
         self.choices.scoring["ignore_identical_ids"] = ignore_identical_ids
 
     def match_answers(self, *, tokenless: bool) -> None:
-        """Score a dataset that is judged by answers with this rule for one that has no token."""
+        """Set the rule for answers without a token, if the dataset is judged by answers."""
         if catalogued(self.dataset).judgements == "answers":
             self.choices.scoring["tokenless_answers"] = tokenless
 
     def measure_as(self, printed: str, meant: str) -> None:
-        """Score a column headed ``printed`` by ``meant``, as a reading of this row says."""
+        """Compute a column headed ``printed`` by the measure ``meant``, as a reading of this row requires."""
         self.choices.measured_as[printed] = meant
 
     def seed_or(self, papers_own: int) -> int:
-        """Return the seed the user asked for, else the paper's own."""
+        """Return the user's seed, or by default the paper's own."""
         return papers_own if self.seed is None else self.seed
 
     @property
     def collection(self) -> str:
-        """The id of the corpus the dataset's topics search."""
+        """The id of the corpus that the dataset's topics search."""
         return catalogued(self.dataset).corpus_id
 
 
 @dataclass(frozen=True)
 class Runs:
-    """Several runs behind one cell: the mean over a group's runs, and the largest of the groups' means.
+    """Several runs behind one cell. Its value is the largest of the groups' means.
 
     Attributes:
-        groups: equally many runs in each; one group is a plain mean.
+        groups: equally many runs in each. One group gives a plain mean.
     """
 
     groups: tuple[tuple[Node, ...], ...]
 
     @property
     def all(self) -> tuple[Node, ...]:
-        """The runs of every group, one after the other."""
+        """The runs of all groups in order."""
         return tuple(run for group in self.groups for run in group)

@@ -1,4 +1,4 @@
-"""Verbs for texts, for training sets made of them, and for the models trained on them."""
+"""Recipe functions for texts, training sets, and the models trained on them, e.g. ``finetune``."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -19,9 +19,9 @@ class Texts:
     Attributes:
         documents, topics: the corpus and the queries.
         query_length, passage_length: tokens, special ones included. A cross-encoder has no ``query_length``:
-            it reads a query and a passage together, in ``passage_length`` tokens.
-        separator: between title and text.
-        pooling: of an encoder's token vectors to one; a cross-encoder has none.
+            it reads query and passage together in ``passage_length`` tokens.
+        separator: between title and text, e.g. " ".
+        pooling: reduces an encoder's token vectors to one, e.g. "cls". A cross-encoder has none.
     """
 
     documents: Node
@@ -32,24 +32,24 @@ class Texts:
     pooling: str | None = None
 
     def as_params(self) -> dict[str, Any]:
-        """Return parameters of a fine-tuning that reads these texts."""
+        """Return the parameters for a fine-tuning on these texts."""
         names = ("query_length", "passage_length", "separator", "pooling")
         return {name: value for name in names if (value := getattr(self, name)) is not None}
 
     def as_inputs(self) -> dict[str, Node]:
-        """Return inputs of a stage that reads both."""
+        """Return the inputs of a stage that reads both."""
         return {"corpus": self.documents, "queries": self.topics}
 
 
 def corpus(identifier: str, *, text: str = "{text}", untitled: str = "") -> Node:
-    """Return the documents of a collection; ``text`` is read from fields url and text, ``untitled`` for empty
-    titles."""
+    """Return the documents of a collection. ``text`` is a template, e.g. "{url} {text}". ``untitled``
+    replaces empty titles."""
     fields = {} if (text, untitled) == ("{text}", "") else {"text": text, "untitled": untitled}
     return Node("corpus", {"dataset": identifier, **fields})
 
 
 def queries(identifier: str) -> Node:
-    """Return the topics of a dataset, with answers where it is judged by answers."""
+    """Return the topics of a dataset, with answers if it is judged by answers."""
     return Node("queries", {"dataset": identifier})
 
 
@@ -59,7 +59,7 @@ def qrels(identifier: str) -> Node:
 
 
 def official_negatives(identifier: str, *, per_query: int, seed: int, judgements: Node | None) -> Node:
-    """Return distributed negatives, sampled per query; positives are those of ``judgements``, else of the
+    """Return distributed negatives, sampled per query. Positives are those of ``judgements``, or of the
     triples."""
     inputs = {"qrels": judgements} if judgements else {}
     return Node("official_negatives", {"dataset": identifier, "per_query": per_query, "seed": seed}, inputs)
@@ -68,8 +68,8 @@ def official_negatives(identifier: str, *, per_query: int, seed: int, judgements
 def listed_negatives(
     identifier: str, *, margin: float | None, per_system: int | None = None, systems: list[str] | None = None
 ) -> Node:
-    """Return negatives of a public file with a cross-encoder's scores: ``margin`` below any positive, at most
-    ``per_system`` of each of ``systems``; None is no limit."""
+    """Return negatives from a public file with cross-encoder scores: ``margin`` below any positive, at most
+    ``per_system`` of each of ``systems``, e.g. ["bm25"]. None is no limit."""
     params = {"dataset": identifier, "margin": margin, "per_system": per_system, "systems": systems}
     return Node("listed_negatives", params)
 
@@ -83,7 +83,7 @@ def sample(
     queries: int | None = None,
     share: float | None = None,
 ) -> Node:
-    """Return a few ``queries`` or a ``share`` of a training set; ``method`` is random or block."""
+    """Return a number of ``queries`` or a ``share`` of a training set. ``method`` is "random" or "block"."""
     size = {"queries": queries} if share is None else {"share": share}
     return Node(
         "sample", size | {"sample": sample, "method": method, "seed": seed}, {"training_set": training_set}
@@ -100,8 +100,8 @@ def tokenize(
     separator: str,
     fewest_tokens: int = 0,
 ) -> Node:
-    """Return token ids in chunks or truncated to ``length``, special tokens included, of ``fewest_tokens`` at
-    least."""
+    """Return token ids in chunks or truncated to ``length``, special tokens included. Texts with less than
+    ``fewest_tokens`` give no row."""
     params = {"length": length, "policy": policy, "titles": titles, "separator": separator}
     params["fewest_tokens"] = fewest_tokens
     return Node("tokenize", params, {"corpus": documents, "model": model})
@@ -125,20 +125,19 @@ def tokenize_spans(
 
 
 def term_statistics(tokens: Node, *, model: Node) -> Node:
-    """Return how often each entry of the vocabulary occurs, and in how many texts."""
+    """Return how often each vocabulary entry occurs, and in how many texts."""
     return Node("term_statistics", {}, {"tokens": tokens, "model": model})
 
 
 def backbone(name: str, *, revision: str, stand_in: Node | None = None) -> Node:
-    """Return a released checkpoint; below full scale nothing is downloaded and ``stand_in`` is trained
-    instead."""
+    """Return a released checkpoint. Below full scale ``stand_in`` is trained instead of a download."""
     inputs = {"stand_in": stand_in} if stand_in else {}
     return Node("backbone", {"name": name, "revision": revision}, inputs)
 
 
 def random_weights(name: str, *, revision: str, seed: int, layers: int | None = None) -> Node:
-    """Return a checkpoint's architecture with new weights and ``layers`` layers; 0 is a bag of word
-    vectors."""
+    """Return a checkpoint's architecture with random weights and ``layers`` layers (0: a bag of word
+    vectors)."""
     params = {"name": name, "revision": revision, "weights": "random", "seed": seed}
     return Node("backbone", params | ({} if layers is None else {"layers": layers}))
 
@@ -156,7 +155,7 @@ def initialise(
     deviation: float,
     seed: int,
 ) -> Node:
-    """Return a BERT of a size of its own with random weights, over a vocabulary of the documents' words."""
+    """Return a BERT of the given size with random weights and a vocabulary of the documents' words."""
     tokenizer = Node("vocabulary", {"size": vocabulary}, {"corpus": documents})
     params: dict[str, Any] = {"hidden_size": hidden_size, "layers": layers, "heads": heads}
     params |= {"intermediate_size": intermediate_size, "max_positions": max_positions}
@@ -165,8 +164,8 @@ def initialise(
 
 
 def released_or(own: Node, checkpoint: str | None) -> Node:
-    """Return a released checkpoint, for which our own training stands in at other scales; without one, our
-    own."""
+    """Return a released checkpoint with our own training as stand-in at other scales, or ``own`` without
+    one."""
     return own if checkpoint is None else backbone(checkpoint, revision="main", stand_in=own)
 
 
@@ -180,8 +179,8 @@ def pretrain(
     generator: Node | None = None,
     examples: str = "rows",
 ) -> Node:
-    """Return the model of the tokens' vocabulary, trained on them by an objective; an example is a row or, by
-    ``examples``, one of its ``spans``."""
+    """Return a model pre-trained on tokens by an objective. Its ``examples`` are "rows", or the "spans" of
+    rows."""
     batch: dict[str, Any] = {"texts_per_batch": optimisation.batch_size}
     batch |= {"examples": examples} if examples != "rows" else {}
     params = _params(objective, options, optimisation, batch=batch, texts={"length": tokens.params["length"]})
@@ -191,7 +190,8 @@ def pretrain(
 
 
 def pretrained_like(made: Node, *, tokens: Node, optimisation: Optimisation) -> Node:
-    """Return the pre-training ``made`` with its objective and options, on other tokens and at other costs."""
+    """Return the pre-training ``made`` with the same objective and options, other tokens and other
+    optimisation."""
     params = {"texts_per_batch": optimisation.batch_size, "length": tokens.params["length"]}
     inputs = {"model": tokens.inputs["model"], "tokens": tokens}
     return Node("pretrain", {**made.params, **_of(optimisation), **params}, {**made.inputs, **inputs})
@@ -209,13 +209,13 @@ def finetune(
     negative_choice: str = "window",
     positive_choice: str = "all",
 ) -> Node:
-    """Return an encoder, or a cross-encoder, trained on judged queries with negatives.
+    """Return an encoder or a cross-encoder trained on judged queries with negatives.
 
     Args:
         texts: the passages, the training queries, and how the model reads them.
-        passages_per_query: the positive and its negatives; a batch is of so many queries with theirs.
-        negative_choice, positive_choice: which of a query's passages an epoch takes, see the stage; only what
-            departs from the usual rules is a parameter.
+        passages_per_query: one positive and its negatives. A batch has ``optimisation.batch_size`` queries.
+        negative_choice, positive_choice: a query's passages used in an epoch, see the stage. Default values
+            are not stored as parameters.
     """
     batch = {"queries_per_batch": optimisation.batch_size, "passages_per_query": passages_per_query}
     params = _params(objective, options, optimisation, batch=batch, texts=texts.as_params())
@@ -239,7 +239,6 @@ def _params(
 
 
 def _of(optimisation: Optimisation) -> dict[str, Any]:
-    """Return the parameters of an optimisation. Raises UsageError for a warm-up that never ends."""
     if optimisation.is_all_warm_up:
         steps = f"{optimisation.warmup_steps} steps of warm-up, and ends after {optimisation.max_steps}"
         raise UsageError(f"the training has {steps}; give fewer warmup_steps, or more max_steps")

@@ -1,9 +1,8 @@
-"""The embedded collections: an invented world small enough to train and test on a processor within minutes.
+"""Generate the embedded collections: an invented world, small enough for a CPU to train and test in minutes.
 
-Everything is generated, deterministically, when asked for; the ids are those of the catalogue that begin
-with ``tiny/``. Deeds of invented people are told in one choice of words and asked for in another, so that
-counting words (BM25) is clearly imperfect while the synonymy can be learnt from the training questions and
-the answers.
+Their ids begin with ``tiny/``, e.g. ``tiny/passage``, and their content is deterministic. Texts describe the
+deeds of invented people, questions use other words for them. BM25 is therefore clearly imperfect, while a
+model can learn the synonyms from the training questions and the answers.
 """
 
 import functools
@@ -28,12 +27,12 @@ COLLECTIONS: dict[str, Callable[[], Collection]] = {
 
 @functools.cache
 def collection(id: str) -> Collection:
-    """Return the collection of this corpus id. Raises KeyError for an id that is not embedded."""
+    """Return the collection of a corpus id. Raises KeyError for an id that is not embedded."""
     return COLLECTIONS[id]()
 
 
 def documents(corpus: str) -> tuple[Document, ...]:
-    """Return the documents of an embedded corpus, in the order of their numbers."""
+    """Return the documents of an embedded corpus, sorted by number."""
     return collection(corpus).documents
 
 
@@ -43,5 +42,5 @@ def queries(corpus: str, split: str) -> tuple[Query, ...]:
 
 
 def judgements(corpus: str, split: str) -> tuple[Judgement, ...]:
-    """Return the judgements of one split; empty where answers decide."""
+    """Return the judgements of one split. Empty if answers decide."""
     return collection(corpus).topics[split].judgements

@@ -1,4 +1,4 @@
-"""tiny/wiki, tiny/beir, tiny/cqadupstack and tiny/text: with answers, without training, and no questions."""
+"""Generate tiny/wiki (with answers), tiny/beir and tiny/cqadupstack (test only), tiny/text (no questions)."""
 
 from collections.abc import Mapping, Sequence
 
@@ -34,7 +34,7 @@ from repro.retrieval.datasets.tiny.world import (
 SIZES = (4, 5, 6)
 TOWN = "which town was home to the {person} who {predicate}"
 YEAR = "which year is named in the tale of the {person} who {predicate}"
-# title, text, question, accepted answers. A matcher must fold accents and case, keep numbers and names with
+# Title, text, question, accepted answers. A matcher must fold accents and case, keep numbers and names with
 # punctuation whole, match whole tokens only, look at the text alone, and accept any one of several answers.
 HARD = (
     (
@@ -83,7 +83,7 @@ HARD = (
 
 
 def wiki() -> Collection:
-    """Return 360 passages of 60 towns and 7 hard cases; 160 train, 60 dev and 67 test questions."""
+    """Return 360 passages on 120 people and 7 hard cases, with 160 train, 60 dev and 67 test questions."""
     draw = Draw("tiny/wiki")
     world = deeds(draw, people(draw, 120), each=3)
     ids = shuffled_ids(draw, len(world), first=1)
@@ -126,8 +126,8 @@ def _question_and_answer(
 
 
 def beir() -> Collection:
-    """Return 285 titled documents, 45 graded questions (0-2), and 15 whose ids are documents' (to be ignored
-    in runs)."""
+    """Return 285 titled documents and 60 questions, 45 of them graded 0-2. The other 15 have the id of a
+    document, e.g. to test that runs ignore identical ids."""
     draw = Draw("tiny/beir")
     world = deeds(draw, people(draw, 90), each=3)
     ids = shuffled_ids(draw, len(world) + 15, first=1)
@@ -152,7 +152,7 @@ def beir() -> Collection:
 
 
 def forum(name: str) -> Collection:
-    """Return 120 posts, 24 of which ask what another asks; 36 questions with one or two relevant posts."""
+    """Return 120 posts, 24 of them duplicates, and 36 questions with one or two relevant posts."""
     draw = Draw(f"tiny/cqadupstack/{name}")
     world = deeds(draw, people(draw, 96), each=1)
     ids = shuffled_ids(draw, 120, first=1)
@@ -179,7 +179,8 @@ NOUNS = ("object", "trade", "helper", "place", "occasion")
 
 
 def articles() -> Collection:
-    """Return 1,200 articles titled with a name: a sentence with it, and two without that tell its deed."""
+    """Return 1,200 articles with a name as title: one sentence with the name, two on the same deed
+    without."""
     draw = Draw("tiny/text")
     persons = people(draw, 1200, asked=False)
     all_deeds = deeds(draw, persons, each=1, of=SHORT_DEED)
@@ -192,7 +193,7 @@ def articles() -> Collection:
 
 
 def books() -> Collection:
-    """Return 40 books without titles, ten deeds of five people each."""
+    """Return 40 untitled books, each with ten deeds of five people."""
     draw = Draw("tiny/text/books")
     persons = people(draw, 200, asked=False)
     return Collection(

@@ -1,7 +1,7 @@
-"""tiny/passage and tiny/document: web passages and documents in miniature; and what a collection is made of.
+"""Generate tiny/passage and tiny/document, web passages and documents in miniature.
 
-Train and evaluation questions share vocabulary and people but no deed: were the people others too, a model
-could learn whom it is never asked for in training, and would rank all that is relevant in evaluation last.
+Train and evaluation questions share vocabulary and people, but no deed. With other people, a model could
+learn who is never relevant in training, and rank all relevant passages last in evaluation.
 """
 
 from collections.abc import Mapping, Sequence
@@ -25,7 +25,7 @@ from repro.retrieval.datasets.tiny.world import (
 
 @dataclass(frozen=True)
 class Topics:
-    """Questions of one split; no judgements where answers decide."""
+    """Questions of one split, e.g. ``dev``. Without judgements if answers decide."""
 
     queries: tuple[Query, ...]
     judgements: tuple[Judgement, ...] = ()
@@ -33,19 +33,19 @@ class Topics:
 
 @dataclass(frozen=True)
 class Collection:
-    """One embedded collection, its documents in an order that says nothing about splits."""
+    """One embedded collection. The order of its documents does not reveal the splits."""
 
     documents: tuple[Document, ...]
     topics: Mapping[str, Topics] = field(default_factory=dict)
 
 
 def shuffled_ids(draw: Draw, n: int, *, first: int) -> list[str]:
-    """Return the numbers from ``first`` on, one for each of ``n`` deeds, in random order."""
+    """Return ``n`` numbers from ``first`` on in random order, e.g. ["102", "100", "101"]."""
     return [str(first + i) for i in draw.sample(range(n), n)]
 
 
 def in_id_order(documents: Sequence[Document]) -> tuple[Document, ...]:
-    """Return documents by number, which undoes their order by split."""
+    """Return documents sorted by number, which removes their order by split."""
     return tuple(sorted(documents, key=lambda document: int(document.id)))
 
 
@@ -58,8 +58,8 @@ def graded_judgements(
     top: int,
     others: int,
 ) -> list[Judgement]:
-    """Return grades by meaning: ``top`` for all ``concepts``, one less for each that the document's best deed
-    lacks; of grades 1 and 0 up to ``others`` each."""
+    """Return judgements graded by meaning: ``top`` for a document with all ``concepts``, one less for each
+    that its best deed lacks. Of grades 1 and 0 there are at most ``others`` each."""
     grades: dict[int, list[str]] = {}
     for document, life in world.items():
         best = max(agreement(concepts, deed) for deed in life)
@@ -81,7 +81,8 @@ SECTIONS = ("Early years", "On the road", "At home again", "Later days")
 
 
 def passages() -> Collection:
-    """Return 900 passages on 300 people, of each two deeds for train, one for 150 dev and 75 graded."""
+    """Return 900 passages about 300 people: per person two deeds for train, one for 150 dev and 80 graded
+    questions."""
     draw = Draw("tiny/passage")
     world = deeds(draw, people(draw, 300), each=3, of=SHORT_DEED)
     documents, ids = _tales(world, draw)
@@ -107,11 +108,11 @@ def passages() -> Collection:
 
 
 def many_passages() -> Collection:
-    """Return 2,400 passages on some 800 people, with eight training questions about most: cross-encoders need
-    many."""
+    """Return 2,400 passages about some 800 people and 16,000 training questions, which cross-encoders
+    need."""
     draw = Draw("tiny/passage-many")
     deeds_by_keys = {deed.keys: deed for deed in deeds(draw, people(draw, 805), each=3, of=SHORT_DEED)}
-    world = list(deeds_by_keys.values())[:2400]  # no two alike: there would be no question for one of them
+    world = list(deeds_by_keys.values())[:2400]  # all different, so that each has a question
     documents, ids = _tales(world, draw)
     lives = {id: (deed,) for id, deed in zip(ids, world, strict=True)}
     targets = draw.sample(list(zip(ids, world, strict=True)), len(world))
@@ -132,7 +133,7 @@ def many_passages() -> Collection:
 
 
 def documents() -> Collection:
-    """Return 150 documents, each a life in four sections: two for train, the others for evaluation."""
+    """Return 150 documents, each a life in four sections: two for train, two for evaluation."""
     draw = Draw("tiny/document")
     persons = people(draw, 150)
     world = deeds(draw, persons, each=4)

@@ -1,6 +1,6 @@
-"""The embedded world: its words, its people and what they did, told and asked for in English.
+"""Define the embedded world: words, people, deeds, and their description in English.
 
-Choices stay the same everywhere; every mention of a concept draws its own surface form.
+Random choices are reproducible. Each mention of a concept draws its own synonym, e.g. river, stream or brook.
 """
 
 import functools
@@ -25,7 +25,7 @@ STORIES = (
     "{name} of {town} was {a_trait} {trade}. The story goes that {a_thing} was {participle} {time} "
     "at the {place}, once {occasion} was over. {a_helper} told it to everyone in the year {year}.",
 )
-# Sentences, of deeds without occasion and helper: what a model of two layers can learn to read in minutes.
+# Sentences about deeds without occasion and helper, which a model of two layers learns in minutes.
 TALES = (
     "{name}, {a_trait} {trade} from {town}, {past} {a_thing} by the {place} {time}.",
     "In {town} there lived {a_trait} {trade} called {name}, "
@@ -35,14 +35,14 @@ TALES = (
     "{name} of {town} was {a_trait} {trade}, and some say that {a_thing} was {participle} {time} "
     "at the {place}.",
 )
-# Of deeds only: what two texts on one deed share is then its concepts, in other words, and no name.
+# Without names: two texts on one deed share only its concepts, in other words.
 NAMELESS = (
     "{a_trait} {trade} {past} {a_thing} {time}, near the {place}.",
     "{time} {a_thing} was {participle} at the {place} by {a_trait} {trade}.",
     "By the {place}, {a_thing} was {participle} {time}, and it was the work of {a_trait} {trade}.",
     "It was {a_trait} {trade} who {past} {a_thing} {time}, close to the {place}.",
 )
-# Said of other concepts than the deed's own: they mislead whoever only counts words.
+# About other concepts than the deed's, to mislead models that only count words.
 ASIDES = (
     "Others would rather have had {a_thing}.",
     "Nobody thought of the {place} that day.",
@@ -62,7 +62,7 @@ PARTICIPLES = {"stole": "stolen", "hid": "hidden", "broke": "broken"}
 
 
 class Draw:
-    """A seeded source of choices; equal seeds give equal sequences."""
+    """A seeded source of random choices. Equal seeds give equal sequences."""
 
     def __init__(self, seed: str):
         self._next = random.Random(seed).random
@@ -98,7 +98,7 @@ TOWN_ENDINGS = ("avon", "esk", "umbra", "oril", "atha", "ynde", "orno", "eshi")
 
 @dataclass(frozen=True)
 class Concept:
-    """A thing that can be said of a deed, with the two or three ``forms`` that mean it."""
+    """A property of a deed, with two or three synonymous ``forms``."""
 
     slot: str
     key: str
@@ -107,7 +107,7 @@ class Concept:
 
 @functools.cache
 def slots() -> dict[str, tuple[Concept, ...]]:
-    """Return every concept by slot, in the order of words.yaml."""
+    """Return the concepts of each slot, in the order of words.yaml."""
     raw = read_facts(Path(__file__).with_name("words.yaml"))
     return {
         slot: tuple(Concept(slot, f"{slot}:{name}", tuple(forms)) for name, forms in concepts.items())
@@ -116,14 +116,13 @@ def slots() -> dict[str, tuple[Concept, ...]]:
 
 
 def with_article(noun: str) -> str:
-    """Return ``noun`` behind "a" or "an"."""
+    """Return ``noun`` with "a" or "an"."""
     return f"{'an' if noun[0] in 'aeiou' else 'a'} {noun}"
 
 
 @functools.cache
 def names() -> tuple[tuple[str, str], ...]:
-    """Return all pairs of 50 given and 50 family names in a fixed order, few enough for a small
-    vocabulary."""
+    """Return all pairs of 50 given and 50 family names, shuffled. So few names suit a small vocabulary."""
     draw = Draw("tiny/names")
     given_names, family_names = (
         _invent_names(draw, GIVEN_ENDINGS, 50),
@@ -140,7 +139,6 @@ def towns() -> tuple[str, ...]:
 
 
 def _invent_names(draw: Draw, endings: tuple[str, ...], n: int) -> list[str]:
-    """Return ``n`` different names that end in one of ``endings``."""
     unique_names: dict[str, None] = {}
     while len(unique_names) < n:
         unique_names[_syllable(draw).capitalize() + draw.pick(endings)] = None
@@ -153,13 +151,13 @@ def _syllable(draw: Draw) -> str:
 
 PERSONAL = ("trait", "trade")
 DEED = ("act", "quality", "object", "place", "time", "occasion", "helper")
-TOLD_ONLY = 1400  # pairs of names that occur in pre-training text alone
-SHORT_DEED = DEED[:5]  # what one sentence can hold
+TOLD_ONLY = 1400  # pairs of names reserved for pre-training text
+SHORT_DEED = DEED[:5]  # enough for one sentence
 
 
 @dataclass(frozen=True)
 class Person:
-    """Somebody with a home; all deeds of a person share trait and trade."""
+    """An invented person with a home town. All deeds of a person share trait and trade."""
 
     name: str
     town: str
@@ -168,7 +166,7 @@ class Person:
 
 @dataclass(frozen=True)
 class Deed:
-    """A deed of a person: one concept for each of some slots of words.yaml, and the set of their keys."""
+    """A deed of a person: one concept for some slots of words.yaml, and the set of their keys."""
 
     person: Person
     year: int
@@ -177,7 +175,8 @@ class Deed:
 
 
 def people(draw: Draw, n: int, *, asked: bool = True) -> list[Person]:
-    """Return ``n`` people of different names; ``asked`` for in questions or not, with names of their own."""
+    """Return ``n`` people with different names. Questions are about ``asked`` ones only, who have names of
+    their own."""
     pairs = names()[:TOLD_ONLY] if not asked else names()[TOLD_ONLY:]
     return [
         Person(
@@ -190,7 +189,7 @@ def people(draw: Draw, n: int, *, asked: bool = True) -> list[Person]:
 
 
 def deeds(draw: Draw, persons: Sequence[Person], *, each: int, of: Sequence[str] = DEED) -> list[Deed]:
-    """Return ``each`` deeds of every person, person by person; ``of`` names the slots that are filled."""
+    """Return ``each`` deeds of every person, person by person. ``of`` lists the filled slots."""
     return [_deed(draw, person, of) for person in persons for _ in range(each)]
 
 
@@ -200,13 +199,13 @@ def _deed(draw: Draw, person: Person, slot_names: Sequence[str]) -> Deed:
 
 
 def agreement(concepts: Mapping[str, Concept], deed: Deed) -> int:
-    """Return the number of slots in which a deed has these ``concepts``."""
+    """Count the slots of a deed that have these ``concepts``."""
     return sum(concept.key in deed.keys for concept in concepts.values())
 
 
 def question(draw: Draw, deed: Deed, world: Sequence[Deed], *, sizes: Sequence[int]) -> dict[str, Concept]:
-    """Return concepts of ``deed``, act or object among them, as many as one of ``sizes``, that no other deed
-    has all of."""
+    """Draw concepts of ``deed`` that no other deed has together, including its act or object. Their number is
+    one of ``sizes``, e.g. (4, 5, 6)."""
     while True:
         chosen_slots = set(draw.sample(list(deed.concepts), draw.pick(sizes)))
         if not chosen_slots & {"act", "object"}:
@@ -219,7 +218,7 @@ def question(draw: Draw, deed: Deed, world: Sequence[Deed], *, sizes: Sequence[i
 
 
 def tell(deed: Deed, draw: Draw, *, asides: float, stories: Sequence[str] = STORIES) -> str:
-    """Return a deed as one of ``stories`` tells it, with an aside behind it with probability ``asides``."""
+    """Describe a deed with one of ``stories``, followed by an aside with probability ``asides``."""
     text = fill(draw.pick(stories), deed, draw)
     if draw.chance(asides):
         text += " " + fill(
@@ -229,7 +228,7 @@ def tell(deed: Deed, draw: Draw, *, asides: float, stories: Sequence[str] = STOR
 
 
 def fill(template: str, deed: Deed, draw: Draw, *, concepts: Mapping[str, Concept] | None = None) -> str:
-    """Return a template about ``deed``, or about other ``concepts``; sentences begin with a capital."""
+    """Fill a template about ``deed``, or about other ``concepts``. Sentences begin with a capital."""
     forms = {slot: draw.pick(concept.forms) for slot, concept in (concepts or deed.concepts).items()}
     base, past = forms["act"].split()
     thing = f"{forms['quality']} {forms['object']}"
@@ -254,7 +253,8 @@ def fill(template: str, deed: Deed, draw: Draw, *, concepts: Mapping[str, Concep
 
 
 def ask(concepts: Mapping[str, Concept], draw: Draw, *, keywords: float) -> str:
-    """Ask who did what ``concepts`` describe; with probability ``keywords`` their words only."""
+    """Return a question for the person with these ``concepts``, e.g. "who hid a …", or with probability
+    ``keywords`` their words only."""
     forms = _draw_forms(concepts, draw)
     if draw.chance(keywords):
         words = [forms[slot].removeprefix("a ").removeprefix("an ") for slot in forms]

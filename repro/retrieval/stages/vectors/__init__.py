@@ -1,4 +1,7 @@
-"""Dense and sparse vectors and their ids on disk, of which only the rows asked for are held in memory."""
+"""Read dense and sparse vectors and their ids from disk, with only the requested rows in memory.
+
+E.g. ``Views.read(folder).block("dense", 0, 1000)`` returns the first 1,000 vectors.
+"""
 
 from __future__ import annotations
 
@@ -20,7 +23,7 @@ from repro.store.file_notes import intact, write_note
 if TYPE_CHECKING:
     from scipy.sparse import csr_array
 
-CHUNK = 1 << 24  # bytes of ids looked through at a time
+CHUNK = 1 << 24  # bytes of ids scanned at a time
 IDS = 10_000  # ids written at a time
 Advance = Callable[[int], object]  # called with the number of finished queries
 
@@ -28,8 +31,8 @@ Advance = Callable[[int], object]  # called with the number of finished queries
 class VectorFile:
     """``vectors.npy`` of an embeddings folder, read block by block.
 
-    The file is mapped for the time of one read: a mapping that stays counts as resident for every page
-    touched, which is the whole file in the end.
+    It is mapped anew for each read. A lasting mapping would count every page read as resident, in the end the
+    whole file.
 
     Raises:
         DataError: the folder has no such array.
@@ -53,19 +56,19 @@ class VectorFile:
             raise DataError(f"{self.path}: not an array of vectors ({error}); encode again") from error
 
     def read(self, first: int, end: int) -> np.ndarray:
-        """Read rows ``first`` to ``end``, (end - first, H) float32; numbers of float16 are widened."""
+        """Read rows ``first`` to ``end``, (end - first, H), converted to float32."""
         return self.mapped()[first:end].astype(np.float32)
 
     def at(self, rows: np.ndarray) -> np.ndarray:
-        """Read these rows, (K,) int64, as they are on disk."""
+        """Read the given rows, (K,) int64, in the type on disk."""
         return self.mapped()[rows]
 
 
 class SparseFile:
-    """``indptr.npy``, ``indices.npy`` and ``values.npy`` of a folder of views, mapped as ``VectorFile`` is.
+    """``indptr.npy``, ``indices.npy`` and ``values.npy`` of a folder of views, mapped as in ``VectorFile``.
 
     Attributes:
-        bounds: (N + 1,) int64, where the values of each row begin.
+        bounds: (N + 1,) int64, the start of each row's values.
         width: V, the size of the vocabulary.
     """
 
@@ -77,11 +80,11 @@ class SparseFile:
         return len(self.bounds) - 1
 
     def read(self, first: int, end: int) -> csr_array:
-        """Read rows ``first`` to ``end``, (end - first, V) float32, with the values that are not 0."""
+        """Read rows ``first`` to ``end``, (end - first, V) float32, without zeros."""
         return self._rows(self.bounds[first : end + 1], slice(self.bounds[first], self.bounds[end]))
 
     def at(self, rows: np.ndarray) -> csr_array:
-        """Read these rows, (K,) int64, as ``read`` does."""
+        """Read the given rows, (K,) int64, in the same form as ``read``."""
         counts = self.bounds[rows + 1] - self.bounds[rows]
         ends = np.concatenate(([0], np.cumsum(counts)))
         return self._rows(ends, np.arange(ends[-1]) + np.repeat(self.bounds[rows] - ends[:-1], counts))
@@ -96,7 +99,7 @@ class SparseFile:
 
 
 def write_ids(ids: Iterable[str], folder: Path, source: Path) -> None:
-    """Write ``ids.txt``. Raises DataError for an id that no line can hold."""
+    """Write ``ids.txt``. Raises DataError for an id with white space or an empty one."""
     names = iter(ids)
     with open(folder / "ids.txt", "w", encoding="utf-8") as file:
         while batch := list(itertools.islice(names, IDS)):
@@ -109,11 +112,8 @@ def write_ids(ids: Iterable[str], folder: Path, source: Path) -> None:
 
 
 class IdFile:
-    """``ids.txt``, one id a line, read where it is asked for: 8 bytes an id in memory instead of a string.
-
-    While it is opened 16 bytes an id. The file is mapped: pages of it that were read count as resident and
-    can be taken back at any time.
-    """
+    """``ids.txt``, one id per line, read on request. It takes 8 bytes of memory per id instead of a string.
+    Opening takes 16 bytes per id. The file is mapped: its resident pages can be reclaimed at any time."""
 
     def __init__(self, folder: Path):
         path = folder / "ids.txt"
@@ -130,13 +130,13 @@ class IdFile:
         return len(self._starts) - 1
 
     def at(self, rows: np.ndarray) -> list[str]:
-        """Return the ids of these rows, (K,) int64."""
+        """Return the ids of the given rows, (K,) int64."""
         bounds = zip(self._starts[rows].tolist(), self._starts[rows + 1].tolist(), strict=True)
         return [self._text[start : end - 1].decode("utf-8") for start, end in bounds]
 
     def ascending(self) -> np.ndarray:
-        """Return the rows in the order of their ids in UTF-8, (N,) int64; takes the longest id and 16 bytes
-        for each."""
+        """Return the rows in UTF-8 order of their ids, (N,) int64. Takes the longest id's bytes plus 16 per
+        id."""
         longest = int(np.diff(self._starts).max(initial=1))
         ids = np.empty(len(self), dtype=f"S{longest}")
         for first in range(0, len(self), 100_000):
@@ -147,10 +147,10 @@ class IdFile:
 
 @dataclass(frozen=True)
 class Views:
-    """The vectors of some texts, an artefact of ``encode`` or ``encode_views``.
+    """The vectors of some texts: an artefact of ``encode`` or ``encode_views``.
 
     Attributes:
-        files: of the views ``dense`` and ``sparse``, those that there are.
+        files: the files of the views ``dense`` and ``sparse``, as far as present.
     """
 
     folder: Path
@@ -159,7 +159,7 @@ class Views:
 
     @classmethod
     def read(cls, folder: Path) -> Views:
-        """Open an artefact. Raises DataError where a view has not as many rows as there are ids."""
+        """Open an artefact. Raises DataError if a view's number of rows is not that of the ids."""
         ids, path = IdFile(folder), folder / "views.json"
         files: dict[str, VectorFile | SparseFile] = {}
         widths = json.loads(path.read_text(encoding="utf-8")) if path.exists() else {"dense": True}
@@ -176,7 +176,7 @@ class Views:
         return len(self.ids)
 
     def sparse_bounds(self) -> np.ndarray:
-        """Return where the sparse values of each row begin, (N + 1,) int64; 0 without any."""
+        """Return the start of each row's sparse values, (N + 1,) int64. Zeros without a sparse view."""
         file = self.files.get("sparse")
         return file.bounds if isinstance(file, SparseFile) else np.zeros(len(self) + 1, np.int64)
 
@@ -186,7 +186,7 @@ class Views:
 
 
 def in_shares(advance: Advance, queries: int, passages: int) -> Callable[[int], None]:
-    """Return a function of the passages searched so far that advances by as large a share of the queries."""
+    """Return a function that converts passages searched so far into an equal share of the queries."""
     total = 0
 
     def report(end: int) -> None:
@@ -199,7 +199,7 @@ def in_shares(advance: Advance, queries: int, passages: int) -> Callable[[int], 
 
 @dataclass(frozen=True)
 class Pairs:
-    """Scored pairs of queries and passages, in no order.
+    """Scored pairs of queries and passages, unordered.
 
     Attributes:
         queries, rows: (P,) int64.
@@ -212,24 +212,24 @@ class Pairs:
 
     @classmethod
     def joined(cls, parts: Sequence[Pairs]) -> Pairs:
-        """Put pairs one behind the other."""
+        """Concatenate pairs."""
         arrays = ([getattr(part, name) for part in parts] for name in ("queries", "rows", "scores"))
         return cls(*(np.concatenate(array) for array in arrays))
 
     def of(self, chosen: np.ndarray) -> Pairs:
-        """Return the pairs of a mask, or in an order."""
+        """Select pairs by a mask or by indices."""
         return Pairs(self.queries[chosen], self.rows[chosen], self.scores[chosen])
 
     def cut(self, depth: int, places: np.ndarray) -> Pairs:
-        """Return each query's ``depth`` best pairs; of equal scores those in the greatest ``places`` (N,)
-        among sorted ids."""
+        """Return each query's ``depth`` best pairs. Ties go to the greatest of ``places``, (N,), among the
+        sorted ids."""
         order = self._ascending(places[self.rows])
         counts = np.bincount(self.queries, minlength=1)
         ranks = np.repeat(np.cumsum(counts), counts) - np.arange(len(order))  # 1 for the best
         return self.of(order[ranks <= depth])
 
     def edges(self, depth: int, queries: int) -> np.ndarray:
-        """Return each query's score in place ``depth``, (Q,); minus infinity where it has not so many."""
+        """Return each query's score at rank ``depth``, (Q,). Minus infinity for fewer pairs."""
         order = self._ascending()
         counts = np.bincount(self.queries, minlength=queries)
         edges = np.full(queries, -np.inf, np.float32)
@@ -238,7 +238,7 @@ class Pairs:
         return edges
 
     def _ascending(self, places: np.ndarray | int = 0) -> np.ndarray:
-        """Order pairs by query, score and place; whole numbers that sort as these are sorted fastest."""
+        """Order pairs by query, score and place. Sorts integers of the same order, which is fastest."""
         bits = (self.scores + np.float32(0)).view(np.uint32)  # 0 and -0 are equal
         scores = np.where(bits >> 31, ~bits, bits | np.uint32(1 << 31)).astype(np.uint64)
         order = np.argsort(scores << np.uint64(32) | np.asarray(places).astype(np.uint64))
@@ -248,12 +248,12 @@ class Pairs:
 
 @dataclass(frozen=True)
 class RunBlocks:
-    """The blocks of a run; which queries belong to which depends on their number alone.
+    """The blocks of a run. Their boundaries depend only on the number of queries.
 
     Attributes:
-        out: where the stage writes.
+        out: the stage's folder.
         queries: their number.
-        size: queries of a block.
+        size: queries per block.
     """
 
     out: Path
@@ -261,14 +261,15 @@ class RunBlocks:
     size: int
 
     def fill(self, search: Callable[[int, int], Pairs], advance: Advance) -> int | None:
-        """Search for the blocks of this shard that no earlier attempt has finished, or that changed since.
+        """Search the blocks of this shard that are missing or changed.
 
         Args:
-            search: from the first query of a block and its end to its best pairs, queries numbered from 0.
-            advance: told of the queries of each block that is kept.
+            search: takes the first query of a block and its end, returns the best pairs with queries counted
+                from 0.
+            advance: called with the number of queries of each kept block.
 
         Returns:
-            the first query that was searched for, where blocks before it were kept; else None.
+            the first searched query if earlier blocks were kept, otherwise None.
         """
         (self.out / BLOCKS).mkdir(exist_ok=True)
         earliest = self.queries
@@ -298,7 +299,7 @@ class RunBlocks:
         write_note(self._note(first), [self._path(first)])
 
     def ranked(self, topics: IdFile, documents: IdFile) -> Iterator[tuple[str, list[str], np.ndarray]]:
-        """Yield each query's documents with their scores, in no order, one block in memory at a time."""
+        """Yield each query's documents and scores, unordered, with one block in memory at a time."""
         for first in self.firsts():
             with np.load(self._path(first)) as block:
                 pairs = Pairs(*(block[name] for name in ("queries", "rows", "scores")))

@@ -1,4 +1,4 @@
-"""Blocks of encoded texts, and the artefact's arrays that they are appended to, each as the next one."""
+"""Save blocks of encoded texts, and append them to the artefact's arrays in order."""
 
 from __future__ import annotations
 
@@ -22,13 +22,13 @@ TYPES = {"vectors": "float32", "indptr": "int64", "indices": "int32", "values": 
 
 @dataclass(frozen=True)
 class Joined:
-    """The note that is kept of a joined block.
+    """The note of a joined block, e.g. ``blocks/20000.json``.
 
     Attributes:
-        rows, values: where the block ends in the arrays.
-        size: numbers of a dense vector; 0 without any.
-        numbers: their type.
-        names: the arrays that there are.
+        rows, values: the block's end in the arrays.
+        size: dimensions of a dense vector. 0 without dense vectors.
+        numbers: their type, float32 or float16.
+        names: names of the arrays.
     """
 
     rows: int = 0
@@ -43,9 +43,10 @@ class Joined:
 
 
 def save_block(folder: Path, first: int, rows: list[Arrays]) -> None:
-    """Write the records of the texts from row ``first`` on as one file, which is there only when whole.
+    """Write the vectors of texts from row ``first`` on as one file, which appears only when complete.
 
-    A record has ``vectors``, (H,) float32 or float16, or ``indices`` and ``values`` that are not 0, or all.
+    A record has ``vectors``, (H,) float32 or float16, or the non-zero ``values`` and their ``indices``, or
+    both.
 
     Raises:
         StageError: a number is not finite.
@@ -69,8 +70,7 @@ def save_block(folder: Path, first: int, rows: list[Arrays]) -> None:
 
 
 def block_is_kept(folder: Path, first: int, rows: int) -> bool:
-    """Return whether the block from row ``first`` on was joined, or is there whole (zip files have
-    checksums)."""
+    """Return whether the block from row ``first`` on was joined, or is intact by its zip checksums."""
     if _note(folder, first).exists():
         return True
     path = _path(folder, first)
@@ -84,7 +84,6 @@ def block_is_kept(folder: Path, first: int, rows: int) -> bool:
 
 
 def _path(folder: Path, first: int) -> Path:
-    """Return the file of the block that begins at row ``first``, until it is joined."""
     return folder / f"{first}.npz"
 
 
@@ -93,7 +92,7 @@ def _note(folder: Path, first: int) -> Path:
 
 
 def check_joined(folder: Path, firsts: range) -> None:
-    """Remove the notes behind the first block without one: where these blocks are depends on it."""
+    """Remove all notes after the first missing one, as each block's place depends on the previous note."""
     intact = True
     for first in firsts:
         intact = intact and _read(_note(folder, first)) is not None
@@ -109,17 +108,17 @@ def _read(note: Path) -> Joined | None:
 
 
 def join_blocks(folder: Path, out: Path, firsts: range, *, vocabulary: int | None) -> dict[str, int]:
-    """Append the blocks to the artefact's arrays, one after another, and remove each that is there.
+    """Append the blocks to the artefact's arrays in order, and remove each afterwards.
 
-    So the disk holds the artefact and one block more at most, and memory one array of a block. Interrupted,
-    it goes on behind the last block with a note; what was written beyond it is overwritten.
+    The disk needs space for one block beyond the artefact, memory for one array of a block. After an
+    interruption it continues behind the last block with a note, and overwrites anything beyond.
 
     Args:
-        firsts: the first row of every block; its end is the number of texts.
-        vocabulary: V, for the widths in ``views.json``; None for vectors alone, which need no such file.
+        firsts: the first row of every block. Its end is the number of texts.
+        vocabulary: V, for the widths in ``views.json``. None for ``vectors`` alone, without this file.
 
     Returns:
-        ``size`` and ``values`` of the views there are.
+        ``size`` of dense vectors and ``values`` of sparse ones, as far as present.
     """
     last = Joined()
     for first in firsts:
@@ -144,7 +143,6 @@ def join_blocks(folder: Path, out: Path, firsts: range, *, vocabulary: int | Non
 
 
 def _append(block: Mapping[str, np.ndarray], out: Path, last: Joined) -> Joined:
-    """Write a block's arrays behind those of the last one."""
     rows, values, size, numbers = last.rows, last.values, 0, last.numbers
     names: list[str] = []
     if "vectors" in block:
@@ -165,7 +163,7 @@ def _append(block: Mapping[str, np.ndarray], out: Path, last: Joined) -> Joined:
 
 
 def _write(out: Path, name: str, array: np.ndarray, place: int) -> None:
-    """Write an array's numbers from number ``place`` on, and have them on the disk."""
+    """Write an array's numbers from position ``place`` on, and sync them to disk."""
     with open(out / f"{name}.npy", "r+b" if place else "w+b") as file:
         file.seek(len(_header(array.dtype, (0,))) + place * array.itemsize)
         file.write(np.ascontiguousarray(array).reshape(-1).view(np.uint8).data)
@@ -175,7 +173,7 @@ def _write(out: Path, name: str, array: np.ndarray, place: int) -> None:
 
 
 def _header(dtype: np.dtype, shape: tuple[int, ...]) -> bytes:
-    """Return numpy's header, which has the same length for every number of rows."""
+    """Return numpy's header, which has the same length for any number of rows."""
     file = io.BytesIO()
     description = {"descr": np.lib.format.dtype_to_descr(dtype)}
     np.lib.format.write_array_header_1_0(file, description | {"fortran_order": False, "shape": shape})

@@ -1,4 +1,4 @@
-"""Exact search over vectors: candidates in float32, scored again in a fixed way, and written as a run."""
+"""Search vectors exactly: find candidates in float32, rescore them in one fixed way, write a run."""
 
 from __future__ import annotations
 
@@ -29,11 +29,11 @@ from repro.retrieval.stages.vectors.products import (
 )
 from repro.retrieval.stages.vectors.search_memory import MemoryNeeds, Sizes, search_memory
 
-BLOCK = 32_768  # queries searched together, and lost at most when interrupted
-SPARE = 100  # passages beyond a list's depth, so that few queries need a look at all passages
-SLAB = 1 << 18  # pairs looked through at a time
-GPU_DEPTH, FAISS_BYTES = 2048, 1 << 28  # of faiss on a GPU: the deepest search, and memory beside it
-NEAR = 64  # pairs of a query in a block that may reach its edge; where there are more, float64 tells
+BLOCK = 32_768  # queries searched together, the most that an interruption loses
+SPARE = 100  # candidates beyond a list's depth, so that few queries need a second pass over all passages
+SLAB = 1 << 18  # pairs examined at a time
+GPU_DEPTH, FAISS_BYTES = 2048, 1 << 28  # faiss on a GPU: its deepest search, and its temporary memory
+NEAR = 64  # undecided pairs per query in a block, beyond which float64 is used
 
 
 def search(
@@ -46,14 +46,15 @@ def search(
     list_depth: int | None,
     tag: str,
 ) -> dict[str, int]:
-    """Write the run of all queries, as the stage ``search_views`` says.
+    """Write the run of all queries, as described in the stage ``search_views``.
 
     Args:
-        list_depth: of the lists by one view each, whose union is ranked; None for all passages.
-        tag: of the run.
+        terms: views, e.g. ["dense"].
+        list_depth: depth of one list per view, whose union is ranked. None ranks all passages.
+        tag: name of the run.
 
-    Returns what ``write_run`` counted, and as ``resumed_at`` the first query that was searched for, where
-    an earlier attempt had finished others; nothing of a shard.
+    Returns the counts of ``write_run``, and the first query searched as ``resumed_at`` if an earlier attempt
+    finished others. Empty for a shard.
     """
     passages, queries = Views.read(inputs["passages"]), Views.read(inputs["queries"])
     _check(terms, passages, queries)
@@ -95,7 +96,7 @@ def _check(terms: Sequence[str], passages: Views, queries: Views) -> None:
 
 
 def _device_memory(processor: torch.device) -> float:
-    """Return the free bytes of a GPU, less a tenth that PyTorch may hold back; no limit without one."""
+    """Return 90 % of a GPU's free bytes, since PyTorch may hold back a tenth. Infinite on a CPU."""
     return 0.9 * torch.cuda.mem_get_info(processor)[0] if processor.type == "cuda" else float("inf")
 
 
@@ -105,10 +106,10 @@ class ViewSearch:
 
     Attributes:
         terms: the views that are added.
-        lists: how many passages are to be found by which view; the view "" is the sum.
+        lists: list name -> passages to find. A list is named after its view, or "" for the sum.
         depth: of the run.
-        places: (N,), of each passage among all ids in ascending order.
-        longest: the greatest length of a passage's vector by view, known after all were read.
+        places: (N,), each passage's place among the ids in ascending order.
+        longest: greatest vector length of a passage by view, filled by the first pass.
     """
 
     passages: Views
@@ -122,7 +123,7 @@ class ViewSearch:
     longest: dict[str, float] = field(default_factory=dict)
 
     def block(self, first: int, end: int, advance: Advance) -> Pairs:
-        """Return the ``depth`` best passages of queries ``first`` to ``end``, which are numbered from 0."""
+        """Return the ``depth`` best passages of queries ``first`` to ``end``, with queries counted from 0."""
         parts = []
         for start in range(first, end, self.sizes.group):
             rows = np.arange(start, min(start + self.sizes.group, end))
@@ -155,7 +156,7 @@ class ViewSearch:
         return Passages.read_ahead(self.passages, tuple(dict.fromkeys(names)), self.sizes.ranges)
 
     def _candidates(self, scorer: ViewScorer, advance: Advance) -> dict[str, tuple[np.ndarray, np.ndarray]]:
-        """Return scores in float32, (Q, K) in descending order, and rows of each list's candidates."""
+        """Return each list's candidates: scores, (Q, K) float32 in descending order, and rows."""
         wide = {name: min(depth + SPARE, len(self.passages)) for name, depth in self.lists.items()}
         frequent = frequent_words(scorer.vectors, self.device)
         tiles = [tile for _, tile in self._tiles(scorer, list(self.lists), frequent)]
@@ -187,15 +188,14 @@ class ViewSearch:
         }
 
     def _best_pairs(self, scorer: ViewScorer, name: str, products: np.ndarray, rows: np.ndarray) -> Pairs:
-        """Return the best pairs by a list's view, out of its candidates.
+        """Return a list's best pairs among its candidates.
 
-        A candidate that was found twice the error's bound below the one in place ``depth`` is not scored:
-        as many are above it. What was left out was found to score no more than the last candidate; where
-        that much, and the error above it, may reach the place ``depth``, all passages are looked at. Where a
-        candidate's two scores differ by more than the bound, products were not made in float32 (in TF32,
-        say), and none of these conclusions holds: all queries are looked at, by products in float64.
+        A candidate more than twice the error bound below rank ``depth`` is not rescored. If the last
+        candidate's score plus the error may reach rank ``depth``, so may passages outside the candidates, and
+        all passages are examined. If two scores of a candidate differ by more than the bound, the products
+        were not in float32 (e.g. TF32), and all queries are examined with float64 products.
 
-        Raises StageError where a query has fewer pairs than the list is deep.
+        Raises StageError if a query has fewer pairs than the list's depth.
         """
         depth, count = self.lists[name], products.shape[1]
         near, errors = np.ones(products.shape, bool), scorer.errors(name, self.longest, SINGLE)
@@ -220,12 +220,12 @@ class ViewSearch:
     def _among_all(
         self, scorer: ViewScorer, name: str, unsure: np.ndarray, edges: np.ndarray, *, rough: bool
     ) -> Pairs:
-        """Return pairs of the ``unsure`` queries, the ``depth`` best among them; all passages are read once
-        more.
+        """Return the pairs of the ``unsure`` queries, including their ``depth`` best, by a second pass over
+        all passages.
 
         Args:
-            edges: (Q,) float32, scores that at least ``depth`` passages of each query are known to reach.
-            rough: whether products in float32 cannot be relied on.
+            edges: (Q,) float32, scores reached by at least ``depth`` passages of each query.
+            rough: whether float32 products are unreliable.
         """
         subset = ViewScorer.of(self.passages, self.queries, self.terms, scorer.rows[unsure])
         reach = ScoreBound(subset, name, self.longest, edges[unsure], rough=rough)
@@ -265,7 +265,6 @@ def _faiss(
 
 @functools.cache
 def _gpu_resources() -> Any:
-    """Return what faiss keeps of a GPU for all searches, within the memory that is left to it."""
     import faiss
 
     resources = faiss.StandardGpuResources()
@@ -274,7 +273,7 @@ def _gpu_resources() -> Any:
 
 
 class ScoreBound:
-    """Scores that pairs must reach to belong to a list; ``rough``: products in float32 do not tell which."""
+    """The least scores of pairs in a list. If ``rough``, float32 products are unreliable."""
 
     def __init__(
         self, scorer: ViewScorer, name: str, longest: dict[str, float], edges: np.ndarray, *, rough: bool
@@ -286,14 +285,14 @@ class ScoreBound:
         }
 
     def raise_to(self, edges: np.ndarray) -> None:
-        """Ask for these scores, (Q,), where they are greater."""
+        """Raise the bounds to these scores, (Q,), where they are greater."""
         self.edges = np.maximum(self.edges, edges)
 
     def near(
         self, tile: Tile, part: slice, block: Passages, vectors: Mapping[str, Matrix]
     ) -> Iterator[tuple[np.ndarray, np.ndarray]]:
-        """Yield queries and rows of pairs that may reach the edge; in float64 where float32 leaves too many
-        in doubt."""
+        """Yield queries and rows of pairs that may reach the bound. Uses float64 if float32 leaves too
+        many."""
         scores = (tile.exact(block) if self.rough else tile.scores(block, vectors))[self.name]  # (n, t)
         near = scores >= self._bounds(part, scores)
         if not self.rough and int(near.sum()) > NEAR * scores.shape[1]:
@@ -306,8 +305,7 @@ class ScoreBound:
                 yield queries.cpu().numpy() + part.start, rows.cpu().numpy() + (block.first + start)
 
     def _bounds(self, part: slice, scores: torch.Tensor) -> torch.Tensor:
-        """Return the least score of each query, (t,), by which a pair may reach its edge when rounded to
-        float32."""
+        """Return the least score of each query, (t,), that may round to its edge in float32."""
         edges = np.nextafter(self.edges[part], np.float32(-np.inf)).astype(np.float64)
         bounds = torch.from_numpy(edges - self._errors[scores.dtype][part]).to(scores.dtype)
         return torch.nextafter(bounds, torch.full_like(bounds, -torch.inf)).to(scores.device)
@@ -321,15 +319,15 @@ class BestScores:
         self.rows = torch.zeros((queries, depth), dtype=torch.int64, device=device)
 
     def take(self, scores: np.ndarray, rows: np.ndarray, first: int) -> bool:
-        """Take over the greatest finite scores of a block, (t, at most K), from row ``first`` of all on."""
-        if (rows < 0).any() or not np.isfinite(scores).all():  # -1 is what faiss puts where it sees nan
+        """Merge the greatest scores of a block, (t, at most K), with rows counted from row ``first`` of all.
+        Returns False, without merging, if a score is not finite."""
+        if (rows < 0).any() or not np.isfinite(scores).all():  # faiss returns -1 for nan
             return False
         self._merge(*(torch.from_numpy(array).to(self.scores.device) for array in (scores, rows + first)))
         return True
 
     def add(self, scores: torch.Tensor, first: int) -> None:
-        """Take over those of ``scores`` (n, t), of the passages from row ``first`` on, that are greater than
-        the last."""
+        """Merge the scores (n, t) of the passages from row ``first`` on that exceed the last kept one."""
         near, queries, depth = scores > self.scores[:, -1], *self.scores.shape  # (n, t)
         total = int(near.count_nonzero())
         if not total:

@@ -1,4 +1,4 @@
-"""Inner products of passages and queries: of blocks on the device, and of pairs in one fixed way."""
+"""Multiply passages and queries: blocks on the device, and single pairs in one fixed way."""
 
 from __future__ import annotations
 
@@ -15,24 +15,24 @@ import torch
 from repro.errors import StageError
 from repro.retrieval.stages.vectors import VectorFile, Views
 
-SCORED, PAIRS = 4096, 64  # pairs that a thread scores at a time; of them, dense ones multiplied at once
+SCORED, PAIRS = 4096, 64  # pairs scored by a thread at a time, and dense pairs multiplied at once
 SINGLE, DOUBLE = 2.0**-24, 2.0**-53  # the relative error of one operation in float32 and in float64
-SMALLEST = 2.0**-126  # what an operation in float32 may lose near zero
-SHARE, FREQUENT = 0.1, 1024  # of the queries that have a word which is frequent; such words
+SMALLEST = 2.0**-126  # largest loss of a float32 operation near zero
+SHARE, FREQUENT = 0.1, 1024  # a frequent word occurs in this share of the queries, and the most such words
 ROWS = 512  # passages multiplied through the index at once
-EIGHTHS = 8  # of a tile's queries are multiplied in float64 one after another, since these take twice as much
+EIGHTHS = 8  # float64 products are made for an eighth of a tile's queries at a time, to save memory
 Rows = Any  # an array (n, H), or a csr_array (n, V) of scipy, which has no types
-Matrix = Any  # a tensor, or on a CPU for a sparse view the pair that ``uses_inverted_index`` speaks of
+Matrix = Any  # a tensor, or for a sparse view on a CPU a pair (frequent words, inverted index)
 
 
 @dataclass(frozen=True)
 class ViewScorer:
-    """Some queries, whose pairs with any passages are scored in one fixed way.
+    """Scores pairs of some queries and any passages in one fixed way.
 
     Attributes:
-        terms: the views that are added; one named twice counts twice.
-        rows: (Q,) int64, of the queries among all.
-        vectors: of these queries, by view.
+        terms: the views that are added. A view named twice counts twice.
+        rows: (Q,) int64, the queries' rows among all queries.
+        vectors: of these queries, by view, e.g. "dense".
     """
 
     passages: Views
@@ -42,7 +42,7 @@ class ViewScorer:
 
     @classmethod
     def of(cls, passages: Views, queries: Views, terms: Sequence[str], rows: np.ndarray) -> ViewScorer:
-        """Read the vectors of these queries."""
+        """Read the vectors of the given queries."""
         vectors = {view: queries.files[view].at(rows) for view in dict.fromkeys(terms)}
         return cls(passages, terms, rows, vectors)
 
@@ -50,22 +50,23 @@ class ViewScorer:
         return len(self.rows)
 
     def named(self, name: str) -> Sequence[str]:
-        """Return the views whose sum orders a list: all terms for "", else the view of that name."""
+        """Return the views that are added for a list: all terms for "", otherwise the view of that name."""
         return [name] if name else self.terms
 
     def scores(self, queries: np.ndarray, rows: np.ndarray, name: str) -> np.ndarray:
         """Score P pairs by a view, or by the sum for "": (P,) float32, rounded once.
 
-        Passages are read in the order in which they are on disk, those of 4,096 pairs at a time.
+        Reads passages in disk order, those of 4,096 pairs at a time.
 
         Args:
-            queries, rows: (P,) int64, of these queries and of all passages; no pair twice.
+            queries, rows: (P,) int64, numbers of these queries and rows of all passages, without duplicate
+                pairs.
         """
         order, scores = np.argsort(rows, kind="stable"), np.empty(len(rows), np.float32)
         terms, file = self.named(name), self.passages.files.get("dense")
         parts = [order[start : start + SCORED] for start in range(0, len(rows), SCORED)]
         if list(terms) == ["dense"] and isinstance(file, VectorFile):
-            for pairs in parts:  # one after another: each is made by all of torch's threads
+            for pairs in parts:  # one after another, as each uses all of torch's threads
                 scores[pairs] = self._dense_scores(file, queries[pairs], rows[pairs])
             return scores
 
@@ -78,11 +79,10 @@ class ViewScorer:
         return scores
 
     def _dense_scores(self, file: VectorFile, queries: np.ndarray, rows: np.ndarray) -> np.ndarray:
-        """Score pairs by ascending rows: (P,) float64, which round as those of ``_products`` do.
+        """Score pairs sorted by row: (P,) float64, which round to the same float32 as those of ``_products``.
 
-        A product in any order of its sum is no further from one in another than twice the bound that
-        ``errors`` speaks of. Where both ends of that round to one float32, the order does not matter; the
-        few other pairs are scored again in the fixed one.
+        Two orders of summation differ by at most twice the bound of ``errors``. Pairs within that distance of
+        a rounding boundary are rescored in the fixed order.
         """
         chosen, starts = np.unique(rows, return_index=True)
         bounds, width = np.append(starts, len(rows)), self._doubles.shape[1]
@@ -117,8 +117,8 @@ class ViewScorer:
         return lengths(self.vectors["dense"])
 
     def _products(self, view: str, queries: np.ndarray, rows: np.ndarray) -> np.ndarray:
-        """Multiply pairs, (P,) float64: exact products, summed pairwise (dense) or in the order of indices
-        (sparse)."""
+        """Multiply pairs, (P,) float64: exact products, summed pairwise if dense, by ascending index if
+        sparse."""
         vectors, file = self.vectors[view], self.passages.files[view]
         if isinstance(file, VectorFile):
             passages, sums = file.mapped(), np.empty(len(rows))
@@ -133,14 +133,14 @@ class ViewScorer:
         return np.bincount(pair, products.data, minlength=len(rows))
 
     def errors(self, name: str, longest: Mapping[str, float], rounding: float) -> np.ndarray:
-        """Bound how far sums of a list's products, in any order, are from the scores made here, (Q,) float64.
+        """Bound the distance of a list's products, summed in any order, from the scores made here: (Q,)
+        float64.
 
-        A sum of n products, in whatever order and with fused operations or without, is wrong by at most
-        n u / (1 - n u) times the sum of their magnitudes, u being ``rounding`` (Higham, Accuracy and
-        Stability of Numerical Algorithms, 2nd ed., §3.1, Eq. 3.5), and that sum is no more than the product
-        of both vectors' lengths (Cauchy and Schwarz). Products with 0 are exact, so that n is the number of
-        a sparse query's values; each view that is added is one operation more, four more and a hundredth are
-        for the rounding of the score made here and of the lengths. It holds for float32, not for TF32.
+        A sum of n products, in any order, fused or not, has an error of at most n u / (1 - n u) times the sum
+        of their magnitudes, with u = ``rounding`` (Higham, Accuracy and Stability of Numerical Algorithms,
+        2nd ed., §3.1, Eq. 3.5). That sum is at most the product of both vectors' lengths (Cauchy and
+        Schwarz). n is the number of a sparse query's values, plus one per added view, plus four for rounding
+        these scores and the lengths, which also get one percent. The bound holds for float32, not for TF32.
 
         Args:
             longest: the greatest length of a passage's vector, by view.
@@ -177,7 +177,7 @@ class Passages:
     def read_ahead(
         cls, views: Views, names: Sequence[str], ranges: Sequence[tuple[int, int]]
     ) -> Iterator[Passages]:
-        """Yield the passages of each range, the next ones read while the last are worked on."""
+        """Yield the passages of each range, reading the next range meanwhile."""
 
         def read(first: int, end: int) -> Passages:
             return cls(first, end, {name: views.block(name, first, end) for name in names})
@@ -190,30 +190,28 @@ class Passages:
                 yield block
 
     def longest(self) -> dict[str, float]:
-        """Return the greatest length of a vector of each view."""
+        """Return the greatest vector length in each view."""
         return {name: float(lengths(vectors).max(initial=0)) for name, vectors in self.vectors.items()}
 
     def on(
         self, device: torch.device, frequent: np.ndarray, dtype: torch.dtype = torch.float32
     ) -> dict[str, Matrix]:
-        """Copy the vectors of each view to a device as ``Tile`` multiplies them: dense, one sparse matrix,
-        or on a CPU the columns of the frequent words beside all rows."""
+        """Copy the vectors of each view to a device in the form that ``Tile`` multiplies. Dense vectors and
+        GPUs need one matrix. A sparse view on a CPU becomes columns of frequent words and all rows."""
         return {name: _to_device(vectors, device, frequent, dtype) for name, vectors in self.vectors.items()}
 
 
 def uses_inverted_index(device: torch.device) -> bool:
-    """Return whether sparse rows are multiplied through an inverted index of the queries, by scipy.
+    """Return whether sparse rows are multiplied by scipy through an inverted index of the queries.
 
-    PyTorch's product of a sparse matrix (passages) and a dense one (queries) goes through all values of a
-    passage for every query, which a GPU does fast; the index goes through those that both have. Words that
-    many queries have are left to a dense product, which takes a fiftieth of the time for a word.
+    PyTorch's product of sparse passages and dense queries uses all values of a passage for each query, which
+    is fast on a GPU only. Frequent words are multiplied densely, which takes a fiftieth of the time per word.
     """
     return device.type == "cpu"
 
 
 def frequent_words(vectors: Mapping[str, Rows], device: torch.device) -> np.ndarray:
-    """Choose the words of sparse queries that are multiplied as columns of a dense matrix: (F,), at most
-    1,024."""
+    """Return the words of sparse queries that are multiplied densely: (F,), at most 1,024."""
     if "sparse" not in vectors or not uses_inverted_index(device):
         return np.empty(0, np.int64)
     rows = vectors["sparse"]
@@ -242,7 +240,7 @@ def _to_device(vectors: Rows, device: torch.device, frequent: np.ndarray, dtype:
 
 
 class Tile:
-    """Queries that are multiplied together, kept on the device for all passages.
+    """Queries that are multiplied together and stay on the device for all passages.
 
     Args:
         vectors: by view, (t, H), or (t, V) sparse.
@@ -264,7 +262,8 @@ class Tile:
         return next(iter(self.vectors.values())).shape[0]
 
     def _columns(self, rows: Rows, dtype: torch.dtype) -> Matrix:
-        """Lay queries out as columns, (H, t), (V, t); or frequent words, (F, t), and an index of others."""
+        """Transpose queries to (H, t) or (V, t), or for an inverted index to frequent words, (F, t), and the
+        index."""
         if isinstance(rows, np.ndarray):
             return torch.from_numpy(rows).to(self.device, dtype).T.contiguous()
         if uses_inverted_index(self.device):
@@ -280,8 +279,8 @@ class Tile:
         return columns
 
     def scores(self, passages: Passages, vectors: Mapping[str, Matrix]) -> dict[str, torch.Tensor]:
-        """Return sums in float32, (n, t), by list; in float64 where one overflows. Raises StageError for a
-        score that is not finite."""
+        """Return the sums by list, (n, t) float32, computed in float64 if one overflows. Raises StageError
+        for a score that is not finite."""
         scores = self._sums(vectors, self.columns)
         if not all(map(_is_finite, scores.values())):
             scores = {name: sums.to(torch.float32) for name, sums in self.exact(passages).items()}

@@ -1,6 +1,7 @@
-"""The memory that a search may hold, as stated or half of what is free, and how it is divided.
+"""Limit the memory of a search and divide the search to fit, e.g. with REPRO_SEARCH_MEMORY=8GB.
 
-What is free is what the machine and the control groups of a job or container leave.
+By default a search uses half of the free memory of the machine and of its job's or container's control
+groups.
 """
 
 from __future__ import annotations
@@ -22,22 +23,22 @@ from repro.retrieval.stages.vectors import Views
 from repro.retrieval.stages.vectors.products import FREQUENT
 
 VARIABLE = "REPRO_SEARCH_MEMORY"
-LEAST = 2**26  # even where nothing is free
+LEAST = 2**26  # minimum, even if nothing is free
 V2 = ("memory.max", "memory.current", "active_file", "inactive_file")
 V1 = ("memory.limit_in_bytes", "memory.usage_in_bytes", "total_active_file", "total_inactive_file")
-BLOCK_BYTES = 1 << 30  # of passages and their scores; more at once is not faster
+BLOCK_BYTES = 1 << 30  # of passages and their scores. More is not faster.
 TILE = 2048  # queries multiplied at once
-PAIR = 32  # bytes of a passage's scores for one query: by view, their sums, what of them is kept
-NUMBER = 16  # bytes of a passage's dense number: it, that of the block read ahead, and in float64
-VALUE = 32  # bytes of its sparse value, likewise, with its index
-CANDIDATE = 152  # bytes of a query's candidate: 12 as it is kept, the rest while it is merged or scored
-RANK = 40  # bytes of a rank of the run: query, passage and score, and again while groups are joined
+PAIR = 32  # bytes of a passage's scores for one query: by view, their sums, and the kept ones
+NUMBER = 16  # bytes per dense number of a passage: in this block, in the next one, and in float64
+VALUE = 32  # bytes per sparse value, likewise, with its index
+CANDIDATE = 152  # bytes per candidate of a query: 12 when stored, the rest while merging or scoring
+RANK = 40  # bytes per rank of the run: query, passage and score, and again while groups are joined
 
 
 def search_memory() -> int:
-    """Return the bytes for vectors, scores and rankings: REPRO_SEARCH_MEMORY, else half of what is free now.
+    """Return the bytes for vectors, scores and rankings: REPRO_SEARCH_MEMORY, or half of the free memory.
 
-    Where next to nothing is free it is 64 MiB.
+    The default is at least 64 MiB.
 
     Raises:
         UsageError: the variable is not a positive size.
@@ -47,20 +48,22 @@ def search_memory() -> int:
 
 
 def parse_size(size: str) -> int:
-    """Read ``1GB``, ``1.5 GiB`` or ``1000000`` in bytes. Raises UsageError for what is no positive size."""
+    """Read ``1GB``, ``1.5 GiB`` or ``1000000`` in bytes. Raises UsageError for anything but a positive
+    size."""
     if number := bytes_of(size):
         return number
     raise UsageError(f"{VARIABLE} is {size!r}, which is no size; write it like 1GB, 800MB or 1.5GiB")
 
 
 def free_memory() -> int:
-    """Return the bytes that can be had without swapping or exceeding the limit of a job or container."""
+    """Return the bytes available without swapping or exceeding the limit of a job or container."""
     amounts = (_free_bytes(folder, names) for folder, names in _control_groups())
     return min([psutil.virtual_memory().available, *(bytes_ for bytes_ in amounts if bytes_ is not None)])
 
 
 def _control_groups() -> Iterator[tuple[str, tuple[str, ...]]]:
-    """Yield the folders of this process' group and of each around it, with their version's file names."""
+    """Yield the folders of this process' control group and of those around it, with the file names of their
+    version."""
     for line in (_text("/proc/self/cgroup") or "0::/").splitlines():
         _, kinds, path = line.split(":", 2)
         if not kinds or "memory" in kinds.split(","):
@@ -70,9 +73,9 @@ def _control_groups() -> Iterator[tuple[str, tuple[str, ...]]]:
 
 
 def _free_bytes(folder: str, names: tuple[str, ...]) -> int | None:
-    """Return the bytes that a control group leaves, the page cache among them; None where it has no limit."""
+    """Return a control group's free bytes, page cache included. None without a limit."""
     limit, usage = (_text(f"{folder}/{name}").strip() for name in names[:2])
-    if not (limit.isdecimal() and usage.isdecimal()):  # the word "max"
+    if not (limit.isdecimal() and usage.isdecimal()):  # e.g. "max"
         return None
     stat = dict(re.findall(r"^(\w+) (\d+)$", _text(f"{folder}/memory.stat"), re.MULTILINE))
     cache = sum(int(stat.get(name, 0)) for name in names[2:])
@@ -88,11 +91,11 @@ def _text(path: str) -> str:
 
 @dataclass(frozen=True)
 class Sizes:
-    """The parts of a search that are held at a time.
+    """The parts of a search that are in memory at a time.
 
     Attributes:
-        group: queries kept on the device for all passages.
-        tile: of those, queries multiplied at once.
+        group: queries that stay on the device for a pass over all passages.
+        tile: queries of a group that are multiplied at once.
         ranges: of passages.
     """
 
@@ -103,16 +106,16 @@ class Sizes:
 
 @dataclass(frozen=True)
 class MemoryNeeds:
-    """The bytes that a search needs to hold.
+    """The memory needs of a search.
 
     Attributes:
         queries: their number.
-        dense, sparse: the widths of the views; 0 for one that is not searched by.
-        values: sparse values of the query that has most.
-        bounds: (N + 1,), where the sparse values of each passage begin; 0 without them.
-        candidates: of a query, over all lists.
-        ranked: ranks of a block of queries that the run will have.
-        inverted: whether sparse queries are kept as an inverted index, or else as columns of a full matrix.
+        dense, sparse: widths of the views. 0 for an unused one.
+        values: most sparse values of a query.
+        bounds: (N + 1,), the start of each passage's sparse values. Zeros without them.
+        candidates: per query, over all lists.
+        ranked: ranks of the run in a block of queries.
+        inverted: whether sparse queries are an inverted index instead of columns of a full matrix.
     """
 
     queries: int
@@ -135,7 +138,7 @@ class MemoryNeeds:
         ranked: int,
         inverted: bool,
     ) -> MemoryNeeds:
-        """Read what a search by these views needs from their files."""
+        """Read the needs of a search by these views from their files."""
         widths = {view: passages.files[view].width for view in terms}
         dense, sparse = widths.get("dense", 0), widths.get("sparse", 0)
         bounds = passages.sparse_bounds() if sparse else np.zeros(len(passages) + 1, np.int64)
@@ -143,7 +146,7 @@ class MemoryNeeds:
         return cls(len(queries), dense, sparse, values, bounds, candidates, ranked, inverted)
 
     def sizes(self, memory: int) -> Sizes:
-        """Divide the search to fit into ``memory`` bytes. Raises UsageError where no division does."""
+        """Divide the search to fit into ``memory`` bytes. Raises UsageError if that is impossible."""
         rankings, query = RANK * self.ranked, self._query()
         heaviest = self._dense() + VALUE * int(np.diff(self.bounds).max(initial=0)) + PAIR
         least = rankings + 2 * max(query, heaviest)
@@ -157,12 +160,12 @@ class MemoryNeeds:
         return Sizes(group, tile, tuple(self._ranges(tile, block)))
 
     def _query(self) -> int:
-        """Count bytes of a query: on the device, an eighth of that in float64, and for its second scoring."""
+        """Count the bytes of a query: on the device, an eighth of that in float64, and for its rescoring."""
         columns = 0 if self.inverted else 5 * self.sparse
         return CANDIDATE * self.candidates + 20 * self.dense + 24 * self.values + columns
 
     def _dense(self) -> int:
-        """Count bytes of a passage's dense vector, and of its values of words multiplied as if dense."""
+        """Count the bytes of a passage's dense vector and of its frequent words."""
         return NUMBER * self.dense + (12 * min(FREQUENT, self.sparse) if self.inverted else 0)
 
     def _ranges(self, tile: int, memory: int) -> Iterator[tuple[int, int]]:
