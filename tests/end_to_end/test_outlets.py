@@ -23,6 +23,8 @@ from repro.cli import cli
 from repro.cli.groups import LazyGroup
 from repro.exchange.encoder_export import _scores
 from repro.exchange.run_export import ExportedRun
+from repro.machine import versions
+from repro.retrieval.datasets import digests
 from repro.running.engines import table as engines
 from repro.running.provenance import planned_code
 from repro.running.runner import Outcome
@@ -93,12 +95,12 @@ def faulty() -> list[Record]:
 @pytest.fixture
 def world(repro, folders, monkeypatch, faulty):
     """A results folder of these records, whose commits and data are told apart without a history."""
-    monkeypatch.setattr(doubts, "differing", lambda rows: [OTHER_DATA] * (rows == OTHER_ROWS))
+    monkeypatch.setattr(digests, "differing", lambda rows: [OTHER_DATA] * (rows == OTHER_ROWS))
     absent = ("absent data", lambda b: ABSENT if any(r.collections == ["absent"] for r in b.records) else "")
     rules = [rule._replace(said=absent[1]) if rule.kind == absent[0] else rule for rule in doubts.DOUBTS]
     monkeypatch.setattr(doubts, "DOUBTS", tuple(rules))
-    monkeypatch.setattr(doubts, "is_in_history", lambda folder, commit: commit != "2" * 40)
-    monkeypatch.setattr(locations, "_committed_results", lambda: None)  # which would contradict every number
+    monkeypatch.setattr(versions, "is_in_history", lambda folder, commit: commit != "2" * 40)
+    monkeypatch.setattr(locations, "committed_results", lambda: None)  # which would contradict every number
     workspace = Workspace.open()
     workspace.results.append(faulty)
     facts = {"of_each_kind": [r for r in faulty if r.measured == 0.5][: len(FAULTS)], "patch": monkeypatch}
@@ -260,7 +262,7 @@ VERBS_AS_OUTLETS = {
     "import run": THEIRS,
     "store verify": "tells of faulty and contradicted records by themselves: tests/cli/test_verify.py",
     **dict.fromkeys(("store gc", "new paper", "new site"), NO_NUMBER),
-    **dict.fromkeys(("data", "doctor", "doctor smoke", "doctor calibrate"), NO_NUMBER),
+    **dict.fromkeys(("data", "doctor", "doctor smoke", "doctor calibrate", "doctor same-code"), NO_NUMBER),
 }
 SCRIPTS_AS_OUTLETS = {"papers.head_to_head.article": [of_the_article]}
 NAMES_AS_OUTLETS = {
