@@ -20,10 +20,9 @@ from repro.running.workspace import Workspace
 from repro.store import Store, damage
 from repro.store.results import Record, Results
 from repro.store.seal import wrong_sizes
-from repro.verdicts.circumstances import libraries_not_compared
 from repro.verdicts.compared import ComparedCell, Comparison, ImportedRun
 from repro.verdicts.decision import Basis, code_counts, decide, doubts, is_changed
-from repro.verdicts.evidence import Evidence
+from repro.verdicts.evidence import Evidence, libraries_not_compared
 from repro.verdicts.verdict import (
     UNITS,
     Case,

@@ -13,8 +13,7 @@ from typing import NamedTuple
 from repro.errors import shortened
 from repro.locations import CHECKOUT
 from repro.store.results import Record, is_future
-from repro.verdicts.circumstances import other_kernels, other_libraries
-from repro.verdicts.evidence import Evidence
+from repro.verdicts.evidence import Evidence, other_kernels, other_libraries
 from repro.verdicts.verdict import (
     SEEDS_FOR_AN_INTERVAL,
     Case,

@@ -19,7 +19,7 @@ from repro.store import Store, read_json
 from repro.verdicts.compared import ComparedCell
 from repro.verdicts.summary import conditions, doubt_kinds, doubts_in_brief
 from repro.writers import figures
-from repro.writers.figures.canvas import COLOURS, GREY
+from repro.writers.figures.charts import COLOURS, GREY
 from repro.writers.grid import compared_grid, label_in_full
 
 if TYPE_CHECKING:

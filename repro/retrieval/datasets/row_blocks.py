@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
-from repro.store.file_notes import intact, read_note, write_note
+from repro.store.disk import intact, read_note, write_note
 
 ALL = "all.json"  # is there once every block is
 

@@ -7,8 +7,7 @@ from urllib.parse import quote
 
 from repro.hooks import Answers
 from repro.manifest.papers import Paper
-from repro.manifest.places import Citation
-from repro.manifest.reading_schema import Reading
+from repro.manifest.reading_schema import Citation, Reading
 from repro.manifest.schema import Figure, Table
 from repro.retrieval.datasets.catalog import catalog
 from repro.writers.html.cells import to_list

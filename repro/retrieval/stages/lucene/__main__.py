@@ -23,7 +23,7 @@ from pathlib import Path
 from typing import Any
 
 from repro.machine.system import PeakMemory
-from repro.store.file_notes import intact, read_note, write_note
+from repro.store.disk import intact, read_note, write_note
 
 DOCUMENTS_PER_BATCH = 2000
 QUERIES_PER_BATCH = 256
