@@ -8,8 +8,7 @@ from pathlib import Path
 from repro.cli import printing
 from repro.errors import visible
 from repro.manifest.cells import count_in_words
-from repro.running.cost.estimate import Estimate, estimate
-from repro.running.cost.throughput import Throughput, assumed_throughput, throughput
+from repro.running.cost.estimate import Estimate, Throughput, assumed_throughput, estimate, throughput
 from repro.running.plan import Plan
 from repro.running.requirements import Obstacle, distinct_obstacles
 from repro.running.runner import Outcome

@@ -15,8 +15,7 @@ from repro.machine import system
 from repro.machine.system import size_in_words
 from repro.manifest.cells import count_in_words, lack_of
 from repro.retrieval.training.declaration import declared
-from repro.running.cost.estimate import Estimate, estimate
-from repro.running.cost.throughput import assumed_throughput
+from repro.running.cost.estimate import Estimate, assumed_throughput, estimate
 from repro.running.cost.work import step_memory_of
 from repro.running.discarding import DISCARDABLE, discarded_stages
 from repro.running.measurement import Measurement

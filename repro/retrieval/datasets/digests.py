@@ -15,9 +15,8 @@ from pathlib import Path
 from typing import Any
 
 from repro.errors import BlockedError, DataError
-from repro.machine.bounded_reading import read_facts
+from repro.machine.bounded_reading import container, read_facts
 from repro.retrieval.datasets.catalog import WORDS, catalog, key
-from repro.retrieval.datasets.lines import container
 from repro.retrieval.datasets.sources import Source
 from repro.store.disk import write_whole
 

@@ -14,12 +14,12 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from repro.errors import BlockedError, DataError, UsageError, check_known
+from repro.machine.bounded_reading import lines, malformed
 from repro.progress import Progress
 from repro.retrieval.datasets import libraries, reading, word_lists
 from repro.retrieval.datasets.catalog import Dataset, Document, Judgement, Query, catalog, dataset
 from repro.retrieval.datasets.hub_models import wanted
 from repro.retrieval.datasets.libraries import resumable_downloads
-from repro.retrieval.datasets.lines import lines, malformed
 from repro.retrieval.datasets.sources import LIBRARIES, Source, describe_size, fetched_with
 from repro.retrieval.datasets.word_lists import known_lists
 

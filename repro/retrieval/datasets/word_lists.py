@@ -24,7 +24,7 @@ def words(path: Path) -> list[str]:
 
     Raises DataError for a file that cannot be read.
     """
-    from repro.retrieval.datasets.lines import lines
+    from repro.machine.bounded_reading import lines
 
     return sorted({word for _, line in lines(path) if (word := line.strip().lower())})
 

@@ -11,9 +11,8 @@ import numpy as np
 from repro.errors import DataError, UsageError
 from repro.machine.shard import own_blocks, shard
 from repro.progress import Progress
-from repro.retrieval.datasets.arrow import IdColumn, in_batches, read_rows
+from repro.retrieval.datasets.arrow import IdColumn, RowBlocks, in_batches, read_rows
 from repro.retrieval.datasets.digests import stamps
-from repro.retrieval.datasets.row_blocks import RowBlocks
 from repro.retrieval.evaluation.run_writer import parts, rankings, scattered_query_error
 from repro.retrieval.evaluation.text_lines import read_qrels, relevant_documents
 from repro.store.disk import BLOCKS

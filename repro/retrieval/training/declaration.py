@@ -9,11 +9,14 @@ but for the bytes of dropout. What automatic casting leaves in 32 bits lies betw
 
 from __future__ import annotations
 
+import ast
+import inspect
 import math
 import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, fields, replace
 from functools import cached_property
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
@@ -74,7 +77,6 @@ class Objective:
     def parameters(self) -> dict[str, bool]:
         """Return keyword parameters and whether each is required, e.g. ``{"length": True}``. Raises
         UsageError for ``**options``."""
-        from repro.retrieval.training.signature import keywords
 
         return keywords(self.identity)
 
@@ -333,3 +335,60 @@ def example_tokens(params: dict) -> int:
 def predicts_words(params: dict) -> bool:
     """Return whether a training with these parameters predicts words, as pre-training does."""
     return "texts_per_batch" in params
+
+
+def keywords(objective: Mapping[str, Any]) -> dict[str, bool]:
+    """Return the keyword parameters of an objective and whether each is required.
+
+    E.g. ``{"temperature": True, "span_unit": False}``. The class is imported only where its source does not
+    show its constructor, e.g. where a function makes the class.
+
+    Args:
+        objective: its name, version and path.
+
+    Raises:
+        UsageError: there is no such class, or its constructor has ``**options``.
+    """
+    module, _, name = objective["path"].partition(":")
+    if arguments := _constructor(module, name):
+        pairs = zip(arguments.kwonlyargs, arguments.kw_defaults, strict=True)
+        taken = {argument.arg: default is None for argument, default in pairs}
+        others = [arguments.kwarg.arg] if arguments.kwarg else []
+    else:
+        from repro.retrieval.training.objective import import_declared
+
+        parameters = inspect.signature(import_declared("objective", objective)).parameters.values()
+        taken = {p.name: p.default is p.empty for p in parameters if p.kind is p.KEYWORD_ONLY}
+        others = [p.name for p in parameters if p.kind is p.VAR_KEYWORD]
+    if others:
+        raise UsageError(f"{objective['path']} has **{others[0]}; its __init__ has to name each option")
+    return taken
+
+
+def _constructor(module: str, name: str) -> ast.arguments | None:
+    """Return the arguments of a class's ``__init__``, own or inherited; None if the source is not enough."""
+    try:
+        spec = find_spec(module)
+    except (ModuleNotFoundError, ValueError):  # an import says what is wrong
+        return None
+    if spec is None or not spec.origin or not spec.origin.endswith(".py"):
+        return None
+    tree = ast.parse(Path(spec.origin).read_bytes(), spec.origin)
+    match [statement for statement in tree.body if name in _names(statement)]:
+        case [ast.ImportFrom(module=str(origin), names=aliases, level=0)]:
+            return _constructor(origin, next(a.name for a in aliases if name == (a.asname or a.name)))
+        case [ast.ClassDef(decorator_list=[], bases=bases, body=body)]:
+            own = [item for item in body if isinstance(item, ast.FunctionDef) and item.name == "__init__"]
+            match own, bases:
+                case [ast.FunctionDef(decorator_list=[], args=arguments)], _:
+                    return arguments
+                case [], [ast.Name(id=base)]:  # of several, Python's order decides
+                    return _constructor(module, base)
+    return None
+
+
+def _names(statement: ast.stmt) -> set[str]:
+    aliases = statement.names if isinstance(statement, ast.ImportFrom) else []
+    targets = statement.targets if isinstance(statement, ast.Assign) else []
+    named = {alias.asname or alias.name for alias in aliases} | {ast.unparse(target) for target in targets}
+    return named | {getattr(statement, "name", "")}

@@ -22,9 +22,8 @@ from repro.writers.html.elements import (
     rendered,
     section,
 )
-from repro.writers.html.scatter import Scatter, drawing
 from repro.writers.html.sections import Part
-from repro.writers.html.tables import against_paper, examples, notes, scrolling, table
+from repro.writers.html.tables import Scatter, against_paper, drawing, examples, notes, scrolling, table
 
 
 def paper(part: Part) -> Markup:
