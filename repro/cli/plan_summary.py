@@ -32,8 +32,7 @@ KINDS = 4  # of training that are named
 def show_summary(
     cost: Estimate, rows: Sequence[dict], root: Path, *, discard: Sequence[str], max_disk: int | None
 ) -> None:
-    """Print the summary of a plan that has looked at a store in ``root``; ``rows`` are its nodes, as JSON has
-    them."""
+    """Print the summary of a plan that has looked at a store in ``root``; ``rows`` are its nodes as JSON."""
     plan = cost.plan
     without_recipe = sum(not c.recipe and not c.column.mean_of for c in plan.cells)
     lines = [

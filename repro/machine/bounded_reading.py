@@ -68,8 +68,7 @@ def lines(path: Path) -> Iterator[tuple[int, str]]:
 
 @contextlib.contextmanager
 def open_unpacked(path: Path) -> Iterator[IO[bytes]]:
-    """Yield the bytes of a file, unpacked (.gz, .xz), or of one in an archive (.zip, .tar.gz). Raises
-    DataError."""
+    """Yield the bytes of a file, unpacked (.gz, .xz, a file in a .zip, .tar.gz). Raises DataError."""
     try:
         with _content(path) as file:
             yield file

@@ -79,8 +79,7 @@ def _reservations(wanted: dict[str, str]) -> Iterator[str]:
 
 
 def facts() -> dict[str, object]:
-    """Return processor, instruction set, threads, torch's kernels once it is loaded, and the pins in
-    force."""
+    """Return processor, instruction set, threads, torch's kernels if it is loaded, and the pins in force."""
     torch = sys.modules.get("torch")
     return {
         "cpu": system.cpu(),

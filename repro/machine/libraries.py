@@ -10,7 +10,7 @@ import platform
 from collections.abc import Iterable, Mapping
 from typing import Any, NamedTuple
 
-from repro.machine import jvm, kernels, versions
+from repro.machine import versions
 
 LUCENE = frozenset({"lucene_index", "bm25"})
 SEARCHES = frozenset({"search", "search_views"})
@@ -95,19 +95,22 @@ def differing(recorded: Mapping[str, str]) -> dict[str, str]:
 
 def unlike_here(environment: Mapping[str, Any]) -> set[str]:
     """Return the other libraries, and the kernels other than the pinned ones, that a record names."""
+    from repro.machine import kernels
+
     others = kernels.unlike_pinned(environment.get("kernels") or {}, needed=False)
     return {*differing(environment.get("software") or {}), *others}
 
 
 def _compared(name: str, version: str) -> str:
-    """Return the compared part of a version, e.g. 2.13.0 of torch 2.13.0+cpu: the label names a build of one
-    source."""
+    """Return the compared part of a version, e.g. 2.13.0 of torch 2.13.0+cpu: +cpu names a build."""
     return ".".join(version.partition("+")[0].split(".")[: LIBRARIES[name].parts])
 
 
 def installed(name: str) -> str | None:
     """Return the version of a library, of Python or of Java that is here; None where it is absent."""
     if name == "java":
+        from repro.machine import jvm
+
         return _java_version(*map(os.environ.get, jvm.NAMED_BY))
     return platform.python_version() if name == "python" else _installed_version(name)
 
@@ -119,5 +122,7 @@ def _installed_version(distribution: str) -> str | None:
 
 @functools.cache  # by the variables that choose it, which are set and unset within one process
 def _java_version(*_: str | None) -> str | None:
+    from repro.machine import jvm
+
     java = jvm.runtime()
     return java.version if java else None

@@ -58,8 +58,7 @@ def only_shard(part: Shard) -> Iterator[None]:
 
 
 def blocks(count: int, block: int, *, rank: int = 0, ranks: int = 1) -> range:
-    """Return the first rows of this process' blocks among ``count`` rows; ``rank`` of ``ranks`` work on the
-    shard."""
+    """Return the first rows of this process' blocks among ``count`` rows, by ``rank`` of ``ranks``."""
     first = (_current.number - 1) * ranks + rank
     return range(0, count, block)[first :: _current.count * ranks]
 

@@ -10,7 +10,6 @@ from collections.abc import Iterable
 from pathlib import Path
 
 from repro.errors import DataError, shortened
-from repro.machine import jvm
 from repro.version import DIRTY
 
 MODELS = (
@@ -31,6 +30,8 @@ DISTRIBUTIONS = (*MODELS, *SEARCH, *MEASURES)
 
 def software() -> dict[str, str]:
     """Return versions of Python, Java and the ``DISTRIBUTIONS``, leaving out absent ones."""
+    from repro.machine import jvm
+
     java = jvm.runtime()
     versions = {"python": platform.python_version(), "java": java.version if java else None}
     versions |= {name: version(name) for name in ("repro-bench", *DISTRIBUTIONS)}

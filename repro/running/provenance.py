@@ -277,8 +277,7 @@ def _stale_fingerprints(others: set[str], plan: Plan) -> set[str]:
 
 
 def discard(nodes: Sequence[Node], store: Store) -> None:
-    """Discard stored artefacts, all or none. Raises StoreError where a running process reads one, or is
-    to."""
+    """Discard stored artefacts, all or none. Raises StoreError if a running process reads or needs one."""
     if not nodes:
         return
     from repro.store.underway import awaited_inputs, one_at_a_time

@@ -91,8 +91,7 @@ class Store:
         return read_json(self.path(node) / RECORD)
 
     def contents(self, nodes: Iterable[Node]) -> dict[str, str]:
-        """Return fingerprint -> digest of the content, of the stored nodes. Raises StoreError when one is
-        damaged."""
+        """Return fingerprint -> digest of the content, of stored nodes. Raises StoreError for damage."""
         return {node.fingerprint: content(path) for node in nodes if (path := self.path(node)).is_dir()}
 
     def discard(self, node: Node) -> None:

@@ -89,8 +89,7 @@ def make_writable(root: Path, what: str = "store", option: str = STORE) -> None:
 
 
 def remove(path: Path) -> None:
-    """Remove an artefact, renamed first to ``<name>.gone``, which a killed process leaves; of a link only the
-    link."""
+    """Remove an artefact, renamed first to ``<name>.gone``; of a link only the link."""
     if path.is_symlink() or not path.is_dir():
         path.unlink()
         return
@@ -201,8 +200,7 @@ def sync(path: Path) -> None:
 def write_note(
     note: Path, files: Iterable[Path], *, known: Mapping[str, str] | None = None, **content: Any
 ) -> None:
-    """Write digests of files (``known`` by name, or read) and other content into a note, e.g.
-    ``20000.json``."""
+    """Write digests of files (``known`` or read) and other content into a note, e.g. ``20000.json``."""
     digests = {path.name: (known or {}).get(path.name) or sha256(path) for path in files}
     write_whole(note, json.dumps({**content, "sha256": digests}))
 
@@ -217,8 +215,7 @@ def read_note(note: Path, **expected: Any) -> dict[str, Any] | None:
 
 
 def intact(note: Path, folder: Path | None = None, **expected: Any) -> dict[str, Any] | None:
-    """Return what ``read_note`` does; None also if a file of ``folder``, else of the note's own, is
-    changed."""
+    """Return what ``read_note`` does; None also if a file of ``folder``, else of the note's, is changed."""
     if (content := read_note(note, **expected)) is None:
         return None
     try:

@@ -90,8 +90,7 @@ def remove_leftover(store: Store, item: Leftover) -> bool:
 
 
 def remove_leftovers(store: Store, items: Iterable[Leftover]) -> set[Leftover]:
-    """Remove items, locks first, as all locks have to be looked at before the rest; returns those that
-    went."""
+    """Remove items, locks first, because all are looked at before the rest; returns those that went."""
     ordered = sorted(items, key=lambda item: item.kind != "lock")
     return {item for item in ordered if remove_leftover(store, item)}
 

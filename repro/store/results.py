@@ -322,8 +322,7 @@ class Results:
             ]
 
     def append(self, records: Iterable[Record]) -> list[AppendedRecord]:
-        """Add new keys and other results than the newest of their key; returns those. Safe between
-        processes."""
+        """Add new keys, and results other than the newest of a key; returns those. Safe between processes."""
         by_file = defaultdict[tuple[str, str], list[Record]](list)
         for record in records:
             by_file[record.scale, record.cell.split("/")[0]].append(record)

@@ -74,8 +74,7 @@ def _files_and_folders(directory: Path) -> tuple[list[Path], list[Path]]:
 
 
 def read_json(path: Path) -> Any:
-    """Return a JSON file of an artefact, its checksum and values checked. Raises StoreError, naming the
-    file."""
+    """Return a JSON file of an artefact, checksum and values checked. Raises StoreError naming the file."""
     value, fault = _content(path)
     if fault:
         raise StoreError(f"{path}: damaged ({fault}); {_REMEDY}")
@@ -197,8 +196,7 @@ def _size_fault(path: Path, name: str, size: int) -> str:
 
 
 def files_of(record: Any, *, stage: str, fingerprint: str) -> Files:
-    """Return size and sha256 of an artefact's files by name. Raises StoreError for a record that is not its
-    own."""
+    """Return size and sha256 of an artefact's files by name. Raises StoreError for another's record."""
     try:
         files, identity = _files(record), canonical(record["identity"])
         identifiers = (

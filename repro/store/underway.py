@@ -129,8 +129,7 @@ def _open_lock(path: Path) -> IO[bytes]:
 
 
 def goes_on(partial: Path, inputs: Mapping[str, str]) -> bool:
-    """Return True unless the folder names other contents than ``inputs``: fingerprint -> digest, of stored
-    ones."""
+    """Return True unless the folder names other contents than ``inputs``: fingerprint -> digest."""
     noted_inputs = _read_inputs(partial)
     return all(noted_inputs.get(fingerprint, content) == content for fingerprint, content in inputs.items())
 

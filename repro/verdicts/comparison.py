@@ -234,8 +234,7 @@ def imported_run(cell: Cell, record: Record, nodes: Iterable[Node]) -> ImportedR
 
 
 def _tolerance_of_run(cell: Cell, nodes: list[Node]) -> Tolerance | None:
-    """Return the class that the row states, else the one of its recipe; others encoded again what ours would
-    train."""
+    """Return the class that the row states, else that of its recipe."""
     if cell.unit not in UNITS or not (cell.row.tolerance or nodes):
         return None
     default_class = implied_class(nodes).replace("retrained", "re-encoded")

@@ -133,8 +133,7 @@ RULES: dict[str, tuple[Rule, ...]] = {
 
 
 def decide(case: Case) -> Verdict:
-    """Return the verdict of the first rule that holds, by distances from the published number's rounding
-    interval."""
+    """Return the verdict of the first rule that holds, by distances from the rounding interval."""
     shown, rule = next((shown, rule) for shown, rules in RULES.items() for rule in rules if rule.holds(case))
     why = rule.said.format(c=case)
     if shown == WORD:

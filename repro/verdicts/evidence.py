@@ -8,7 +8,7 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from repro.graph import Node, walk
-from repro.machine import kernels, libraries
+from repro.machine import libraries
 from repro.manifest.cells import Cell
 from repro.running.measurement import Measurement, import_of, scoring_settings
 from repro.running.plan import Plan
@@ -117,8 +117,7 @@ class Evidence:
 
     @cached_property
     def imported(self) -> list[Record]:
-        """Return the newest record of each run by others scored as the cell is, those of the row's readings
-        last."""
+        """Return the newest record of each run by others scored as the cell is, the row's readings last."""
         chosen_readings = self.departures.keys() - {
             reading for m in self.measured_by for reading in m.substitutes
         }
@@ -201,8 +200,7 @@ class Circumstances(NamedTuple):
 
 
 def circumstances(evidence: Evidence | None, records: Sequence[Record]) -> Iterator[Circumstances]:
-    """Yield those of the stored artefacts behind a number, and of its records unless all artefacts are
-    here."""
+    """Yield those of the stored artefacts behind a number, and of its records unless all are here."""
     nodes = evidence.nodes if evidence and evidence.current else {}
     stored = evidence.origins.environments if evidence and evidence.origins else {}
     for name in nodes.keys() & stored.keys():
@@ -235,6 +233,8 @@ def other_kernels(evidence: Evidence | None, records: Sequence[Record]) -> list[
     if evidence is None or not evidence.plan.scale.pins_kernels:
         return []
     made = circumstances(evidence, records)
+    from repro.machine import kernels
+
     return sorted({s for one in made for s in kernels.unlike_pinned(one.kernels, needed=one.sums)})
 
 

@@ -29,8 +29,7 @@ if TYPE_CHECKING:
 def draw_curves(
     compared: Sequence[ComparedCell], folder: Path, *, hours: Mapping[str, float]
 ) -> Iterator[Path]:
-    """Yield every figure with at least one measured point; ``hours`` of training by cell go beside the
-    numbers."""
+    """Yield every figure with a measured point; ``hours`` of training by cell go beside the numbers."""
     cells = [c for c in compared if c.cell.table.kind == "figure"]
     for (name, identifier), group in groupby(cells, key=lambda c: (c.cell.paper.name, c.cell.table.id)):
         points = list(group)

@@ -207,8 +207,7 @@ class RowBlocks:
         return note["facts"] if note else None
 
     def write(self, first: int, batches: Iterable[Any], facts: Mapping[str, Any]) -> None:
-        """Write a block of columns, as lists by name or pyarrow tables; ``facts`` are read after the last
-        batch."""
+        """Write a block of columns, lists by name or pyarrow tables; ``facts`` are read at the end."""
         from datasets.arrow_writer import ArrowWriter
 
         scratch, path = self.folder / f"{first}.new", self._path(first)
@@ -253,8 +252,7 @@ class RowBlocks:
             return pa.Table.from_batches([batch])
 
     def complete(self, blocks: Iterable[int], facts: Mapping[str, Any]) -> int:
-        """Note that these blocks, in this order, are all, with ``facts`` of the whole. Returns the number of
-        rows."""
+        """Note that these blocks are all, in this order, with ``facts`` of the whole. Returns the rows."""
         notes = {first: self._read(f"{first}.json") or {} for first in blocks}
         with_rows = [first for first, note in notes.items() if note["rows"]]
         digests = "".join(digest for first in with_rows for digest in notes[first]["sha256"].values())

@@ -139,8 +139,7 @@ def unchanged(files: Sequence[Path], planned: str, identity: Callable[[], str]) 
 
 
 def stamps(*paths: Path) -> list[list]:
-    """Return name, size, inode and times of all files of a stage. Raises DataError for one that cannot be
-    read."""
+    """Return name, size, inode and times of a stage's files. Raises DataError for an unreadable one."""
     file_lists = (sorted(path.rglob("*")) if path.is_dir() else [path] for path in paths)
     return [[file.name, *_stamp(file)] for files in file_lists for file in files if not file.is_dir()]
 
@@ -167,8 +166,7 @@ def _file_digest(path: Path, entries: dict[str, list]) -> str:
 
 
 def _stamp(path: Path) -> list[int]:
-    """Return size, inode and times of change in ns. The device number differs between machines, so it is left
-    out."""
+    """Return size, inode and times of change in ns, without the device, which machines number anew."""
     try:
         stat = path.stat()
     except OSError as error:
@@ -211,8 +209,7 @@ def published() -> dict[str, dict[str, Any]]:
 
 
 def differing(rows: Mapping[str, str]) -> list[str]:
-    """Return a sentence for each piece whose rows are not the published ones; ``rows`` are digests by
-    ``key``."""
+    """Return a sentence for each piece with other rows than published; ``rows`` are digests by ``key``."""
     others = (name for name, digest in rows.items() if digest and name in published())
     return [
         f"the {in_words(name)} are not as published; `repro data check {name.split()[0]}` says what differs"

@@ -82,8 +82,7 @@ def amount(ids: Iterable[str]) -> str:
 
 
 def archives(collections: Iterable[str]) -> dict[int | str, int | None]:
-    """Return downloads of collections -> bytes, None where unknown; an archive that several share comes
-    once."""
+    """Return downloads of collections -> bytes, None if unknown; a shared archive comes once."""
     sizes = {}
     for entry in (dataset(part) for id in collections for part in _parts(dataset(id)) or [id]):
         if entry.source not in ("none", "embedded"):

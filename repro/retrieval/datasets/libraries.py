@@ -59,8 +59,7 @@ def triples_file(id: str) -> Path:
 
 
 def linked_file(id: str) -> Path:
-    """Return the packed file of a collection in ir_datasets' home, which downloads it and compares its
-    md5."""
+    """Return a collection's packed file in ir_datasets' home, which downloads it and compares its md5."""
     entry = dataset(id)
     with downloading(entry):
         quiet_ir_datasets()
@@ -71,8 +70,7 @@ def linked_file(id: str) -> Path:
 
 
 def beir_folder(id: str, parent: Path) -> Path:
-    """Download a BEIR collection with beir, which checks no digest; return its unpacked folder below
-    ``parent``."""
+    """Download a BEIR collection with beir, which checks no digest; return its folder in ``parent``."""
     name, _, member = id.removeprefix("beir/").removesuffix("/v2").partition("/")
     with downloading(dataset(id)):
         from beir import util

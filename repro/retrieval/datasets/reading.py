@@ -47,8 +47,7 @@ def queries(source: Source, *, first: int | None = None) -> list[Query]:
 
 
 def judgements(source: Source) -> list[Judgement]:
-    """Return judgements of one split in the order of the source; none where answers decide. Raises
-    DataError."""
+    """Return judgements of one split in the source's order; none if answers decide. Raises DataError."""
     return list(dict.fromkeys(judgement_rows(source)))
 
 
@@ -100,8 +99,7 @@ def negatives(source: Source, *, scored: bool = False, first: int | None = None)
 
 
 def triple_chunks(source: Source, use: Callable[[Chunk], int]) -> Iterator[int]:
-    """Give the triples to ``use``, many lines at a time, which returns the number of rows. Raises
-    DataError."""
+    """Give the triples to ``use``, many lines at a time; it returns their number. Raises DataError."""
     count = 0
     for chunk in negative_files.chunks(source.files[0]):
         rows = use(chunk)
@@ -143,8 +141,7 @@ def check_count(count: int, source: Source) -> None:
 
 
 def _records(source: Source, kind: str, read: Callable[[Path], Iterable[T]]) -> Iterable[T]:
-    """Return records of an embedded collection, of a library (function ``kind``), or of the first file by
-    ``read``."""
+    """Return records of an embedded collection, of a library (``kind``), or of a file by ``read``."""
     if source.kind == "embedded":
         from repro.retrieval.datasets import tiny
 

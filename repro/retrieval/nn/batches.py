@@ -107,8 +107,7 @@ TOKENS = {"cpu": 32 * 128, "cuda": 512 * 128}  # of a batch, with padding
 
 
 def tokenised_together(texts: Sequence[Sequence[str]]) -> Iterator[list[int]]:
-    """Return rows of (title, text) by their length in characters, the longest first, some thousands at a
-    time."""
+    """Return rows of (title, text) by length in characters, the longest first, some thousands at a time."""
     by_length = sorted(range(len(texts)), key=lambda row: sum(map(len, texts[row])), reverse=True)
     return (by_length[start : start + TOGETHER] for start in range(0, len(by_length), TOGETHER))
 

@@ -160,8 +160,7 @@ class CosineBiEncoder(RankedTextsLoss):
         self.register_buffer("steps", torch.zeros((), dtype=torch.int64))
 
     def losses(self, represented: dict[str, torch.Tensor]) -> dict[str, torch.Tensor]:
-        """Return the one loss, ``contrastive``, of vectors as ``represent`` names them. One more step is
-        done."""
+        """Return the one loss, ``contrastive``, of vectors as in ``represent``. One more step is done."""
         losses = {"contrastive": self.contrastive(represented["queries"], represented["passages"])}
         self.count_step()
         return losses
@@ -180,8 +179,7 @@ class CosineBiEncoder(RankedTextsLoss):
         return self.weight * reduce(add, losses)
 
     def warmed(self, temperature: float) -> float | torch.Tensor:
-        """Return a temperature as it is at this step: 1 / max(1, min(1, steps / warmup_steps) /
-        temperature)."""
+        """Return a temperature at this step: 1 / max(1, min(1, steps / warmup_steps) / temperature)."""
         if not self.temperature_warmup:
             return temperature
         share = (self.steps / max(1, self.warmup_steps)).clamp(max=1.0)

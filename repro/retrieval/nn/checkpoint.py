@@ -35,8 +35,7 @@ Tokenizer: TypeAlias = "PreTrainedTokenizerFast"
 
 
 def load_tokenizer(folder: Path):
-    """Return the fast tokenizer of a directory, made to pad at the right. Raises DataError if it is not
-    one."""
+    """Return the fast tokenizer of a directory, which pads at the right. Raises DataError for none."""
     from transformers import AutoTokenizer
 
     tokenizer = load(AutoTokenizer, folder)
@@ -76,8 +75,7 @@ def check_fits(model, tokenizer, length: int) -> None:
 
 
 def positions(model) -> int | None:
-    """Return the most tokens of a text for which a model has positions; None where it counts without a
-    table."""
+    """Return the most tokens of a text that a model has positions for; None if it has no table."""
     table = _position_table(model)
     if table is None:
         return getattr(model.config, "max_position_embeddings", None)

@@ -112,8 +112,7 @@ class CrossEncoder(nn.Module):
         self.passage_length, self.separator = passage_length, separator
 
     def collate(self, examples: list[dict]) -> dict[str, torch.Tensor]:
-        """Return examples ``{"query", "passages": [{"title", "text"}, …]}``, the positive first, as (Q, P,
-        L)."""
+        """Return examples ``{"query", "passages": [{"title", "text"}]}``, positive first, as (Q, P, L)."""
         per_query = len(examples[0]["passages"])
         queries = [example["query"] for example in examples for _ in range(per_query)]
         passages = [passage for example in examples for passage in example["passages"]]
@@ -158,8 +157,7 @@ class CrossEncoder(nn.Module):
 
 
 def hardest(scores: torch.Tensor, *, count: int) -> torch.Tensor:
-    """Return places, (Q, K) int64, of the positive and the ``count`` - 1 negatives of highest scores (Q,
-    P)."""
+    """Return places, (Q, K) int64, of the positive and the ``count`` - 1 best negatives of (Q, P)."""
     negatives = scores[:, 1:].topk(count - 1, dim=1).indices + 1  # (Q, K - 1)
     return torch.cat((torch.zeros_like(negatives[:, :1]), negatives), dim=1)
 
@@ -213,8 +211,7 @@ class PairScorer:
         self.halved = HalvingEncoder(lambda inputs: self.model(**on_device(inputs)).logits.float().squeeze(1))
 
     def facts(self) -> dict[str, int]:
-        """Return ``padding_free`` where pairs are read end to end, and what ``HalvingEncoder`` says of
-        memory."""
+        """Return ``padding_free`` if pairs are read end to end, and facts of memory of ``HalvingEncoder``."""
         return ({"padding_free": 1} if self.packed else {}) | self.halved.facts()
 
     def __call__(self, queries: list[str], passages: list[dict]) -> np.ndarray:
@@ -242,8 +239,7 @@ class PairScorer:
             yield places, [ready_for_device(rows.inputs(slice(n, n + batch))) for n in firsts]
 
     def score(self, batches: Batches) -> np.ndarray:
-        """Return the scores of ``prepared`` batches, (n,) float32. Raises StageError where one is not
-        finite."""
+        """Return the scores of ``prepared`` batches, (n,) float32. Raises StageError if one is not finite."""
         context = padding_free(self.model, self.packed)
         with threads_for(self.model), torch.inference_mode(), autocast(self.precision), context:
             logits = [self.halved(batch) for batch in batches]

@@ -62,8 +62,7 @@ class Projector(nn.Module):
         return torch.tanh(output) if self.architecture == "nonlinear" else output
 
     def save(self, folder: Path, *, encodes: bool) -> None:
-        """Write ``projector.safetensors`` beside a model; ``encodes`` says whether it is a part of the
-        encoder."""
+        """Write ``projector.safetensors`` beside a model; ``encodes`` if it is a part of the encoder."""
         if self.architecture != "none":
             # one key: safetensors writes several in an order that changes from process to process
             description = json.dumps({"architecture": self.architecture, "encodes": encodes}, sort_keys=True)
@@ -71,8 +70,7 @@ class Projector(nn.Module):
 
 
 def saved_projector(folder: Path) -> tuple[Projector, bool] | None:
-    """Return the projector beside a model, and whether texts are encoded with it; None where there is
-    none."""
+    """Return the projector beside a model, and whether texts are encoded with it; None without one."""
     if not (folder / FILE).exists():
         return None
     with safe_open(folder / FILE, framework="pt") as file:

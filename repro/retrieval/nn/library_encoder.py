@@ -351,6 +351,5 @@ class SpladeEncoder(nn.Module):
 
 
 def load_splade_encoder(folder: Path, *, pooling: str = "max") -> SpladeEncoder:
-    """Return the masked language model in a directory as SPLADE. Raises DataError if the directory is not
-    one."""
+    """Return the masked language model in a directory as SPLADE. Raises DataError for none."""
     return SpladeEncoder(load_masked_lm(folder), load_tokenizer(folder), pooling=pooling)

@@ -36,8 +36,7 @@ def token_cross_entropy(logits: torch.Tensor, labels: torch.Tensor, *, reduction
 
 
 def labelled(labels: torch.Tensor) -> torch.Tensor:
-    """Return the places of labels among the flattened ones, (M,) int64; to know them a GPU is waited for
-    once."""
+    """Return the places of labels among the flattened ones, (M,) int64, which waits for a GPU once."""
     return places_of(labels != IGNORED)
 
 
@@ -184,8 +183,7 @@ def masked_tokens(
 def _smallest_chances(
     chances: np.ndarray, lengths: Sequence[int] | np.ndarray, ordinary: np.ndarray, *, rate: float
 ) -> np.ndarray:
-    """Return the ordinary tokens with the smallest chances, a rounded share of each text's length: (T,)
-    bool."""
+    """Return the ordinary tokens of smallest chances, a rounded share of each text's length: (T,) bool."""
     selection, end = np.zeros(len(chances), dtype=bool), 0
     for length in lengths:
         begin, end = end, end + length

@@ -184,8 +184,7 @@ class MultiViewBiEncoder(RankedTextsLoss):
         return losses
 
     def flops_losses(self, vectors: dict[str, dict[str, torch.Tensor]]) -> dict[str, torch.Tensor]:
-        """Return the regulariser of each side, times its weight and, with a ramp, min(1, step /
-        ramp_steps)^2."""
+        """Return each side's regulariser times its weight and, with a ramp, min(1, step / ramp_steps)^2."""
         if "sparse" not in self.encoder.views:
             return {}
         ramp_steps = self.flops_weight["ramp_steps"]

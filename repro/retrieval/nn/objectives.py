@@ -90,8 +90,7 @@ class RankedTextsLoss(BatchLoss):
 
 
 def teacher_scores(examples: list[dict]) -> torch.Tensor:
-    """Return a re-ranker's ``scores`` of the passages, (Q, P) float32. Raises DataError where there are
-    none."""
+    """Return a re-ranker's ``scores`` of the passages, (Q, P) float32. Raises DataError for none."""
     if any("scores" not in example for example in examples):
         raise DataError("the training set has no scores to distil; score it with a re-ranker first")
     return torch.tensor([example["scores"] for example in examples], dtype=torch.float32)
@@ -171,8 +170,7 @@ class MaskedPretraining(nn.Module):
         )
 
     def collate(self, examples: list[dict]) -> Tensors:
-        """Turn token rows into the four arrays of ``masked_texts``; a mask depends on (seed, epoch, index)
-        only."""
+        """Turn token rows into arrays of ``masked_texts``; a mask depends on (seed, epoch, index) only."""
         return self.masked(self.texts(examples), self.generators(examples))
 
     def hidden(self, input_ids: torch.Tensor, attention_mask: torch.Tensor) -> torch.Tensor:
@@ -277,8 +275,7 @@ class NeighbouringSentences(MaskedPretraining, BatchLoss):
         return batch | {"paired": torch.tensor([len(sentence) > 0 for sentence in second])}
 
     def pair(self, text: np.ndarray, random: np.random.Generator) -> tuple[np.ndarray, np.ndarray]:
-        """Return a random sentence of a text (n,) that is followed by another, and that one; (0,) where none
-        is."""
+        """Return a random sentence of a text (n,) that another follows, and that one; (0,) if none is."""
         ends = np.flatnonzero(text == self.end) + 1
         bounds = np.unique(np.array([0, *ends.tolist(), len(text)]))
         place = int(random.integers(max(1, len(bounds) - 2)))

@@ -58,8 +58,7 @@ class PackedTexts(nn.Module):
 
     @torch.inference_mode()
     def forward(self, inputs: Inputs) -> torch.Tensor:
-        """Map model inputs on the CPU, (N, L) each with ``attention_mask``, padded at the right, to (N,
-        H)."""
+        """Map model inputs on the CPU, (N, L) with ``attention_mask``, padded at the right, to (N, H)."""
         lengths = inputs["attention_mask"].sum(dim=1).tolist()
         parts = []
         for first, end in _token_ranges(lengths, self.tokens):

@@ -31,8 +31,7 @@ Inputs = dict[str, torch.Tensor]
 
 
 def can_be_packed(model: nn.Module) -> TypeGuard[TextModel]:
-    """Return whether a transformers model is an encoder with BERT's layers, whose attention sees a whole
-    text."""
+    """Return whether a transformers model is an encoder with BERT's layers and attention to whole texts."""
     config: Any = getattr(model, "config", None)
     parts = hasattr(model, "encoder") and hasattr(model, "embeddings")
     is_known = parts and getattr(config, "model_type", None) in KINDS and not config.is_decoder
@@ -252,8 +251,7 @@ def _states(
 
 
 def is_asked_for(environment: Mapping[str, str]) -> bool | None:
-    """Return what REPRO_PADDING_FREE (1, 0) asks for; None where it is not set. Raises UsageError for another
-    value."""
+    """Return REPRO_PADDING_FREE (1, 0); None if it is not set. Raises UsageError for another value."""
     text = environment.get(VARIABLE)
     if text not in (None, "0", "1"):
         ways = "1 for texts without padding, to 0 for padding"

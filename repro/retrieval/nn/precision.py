@@ -13,8 +13,7 @@ from repro.stage_table import PRECISIONS
 
 
 def device() -> torch.device:
-    """Return the first CUDA device, of several processes on a machine the one of this process, else the
-    CPU."""
+    """Return this process' CUDA device, which is the first of a single process, else the CPU."""
     if not torch.cuda.is_available():
         return torch.device("cpu")
     return torch.device(f"cuda:{local_rank() % torch.cuda.device_count()}")
@@ -89,8 +88,7 @@ def threads_for(model: nn.Module) -> Iterator[None]:
 
 
 def ready_for_device(inputs: dict[str, torch.Tensor]) -> dict[str, torch.Tensor]:
-    """Return inputs in memory from which a GPU copies them while the CPU goes on; themselves without a
-    GPU."""
+    """Return inputs in memory that a GPU copies from while the CPU goes on; unchanged without a GPU."""
     if device().type == "cpu":
         return inputs
     return {name: values.pin_memory() for name, values in inputs.items()}
@@ -103,8 +101,7 @@ def on_device(inputs: dict[str, torch.Tensor]) -> dict[str, torch.Tensor]:
 
 
 def to_host(values: torch.Tensor) -> Callable[[], torch.Tensor]:
-    """Begin to copy a tensor to the CPU, in the GPU's order; the returned function waits until it is
-    there."""
+    """Begin to copy a tensor to the CPU, in the GPU's order; the returned function waits for it."""
     if values.device.type == "cpu":
         return lambda: values
     copy = values.to("cpu", non_blocking=True)

@@ -155,8 +155,7 @@ def _fill(model: torch.nn.Module, weights: dict[str, torch.Tensor], *, segments:
 
 
 def _retrieval_head(weights: Mapping[str, torch.Tensor]) -> str:
-    """Return ``none``, ``new`` or ``trained``, by its LayerNorm, which every optimiser's step moves from 1
-    and 0."""
+    """Return ``none``, ``new`` or ``trained``, by its LayerNorm, which every step moves from 1 and 0."""
     if "norm.weight" not in weights:
         return "none"
     scale, shift = weights["norm.weight"], weights["norm.bias"]

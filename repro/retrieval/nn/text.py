@@ -88,8 +88,7 @@ def padded(rows: Sequence[np.ndarray], *, value: int) -> torch.Tensor:
 
 
 def frame_texts(texts: Sequence[np.ndarray], tokenizer) -> tuple[np.ndarray, np.ndarray]:
-    """Return texts end to end, each between [CLS] and [SEP]: N of (n,) to (T,) int64, and tokens of each,
-    (N,)."""
+    """Return texts end to end, each in [CLS] and [SEP]: N of (n,) to (T,) int64, tokens of each (N,)."""
     lengths = np.array([len(text) + 2 for text in texts])
     ends = np.cumsum(lengths)
     tokens = np.full(ends[-1], tokenizer.sep_token_id)
@@ -99,8 +98,7 @@ def frame_texts(texts: Sequence[np.ndarray], tokenizer) -> tuple[np.ndarray, np.
 
 
 def inner_tokens(lengths: np.ndarray) -> np.ndarray:
-    """Return which tokens of framed texts that lie end to end are neither the first nor the last of theirs,
-    (T,)."""
+    """Return which tokens of framed texts end to end are neither first nor last of theirs, (T,)."""
     ends = np.cumsum(lengths)
     inner = np.ones(ends[-1], dtype=bool)
     inner[ends - lengths] = inner[ends - 1] = False

@@ -139,8 +139,7 @@ def score_pairs(
 def rerank(
     model: Node, run: Node, *, texts: Texts, depth: int, keep: int, decimals: int | None, precision: str
 ) -> Node:
-    """Return a run whose first ``depth`` passages a cross-encoder orders anew; the others up to ``keep``
-    below."""
+    """Return a run whose first ``depth`` passages a cross-encoder reorders, above others up to ``keep``."""
     params = {"depth": depth, "keep": keep, **_scoring_params(texts, decimals, precision)}
     inputs = {"run": run, "model": model, **texts.as_inputs()}
     return Node("rerank", params, inputs)
@@ -261,16 +260,14 @@ def released_encoder(
     source: dict | None = None,
     stand_in: Node | None = None,
 ) -> Node:
-    """Return a released encoder by its name on the hub or ``source`` folder; below full scale
-    ``stand_in``."""
+    """Return a released encoder by its name on the hub or ``source``; below full scale ``stand_in``."""
     params = {"name": name, "revision": revision, "kind": kind, "pooling": pooling}
     inputs = {"stand_in": stand_in} if stand_in else {}
     return Node("released", params | ({"source": source} if source else {}), inputs)
 
 
 def released_reranker_or(own: Node, checkpoint: str | None) -> Node:
-    """Return a released cross-encoder with the head that scores, for which our own stands in at other
-    scales."""
+    """Return a released cross-encoder with its scoring head; at other scales our own stands in."""
     if checkpoint is None:
         return own
     return released_encoder(checkpoint, revision="main", kind="cross-encoder", pooling=None, stand_in=own)

@@ -59,8 +59,7 @@ def qrels(identifier: str) -> Node:
 
 
 def official_negatives(identifier: str, *, per_query: int, seed: int, judgements: Node | None) -> Node:
-    """Return distributed negatives, sampled per query; positives are those of ``judgements``, else of the
-    triples."""
+    """Return distributed negatives, sampled per query; positives are ``judgements``, else the triples'."""
     inputs = {"qrels": judgements} if judgements else {}
     return Node("official_negatives", {"dataset": identifier, "per_query": per_query, "seed": seed}, inputs)
 
@@ -117,8 +116,7 @@ def tokenize_spans(
     fields: Sequence[str],
     seed: int,
 ) -> Node:
-    """Return whole documents (``fields`` of url, title, body) as token ids in spans of about ``length``
-    tokens."""
+    """Return whole documents (``fields`` of url, title, body) as spans of about ``length`` token ids."""
     params = {"length": length, "policy": "spans", "splitter": splitter, "span_packing": dict(packing)}
     params |= {"fields": list(fields), "seed": seed}
     return Node("tokenize", params, {"corpus": documents, "model": model})
@@ -130,15 +128,13 @@ def term_statistics(tokens: Node, *, model: Node) -> Node:
 
 
 def backbone(name: str, *, revision: str, stand_in: Node | None = None) -> Node:
-    """Return a released checkpoint; below full scale nothing is downloaded and ``stand_in`` is trained
-    instead."""
+    """Return a released checkpoint; below full scale ``stand_in`` is trained, with no download."""
     inputs = {"stand_in": stand_in} if stand_in else {}
     return Node("backbone", {"name": name, "revision": revision}, inputs)
 
 
 def random_weights(name: str, *, revision: str, seed: int, layers: int | None = None) -> Node:
-    """Return a checkpoint's architecture with new weights and ``layers`` layers; 0 is a bag of word
-    vectors."""
+    """Return a checkpoint's architecture with new weights and ``layers`` layers; 0: a bag of vectors."""
     params = {"name": name, "revision": revision, "weights": "random", "seed": seed}
     return Node("backbone", params | ({} if layers is None else {"layers": layers}))
 
@@ -165,8 +161,7 @@ def initialise(
 
 
 def released_or(own: Node, checkpoint: str | None) -> Node:
-    """Return a released checkpoint, for which our own training stands in at other scales; without one, our
-    own."""
+    """Return a released checkpoint; our own training at other scales, or if there is none."""
     return own if checkpoint is None else backbone(checkpoint, revision="main", stand_in=own)
 
 

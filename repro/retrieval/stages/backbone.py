@@ -46,8 +46,7 @@ def run(params: dict, inputs: dict, out: Path, progress: Progress) -> dict:
 
 
 def _read(params: dict, folder: Path) -> tuple["PreTrainedModel", "PreTrainedTokenizerBase", dict]:
-    """Return model, tokenizer, and what is to be known of them. Raises what the library does where it
-    cannot."""
+    """Return model, tokenizer and facts about them. Raises what the library does."""
     from transformers import AutoTokenizer
 
     from repro.retrieval.nn import seed_encoder

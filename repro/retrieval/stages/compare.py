@@ -74,8 +74,7 @@ def _by_scores(params: dict, directories: list[Path], out: Path) -> dict:
 
 
 def joint_queries(systems: list[list[dict]]) -> list[str]:
-    """Return the query ids of all members, each with its member's number. Raises DataError where systems
-    differ."""
+    """Return query ids of all members with the member's number. Raises DataError if systems differ."""
     ids = [[f"{n}:{q}" for n, part in enumerate(parts) for q in part["queries"]] for parts in systems]
     if any(queries != ids[0] for queries in ids):
         raise DataError("the systems were scored on different queries; they cannot be compared by query")
@@ -83,8 +82,7 @@ def joint_queries(systems: list[list[dict]]) -> list[str]:
 
 
 def weighted_scores(parts: list[dict], measure: str) -> list[float]:
-    """Return scores of all members' queries, so weighted that their mean is the mean of the members'
-    means."""
+    """Return scores of all members' queries, weighted so that their mean is that of the members' means."""
     total = sum(len(part["queries"]) for part in parts)
     weights = [total / (len(parts) * len(part["queries"])) for part in parts]
     return [w * x for w, part in zip(weights, parts, strict=True) for x in part["measures"][measure]]

@@ -142,8 +142,7 @@ def _encoder(folder: Path, pooling: str) -> "Encoder | ReleasedEncoder":
 def outputs(
     encoder: Callable, batches: Batches, params: Mapping[str, Any]
 ) -> Iterator[tuple[list[int], Any]]:
-    """Yield the places of each batch with what a ``HalvingEncoder`` gives, which a GPU may still be
-    computing."""
+    """Yield the places of each batch with a ``HalvingEncoder``'s result, which may be underway."""
     import torch
 
     from repro.retrieval.nn.precision import autocast

@@ -98,8 +98,7 @@ def _as_rows(lists, corpus: Path, training_set: Path) -> Lists:
 
 
 def _scores(rows, training_set: Path) -> tuple[Lists, Lists] | None:
-    """Return the scores of positives and negatives; None without any. Raises DataError if only some have
-    one."""
+    """Return scores of positives and negatives; None without any. Raises DataError if some lack one."""
     import pyarrow.compute as pc
 
     if not set(SCORES) <= set(rows.column_names):

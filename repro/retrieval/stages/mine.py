@@ -85,16 +85,14 @@ def _rows(results, facts: dict, *, params: dict, positives: dict[str, list[str]]
 def negatives(
     query: str, ranking: list[str], positives: list[str], *, depth: int, per_query: int, seed: int
 ) -> list[str]:
-    """Return ``per_query`` of the first ``depth`` documents of a ranking that are no positives, in random
-    order."""
+    """Return ``per_query`` non-positives of the first ``depth`` documents of a ranking, in random order."""
     relevant = set(positives)
     candidates = [document for document in ranking if document not in relevant][:depth]
     return sample(candidates, query, count=per_query, seed=seed)
 
 
 def sample(candidates: list[str], query: str, *, count: int, seed: int) -> list[str]:
-    """Return ``count`` of the candidates in random order, which depends on the seed and the query's id
-    alone."""
+    """Return ``count`` candidates in random order, which depends on the seed and the query's id alone."""
     order = np.random.default_rng((seed, zlib.crc32(query.encode()))).permutation(len(candidates))
     return [candidates[place] for place in order[:count]]
 

@@ -85,8 +85,7 @@ def _candidates(params: dict, run: Path) -> tuple[str, list[str]]:
 
 
 def _vectors(folder: Path, ids: list[str]) -> np.ndarray:
-    """Return the vectors of ``ids``, (len(ids), H) float64, read in that order out of what may be
-    millions."""
+    """Return the vectors of ``ids``, (len(ids), H) float64, in that order, out of up to millions."""
     places = dict.fromkeys(ids, -1)
     with open(folder / "ids.txt", encoding="utf-8", newline="\n") as file:
         for place, line in enumerate(file):

@@ -97,8 +97,7 @@ def _batches(corpus, rows: Callable[..., dict], first: int, facts: dict) -> Iter
 
 
 def _chunker(tokenizer, params: dict, advance: Callable[[int], None]) -> Callable[..., dict]:
-    """Return a function from a batch of documents and their places to the rows of their chunks, as
-    columns."""
+    """Return a function from a batch of documents and their places to columns of chunks."""
     from repro.retrieval.nn.text import pair_rows, passage_text
 
     room, pairs = params["length"] - 2, params["policy"] == "truncate-pair"
@@ -135,8 +134,7 @@ def _chunker(tokenizer, params: dict, advance: Callable[[int], None]) -> Callabl
 def _packer(
     tokenizer, splitter: SentenceSplitter, params: dict, advance: Callable[[int], None]
 ) -> Callable[..., dict]:
-    """Return a function from documents and their places, which seed the spans, to a row for each, as
-    columns."""
+    """Return a function from documents and their places, which seed the spans, to columns of rows."""
     packing, columns = params["span_packing"], [FIELDS[field] for field in params["fields"]]
     target = params["length"] if packing["overshoot"] else params["length"] - 2
     options = {"target": target, **{name: packing[name] for name in ("overshoot", "short_probability")}}

@@ -58,8 +58,7 @@ def run(params: dict, inputs: dict[str, Path], out: Path, progress: Progress) ->
 
 
 def weights(encoder, tokenizer, texts, params: dict) -> list[list[tuple[str, float]]]:
-    """Return the tokens of each of the ``TokenRows`` with their weights, in order, by a
-    ``HalvingEncoder``."""
+    """Return each of the ``TokenRows``' tokens with their weights, in order, by a ``HalvingEncoder``."""
     import torch
 
     from repro.retrieval.nn.batches import token_batches

@@ -85,8 +85,7 @@ _declared: dict[str, Objective] = {}
 
 
 def declared(identity: Mapping[str, Any]) -> Objective:
-    """Return the declared objective that a node names. Raises UsageError where no imported recipe declares
-    it."""
+    """Return the objective that a node names. Raises UsageError if no imported recipe declares it."""
     try:
         return _declared[identity["path"]]
     except KeyError:
@@ -94,8 +93,7 @@ def declared(identity: Mapping[str, Any]) -> Objective:
 
 
 def names_in(folders: Iterable[Path]) -> frozenset[str]:
-    """Return the names of the objectives that recipes below these folders declare, none of which is
-    imported."""
+    """Return names of objectives that recipes below these folders declare; imports none."""
     texts = (path.read_text(encoding="utf-8") for folder in folders for path in folder.rglob("*.py"))
     return frozenset(name for text in texts for name in re.findall(r'\bObjective\(\s*"([^"]+)"', text))
 
@@ -190,8 +188,7 @@ class Optimisation:
         return optimisation
 
     def as_params(self) -> dict[str, Any]:
-        """Return parameters of a training node, without the batch size, which stages call by names of their
-        own."""
+        """Return parameters of a training node, without the batch size, which stages name differently."""
         names = (field.name for field in fields(self) if field.name != "batch_size")
         return {name: getattr(self, name) for name in names}
 
@@ -258,8 +255,7 @@ class Execution:
         return cls(**values)
 
     def for_parts_of(self, size: int | None) -> Execution:
-        """Return the execution of an objective whose losses are means over parts of ``size``, or None for
-        any."""
+        """Return the execution of an objective of means over parts of ``size``, or None for any."""
         if size is None:
             return self
         return replace(self, micro_batch=size, parts_are_fixed=True)
@@ -298,13 +294,11 @@ class StepMemory:
         return STATE * self.parameters + examples * self.example
 
     def fitting(self, memory: float) -> int:
-        """Return the number of examples that a GPU of so many bytes holds beside the parameters; at least
-        1."""
+        """Return how many examples a GPU of so many bytes holds beside the parameters; at least 1."""
         return max(1, int((USABLE * memory - STATE * self.parameters) // self.example))
 
     def micro_batch(self, examples: int, memory: float) -> int | None:
-        """Return the examples of a part where a step is cut into as few equal parts as fit; None for one
-        part."""
+        """Return the examples of a part of a step cut into the fewest equal parts; None for one part."""
         parts = math.ceil(examples / self.fitting(memory))
         return None if parts == 1 else math.ceil(examples / parts)
 

@@ -45,8 +45,7 @@ class Flops:
         self.counted.append(counter.total)
 
     def facts(self, steps: int) -> dict[str, int]:
-        """Return ``flops``: the mean of the counted steps times all ``steps``; empty when none was
-        counted."""
+        """Return ``flops``: the mean of the counted steps times all ``steps``; empty if none was counted."""
         if not self.counted:
             return {}
         return {"flops": round(sum(self.counted) / len(self.counted) * steps)}

@@ -58,8 +58,7 @@ class SumObjective(Objective, Protocol):
         """Named scalar losses, whose sum is minimised; one is absent where the batch has nothing for it."""
 
     def denominators(self, batch: Tensors) -> dict[str, int | None]:
-        """Return the number of things that each loss is a mean over in this part; None for a loss that is a
-        sum."""
+        """Return how many things each loss is a mean over in this part; None for a loss that is a sum."""
 
 
 @runtime_checkable
@@ -89,8 +88,7 @@ class MeansOfParts(Protocol):
 
 
 def import_declared(kind: str, declared: Mapping[str, Any]):
-    """Return the object at ``declared["path"]``. Raises UsageError for none, or one of another name or
-    version."""
+    """Return the object at ``declared["path"]``. Raises UsageError for another name or version."""
     path = declared["path"]
     module, _, attribute = path.partition(":")
     try:

@@ -124,8 +124,7 @@ class Optimizer:
 
 
 def rate_schedule(adamw: torch.optim.Optimizer, optimisation: Optimisation, *, steps: int) -> LRScheduler:
-    """Return the schedule of the learning rate over so many steps: ours where transformers has none of that
-    name."""
+    """Return the learning rate's schedule over so many steps: ours if transformers has none of the name."""
     warmup = optimisation.warmup(steps)
     if optimisation.schedule in OWN_SCHEDULES:
         return OWN_SCHEDULES[optimisation.schedule](adamw, warmup=warmup, total=steps)
@@ -133,8 +132,7 @@ def rate_schedule(adamw: torch.optim.Optimizer, optimisation: Optimisation, *, s
 
 
 def _groups(objective: nn.Module, weight_decay: float) -> list[dict]:
-    """Return the parameters that are decayed, and those that are not, as transformers' Trainer tells them
-    apart."""
+    """Return the decayed parameters and the others, as transformers' Trainer divides them."""
     decay_names = set(get_parameter_names(objective, [nn.LayerNorm], UNDECAYED))
     weights = [(name, weight) for name, weight in objective.named_parameters() if weight.requires_grad]
     return [

@@ -70,8 +70,7 @@ class Parts:
 def collated_in_parts(
     collate: Callable[[list[dict]], Batch], examples: list[dict], *, size: int | None
 ) -> list[Batch]:
-    """Return batches of ``size`` examples each, the last one of what is left; one batch of all without a
-    size."""
+    """Return batches of ``size`` examples each, the last one smaller; one batch of all without a size."""
     size = size or len(examples)
     return [collate(examples[first : first + size]) for first in range(0, len(examples), size)]
 
@@ -113,8 +112,7 @@ class Fitting:
         self.origin = f"halved at step {step}"
 
     def facts(self) -> dict[str, int | str]:
-        """Return ``micro_batch``, and ``micro_batch_origin`` unless it was asked for; empty for whole
-        batches."""
+        """Return ``micro_batch``, and ``micro_batch_origin`` unless asked for; empty for whole batches."""
         if self.parts.size is None:
             return {}
         origin = {"micro_batch_origin": self.origin} if self.origin else {}
@@ -234,8 +232,7 @@ def _with_cached_gradient(
     backward: Backward,
     autocast: Precision,
 ) -> Batch:
-    """Return the losses' gradient at what all parts are represented by, then part by part through the
-    encoder."""
+    """Return the losses' gradient at the representations, then part by part through the encoder."""
     device = next(objective.parameters()).device
 
     def encode() -> list[tuple[RandomState, Batch]]:

@@ -26,8 +26,7 @@ def processes() -> int:
 
 
 def rank() -> int:
-    """Return the number of this process among them, from 0; the launcher's word before torch.distributed
-    starts."""
+    """Return this process' number, from 0; the launcher's before torch.distributed starts."""
     if distributed.is_initialized():
         return distributed.get_rank()
     return launched_rank()

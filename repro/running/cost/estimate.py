@@ -67,8 +67,7 @@ class Throughput:
 
 
 def throughput(store: Store, gpu: str | None = None) -> Throughput | None:
-    """Return the rate of the named GPU, else the calibrated one, or None. Raises UsageError for an unknown
-    GPU."""
+    """Return the rate of the named GPU, else the calibrated one or None. Raises UsageError if unknown."""
     if gpu is not None:
         return assumed_throughput(gpu)
     path = calibration_file(store)
@@ -229,8 +228,7 @@ class Estimate:
     rehearsals: Rehearsals = field(default_factory=dict)
 
     def hours(self, nodes: Iterable[Node]) -> float | None:
-        """Return the hours of ``nodes``, rehearsed ones by that and others by operations; None where none is
-        known."""
+        """Return the hours of ``nodes``, as rehearsed or by operations; None if none is known."""
         parts = [self.hours_of(n) for n in nodes if n.fingerprint in self.works]
         return None if self.throughput is None and not any(parts) else sum(hours or 0 for hours in parts)
 

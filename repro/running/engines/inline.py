@@ -83,8 +83,7 @@ def run_node(node: Node, store: Store, progress: Progress, part: Shard = WHOLE) 
 
 
 def run_stage(node: Node, store: Store, directory: Path, progress: Progress) -> dict:
-    """Run the node's stage on stored inputs into a directory; return the facts. Raises whatever the stage
-    raises."""
+    """Run the node's stage on stored inputs into a directory; return the facts."""
     _quieten_libraries()
     bind_papers_package()
     # before the stage imports the rest of its modules, since files may be edited meanwhile

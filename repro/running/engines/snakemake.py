@@ -145,8 +145,7 @@ class _Course:
         self.folder = self.store.root / FOLDER / f"{socket.gethostname()}-{os.getpid()}"
 
     def carry_out(self, nodes: list[Node]) -> None:
-        """Run Snakemake until each node is stored, failed or held back: again where a job of several stages
-        failed."""
+        """Run Snakemake until each node is stored, failed or held back, again after a job's failure."""
         shutil.rmtree(self.folder, ignore_errors=True)  # of a process that had this number
         while nodes:
             jobs = write(nodes, self.plan, self.store, self.folder, self.options)

@@ -209,8 +209,7 @@ def canvas(path: Path, *, panels: int, panel_height: float, width: float = WIDTH
 
 
 def legend(figure, *, handle_length: float) -> None:
-    """Draw one entry for each name above all panels, in at most three rows; ``handle_length`` in letters'
-    heights."""
+    """Draw an entry for each name above all panels, in at most three rows of ``handle_length``."""
     handles: dict[str, object] = {}
     for axes in figure.axes:
         for handle, label in zip(*axes.get_legend_handles_labels(), strict=True):
@@ -230,8 +229,7 @@ def legend(figure, *, handle_length: float) -> None:
 
 
 def foot(figure, label: str, *small_print: str) -> None:
-    """Write the x-axis' name and lines of small print below all panels, in room that matplotlib would not
-    leave."""
+    """Write the x-axis' name and lines of small print below all panels."""
     inches, height = 0.03, figure.get_figheight()
     for line in reversed([line for line in small_print if line]):
         figure.text(0.99, inches / height, line, fontsize=7, color=GREY, ha="right", va="bottom")

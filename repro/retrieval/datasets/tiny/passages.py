@@ -107,8 +107,7 @@ def passages() -> Collection:
 
 
 def many_passages() -> Collection:
-    """Return 2,400 passages on some 800 people, with eight training questions about most: cross-encoders need
-    many."""
+    """Return 2,400 passages on some 800 people, most with eight training questions."""
     draw = Draw("tiny/passage-many")
     deeds_by_keys = {deed.keys: deed for deed in deeds(draw, people(draw, 805), each=3, of=SHORT_DEED)}
     world = list(deeds_by_keys.values())[:2400]  # no two alike: there would be no question for one of them

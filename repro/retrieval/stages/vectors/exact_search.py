@@ -306,8 +306,7 @@ class ScoreBound:
                 yield queries.cpu().numpy() + part.start, rows.cpu().numpy() + (block.first + start)
 
     def _bounds(self, part: slice, scores: torch.Tensor) -> torch.Tensor:
-        """Return the least score of each query, (t,), by which a pair may reach its edge when rounded to
-        float32."""
+        """Return the least score of each query, (t,), that may reach its edge when rounded to float32."""
         edges = np.nextafter(self.edges[part], np.float32(-np.inf)).astype(np.float64)
         bounds = torch.from_numpy(edges - self._errors[scores.dtype][part]).to(scores.dtype)
         return torch.nextafter(bounds, torch.full_like(bounds, -torch.inf)).to(scores.device)

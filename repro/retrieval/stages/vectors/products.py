@@ -212,8 +212,7 @@ def uses_inverted_index(device: torch.device) -> bool:
 
 
 def frequent_words(vectors: Mapping[str, Rows], device: torch.device) -> np.ndarray:
-    """Choose the words of sparse queries that are multiplied as columns of a dense matrix: (F,), at most
-    1,024."""
+    """Choose the words of sparse queries multiplied as columns of a dense matrix: (F,), at most 1,024."""
     if "sparse" not in vectors or not uses_inverted_index(device):
         return np.empty(0, np.int64)
     rows = vectors["sparse"]
