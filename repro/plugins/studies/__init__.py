@@ -1,6 +1,6 @@
 """The suite's own comparisons: tables of kind study, judged by a plan of analysis and over seeds and queries.
 
-Its YAML is analysis.yaml of a study's folder (``analysis_schema``).
+Its YAML is analysis.yaml of a study's folder (``contrasts``).
 """
 
 from repro.hooks import answer
