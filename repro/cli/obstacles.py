@@ -36,8 +36,7 @@ def row_of(compared: ComparedCell) -> str:
 def show_needs(
     words: Sequence[str], plan: Plan, comparison: Comparison, store: Store, *, gpu: str | None
 ) -> None:
-    """Print what a selection of which nothing can run takes, and what to do; ``gpu`` is the GPU whose hours
-    are told."""
+    """Print what a selection takes if nothing can run, and remedies; hours are those of ``gpu``."""
     trainings = [node for node in plan.needed() if node.stage in TRAININGS]
     cells = [c for c in comparison.cells if c.obstacles]
     places = _places(cells)

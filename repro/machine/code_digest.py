@@ -38,8 +38,7 @@ class Code:
 
 @functools.cache
 def code(*entries: str) -> Code:
-    """Return the code of modules ("module" or "module:name"); a module that does not exist has the digest
-    "missing"."""
+    """Return the code of modules ("module" or "module:name"); an absent one has the digest "missing"."""
     digests: dict[str, str] = {}
     pending = [entry.partition(":")[0] for entry in entries]
     packages = frozenset((*OURS, *(name.partition(".")[0] for name in pending)))

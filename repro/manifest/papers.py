@@ -177,8 +177,7 @@ def home(dotted: str) -> Paper | None:
 
 
 def load(dotted: str):
-    """Return the object at ``module:name``; ``papers`` is the suite's own folder, whatever the working
-    directory holds."""
+    """Return the object at ``module:name``; ``papers`` is always the suite's own folder."""
     module_name, _, name = dotted.partition(":")
     if module_name.split(".")[0] == "papers":
         bind_papers_package()

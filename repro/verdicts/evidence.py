@@ -87,8 +87,7 @@ class Evidence:
 
     @cached_property
     def older(self) -> list[Record]:
-        """Return the newest records that measured what the cell is defined as, of whatever graph, wanted
-        seeds first."""
+        """Return the newest records that measured the cell as defined, of any graph, wanted seeds first."""
         records = [r for r in self.records if is_measurement(r, *self.definition, self.departures)]
         seeds = {m.seed for m in self.measured_by}
         return newest([r for r in records if r.seed in seeds] or records)

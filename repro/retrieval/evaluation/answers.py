@@ -73,8 +73,7 @@ def score_by_answers(
 
 
 def read_answers(path: Path) -> dict[str, list[str]]:
-    """Return answers by query id of a ``queries.jsonl``. Raises DataError ``file:line: reason``, also for an
-    id twice."""
+    """Return answers by query id of a ``queries.jsonl``. Raises DataError ``file:line: reason``."""
     answers: dict[str, list[str]] = {}
     for number, line in numbered_lines(path):
         try:

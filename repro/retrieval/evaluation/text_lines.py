@@ -35,8 +35,7 @@ def many_objects() -> Iterator[None]:
 
 
 def numbered_lines(path: Path) -> Iterator[tuple[int, str]]:
-    """Yield lines of a UTF-8 file, packed or not, with their numbers from 1. Raises DataError ``file:line:
-    reason``."""
+    """Yield numbered lines of a UTF-8 file, packed or not. Raises DataError ``file:line: reason``."""
     number = 0
     try:
         with open_text(path) as file:

@@ -52,8 +52,7 @@ def load_masked_lm(folder: Path):
 
 
 def load_encoder(folder: Path):
-    """Return a model without heads and BERT's pooler, in float32. Raises DataError if the directory is not a
-    model."""
+    """Return a model without heads and BERT's pooler, in float32. Raises DataError for no model."""
     from transformers import AutoModel
 
     model = load(AutoModel, folder, dtype="float32")

@@ -129,8 +129,7 @@ class Encoder(PooledEncoder):
 
 
 def load_text_encoder(folder: Path, *, pooling: str) -> Encoder:
-    """Return the encoder in a directory, with its projector if texts are encoded with it. Raises DataError
-    for no model."""
+    """Return a directory's encoder, with its projector if texts take it. Raises DataError for no model."""
     projector, encodes = saved_projector(folder) or (None, False)
     return Encoder(load_encoder(folder), pooling=pooling, projector=projector if encodes else None)
 

@@ -15,8 +15,7 @@ KINDS = ("words", "letters", "marks")
 
 
 def passage_text(title: str, text: str, *, separator: str) -> str:
-    """Return title, separator (a special token, e.g. ``[SEP]``) and text as one string; the text alone
-    without title."""
+    """Return title, separator token (e.g. ``[SEP]``) and text as one string; the text alone without title."""
     return f"{title}{separator}{text}" if title else text
 
 

@@ -42,8 +42,7 @@ class Texts:
 
 
 def corpus(identifier: str, *, text: str = "{text}", untitled: str = "") -> Node:
-    """Return the documents of a collection; ``text`` is read from fields url and text, ``untitled`` for empty
-    titles."""
+    """Return a collection's documents; ``text`` from fields url and text, ``untitled`` for empty titles."""
     fields = {} if (text, untitled) == ("{text}", "") else {"text": text, "untitled": untitled}
     return Node("corpus", {"dataset": identifier, **fields})
 

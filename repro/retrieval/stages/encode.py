@@ -240,8 +240,7 @@ def write_blocks(
     encode: Encode,
     advance: Callable[[int], object],
 ) -> list[int]:
-    """Write a file for each range of rows that is not kept, encoding ahead of writing; return the first row
-    of each."""
+    """Write a file for each range of rows not kept, encoding ahead; return the first row of each."""
     from repro.retrieval.nn.batches import in_background
 
     done, rows = [], dict[int, Arrays]()

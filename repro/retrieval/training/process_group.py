@@ -102,8 +102,7 @@ def in_memory(work: Callable[[], T], device: torch.device) -> T:
 
 
 def gather_rows(vectors: torch.Tensor) -> torch.Tensor:
-    """Return the rows of all processes by rank: (N_r, ...) of each to (sum of N_r, ...); one's own carry a
-    gradient."""
+    """Return all processes' rows by rank: (N_r, ...) to (sum of N_r, ...); one's own carry a gradient."""
     if processes() == 1:
         return vectors
     if vectors.dtype == torch.bool:  # which not every backend sends
