@@ -305,11 +305,11 @@ class _Writer:
 
     def _below(self, cells: Sequence[ComparedCell | None]) -> list[_Column]:
         shown = {
-            "publ.": [published_entry(c) for c in cells],
-            "oth.": [stated_entry(c) for c in cells],
-            "meas." if self.comparison.own_rows else "ours": [self._ours(c) for c in cells],
-            r"$\Delta$": [difference(c) for c in cells],
-            "others": [by_others(c) for c in cells],
+            "publ.": [*map(published_entry, cells)],
+            "oth.": [*map(stated_entry, cells)],
+            "meas." if self.comparison.own_rows else "ours": [*map(self._ours, cells)],
+            r"$\Delta$": [*map(difference, cells)],
+            "others": [*map(by_others, cells)],
         }
         by_kind = {kind: in_line(entries) for kind, entries in shown.items()}
         columns = [
