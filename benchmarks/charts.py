@@ -13,7 +13,7 @@ from pathlib import Path
 from beside import BEFORE, Beside
 from small_svg import small
 
-from repro.writers.figures.canvas import COLOURS, GREY, LINES, MARKERS, WIDTH, canvas, foot, legend
+from repro.writers.figures.charts import COLOURS, GREY, LINES, MARKERS, WIDTH, canvas, foot, legend
 
 WIDE = 2 * WIDTH
 ROW = 0.26  # inches

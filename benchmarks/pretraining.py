@@ -41,7 +41,7 @@ from repro.retrieval.training.declaration import Execution, Optimisation
 from repro.retrieval.training.loop import train
 from repro.retrieval.training.objective import build, import_declared
 from repro.running.cost import shapes
-from repro.running.cost.throughput import gpus
+from repro.running.cost.estimate import gpus
 from repro.running.plan import plan
 from repro.running.requirements import Machine
 from repro.running.scale import scale

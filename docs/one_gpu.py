@@ -102,8 +102,7 @@ table alone (`repro run simlm --table 2 --discard vectors`) needs:
 def page() -> str:
     """The page in Markdown."""
     import repro
-    from repro.running.cost.estimate import estimate
-    from repro.running.cost.throughput import assumed_throughput
+    from repro.running.cost.estimate import assumed_throughput, estimate
     from repro.running.discarding import discarded_stages
 
     selection = repro.select(*repro.papers())
@@ -147,8 +146,7 @@ def _padded(cost) -> str:
 def _study() -> str:
     """A line for the first table and for all of them at each scale of one GPU."""
     import repro
-    from repro.running.cost.estimate import estimate
-    from repro.running.cost.throughput import assumed_throughput
+    from repro.running.cost.estimate import assumed_throughput, estimate
     from repro.running.discarding import discarded_stages
 
     rows = []

@@ -164,7 +164,7 @@ ORACLE = Declared(
             "hidden[:, 1]",
         ),
         Mutation(
-            "repro.retrieval.nn.bottleneck_decoder:BottleneckDecoder.visible",
+            "papers.baselines.bottleneck_decoder:BottleneckDecoder.visible",
             "mask & attention_mask",
             "mask | attention_mask",
         ),

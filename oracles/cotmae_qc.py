@@ -218,17 +218,17 @@ ORACLE = Declared(
     },
     mutations=(
         Mutation(
-            "repro.retrieval.nn.bottleneck_decoder:BottleneckDecoder.visible",
+            "papers.baselines.bottleneck_decoder:BottleneckDecoder.visible",
             "offsets < self.window",
             "offsets <= self.window",
         ),
         Mutation(
-            "repro.retrieval.nn.bottleneck_decoder:BottleneckDecoder.visible",
+            "papers.baselines.bottleneck_decoder:BottleneckDecoder.visible",
             "mask[:, 0] = True",
             "mask[:, 0] = False",
         ),
         Mutation(
-            "repro.retrieval.nn.bottleneck_decoder:BottleneckDecoder.visible",
+            "papers.baselines.bottleneck_decoder:BottleneckDecoder.visible",
             "mask = offsets >= 0",
             "mask = offsets <= 0",
         ),

@@ -19,8 +19,8 @@ from oracles.made_up import normal, weighted
 from oracles.shims import bare_package, imported
 from oracles.sides import Side, gradients
 from oracles.written import ConcernedNodes, ReleasedCode
+from papers.baselines.bottleneck_decoder import BottleneckDecoder
 from papers.baselines.cross_attention_decoder import CrossAttentionDecoder
-from repro.retrieval.nn.bottleneck_decoder import BottleneckDecoder
 from repro.retrieval.nn.masked_tokens import IGNORED
 
 
@@ -200,7 +200,7 @@ ORACLE = Declared(
     },
     mutations=(
         Mutation(
-            "repro.retrieval.nn.bottleneck_decoder:BottleneckDecoder.visible",
+            "papers.baselines.bottleneck_decoder:BottleneckDecoder.visible",
             "mask = offsets >= 0",
             "mask = offsets <= 0",
         ),

@@ -143,12 +143,12 @@ MUTATIONS = (
     ("papers.simlm.token_losses:_mean", "return chunked", "return -chunked"),
     ("papers.simlm.generator:Generator.loss", "return chunked", "return -chunked"),
     (
-        "repro.retrieval.nn.bottleneck_decoder:BottleneckDecoder.from_last_layers",
+        "papers.baselines.bottleneck_decoder:BottleneckDecoder.from_last_layers",
         "len(encoder) - layers",
         "0",
     ),
     (
-        "repro.retrieval.nn.bottleneck_decoder:BottleneckDecoder.visible",
+        "papers.baselines.bottleneck_decoder:BottleneckDecoder.visible",
         "attention_mask[:, None, :].bool()",
         "~attention_mask[:, None, :].bool()",
     ),

@@ -90,8 +90,7 @@ class BlockedError(ReproError):
 
 
 def unknown(kind: str, name: object, valid, *, hint: str = "") -> UsageError:
-    """Return a UsageError that names the bad value, the nearest valid ones and, up to ``SHOWN``, all valid
-    ones."""
+    """Return a UsageError that names the bad value, the nearest valid ones and up to ``SHOWN`` others."""
     import difflib
 
     names, wanted = [str(v) for v in valid], str(name).lower()

@@ -43,8 +43,7 @@ class Node:
 
     @cached_property
     def fingerprint(self) -> str:
-        """64 hexadecimal digits, equal for equal nodes. Raises UsageError where a parameter is no plain JSON
-        value."""
+        """64 hexadecimal digits, equal for equal nodes. Raises UsageError for a parameter not of JSON."""
         try:
             identity = canonical(self.identity())
         except (TypeError, ValueError) as error:
@@ -125,8 +124,7 @@ def missing_files(value: Any) -> list[str]:
 
 
 def walk(nodes: Iterable[Node], *, until: Callable[[Node], bool] | None = None) -> list[Node]:
-    """Return ``nodes`` and all below, each fingerprint once, inputs first, without those that fulfil
-    ``until``."""
+    """Return ``nodes`` and all below, each once, inputs first, without those that fulfil ``until``."""
     order: list[Node] = []
     seen: set[str] = set()
 

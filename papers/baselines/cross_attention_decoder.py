@@ -7,7 +7,7 @@ After microsoft/SEED-Encoder@ececaa9, model/SEED_Encoder: ``TransformerDecoder``
 import torch
 from torch import nn
 
-from repro.retrieval.nn.bottleneck_decoder import BottleneckDecoder
+from papers.baselines.bottleneck_decoder import BottleneckDecoder
 
 SPREAD = 0.02  # of every new matrix
 

@@ -7,7 +7,7 @@ from papers.baselines.ms_marco import of_set, score_columns
 from papers.baselines.two_stage import marco_passages
 from repro.errors import check_known
 from repro.graph import Node
-from repro.manifest.checkpoints import ReleasedModel, released_models
+from repro.manifest.papers import ReleasedModel, released_models
 from repro.retrieval import recipe
 from repro.retrieval.recipe.ranking import Conventions, released_ranking
 from repro.retrieval.recipe.ranking import released_encoder as checkpoint

@@ -8,9 +8,9 @@ import torch
 from safetensors.torch import save_file
 from torch import nn
 
+from papers.baselines.bottleneck_decoder import BottleneckDecoder
 from papers.baselines.cross_attention_decoder import CrossAttentionDecoder
 from repro.errors import check_known
-from repro.retrieval.nn.bottleneck_decoder import BottleneckDecoder
 from repro.retrieval.nn.checkpoint import MaskedModel, Tokenizer
 from repro.retrieval.nn.masked_tokens import (
     CHUNK,

@@ -5,8 +5,8 @@ import math
 import torch
 from torch import nn
 
+from papers.baselines.bottleneck_decoder import BottleneckDecoder
 from repro.errors import UsageError, check_known
-from repro.retrieval.nn.bottleneck_decoder import BottleneckDecoder
 
 KINDS = {"auto_encoding": ("bert",), "auto_regressive": ("gpt2", "bert")}
 SLOTS = ("replace", "prepend")

@@ -28,8 +28,7 @@ from repro.machine.versions import contains, last_change
 from repro.manifest.papers import paper, papers
 from repro.manifest.reading_schema import StudyPointer, study_pointer
 from repro.plugins.statements.claims import claims_of
-from repro.plugins.studies.analysis_schema import analysis_of
-from repro.plugins.studies.contrasts import WITHIN, Contrast
+from repro.plugins.studies.contrasts import WITHIN, Contrast, analysis_of
 from repro.plugins.studies.studies import study_of
 from repro.plugins.studies.study_answers import of_means, primary_column, published_effects, tested_answer
 from repro.plugins.studies.words import (

@@ -6,9 +6,9 @@ import numpy as np
 import torch
 from torch.nn import functional
 
+from papers.baselines.bottleneck_decoder import BottleneckDecoder
 from papers.baselines.whole_words import UNITS, WholeWords, covered
 from repro.errors import UsageError, check_known
-from repro.retrieval.nn.bottleneck_decoder import BottleneckDecoder
 from repro.retrieval.nn.checkpoint import MaskedModel, Tokenizer
 from repro.retrieval.nn.masked_tokens import (
     CHUNK,

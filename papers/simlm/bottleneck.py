@@ -7,9 +7,9 @@ from pathlib import Path
 import torch
 from torch import nn
 
+from papers.baselines.bottleneck_decoder import BottleneckDecoder
 from papers.baselines.segments import segments_for
 from repro.errors import check_known
-from repro.retrieval.nn.bottleneck_decoder import BottleneckDecoder
 from repro.retrieval.nn.checkpoint import MaskedModel, Tokenizer, save_model
 
 SEGMENTS = ("zeros", "pair")

@@ -64,8 +64,7 @@ class ComparedCells(Listing[ComparedCell]):
         )
 
     def plot(self) -> list[Axes]:
-        """Plot published and measured numbers of one table, a panel a column. Raises UsageError for several
-        tables."""
+        """Plot published and measured numbers of one table, a panel a column. Raises UsageError for more."""
         from repro.writers.drawing import panels
 
         return panels(self.comparison.cells)

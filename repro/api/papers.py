@@ -106,8 +106,7 @@ class PublishedPaper:
         return self.source.readings
 
     def table(self, number: str | int) -> PublishedTable:
-        """Return a table, or a figure that is measured (``figure-4``). Raises UsageError naming those there
-        are."""
+        """Return a table, or a measured figure (``figure-4``). Raises UsageError naming those there are."""
         return PublishedTable(self.source, table_of(self.source, str(number)))
 
     def to_frame(self) -> pandas.DataFrame:

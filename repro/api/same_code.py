@@ -21,7 +21,7 @@ from repro.locations import BUNDLED, PAPERS, committed_results
 from repro.machine.code_digest import code
 from repro.manifest.papers import papers
 from repro.progress import Progress
-from repro.running import equal_code
+from repro.running import provenance
 from repro.running.engines.table import ENGINES
 from repro.running.measurement import Measurement
 from repro.running.plan import Plan
@@ -116,7 +116,7 @@ class SameCode:
 
         Of several lines with one date, it is the one that is made from most.
         """
-        lines = equal_code.lines()
+        lines = provenance.equal_code()
         behind: dict[str, set[str]] = {stage: set() for stage in lines}
         names = {node.fingerprint: name for name, node in self.nodes.items()}
         for name, output in self.recorded.items():
@@ -151,7 +151,7 @@ class SameCode:
     def write(self, comparison: Comparison) -> list[str]:
         """Write the lines of equal code and the outputs. Returns the stages with a new line."""
         today, new_lines = datetime.now(UTC).date().isoformat(), {}
-        of_digest = {digest: line for line in equal_code.lines().values() for digest in line["same"]}
+        of_digest = {digest: line for line in provenance.equal_code().values() for digest in line["same"]}
         for stage, outputs in _by_stage(comparison).items():
             before, here = outputs[0]
             line = of_digest.get(here.code) or of_digest.get(before.code if before else "")
@@ -163,7 +163,7 @@ class SameCode:
                 line = {"recorded": same[0], "same": same, "date": today, "evidence": evidence}
                 new_lines[stage] = line
         kept = {s: of_digest[o[0][1].code] for s, o in _by_stage(comparison).items() if s not in new_lines}
-        self._write(equal_code.FILE, _yaml(kept | new_lines))
+        self._write(provenance.EQUAL_CODE, _yaml(kept | new_lines))
         contents = (f"{json.dumps(n)}: {json.dumps(asdict(o))}" for n, o in sorted(comparison.now.items()))
         self._write(OUTPUTS, "{\n" + ",\n".join(contents) + "\n}\n")
         return list(new_lines)

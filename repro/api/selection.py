@@ -129,8 +129,7 @@ def _place_cells(names: Names, owners: Names, rows: Names, shown_exhibits: list[
 
 
 def _figure_owners(names: Names, numbers: Sequence[str]) -> list[str]:
-    """Return the figures as owners of cells. Raises UsageError for one of a paper named that nothing
-    measures."""
+    """Return the figures as owners of cells. Raises UsageError for a named one that nothing measures."""
     for name, number in product(_names_with_slashes(0, names) or papers(), numbers):
         if not figure_of(paper(name), number).is_measured:
             remedy = f"`repro show {name} --table figure-{number}` describes it"

@@ -8,8 +8,7 @@ from pathlib import Path
 from repro.cli import printing
 from repro.errors import visible
 from repro.manifest.cells import count_in_words
-from repro.running.cost.estimate import Estimate, estimate
-from repro.running.cost.throughput import Throughput, assumed_throughput, throughput
+from repro.running.cost.estimate import Estimate, Throughput, assumed_throughput, estimate, throughput
 from repro.running.plan import Plan
 from repro.running.requirements import Obstacle, distinct_obstacles
 from repro.running.runner import Outcome
@@ -37,8 +36,7 @@ def row_of(compared: ComparedCell) -> str:
 def show_needs(
     words: Sequence[str], plan: Plan, comparison: Comparison, store: Store, *, gpu: str | None
 ) -> None:
-    """Print what a selection of which nothing can run takes, and what to do; ``gpu`` is the GPU whose hours
-    are told."""
+    """Print what a selection takes if nothing can run, and remedies; hours are those of ``gpu``."""
     trainings = [node for node in plan.needed() if node.stage in TRAININGS]
     cells = [c for c in comparison.cells if c.obstacles]
     places = _places(cells)

@@ -55,8 +55,7 @@ def _known_scale(ctx: click.Context, param: click.Parameter, value):
 
 
 def format_option(*others: str, name: str = "form") -> Callable:
-    """Return a decorator with ``--format``: the terminal's table, or one of ``others``, which programs
-    read."""
+    """Return a decorator with ``--format``: the terminal's table, or one of ``others``, for programs."""
     text = "Of the data on standard output; all else that is said goes to standard error."
     kind = click.Choice(("terminal", *others))
     return click.option("--format", name, type=kind, default="terminal", show_default=True, help=text)
@@ -240,8 +239,7 @@ def seeds_of(text: str | None) -> tuple[int, ...]:
 
 
 def reading_choices(pairs: tuple[str, ...]) -> dict[str, str]:
-    """Return the choices of ``--reading ID=CHOICE``, each reading once. Raises UsageError for another
-    form."""
+    """Return the choices of ``--reading ID=CHOICE``, each reading once. Raises UsageError for others."""
     choices: dict[str, str] = {}
     for pair in pairs:
         identifier, sign, choice = pair.partition("=")

@@ -15,8 +15,7 @@ from repro.machine import system
 from repro.machine.system import size_in_words
 from repro.manifest.cells import count_in_words, lack_of
 from repro.retrieval.training.declaration import declared
-from repro.running.cost.estimate import Estimate, estimate
-from repro.running.cost.throughput import assumed_throughput
+from repro.running.cost.estimate import Estimate, assumed_throughput, estimate
 from repro.running.cost.work import step_memory_of
 from repro.running.discarding import DISCARDABLE, discarded_stages
 from repro.running.measurement import Measurement
@@ -33,8 +32,7 @@ KINDS = 4  # of training that are named
 def show_summary(
     cost: Estimate, rows: Sequence[dict], root: Path, *, discard: Sequence[str], max_disk: int | None
 ) -> None:
-    """Print the summary of a plan that has looked at a store in ``root``; ``rows`` are its nodes, as JSON has
-    them."""
+    """Print the summary of a plan that has looked at a store in ``root``; ``rows`` are its nodes as JSON."""
     plan = cost.plan
     without_recipe = sum(not c.recipe and not c.column.mean_of for c in plan.cells)
     lines = [

@@ -129,8 +129,7 @@ def table(
 
 @contextlib.contextmanager
 def paged() -> Iterator[None]:
-    """Show standard output of a terminal in the pager of REPRO_PAGER or PAGER, else in less; messages follow
-    it."""
+    """Show standard output of a terminal in the pager of REPRO_PAGER or PAGER, else in less."""
     words = shlex.split(os.environ.get("REPRO_PAGER") or os.environ.get("PAGER") or "less")
     if not sys.stdout.isatty() or words[:1] in ([], ["cat"]) or not shutil.which(words[0]):
         yield

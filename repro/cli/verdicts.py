@@ -221,8 +221,7 @@ def _count(number: int, noun: str) -> str:
 
 
 def notices(comparison: Comparison, cells: Sequence[ComparedCell], *, brief: bool = False) -> list[str]:
-    """Return sentences on obstacles (one for all where ``brief``), failures, imported runs and
-    substitutes."""
+    """Return sentences on obstacles (one for all if ``brief``), failures, imported runs and substitutes."""
     lines: dict[str, list[str]] = {}
     for c in cells:
         if c.verdict.name == "failed":

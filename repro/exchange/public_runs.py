@@ -50,8 +50,7 @@ def public_runs() -> tuple[PublicRun, ...]:
 
 
 def split_by_presence(folder: Path) -> tuple[list[PublicRun], list[PublicRun]]:
-    """Return the runs whose files are in the folder, and the others. Raises DataError for none, or other
-    bytes."""
+    """Return the runs whose files are in the folder, and others. Raises DataError for none or other bytes."""
     present = [run for run in public_runs() if (folder / run.file).is_file()]
     if not present:
         files = f"{public_runs()[0].file} and {len(public_runs()) - 1} like it"

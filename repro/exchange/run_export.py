@@ -106,8 +106,7 @@ def _recorded_node(record: Record, store: Store) -> Node:
 
 
 def _preferred_record(identifier: str, store: Store, results: Results, scale: str) -> Record:
-    """Return the record of a cell to export: stored, our own, default readings and the paper's seed go
-    first."""
+    """Return a cell's record to export: stored, our own, default readings, the paper's seed go first."""
     named_cell = cell(identifier)
     records = [r for r in results.read(scale, named_cell.paper.name) if r.cell == named_cell.id]
     if not records:

@@ -15,11 +15,11 @@ from pathlib import Path
 
 from repro.locations import PAPERS
 
-OURS = {"repro": Path(__file__).resolve().parents[2], "papers": PAPERS.parent}  # package -> parent folder
+OURS = {"repro": Path(__file__).resolve().parents[2], "papers": PAPERS.parent}  # package -> folder around it
 # Facts about collections. A fingerprint contains the digest of the rows themselves.
 OF_COLLECTIONS = ("catalog.yaml", "homes.yaml", "published_rows.yaml")
-LAZY = ("__getattr__", "__dir__")  # module functions that load further names on request
-CHILD = "CHILD"  # constant with a module to start as a process, e.g. "repro.x.__main__"
+LAZY = ("__getattr__", "__dir__")  # functions of a module that load further names on request
+CHILD = "CHILD"  # the constant that names a module which is started as a process, e.g. "repro.x.__main__"
 
 
 @dataclass(frozen=True)
@@ -67,7 +67,7 @@ def _module(name: str, packages: frozenset[str]) -> _Module | None:
     text = path.read_text(encoding="utf-8")
     try:
         tree = ast.parse(text)
-    except (SyntaxError, ValueError):  # nothing was made by broken code
+    except (SyntaxError, ValueError):  # nothing can have been made by it
         return None
     package = name if path.name == "__init__.py" else name.rpartition(".")[0]
     statements = list(_statements(tree))
@@ -80,7 +80,7 @@ def _module(name: str, packages: frozenset[str]) -> _Module | None:
 
 def _path(name: str, packages: frozenset[str]) -> Path | None:
     parts = name.split(".")
-    if parts[0] not in packages or not all(map(str.isidentifier, parts)):  # records contain arbitrary names
+    if parts[0] not in packages or not all(map(str.isidentifier, parts)):  # names come from records, too
         return None
     if (folder := _folder(parts[0])) is None:
         return None
@@ -89,6 +89,7 @@ def _path(name: str, packages: frozenset[str]) -> Path | None:
 
 
 def _folder(package: str) -> Path | None:
+    """Return the folder that contains a package. ``papers`` is always the suite's own."""
     if package in OURS:
         return OURS[package]
     try:

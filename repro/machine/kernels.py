@@ -13,18 +13,18 @@ from collections.abc import Iterable, Iterator, Mapping
 from repro.machine import system
 from repro.progress import SILENT, Progress
 
-# COMPATIBLE is MKL's only branch with equal bits on processors by other makers than Intel.
+# MKL gives equal bits on processors of other makers than Intel by no other branch than this one.
 _TORCH = {"ATEN_CPU_CAPABILITY": "avx2", "ONEDNN_MAX_CPU_ISA": "AVX2", "MKL_CBWR": "COMPATIBLE"}
-# faiss reads FAISS_OPT_LEVEL if it has one library per level, or FAISS_SIMD_LEVEL if one library has all.
+# FAISS_OPT_LEVEL: of a faiss that has a library for each level; FAISS_SIMD_LEVEL: of one that chooses inside
 _FAISS = {"FAISS_SIMD_LEVEL": "AVX2", "FAISS_OPT_LEVEL": "AVX2"}
-_NUMPY = {"OPENBLAS_CORETYPE": "Haswell"}  # also for the OpenBLAS of faiss and scipy
-# numpy disables levels by name, and warns of those that the processor lacks. name -> a flag of the level
+_NUMPY = {"OPENBLAS_CORETYPE": "Haswell"}  # faiss and scipy, too, bring an OpenBLAS
+# numpy is told what not to use, and warns of what the processor lacks: its name of a level -> a flag of that
 _NUMPY_LEVELS = {"X86_V4": "avx512vl", "AVX512_ICL": "avx512_vbmi2", "AVX512_SPR": "avx512_fp16"}
 NEEDED = ("avx2", "fma")
-THREADS = 4  # for larger models on any machine, since the number of threads determines the parts of a sum
+THREADS = 4  # of a model that is not small, whatever the cores: the parts of a sum are as many as threads
 DIFFER = "may differ in their last bits, and by mining in more,"
 
-_PINNED = {**_TORCH, **_NUMPY, **_FAISS}  # on every machine. numpy's levels depend on the processor.
+_PINNED = {**_TORCH, **_NUMPY, **_FAISS}  # on every machine; numpy's own variable follows from the processor
 
 _in_force: dict[str, str] | None = None
 
@@ -33,7 +33,7 @@ def pins() -> dict[str, str]:
     """Return the environment variables that pin kernels on this machine, e.g. {"MKL_CBWR": "COMPATIBLE", …}.
     Empty without AVX2."""
     flags = system.cpu_flags()
-    if not flags.issuperset(NEEDED):  # naming an unsupported level would end the process
+    if not flags.issuperset(NEEDED):  # what is named without being there ends the process
         return {}
     levels = [level for level, flag in _NUMPY_LEVELS.items() if flag in flags]
     disabled = {"NPY_DISABLE_CPU_FEATURES": " ".join(levels)} if levels else {}
@@ -70,6 +70,7 @@ def _library(variable: str) -> str:
 
 
 def _reservations(wanted: dict[str, str]) -> Iterator[str]:
+    """Yield sentences on settings of the user's, and on a processor for which nothing is pinned."""
     others = [f"{name}={os.environ[name]}" for name, value in wanted.items() if os.environ[name] != value]
     if others:
         yield f"{', '.join(others)} is set in the environment: results {DIFFER} from those on record"

@@ -10,7 +10,7 @@ import platform
 from collections.abc import Iterable, Mapping
 from typing import Any, NamedTuple
 
-from repro.machine import jvm, kernels, versions
+from repro.machine import versions
 
 LUCENE = frozenset({"lucene_index", "bm25"})
 SEARCHES = frozenset({"search", "search_views"})
@@ -96,6 +96,8 @@ def differing(recorded: Mapping[str, str]) -> dict[str, str]:
 
 def unlike_here(environment: Mapping[str, Any]) -> set[str]:
     """Return a record's differing libraries, and its kernels that are not the pinned ones."""
+    from repro.machine import kernels
+
     others = kernels.unlike_pinned(environment.get("kernels") or {}, needed=False)
     return {*differing(environment.get("software") or {}), *others}
 
@@ -108,6 +110,8 @@ def _compared(name: str, version: str) -> str:
 def installed(name: str) -> str | None:
     """Return the installed version of a library, of "python" or of "java". None if it is absent."""
     if name == "java":
+        from repro.machine import jvm
+
         return _java_version(*map(os.environ.get, jvm.NAMED_BY))
     return platform.python_version() if name == "python" else _installed_version(name)
 
@@ -117,7 +121,9 @@ def _installed_version(distribution: str) -> str | None:
     return versions.version(distribution)
 
 
-@functools.cache  # keyed by the variables, which may change within a process
+@functools.cache  # by the variables that choose it, which are set and unset within one process
 def _java_version(*_: str | None) -> str | None:
+    from repro.machine import jvm
+
     java = jvm.runtime()
     return java.version if java else None

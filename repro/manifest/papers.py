@@ -8,9 +8,11 @@ import sys
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any, Literal, TypeVar
 
-from repro.errors import UsageError, unknown
+from pydantic import Field, model_validator
+
+from repro.errors import BlockedError, UsageError, unknown
 from repro.locations import PAPERS
 from repro.manifest import yaml_file
 from repro.manifest.reading_schema import Reading, reading_faults
@@ -19,6 +21,7 @@ from repro.manifest.yaml_file import StrictMapping
 
 ROOT = PAPERS
 Made = TypeVar("Made")
+Pooling = Literal["cls", "mean", "sentence-transformers"]
 
 
 @dataclass(frozen=True)
@@ -174,8 +177,7 @@ def home(dotted: str) -> Paper | None:
 
 
 def load(dotted: str):
-    """Return the object at ``module:name``; ``papers`` is the suite's own folder, whatever the working
-    directory holds."""
+    """Return the object at ``module:name``; ``papers`` is always the suite's own folder."""
     module_name, _, name = dotted.partition(":")
     if module_name.split(".")[0] == "papers":
         bind_papers_package()
@@ -195,3 +197,89 @@ def bind_papers_package() -> None:
     module = importlib.util.module_from_spec(spec)
     sys.modules["papers"] = module
     spec.loader.exec_module(module)
+
+
+class Checkpoint(StrictMapping):
+    """A checkpoint that recipes name.
+
+    Attributes:
+        model_type: the architecture that its config.json names.
+        how: how to come by it, an imperative; empty where `repro data fetch` does it.
+    """
+
+    model_type: str
+    how: str = ""
+
+
+@kept_with_papers
+def known_checkpoints() -> dict[str, Checkpoint]:
+    """Return the checkpoints of every paper's checkpoints.yaml by name. Raises ManifestError."""
+    packages = {package for source in papers().values() for package in source.manifest.readings_of}
+    folders = [Path(load(f"{package}:__file__")).parent for package in sorted(packages)]
+    checkpoints: dict[str, Checkpoint] = {}
+    for folder in [*folders, *(source.folder for source in papers().values())]:
+        if (file := folder / "checkpoints.yaml").exists():
+            checkpoints |= yaml_file.read(file, dict[str, Checkpoint])
+    return checkpoints
+
+
+def by_hand(name: str) -> str:
+    """Say how to come by a checkpoint that no hub has, and where to put it; empty for all others."""
+    entry = known_checkpoints().get(name)
+    return f"{entry.how} into models/{name} of the data folder" if entry and entry.how else ""
+
+
+def check_on_hub(name: str) -> None:
+    """Raise BlockedError for a checkpoint that has to be got by hand."""
+    if how := by_hand(name):
+        raise BlockedError(f"the model {name} is not on the hub", how)
+
+
+class Weights(StrictMapping):
+    """A checkpoint of the hub."""
+
+    model: str = Field(pattern=r"^[\w.-]+/[\w.-]+$")
+    revision: str
+
+
+class Lengths(StrictMapping):
+    """Tokens of a text, special ones counted, at which it is cut."""
+
+    query: int = Field(gt=0, strict=True)
+    passage: int = Field(gt=0, strict=True)
+
+
+class ReleasedModel(StrictMapping):
+    """One released encoder.
+
+    Attributes:
+        queries: the encoder of queries where it is another one; None means ``passages``.
+        pooling: None for a sparse encoder, whose vectors come from its vocabulary head.
+        separator: joins title and text; ``pair`` makes two segments of them, None leaves the title out.
+        source: address of the document that states these conventions.
+        differs: what is known to part the checkpoint from the printed system.
+    """
+
+    label: str
+    kind: Literal["dense", "splade", "splade-sum"]
+    passages: Weights
+    queries: Weights | None
+    pooling: Pooling | None
+    similarity: Literal["dot", "cosine"]
+    query_prefix: str = ""
+    passage_prefix: str = ""
+    lengths: Lengths
+    separator: str | None
+    source: str = Field(pattern=r"^https://[^\s/]+/\S+$")
+    differs: str = ""
+
+    @model_validator(mode="after")
+    def _pooling_fits(self):
+        if (self.pooling is None) != self.kind.startswith("splade"):
+            raise ValueError("a dense encoder states its pooling, a splade one has none (null)")
+        return self
+
+
+def released_models(path: Path) -> dict[str, ReleasedModel]:
+    """Return the entries of a released.yaml by system. Raises ManifestError with file and line."""
+    return yaml_file.read_shared(path, dict[str, ReleasedModel])

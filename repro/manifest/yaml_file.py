@@ -140,8 +140,7 @@ def read(
 def read_shared(
     path: Path, shape: Any, *, faults: Callable[[Any], Iterable[Fault]] = lambda content: ()
 ) -> Any:
-    """Return the content as ``read`` does, one object for everybody while the file stays; not to be
-    changed."""
+    """Return the content as ``read`` does, one shared object while the file stays; not to be changed."""
     return _read_cached(path, _text(path), shape, faults)
 
 

@@ -146,8 +146,7 @@ class CellReadings:
         return list({node.fingerprint: node for node in nodes}.values())
 
     def places(self, source: Paper) -> dict[str, list[str]]:
-        """Return the paper's readings -> the rows, or single cells, that rest on each; no shared ones without
-        any."""
+        """Return the readings -> the rows, or single cells, that rest on each; no shared ones without any."""
         places: dict[str, list[str]] = {}
         for place, cells in _rows(source):
             by_cell = {cell.id: self._recipe_readings(cell, {}) for cell in cells}

@@ -220,8 +220,7 @@ class DiskRoom:
         self.let_go()
 
     def lacking(self, node: Node, beside: Iterable[Node] = ()) -> Obstacle | None:
-        """Return why an artefact does not fit on the disk with those being made (``beside``); None where it
-        does."""
+        """Return why an artefact does not fit on the disk with those ``beside`` it; None if it does."""
         size = self._remaining_bytes(node)
         reserved_bytes = sum(map(self._remaining_bytes, beside))
         free_bytes, place = self._free_space()

@@ -58,8 +58,7 @@ class Measurement:
 
     @property
     def cut_at(self) -> int | None:
-        """Return the documents a query of the runs where the measure looks deeper, as a scale cuts them; else
-        None."""
+        """Return the documents per query if the measure looks deeper, as a scale cuts them; else None."""
         return None if self.cell.column.kind in COMPUTED else cut_at(self.runs, self.measure)
 
     @cached_property

@@ -12,16 +12,17 @@ from typing import Any
 
 from repro.errors import BlockedError, StoreError
 from repro.graph import Node, once_a_node
-from repro.locations import CHECKOUT
+from repro.locations import CHECKOUT, committed_results
 from repro.machine import libraries, versions
+from repro.machine.bounded_reading import read_facts
 from repro.machine.code_digest import code
-from repro.running import equal_code
 from repro.running.plan import Plan
 from repro.store import Store
 
 PRESENT = ("stored", "damaged")
 JOINED_BY = " and "  # between digests of an artefact that several versions of the code made
 _NAMED = re.compile(r"[A-Za-z_][\w.]*:[A-Za-z_][\w.]*")
+EQUAL_CODE = "code.yaml"
 
 
 def made_by(node: Node) -> dict[str, Any]:
@@ -52,7 +53,7 @@ def differences(facts: Mapping[str, Any], node: Node | None = None) -> list[str]
     except (KeyError, TypeError, ValueError):
         return None
     names = []
-    if equal_code.all_on_record(digests) != {equal_code.on_record(here.digest)}:
+    if all_on_record(digests) != {on_record(here.digest)}:
         all_names = sorted(modules.keys() | here.modules.keys())
         names = [name for name in all_names if modules.get(name) != here.modules.get(name)]
         names = names if modules else ["all modules of an earlier version"]
@@ -100,7 +101,7 @@ class Makers:
                 facts = self.store.record(node).get("facts", {})
             except StoreError:  # it is damaged, or not there any more
                 facts = {}
-            codes = equal_code.all_on_record(str(facts.get("code", "")).split(JOINED_BY))
+            codes = all_on_record(str(facts.get("code", "")).split(JOINED_BY))
             commits = set(filter(versions.COMMIT.fullmatch, str(facts.get("commit")).split(JOINED_BY)))
             for parent in node.parents():
                 of_parent = self._of(parent)
@@ -123,7 +124,7 @@ def _entries_below(node: Node) -> frozenset[tuple[str, ...]]:
 
 @functools.cache
 def _code_of_all(all_entries: frozenset[tuple[str, ...]]) -> str:
-    return join_codes(equal_code.on_record(code(*each).digest) for each in all_entries)
+    return join_codes(on_record(code(*each).digest) for each in all_entries)
 
 
 @functools.cache
@@ -276,8 +277,7 @@ def _stale_fingerprints(others: set[str], plan: Plan) -> set[str]:
 
 
 def discard(nodes: Sequence[Node], store: Store) -> None:
-    """Discard stored artefacts, all or none. Raises StoreError where a running process reads one, or is
-    to."""
+    """Discard stored artefacts, all or none. Raises StoreError if a running process reads or needs one."""
     if not nodes:
         return
     from repro.store.underway import awaited_inputs, one_at_a_time
@@ -291,3 +291,25 @@ def discard(nodes: Sequence[Node], store: Store) -> None:
             raise StoreError(f"{reason}; wait until it has ended, then give the same command again")
         for node in nodes:
             store.discard(node)
+
+
+def equal_code() -> dict[str, dict[str, Any]]:
+    """Return the lines of the file by stage. Each has ``recorded``, ``same``, ``date`` and ``evidence``."""
+    folder = committed_results()
+    path = folder / EQUAL_CODE if folder else None
+    return (read_facts(path) or {}) if path and path.is_file() else {}
+
+
+def on_record(digest: str) -> str:
+    """Return the digest of equal code that records contain. It is the given one if no line has it."""
+    return _recorded_by_digest().get(digest, digest)
+
+
+def all_on_record(digests: Iterable[str]) -> frozenset[str]:
+    """Return the digests of ``on_record``, each once."""
+    return frozenset(map(on_record, digests))
+
+
+@functools.cache
+def _recorded_by_digest() -> dict[str, str]:
+    return {digest: line["recorded"] for line in equal_code().values() for digest in line["same"]}

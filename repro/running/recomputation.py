@@ -91,8 +91,7 @@ def _names(folder: Path) -> set[str]:
 
 
 def _difference(stored_file: Path, new_file: Path) -> tuple[float | None, str]:
-    """Return the greatest relative difference of two numbers, and both; None where more than fractions
-    differ."""
+    """Return the greatest relative difference of numbers, and both; None if more than fractions differ."""
     try:
         (structure, numbers), (other_structure, other_numbers) = content(stored_file), content(new_file)
     except Exception:  # whatever a library says of a file that it cannot read
@@ -239,8 +238,7 @@ def draw(store: Store, *, size: int, seed: int, data: Path | None = None, home: 
 
 
 def recompute(sample: Sample, store: Store, progress: Progress) -> Iterator[Recomputation]:
-    """Run each node's stage in a scratch folder, or read its source, and compare; kernels are pinned as they
-    were."""
+    """Run each node's stage in a scratch folder, or read its source, and compare, with the same kernels."""
     if any(store.record(node).get("facts", {}).get("kernels", {}).get("pins") for node in sample.nodes):
         kernels.pin()
     with progress.task("computing again", total=len(sample.nodes)) as advance:
@@ -252,8 +250,7 @@ def recompute(sample: Sample, store: Store, progress: Progress) -> Iterator[Reco
 def _can_be_made_again(
     node: Node, store: Store, sources: dict[str, Source], data: Path | None, home: Path | None
 ) -> bool:
-    """Return whether inputs are there to compute it from or, by which it is added to ``sources``, its
-    source."""
+    """Return whether it can be computed from inputs or a source, which is added to ``sources``."""
     if node.stage not in source_rows.READ:
         return _can_be_computed(node, store)
     if not source_rows.is_whole(node):

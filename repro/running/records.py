@@ -226,8 +226,7 @@ def _rows(measurement: Measurement, makers: Makers) -> dict[str, str]:
 
 
 def _deviation(measurement: Measurement, scores: Sequence[dict]) -> float | None:
-    """Return the deviation (n - 1) of the queries' scores, each the mean of its runs; None for less than one
-    set."""
+    """Return the deviation (n - 1) of the queries' scores, means of the runs; None below one set."""
     if len(measurement.groups) > 1 or any(content["queries"] != scores[0]["queries"] for content in scores):
         return None
     values = (content["measures"][measurement.measure] for content in scores)

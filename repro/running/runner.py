@@ -97,8 +97,7 @@ def prepare(ends: Iterable[Node], store: Store) -> list[Node]:
 def prepared_nodes(
     ends: Iterable[Node], store: Store, progress: Progress, options: Options
 ) -> Iterator[tuple[list[Node], DiskRoom]]:
-    """Give the nodes to run, announced to other processes, and the disk's room. Raises StoreError as
-    ``prepare`` does."""
+    """Give the nodes to run, announced to other processes, and the disk's room. Raises StoreError."""
     ends = list(ends)
     stages, nodes = discarded_stages(options.discard), walk(ends)
     with contextlib.ExitStack() as stack:

@@ -250,8 +250,7 @@ class Scale:
         )
 
     def _bm25(self, topics: str) -> Node:
-        """Return the ranking that negatives are taken from, with Anserini's parameters for MS MARCO
-        passages."""
+        """Return the ranking for negatives, with Anserini's parameters for MS MARCO passages."""
         documents, depth = recipe.corpus(_corpus(topics)), self.facts.caps["depth"]
         return recipe.bm25(documents, recipe.queries(topics), k1=0.82, b=0.68, multifield=False, depth=depth)
 
@@ -295,8 +294,7 @@ _user_scales: list[Scale] = []
 
 @contextlib.contextmanager
 def with_scale_of(file: Path) -> Iterator[Scale]:
-    """Give the scale that a user's file describes, known by its name meanwhile. Raises what ``user_scale``
-    raises."""
+    """Give the scale of a user's file, known by its name meanwhile. Raises what ``user_scale`` raises."""
     _user_scales.append(new_scale := user_scale(file))
     try:
         yield new_scale

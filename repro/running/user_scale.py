@@ -109,8 +109,7 @@ OWN = Path(recipe.__file__).parent  # where those objectives are declared that b
 
 @functools.cache
 def parameter_names() -> frozenset[str]:
-    """Return the parameters that recipes state: keywords of the public verbs, and fields of what these
-    take."""
+    """Return the parameters that recipes state: keywords of the public verbs, and fields of theirs."""
     of_verbs = [inspect.signature(verb) for verb in vars(recipe).values() if inspect.isfunction(verb)]
     keywords = [p.name for verb in of_verbs for p in verb.parameters.values() if p.kind is p.KEYWORD_ONLY]
     return frozenset([*keywords, *(f.name for each in TAKEN for f in fields(each))]) - {"batch_size"}

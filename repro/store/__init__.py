@@ -84,7 +84,7 @@ class Store:
     def state(self, node: Node) -> str:
         """Return ``stored``, ``damaged``, ``partial`` or ``missing``, judged by record, names and sizes
         only."""
-        path = f"{self.root}/{node.stage}/{node.fingerprint}"  # text: a plan checks thousands of nodes
+        path = f"{self.root}/{node.stage}/{node.fingerprint}"  # text: a plan asks of thousands of nodes
         if os.path.lexists(path):
             return "damaged" if wrong_sizes(Path(path)) else "stored"
         return "partial" if os.path.exists(f"{path}.partial") else "missing"
@@ -162,7 +162,7 @@ class Store:
             with (
                 underway.exclusive_lock(self.root, node, waiting),
                 translated_errors(self.root),
-            ):  # alone, since `begin` may remove files
+            ):  # nobody writes what goes then
                 underway.begin(self.partial(node), self.contents(node.parents()))
         with underway.beside_others(self.root, node, waiting):
             if not self._stored(node):
@@ -182,7 +182,7 @@ class Store:
 
     def _check_inputs(self, node: Node) -> None:
         for parent in node.parents():
-            if os.path.lexists(self.path(parent)):  # the stage reports a missing one
+            if os.path.lexists(self.path(parent)):  # else the stage says what it lacks
                 self.checked(parent)
 
 

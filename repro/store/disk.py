@@ -3,22 +3,23 @@
 import contextlib
 import errno
 import hashlib
+import json
 import os
 import shutil
 import stat
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from pathlib import Path
-from typing import IO
+from typing import IO, Any
 from uuid import uuid4
 
 from repro.errors import StoreError, UsageError
 
 RECORD = "artefact.json"
-GONE = ".gone"  # suffix of an artefact while it is deleted
-STORE = "--store or REPRO_STORE"  # a user's ways to name the store
-MEGABYTE = 10**6  # bytes read at a time
-BLOCKS = "blocks"  # folder for resuming an interrupted stage, not part of the artefact
-CHECKPOINTS = "checkpoints"  # the same for a training
+GONE = ".gone"  # the name's end while what had the name is deleted
+STORE = "--store or REPRO_STORE"  # by which a user names it
+MEGABYTE = 10**6  # bytes that are read at a time
+BLOCKS = "blocks"  # a folder by which an interrupted stage goes on; no part of the artefact
+CHECKPOINTS = "checkpoints"  # that of a training
 
 
 @contextlib.contextmanager
@@ -195,3 +196,34 @@ def sync(path: Path) -> None:
         os.fsync(handle)
     finally:
         os.close(handle)
+
+
+def write_note(
+    note: Path, files: Iterable[Path], *, known: Mapping[str, str] | None = None, **content: Any
+) -> None:
+    """Write digests of files (``known`` by name, or read) and other content into a note, e.g.
+    ``20000.json``."""
+    digests = {path.name: (known or {}).get(path.name) or sha256(path) for path in files}
+    write_whole(note, json.dumps({**content, "sha256": digests}))
+
+
+def read_note(note: Path, **expected: Any) -> dict[str, Any] | None:
+    """Return a note's content; None if it cannot be read or has other values, e.g. than ``steps=20``."""
+    try:
+        content = json.loads(note.read_text(encoding="utf-8"))
+        return content if all(content[name] == value for name, value in expected.items()) else None
+    except (OSError, ValueError, KeyError, TypeError):
+        return None
+
+
+def intact(note: Path, folder: Path | None = None, **expected: Any) -> dict[str, Any] | None:
+    """Return what ``read_note`` does; None also if a file of ``folder``, else of the note's own, is
+    changed."""
+    if (content := read_note(note, **expected)) is None:
+        return None
+    try:
+        digests = content["sha256"].items()
+        same = all(sha256((folder or note.parent) / name) == digest for name, digest in digests)
+    except (OSError, KeyError, TypeError, AttributeError):
+        return None
+    return content if same else None

@@ -48,8 +48,8 @@ def leftovers(store: Store, needed: set[str], *, keep_days: float) -> list[Lefto
     planned one is kept, since its shards may end at very different times.
     """
     builds = being_built(store.root)
-    cutoff = time.time() - keep_days * DAY  # with a clock set back, files only seem younger
-    # planned, perhaps not begun
+    cutoff = time.time() - keep_days * DAY  # with the clock set back, what is there only seems younger
+    # work on it may not have begun
     pending = {path.stem for path in notes.files(store.root) if _modification_time(path) > cutoff}
     reachable = Lineage(store.root).below(needed | builds | pending)
     items = [
@@ -109,7 +109,7 @@ def remove_damaged(store: Store, path: Path) -> bool:
 
 
 def _artefacts(store: Store, reachable: set[str], builds: set[str], pending: set[str]) -> Iterator[Leftover]:
-    busy_by_suffix = {".partial": builds | pending}  # only partial artefacts are resumed
+    busy_by_suffix = {".partial": builds | pending}  # of what else is unfinished nothing goes on
     for stage in STAGES:
         for path in sorted(store.root.glob(f"{stage}/*")):
             match = _NAME.fullmatch(path.name)

@@ -25,11 +25,11 @@ from repro.store import make_writable, translated_errors
 from repro.store.disk import append_lines
 from repro.version import DIRTY
 
-DIGEST = "sha256"  # over the canonical JSON of the line's other fields
-RETIRED = ("assumed", "unchecked")  # fields of old committed lines, all of them false or empty
-LARGEST = {"fraction": 1, "percent": 100}  # value by unit; other units, e.g. GB, have no maximum
+DIGEST = "sha256"  # of a line: over canonical JSON of everything else in it
+RETIRED = ("assumed", "unchecked")  # fields of lines that are committed, which are false or empty there
+LARGEST = {"fraction": 1, "percent": 100}  # value in a unit; any other, as of an index's size, has none
 CLOCKS_DIFFER = timedelta(days=1)
-DESCRIPTION = ("source", "toolkit", "settings")  # free text on the origin of a run by others
+DESCRIPTION = ("source", "toolkit", "settings")  # of where somebody else's run is from, in words
 
 
 @dataclass(frozen=True)
@@ -208,7 +208,7 @@ def _validate(content: dict) -> Record:
 def _digest(content: dict) -> str:
     try:
         return hashlib.sha256(canonical(content).encode()).hexdigest()
-    except ValueError as error:  # nan in a field of any type
+    except ValueError as error:  # nan where any value may stand
         raise DataError(f"not a record: {error}") from None
 
 
@@ -317,7 +317,7 @@ class Results:
     def _paths(self, scale: str = "*") -> list[Path]:
         with translated_errors(self.root, *FOLDER):
             with contextlib.suppress(FileNotFoundError):
-                os.scandir(self.root).close()  # raises if a file has its place
+                os.scandir(self.root).close()  # a file in its place would hold nothing, without a fault
             return [
                 p for folder in self.folders for p in sorted((folder / "records").glob(f"{scale}/*.jsonl"))
             ]
@@ -382,6 +382,7 @@ def _new_records(group: list[Record], newest_by_key: dict[tuple, Record]) -> Ite
 
 
 def _check_place(record: Record, path: Path) -> Record:
+    """Return the record. Raises DataError where its scale or paper is not that of its file."""
     paper = record.cell.partition("/")[0]
     if (record.scale, paper) != (path.parent.name, path.stem):
         reason = f"a record of {paper} at scale {record.scale}"

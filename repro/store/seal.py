@@ -3,10 +3,13 @@
 import functools
 import hashlib
 import json
+import math
 import os
 import re
 import stat
-from collections.abc import Callable, Mapping
+import sys
+from collections.abc import Callable, Collection, Iterable, Mapping
+from datetime import datetime
 from pathlib import Path
 from typing import Any
 
@@ -14,13 +17,15 @@ from repro.errors import StoreError
 from repro.graph import Node, canonical
 from repro.machine.bounded_reading import parsed_json
 from repro.progress import SILENT, Progress
-from repro.store.contents import facts_fault, scores_fault
 from repro.store.disk import BLOCKS, CHECKPOINTS, RECORD, megabytes, remove, sha256, share, sync
 
 SCORES = "scores.json"
 Files = dict[str, tuple[int, str]]  # name -> size, sha256
 _DIGEST = re.compile(r"[0-9a-f]{64}")
 _REMEDY = "`repro store verify --rebuild` removes the artefact, the next run that needs it builds it again"
+LARGEST = 1 + 1e-9  # score, a fraction: nDCG is a quotient of sums of floats
+LARGEST_NUMBER = sys.float_info.max
+NUMBERS = {int, float}
 
 
 def seal(directory: Path, node: Node, facts: dict[str, Any], progress: Progress = SILENT) -> None:
@@ -43,7 +48,7 @@ def seal(directory: Path, node: Node, facts: dict[str, Any], progress: Progress 
     for folder_name in (BLOCKS, CHECKPOINTS):
         if os.path.lexists(directory / folder_name):
             remove(directory / folder_name)
-    for folder in reversed(folders):  # so that a power cut cannot lose recorded names
+    for folder in reversed(folders):  # else a power cut could take names that the record vouches for
         sync(folder)
 
 
@@ -98,7 +103,7 @@ def _scores_fault(scores: Any, root: Path, record: Mapping[str, Any]) -> str:
         status = (source / RECORD).stat()
         digest, judged = _judged_queries(source, (status.st_ino, status.st_size, status.st_mtime_ns))
         if record["facts"].get("inputs", {}).get(source.name, digest) != digest:
-            judged = None  # they were rebuilt with other content
+            judged = None  # they were made again since, and came out otherwise
     except OSError:
         judged = None
     except (KeyError, TypeError, AttributeError):
@@ -208,6 +213,7 @@ def files_of(record: Any, *, stage: str, fingerprint: str) -> Files:
 
 
 def _files(record: Any) -> Files:
+    """Return the files that a record lists. Raises ValueError for a record of another shape."""
     try:
         files = {name: (facts["size"], facts["sha256"]) for name, facts in record["files"].items()}
         if all(
@@ -222,3 +228,97 @@ def _files(record: Any) -> Files:
 def _checksum(record: dict) -> str:
     fields = {k: v for k, v in record.items() if k != "sha256"}
     return hashlib.sha256(json.dumps(fields, sort_keys=True).encode()).hexdigest()
+
+
+def scores_fault(scores: Any, params: Mapping[str, Any], judged: Collection[str] | None) -> str:
+    """Return a reason why scores cannot be those of an evaluation, e.g. "a score by RR@10 is 500.0", or "".
+
+    Args:
+        params: parameters of the evaluation. Scores without ``measures`` are of another stage and may exceed
+            1.
+        judged: the judged queries. None if they are not available.
+    """
+    try:
+        queries, missing, measures = scores["queries"], scores["missing"], scores["measures"]
+        lists = queries, missing, *measures.values()
+    except (KeyError, TypeError, AttributeError):
+        return "it has no queries, measures and missing queries"
+    if not all(type(values) is list for values in lists) or not _are({str}, [*queries, *missing]):
+        return "its queries, measures and missing queries are not lists"
+    if not queries or len(set(queries)) < len(queries) or not {*missing} <= {*queries}:
+        return "it has no queries, or some twice, or misses others than these"
+    if judged is not None and {*queries} != {*judged}:
+        return "its queries are not the judged ones"
+    names, limit = (params["measures"], LARGEST) if "measures" in params else (measures, LARGEST_NUMBER)
+    if {*names} != measures.keys() or not names:
+        return f"its measures are {str([*measures])[:60]}, not {[*names]}"
+    faults = (_values_fault(name, values, len(queries), limit) for name, values in measures.items())
+    return next(filter(None, faults), "")
+
+
+def _values_fault(measure: str, values: list, count: int, limit: float) -> str:
+    if len(values) != count:
+        return f"it has {len(values)} scores by {measure} for {count} queries"
+    if not _are(NUMBERS, values):
+        return f"a score by {measure} is no number"
+    if min(values) >= 0 and max(values) <= limit and math.isfinite(sum(values)):  # both may overlook a nan
+        return ""
+    wrong = next((value for value in values if not 0 <= value <= limit), "too large")
+    return f"a score by {measure} is {str(wrong)[:40]}"
+
+
+def facts_fault(facts: Any) -> str:
+    """Return a reason why the facts of an artefact are invalid, e.g. "its fact seconds is 'x'", or ""."""
+    if type(facts) is not dict:
+        return "its facts are no mapping"
+    wrong = (name for name in _FACTS.keys() & facts.keys() if not _FACTS[name](facts[name]))
+    return next((f"its fact {name} is {str(facts[name])[:40]!r}" for name in sorted(wrong)), "")
+
+
+def _are(types: set[type], values: Iterable) -> bool:
+    return {*map(type, values)} <= types
+
+
+def _is_text(value: Any) -> bool:
+    return type(value) is str and value.isprintable()
+
+
+def _is_number(value: Any) -> bool:
+    return type(value) in NUMBERS and 0 <= value < 1e30
+
+
+def _is_time(value: Any) -> bool:
+    try:
+        return bool(datetime.fromisoformat(value))
+    except (TypeError, ValueError):
+        return False
+
+
+def _are_texts(value: Any) -> bool:
+    return type(value) is dict and _are({str}, value.values())
+
+
+def _is_mapping(value: Any) -> bool:
+    return type(value) is dict
+
+
+def _are_tasks(value: Any) -> bool:
+    return _is_mapping(value) and all(
+        type(task) is dict and all(map(_is_number, task.values())) for task in value.values()
+    )
+
+
+_FACTS = {  # those that are read, and a test of each
+    **dict.fromkeys(("code", "digest", "repro"), _is_text),
+    **dict.fromkeys(("modules", "libraries", "inputs"), _are_texts),
+    **dict.fromkeys(("steps", "resumed_at", "examples", "flops", "documents"), _is_number),
+    **dict.fromkeys(("queries", "nudged", "peak_memory_kib", "peak_gpu_bytes"), _is_number),
+    "entries": lambda value: type(value) is list and _are({str}, value),
+    # a digest of rows, or of several training sets the number of each
+    "rows": lambda value: _is_text(value) or (type(value) is list and _are({int}, value)),
+    "commit": lambda value: type(value) is str,  # one that is not hexadecimal counts as unknown
+    "finished": _is_time,
+    "seconds": lambda value: _is_number(value) and value < 1e9,
+    "kernels": _is_mapping,
+    "tasks": _are_tasks,
+}

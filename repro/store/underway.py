@@ -28,7 +28,7 @@ from repro.store.notes import Lineage
 if TYPE_CHECKING:
     from repro.store import Store
 
-INPUTS = "inputs.json"  # in the folder ``blocks``
+INPUTS = "inputs.json"  # in ``blocks``, with which it goes
 LOCK = re.compile(r"([a-z_0-9]+)-([0-9a-f]{64})\.lock")
 _numbers = count()
 
@@ -75,7 +75,7 @@ def _lock_shared(file: Path, waiting: Callable[[], None]) -> int:
             except BlockingIOError:
                 waiting()
                 fcntl.flock(descriptor, fcntl.LOCK_SH)
-            if os.fstat(descriptor).st_nlink:  # 0: the file was removed meanwhile, so its lock is useless
+            if os.fstat(descriptor).st_nlink:  # else its name was removed meanwhile, and guards nothing
                 stack.pop_all()
                 return descriptor
 
@@ -94,7 +94,7 @@ def hold(root: Path, stage: str, fingerprint: str) -> Iterator[bool]:
         return
     try:
         yield True
-        file.unlink(missing_ok=True)  # waiting processes see this and open a new file
+        file.unlink(missing_ok=True)  # whoever waits for it sees that its name is gone, and opens a new one
     finally:
         lock.release()
 
@@ -107,7 +107,7 @@ def being_built(root: Path) -> set[str]:
         if not match:
             continue
         with contextlib.suppress(FileNotFoundError), _open_lock(path) as stream:
-            # only an exclusive lock detects a shared one, and NFS needs a writable file for it
+            # a lock that several hold together stops only who wants it alone, for which NFS asks to write
             operation = fcntl.LOCK_EX if stream.writable() else fcntl.LOCK_SH
             try:
                 fcntl.flock(stream, operation | fcntl.LOCK_NB)
@@ -121,7 +121,7 @@ def _open_lock(path: Path) -> IO[bytes]:
         return path.open("r+b")
     except FileNotFoundError:
         raise
-    except OSError:  # another user's file, or a read-only file system
+    except OSError:  # another user's, or a file system that is read-only
         return path.open("rb")
 
 
@@ -228,6 +228,6 @@ def _announcement(path: Path) -> dict[str, list[str]]:
             fcntl.flock(file, fcntl.LOCK_SH | fcntl.LOCK_NB)
         except BlockingIOError:
             return json.load(file)
-        with contextlib.suppress(OSError):  # another user's file, or a read-only store
+        with contextlib.suppress(OSError):  # another user's, or a store that cannot be written
             path.unlink()
     return {}

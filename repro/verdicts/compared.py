@@ -308,8 +308,7 @@ class Comparison:
         ]
 
     def pairs(self, compared: ComparedCell) -> list[dict]:
-        """Return the tests of this cell's row against every other stored row, Holm-corrected within the
-        cell."""
+        """Return tests of this cell's row against every other stored row, Holm-corrected within the cell."""
         test, _ = self._test(compared)
         if not test:
             return []
@@ -318,8 +317,7 @@ class Comparison:
         return [{"over": test["names"][o]} | {key: test[key][index][o] for key in PAIRS} for o in others]
 
     def _test(self, compared: ComparedCell) -> tuple[dict, float]:
-        """Return the test of a cell's column and its level; empty where the number shown has no part in
-        one."""
+        """Return the test of a cell's column and its level; empty if the number shown has no part in one."""
         cell = compared.cell
         tests = self.tests.get((cell.paper.name, cell.table.id, cell.column.dataset or ""), {})
         measure = compared.records[0].measure if compared.records else cell.column.measure

@@ -20,10 +20,9 @@ from repro.running.workspace import Workspace
 from repro.store import Store, damage
 from repro.store.results import Record, Results
 from repro.store.seal import wrong_sizes
-from repro.verdicts.circumstances import libraries_not_compared
 from repro.verdicts.compared import ComparedCell, Comparison, ImportedRun
 from repro.verdicts.decision import Basis, code_counts, decide, doubts, is_changed
-from repro.verdicts.evidence import Evidence
+from repro.verdicts.evidence import Evidence, libraries_not_compared
 from repro.verdicts.verdict import (
     UNITS,
     Case,
@@ -235,8 +234,7 @@ def imported_run(cell: Cell, record: Record, nodes: Iterable[Node]) -> ImportedR
 
 
 def _tolerance_of_run(cell: Cell, nodes: list[Node]) -> Tolerance | None:
-    """Return the class that the row states, else the one of its recipe; others encoded again what ours would
-    train."""
+    """Return the class that the row states, else that of its recipe."""
     if cell.unit not in UNITS or not (cell.row.tolerance or nodes):
         return None
     default_class = implied_class(nodes).replace("retrained", "re-encoded")

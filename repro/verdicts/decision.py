@@ -13,8 +13,7 @@ from typing import NamedTuple
 from repro.errors import shortened
 from repro.locations import CHECKOUT
 from repro.store.results import Record, is_future
-from repro.verdicts.circumstances import other_kernels, other_libraries
-from repro.verdicts.evidence import Evidence
+from repro.verdicts.evidence import Evidence, other_kernels, other_libraries
 from repro.verdicts.verdict import (
     SEEDS_FOR_AN_INTERVAL,
     Case,
@@ -134,8 +133,7 @@ RULES: dict[str, tuple[Rule, ...]] = {
 
 
 def decide(case: Case) -> Verdict:
-    """Return the verdict of the first rule that holds, by distances from the published number's rounding
-    interval."""
+    """Return the verdict of the first rule that holds, by distances from the rounding interval."""
     shown, rule = next((shown, rule) for shown, rules in RULES.items() for rule in rules if rule.holds(case))
     why = rule.said.format(c=case)
     if shown == WORD:

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from repro.graph import Node, walk
+from repro.machine import libraries
 from repro.manifest.cells import Cell
 from repro.running.measurement import Measurement, import_of, scoring_settings
 from repro.running.plan import Plan
@@ -86,8 +87,7 @@ class Evidence:
 
     @cached_property
     def older(self) -> list[Record]:
-        """Return the newest records that measured what the cell is defined as, of whatever graph, wanted
-        seeds first."""
+        """Return the newest records that measured the cell as defined, of any graph, wanted seeds first."""
         records = [r for r in self.records if is_measurement(r, *self.definition, self.departures)]
         seeds = {m.seed for m in self.measured_by}
         return newest([r for r in records if r.seed in seeds] or records)
@@ -116,8 +116,7 @@ class Evidence:
 
     @cached_property
     def imported(self) -> list[Record]:
-        """Return the newest record of each run by others scored as the cell is, those of the row's readings
-        last."""
+        """Return the newest record of each run by others scored as the cell is, the row's readings last."""
         chosen_readings = self.departures.keys() - {
             reading for m in self.measured_by for reading in m.substitutes
         }
@@ -189,3 +188,64 @@ def newest(records: Iterable[Record]) -> list[Record]:
     last_by_seed = {r.seed: (number, r) for number, r in enumerate(records)}
     distinct = {r.identity: r for _, r in sorted(last_by_seed.values(), key=lambda pair: pair[0])}
     return sorted(distinct.values(), key=lambda r: (r.seed is not None, r.seed or 0))
+
+
+class Circumstances(NamedTuple):
+    """The versions and kernels that one artefact or record names, and whether its sums depend on kernels."""
+
+    software: Mapping[str, str]
+    kernels: Mapping[str, Any]
+    sums: bool
+
+
+def circumstances(evidence: Evidence | None, records: Sequence[Record]) -> Iterator[Circumstances]:
+    """Yield those of the stored artefacts behind a number, and of its records unless all are here."""
+    nodes = evidence.nodes if evidence and evidence.current else {}
+    stored = evidence.origins.environments if evidence and evidence.origins else {}
+    for name in nodes.keys() & stored.keys():
+        yield _of_environment(stored[name], libraries.LIBRARIES, {nodes[name].stage})
+    if not nodes or not nodes.keys() <= stored.keys():
+        stages = _stages(evidence)
+        for record in records:
+            yield _of_environment(record.environment, libraries.used_by(stages), stages)
+
+
+def other_libraries(evidence: Evidence | None, records: Sequence[Record]) -> list[str]:
+    """Return the libraries of other versions than here, e.g. ["torch 1.0.0 (here 2.13.0)"]."""
+    named = (libraries.differing(one.software).values() for one in circumstances(evidence, records))
+    return sorted({sentence for sentences in named for sentence in sentences})
+
+
+def libraries_not_compared(evidence: Evidence, records: Sequence[Record]) -> tuple[str, ...]:
+    """Return the libraries of a number's stages that are absent here or that nothing behind it names."""
+    software = [one.software for one in circumstances(evidence, records)]
+    compared = {name for one in software for name in libraries.comparable(one)}
+    return tuple(
+        name
+        for name in libraries.used_by(_stages(evidence))
+        if name not in compared and (libraries.installed(name) or any(name in one for one in software))
+    )
+
+
+def other_kernels(evidence: Evidence | None, records: Sequence[Record]) -> list[str]:
+    """Return the kernels that differ from the pinned ones, e.g. ["MKL_CBWR AVX2 (pinned: COMPATIBLE)"]."""
+    if evidence is None or not evidence.plan.scale.pins_kernels:
+        return []
+    made = circumstances(evidence, records)
+    from repro.machine import kernels
+
+    return sorted({s for one in made for s in kernels.unlike_pinned(one.kernels, needed=one.sums)})
+
+
+def _stages(evidence: Evidence | None) -> set[str]:
+    return {node.stage for node in evidence.nodes.values()} if evidence else {"evaluate"}
+
+
+def _of_environment(environment: Mapping, names: Iterable[str], stages: set[str]) -> Circumstances:
+    software = environment.get("software") or {}
+    has_gpu = (environment.get("hardware") or {}).get("gpu")  # which has no kernels of the processor to pin
+    return Circumstances(
+        {name: software[name] for name in names if name in software},
+        environment.get("kernels") or {},
+        bool(stages & libraries.SUMMING) and not has_gpu,
+    )

@@ -19,7 +19,7 @@ from repro.store import Store, read_json
 from repro.verdicts.compared import ComparedCell
 from repro.verdicts.summary import conditions, doubt_kinds, doubts_in_brief
 from repro.writers import figures
-from repro.writers.figures.canvas import COLOURS, GREY
+from repro.writers.figures.charts import COLOURS, GREY
 from repro.writers.grid import compared_grid, label_in_full
 
 if TYPE_CHECKING:
@@ -29,8 +29,7 @@ if TYPE_CHECKING:
 def draw_curves(
     compared: Sequence[ComparedCell], folder: Path, *, hours: Mapping[str, float]
 ) -> Iterator[Path]:
-    """Yield every figure with at least one measured point; ``hours`` of training by cell go beside the
-    numbers."""
+    """Yield every figure with a measured point; ``hours`` of training by cell go beside the numbers."""
     cells = [c for c in compared if c.cell.table.kind == "figure"]
     for (name, identifier), group in groupby(cells, key=lambda c: (c.cell.paper.name, c.cell.table.id)):
         points = list(group)

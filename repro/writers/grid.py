@@ -153,8 +153,7 @@ def span(notes: Sequence[CellNote], cell: Cell) -> str:
 
 
 def best_measured(grid: Grid[ComparedCell]) -> frozenset[tuple[str, str]]:
-    """Return the places of the best shown numbers of each column (or group, where the bold is), equal ones
-    too."""
+    """Return the places of the best shown numbers of each column (or bold's group), equal ones too."""
     blocks: dict[tuple[str, str | None], list[ComparedCell]] = {}
     for c in grid.cells.values():
         group = c.cell.row.group if grid.table.bold == "group" else None

@@ -98,8 +98,7 @@ def update_verdicts(path: Path, planned: Plan, workspace: Workspace) -> bool:
 
 
 def between(path: Path, text: str, new: str) -> str:
-    """Return the text with the part between the markers replaced. Raises UsageError unless there is one
-    pair."""
+    """Return the text with the part between the markers replaced. Raises UsageError without one pair."""
     if text.count(BEGIN) != 1 or text.count(END) != 1 or text.index(BEGIN) > text.index(END):
         markers = f"{BEGIN} and, after it, {END}, once each"
         raise UsageError(f"{path} must hold {markers}; put them where the table belongs")
@@ -131,8 +130,7 @@ def link(words: str, address: str) -> str:
 
 
 def table(head: Sequence[str], rows: Sequence[Sequence[str]]) -> list[str]:
-    """Return the lines of a Markdown table and an empty one; the first column is text, numbers are at the
-    right."""
+    """Return the lines of a Markdown table and an empty one; the first column is text, others numbers."""
     numeric = [bool(rows) and all(_is_number(row[i]) for row in rows) for i in range(len(head))]
     rule = ["---:" if right else "---" for right in numeric]
     return [f"| {' | '.join(map(_cell, line))} |" for line in (head, rule, *rows)] + [""]

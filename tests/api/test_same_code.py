@@ -8,7 +8,7 @@ from repro.api import same_code
 from repro.api.same_code import KEPT, Comparison, Output, SameCode
 from repro.locations import committed_results
 from repro.progress import Progress
-from repro.running import equal_code
+from repro.running import provenance
 from repro.running.recomputation import digest_of_contents
 from repro.stage_table import TRAININGS
 from repro.store import Store
@@ -28,7 +28,7 @@ def edited(outputs, stage="search", code="code 2"):
 @pytest.fixture
 def command(tmp_path, monkeypatch):
     """The command in a results folder of its own with the outputs OLD recorded."""
-    for module in (same_code, equal_code):
+    for module in (same_code, provenance):
         monkeypatch.setattr(module, "committed_results", lambda: tmp_path)
     made = SameCode(Store(tmp_path / "store"), Progress())
     assert set(made.write(Comparison({}, OLD, [], []))) == {"search", "pretrain papers.p:P"}
@@ -37,7 +37,7 @@ def command(tmp_path, monkeypatch):
 
 def test_equal_outputs_add_a_digest_to_the_stage_s_line_and_keep_the_others(command):
     assert command.write(Comparison(OLD, edited(OLD), [], [], 2)) == ["search"]
-    lines = equal_code.lines()
+    lines = provenance.equal_code()
     assert lines["search"]["recorded"] == "code 1" and lines["search"]["same"] == ["code 1", "code 2"]
     assert lines["search"]["evidence"] == "2 outputs at smoke, 2 cells at tiny"
     assert lines["pretrain papers.p:P"]["same"] == ["code p"]
@@ -50,7 +50,7 @@ def test_a_line_does_not_grow_with_every_edit(command):
         after = edited(before, code=f"code {number}")
         command.write(Comparison(before, after, [], []))
         before = after
-    same = equal_code.lines()["search"]["same"]
+    same = provenance.equal_code()["search"]["same"]
     assert same == ["code 1", *(f"code {number}" for number in range(13 - KEPT, 12))] and len(same) == KEPT
 
 
@@ -58,14 +58,14 @@ def test_a_moved_objective_keeps_its_line(command):
     moved = {n: replace(o, stage=o.stage.replace("papers.p:P", "papers.q:P")) for n, o in OLD.items()}
     moved = edited(moved, "pretrain", "code q")
     command.write(Comparison(OLD, moved, [], []))
-    assert equal_code.lines()["pretrain papers.q:P"]["recorded"] == "code p"
-    assert "pretrain papers.p:P" not in equal_code.lines()
+    assert provenance.equal_code()["pretrain papers.q:P"]["recorded"] == "code p"
+    assert "pretrain papers.p:P" not in provenance.equal_code()
 
 
 def test_outputs_that_are_planned_otherwise_begin_a_new_line(command):
     renewed = {n: replace(o, planned=f"{o.planned} v2", content="new") for n, o in edited(OLD).items()}
     command.write(Comparison(OLD, renewed, [], ["a search is planned with other parameters or inputs"]))
-    assert equal_code.lines()["search"]["same"] == ["code 2"]
+    assert provenance.equal_code()["search"]["same"] == ["code 2"]
 
 
 @pytest.fixture
@@ -117,7 +117,7 @@ def test_contents_are_compared_to_the_last_bit_however_rows_are_split(tmp_path):
 
 
 def test_every_stage_and_objective_behind_a_record_has_a_line_for_the_code_here():
-    lines = equal_code.lines()
+    lines = provenance.equal_code()
     command = SameCode(Store(committed_results() / "no-store"), Progress())
     planned = {" ".join([n.stage, *same_code.entries(n)[1:]]) for n in same_code._plan("tiny").nodes}
     assert planned <= lines.keys()
@@ -133,6 +133,6 @@ def test_every_stage_and_objective_behind_a_record_has_a_line_for_the_code_here(
 def test_the_newest_line_is_checked_with_all_that_it_is_made_from():
     command = SameCode(Store(committed_results() / "no-store"), Progress())
     names = command.newest()
-    dates = {str(line["date"]) for line in equal_code.lines().values()}
-    newest = {str(equal_code.lines()[command.recorded[name].stage]["date"]) for name in names}
+    dates = {str(line["date"]) for line in provenance.equal_code().values()}
+    newest = {str(provenance.equal_code()[command.recorded[name].stage]["date"]) for name in names}
     assert max(dates) in newest and len(names) > 5

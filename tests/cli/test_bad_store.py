@@ -6,7 +6,7 @@ import subprocess
 
 import pytest
 
-from repro.retrieval.datasets.row_blocks import RowBlocks
+from repro.retrieval.datasets.arrow import RowBlocks
 from tests.cli.conftest import CELL
 
 RUN = ("run", CELL, "--scale", "tiny")

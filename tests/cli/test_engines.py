@@ -89,11 +89,11 @@ def test_what_is_free_runs_within_any_budget(repro):
 def test_calibrate_is_kept_and_plan_tells_hours(repro, folders, monkeypatch):
     import torch
 
-    from repro.running.cost import throughput
+    from repro.running.cost import estimate
 
-    before, real = torch.get_num_threads(), throughput.calibrate
-    monkeypatch.setattr(throughput, "calibrate", lambda: real(seconds=0.01))
-    monkeypatch.setattr(throughput, "SMALL", Shape(layers=1, hidden=64, intermediate=256, vocabulary=2000))
+    before, real = torch.get_num_threads(), estimate.calibrate
+    monkeypatch.setattr(estimate, "calibrate", lambda: real(seconds=0.01))
+    monkeypatch.setattr(estimate, "SMALL", Shape(layers=1, hidden=64, intermediate=256, vocabulary=2000))
     said = repro("doctor", "calibrate")
     assert said.status == 0 and torch.get_num_threads() == before
     rates = json.loads((folders / "store" / "calibration.json").read_text())

@@ -5,8 +5,7 @@ import pytest
 from repro.cli.plan_summary import _work_line, device_notes
 from repro.machine import system
 from repro.manifest.cells import select
-from repro.running.cost.estimate import estimate
-from repro.running.cost.throughput import assumed_throughput
+from repro.running.cost.estimate import assumed_throughput, estimate
 from repro.running.plan import plan
 from repro.running.requirements import Machine
 from repro.running.scale import scale

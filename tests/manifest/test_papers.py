@@ -8,8 +8,7 @@ import pytest
 from oracles.written import oracles, unreleased_objectives
 from repro.errors import ManifestError, UsageError
 from repro.manifest import papers as at_hand
-from repro.manifest.checkpoints import known_checkpoints
-from repro.manifest.papers import Paper, paper, papers, stated_costs
+from repro.manifest.papers import Paper, known_checkpoints, paper, papers, stated_costs
 from repro.plugins.reports.reports import reports
 from repro.plugins.settings.schema import FolderSteps
 

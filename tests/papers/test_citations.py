@@ -7,8 +7,7 @@ from typing import Any
 import pytest
 from pydantic import ValidationError
 
-from repro.manifest.checkpoints import released_models
-from repro.manifest.papers import ROOT, readings
+from repro.manifest.papers import ROOT, readings, released_models
 from repro.manifest.reading_schema import Reading
 
 FILES = {path.parent.name: path for path in sorted(ROOT.glob("*/readings.yaml"))}

@@ -5,9 +5,9 @@ import unicodedata
 
 import pytest
 
-from repro.manifest.arithmetic import disagreements
 from repro.manifest.cells import cell, cells_of, numeric_cells
 from repro.manifest.papers import papers
+from repro.plugins.statements.statements import arithmetic_faults
 from repro.running.cell_readings import CellReadings
 
 EVERY = sorted(papers())
@@ -34,7 +34,7 @@ def _within(identifier, prefix):
 def test_averages_deltas_and_bolds_recompute_or_are_known_misprints(name):
     source = papers()[name]
     known = [place for r in source.readings.values() if r.kind == "misprint" for place in r.cells]
-    new = [found for found in disagreements(source) if not any(_within(found[0], a) for a in known)]
+    new = [found for found in arithmetic_faults(source) if not any(_within(found[0], a) for a in known)]
     assert new == []
 
 

@@ -7,8 +7,7 @@ import pytest
 
 from repro.errors import ManifestError
 from repro.manifest.cells import cells_of, select
-from repro.manifest.checkpoints import known_checkpoints, released_models
-from repro.manifest.papers import ROOT, papers
+from repro.manifest.papers import ROOT, known_checkpoints, papers, released_models
 from repro.retrieval.datasets.hub_models import readable
 from repro.running.plan import plan
 from repro.running.recipe_calls import recipe_path

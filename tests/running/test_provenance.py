@@ -10,7 +10,7 @@ from repro.locations import CHECKOUT
 from repro.machine import versions
 from repro.progress import Progress
 from repro.retrieval.stages import qrels
-from repro.running import equal_code, provenance
+from repro.running import provenance
 from repro.running.engines import inline
 from repro.running.engines.inline import run_node
 from repro.running.plan import Plan
@@ -71,7 +71,7 @@ def test_equal_code_differs_in_nothing_and_is_recorded_under_one_digest(monkeypa
     assert differences(before) == ["repro.errors"]
     planned = planned_code([Node("search", {"depth": 10})])
     equal = {"0" * 64: "f" * 64, facts["code"]: "f" * 64}
-    monkeypatch.setattr(equal_code, "_recorded_by_digest", lambda: equal)
+    monkeypatch.setattr(provenance, "_recorded_by_digest", lambda: equal)
     provenance._code_of_all.cache_clear()
     assert differences(before) == []
     assert planned_code([Node("search", {"depth": 10})]) == join_codes(["f" * 64]) != planned

@@ -6,7 +6,7 @@ import pytest
 
 from repro.errors import BlockedError
 from repro.graph import Node
-from repro.manifest.checkpoints import Checkpoint, check_on_hub
+from repro.manifest.papers import Checkpoint, check_on_hub
 from repro.running.requirements import Machine
 
 BACKBONE = Node("backbone", {"name": "some/bert", "revision": "main"})

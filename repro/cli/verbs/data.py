@@ -108,7 +108,7 @@ def fetch_(identifiers, places, yes, library):
     They go into the data folder: that of REPRO_DATA, else one in the user's own data, which is made and
     then looked in by every verb.
     """
-    from repro.manifest.checkpoints import check_on_hub
+    from repro.manifest.papers import check_on_hub
     from repro.retrieval.datasets.fetching import MODEL, offer
 
     if not (identifiers or places):

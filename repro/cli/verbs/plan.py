@@ -50,8 +50,8 @@ def command(selection, gpu, by, lists_nodes, discard, max_disk, remember, engine
     be given on. In JSON every node is an object.
     """
     from repro.cli.plans import show_plan
+    from repro.running.cost.estimate import throughput
     from repro.running.cost.rehearsals import rehearsals
-    from repro.running.cost.throughput import throughput
 
     _check_options(by, lists_nodes, as_json, remember, engine)
     plan, store = selection.plan(), selection.workspace.store

@@ -78,8 +78,7 @@ def page(names, scale_names, output, opened, form, readme):
 
 
 def target(file: str, *, is_there: bool = False) -> Path:
-    """Return the path of a file to be written. Raises UsageError where it cannot be, before the work
-    begins."""
+    """Return the path of a file to be written. Raises UsageError at once if it cannot be."""
     path = Path(file)
     if path.is_dir():
         raise UsageError(f"{path} is a folder; name a file to write the report to")

@@ -185,10 +185,8 @@ def _discard(rebuild: tuple[str, ...], plan, store, dry_run: bool) -> None:
 
 
 def _budget_rates(plan, store, budget: float | None, gpu: str | None):
-    """Return the throughput that hours follow from; looks at the store, and blocks the nodes beyond a
-    budget."""
-    from repro.running.cost.estimate import estimate, keep_within
-    from repro.running.cost.throughput import throughput
+    """Return the throughput for hours; looks at the store, and blocks the nodes beyond a budget."""
+    from repro.running.cost.estimate import estimate, keep_within, throughput
 
     rates = throughput(store, gpu) if gpu or budget is not None else None
     plan.look(store)

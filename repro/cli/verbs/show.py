@@ -169,8 +169,7 @@ def _count(sources: Iterable[PublishedPaper]) -> str:
 
 
 def _line(entry: tuple) -> list[str]:
-    """Return the words of an entry, with the first sentence of what it is about; ``repro show`` has the
-    others."""
+    """Return the words of an entry, with the first sentence of its subject."""
     *values, about = entry
     return [*(str(value or "") for value in values), about.partition(". ")[0]]
 

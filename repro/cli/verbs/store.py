@@ -154,8 +154,7 @@ def _other_code(item) -> str:
 
 
 def _read_all(store, origins) -> tuple[int, dict[str, list[str]]]:
-    """Return the number of artefacts, and the faults of the damaged ones; ``made`` looks at those that are
-    sound."""
+    """Return the number of artefacts, and the faults of damaged ones; ``made`` looks at sound ones."""
     from repro.progress import TerminalProgress
     from repro.store import RECORD, damage, read_json
     from repro.store.seal import content, wrong_sizes

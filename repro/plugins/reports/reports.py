@@ -21,8 +21,8 @@ from repro.manifest import papers as at_hand
 from repro.manifest import yaml_file
 from repro.manifest.cells import Cell, cells_of
 from repro.manifest.papers import Paper
-from repro.manifest.places import DAY, Place, Who
 from repro.manifest.printed import shift_point
+from repro.manifest.reading_schema import DAY, Place, Who
 from repro.manifest.schema import SHARES
 from repro.manifest.yaml_file import Fault, Identified, StrictMapping
 

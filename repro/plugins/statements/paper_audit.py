@@ -8,7 +8,6 @@ import ast
 from collections.abc import Iterator
 from string import ascii_uppercase
 
-from repro.manifest import arithmetic
 from repro.manifest.cells import Cell, cells_of
 from repro.manifest.cells import cell as cell_named
 from repro.manifest.papers import Paper, papers
@@ -29,7 +28,7 @@ from repro.plugins.statements.judged import named_papers
 from repro.plugins.statements.language import Places
 from repro.plugins.statements.marks import of_marks, of_words
 from repro.plugins.statements.references import of_references, other_numbers
-from repro.plugins.statements.statements import Statement, statements
+from repro.plugins.statements.statements import Statement, arithmetic_faults, statements
 from repro.store.results import Results
 
 
@@ -45,7 +44,8 @@ def findings(source: Paper) -> Iterator[Finding]:
 
 
 def _sum_findings(source: Paper) -> Iterator[Finding]:
-    for identifier, reason in arithmetic.disagreements(source):
+    """Yield averages and deltas; a wrong bold number is a statement that fails."""
+    for identifier, reason in arithmetic_faults(source):
         subject = cell_named(identifier)
         if subject.column.mean_of or subject.printed.delta is not None:
             kind = "average" if subject.column.mean_of else "delta"
@@ -76,6 +76,7 @@ def _explanation(statement: Statement) -> str:
 
 
 def _held_against(statement: Statement) -> str:
+    """Another paper where its cells are named in the expression, else the paper alone."""
     return "another paper" if named_papers(statement.expect) else "paper"
 
 

@@ -6,12 +6,20 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
+from itertools import combinations
+from pathlib import Path
+from typing import Literal
 
-from repro.plugins.studies.analysis_schema import Family, TableAnalysis
+from pydantic import Field, model_validator
+
+from repro.manifest import yaml_file
+from repro.manifest.papers import Paper
+from repro.manifest.schema import Manifest, Table
+from repro.manifest.yaml_file import Identified, StrictMapping, repetitions
 from repro.retrieval.evaluation.crossed import Estimate, estimate, seeds_needed, smallest_seen
 from repro.retrieval.evaluation.p_values import holm
 
-POINT = 0.01  # the unit of `matters` in an analysis, as a fraction
+POINT = 0.01  # in which an analysis says what matters
 WITHIN = "within what matters"
 VERDICTS = (
     "above",
@@ -23,7 +31,8 @@ VERDICTS = (
     "at the floor",
     "not tested",
 )
-OfSeeds = Mapping[int | None, Mapping[str, float]]  # seed -> query -> score of one cell
+OfSeeds = Mapping[int | None, Mapping[str, float]]  # seed -> query -> score, of a row in a column
+FILE = "analysis.yaml"
 
 
 @dataclass(frozen=True)
@@ -155,3 +164,171 @@ def _verdict(c: Contrast, level: float, standings: Mapping[str, str], floor: str
     if c.holm <= level:
         return ("slightly " if is_negligible else "") + ("above" if c.difference.mean > 0 else "below")
     return WITHIN if is_negligible else "not told apart"
+
+
+class Family(Identified):
+    """Comparisons that are corrected together, column by column.
+
+    Attributes:
+        label: a heading, e.g. "each pre-training against BERT".
+        rows: rows to compare with row ``against``, or with each other if ``against`` is None.
+        between: the pairs themselves, instead of ``rows``.
+    """
+
+    label: str
+    rows: tuple[str, ...] = ()
+    against: str | None = None
+    between: tuple[tuple[str, str], ...] = ()
+
+    @model_validator(mode="after")
+    def _compares_different_rows(self):
+        if bool(self.rows) == bool(self.between):
+            raise ValueError("needs either `rows` or `between`")
+        repeated_rows = [row for row in self.rows if self.rows.count(row) > 1]
+        repeated_rows += [row for row, other in self.between if row == other]
+        repeated_rows += {self.against}.intersection(self.rows)
+        if repeated_rows:
+            raise ValueError(f"row {repeated_rows[0]!r} would be compared with itself")
+        if self.rows and self.against is None and len(self.rows) < 2:
+            raise ValueError("needs row `against` or two rows at least")
+        return self
+
+    @property
+    def pairs(self) -> tuple[tuple[str, str], ...]:
+        """Each row with its opponent."""
+        if self.between:
+            return self.between
+        if self.against is None:
+            return tuple(combinations(self.rows, 2))
+        return tuple((row, self.against) for row in self.rows)
+
+
+class TableAnalysis(StrictMapping):
+    """The analysis of one table.
+
+    Attributes:
+        primary: the deciding column. The other columns are secondary.
+        matters: column -> the smallest difference that matters, in hundredths (points).
+        families: the comparisons. By default every row is compared with the row that the table names for it,
+            group by group.
+        floor: a row that the better row of each pair must exceed. Otherwise the verdict is ``at the floor``
+            and nothing is concluded. Pairs with the floor itself are compared as usual.
+    """
+
+    table: str
+    primary: str | None = None
+    matters: dict[str, float] = Field(default_factory=dict)
+    families: tuple[Family, ...] = ()
+    floor: str | None = None
+
+    @property
+    def rows(self) -> set[str]:
+        """All rows that it names."""
+        names = {row for family in self.families for pair in family.pairs for row in pair}
+        return names | ({self.floor} if self.floor else set())
+
+
+class Confirmatory(StrictMapping):
+    """The only confirmatory claim: a family of a table in one column."""
+
+    table: str
+    family: str
+    column: str
+
+
+class Analysis(StrictMapping):
+    """The content of an analysis.yaml.
+
+    Attributes:
+        seeds: the seeds of pre-training and fine-tuning for every row, e.g. ``[1, 2, 3]``.
+        test: queries and seeds as crossed random effects (``repro.retrieval.evaluation.crossed``).
+        correction: the correction within a family and column.
+        level: the level of two-sided tests. A difference is shown to be smaller than ``matters`` by two
+            one-sided tests at the same level and with the same correction.
+        confirmatory: the claim to confirm. All other comparisons are exploratory.
+    """
+
+    seeds: tuple[int, ...] = ()
+    test: Literal["random effects of queries and seeds"] = "random effects of queries and seeds"
+    correction: Literal["holm"] = "holm"
+    level: float = Field(default=0.05, gt=0, lt=0.5)
+    confirmatory: Confirmatory | None = None
+    tables: tuple[TableAnalysis, ...] = ()
+
+    def of(self, table: Table) -> TableAnalysis:
+        """Return the analysis of a table, with default families if it names none."""
+        match = next((item for item in self.tables if item.table == table.id), TableAnalysis(table=table.id))
+        return match if match.families else match.model_copy(update={"families": tuple(_families(table))})
+
+
+def analysis_of(source: Paper) -> Analysis:
+    """Return the plan of analysis of a paper's studies, read once. Raises ManifestError."""
+    return source.once(read_analysis, lambda: read_analysis(source.folder, source.manifest))
+
+
+def read_analysis(folder: Path, manifest: Manifest) -> Analysis:
+    """Return the analysis.yaml of a folder, empty without the file. Raises ManifestError with its line."""
+    path = folder / FILE
+    if not path.exists():
+        return Analysis()
+    return yaml_file.read(path, Analysis, faults=lambda content: _faults(content, manifest))
+
+
+def _families(table: Table) -> Iterator[Family]:
+    labels = {group.id: group.label for group in table.groups}
+    for group in dict.fromkeys(row.group for row in table.rows):
+        pairs = [(row.id, base) for row in table.rows if row.group == group and (base := table.base_of(row))]
+        if pairs:
+            label = labels.get(group or "", "each row against the row of reference")
+            yield Family(id=group or "reference", label=label, between=tuple(pairs))
+
+
+def _faults(analysis: Analysis, manifest: Manifest) -> Iterator[tuple[tuple, str]]:
+    if len(set(analysis.seeds)) < 2:
+        yield ("seeds",), "needs two different seeds at least: with one their variance is not known"
+    studies = {table.id: table for table in manifest.tables if table.kind == "study"}
+    seen: set[str] = set()
+    for number, item in enumerate(analysis.tables):
+        place = ("tables", number)
+        if item.table not in studies:
+            names = ", ".join(studies) or "none"
+            yield (*place, "table"), f"the paper has no study {item.table!r}; it has {names}"
+        elif item.table in seen:
+            yield (*place, "table"), f"table {item.table!r} occurs twice"
+        else:
+            yield from _table_faults(item, studies[item.table], place)
+        seen.add(item.table)
+    yield from _claim_faults(analysis, studies)
+
+
+def _claim_faults(analysis: Analysis, studies: Mapping[str, Table]) -> Iterator[tuple[tuple, str]]:
+    claim = analysis.confirmatory
+    if claim is None:
+        return
+    analysed_tables = [item.table for item in analysis.tables if item.table in studies]
+    if claim.table not in analysed_tables:
+        names = ", ".join(analysed_tables) or "none"
+        yield ("confirmatory", "table"), f"table {claim.table!r} is not analysed; those are: {names}"
+        return
+    table = studies[claim.table]
+    for key, valid in (
+        ("family", [family.id for family in analysis.of(table).families]),
+        ("column", [column.id for column in table.columns]),
+    ):
+        name = getattr(claim, key)
+        if name not in valid:
+            yield ("confirmatory", key), f"the table has no {key} {name!r}; it has {', '.join(valid)}"
+
+
+def _table_faults(item: TableAnalysis, table: Table, place: tuple) -> Iterator[tuple[tuple, str]]:
+    columns, rows = [c.id for c in table.columns], [row.id for row in table.rows]
+    if item.primary is not None and item.primary not in columns:
+        yield (*place, "primary"), f"the table has no column {item.primary!r}; it has {', '.join(columns)}"
+    for column, points in item.matters.items():
+        if column not in columns:
+            yield (*place, "matters"), f"the table has no column {column!r}; it has {', '.join(columns)}"
+        if points <= 0:
+            yield (*place, "matters", column), f"{points:g} is no difference that matters; it must be above 0"
+    for row in sorted(item.rows - set(rows)):
+        yield place, f"the table has no row {row!r}; it has {', '.join(rows)}"
+    yield from repetitions("family", item.families, (*place, "families"))

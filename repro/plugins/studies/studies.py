@@ -24,8 +24,16 @@ from repro.hooks import CellPart
 from repro.manifest.cells import Cell
 from repro.manifest.papers import Paper
 from repro.manifest.schema import Table
-from repro.plugins.studies.analysis_schema import Analysis, Confirmatory, TableAnalysis, analysis_of
-from repro.plugins.studies.contrasts import Contrast, OfSeeds, contrasts, floor_standings
+from repro.plugins.studies.contrasts import (
+    Analysis,
+    Confirmatory,
+    Contrast,
+    OfSeeds,
+    TableAnalysis,
+    analysis_of,
+    contrasts,
+    floor_standings,
+)
 from repro.retrieval.evaluation.crossed import Estimate, estimate
 from repro.running.plan import Plan
 from repro.stage_table import TRAININGS

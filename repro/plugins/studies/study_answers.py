@@ -19,8 +19,7 @@ from repro.manifest.printed import percent
 from repro.manifest.reading_schema import StudyPointer, study_pointer
 from repro.manifest.schema import Column, Table
 from repro.manifest.yaml_file import Fault, StrictMapping
-from repro.plugins.studies.analysis_schema import analysis_of
-from repro.plugins.studies.contrasts import WITHIN
+from repro.plugins.studies.contrasts import WITHIN, analysis_of
 from repro.plugins.studies.studies import Study, StudyEvidence, judged, known_scores, scores_paths
 from repro.retrieval.datasets.catalog import dataset
 from repro.running.plan import plan

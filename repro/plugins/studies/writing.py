@@ -8,8 +8,7 @@ from pathlib import Path
 
 from repro.manifest.papers import Paper
 from repro.manifest.schema import Table
-from repro.plugins.studies.analysis_schema import Family
-from repro.plugins.studies.contrasts import WITHIN, Contrast
+from repro.plugins.studies.contrasts import WITHIN, Contrast, Family
 from repro.plugins.studies.studies import Entry, Study, study_of, write_scores
 from repro.plugins.studies.words import (
     capitalised,

@@ -12,7 +12,7 @@ from repro.api import Listing
 from repro.api.comparisons import ComparedCells, compare_selection
 from repro.api.selection import Selection, check_several, select
 from repro.errors import BlockedError, DataError, ReproError, UsageError
-from repro.plugins.yours.sources import Yours, own_runs, sources
+from repro.plugins.yours.runs import Yours, own_runs, sources
 from repro.progress import Progress
 from repro.running.plan import Plan
 from repro.running.workspace import Workspace

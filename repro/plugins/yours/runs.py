@@ -1,19 +1,20 @@
-"""A run file of one's own and the judgements that score it, as the suite scores its own runs."""
+"""Reads runs and encoders that users name, e.g. a file or a folder, and scores runs as the suite does."""
+
+from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from repro.errors import DataError, UsageError
+from repro.machine.bounded_reading import lines
 from repro.manifest.cells import numeric_cells
 from repro.manifest.papers import papers
-from repro.plugins.yours.sources import SUFFIXES
 from repro.retrieval.datasets import reading, record_files
 from repro.retrieval.datasets.catalog import Dataset, dataset, key
 from repro.retrieval.datasets.digests import ContentDigest, differing
-from repro.retrieval.datasets.lines import lines
 from repro.retrieval.datasets.sources import MissingPiece, locate
 from repro.retrieval.evaluation.judged_runs import GivenRun, OtherQueriesError, given_run
 from repro.retrieval.evaluation.measures import looks_deeper, scores_by_query
@@ -48,7 +49,7 @@ class Judged:
     differing: tuple[str, ...] = ()
 
     @classmethod
-    def of(cls, identifier: str, data: Path | None, *, ignore: bool | None = None) -> "Judged":
+    def of(cls, identifier: str, data: Path | None, *, ignore: bool | None = None) -> Judged:
         """Return the judgements of a dataset, with its own rule unless ``ignore`` says another. Raises
         UsageError for no such dataset, BlockedError where they are not at hand."""
         entry = judged_by_documents(identifier)
@@ -269,3 +270,56 @@ def _why_none(errors: Mapping[str, DataError]) -> DataError:
     first, *others = errors
     nor = f"; nor does it answer {', '.join(others)}" if others else ""
     return OtherQueriesError(f"{errors[first]}{nor}")
+
+
+if TYPE_CHECKING:
+    from repro.plugins.yours.encoders import UserEncoder
+
+DESCRIPTIONS = (".yaml", ".yml")  # of a file that describes an encoder
+SUFFIXES = (".gz", ".trec", ".run", ".res", ".txt", ".tsv", ".json", ".parquet")  # of a run
+Yours = str | Path | Mapping[str, Any]
+
+
+def is_encoder(source: Yours) -> bool:
+    """Return whether something means an encoder: a folder, a description of one, or a model of the hub."""
+    if isinstance(source, Mapping):
+        return True
+    path = Path(source).expanduser()
+    is_of_hub = not path.exists() and str(source).count("/") == 1 and path.suffix not in SUFFIXES
+    return path.suffix in DESCRIPTIONS or path.is_dir() or is_of_hub
+
+
+def own_runs(given: Sequence[Yours]) -> list[OwnRun]:
+    """Return the run files. Raises UsageError for an encoder, which judgements alone cannot score."""
+
+    if encoder := next(filter(is_encoder, given), None):
+        raise UsageError(f"{encoder} is an encoder, which needs texts: name a table, as PAPER --table 1")
+    return [OwnRun(source) for source in given if not isinstance(source, Mapping)]
+
+
+def sources(given: Sequence[Yours], data: Path | None) -> list[OwnRun | UserEncoder]:
+    """Return the runs and encoders that are meant. Raises UsageError for no such file or a wrong description,
+    BlockedError for no encoder."""
+
+    return [
+        _encoder(source, data) if isinstance(source, Mapping) or is_encoder(source) else OwnRun(source)
+        for source in given
+    ]
+
+
+def _encoder(source: Yours, data: Path | None) -> UserEncoder:
+    from repro.manifest.yaml_file import read
+    from repro.plugins.yours.encoders import UserEncoder
+
+    if isinstance(source, Mapping):
+        facts = dict(source)
+    elif Path(source).suffix in DESCRIPTIONS:
+        facts = dict(read(Path(source), dict[str, str | int]))
+    else:
+        return UserEncoder.find(str(source), data, {})
+    if not (name := facts.pop("model", None)):
+        raise UsageError(f"{source} names no model; write `model: DIR` and how it reads texts")
+    try:
+        return UserEncoder.find(str(name), data, facts)
+    except UsageError as error:
+        raise UsageError(f"{source}: {error}") from None

@@ -1,5 +1,6 @@
 """Write rows as an Arrow dataset for ``load_from_disk``, and look up ids, rows and texts."""
 
+import hashlib
 import itertools
 import json
 import shutil
@@ -10,10 +11,11 @@ from typing import Any
 import numpy as np
 
 from repro.errors import DataError
-from repro.retrieval.datasets.row_blocks import RowBlocks
+from repro.store.disk import intact, read_note, write_note
 
-BATCH = 1000  # rows of a record batch, as in `datasets`
-BLOCK = 20_000  # rows of a block for resuming a stage
+BATCH = 1000  # rows of a record batch, as `datasets` writes them
+BLOCK = 20_000  # rows of a block, where a stage goes on behind one
+ALL = "all.json"  # is there once every block is
 
 
 def write_rows(rows: Iterable[Mapping[str, Any]], columns: Mapping[str, Any], folder: Path) -> int:
@@ -45,7 +47,7 @@ def read_rows(artefact: Path):
     return load_from_disk(str(artefact / "arrow"))
 
 
-# columns of a training set with scores, for ``write_rows``
+# a training set whose passages carry scores, as columns of ``write_rows``
 SCORED_EXAMPLES = {
     "query": "string",
     "positives": ["string"],
@@ -150,7 +152,7 @@ def rows_of_few(documents: Sequence[str], corpus: Path, *, source: Path) -> np.n
     positions = pc.fill_null(pc.index_in(ids, value_set=pa.array(documents, pa.string())), -1).to_numpy()
     places = np.flatnonzero(positions >= 0)
     rows = np.full(len(documents), -1)
-    rows[positions[places][::-1]] = places[::-1]  # the first of equal ids counts
+    rows[positions[places][::-1]] = places[::-1]  # of equal ids the first counts
     missing = np.flatnonzero(rows < 0)
     if len(missing):
         problem = f"document {documents[missing[0]]!r} is not in the corpus ({len(missing)} are not)"
@@ -166,3 +168,138 @@ def query_texts(queries: Path, wanted: Sequence[str], *, source: Path) -> list[s
     if missing is not None:
         raise DataError(f"{source}: query {missing!r} is not among the queries")
     return [texts[query] for query in wanted]
+
+
+def features_of(columns: Mapping[str, Any]):
+    """Return the `datasets` features for columns, e.g. {"query": "string", "negatives": ["string"]}."""
+    import datasets
+
+    features = datasets.Features()
+    for name, type in columns.items():
+        is_list = isinstance(type, list)
+        features[name] = datasets.List(datasets.Value(type[0])) if is_list else datasets.Value(type)
+    return features
+
+
+class RowBlocks:
+    """The blocks of one dataset in a folder, each an Arrow file with a note of its digest.
+
+    ``join`` moves them into a folder for ``datasets.load_from_disk``, e.g. as ``data-00002-of-00442.arrow``.
+    After an interruption every block with an unchanged digest is kept. Several processes may write different
+    blocks.
+
+    Args:
+        folder: of the blocks.
+        columns: names -> feature types: "string", or ["string"] for lists.
+        origin: the rows' origin as JSON. Blocks of another origin are not kept.
+        batch: most rows in a record batch.
+    """
+
+    def __init__(self, folder: Path, columns: Mapping[str, Any], *, origin: Any = None, batch: int = 1000):
+        self.folder, self.features, self.batch = folder, features_of(columns), batch
+        self.origin = json.loads(json.dumps(origin))
+        folder.mkdir(parents=True, exist_ok=True)
+
+    def kept(self, first: int) -> dict | None:
+        """Return the facts of a block if its file is unchanged, otherwise None."""
+        note = intact(self.folder / f"{first}.json", origin=self.origin)
+        return note["facts"] if note else None
+
+    def write(self, first: int, batches: Iterable[Any], facts: Mapping[str, Any]) -> None:
+        """Write a block of batches: lists by column name, or pyarrow tables. ``facts`` are read after the
+        last one."""
+        from datasets.arrow_writer import ArrowWriter
+
+        scratch, path = self.folder / f"{first}.new", self._path(first)
+        with ArrowWriter(path=str(scratch), features=self.features, writer_batch_size=self.batch) as writer:
+            for batch in batches:
+                (writer.write_batch if isinstance(batch, Mapping) else writer.write_table)(batch)
+            rows, _ = writer.finalize()
+        scratch.replace(path)
+        note = self.folder / f"{first}.json"
+        write_note(note, [path], origin=self.origin, rows=rows, facts=dict(facts))
+
+    def tables(self, first: int) -> Iterator[Any]:
+        """Yield a block's record batches. They are read instead of mapped, since mapped pages stay in
+        memory."""
+        import pyarrow as pa
+
+        with pa.OSFile(str(self._path(first))) as file:
+            for batch in pa.ipc.open_stream(file):
+                yield pa.Table.from_batches([batch])
+
+    def places(self, first: int) -> Iterator[int]:
+        """Yield the byte offsets of the record batches in the block from row ``first`` on."""
+        import pyarrow as pa
+
+        with pa.OSFile(str(self._path(first))) as file:
+            pa.ipc.read_message(file)  # the schema
+            place = file.tell()
+            while True:
+                try:
+                    pa.ipc.read_message(file)
+                except EOFError:
+                    return
+                yield place
+                place = file.tell()
+
+    def table(self, first: int, place: int) -> Any:
+        """Return the record batch at one of a block's ``places``."""
+        import pyarrow as pa
+
+        with pa.OSFile(str(self._path(first))) as file:
+            file.seek(place)
+            batch = pa.ipc.read_record_batch(pa.ipc.read_message(file), self.features.arrow_schema)
+            return pa.Table.from_batches([batch])
+
+    def complete(self, blocks: Iterable[int], facts: Mapping[str, Any]) -> int:
+        """Record that these are all blocks, in order, with ``facts`` of the dataset. Returns the number of
+        rows."""
+        notes = {first: self._read(f"{first}.json") or {} for first in blocks}
+        with_rows = [first for first, note in notes.items() if note["rows"]]
+        digests = "".join(digest for first in with_rows for digest in notes[first]["sha256"].values())
+        content: dict[str, Any] = {"blocks": with_rows, "facts": dict(facts), "digests": digests}
+        write_note(self.folder / ALL, [], origin=self.origin, **content)
+        return sum(note["rows"] for note in notes.values())
+
+    def completed(self, target: Path) -> dict | None:
+        """Return the facts of a complete attempt, after moving its files back from ``target``. None unless
+        all blocks are intact."""
+        if (layout := self._read(ALL)) is None:
+            return None
+        for name, first in _file_names(layout["blocks"]).items():
+            if (target / name).is_file():
+                (target / name).replace(self._path(first))
+        is_intact = all(self.kept(first) is not None for first in layout["blocks"])
+        return layout["facts"] if is_intact else None
+
+    def join(self, target: Path, *, fingerprint: str = "") -> None:
+        """Move all blocks into the dataset ``target``, named ``fingerprint`` in the caches of `datasets`."""
+        import datasets
+
+        layout = self._read(ALL) or {}
+        names, digests = _file_names(layout["blocks"]), layout["digests"].encode()
+        shutil.rmtree(target, ignore_errors=True)
+        datasets.disable_progress_bars()
+        empty = datasets.Dataset.from_dict({name: [] for name in self.features}, features=self.features)
+        empty.save_to_disk(target)
+        state = json.loads((target / "state.json").read_text())
+        (target / "state.json").unlink()
+        for path in target.glob("*.arrow"):
+            path.unlink()
+        for name, first in names.items():
+            self._path(first).replace(target / name)
+        state["_data_files"] = [{"filename": name} for name in names]
+        state["_fingerprint"] = fingerprint or hashlib.sha256(digests).hexdigest()[:16]
+        (target / "state.json").write_text(json.dumps(state, indent=2, sort_keys=True))
+
+    def _path(self, first: int) -> Path:
+        return self.folder / f"{first}.arrow"
+
+    def _read(self, name: str) -> dict | None:
+        return read_note(self.folder / name, origin=self.origin)
+
+
+def _file_names(blocks: list[int]) -> dict[str, int]:
+    """Return each block's file name in a dataset, e.g. ``data-00000-of-00002.arrow``."""
+    return {f"data-{n:05d}-of-{len(blocks):05d}.arrow": first for n, first in enumerate(blocks)}

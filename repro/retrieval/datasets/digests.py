@@ -15,13 +15,12 @@ from pathlib import Path
 from typing import Any
 
 from repro.errors import BlockedError, DataError
-from repro.machine.bounded_reading import read_facts
+from repro.machine.bounded_reading import container, read_facts
 from repro.retrieval.datasets.catalog import WORDS, catalog, key
-from repro.retrieval.datasets.lines import container
 from repro.retrieval.datasets.sources import Source
 from repro.store.disk import write_whole
 
-SHORT = 16  # bytes kept of a row's digest. 21 million passages take 336 MB.
+SHORT = 16  # bytes kept of a row's digest: those of 21 million passages take 336 MB
 FILE = Path(__file__).with_name("published_rows.yaml")
 
 
@@ -59,7 +58,7 @@ class ContentDigest:
 
     def hexdigest(self) -> str:
         """Return the hexadecimal digest of all rows so far."""
-        import numpy as np  # here, since a plan only uses RowDigest
+        import numpy as np  # a plan takes no other digest than the one above
 
         return hashlib.sha256(np.sort(np.frombuffer(self._digests, f"V{SHORT}")).tobytes()).hexdigest()
 
@@ -76,7 +75,7 @@ def _with_blanks(value: Any) -> Any:
     return list(map(_with_blanks, value)) if isinstance(value, tuple | list) else value
 
 
-SETTLED = 2_000_000_000  # ns during which two changes may get the same file time
+SETTLED = 2_000_000_000  # ns after a change until which a second one may carry the same time
 
 
 def identity(source: Source, *, cache: Path | None = None) -> str:
@@ -92,7 +91,8 @@ def identity(source: Source, *, cache: Path | None = None) -> str:
 
 
 def _generated(source: Source) -> str:
-    from repro.retrieval.datasets import reading  # here, since a plan of files reads no rows
+    """Return the digest of an embedded piece's rows, made anew each time, as looking writes nothing."""
+    from repro.retrieval.datasets import reading  # a plan of what lies in files reads no rows
 
     rows = RowDigest()
     for row in reading.rows(source):
@@ -153,6 +153,7 @@ def file_sha256(path: Path) -> str:
 
 
 def _file_digest(path: Path, entries: dict[str, list]) -> str:
+    """Return the file's digest, which is added to ``entries`` once the file has settled."""
     key, stamp = str(path.resolve()), _stamp(path)
     entry = entries.get(key)
     if isinstance(entry, list) and len(entry) == len(stamp) + 1 and entry[:-1] == stamp:
@@ -194,6 +195,7 @@ def _read_cache(cache: Path | None) -> dict[str, list]:
 
 
 def _write_cache(cache: Path, entries: dict[str, list]) -> None:
+    """Replace the cache in one step, so that another process never reads half of it; do without at need."""
     with contextlib.suppress(OSError):
         cache.parent.mkdir(parents=True, exist_ok=True)
         write_whole(cache, json.dumps(entries, indent=0, sort_keys=True))
@@ -232,7 +234,7 @@ def highest_grade(dataset: str) -> int | None:
 
 def in_words(name: str) -> str:
     """Return a key in words, e.g. "judgements of beir/scifact/test"."""
-    dataset, _, piece = name.partition(" ")  # a record may contain any text
+    dataset, _, piece = name.partition(" ")  # of a record, in which anything may stand
     return f"{WORDS.get(piece, piece)} of {dataset}"
 
 

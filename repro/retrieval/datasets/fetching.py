@@ -14,12 +14,12 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from repro.errors import BlockedError, DataError, UsageError, check_known
+from repro.machine.bounded_reading import lines, malformed
 from repro.progress import Progress
 from repro.retrieval.datasets import libraries, reading, word_lists
 from repro.retrieval.datasets.catalog import Dataset, Document, Judgement, Query, catalog, dataset
 from repro.retrieval.datasets.hub_models import wanted
 from repro.retrieval.datasets.libraries import resumable_downloads
-from repro.retrieval.datasets.lines import lines, malformed
 from repro.retrieval.datasets.sources import LIBRARIES, Source, describe_size, fetched_with
 from repro.retrieval.datasets.word_lists import known_lists
 
@@ -299,6 +299,7 @@ def _json(row: dict[str, str]) -> str:
 
 @contextlib.contextmanager
 def _partial_file(path: Path) -> Iterator[Path]:
+    """Yield a name beside ``path`` to write under; nothing of that name stays."""
     path.parent.mkdir(parents=True, exist_ok=True)
     scratch = path.with_name(f"{path.name}.partial")
     try:

@@ -26,7 +26,7 @@ def documents(id: str) -> Iterator[Document]:
     """Yield the documents of a corpus through ir_datasets."""
     with downloading(dataset(id)):
         for row in _ir_dataset(id).docs_iter():
-            # MS MARCO's documents have ``body`` instead of ``text``. Some collections have no titles.
+            # MS MARCO's documents call their text body; a collection without titles has no such field.
             text = row.body if hasattr(row, "body") else row.text
             yield Document(row.doc_id, getattr(row, "title", "") or "", text, getattr(row, "url", "") or "")
 
@@ -100,7 +100,7 @@ def downloading(entry: Dataset) -> Iterator[None]:
         library = error.name or getattr(error.__cause__, "name", None) or "a library"
         cause = f"{entry.id} is read with {library}, which is not installed"
         raise BlockedError(cause, f"run `python -m pip install {library}`") from error
-    except (OSError, RuntimeError) as error:  # requests raises OSErrors, ir_datasets also RuntimeErrors
+    except (OSError, RuntimeError) as error:  # requests' errors are OSErrors; ir_datasets adds RuntimeErrors
         if mismatch := _hash_mismatch(error):
             cause = f"what was downloaded for {entry.id} is not the file that was meant ({mismatch})"
             remedy = f"fetch it again, and if it stays so, lay {entry.id} into REPRO_DATA"
@@ -135,8 +135,8 @@ def quiet_ir_datasets():
     return ir_datasets
 
 
-TRIES = 3  # attempts in a row without a byte
-PAUSE = 2.0  # seconds between attempts
+TRIES = 3  # in a row that bring nothing
+PAUSE = 2.0  # seconds between them
 TIMEOUT = 30.0  # seconds without a byte
 CHUNK = 1 << 20
 PARTIAL = 206
@@ -203,7 +203,7 @@ def _fetch_remainder(request: Any, partial_file: Path, progress: Progress) -> No
     options = {"headers": headers, "cookies": request.cookies, "stream": True, "timeout": TIMEOUT}
     with requests().get(request.url, **options) as response:
         if response.status_code == PAST_THE_END and size:
-            return  # already complete, as its digest will show
+            return  # it was whole before, which its digest will tell
         response.raise_for_status()
         offset = size if response.status_code == PARTIAL else 0
         length = response.headers.get("Content-Length")

@@ -9,8 +9,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from repro.errors import DataError
-from repro.machine.bounded_reading import whole_lines
-from repro.retrieval.datasets.lines import checked_id, lines, malformed, open_unpacked, texts
+from repro.machine.bounded_reading import checked_id, lines, malformed, open_unpacked, texts, whole_lines
 from repro.retrieval.datasets.record_files import json_rows
 
 LARGEST = sys.float_info.max

@@ -144,6 +144,7 @@ def check_count(count: int, source: Source) -> None:
 
 
 def _records(source: Source, kind: str, read: Callable[[Path], Iterable[T]]) -> Iterable[T]:
+    """Return records of an embedded collection, of a library (``kind``), or of a file by ``read``."""
     if source.kind == "embedded":
         from repro.retrieval.datasets import tiny
 
@@ -172,4 +173,5 @@ def _queries_of_file(source: Source, file: Path) -> Iterable[Query]:
 
 
 def _with_single_blanks(query: Query) -> Query:
+    """Return the query with single blanks, as fetching writes one into a file of topics."""
     return query._replace(text=" ".join(query.text.split()))

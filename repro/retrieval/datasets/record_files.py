@@ -16,9 +16,9 @@ from pathlib import Path
 from typing import IO, Any
 
 from repro.errors import DataError
+from repro.machine.bounded_reading import checked_id, lines, malformed, open_unpacked
 from repro.retrieval.datasets.catalog import Document, Judgement, Query
 from repro.retrieval.datasets.libraries import quiet_ir_datasets
-from repro.retrieval.datasets.lines import checked_id, lines, malformed, open_unpacked
 
 RECENT = 20_000  # ids kept as strings
 

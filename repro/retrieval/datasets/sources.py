@@ -225,7 +225,7 @@ def in_home(entry: Dataset, piece: str, home: Path) -> Source | None:
     if piece not in places:
         return None
     files = tuple(home / file for file in places[piece]["files"])
-    from repro.retrieval.datasets.lines import container
+    from repro.machine.bounded_reading import container
 
     if not all(container(file).is_file() for file in files):
         return None
@@ -234,7 +234,7 @@ def in_home(entry: Dataset, piece: str, home: Path) -> Source | None:
 
 def check_home(source: Source) -> None:
     """Check the md5 of each download of a source of kind "home". Raises DataError for another file."""
-    from repro.retrieval.datasets.lines import container
+    from repro.machine.bounded_reading import container
 
     for file in dict.fromkeys(map(container, source.files)):
         expected_md5 = next(

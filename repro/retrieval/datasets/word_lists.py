@@ -22,7 +22,7 @@ def known_lists() -> dict[str, Mapping[str, Any]]:
 def words(path: Path) -> list[str]:
     """Return the words of a file with one per line, packed or not: unique, lower-case and sorted. Raises
     DataError if the file cannot be read."""
-    from repro.retrieval.datasets.lines import lines
+    from repro.machine.bounded_reading import lines
 
     return sorted({word for _, line in lines(path) if (word := line.strip().lower())})
 

@@ -30,8 +30,7 @@ def tokens(text: str) -> list[str]:
 
 
 def contains_answer(text: str, answers: Iterable[str], *, tokenless: bool = False) -> bool:
-    """Return whether the tokens of an answer follow each other in the text; one without tokens if
-    ``tokenless``."""
+    """Return whether an answer's tokens follow each other in the text; ``tokenless`` for one without."""
     # no token holds a space, so a spaced-out string contains another exactly where tokens do
     passage = f" {' '.join(tokens(text))} "
     answer_tokens = (tokens(answer) for answer in answers)
@@ -39,8 +38,7 @@ def contains_answer(text: str, answers: Iterable[str], *, tokenless: bool = Fals
 
 
 def answer_measures(measures: Sequence[str]) -> dict[str, Measure]:
-    """Read the names of measures that answers can judge, which is Success@k alone. Raises UsageError for
-    others."""
+    """Read names of measures that answers can judge: Success@k alone. Raises UsageError for others."""
     by_name = {text: parse_measure(text) for text in measures}
     for text, measure in by_name.items():
         if measure.name != "Success" or measure.rel != 1:
@@ -75,8 +73,7 @@ def score_by_answers(
 
 
 def read_answers(path: Path) -> dict[str, list[str]]:
-    """Return answers by query id of a ``queries.jsonl``. Raises DataError ``file:line: reason``, also for an
-    id twice."""
+    """Return answers by query id of a ``queries.jsonl``. Raises DataError ``file:line: reason``."""
     answers: dict[str, list[str]] = {}
     for number, line in numbered_lines(path):
         try:

@@ -167,8 +167,7 @@ def _documents(ranking: Sequence[tuple[str, float]], ignored_id: str | None) -> 
 
 
 def coverage(run: Mapping[str, object], judged: Mapping[str, object]) -> tuple[list[str], int]:
-    """Return judged queries absent from the run, and the number not judged. Raises DataError where none is
-    shared."""
+    """Return judged queries absent from the run, and the number not judged. DataError if none is shared."""
     if not judged:
         raise DataError("there are no judgements to score the run with")
     ignored = sum(qid not in judged for qid in run)
@@ -218,8 +217,7 @@ _LARGEST_GRADE = 20  # whose exponential gain trec_eval can count
 
 
 def canonical(name: str) -> str:
-    """Return a measure's name in ir_measures, or ``R_cap@k``. Raises UsageError for one that nothing
-    computes."""
+    """Return a measure's name in ir_measures, or ``R_cap@k``. Raises UsageError for an unknown one."""
     match = _NAME_FORM.fullmatch(name.strip())
     if match is None:
         raise unknown("measure", name, _examples(scored=False))

@@ -21,8 +21,7 @@ class MeansTest:
 
 
 def unpaired_t_test(first: Sequence[float], second: Sequence[float]) -> MeansTest | None:
-    """Return Student's t-test with a pooled variance over runs; None with fewer than two values or no
-    variance."""
+    """Return Student's t-test of runs with a pooled variance; None below two values, or without variance."""
     from scipy.stats import ttest_ind
 
     if min(len(first), len(second)) < 2 or len(set(first)) == len(set(second)) == 1:

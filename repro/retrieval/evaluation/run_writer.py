@@ -36,8 +36,7 @@ def write_metadata(path: Path, metadata: Mapping[str, Any]) -> None:
 
 
 def read_metadata(path: Path) -> dict[str, Any]:
-    """Read a run's metadata of either version from a YAML file, with or without START and END. Raises
-    StoreError."""
+    """Read a run's metadata of either version from YAML, with or without START. Raises StoreError."""
     import yaml
 
     marks = {mark.removeprefix(comment) for mark in (START, END) for comment in ("", "# ")}
@@ -228,8 +227,7 @@ def _lower_ties(scores: np.ndarray) -> np.ndarray:
 
 
 def _next_below(score: np.float32) -> np.float32:
-    """Return the next smaller float32 which is not subnormal: processes that flush those to zero would see a
-    tie."""
+    """Return the next smaller float32 that is not subnormal, which some processes flush to zero."""
     next_score = np.nextafter(score, np.float32(-np.inf))
     if abs(next_score) < _SMALLEST and next_score != 0:
         return np.float32(0) if score > 0 else -_SMALLEST
@@ -266,8 +264,7 @@ def rankings(
 
 
 def parts(path: Path, size: int) -> range:
-    """Return the bytes at which parts of a run of ``size`` bytes each begin. Raises DataError for a missing
-    file."""
+    """Return the bytes at which parts of ``size`` bytes each begin. Raises DataError for no file."""
     try:
         return range(0, path.stat().st_size, size)
     except FileNotFoundError:
@@ -291,8 +288,7 @@ def _query(line: Line) -> str:
 
 
 def _lines(path: Path, begin: int, end: int | None) -> Iterator[Line]:
-    """Yield the lines between two bytes at which lines begin, numbered from 1; DataError for what is no
-    text."""
+    """Yield the lines between two bytes where lines begin, numbered from 1; DataError for no text."""
     place = begin
     try:
         with open(path, "rb") as file:
@@ -336,8 +332,7 @@ def _line_start(path: Path, place: int) -> int:
 
 
 def _lines_before(path: Path, place: int) -> int:
-    """Return the number of lines that end before a byte; to name a line, which is all that anybody does with
-    it."""
+    """Return the number of lines that end before a byte."""
     count = 0
     with open(path, "rb") as file:
         while place > 0 and (block := file.read(min(place, LINE))):

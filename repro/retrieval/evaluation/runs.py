@@ -215,8 +215,7 @@ def _stretches(file: BufferedIOBase, form: str) -> Iterator[tuple]:
 
 
 def _blocks(file: BufferedIOBase, separator: bytes) -> Iterator[bytes]:
-    """Yield the whole lines of about BLOCK bytes at a time. Raises for a byte that is not plain, or a cut
-    line."""
+    """Yield the whole lines of about BLOCK bytes at a time. Raises for no plain byte, or a cut line."""
     remainder = last_line = b""
     while data := file.read(BLOCK):
         if data.translate(None, _PLAIN + separator):
@@ -240,8 +239,7 @@ def is_cut_off(tag: AnyStr, tag_before: AnyStr | None) -> bool:
 
 
 def _columns(data: bytes, form: str) -> Iterable:
-    """Return queries (dictionary array), documents (array), scores and ranks. Raises for a value out of
-    place."""
+    """Return queries (dictionary array), documents (array), scores and ranks. Raises for a bad value."""
     import pyarrow as pa
     import pyarrow.compute as pc
     from pyarrow import csv

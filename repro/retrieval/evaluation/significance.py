@@ -80,8 +80,7 @@ def seed_of(measure: str, queries: Sequence[str]) -> int:
 
 
 def permutation_p(scores: np.ndarray, *, resamples: int, seed: int) -> np.ndarray:
-    """Return two-sided p (S, S) of mean differences of scores (S, Q) over sign flips: all, or ``resamples``
-    drawn."""
+    """Return two-sided p (S, S) of mean differences of scores (S, Q) over all or ``resamples`` sign flips."""
     count, size = scores.shape
     observed_differences = np.abs(_differences(scores.sum(axis=1)))
     allowance = _ROUNDING * max(1.0, size * np.abs(scores).max(initial=0.0))

@@ -35,8 +35,7 @@ def many_objects() -> Iterator[None]:
 
 
 def numbered_lines(path: Path) -> Iterator[tuple[int, str]]:
-    """Yield lines of a UTF-8 file, packed or not, with their numbers from 1. Raises DataError ``file:line:
-    reason``."""
+    """Yield numbered lines of a UTF-8 file, packed or not. Raises DataError ``file:line: reason``."""
     number = 0
     try:
         with open_text(path) as file:
@@ -90,8 +89,7 @@ def _unrepeated(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
 
 
 def columns(line: str, where: str) -> list[str]:
-    """Return columns parted by white space. Raises DataError for a control character: C programs stop at a
-    NUL."""
+    """Return columns parted by white space. Raises DataError for a control character, e.g. a NUL."""
     fields = line.split()
     if not "".join(fields).isprintable():
         bad_field = next(filter(_CONTROL.search, fields), None)
@@ -113,8 +111,7 @@ def open_bytes(path: Path) -> BufferedReader | gzip.GzipFile:
 
 
 def read_score(text: str, where: str) -> float:
-    """Return the score that a column of a TREC run states. Raises DataError for none, nan, inf, 1e39 or
-    1_0."""
+    """Return the score in a column of a TREC run. Raises DataError for none, nan, inf, 1e39 or 1_0."""
     try:
         score = float(text)
     except ValueError:
@@ -143,6 +140,5 @@ def read_qrels(path: Path) -> Qrels:
 
 
 def relevant_documents(qrels: Qrels) -> dict[str, list[str]]:
-    """Return the documents of grade 1 and above of each query, sorted; a query without any has an empty
-    list."""
+    """Return the documents of grade 1 and above of each query, sorted; an empty list without any."""
     return {query: sorted(d for d, grade in grades.items() if grade >= 1) for query, grades in qrels.items()}

@@ -18,7 +18,7 @@ from repro.retrieval.nn.tokens import TokenRows
 
 Inputs = dict[str, torch.Tensor]
 Output = TypeVar("Output", torch.Tensor, dict[str, torch.Tensor])
-# torch's own class covers GPUs. Its CPU allocator, CUDA's calls and libraries raise a RuntimeError
+# torch's own class is of GPUs; its allocator on a CPU, CUDA's calls and its libraries raise a RuntimeError
 WORDS = ("can't allocate memory", "out of memory", "STATUS_ALLOC_FAILED")
 
 
@@ -84,7 +84,7 @@ class HalvingEncoder(Generic[Output]):
             if not is_out_of_memory(error):
                 raise
             words = first_line(error)
-        # outside of the handler, as the error's traceback keeps tensors in memory
+        # outside of the handler, since the error's traceback holds what was computed
         release_memory()
         if size == 1:
             remedy = "run it where more memory is free"
@@ -105,8 +105,8 @@ def side_inputs(batch: Inputs, prefix: str) -> Inputs:
     return {name.removeprefix(prefix): rows for name, rows in batch.items() if name.startswith(prefix)}
 
 
-TOGETHER = 2_000  # texts tokenised in one call, which uses all cores
-TOKENS = {"cpu": 32 * 128, "cuda": 512 * 128}  # per batch, with padding
+TOGETHER = 2_000  # texts tokenised in one call, which uses all cores and little memory
+TOKENS = {"cpu": 32 * 128, "cuda": 512 * 128}  # of a batch, with padding
 
 
 def tokenised_together(texts: Sequence[Sequence[str]]) -> Iterator[list[int]]:

@@ -70,7 +70,7 @@ class BiEncoderContrastive(RankedTextsLoss):
     ):
         super().__init__()
         check_known("projector start", projector_start, valid=PROJECTOR_STARTS)
-        check_known("projector", projector, valid=PROJECTORS)  # here for a plan to read
+        check_known("projector", projector, valid=PROJECTORS)  # here for a plan to read it
         head = Projector.of(model.config, projector)
         saved, encodes = saved_projector(start) or (None, False)
         may_continue = encodes or projector_start == "pre-trained"
@@ -120,7 +120,7 @@ class CosineBiEncoder(RankedTextsLoss):
     """
 
     model: TextModel
-    steps: torch.Tensor  # completed so far
+    steps: torch.Tensor  # that were made
     name = "cosine-contrastive"
     version = 1
     load = staticmethod(load_encoder)
@@ -154,7 +154,7 @@ class CosineBiEncoder(RankedTextsLoss):
         self.terms, self.shares, self.weight = terms, shares, weight
         self.query_length, self.passage_length, self.separator = query_length, passage_length, separator
         self.warmup_steps = warmup_steps
-        # a buffer, so that checkpoints save it
+        # saved with a checkpoint, so that a resumed training goes on from it
         self.register_buffer("steps", torch.zeros((), dtype=torch.int64))
 
     def losses(self, represented: dict[str, torch.Tensor]) -> dict[str, torch.Tensor]:
@@ -165,7 +165,7 @@ class CosineBiEncoder(RankedTextsLoss):
 
     def contrastive(self, queries: torch.Tensor, passages: torch.Tensor) -> torch.Tensor:
         """Return the weighted loss of a whole batch: (Q, H), (Q*P, H) to a scalar."""
-        size = -(-len(queries) // self.shares)  # queries per share, fewer in the last
+        size = -(-len(queries) // self.shares)  # queries in a share; the last of an epoch may have fewer
         per_query = len(passages) // len(queries)
         temperature = self.warmed(self.temperature)
         losses = []

@@ -25,12 +25,12 @@ if TYPE_CHECKING:
     from transformers.models.bert.modeling_bert import BertLayer, BertOnlyMLMHead
     from transformers.models.roberta.modeling_roberta import RobertaEmbeddings
 
-# weights of released encoders that retrieval does not use, e.g. ``lm_head.bias``
+# what encoders are released with, and retrieval has no use for
 HEADS = re.compile(
     r"(^|\.)(cls|lm_head|pooler|decoder|vocab_\w+|(generator|discriminator)_\w+|position_ids)(\.|$)"
 )
 OTHER = "it is another model's"
-POSITION_TABLES = ("position_embeddings", "embed_positions", "wpe")  # names in several model families
+POSITION_TABLES = ("position_embeddings", "embed_positions", "wpe")  # what families call theirs
 Tokenizer: TypeAlias = "PreTrainedTokenizerFast"
 
 
@@ -81,7 +81,7 @@ def positions(model) -> int | None:
     if table is None:
         return getattr(model.config, "max_position_embeddings", None)
     padding = -1 if table.padding_idx is None else table.padding_idx
-    return table.num_embeddings - getattr(table, "offset", padding + 1)  # the first ones are for padding
+    return table.num_embeddings - getattr(table, "offset", padding + 1)  # the first ones stand for padding
 
 
 def _position_table(model):
@@ -156,7 +156,7 @@ def load(kind: Any, folder: Path, **options) -> Any:
 def pretrained(kind: Any, folder: Path, **options) -> Any:
     """Read a directory as transformers' ``kind``, quietly, offline and without its own code. Raises the
     library's errors."""
-    if (folder / "adapter_config.json").exists():  # transformers uses it only with peft
+    if (folder / "adapter_config.json").exists():  # taken into account with peft, passed over without
         raise ValueError("it has an adapter, adapter_config.json, which is not known here")
     check_self_contained(folder)
     with quiet():
@@ -169,7 +169,7 @@ def check_self_contained(folder: Path) -> None:
         return
     config = read_json_file(folder / "config.json")
     for key, value in dict(config).items():
-        if key.endswith("_implementation") and "/" in str(value):  # a kernel from the hub, which would be run
+        if key.endswith("_implementation") and "/" in str(value):  # the hub's kernels, which would be run
             raise ValueError(f"its {key} is {value!r}, code of the hub, which is never run here")
 
 
@@ -182,7 +182,7 @@ def reason(error: Exception) -> str:
     if "Weights only load failed" in str(error):
         return "its weights are a pickle that holds more than tensors, which is never read here"
     first, *others = str(error).strip().split("\n")
-    if first.endswith(":") and others:  # the next line has the details
+    if first.endswith(":") and others:  # what it announces is on the next line
         first = f"{first} {others[0].strip()}"
     return first.rstrip(".")
 

@@ -31,10 +31,10 @@ from repro.retrieval.nn.text import passage_text
 from repro.retrieval.nn.tokens import TokenRows, paired_rows
 
 REGULARISERS = ("r-drop", "none")
-BLOCK = 20_000  # pairs sorted by length together, the most that an interruption loses
+BLOCK = 20_000  # pairs sorted by length together, and lost at most when interrupted
 BATCH = {"cpu": 32, "cuda": 256}
-TOGETHER = 8  # batches tokenised in one call, which uses all cores
-AHEAD = 2  # pieces prepared while the model scores one
+TOGETHER = 8  # batches that are made tokens in one call, which uses all cores
+AHEAD = 2  # such pieces that lie ready while the model is at one
 Batches = list[dict[str, torch.Tensor]]
 
 
@@ -340,7 +340,7 @@ def _pieces(pairs: PairTexts, scorer: PairScorer, scratch: Path) -> Iterator[_Pi
 
 
 def _keep_block(scratch: Path, first: int, scores: np.ndarray) -> None:
-    partial = scratch / f"{first}.partial.npy"  # another shard may have its own
+    partial = scratch / f"{first}.partial.npy"  # of another shard there may be one
     np.save(partial, scores)
     partial.rename(scratch / f"{first}-{zlib.crc32(scores.tobytes())}.npy")
 

@@ -66,7 +66,7 @@ class Projector(nn.Module):
         """Write ``projector.safetensors`` to a model directory. ``encodes`` is whether texts are encoded with
         it."""
         if self.architecture != "none":
-            # one key, as safetensors writes several in an order that varies between processes
+            # one key: safetensors writes several in an order that changes from process to process
             description = json.dumps({"architecture": self.architecture, "encodes": encodes}, sort_keys=True)
             save_file(self.state_dict(), folder / FILE, metadata={"projector": description})
 

@@ -37,9 +37,9 @@ if TYPE_CHECKING:
     from sentence_transformers import SentenceTransformer, SparseEncoder
 
 
-# kind -> pooling over the positions
+# kinds -> what they take over the positions
 SPARSE: dict[str, Literal["max", "sum"]] = {"splade": "max", "splade-sum": "sum"}
-TASKS = {"queries": "query", "passages": "document"}  # kind of text -> the library's term
+TASKS = {"queries": "query", "passages": "document"}  # kinds of texts in the library's words
 
 
 def load(folder: Path, settings: Mapping[str, Any]) -> SentenceTransformer | SparseEncoder:
@@ -67,7 +67,7 @@ def load(folder: Path, settings: Mapping[str, Any]) -> SentenceTransformer | Spa
         _check_lengths(model)
     except DataError:
         raise
-    except Exception as error:  # the libraries raise many types for invalid files
+    except Exception as error:  # a library's for each of the many ways in which files can be wrong
         why = _unreadable_file(folder) or reason(error).removeprefix("Error ")
         raise DataError(f"{folder}: cannot be read as an encoder ({why})") from error
     return model.eval()
@@ -123,7 +123,7 @@ def _pool(model: SentenceTransformer, folder: Path, mode: str) -> None:
         raise DataError(f"{folder}: has no pooling that could be another one; leave pooling out")
     [place] = places
     if mode == "pooler":
-        first: Any = model[0]  # the library's transformer
+        first: Any = model[0]  # a transformer of the library's
         if getattr(first.auto_model, "pooler", None) is None:
             raise DataError(f"{folder}: the model has no pooler; choose another pooling")
         first.modality_config["text"]["method_output_name"] = "pooler_output"
@@ -190,7 +190,7 @@ def _set_lengths(model: SentenceTransformer | SparseEncoder, settings: Mapping[s
     """Truncate texts to ``length`` if set, otherwise to the encoder's own length, and at most to ``cap``."""
     for part in model.modules():
         if part is model or hasattr(part, "sub_modules"):
-            continue  # its parts have the limits
+            continue  # it has the limits of its parts
         text = _text_settings(part)
         for name in ("max_seq_length", "query_length", "document_length"):
             if (limit := _limit(getattr(part, name, None), settings)) is not None:
@@ -200,6 +200,7 @@ def _set_lengths(model: SentenceTransformer | SparseEncoder, settings: Mapping[s
 
 
 def _check_lengths(model: SentenceTransformer | SparseEncoder) -> None:
+    """Raise ValueError for longer texts than a transformer has positions."""
     for transformer in transformers(model):
         count = positions(transformer.auto_model)
         limit = max((_length(transformer, kind) or 0 for kind in TASKS), default=0)

@@ -16,7 +16,7 @@ from repro.retrieval.nn.text import frame_texts, side_by_side
 
 Tensors = dict[str, torch.Tensor]
 
-IGNORED = -100  # torch's own value for positions without a label
+IGNORED = -100  # torch's own mark for "no label here"
 CHUNK = 2048  # logits of 2,048 positions x 30,522 tokens x 4 bytes = 250 MB at once
 
 

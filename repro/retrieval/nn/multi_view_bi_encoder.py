@@ -65,7 +65,7 @@ class MultiViewBiEncoder(RankedTextsLoss):
     """
 
     encoder: ViewEncoder
-    steps: torch.Tensor  # completed so far
+    steps: torch.Tensor  # that were made
     name = "multi-view-contrastive"
     version = 1
     load = staticmethod(load_masked_lm)
@@ -121,7 +121,7 @@ class MultiViewBiEncoder(RankedTextsLoss):
         self.flops_weight, self.flops_after = dict(flops_weight), flops_vectors == "after"
         self.distillation = distillation
         self.query_length, self.passage_length, self.separator = query_length, passage_length, separator
-        # a buffer, so that checkpoints save it
+        # saved with a checkpoint, so that a resumed training goes on from it
         self.register_buffer("steps", torch.zeros((), dtype=torch.int64))
 
     def collate(self, examples: list[dict]) -> dict[str, torch.Tensor]:

@@ -221,8 +221,8 @@ class MaskedLanguageModel(MaskedPretraining):
             return {}
         output = self.encoder.base_model(
             batch["masked_ids"], attention_mask=batch["attention_mask"], token_type_ids=batch.get("segments")
-        )  # without segments, all tokens are in the first
-        logits = self.encoder.cls(values_at(output.last_hidden_state, places))  # (M, V), masked only
+        )  # without segments every token is of the first
+        logits = self.encoder.cls(values_at(output.last_hidden_state, places))  # (M, V): of the masked alone
         labels = values_at(batch["labels"], places)
         return {"mlm": token_cross_entropy(logits, labels, reduction=self.reduction)}
 
@@ -273,7 +273,7 @@ class NeighbouringSentences(MaskedPretraining, BatchLoss):
         streams = self.generators(examples, SENTENCES)
         pairs = [self.pair(text, random) for text, random in zip(self.texts(examples), streams, strict=True)]
         first, second = zip(*pairs, strict=True)
-        masks = self.generators(examples, MASKS)  # used for a text's first sentence, then for its second
+        masks = self.generators(examples, MASKS)  # each serves a text's first sentence, then its second
         batch = self.masked([*first, *second], masks + masks)
         return batch | {"paired": torch.tensor([len(sentence) > 0 for sentence in second])}
 

@@ -12,8 +12,8 @@ from repro.retrieval.nn.encoder import PooledEncoder
 from repro.retrieval.nn.padding_free import Inputs, Layout, can_be_packed, embed, layer_output
 from repro.retrieval.nn.precision import device, is_small, on_device
 
-TOKENS = {"cpu": 2048, "cuda": 1 << 20}  # encoded at a time: as many as fit a CPU's cache, or a whole batch
-ROWS = {"cpu": 512, "cuda": None}  # in the feed-forward part, as freed blocks of equal size are reused
+TOKENS = {"cpu": 2048, "cuda": 1 << 20}  # encoded at a time: as a processor's cache holds, or a whole batch
+ROWS = {"cpu": 512, "cuda": None}  # of them in the feed-forward part; freed blocks all alike are used again
 
 
 def without_padding(encoder: PooledEncoder, *, gpu: bool = False) -> Callable[[Inputs], torch.Tensor]:

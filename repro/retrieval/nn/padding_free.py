@@ -24,10 +24,10 @@ from repro.retrieval.nn.precision import device
 if TYPE_CHECKING:
     from transformers.models.bert.modeling_bert import BertLayer
 
-KINDS = ("bert", "roberta", "xlm-roberta")  # architectures with BERT's layers and names
+KINDS = ("bert", "roberta", "xlm-roberta")  # architectures whose layers have BERT's parts under BERT's names
 HALVES = (torch.float16, torch.bfloat16)
 KERNEL_FROM = (8, 0)  # the compute capability of an A100
-flash_attention = torch.ops.aten._flash_attention_forward  # torch's ``varlen_attn`` has no dropout
+flash_attention = torch.ops.aten._flash_attention_forward  # torch's ``varlen_attn`` of it leaves dropout out
 Inputs = dict[str, torch.Tensor]
 
 
@@ -85,7 +85,7 @@ def embed(model: TextModel, inputs: Inputs, places: torch.Tensor) -> torch.Tenso
     ids, kinds, embeddings = inputs["input_ids"], inputs.get("token_type_ids"), model.embeddings
     if model.config.model_type == "bert":
         positions = torch.arange(ids.shape[1], device=ids.device).expand_as(ids)
-    else:  # RoBERTa's begin after the padding position and skip padding tokens within a text
+    else:  # RoBERTa's begin behind its padding's, and pass over padding that a text itself names
         positions = embeddings.create_position_ids_from_input_ids(ids, embeddings.padding_idx)
     return embeddings(
         input_ids=ids.reshape(-1)[places].unsqueeze(0),
@@ -167,7 +167,7 @@ def text_by_text(
     stretches."""
     sizes = [count * length for count, length in layout.stretches]
     widths = sizes if len(query) == len(key) else [count for count, _ in layout.stretches]
-    # split once, as the gradient of each slice would be as large as all tokens
+    # split once: the gradient of a slice would be as large as all tokens, for each of them
     pieces = zip(query.split(widths), key.split(sizes), value.split(sizes), strict=True)
     parts = []
     for (count, _), blocks in zip(layout.stretches, pieces, strict=True):
@@ -178,7 +178,7 @@ def text_by_text(
 
 
 VARIABLE = "REPRO_PADDING_FREE"
-DATACLASS = ("return_dict", True)  # an argument of the library's own heads that this output already satisfies
+DATACLASS = ("return_dict", True)  # an argument by which the library's own heads ask for what is given here
 
 
 @dataclass
@@ -208,7 +208,7 @@ def _packed_model(model: TextModel, packing: PaddingFree, *, firsts: bool) -> It
         asks_more = any(value is not None for name, value in arguments.items() if (name, value) != DATACLASS)
         if input_ids is None or attention_mask is None or attention_mask.dim() != 2 or asks_more:
             return library(input_ids, attention_mask, token_type_ids, **arguments)
-        mask = attention_mask.cpu()  # waits once for the GPU
+        mask = attention_mask.cpu()  # what a GPU is waited for, once
         if not firsts and mask.all():
             return library(input_ids, attention_mask, token_type_ids)
         packing.used = True
@@ -218,7 +218,7 @@ def _packed_model(model: TextModel, packing: PaddingFree, *, firsts: bool) -> It
     try:
         yield
     finally:
-        del model.forward  # restores the method of the class
+        del model.forward  # the class's is found again
 
 
 def _states(

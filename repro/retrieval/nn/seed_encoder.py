@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from transformers import PreTrainedModel, PreTrainedTokenizerBase
 
 MODEL_TYPE = "seed_encoder"
-BODY = "sentence_encoder."  # in every release, after a varying prefix
+BODY = "sentence_encoder."  # in every release, behind prefixes that differ
 MASK = "<mask>"
 SPECIAL = {"cls_token": "[CLS]", "pad_token": "[PAD]", "sep_token": "[SEP]", "unk_token": "[UNK]"}
 EPSILON = 1e-5  # of fairseq's LayerNorm
@@ -120,6 +120,7 @@ def _config(settings: Mapping):
 
 
 def _body(weights: Mapping[str, torch.Tensor]) -> dict[str, torch.Tensor]:
+    """Return the encoder's weights under RoBERTa's names. Raises ValueError for one that has none."""
     inner = {name.rpartition(BODY)[2]: value for name, value in weights.items() if BODY in name}
     return {_roberta_name(name): value.float() for name, value in inner.items()}
 

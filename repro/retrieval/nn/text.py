@@ -37,7 +37,7 @@ def text_rows(tokenizer, texts: Sequence[str], *, length: int) -> TokenRows:
     return TokenRows.of(ids, padding=tokenizer.pad_token_id)
 
 
-PAIR = "pair"  # instead of a separator, for two segments
+PAIR = "pair"  # in place of a separator: title and text are two segments
 
 
 def passage_inputs(
@@ -76,7 +76,7 @@ def pair_rows(
     ends = np.cumsum(rows.lengths)[:-1]
     kinds = np.zeros_like(rows.ids) if rows.kinds is None else rows.kinds
     columns = (np.split(values.astype(np.int64), ends) for values in (rows.ids, kinds))
-    pairs = list(zip(*columns, strict=True))[: len(rows)]  # splitting an empty array gives one piece
+    pairs = list(zip(*columns, strict=True))[: len(rows)]  # nothing is split into one piece
     return [{"input_ids": ids, "token_type_ids": kinds} for ids, kinds in pairs]
 
 
@@ -193,7 +193,7 @@ class Words:
             (O, 2): first token, and one past the last, as indices into ``input_ids``.
         """
         first = np.flatnonzero(~self.continues[input_ids])
-        end = np.append(first, len(input_ids))[1:]  # empty if there is no first
+        end = np.append(first, len(input_ids))[1:]  # nothing where there is no first
         if lengths is not None:
             end = np.minimum(end, np.repeat(np.cumsum(lengths), lengths)[first])
         mask, several = ~self.barred[input_ids[first]], end - first > 1

@@ -13,7 +13,7 @@ from repro.retrieval.recipe.training import Texts, qrels, queries
 from repro.retrieval.training.declaration import Objective
 from repro.stage_table import KINDS_OF_TEXTS
 
-SPLADE_VIEW = {  # the full sparse vector of the model's own head, from every position
+SPLADE_VIEW = {  # the whole sparse vector, by the model's own head at every position
     "views": ["sparse"],
     "top_k": None,
     "positions": {"cls": True, "sep": True},

@@ -30,14 +30,14 @@ def run(params: dict, inputs: dict, out: Path, progress: Progress) -> dict:
     """
     from repro.retrieval.nn.checkpoint import reason, save_model
 
-    shutil.rmtree(out / "model", ignore_errors=True)  # from a failed attempt
+    shutil.rmtree(out / "model", ignore_errors=True)  # of an attempt on files that were refused
     with planned_checkpoint(params) as folder:
         try:
             model, tokenizer, facts = _read(params, folder)
         except (OSError, ValueError, KeyError) as error:
             problem = f"{folder} is not a checkpoint of {params['name']} that transformers can read"
             raise BlockedError(f"{problem} ({reason(error)})", _remedy(params)) from error
-        save_model(model, tokenizer, out / "model")  # weights may be memory-mapped until they are written
+        save_model(model, tokenizer, out / "model")  # weights may lie in their file until they are written
     return {
         "parameters": model.num_parameters(),
         "vocabulary": len(tokenizer),
@@ -47,6 +47,7 @@ def run(params: dict, inputs: dict, out: Path, progress: Progress) -> dict:
 
 
 def _read(params: dict, folder: Path) -> tuple["PreTrainedModel", "PreTrainedTokenizerBase", dict]:
+    """Return model, tokenizer and facts about them. Raises what the library does."""
     from transformers import AutoTokenizer
 
     from repro.retrieval.nn import seed_encoder

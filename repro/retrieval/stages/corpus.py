@@ -6,10 +6,9 @@ from pathlib import Path
 
 from repro.progress import Progress
 from repro.retrieval.datasets import reading
-from repro.retrieval.datasets.arrow import BATCH, BLOCK, in_batches
+from repro.retrieval.datasets.arrow import BATCH, BLOCK, RowBlocks, in_batches
 from repro.retrieval.datasets.catalog import dataset
 from repro.retrieval.datasets.digests import ContentDigest, RowDigest, files, planned_source, stamps
-from repro.retrieval.datasets.row_blocks import RowBlocks
 from repro.retrieval.datasets.sources import Source
 from repro.store.disk import BLOCKS
 

@@ -32,13 +32,13 @@ if TYPE_CHECKING:
     from repro.retrieval.nn.encoder import Encoder
     from repro.retrieval.nn.library_encoder import ReleasedEncoder
 
-BLOCK = 20_000  # texts sorted by length together, the most that an interruption loses
-AHEAD = 2  # groups of texts tokenised while the model encodes one
+BLOCK = 20_000  # texts sorted by length together, and lost at most when interrupted
+AHEAD = 2  # groups of texts that are ready as tokens; while the model is at one, the next are made
 Titled = tuple[str, str]
-Batches = list[tuple[list[int], dict[str, "Tensor"]]]  # indices of texts in a group, and their inputs
+Batches = list[tuple[list[int], dict[str, "Tensor"]]]  # texts' places in a group, and their inputs
 Encode = Callable[
     [Batches], Callable[[], list[Arrays]]
-]  # starts encoding. The returned function waits for the records
+]  # begins to encode; what it returns waits for records
 
 
 def run(params: dict, inputs: dict[str, Path], out: Path, progress: Progress) -> dict:
@@ -219,7 +219,7 @@ def write_encoded(
             write_ids(texts.ids, out, texts.folder)
             check_joined(folder, firsts)
         everybody_waits()
-        bar = progress if rank == 0 else Progress()  # several bars would overwrite each other
+        bar = progress if rank == 0 else Progress()  # bars of several processes would overwrite each other
         own = blocks(count, size, rank=rank, ranks=ranks)
         ranges = [(first, min(first + size, count)) for first in own]
         prepare = partial(prepared_batches, tokenizer, params=params)

@@ -11,16 +11,15 @@ import numpy as np
 from repro.errors import DataError, UsageError
 from repro.machine.shard import own_blocks, shard
 from repro.progress import Progress
-from repro.retrieval.datasets.arrow import IdColumn, in_batches, read_rows
+from repro.retrieval.datasets.arrow import IdColumn, RowBlocks, in_batches, read_rows
 from repro.retrieval.datasets.digests import stamps
-from repro.retrieval.datasets.row_blocks import RowBlocks
 from repro.retrieval.evaluation.run_writer import parts, rankings, scattered_query_error
 from repro.retrieval.evaluation.text_lines import read_qrels, relevant_documents
 from repro.store.disk import BLOCKS
 
 Result = tuple[str, list[str], list[float]]  # query, documents and scores
 Rows = Callable[[Iterator[Result], dict[str, int]], Iterable[dict]]
-BLOCK = 1 << 26  # bytes of the run per block of queries, the most that an interruption loses
+BLOCK = 1 << 26  # bytes of the run whose queries make a block, and are lost at most when interrupted
 COLUMNS = {"query": "string", "positives": ["string"], "negatives": ["string"]}
 COUNTS = ("queries", "queries_with_fewer_negatives", "queries_not_in_run", "queries_without_positive")
 
@@ -63,6 +62,7 @@ def run(params: dict, inputs: dict[str, Path], out: Path, progress: Progress) ->
 
 
 def _rows(results, facts: dict, *, params: dict, positives: dict[str, list[str]], ids) -> Iterator[dict]:
+    """Yield the rows of a part of the run; counts them in ``facts``."""
     limits = {name: params[name] for name in ("depth", "per_query", "seed")}
     target = params["per_query"] + params.get("random_added", 0)
     for query, ranking, _ in results:

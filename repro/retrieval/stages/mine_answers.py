@@ -7,9 +7,8 @@ from pathlib import Path
 
 from repro.errors import DataError
 from repro.progress import Progress
-from repro.retrieval.datasets.arrow import SCORED_EXAMPLES, read_rows, rows_of_few
+from repro.retrieval.datasets.arrow import SCORED_EXAMPLES, RowBlocks, read_rows, rows_of_few
 from repro.retrieval.datasets.digests import stamps
-from repro.retrieval.datasets.row_blocks import RowBlocks
 from repro.retrieval.evaluation.answers import contains_answer, read_answers
 from repro.retrieval.evaluation.text_lines import read_qrels
 from repro.retrieval.stages.mine import fill_blocks, sample

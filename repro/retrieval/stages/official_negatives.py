@@ -14,11 +14,11 @@ import numpy as np
 from repro.errors import DataError
 from repro.progress import Progress
 from repro.retrieval.datasets import reading
+from repro.retrieval.datasets.arrow import RowBlocks
 from repro.retrieval.datasets.catalog import dataset
 from repro.retrieval.datasets.digests import RowDigest, planned_source, stamps
 from repro.retrieval.datasets.first_rows import FirstRows
 from repro.retrieval.datasets.negative_files import Chunk, Piece, pieces
-from repro.retrieval.datasets.row_blocks import RowBlocks
 from repro.retrieval.datasets.sources import Source
 from repro.retrieval.evaluation.text_lines import read_qrels, relevant_documents
 from repro.store.disk import BLOCKS

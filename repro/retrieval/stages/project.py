@@ -11,7 +11,7 @@ from repro.retrieval.evaluation.runs import read_run
 from repro.retrieval.evaluation.text_lines import read_qrels
 from repro.stage_table import check_choices
 
-FEWEST = 4  # candidates, as t-SNE's perplexity must stay below a third of the points
+FEWEST = 4  # candidates; t-SNE's perplexity must stay below a third of the points
 
 
 def run(params: dict, inputs: dict[str, Path], out: Path, progress: Progress) -> dict:
@@ -103,7 +103,7 @@ def _t_sne(vectors: np.ndarray, *, perplexity: float, seed: int) -> np.ndarray:
     from sklearn.manifold import TSNE
     from threadpoolctl import threadpool_limits
 
-    varies = vectors.shape[1] > 1 and (vectors != vectors[0]).any()  # or no principal components exist
+    varies = vectors.shape[1] > 1 and (vectors != vectors[0]).any()  # else there are no principal components
     start = "pca" if varies else "random"
     projection = TSNE(perplexity=perplexity, random_state=seed, init=start, method="exact", n_jobs=1)
     with threadpool_limits(1):

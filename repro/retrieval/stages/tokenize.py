@@ -9,9 +9,8 @@ import numpy as np
 from repro.errors import DataError, UsageError, check_known
 from repro.locations import data_folder
 from repro.progress import Progress
-from repro.retrieval.datasets.arrow import BATCH, BLOCK, read_rows
+from repro.retrieval.datasets.arrow import BATCH, BLOCK, RowBlocks, read_rows
 from repro.retrieval.datasets.digests import stamps
-from repro.retrieval.datasets.row_blocks import RowBlocks
 from repro.retrieval.datasets.sentence_splitting import SentenceSplitter, packed, sentence_splitter
 from repro.stage_table import check_choices
 from repro.store.disk import BLOCKS
@@ -72,6 +71,7 @@ def run(params: dict, inputs: dict[str, Path], out: Path, progress: Progress) ->
 
 
 def _fill(blocks: RowBlocks, corpus, rows: Callable[..., dict], advance: Callable[[int], None]) -> dict:
+    """Write the blocks that are not there yet, and return the numbers of chunks and documents."""
     firsts, total = range(0, len(corpus), BLOCK), {"chunks": 0, "documents": 0}
     for first in firsts:
         if (facts := blocks.kept(first)) is None:

@@ -6,8 +6,8 @@ from pathlib import Path
 from repro.progress import Progress
 from repro.retrieval.datasets.arrow import read_rows, write_rows
 
-BATCH = 512  # texts read together
-AHEAD = 2  # batches tokenised while the model reads one
+BATCH = 512  # texts that are read together
+AHEAD = 2  # such parts that lie ready as tokens while the model is at one
 
 
 def run(params: dict, inputs: dict[str, Path], out: Path, progress: Progress) -> dict:

@@ -26,8 +26,7 @@ from transformers.trainer_pt_utils import safe_globals
 from repro.errors import StageError
 from repro.retrieval.training.optimizer import Optimizer
 from repro.retrieval.training.process_group import decided_by_first, everybody_waits, processes, rank
-from repro.store.disk import write_whole
-from repro.store.file_notes import intact, write_note
+from repro.store.disk import intact, write_note, write_whole
 
 LINES, SUMS = 200, "log.pt"
 

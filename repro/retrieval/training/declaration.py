@@ -9,11 +9,14 @@ casting leaves some numbers at 32 bits, so its cost is between the two.
 
 from __future__ import annotations
 
+import ast
+import inspect
 import math
 import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, fields, replace
 from functools import cached_property
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
@@ -21,15 +24,15 @@ from repro.errors import UsageError, check_known
 from repro.graph import Node
 from repro.stage_table import POSITIVE, SHARE, STAGES, check_numbers
 
-OPTION_NUMBERS = {  # ranges of options, also nested ones, that mean the same in every objective
+OPTION_NUMBERS = {  # of options, and of what lies within one, which mean the same in every objective
     **dict.fromkeys(("temperature", "student_temperature", "teacher_temperature"), POSITIVE),
     **dict.fromkeys(("rate", "encoder_rate", "decoder_rate", "mask", "random"), SHARE),
 }
 STATE = 16  # bytes of a parameter: four numbers of 32 bits
 ACTIVATIONS = {"fp32": 66, "fp16": 50, "bf16": 50}  # bytes a layer, token and hidden number
-USABLE = 0.9  # share of a GPU's memory. The rest goes to its context, NCCL and fragmentation
+USABLE = 0.9  # of a GPU's memory; the rest is for its context, for NCCL, and lost between blocks
 PREDICTED = 0.15  # share of the tokens whose words are predicted, at BERT's rate
-LOGIT = 12  # bytes of a logit over the vocabulary: value, softmax and gradient
+LOGIT = 12  # bytes of a logit over the vocabulary: it, its softmax and its gradient
 
 
 @dataclass(frozen=True)
@@ -75,7 +78,6 @@ class Objective:
     def parameters(self) -> dict[str, bool]:
         """Return keyword parameters and whether each is required, e.g. ``{"length": True}``. Raises
         UsageError for ``**options``."""
-        from repro.retrieval.training.signature import keywords
 
         return keywords(self.identity)
 
@@ -333,3 +335,61 @@ def example_tokens(params: dict) -> int:
 def predicts_words(params: dict) -> bool:
     """Return whether a training with these parameters predicts words, as pre-training does."""
     return "texts_per_batch" in params
+
+
+def keywords(objective: Mapping[str, Any]) -> dict[str, bool]:
+    """Return the keyword parameters of an objective and whether each is required.
+
+    E.g. ``{"temperature": True, "span_unit": False}``. The class is imported only where its source does not
+    show its constructor, e.g. where a function makes the class.
+
+    Args:
+        objective: its name, version and path.
+
+    Raises:
+        UsageError: there is no such class, or its constructor has ``**options``.
+    """
+    module, _, name = objective["path"].partition(":")
+    if arguments := _constructor(module, name):
+        pairs = zip(arguments.kwonlyargs, arguments.kw_defaults, strict=True)
+        taken = {argument.arg: default is None for argument, default in pairs}
+        others = [arguments.kwarg.arg] if arguments.kwarg else []
+    else:
+        from repro.retrieval.training.objective import import_declared
+
+        parameters = inspect.signature(import_declared("objective", objective)).parameters.values()
+        taken = {p.name: p.default is p.empty for p in parameters if p.kind is p.KEYWORD_ONLY}
+        others = [p.name for p in parameters if p.kind is p.VAR_KEYWORD]
+    if others:
+        raise UsageError(f"{objective['path']} has **{others[0]}; its __init__ has to name each option")
+    return taken
+
+
+def _constructor(module: str, name: str) -> ast.arguments | None:
+    """Return the arguments of a class's own or inherited ``__init__``, or None if the source does not show
+    them."""
+    try:
+        spec = find_spec(module)
+    except (ModuleNotFoundError, ValueError):  # an import says what is wrong
+        return None
+    if spec is None or not spec.origin or not spec.origin.endswith(".py"):
+        return None
+    tree = ast.parse(Path(spec.origin).read_bytes(), spec.origin)
+    match [statement for statement in tree.body if name in _names(statement)]:
+        case [ast.ImportFrom(module=str(origin), names=aliases, level=0)]:
+            return _constructor(origin, next(a.name for a in aliases if name == (a.asname or a.name)))
+        case [ast.ClassDef(decorator_list=[], bases=bases, body=body)]:
+            own = [item for item in body if isinstance(item, ast.FunctionDef) and item.name == "__init__"]
+            match own, bases:
+                case [ast.FunctionDef(decorator_list=[], args=arguments)], _:
+                    return arguments
+                case [], [ast.Name(id=base)]:  # of several, Python's order decides
+                    return _constructor(module, base)
+    return None
+
+
+def _names(statement: ast.stmt) -> set[str]:
+    aliases = statement.names if isinstance(statement, ast.ImportFrom) else []
+    targets = statement.targets if isinstance(statement, ast.Assign) else []
+    named = {alias.asname or alias.name for alias in aliases} | {ast.unparse(target) for target in targets}
+    return named | {getattr(statement, "name", "")}

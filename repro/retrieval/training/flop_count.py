@@ -14,9 +14,9 @@ from repro.retrieval.nn.precision import on_device
 from repro.retrieval.training.objective import BatchObjective, SumObjective
 
 FILE = "flops.json"  # in a checkpoint
-STEPS = 3  # counted steps. Texts differ in length, so one step is not enough
+STEPS = 3  # counted; texts differ in length, so one step alone may be off
 ATTENTION = "_scaled_dot_product_flash_attention"
-# torch adds formulas as kernels are loaded. It has none for attention on a CPU, which is the same as on a GPU
+# torch adds to its own as kernels are loaded, but lacks attention on a CPU, of as many operations as on a GPU
 FORMULAS = ChainMap({}, flop_registry)
 for _way in ("", "_backward"):
     _formula = flop_registry[getattr(torch.ops.aten, ATTENTION + _way)]
@@ -84,7 +84,7 @@ class _Counter(TorchDispatchMode):
         kwargs = kwargs or {}
         formula = FORMULAS.get(func._overloadpacket)
         if formula is None:
-            with self:  # a composite operation is counted by its parts
+            with self:  # an operation made of others is counted as those
                 result = func.decompose(*args, **kwargs)
             return func(*args, **kwargs) if result is NotImplemented else result
         result = func(*args, **kwargs)

@@ -78,7 +78,7 @@ class Optimizer:
         self.schedule = rate_schedule(self.adamw, optimisation, steps=steps)
         self.limit = optimisation.max_grad_norm if optimisation.max_grad_norm > 0 else math.inf
         self.scaler = torch.amp.GradScaler(device) if optimisation.precision == "fp16" else None
-        if self.scaler is not None:  # otherwise a process without a loss in its first batch could not unscale
+        if self.scaler is not None:  # else a process whose first batch has no loss could not unscale
             self.scaler.scale(torch.zeros((), device=device))
         self._scale: float | None = None  # after the last step
         dtype = AUTOCAST.get(optimisation.precision)
@@ -112,7 +112,7 @@ class Optimizer:
         scale = self.scaler.get_scale() if self._scale is None else self._scale
         self.scaler.step(self.adamw)
         self.scaler.update()
-        self._scale = self.scaler.get_scale()  # waits for the GPU
+        self._scale = self.scaler.get_scale()  # a GPU is waited for
         return self._scale >= scale
 
     def skipped(self, steps: int) -> int:

@@ -23,7 +23,7 @@ from repro.retrieval.training.declaration import VARIABLES, Execution, StepMemor
 from repro.retrieval.training.objective import BatchObjective, SumObjective
 from repro.retrieval.training.process_group import gather_rows, in_memory, sum_gradients, sum_values
 
-MOST = 16  # each process holds two batches and pages of its data
+MOST = 16  # each holds two batches, and pages of what it reads
 
 
 def collating_processes(*, gpu: bool) -> int:
@@ -177,6 +177,7 @@ def backward_in_parts(
 
 
 def _of_whole(objective: BatchObjective, piece: Batch, backward: Backward, autocast: Precision) -> Batch:
+    """Return the losses of a share that is encoded at once, and their gradient."""
     device = next(objective.parameters()).device
     rows = in_memory(lambda: _represent(objective, piece, autocast), device)
     all_rows = {name: gather_rows(values) for name, values in rows.items()}
@@ -199,7 +200,7 @@ def _sum_of_parts(
     device = next(objective.parameters()).device
 
     def count_parts() -> list[dict[str, int | None]]:
-        with autocast():  # an objective that samples its targets encodes the texts here
+        with autocast():  # one that draws what it predicts encodes the texts here
             return [objective.denominators(piece) for piece in pieces]
 
     counts = in_memory(count_parts, device)
@@ -222,6 +223,7 @@ def _sum_of_parts(
 
 
 def _totals(counts: list[dict[str, int | None]], device: torch.device) -> dict[str, float]:
+    """Return the denominator in the whole batch of each loss that is a mean."""
     means = [name for name, count in counts[0].items() if count is not None]
     sums = torch.tensor([float(sum(c[name] or 0 for c in counts)) for name in means], dtype=torch.float64)
     return dict(zip(means, sum_values(sums.to(device)).tolist(), strict=True))
@@ -268,12 +270,13 @@ def _gradients_by_part(rows: Batch, outputs: Sequence[Batch]) -> list[Batch]:
 
 
 def _pass_gradients(pairs: list[tuple[torch.Tensor, torch.Tensor]]) -> None:
+    """Pass gradients on from the rows that they belong to, as far as these have a graph."""
     if pairs := [pair for pair in pairs if pair[0].requires_grad]:
         torch.autograd.backward([rows for rows, _ in pairs], [gradient for _, gradient in pairs])
 
 
 def _represent(objective: BatchObjective, piece: Batch, autocast: Precision) -> Batch:
-    with autocast():  # the losses are computed outside, in single precision
+    with autocast():  # left before the losses, which are taken in single precision
         rows = objective.represent(piece)
     return in_single_precision(rows)
 

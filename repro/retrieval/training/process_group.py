@@ -18,7 +18,7 @@ from repro.retrieval.nn import precision
 from repro.retrieval.nn.batches import first_line, is_out_of_memory
 
 T = TypeVar("T")
-LONGEST_WAIT = timedelta(days=1)  # one process may encode much longer than another
+LONGEST_WAIT = timedelta(days=1)  # one process may encode much longer than another, if it does not hang
 
 
 def processes() -> int:
@@ -97,7 +97,7 @@ def in_memory(work: Callable[[], T], device: torch.device) -> T:
         if not is_out_of_memory(error):
             raise
         words = first_line(error)
-    # outside of the handler, as the error's traceback keeps tensors in memory
+    # outside of the handler, since the error's traceback holds what was computed
     if happened_anywhere(bool(words), device):
         raise OutOfMemory(words or "it ran out in another process")
     return value
@@ -108,7 +108,7 @@ def gather_rows(vectors: torch.Tensor) -> torch.Tensor:
     gradient."""
     if processes() == 1:
         return vectors
-    if vectors.dtype == torch.bool:  # not supported by every backend
+    if vectors.dtype == torch.bool:  # which not every backend sends
         return gather_rows(vectors.byte()).bool()
     counts = torch.zeros(processes(), dtype=torch.int64, device=vectors.device)
     counts[distributed.get_rank()] = len(vectors)

@@ -93,8 +93,7 @@ def size_of(node: Node, store: Store) -> int:
 
 
 def trained_steps(node: Node) -> Number:
-    """Return the steps of a training as ``Optimisation`` counts them; None where its examples were not
-    counted."""
+    """Return a training's steps as ``Optimisation`` counts them; None without a count of examples."""
     params = node.params
     if node.stage == "pretrain":
         examples = shapes.rows(node.input("tokens"))

@@ -33,8 +33,7 @@ def command(node: Node, store: Store, *, processes: int = 1) -> list[str]:
 
 
 def stage_command(store: Store, *, processes: int = 1) -> list[str]:
-    """Return the command that builds the artefacts whose fingerprints follow; -P keeps the working folder
-    out."""
+    """Return the command that builds artefacts by fingerprint; -P keeps the working folder out."""
     torchrun = ["-m", "torch.distributed.run", "--standalone", f"--nproc-per-node={processes}"]
     launcher = torchrun if processes > 1 else []
     return [sys.executable, "-P", *launcher, "-m", "repro", "--store", str(store.root), "stage"]
@@ -57,8 +56,7 @@ def _lifeline() -> int:
 
 
 def end_with_parent() -> None:
-    """End a stage that a ``Child`` started, with all it started, when standard input, the engine's pipe,
-    closes."""
+    """End a stage of a ``Child``, with all it started, when standard input, the engine's pipe, closes."""
     if os.environ.pop(WATCHES, None) is None:
         return
     watched_pipe, null_device = os.dup(0), os.open(os.devnull, os.O_RDONLY)
@@ -266,8 +264,7 @@ def serve(build: Callable[[str], int]) -> None:
 
 @contextlib.contextmanager
 def interruptions() -> Iterator[list[int]]:
-    """Collect signals in a list instead of raising between a child and its place there; ignored ones stay
-    so."""
+    """Collect signals in a list instead of raising before a child has its place; ignored ones stay so."""
     signals: list[int] = []
     handlers = {number: signal.getsignal(number) for number in INTERRUPTIONS}
     for number, handler in handlers.items():

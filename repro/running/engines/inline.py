@@ -7,7 +7,7 @@ import os
 import sys
 import time
 import traceback
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from datetime import UTC, datetime
 from itertools import chain
 from pathlib import Path
@@ -21,13 +21,13 @@ from repro.machine.shard import WHOLE, Shard, shard
 from repro.machine.system import launched_rank
 from repro.manifest.papers import bind_papers_package
 from repro.progress import Progress
-from repro.running.engines.faulty_models import faulty_models
 from repro.running.engines.shared_work import build, build_shard
 from repro.running.plan import Plan
 from repro.running.provenance import JOINED_BY, made_by
 from repro.running.requirements import Machine, Obstacle
 from repro.running.run_progress import Place, RunProgress, places
 from repro.running.runner import Options, Outcome, held_back, prepared_nodes
+from repro.stage_table import STAGES
 from repro.store import Store, translated_errors
 from repro.store.disk import BLOCKS, CHECKPOINTS, create_file, write_whole
 from repro.store.underway import INPUTS
@@ -83,8 +83,7 @@ def run_node(node: Node, store: Store, progress: Progress, part: Shard = WHOLE) 
 
 
 def run_stage(node: Node, store: Store, directory: Path, progress: Progress) -> dict:
-    """Run the node's stage on stored inputs into a directory; return the facts. Raises whatever the stage
-    raises."""
+    """Run the node's stage on stored inputs into a directory; return the facts."""
     _quieten_libraries()
     bind_papers_package()
     # before the stage imports the rest of its modules, since files may be edited meanwhile
@@ -272,3 +271,25 @@ class TimedTasks(Progress):
 
     def note(self, message: str) -> None:
         self._shown.note(message)
+
+
+def faulty_models(node: Node, store: Store) -> Iterator[str]:
+    """Yield a sentence on each of a node's input models that has a weight that is not finite."""
+    for model in node.parents():
+        if STAGES[model.stage].output == "model" and (weight := _faulty_weight(store.path(model))):
+            facts = store.record(model)["facts"]
+            made = f"made {facts.get('finished', 'at no known time')}, commit {facts.get('commit', 'none')}"
+            remedy = f"remove {store.path(model)} and `repro run` makes it again"
+            yield f"its model {model} ({made}) is not finite in {weight!r}; {remedy}"
+
+
+def _faulty_weight(folder: Path) -> str:
+    """Return the name of a weight that is not finite, e.g. "embeddings.word_embeddings.weight"; else ""."""
+    from safetensors import safe_open
+
+    for path in sorted(folder.rglob("*.safetensors")):
+        with safe_open(path, framework="pt") as weights:
+            for name in weights.keys():  # noqa: SIM118 - it is no mapping
+                if not weights.get_tensor(name).isfinite().all():
+                    return name
+    return ""

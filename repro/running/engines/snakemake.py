@@ -28,10 +28,9 @@ from repro.machine.shard import Shard
 from repro.machine.system import cores, stated_threads
 from repro.progress import Progress
 from repro.running.cost.amounts import cost_of, total
-from repro.running.cost.estimate import Estimate, estimate
+from repro.running.cost.estimate import Estimate, assumed_throughput, estimate, throughput
 from repro.running.cost.rehearsals import rehearsals
 from repro.running.cost.shapes import Number
-from repro.running.cost.throughput import assumed_throughput, throughput
 from repro.running.discarding import DiskRoom
 from repro.running.engines.child import import_path, interruptions, result_of, stage_command
 from repro.running.engines.shared_work import SHARED, count_of
@@ -146,8 +145,7 @@ class _Course:
         self.folder = self.store.root / FOLDER / f"{socket.gethostname()}-{os.getpid()}"
 
     def carry_out(self, nodes: list[Node]) -> None:
-        """Run Snakemake until each node is stored, failed or held back: again where a job of several stages
-        failed."""
+        """Run Snakemake until each node is stored, failed or held back, again after a job's failure."""
         shutil.rmtree(self.folder, ignore_errors=True)  # of a process that had this number
         while nodes:
             jobs = write(nodes, self.plan, self.store, self.folder, self.options)

@@ -4,7 +4,7 @@ import html
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 
-from repro.writers.figures.canvas import write_csv
+from repro.writers.figures.charts import write_csv
 from repro.writers.markdown import escaped
 
 STEPS = (0.0, 0.1, 0.2, 0.3, 0.4, 0.5)  # where a word's shade changes

@@ -239,8 +239,7 @@ ABOUT = "The cells of all papers. Press a system to see how its number is define
 
 
 def cells(report: Report) -> Markup:
-    """Return the place of the list of every cell of every paper, which the page's script fills from
-    ``data``."""
+    """Return the place of the list of all cells of all papers, which a script fills from ``data``."""
     heads = [el("th", name, scope="col") for name in COLUMNS]
     body = el("table", el("thead", el("tr", heads)), el("tbody"), class_="plain list")
     header = el("header", el("h2", "All cells"), el("p", ABOUT, class_="lead"))

@@ -7,8 +7,7 @@ from urllib.parse import quote
 
 from repro.hooks import Answers
 from repro.manifest.papers import Paper
-from repro.manifest.places import Citation
-from repro.manifest.reading_schema import Reading
+from repro.manifest.reading_schema import Citation, Reading
 from repro.manifest.schema import Figure, Table
 from repro.retrieval.datasets.catalog import catalog
 from repro.writers.html.cells import to_list
@@ -23,9 +22,8 @@ from repro.writers.html.elements import (
     rendered,
     section,
 )
-from repro.writers.html.scatter import Scatter, drawing
 from repro.writers.html.sections import Part
-from repro.writers.html.tables import against_paper, examples, notes, scrolling, table
+from repro.writers.html.tables import Scatter, against_paper, drawing, examples, notes, scrolling, table
 
 
 def paper(part: Part) -> Markup:

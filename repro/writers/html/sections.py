@@ -13,8 +13,7 @@ from repro.manifest.cells import Cell, count_in_words
 from repro.manifest.papers import Paper
 from repro.manifest.reading_schema import Reading
 from repro.running.cell_readings import CellReadings
-from repro.running.cost.estimate import estimate
-from repro.running.cost.throughput import assumed_throughput
+from repro.running.cost.estimate import assumed_throughput, estimate
 from repro.running.plan import Plan
 from repro.running.requirements import Machine
 from repro.store import Store
@@ -24,7 +23,7 @@ from repro.verdicts.comparison import judged_cells
 from repro.verdicts.coverage import CoverageItem, coverage
 from repro.verdicts.summary import first_of
 from repro.writers.html.elements import Markup
-from repro.writers.html.scatter import Scatter, scatters
+from repro.writers.html.tables import Scatter, scatters
 from repro.writers.table_files import table_texts, writer_of
 
 DRAWN = (".svg", ".html", ".md")

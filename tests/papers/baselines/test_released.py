@@ -6,8 +6,7 @@ from papers.baselines.released import FILE, retriever
 from repro.errors import UsageError
 from repro.graph import check_types, walk
 from repro.manifest.cells import cell
-from repro.manifest.checkpoints import released_models
-from repro.manifest.papers import papers
+from repro.manifest.papers import papers, released_models
 from repro.retrieval.recipe.request import Choices, Request
 from repro.running.recipe_calls import not_at
 from repro.running.scale import scale, scales

@@ -18,8 +18,7 @@ from repro.manifest.cells import numeric_cells, table_of
 from repro.manifest.papers import paper, papers
 from repro.manifest.reading_schema import study_pointer
 from repro.plugins.statements.claims import claims_of
-from repro.plugins.studies.analysis_schema import Analysis, analysis_of
-from repro.plugins.studies.contrasts import Contrast
+from repro.plugins.studies.contrasts import Analysis, Contrast, analysis_of
 from repro.plugins.studies.studies import Study
 from repro.plugins.studies.study_answers import FILE, PublishedPair
 from repro.retrieval.evaluation.crossed import Estimate, Variances

@@ -10,7 +10,7 @@ import pytest
 from papers.head_to_head import article
 from repro import cli
 from repro.manifest.papers import paper
-from repro.plugins.studies.analysis_schema import analysis_of
+from repro.plugins.studies.contrasts import analysis_of
 from repro.retrieval.evaluation.p_values import holm
 from repro.store.results import Results
 

@@ -3,8 +3,7 @@
 import pytest
 
 import repro
-from repro.running.cost.estimate import estimate
-from repro.running.cost.throughput import assumed_throughput
+from repro.running.cost.estimate import assumed_throughput, estimate
 from repro.store import Store
 
 SEEDS = (1, 2, 3, 4, 5)

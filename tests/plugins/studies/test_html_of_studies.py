@@ -9,8 +9,7 @@ from types import SimpleNamespace
 import pytest
 
 from repro.manifest.schema import Table
-from repro.plugins.studies.analysis_schema import Analysis, Confirmatory, TableAnalysis
-from repro.plugins.studies.contrasts import Contrast
+from repro.plugins.studies.contrasts import Analysis, Confirmatory, Contrast, TableAnalysis
 from repro.plugins.studies.studies import Entry, Study
 from repro.plugins.studies.writing import StudyTables, contrast_as_json
 from repro.retrieval.evaluation.crossed import Estimate, Variances

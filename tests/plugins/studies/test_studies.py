@@ -5,7 +5,7 @@ from types import SimpleNamespace
 import pytest
 
 from repro.manifest.schema import Table
-from repro.plugins.studies.analysis_schema import Analysis
+from repro.plugins.studies.contrasts import Analysis
 from repro.plugins.studies.studies import Entry, judged, known_scores
 
 TABLE = Table.model_validate(

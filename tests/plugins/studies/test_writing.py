@@ -8,8 +8,7 @@ from dataclasses import replace
 import pytest
 
 from repro.manifest.schema import Column, Row, Table
-from repro.plugins.studies.analysis_schema import Analysis, Confirmatory, TableAnalysis
-from repro.plugins.studies.contrasts import WITHIN, Contrast
+from repro.plugins.studies.contrasts import WITHIN, Analysis, Confirmatory, Contrast, TableAnalysis
 from repro.plugins.studies.studies import Entry, Study
 from repro.plugins.studies.words import caption, order, verdicts_note
 from repro.plugins.studies.writing import latex, markdown

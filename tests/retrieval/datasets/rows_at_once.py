@@ -8,7 +8,7 @@ from typing import Any
 
 import datasets
 
-from repro.retrieval.datasets.row_blocks import features_of
+from repro.retrieval.datasets.arrow import features_of
 
 
 def check_rows(folder: Path, rows: Iterable[Mapping[str, Any]], columns: Mapping[str, Any]) -> int:

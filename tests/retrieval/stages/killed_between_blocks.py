@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from repro.progress import Progress
-from repro.retrieval.datasets.row_blocks import RowBlocks
+from repro.retrieval.datasets.arrow import RowBlocks
 from repro.store.disk import BLOCKS
 from tests.retrieval.datasets.rows_at_once import check_equal_files
 

@@ -1,9 +1,13 @@
 """The methods and parameters of an objective, and the settings of a training: warm-up, end, precision."""
 
+import itertools
+import sys
+
 import pytest
 
 from repro.errors import BlockedError, UsageError
 from repro.retrieval.recipe import Objective
+from repro.retrieval.training.declaration import keywords
 from repro.retrieval.training.objective import objective_class
 from tests.retrieval.training.settings import settings
 
@@ -16,6 +20,13 @@ class Made:
     def collate(self, examples): ...
     def save(self, folder): ...
 """
+BASE = """
+class Made:
+    name, version = "made", 1
+
+    def __init__(self, model, tokenizer, *, way, more=1): ...
+"""
+NUMBERS = itertools.count()
 
 
 @pytest.mark.parametrize(
@@ -71,3 +82,52 @@ def test_settings_that_contradict_themselves_are_a_usage_error(changes, said):
 def test_half_precision_without_a_gpu_is_blocked():
     with pytest.raises(BlockedError, match="run on a GPU, or ask for fp32"):
         settings(precision="fp16")
+
+
+def keywords_of(tmp_path, monkeypatch, text: str) -> tuple[dict[str, bool], bool]:
+    """Return the keywords of the class ``Own`` of a new module, and whether its module was imported."""
+    name = f"made_for_signature_{next(NUMBERS)}"
+    (tmp_path / f"{name}_base.py").write_text(BASE)
+    (tmp_path / f"{name}.py").write_text(f"from {name}_base import Made\n{text}\n")
+    monkeypatch.syspath_prepend(tmp_path)
+    return keywords({"name": "made", "version": 1, "path": f"{name}:Own"}), name in sys.modules
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "class Own(Made): ...",
+        "class Between(Made): ...\nclass Own(Between): ...",
+        "class Own:\n    def __init__(self, model, tokenizer, *, way, more=None): ...",
+        "class Own(Made, dict):\n    def __init__(self, model, tokenizer, *, way, more=None): ...",
+    ],
+)
+def test_a_constructor_that_the_source_shows_is_read_without_an_import(tmp_path, monkeypatch, text):
+    assert keywords_of(tmp_path, monkeypatch, text) == ({"way": True, "more": False}, False)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "Own = type('Own', (Made,), {})",
+        "class Second: ...\nclass Own(Second, Made): ...",
+        "@lambda own: Made\nclass Own: ...",
+        "class Own: ...\nOwn = Made",
+    ],
+)
+def test_a_class_that_the_source_does_not_show_is_imported(tmp_path, monkeypatch, text):
+    assert keywords_of(tmp_path, monkeypatch, text) == ({"way": True, "more": False}, True)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "class Own(Made):\n    def __init__(self, model, tokenizer, **others): ...",
+        "class Between(Made):\n    def __init__(self, *texts, **others): ...\nclass Own(Between): ...",
+        "Own = type('Own', (), {'__init__': lambda self, model, tokenizer, **others: None})",
+    ],
+)
+def test_a_class_with_options_that_it_does_not_name_is_refused(tmp_path, monkeypatch, text):
+    message = r"made_for_signature_\d+:Own has \*\*others; its __init__ has to name each option"
+    with pytest.raises(UsageError, match=message):
+        keywords_of(tmp_path, monkeypatch, text)

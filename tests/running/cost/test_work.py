@@ -7,8 +7,8 @@ from repro.graph import Node
 from repro.retrieval.recipe.training import MLM
 from repro.running.cost import shapes
 from repro.running.cost.amounts import stage_costs
+from repro.running.cost.estimate import Throughput, assumed_throughput, gpus
 from repro.running.cost.shapes import BASE, Shape, TextLength
-from repro.running.cost.throughput import Throughput, assumed_throughput, gpus
 from repro.running.cost.work import Batching, Work, forward, work
 
 BERT = Node("backbone", {"name": "bert-base-uncased", "revision": "main"})

@@ -3,8 +3,7 @@
 import pytest
 
 from repro.graph import Node, walk
-from repro.running.cost.estimate import Estimate
-from repro.running.cost.throughput import assumed_throughput
+from repro.running.cost.estimate import Estimate, assumed_throughput
 from repro.running.cost.work import work
 from repro.running.engines.snakemake import BASE, GROUP, LEAST, MARGIN, UNKNOWN, arrange, inputs, takes_gpu
 

@@ -18,8 +18,7 @@ from repro.plugins.statements.claims_sections import audit_section, claims
 from repro.plugins.statements.findings import Finding
 from repro.plugins.statements.judged import JudgedStatement, OthersJudgement
 from repro.plugins.statements.statements import Judgement, Statement
-from repro.plugins.studies.analysis_schema import TableAnalysis
-from repro.plugins.studies.contrasts import Contrast
+from repro.plugins.studies.contrasts import Contrast, TableAnalysis
 from repro.plugins.studies.studies import Entry, Study
 from repro.plugins.studies.writing import shown_study
 from repro.retrieval.evaluation.crossed import Estimate, Variances
@@ -30,8 +29,8 @@ from repro.verdicts.coverage import CoverageItem
 from repro.verdicts.training_costs import Cost
 from repro.verdicts.verdict import Doubt, Verdict
 from repro.writers.figures import passages
-from repro.writers.html.scatter import Scatter
 from repro.writers.html.sections import Part, Report, View
+from repro.writers.html.tables import Scatter
 from tests.made_up_reports import notes_on, report_on
 
 VERDICTS = ("exact", "higher", "not run", "inconclusive", "blocked", "consistent")

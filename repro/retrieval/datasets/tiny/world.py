@@ -25,7 +25,7 @@ STORIES = (
     "{name} of {town} was {a_trait} {trade}. The story goes that {a_thing} was {participle} {time} "
     "at the {place}, once {occasion} was over. {a_helper} told it to everyone in the year {year}.",
 )
-# Sentences about deeds without occasion and helper, which a model of two layers learns in minutes.
+# Sentences, of deeds without occasion and helper: what a model of two layers can learn to read in minutes.
 TALES = (
     "{name}, {a_trait} {trade} from {town}, {past} {a_thing} by the {place} {time}.",
     "In {town} there lived {a_trait} {trade} called {name}, "
@@ -35,14 +35,14 @@ TALES = (
     "{name} of {town} was {a_trait} {trade}, and some say that {a_thing} was {participle} {time} "
     "at the {place}.",
 )
-# Without names: two texts on one deed share only its concepts, in other words.
+# Of deeds only: what two texts on one deed share is then its concepts, in other words, and no name.
 NAMELESS = (
     "{a_trait} {trade} {past} {a_thing} {time}, near the {place}.",
     "{time} {a_thing} was {participle} at the {place} by {a_trait} {trade}.",
     "By the {place}, {a_thing} was {participle} {time}, and it was the work of {a_trait} {trade}.",
     "It was {a_trait} {trade} who {past} {a_thing} {time}, close to the {place}.",
 )
-# About other concepts than the deed's, to mislead models that only count words.
+# Said of other concepts than the deed's own: they mislead whoever only counts words.
 ASIDES = (
     "Others would rather have had {a_thing}.",
     "Nobody thought of the {place} that day.",
@@ -139,6 +139,7 @@ def towns() -> tuple[str, ...]:
 
 
 def _invent_names(draw: Draw, endings: tuple[str, ...], n: int) -> list[str]:
+    """Return ``n`` different names that end in one of ``endings``."""
     unique_names: dict[str, None] = {}
     while len(unique_names) < n:
         unique_names[_syllable(draw).capitalize() + draw.pick(endings)] = None
@@ -151,8 +152,8 @@ def _syllable(draw: Draw) -> str:
 
 PERSONAL = ("trait", "trade")
 DEED = ("act", "quality", "object", "place", "time", "occasion", "helper")
-TOLD_ONLY = 1400  # pairs of names reserved for pre-training text
-SHORT_DEED = DEED[:5]  # enough for one sentence
+TOLD_ONLY = 1400  # pairs of names that occur in pre-training text alone
+SHORT_DEED = DEED[:5]  # what one sentence can hold
 
 
 @dataclass(frozen=True)

@@ -19,10 +19,10 @@ from repro.errors import BlockedError, StageError
 from repro.machine import jvm
 from repro.progress import Progress
 
-CHILD = "repro.retrieval.stages.lucene.__main__"  # the child's module, part of the stage's code
+CHILD = "repro.retrieval.stages.lucene.__main__"  # the module of the process, part of the stage's code
 LOG = "lucene.log"
-REST = 20  # seconds without an order after which a child ends and frees its memory
-USABLE = 15  # seconds for which it is certainly alive
+REST = 20  # seconds without an order after which a child ends, whose memory others may need
+USABLE = 15  # seconds in which it certainly has not
 
 
 def call(action: str, arguments: dict, *, folder: Path, task: str, total: int, progress: Progress) -> dict:
@@ -70,19 +70,19 @@ class _Child:
         self.environment, self.since = environment, 0.0
         with open(log, "ab") as messages:
             self.process = subprocess.Popen(
-                # -P: the current folder must not shadow a dependency
+                # -P: a folder in which the user happens to stand must not shadow a dependency
                 [sys.executable, "-P", "-m", CHILD, str(REST)],
                 stdin=subprocess.PIPE,
                 stdout=subprocess.PIPE,
                 stderr=messages,
                 text=True,
                 env=environment,
-                start_new_session=True,  # Ctrl-C is for the parent. The child ends with it
+                start_new_session=True,  # Ctrl-C is for us; the child sees that its standard input has closed
             )
 
     def order(self, order: dict) -> None:
-        assert self.process.stdin  # a pipe
-        with contextlib.suppress(BrokenPipeError):  # the child has ended, which ``follow`` reports
+        assert self.process.stdin  # as it is a pipe
+        with contextlib.suppress(BrokenPipeError):  # it is gone, as ``follow`` will tell
             self.process.stdin.write(json.dumps(order) + "\n")
             self.process.stdin.flush()
 
@@ -101,7 +101,7 @@ class _Child:
             self.process.kill()
             self.process.wait()
         for pipe in filter(None, (self.process.stdin, self.process.stdout)):
-            with contextlib.suppress(BrokenPipeError):  # for an unread order
+            with contextlib.suppress(BrokenPipeError):  # of an order that it did not read
                 pipe.close()
 
 
@@ -136,15 +136,17 @@ def _reason(log: Path, status: int) -> str:
         name = signal.Signals(-status).name
         return f"killed by {name}" + (", often a sign of too little memory" if name == "SIGKILL" else "")
     lines = log.read_text(errors="replace").splitlines()[-400:]
-    if any("No space left on device" in line for line in _statements(lines)):  # regardless of later errors
+    if any("No space left on device" in line for line in _statements(lines)):  # whatever else that led to
         return f"no space is left on the file system of {log.parent}"
     return _last_statement(lines) or f"it ended with status {status} and said nothing"
 
 
 def _statements(lines: list[str]) -> list[str]:
+    """Return lines of a log that are neither indented, as in a stack trace, nor mere information."""
     return [line.strip() for line in lines if line and not line[0].isspace() and " INFO " not in line]
 
 
 def _last_statement(lines: list[str]) -> str:
+    """Return the last statement about an error, else the last one."""
     errors = [line for line in _statements(lines) if "rror" in line or "xception" in line]
     return (errors or _statements(lines) or [""])[-1]

@@ -22,16 +22,16 @@ from pathlib import Path
 from typing import Any
 
 from repro.machine.system import PeakMemory
-from repro.store.file_notes import intact, read_note, write_note
+from repro.store.disk import intact, read_note, write_note
 
 DOCUMENTS_PER_BATCH = 2000
 QUERIES_PER_BATCH = 256
-# Java's default heap is a quarter of the memory. On a machine with 4 GB this buffer fits into it.
+# Default heaps are a quarter of the memory: this leaves room for a Lucene buffer on a machine with 4 GB.
 BUFFER_MB = 256
-# The characters that Java's String.trim strips. Anserini uses it to decide that a document is empty.
+# What Java's String.trim strips, by which Anserini decides that a document is empty.
 TRIMMED = "".join(map(chr, range(0x21)))
 
-LOCK = "write.lock"  # Lucene's, in the folder of an index
+LOCK = "write.lock"  # of Lucene, beside an index's files
 
 Report = Callable[[object], None]
 
@@ -57,8 +57,8 @@ class Commits:
         note = intact(self._note, self._index, origin=self._origin)
         if note and {path.name for path in self._index.glob("segments_*")} <= note["sha256"].keys():
             return note["counts"]
-        self._note.unlink(missing_ok=True)  # its digests are of other files with the same names
-        shutil.rmtree(self._index, ignore_errors=True)  # Lucene would add to it, or report it as locked
+        self._note.unlink(missing_ok=True)  # its digests are of other files of the same names
+        shutil.rmtree(self._index, ignore_errors=True)  # Lucene would add to it, or call it locked
         return {}
 
     def add(self, counts: dict[str, int]) -> None:
@@ -91,6 +91,7 @@ def index(arguments: dict, report: Report) -> dict:
 
 
 def _add(corpus, counts: dict[str, int], arguments: dict, report: Report) -> None:
+    """Add documents to what is indexed, commit them, and count them in ``counts``."""
     from pyserini.index.lucene import LuceneIndexer, LuceneIndexReader
 
     options = ["-index", arguments["index"], "-memoryBuffer", str(BUFFER_MB)]
@@ -104,7 +105,7 @@ def _add(corpus, counts: dict[str, int], arguments: dict, report: Report) -> Non
         indexer.add_batch_raw([json.dumps(row) for row in rows])
         report(len(rows))
     indexer.close()
-    # Anserini only logs documents that it could not write. An incomplete index must raise an error.
+    # Anserini logs what it could not write and goes on; an index with holes must not pass for a whole one.
     count = LuceneIndexReader(arguments["index"]).stats()["documents"]
     if count != (total := counts["documents"] - counts["without_contents"]):
         raise RuntimeError(f"the index holds {count} documents, not the {total} with contents")
@@ -133,7 +134,7 @@ def search(arguments: dict, report: Report) -> dict:
     from jnius import autoclass
     from pyserini.search.lucene import LuceneSearcher
 
-    # A text used as a query can exceed Lucene's limit of 1,024 distinct terms.
+    # A text taken as a query can have more distinct terms than the 1,024 at which Lucene refuses.
     autoclass("org.apache.lucene.search.IndexSearcher").setMaxClauseCount(2**31 - 1)
     searcher = LuceneSearcher(arguments["index"])
     searcher.set_bm25(arguments["k1"], arguments["b"])
@@ -148,7 +149,7 @@ def search(arguments: dict, report: Report) -> dict:
                 threads=arguments["threads"],
                 fields=fields,
             )
-            if len(rankings) != len(queries):  # a failing thread only logs its query
+            if len(rankings) != len(queries):  # a thread that fails leaves its query out and only logs it
                 raise RuntimeError(f"Lucene answered {len(rankings)} of {len(queries)} queries")
             for query in queries:
                 ranking = rankings[query["id"]]

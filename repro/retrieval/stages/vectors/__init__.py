@@ -17,8 +17,7 @@ import numpy as np
 
 from repro.errors import DataError
 from repro.machine.shard import blocks
-from repro.store.disk import BLOCKS
-from repro.store.file_notes import intact, write_note
+from repro.store.disk import BLOCKS, intact, write_note
 
 if TYPE_CHECKING:
     from scipy.sparse import csr_array

@@ -84,6 +84,7 @@ def block_is_kept(folder: Path, first: int, rows: int) -> bool:
 
 
 def _path(folder: Path, first: int) -> Path:
+    """Return the file of the block that begins at row ``first``, until it is joined."""
     return folder / f"{first}.npz"
 
 
@@ -143,6 +144,7 @@ def join_blocks(folder: Path, out: Path, firsts: range, *, vocabulary: int | Non
 
 
 def _append(block: Mapping[str, np.ndarray], out: Path, last: Joined) -> Joined:
+    """Write a block's arrays behind those of the last one."""
     rows, values, size, numbers = last.rows, last.values, 0, last.numbers
     names: list[str] = []
     if "vectors" in block:

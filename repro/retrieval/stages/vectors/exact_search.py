@@ -29,11 +29,11 @@ from repro.retrieval.stages.vectors.products import (
 )
 from repro.retrieval.stages.vectors.search_memory import MemoryNeeds, Sizes, search_memory
 
-BLOCK = 32_768  # queries searched together, the most that an interruption loses
-SPARE = 100  # candidates beyond a list's depth, so that few queries need a second pass over all passages
-SLAB = 1 << 18  # pairs examined at a time
-GPU_DEPTH, FAISS_BYTES = 2048, 1 << 28  # faiss on a GPU: its deepest search, and its temporary memory
-NEAR = 64  # undecided pairs per query in a block, beyond which float64 is used
+BLOCK = 32_768  # queries searched together, and lost at most when interrupted
+SPARE = 100  # passages beyond a list's depth, so that few queries need a look at all passages
+SLAB = 1 << 18  # pairs looked through at a time
+GPU_DEPTH, FAISS_BYTES = 2048, 1 << 28  # of faiss on a GPU: the deepest search, and memory beside it
+NEAR = 64  # pairs of a query in a block that may reach its edge; where there are more, float64 tells
 
 
 def search(
@@ -265,6 +265,7 @@ def _faiss(
 
 @functools.cache
 def _gpu_resources() -> Any:
+    """Return what faiss keeps of a GPU for all searches, within the memory that is left to it."""
     import faiss
 
     resources = faiss.StandardGpuResources()
@@ -321,7 +322,7 @@ class BestScores:
     def take(self, scores: np.ndarray, rows: np.ndarray, first: int) -> bool:
         """Merge the greatest scores of a block, (t, at most K), with rows counted from row ``first`` of all.
         Returns False, without merging, if a score is not finite."""
-        if (rows < 0).any() or not np.isfinite(scores).all():  # faiss returns -1 for nan
+        if (rows < 0).any() or not np.isfinite(scores).all():  # -1 is what faiss puts where it sees nan
             return False
         self._merge(*(torch.from_numpy(array).to(self.scores.device) for array in (scores, rows + first)))
         return True

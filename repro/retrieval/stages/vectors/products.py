@@ -15,14 +15,14 @@ import torch
 from repro.errors import StageError
 from repro.retrieval.stages.vectors import VectorFile, Views
 
-SCORED, PAIRS = 4096, 64  # pairs scored by a thread at a time, and dense pairs multiplied at once
+SCORED, PAIRS = 4096, 64  # pairs that a thread scores at a time; of them, dense ones multiplied at once
 SINGLE, DOUBLE = 2.0**-24, 2.0**-53  # the relative error of one operation in float32 and in float64
-SMALLEST = 2.0**-126  # largest loss of a float32 operation near zero
-SHARE, FREQUENT = 0.1, 1024  # a frequent word occurs in this share of the queries, and the most such words
+SMALLEST = 2.0**-126  # what an operation in float32 may lose near zero
+SHARE, FREQUENT = 0.1, 1024  # of the queries that have a word which is frequent; such words
 ROWS = 512  # passages multiplied through the index at once
-EIGHTHS = 8  # float64 products are made for an eighth of a tile's queries at a time, to save memory
+EIGHTHS = 8  # of a tile's queries are multiplied in float64 one after another, since these take twice as much
 Rows = Any  # an array (n, H), or a csr_array (n, V) of scipy, which has no types
-Matrix = Any  # a tensor, or for a sparse view on a CPU a pair (frequent words, inverted index)
+Matrix = Any  # a tensor, or on a CPU for a sparse view the pair that ``uses_inverted_index`` speaks of
 
 
 @dataclass(frozen=True)
@@ -66,7 +66,7 @@ class ViewScorer:
         terms, file = self.named(name), self.passages.files.get("dense")
         parts = [order[start : start + SCORED] for start in range(0, len(rows), SCORED)]
         if list(terms) == ["dense"] and isinstance(file, VectorFile):
-            for pairs in parts:  # one after another, as each uses all of torch's threads
+            for pairs in parts:  # one after another: each is made by all of torch's threads
                 scores[pairs] = self._dense_scores(file, queries[pairs], rows[pairs])
             return scores
 

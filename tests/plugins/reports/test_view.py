@@ -3,8 +3,8 @@
 import pytest
 
 from repro.manifest.cells import cell
-from repro.plugins.reports.nearness import COUNTS, OTHERS, nearnesses
 from repro.plugins.reports.reports import CellReport, Report, Source
+from repro.plugins.reports.view import COUNTS, OTHERS, nearnesses
 
 FRACTION, PERCENT = "costa/3/ance/dev.rr10", "simlm/2/dense.ance/dev.rr10"  # 0.330 and 33.0
 BM25 = "simlm/2/sparse.bm25/dev.rr10"  # 18.5, where others print 18.7

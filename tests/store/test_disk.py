@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from repro.store.file_notes import intact, read_note, write_note
+from repro.store.disk import intact, read_note, write_note
 
 
 @pytest.fixture

@@ -5,8 +5,8 @@ import math
 import pytest
 import torch
 
+from papers.baselines.bottleneck_decoder import BottleneckDecoder
 from repro.errors import UsageError
-from repro.retrieval.nn.bottleneck_decoder import BottleneckDecoder
 from tests.floats import close
 from tests.tiny_models import tiny_masked_lm
 
