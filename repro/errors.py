@@ -19,7 +19,7 @@ LONGEST = 80  # characters of a foreign value in a message
 # what begins a command of a workflow, e.g. ``::error::``
 _UNSAFE = re.compile(
     "[\x00-\x1f\x7f-\x9f\xad\u061c\u180e\u200b-\u200f\u2028-\u202e\u2060-\u206f\ufeff\ufff9-\ufffb"
-    "\U000e0000-\U000e007f]|(?<!\\S):(?=:)|#(?=#\\[)"
+    "\U000e0000-\U000e007f\ud800-\udfff]|(?<!\\S):(?=:)|#(?=#\\[)"
 )
 _LONG = re.compile(r"(?<!\w)(['\"])(?:(?!\1).){200,}\1|\S{200,}")
 

@@ -6,8 +6,9 @@ import importlib.util
 import platform
 import re
 import subprocess
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from pathlib import Path
+from typing import Any
 
 from repro.errors import DataError, shortened
 from repro.version import DIRTY
@@ -69,6 +70,27 @@ def check_commits(commits: Iterable[object]) -> None:
     """Raise DataError for a commit that is not hexadecimal, e.g. ``main``. ``DIRTY`` may follow."""
     if others := [commit for commit in commits if not _is_commit(commit)]:
         raise DataError(f"{shortened(repr(others[0]))} is not a commit in hexadecimal; restore the record")
+
+
+def check_environment(environment: Mapping[str, Any]) -> None:
+    """Raise DataError for a record's environment of another shape, e.g. software as a list of names."""
+    hardware, kernels = (environment.get(name) or {} for name in ("hardware", "kernels"))
+    software = environment.get("software") or {}
+    pins = kernels.get("pins") or {} if isinstance(kernels, Mapping) else None
+    gpus = hardware.get("gpu") or [] if isinstance(hardware, Mapping) else None
+    is_sound = (
+        isinstance(pins, Mapping | list)
+        and _are_texts(software)
+        and isinstance(gpus, list)
+        and all(isinstance(value, str) for value in (*gpus, hardware.get("cpu") or ""))
+        and isinstance(hardware.get("cores") or 0, int)
+    )
+    if not is_sound:
+        raise DataError(f"{shortened(repr(dict(environment)))} is no environment; restore the record")
+
+
+def _are_texts(value: object) -> bool:
+    return isinstance(value, Mapping) and all(isinstance(each, str) for each in value.values())
 
 
 def _is_commit(value: object) -> bool:

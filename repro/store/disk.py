@@ -166,6 +166,14 @@ def append_lines(path: Path, text: bytes) -> None:
         os.fsync(stream.fileno())
 
 
+def check_regular(path: Path) -> os.stat_result:
+    """Return the status of a file. Raises OSError for a pipe, which would be waited for, or a link."""
+    status = path.lstat()
+    if not stat.S_ISREG(status.st_mode):
+        raise OSError(errno.EINVAL, "it is no regular file", str(path))
+    return status
+
+
 def sha256(file: Path, advance: Callable[[int], object] = lambda megabytes: None) -> str:
     """Return the hexadecimal sha256 of a file. ``advance(1)`` is called for every started megabyte."""
     digest, buffer = hashlib.sha256(), memoryview(bytearray(MEGABYTE))

@@ -20,9 +20,9 @@ from pydantic import ConfigDict, TypeAdapter, ValidationError
 from repro.errors import DataError
 from repro.graph import canonical
 from repro.machine.libraries import unlike_here
-from repro.machine.versions import check_commits
+from repro.machine.versions import check_commits, check_environment
 from repro.store import make_writable, translated_errors
-from repro.store.disk import append_lines
+from repro.store.disk import append_lines, check_regular
 from repro.version import DIRTY
 
 DIGEST = "sha256"  # of a line: over canonical JSON of everything else in it
@@ -91,8 +91,9 @@ class Record:
             raise DataError(f"{self.measured!r} cannot have been measured for {self.cell}: {reason}")
         if not 0 <= (self.deviation or 0) <= rounded_up:
             raise DataError(f"{self.deviation!r} cannot be the deviation of {self.cell} in {self.unit}")
-        if not 0 <= self.missing <= self.queries:
+        if not 0 <= self.missing <= self.queries < 2**53:
             raise DataError(f"{self.missing} of {self.queries} queries cannot be missing from {self.cell}")
+        check_environment(self.environment)
         check_commits(self.every_commit)
         try:
             datetime.fromisoformat(self.recorded or "2026-01-01")
@@ -343,7 +344,7 @@ class Results:
 
     def _lines(self, path: Path) -> list[Record | FaultyLine]:
         with translated_errors(self.root, *FOLDER), contextlib.suppress(FileNotFoundError):
-            facts = path.stat()
+            facts = check_regular(path.resolve())
             state = facts.st_ino, facts.st_mtime_ns, facts.st_size
             if path not in self._known or self._known[path][0] != state:
                 self._known[path] = state, list(_read_lines(path))

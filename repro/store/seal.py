@@ -10,14 +10,24 @@ import stat
 import sys
 from collections.abc import Callable, Collection, Iterable, Mapping
 from datetime import datetime
-from pathlib import Path
+from pathlib import Path, PurePosixPath
 from typing import Any
 
 from repro.errors import StoreError
 from repro.graph import Node, canonical
 from repro.machine.bounded_reading import parsed_json
 from repro.progress import SILENT, Progress
-from repro.store.disk import BLOCKS, CHECKPOINTS, RECORD, megabytes, remove, sha256, share, sync
+from repro.store.disk import (
+    BLOCKS,
+    CHECKPOINTS,
+    RECORD,
+    check_regular,
+    megabytes,
+    remove,
+    sha256,
+    share,
+    sync,
+)
 
 SCORES = "scores.json"
 Files = dict[str, tuple[int, str]]  # name -> size, sha256
@@ -80,6 +90,7 @@ def read_json(path: Path) -> Any:
 def _content(path: Path) -> tuple[Any, str]:
     """Return the content of a JSON file and its fault, e.g. "a score by RR@10 is nan", or ""."""
     try:
+        check_regular(path)
         data = path.read_bytes()
         value = parsed_json(data)
     except (OSError, ValueError) as error:
@@ -173,6 +184,7 @@ def _fault(file: Path, digest: str, advance: Callable[[int], None]) -> str:
 def wrong_sizes(path: Path) -> list[str]:
     """Return an artefact's faults by record, names and sizes, without reading other files."""
     try:
+        check_regular(path / RECORD)
         record = parsed_json((path / RECORD).read_bytes())
         files = files_of(record, stage=path.parent.name, fingerprint=path.name.partition(".")[0])
     except (OSError, ValueError):
@@ -184,10 +196,14 @@ def wrong_sizes(path: Path) -> list[str]:
 
 
 def _size_fault(path: Path, name: str, size: int) -> str:
+    if any((path / folder).is_symlink() for folder in PurePosixPath(name).parents):
+        return f"{name} is in a folder that is a link"
     try:
-        found = os.stat(f"{path}/{name}").st_size
-    except OSError:
+        found = check_regular(Path(path, name)).st_size
+    except FileNotFoundError:
         return f"{name} is missing"
+    except OSError:
+        return f"{name} is no regular file"
     return "" if found == size else f"{name} has {found} bytes, {size} were written"
 
 
@@ -218,7 +234,7 @@ def _files(record: Any) -> Files:
         files = {name: (facts["size"], facts["sha256"]) for name, facts in record["files"].items()}
         if all(
             type(size) is int and size >= 0 and _DIGEST.fullmatch(digest) for size, digest in files.values()
-        ):
+        ) and not any(name.startswith("/") or ".." in name.split("/") for name in files):
             return files
     except (KeyError, TypeError, AttributeError):
         pass

@@ -1,6 +1,7 @@
 """The command ``repro audit FILE``: the findings on a manuscript, as lines or in formats for other
 programs."""
 
+import os
 import re
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -136,11 +137,11 @@ def sarif(findings: Sequence[Finding]) -> dict:
             "ruleId": f.check,
             "ruleIndex": list(CHECKS).index(f.check),
             "level": LEVELS[f.severity],
-            "message": {"text": f"{f.says}; {f.why}"},
+            "message": {"text": visible(f"{f.says}; {f.why}")},
             "locations": [{"physicalLocation": {"artifactLocation": {"uri": uri}, "region": region}}],
         }
         for f in findings
-        for uri, region in [(quote(f.place.file.as_posix()), {"startLine": f.place.line})]
+        for uri, region in [(quote(os.fsencode(f.place.file)), {"startLine": f.place.line})]
     ]
     run = {"tool": {"driver": driver}, "columnKind": "unicodeCodePoints", "results": results}
     return {"$schema": SARIF, "version": "2.1.0", "runs": [run]}
