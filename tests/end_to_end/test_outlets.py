@@ -80,13 +80,18 @@ def sound_records(*names) -> list[Record]:
 @pytest.fixture(scope="module")
 def faulty() -> list[Record]:
     """Records of a table, of a study and of a figure, in which every kind of doubt occurs."""
-    kinds = [*FAULTS]  # an odd number of them, since an outlet may show every other cell
+    kinds = [*FAULTS]
     records: list[Record] = []  # the first is contradicted: cpdae has its evaluation, too
     older: list[Record] = []
+    # one column of a table has every fourth number, and shows all kinds only if they are shifted
     for names in (["costa/1"], ["head_to_head/1"], ["cotmae_v2/figure-3"]):
         sound = sound_records(*names)
-        records += [replace(r, **FAULTS[kinds[n % len(kinds)]]) for n, r in enumerate(sound)]
-        unlike = (r for n, r in enumerate(sound) if kinds[n % len(kinds)] == "other result")
+        records += [
+            replace(r, **FAULTS[kinds[(n + n // len(kinds)) % len(kinds)]]) for n, r in enumerate(sound)
+        ]
+        unlike = (
+            r for n, r in enumerate(sound) if kinds[(n + n // len(kinds)) % len(kinds)] == "other result"
+        )
         older += [replace(r, measured=0.25, recorded="2025-01-01T00:00:00+00:00") for r in unlike]
     twin = next(r for r in sound_records("cpdae/1") if r.identity == records[0].identity)
     return [*older, *records, replace(twin, measured=0.25, recorded="2026-02-01T00:00:00+00:00")]
