@@ -294,7 +294,13 @@ def _scores_of_block(name: str, qrels: Qrels, ids: Mapping[str, Sequence[str]]) 
     gain = _gain if params.pop("dcg", None) == "exp-log2" else int
     grades = {query: {d: gain(max(grade, 0)) for d, grade in of.items()} for query, of in qrels.items()}
     ranks = {query: by_rank(ranking) for query, ranking in ids.items() if ranking}
-    metrics = ir_measures.iter_calc([type(measure)(**params)], grades, ranks)
+    try:
+        metrics = list(ir_measures.iter_calc([type(measure)(**params)], grades, ranks))
+    except Exception as error:  # each provider has its own, e.g. of a Perl script
+        reason = f"{type(error).__name__}: {str(error)[:80]}"
+        raise UsageError(
+            f"ir_measures cannot compute {name} here ({reason}). Choose another measure."
+        ) from error
     return {metric.query_id: float(metric.value) for metric in metrics}
 
 

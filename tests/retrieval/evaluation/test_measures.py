@@ -191,3 +191,14 @@ def test_a_mean_has_the_bits_of_a_sum_from_left_to_right_in_every_python(monkeyp
     scores = [0.1] * 10
     found = measures.Scores([f"{n}" for n in range(10)], {"RR@10": scores}, [], 0).means
     assert found == {"RR@10": 0.09999999999999999} and math.fsum(scores) / 10 == 0.1
+
+
+def test_a_measure_that_no_provider_can_compute_is_refused(monkeypatch):
+    import ir_measures
+
+    def fail(*_):
+        raise KeyError("rel")
+
+    monkeypatch.setattr(ir_measures, "iter_calc", fail)
+    with pytest.raises(UsageError, match=r"cannot compute ERR@20 here \(KeyError: 'rel'\)"):
+        measures._scores_of_block("ERR@20", {"q": {"a": 1}}, {"q": ["a"]})
