@@ -13,19 +13,19 @@ from repro.cli.groups import LazyGroup
 
 ROOT = Path(__file__).resolve().parents[1]
 LIMITS = {
-    "lines of repro": 57_104,
-    "characters of repro": 2_497_422,
-    "modules of repro": 325,
-    "lines of repro without plugins": 43_364,
+    "lines of repro": 56_826,
+    "characters of repro": 2_479_717,
+    "modules of repro": 303,
+    "lines of repro without plugins": 43_086,
     "lines of the longest file of repro": 400,
     "functions of repro with more than 60 lines": 0,
     "verbs": 14,
-    "options": 138,
-    "lines of tests": 55_457,
-    "characters of tests": 2_414_196,
-    "modules of tests": 479,
+    "options": 137,
+    "lines of tests": 55_543,
+    "characters of tests": 2_416_844,
+    "modules of tests": 474,
     "pages in docs/decisions": 10,
-    "words of CONTRIBUTING.md": 1_534,
+    "words of CONTRIBUTING.md": 1_533,
 }
 MOST_PATHS = 10  # through a function: McCabe's number, with each `and`, `or` and comprehension
 SHARE_ABOVE = 0.02
