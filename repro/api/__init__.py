@@ -1,4 +1,7 @@
-"""The suite as a library: what the verbs of the command line call, re-exported lazily by ``repro`` itself."""
+"""The suite as a library, e.g. ``repro.compare("PAPER/1")``.
+
+The command line calls the same functions. ``repro`` re-exports them lazily.
+"""
 
 from __future__ import annotations
 
@@ -13,11 +16,11 @@ T = TypeVar("T")
 
 
 class Listing(Sequence[T], Generic[T]):
-    """Some objects in order; ``to_frame()`` gives a line for each, of its plain values.
+    """A sequence of objects. ``to_frame()`` returns one line per object.
 
     Args:
-        line: the plain values of one object, by the names of columns.
-        index: the column that names the lines.
+        line: returns the plain values of one object by column name.
+        index: the column that becomes the index, e.g. "cell".
     """
 
     def __init__(self, items: Iterable[T], *, line: Callable[[T], Mapping[str, Any]], index: str):
@@ -43,7 +46,7 @@ class Listing(Sequence[T], Generic[T]):
         return f"<{len(self)} of {', '.join(kinds) or 'nothing'}; to_frame() shows them>"
 
     def to_frame(self) -> pandas.DataFrame:
-        """Return a line per object; NaN where an object has no such value."""
+        """Return one line per object. Missing values are NaN."""
         import pandas
 
         if not self._items:

@@ -1,4 +1,4 @@
-"""Published and measured numbers side by side."""
+"""Compare published and measured numbers, e.g. ``compare("PAPER/1")``."""
 
 from __future__ import annotations
 
@@ -24,13 +24,13 @@ if TYPE_CHECKING:
 
 
 class ComparedCells(Listing[ComparedCell]):
-    """Cells with their published and measured numbers, verdicts, and tests between the rows of a table.
+    """Cells with published and measured numbers, verdicts, and tests between the rows of a table.
 
     Attributes:
-        comparison: the cells and tests; ``comparison.betters(cell)`` are the rows that a cell's row beats.
-        plan: of the cells, looked up in the store; None where runs were scored without a paper.
-        outcome: of the run just made, if one was: what was run, failed or was blocked.
-        recurrences: what this run measured and was on record before, both.
+        comparison: cells and tests. ``comparison.betters(cell)`` returns the rows that a cell's row beats.
+        plan: the cells' plan, looked up in the store. None if runs were scored without a paper.
+        outcome: the stages that the preceding run ran, failed or blocked. None without a run.
+        recurrences: numbers of this run that were already recorded, in both versions.
     """
 
     def __init__(
@@ -45,12 +45,12 @@ class ComparedCells(Listing[ComparedCell]):
 
     @property
     def summary(self) -> Summary:
-        """Counts of the papers' cells and of verdicts; what others ran is counted by itself."""
+        """Counts of the papers' cells and verdicts. Runs by others are counted separately."""
         own = self.comparison.own_rows
         return summarise([c for c in self.comparison.cells if c.cell.row.id not in own])
 
     def to_latex(self, *, two_column: bool = False) -> str:
-        """Return the cells as LaTeX tables, which need booktabs; see ``repro tables``."""
+        """Return the cells as LaTeX tables, which need booktabs. See ``repro tables``."""
         from repro.writers.latex import latex
 
         return "\n".join(
@@ -64,7 +64,7 @@ class ComparedCells(Listing[ComparedCell]):
         )
 
     def plot(self) -> list[Axes]:
-        """Plot published and measured numbers of one table, a panel a column. Raises UsageError for more."""
+        """Plot the numbers of one table, one panel per column. Raises UsageError for several tables."""
         from repro.writers.drawing import panels
 
         return panels(self.comparison.cells)
@@ -79,15 +79,17 @@ def compare(
     workspace: Workspace | None = None,
     progress: Progress | None = None,
 ) -> ComparedCells:
-    """Judge cells by what was measured so far; nothing is trained, searched or downloaded.
+    """Judge cells by the measurements so far. Trains, searches and downloads nothing.
 
-    Tests between rows are computed where their runs are stored and the store can be written.
+    Tests between rows are computed if their runs are stored and the store is writable.
 
     Args:
-        names: as ``select`` takes them, and so are the rest; all papers without a name.
-        progress: hears of what is computed; nothing does without one.
+        names: as in ``select``, like the other arguments. Defaults to all papers.
+        progress: receives the progress of the tests.
 
-    Raises UsageError for a name or scale that there is not, DataError for a record that is malformed.
+    Raises:
+        UsageError: an unknown name or scale.
+        DataError: a malformed record.
     """
     selection = select(*names, rows=rows, scale=scale, seeds=seeds, readings=readings, workspace=workspace)
     return compare_selection(selection, progress=progress)
@@ -101,8 +103,10 @@ def compare_selection(
     recurrences: Sequence[Recurrence] = (),
     progress: Progress | None = None,
 ) -> ComparedCells:
-    """Judge the cells of a selection, with tests between rows where the store can be written; ``outcome`` and
-    ``recurrences`` are of the run just made."""
+    """Judge the cells of a selection, with tests between rows if the store is writable.
+
+    ``outcome`` and ``recurrences`` are those of the preceding run.
+    """
     store, results = selection.workspace.store, selection.workspace.results
     plan = plan or selection.plan()
     from repro.verdicts.row_tests import add_tests

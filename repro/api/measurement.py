@@ -1,4 +1,4 @@
-"""Measuring a selection: its stages are run, its cells recorded and compared."""
+"""Measure a selection, e.g. ``measure(select("PAPER/1", scale="tiny"))``."""
 
 import os
 from collections.abc import Iterable
@@ -34,21 +34,22 @@ def measure(
     options: Options = _DEFAULT,
     progress: Progress | None = None,
 ) -> ComparedCells:
-    """Run what the store lacks of a selection, record what was measured, and compare it.
+    """Run the missing stages of a selection, record its numbers, and compare them.
 
-    Interrupted anywhere, the same call continues from the store. A stage that fails or is blocked holds back
-    only what is below it: ``outcome`` of what is returned says which.
+    After an interruption the same call continues from the store. A failed or blocked stage stops only the
+    stages that depend on it. The returned ``outcome`` lists them.
 
     Args:
-        plan: the selection's, where it was made already.
-        engine: ``inline``, one stage after another in this process; ``local``, as many processes as fit;
-            ``snakemake``, jobs of a queue; or ``auto``, ``local`` for several small trainings and else
-            ``inline``.
-        progress: hears of stages that run; nothing does without one.
+        plan: the selection's plan, if already made.
+        engine: ``inline`` (one stage after another in this process), ``local`` (as many processes as fit),
+            ``snakemake`` (jobs of a queue) or ``auto`` (``local`` for several small trainings, otherwise
+            ``inline``).
+        progress: receives the progress of stages.
 
     Raises:
-        StoreError: the store or the records cannot be written, or an artefact is damaged.
-        UsageError: as ``Selection.plan`` and, before anything runs, where a variable is wrong that says how.
+        StoreError: the store or the records are not writable, or an artefact is damaged.
+        UsageError: as ``Selection.plan``. Also, before any stage runs, an invalid environment variable or
+            an objective that cannot be trained.
     """
     workspace, progress = selection.workspace, progress or Progress()
     plan = plan or selection.plan()
@@ -77,7 +78,7 @@ def _damages(plan: Plan, store: Store) -> dict[str, ReproError]:
 
 
 def _check_objectives(nodes: Iterable[Node]) -> None:
-    """Import the objectives of trainings to come. Raises UsageError for one that cannot be trained."""
+    """Import the objectives of the planned trainings. Raises UsageError for one that cannot be trained."""
     for node in nodes:
         from repro.retrieval.training.objective import objective_class
 
@@ -85,7 +86,7 @@ def _check_objectives(nodes: Iterable[Node]) -> None:
 
 
 def _check_environment(plan: Plan) -> None:
-    """Read what says how models run, as the stages of a plan will; torch is imported only where it is set."""
+    """Check the environment variables that the plan's stages read. Imports torch only if one is set."""
     trains = any(node.stage in TRAININGS for node in plan.nodes)
     variables = {_PADDING_FREE, *(variable for variable, _ in VARIABLES.values())}
     if trains and os.environ.keys() & variables:
@@ -97,8 +98,10 @@ def _check_environment(plan: Plan) -> None:
 
 
 def records(*names: str, scale: str = "full", workspace: Workspace | None = None) -> Listing[Record]:
-    """Return the records of papers (all without ``names``) at a scale, in order; the latest of a key counts.
-    Raises UsageError for an unknown name, DataError for a line that is no record."""
+    """Return the records of papers at a scale, in order. Defaults to all papers.
+
+    The latest record of a key counts. Raises UsageError for an unknown name, DataError for a malformed line.
+    """
     scale_of(scale)
     results = (workspace or Workspace.open()).results
     all_records = [record for source in sources(names) for record in results.read(scale, source.name)]

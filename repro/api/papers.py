@@ -1,4 +1,4 @@
-"""Papers and tables as they were published."""
+"""Papers and tables as published, e.g. ``table("PAPER/1").to_frame()``."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ class PublishedTable:
 
     Attributes:
         source: the paper's manifest.
-        content: everything that is transcribed of the table: marks, test, groups, settings.
+        content: the transcribed table with marks, test, groups and settings.
     """
 
     source: Paper
@@ -32,35 +32,35 @@ class PublishedTable:
 
     @property
     def name(self) -> str:
-        """``PAPER/NUMBER``, as functions and the command line take it."""
+        """``PAPER/NUMBER``, as used by functions and the command line."""
         return f"{self.source.name}/{self.content.id}"
 
     @property
     def about(self) -> str:
-        """The content of the table, restated from its caption."""
+        """The subject of the table, paraphrased from its caption."""
         return self.content.about
 
     @property
     def rows(self) -> dict[str, str]:
-        """The label of every row, by its id."""
+        """Row id -> label."""
         return {row.id: row.label for row in self.content.rows}
 
     @property
     def columns(self) -> dict[str, str]:
-        """The head of every column, by its id."""
+        """Column id -> head."""
         return {column.id: column.label for column in self.content.columns}
 
     @property
     def cells(self) -> Listing[Cell]:
-        """Every cell in the order of the table, dashes and words included."""
+        """All cells in the order of the table, including dashes and words."""
         return _cell_listing(cells_of(self.source, (self.content,)))
 
     def cell(self, row: str, column: str) -> Cell:
-        """Return the cell of a row and a column, by their ids. Raises UsageError naming those there are."""
+        """Return the cell of a row id and a column id. Raises UsageError listing the valid ids."""
         return cell_of(self.source, self.content, row, column)
 
     def to_frame(self) -> pandas.DataFrame:
-        """Return the published numbers, a row per system; NaN for dashes and words."""
+        """Return the published numbers, one row per system. Dashes and words are NaN."""
         import pandas
 
         from repro.writers.grid import label_in_full
@@ -76,13 +76,13 @@ class PublishedTable:
 
 @dataclass(frozen=True)
 class PublishedPaper:
-    """A paper with its tables and what it leaves open; ``source`` is its manifest."""
+    """A paper with its tables and unspecified choices. ``source`` is its manifest."""
 
     source: Paper
 
     @property
     def name(self) -> str:
-        """The name that functions and the command line take."""
+        """The name used by functions and the command line."""
         return self.source.name
 
     @property
@@ -92,40 +92,40 @@ class PublishedPaper:
 
     @property
     def tables(self) -> dict[str, PublishedTable]:
-        """The paper's tables by their numbers."""
+        """Table number -> table."""
         return {table.id: PublishedTable(self.source, table) for table in self.source.manifest.tables}
 
     @property
     def cells(self) -> Listing[Cell]:
-        """The numeric cells of the paper's result tables in their order: everything that can be measured."""
+        """The numeric cells of the paper's result tables in order."""
         return _cell_listing(numeric_cells(self.source))
 
     @property
     def readings(self) -> dict[str, Reading]:
-        """The paper's unspecified choices by id: what it says, the choices and the default."""
+        """The paper's unspecified choices by id, with its wording, the choices and the default."""
         return self.source.readings
 
     def table(self, number: str | int) -> PublishedTable:
-        """Return a table, or a measured figure (``figure-4``). Raises UsageError naming those there are."""
+        """Return a table, or a measured figure (``figure-4``). Raises UsageError for an unknown one."""
         return PublishedTable(self.source, table_of(self.source, str(number)))
 
     def to_frame(self) -> pandas.DataFrame:
-        """Return a line per cell of ``cells``."""
+        """Return ``cells`` as a frame, one line per cell."""
         return self.cells.to_frame()
 
 
 def papers() -> dict[str, PublishedPaper]:
-    """Return all papers by name, those that entry points add included."""
+    """Return all papers by name, including those added by entry points."""
     return {name: PublishedPaper(source) for name, source in papers_at_hand().items()}
 
 
 def paper(name: str) -> PublishedPaper:
-    """Return the paper of that name. Raises UsageError naming those there are."""
+    """Return the paper of that name. Raises UsageError for an unknown one, listing the papers."""
     return PublishedPaper(paper_at_hand(name))
 
 
 def table(name: str) -> PublishedTable:
-    """Return the table ``PAPER/NUMBER``. Raises UsageError where there is none."""
+    """Return the table ``PAPER/NUMBER``. Raises UsageError for an unknown one."""
     owner, slash, number = name.partition("/")
     if not slash:
         raise UsageError(f"{name!r} names no table: a table is named PAPER/NUMBER")

@@ -1,4 +1,4 @@
-"""Everything that ``import repro`` offers."""
+"""The public names of ``import repro``, e.g. ``repro.select``."""
 
 from typing import Any
 
@@ -34,11 +34,11 @@ __all__ = [
 
 
 def offered() -> dict[str, Any]:
-    """Return everything by its name, that of plugins as ``module:name``, which takes the core's place."""
+    """Return the public names with their objects. Plugins give ``module:name`` and may replace the core's."""
     return {name: globals()[name] for name in __all__} | merged(ask().public_names())
 
 
 def find(name: str) -> Any:
-    """Return what is offered by that name. Raises KeyError where there is nothing."""
+    """Return the public object of that name. Raises KeyError for an unknown name."""
     value = offered()[name]
     return load(value) if isinstance(value, str) else value

@@ -1,8 +1,8 @@
-"""Shows that edited code computes the recorded outputs to the last bit, and writes results/code.yaml.
+"""Show that edited code computes the recorded outputs to the last bit, and write results/code.yaml.
 
-The recorded outputs are in results/outputs.json: of every stage and objective, with each set of parameters in
-the recipes of the suite's papers, the content at scale smoke. For example, ``PAPER/1/ROW pretrain`` is the
-model after two steps of that row's pre-training.
+results/outputs.json records the content at scale smoke of every stage and objective, with each set of
+parameters in the recipes of the suite's papers. For example, ``PAPER/1/ROW pretrain`` is the model after
+two steps of that row's pre-training.
 """
 
 from __future__ import annotations
@@ -47,8 +47,8 @@ class Output:
     Attributes:
         stage: the stage and the objective or view, e.g. "pretrain papers.PAPER.module:Objective".
         planned: the node's fingerprint, which changes with its parameters and inputs.
-        code: the digest of the code that computed it.
-        content: a digest of its rows, numbers and texts; empty for Lucene's index, which differs each time.
+        code: digest of the code that computed it.
+        content: digest of its rows, numbers and texts. "" for Lucene's index, which differs each time.
     """
 
     stage: str
@@ -59,13 +59,13 @@ class Output:
 
 @dataclass(frozen=True)
 class Comparison:
-    """The outputs of the code here beside the recorded ones.
+    """The outputs of the present code compared with the recorded ones.
 
     Attributes:
         now: by name, e.g. "PAPER/1/ROW pretrain".
-        differing: a sentence on each output with other content, and on each cell with another number.
-        planned_otherwise: a sentence on each recorded output that is gone or has other parameters or inputs.
-        cells: how many cells at scale tiny were measured from scratch and equal their records.
+        differing: a sentence per output with other content, and per cell with another number.
+        planned_otherwise: a sentence per recorded output that is gone or has other parameters or inputs.
+        cells: number of cells at scale tiny that were measured from scratch and equal their records.
     """
 
     recorded: Mapping[str, Output]
@@ -76,9 +76,9 @@ class Comparison:
 
 
 class SameCode:
-    """The command's files and plans.
+    """The files and plans of ``repro doctor same-code``.
 
-    Raises UsageError where the suite is not run from a checkout, which alone has the recorded outputs.
+    Raises UsageError outside a checkout, because only a checkout has the recorded outputs.
     """
 
     def __init__(self, store: Store, progress: Progress):
@@ -98,7 +98,7 @@ class SameCode:
 
     @cached_property
     def nodes(self) -> dict[str, Node]:
-        """The nodes with recorded outputs by name: one for each stage, objective and set of parameters."""
+        """The nodes with recorded outputs by name, one per stage, objective and set of parameters."""
         plan, seen = _plan("smoke"), set()
         named: dict[str, Node] = {}
         ends = [(m.cell.id.rpartition("/")[0], m.parts) for m in plan.measurements]
@@ -112,9 +112,9 @@ class SameCode:
         return named
 
     def newest(self) -> list[str]:
-        """Return the outputs of the newest line, and those of all that it is made from.
+        """Return the outputs of the newest line and their dependencies.
 
-        Of several lines with one date, it is the one that is made from most.
+        Of several lines with one date, the one with the most dependencies counts.
         """
         lines = provenance.equal_code()
         behind: dict[str, set[str]] = {stage: set() for stage in lines}
@@ -126,7 +126,7 @@ class SameCode:
         return sorted(names[f] for f in behind.get(newest, ()) if f in names)
 
     def compare(self, names: Iterable[str] | None = None) -> Comparison:
-        """Compute outputs, all or those named, and with all of them a few cells from scratch."""
+        """Compute the named outputs, or all of them and a few cells from scratch."""
         nodes = self.nodes if names is None else {n: self.nodes[n] for n in names if n in self.nodes}
         recorded = self.recorded if names is None else {n: self.recorded[n] for n in names}
         self._run(_plan("smoke"), nodes.values())
@@ -172,7 +172,7 @@ class SameCode:
         write_whole(self.folder / name, text)
 
     def _run(self, plan: Plan, nodes: Iterable[Node]) -> None:
-        """Compute nodes in the store, several at a time. Raises StageError where one fails or is blocked."""
+        """Compute nodes in the store, several at a time. Raises StageError if one fails or is blocked."""
         plan = replace(
             plan, measurements=[replace(plan.measurements[0], groups=(tuple(nodes),))], exhibits={}
         )

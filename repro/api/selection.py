@@ -1,4 +1,4 @@
-"""A selection: cells and exhibits at one scale, with the choices and folders that go with them."""
+"""Select cells and exhibits at one scale, e.g. ``select("PAPER/1", scale="tiny")``."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
@@ -18,14 +18,14 @@ from repro.running.workspace import Workspace
 
 @dataclass(frozen=True)
 class Selection:
-    """Some cells and exhibits of the papers, and what they are to be measured or judged by.
+    """Cells and exhibits of the papers, with the settings for measuring or judging them.
 
     Attributes:
-        scale: the name of the scale; only ``full`` is compared with the published numbers.
-        seeds: of fine-tuning; none means each paper's own.
-        readings: id of a reading -> the choice in place of its default.
+        scale: name of the scale. Only ``full`` is compared with the published numbers.
+        seeds: fine-tuning seeds. Empty means each paper's own.
+        readings: reading -> choice that replaces its default.
         workspace: the folders of artefacts, records and data.
-        of_user: the scale itself, where a user's file describes it.
+        of_user: the scale from a user's file, if any.
     """
 
     cells: list[Cell]
@@ -38,11 +38,11 @@ class Selection:
 
     @property
     def scale_itself(self) -> Scale:
-        """The scale that ``scale`` names."""
+        """The scale named by ``scale``."""
         return self.of_user or scale_of(self.scale)
 
     def plan(self) -> Plan:
-        """Return the selection's plan; makes no store. Raises what ``repro.running.plan.plan`` raises."""
+        """Return the plan without creating a store. Raises the errors of ``repro.running.plan.plan``."""
         return plan(
             self.cells,
             scale=self.scale_itself,
@@ -66,17 +66,17 @@ def select(
     readings: Mapping[str, str] = MappingProxyType({}),
     workspace: Workspace | None = None,
 ) -> Selection:
-    """Return the cells of papers (``"PAPER"``) and tables (``"PAPER/1"``), cells by their names, or of all.
+    """Return the cells of papers (``"PAPER"``), of tables (``"PAPER/1"``), or single cells. Defaults to all.
 
     Args:
-        tables: numbers, looked up in every paper named.
-        figures: as ``tables``.
-        rows: whole ids, or systems (``"bert"`` is every row of that system).
-        scale: its name, or what ``repro.user_scale`` reads; the rest is as of a ``Selection``.
+        tables: numbers, looked up in every named paper.
+        figures: like ``tables``.
+        rows: ids, or systems (``"bert"`` selects every row of that system).
+        scale: a name, or the result of ``repro.user_scale``. Other arguments are those of ``Selection``.
 
     Raises:
-        UsageError: there is no such thing, or nothing in it that could be measured; says what there is. Or
-            one text where several names are taken, or a seed that is no whole number from 0 to 2**32 - 1.
+        UsageError: an unknown name, a name with nothing to measure, a text instead of several names, or a
+            seed that is not an integer from 0 to 2**32 - 1.
     """
     check_several(tables=tables, figures=figures, rows=rows)
     numbers = _distinct_seeds(seeds)
@@ -92,7 +92,7 @@ def select(
 
 
 def check_several(**sequences: Sequence[str]) -> None:
-    """Raise UsageError for a text in place of several names: its letters would be taken for them."""
+    """Raise UsageError for a text instead of several names, e.g. ``rows="bert"``."""
     for name, value in sequences.items():
         if isinstance(value, str):
             raise UsageError(f"{name} takes several names, not the text {value!r}; write [{value!r}]")
@@ -115,12 +115,12 @@ def _split_names(names: Names, owners: Names, *, any_rows: bool) -> tuple[list[t
 
 
 def _names_with_slashes(slashes: int, names: Names) -> Names:
-    """Return the names of papers (no slash), of tables (one), or of cells (more)."""
+    """Return the names of papers (no slash), tables (one) or cells (more)."""
     return tuple(name for name in names if min(name.count("/"), 2) == slashes)
 
 
 def _place_cells(names: Names, owners: Names, rows: Names, shown_exhibits: list[ShownExhibit]) -> list[Cell]:
-    """Return the cells of a place; a table or figure that only shows things has none."""
+    """Return the cells of a place. A table or figure of exhibits has none."""
     exhibit_owners = {s.owner for s in shown_exhibits}
     cell_owners = tuple(owner for owner in owners if owner not in exhibit_owners)
     if owners and not cell_owners:
@@ -129,7 +129,7 @@ def _place_cells(names: Names, owners: Names, rows: Names, shown_exhibits: list[
 
 
 def _figure_owners(names: Names, numbers: Sequence[str]) -> list[str]:
-    """Return the figures as owners of cells. Raises UsageError for a named one that nothing measures."""
+    """Return the ids of figures, e.g. ``figure-2``. Raises UsageError for a figure without a recipe."""
     for name, number in product(_names_with_slashes(0, names) or papers(), numbers):
         if not figure_of(paper(name), number).is_measured:
             remedy = f"`repro show {name} --table figure-{number}` describes it"
