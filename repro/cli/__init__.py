@@ -1,4 +1,4 @@
-"""The command line: ``repro VERB``. Each verb lives in a file of its own, imported when it is called."""
+"""The command line ``repro VERB``, e.g. ``repro show PAPER``. Each verb is a module imported on use."""
 
 import atexit
 import contextlib
@@ -67,10 +67,10 @@ def _folder_options(function):
 
 
 class _CommandLine(LazyGroup):
-    """The verbs. The folders are of no verb in particular, so that they may stand anywhere."""
+    """The group of verbs. Options for folders may be anywhere on the line."""
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
-        """Put the options of folders before the verb."""
+        """Move the options for folders before the verb."""
         words, folders, others = iter(args), [], []
         for word in words:
             if word.partition("=")[0] in {f"--{name}" for name in FOLDERS}:
@@ -129,7 +129,7 @@ def _stated(variable: str, value: str) -> Iterator[None]:
 
 
 def main() -> None:
-    """Entry point: what a user can act on is one sentence on standard error and an exit status."""
+    """Run the command line. Errors that users can fix become one sentence on stderr and an exit status."""
     for name, mode in (("stdin", "r"), ("stdout", "w"), ("stderr", "w")):
         if getattr(sys, name) is None:  # closed by the caller: print would fail, or use another's descriptor
             setattr(sys, name, os.fdopen(os.open(os.devnull, os.O_RDWR), mode))
@@ -193,7 +193,7 @@ def _interruptible() -> Iterator[None]:
 
 
 def _status() -> int:
-    """Run the command line and say what went wrong, if anything."""
+    """Run the command line, print its error, if any, and return the exit status."""
     stdout = sys.stdout
     continues = _verb() in CONTINUING
     advice = "; the same command continues where it stopped" if continues else ""
@@ -230,7 +230,7 @@ def _status() -> int:
 
 
 def _home_remedy(error: OSError) -> str:
-    """Say what to do where the user's home is not there, or cannot be used."""
+    """Return a remedy for an error in the user's home if it is missing or not writable, otherwise ""."""
     home, name = os.path.expanduser("~"), str(error.filename or "")
     is_of_home = name and os.path.commonpath([home, os.path.abspath(name)]) in (home, os.path.abspath(name))
     remedy = "; set HOME, or REPRO_STORE, REPRO_RESULTS and REPRO_DATA, to folders that can be written"
@@ -248,7 +248,7 @@ def _say(text: str) -> None:
 
 
 def misspelt(names: Iterable[str]) -> Iterator[str]:
-    """Yield a sentence for each variable that is almost one of the suite's, and so has no effect."""
+    """Yield a warning for each variable that resembles one of the suite's, e.g. REPRO_STOR."""
     for name in names:
         if name.startswith("REPRO_") and name not in VARIABLES:
             import difflib

@@ -1,4 +1,4 @@
-"""Everything known about one cell: published, measured, the commands that measure it, its readings."""
+"""The page of one cell, e.g. of ``repro show PAPER/1/ROW/COLUMN``."""
 
 import textwrap
 from collections.abc import Iterator, Sequence
@@ -31,13 +31,14 @@ ROLES = {
 
 @dataclass(frozen=True)
 class CellPage:
-    """A cell with how it stands at each scale, and its readings with the part of the work that each changes.
+    """A cell with its results at each scale, and its readings with the part of the work that each changes.
 
     Attributes:
-        readings: the weightiest first.
-        more: readings that matter only where another one has another choice.
-        public_runs: runs that others published, which it can be scored by.
-        known: the readings and nodes of every cell; ``results``: the records. Plugins use both.
+        readings: the most important first.
+        more: readings that matter only if another reading has another choice.
+        public_runs: published runs by others that can be scored for the cell.
+        known: readings and nodes of every cell, for plugins.
+        results: the records, for plugins.
     """
 
     cell: Cell
@@ -50,7 +51,7 @@ class CellPage:
 
     @classmethod
     def of(cls, cell: Cell, workspace: Workspace) -> "CellPage":
-        """Everything about a cell, from its manifest and from what is recorded and stored."""
+        """Collect the facts about a cell from its manifest, the records and the store."""
         from repro.manifest.cells import is_measured
         from repro.verdicts.comparison import standings
 
@@ -63,17 +64,17 @@ class CellPage:
 
     @cached_property
     def parts(self) -> list[CellPart]:
-        """Return the parts of plugins."""
+        """Return the parts added by plugins."""
         return ask().part_of_cell(cell=self.cell, page=self)
 
     @property
     def notes(self) -> list[CellNote]:
-        """Return the values that others state of the cell."""
+        """Return the values of the cell that are reported elsewhere."""
         return [note for part in self.parts for note in part.notes]
 
     @property
     def commands(self) -> dict[str, str]:
-        """Return the commands that give the cell a number; where the first is blocked it is the last."""
+        """Return the commands that measure or score the cell, in reverse if full scale is blocked."""
         cell, commands = self.cell, {}
         if self.stands and (cell.recipe or cell.column.mean_of):
             commands["measure it"] = f"repro run {cell.id}"
@@ -94,7 +95,7 @@ class CellPage:
         return next((f" --source {quote(source)}" for source in sources), "")
 
     def as_json(self) -> dict:
-        """Everything about the cell as plain values."""
+        """Return all facts about the cell as plain values."""
         from repro.verdicts.plain_values import cell_as_json
 
         facts = self.cell.as_json() | {"options": self.cell.options}
@@ -136,7 +137,7 @@ class CellPage:
         )
 
     def show(self, *, verbose: bool) -> None:
-        """Print the page: what was measured first, then what it rests on."""
+        """Print the page: first the results, then the readings."""
         for name, value in self._lines(verbose):
             if value:
                 _print(f"{name}:", value)
@@ -175,7 +176,7 @@ class CellPage:
         yield "note", self._note
 
     def _show_readings(self, most: int | None) -> None:
-        """Print the weightiest readings of each part of the work, and the names of others; all for None."""
+        """Print ``most`` readings per part of the work in detail, and the ids of others. None prints all."""
         from repro.cli.printing import say
 
         parts = {part: [r for r, _ in pairs] for part, pairs in groupby(self.readings, key=lambda p: p[1])}
@@ -221,7 +222,7 @@ def _standing(stand: ComparedCell) -> str:
 
 
 def _note_lines(notes: Sequence[CellNote], cell: Cell, *, verbose: bool) -> Iterator[tuple[str, str]]:
-    """Yield values that others state: of several values their span and the first ones, or all."""
+    """Yield the values reported elsewhere: their range and the first ones, or all if ``verbose``."""
     from repro.writers.grid import STATED, span
 
     if len(notes) == 1:
@@ -235,7 +236,7 @@ def _note_lines(notes: Sequence[CellNote], cell: Cell, *, verbose: bool) -> Iter
 
 
 def _recipe_call(cell: Cell) -> str:
-    """Return the recipe with its options, as it is called."""
+    """Return the recipe with its options as a Python call."""
     options = ", ".join(f"{name}={value!r}" for name, value in cell.options.items())
     return f"{cell.recipe}({options})" if cell.recipe else ""
 

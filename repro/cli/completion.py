@@ -1,4 +1,4 @@
-"""Words that the shell completes: papers, tables, rows, cells, readings with their choices, scales, data."""
+"""Shell completion of papers, tables, rows, cells, readings, scales and datasets, e.g. ``PAPER/1``."""
 
 from collections.abc import Iterable, Iterator
 
@@ -22,37 +22,37 @@ def scale_names(ctx, param, incomplete: str) -> list[str]:
 
 
 def tables(ctx, param, incomplete: str) -> list[str]:
-    """Complete a table or figure of the papers named so far, or of all."""
+    """Complete a table or figure of the papers named so far, or of all papers."""
     tables = (table.id for source in _papers(ctx) for table in source.manifest.tables)
     figures = (f"figure-{figure.id}" for source in _papers(ctx) for figure in source.manifest.figures)
     return _matches((*tables, *figures), incomplete)
 
 
 def rows(ctx, param, incomplete: str) -> list[str]:
-    """Complete a system, or a row with something to measure, of the papers and tables named so far."""
+    """Complete a system or row with a measurable cell, of the papers and tables named so far."""
     table_ids = ctx.params.get("tables") or ()
     candidates = [c for c in _cells(_papers(ctx)) if not table_ids or c.table.id in table_ids]
     return _matches((name for c in candidates for name in (c.row.system, c.row.id)), incomplete)
 
 
 def cells(ctx, param, incomplete: str) -> list[str]:
-    """Complete the whole name of a cell: a part of one would be followed by a space."""
+    """Complete the full name of a cell. A partial name would be followed by a space."""
     return _matches((c.id for c in _cells(papers().values())), incomplete)
 
 
 def papers_and_cells(ctx, param, incomplete: str) -> list[str]:
-    """Complete a paper or, once there is a slash, a cell."""
+    """Complete a paper, or a cell after a slash."""
     return (cells if "/" in incomplete else paper_names)(ctx, param, incomplete)
 
 
 def names(ctx, param, incomplete: str) -> list[str]:
-    """Complete a paper or, once there is a slash, one of its tables, and after another slash a cell."""
+    """Complete a paper, a table after a slash, or a cell after two slashes."""
     by_slashes = (paper_names, paper_tables, cells)
     return by_slashes[min(incomplete.count("/"), 2)](ctx, param, incomplete)
 
 
 def places(ctx, param, incomplete: str) -> list[str]:
-    """Complete a paper or, once there is a slash, one of its tables and rows."""
+    """Complete a paper, or one of its tables and rows after a slash."""
     if "/" not in incomplete:
         return paper_names(ctx, param, incomplete)
     paths = [c.id.split("/") for c in _cells(papers().values())]
@@ -60,13 +60,13 @@ def places(ctx, param, incomplete: str) -> list[str]:
 
 
 def paper_tables(ctx, param, incomplete: str) -> list[str]:
-    """Complete a table with its paper, ``PAPER/N``."""
+    """Complete ``PAPER/N``."""
     paths = (f"{name}/{table.id}" for name, source in papers().items() for table in source.manifest.tables)
     return _matches(paths, incomplete)
 
 
 def readings(ctx, param, incomplete: str) -> list[str]:
-    """Complete ``ID=CHOICE`` by every choice that is no default, of the papers named so far."""
+    """Complete ``ID=CHOICE`` with the non-default choices of the papers named so far."""
     by_id = {reading.id: reading for source in _papers(ctx) for reading in source.readings.values()}
     pairs = (f"{r.id}={choice}" for r in by_id.values() for choice in r.choices if choice != r.default)
     return _matches(pairs, incomplete)

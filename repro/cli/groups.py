@@ -1,4 +1,4 @@
-"""Groups of verbs and of a verb's views, which are imported when they are called."""
+"""Groups of verbs and views that import each command only when it is called."""
 
 import importlib
 from collections.abc import Mapping
@@ -11,15 +11,14 @@ Sections = Mapping[str, Mapping[str, str]]  # title -> name -> a line of help
 
 
 class LazyGroup(click.Group):
-    """A group that lists its commands without importing them, those of plugins among them.
+    """A group that lists its commands, including those of plugins, without importing them.
 
     Args:
-        package: each verb of the core is ``command`` of the module of its name in it; views are commands that
-            are added to the group.
-        sections: these commands with a line of help each, as help prints them.
-        hidden: commands that help does not list.
-        kind: what an error calls one of them.
-        default: the command that is meant where the first argument names none, if there is one.
+        package: package of the core's verbs. Each module has a ``command``. Views are added to the group.
+        sections: section title -> command -> its line of help.
+        hidden: commands not listed by help.
+        kind: name of a command in errors, e.g. "view".
+        default: command used if the first argument names none.
     """
 
     def __init__(
@@ -38,7 +37,7 @@ class LazyGroup(click.Group):
 
     @property
     def of_plugins(self) -> dict[str, Command]:
-        """Return the commands that plugins add to this group, or put in the place of the core's."""
+        """Return the commands that plugins add to this group or override."""
         commands = plugin_commands()
         start = f"{self.name} " if self.kind != "verb" else ""
         names = [name for name in commands if name.startswith(start) and " " not in name.removeprefix(start)]
@@ -46,7 +45,7 @@ class LazyGroup(click.Group):
 
     @property
     def sections(self) -> Sections:
-        """Return title -> name -> a line of help, of the core's commands and of plugins'."""
+        """Return section title -> command -> its line of help, including plugins."""
         sections = {title: dict(lines) for title, lines in self.core.items()}
         for name, command in self.of_plugins.items():
             title = command.section if command.section in sections else next(iter(sections))
@@ -56,26 +55,26 @@ class LazyGroup(click.Group):
 
     @property
     def names(self) -> list[str]:
-        """Return the names that help lists."""
+        """Return the commands listed by help."""
         return [name for section in self.sections.values() for name in section]
 
     def list_commands(self, ctx: click.Context) -> list[str]:
-        """Return the names that help lists."""
+        """Return the commands listed by help."""
         return self.names
 
     def get_command(self, ctx: click.Context, name: str) -> click.Command | None:
-        """Return the command of that name, imported now; None where there is none."""
+        """Import and return the command of that name, or None if it is unknown."""
         return self._import(name) if name in (*self.names, *self.unlisted) else None
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
-        """Begin what the default command is meant by with its name."""
+        """Insert "" for the default command if there are no arguments or the first one is an option."""
         is_default = self.default and (not args or args[0].startswith("-"))
         if is_default and not ctx.resilient_parsing and not {*args[:1]} & {*ctx.help_option_names}:
             args = ["", *args]
         return super().parse_args(ctx, args)
 
     def resolve_command(self, ctx: click.Context, args: list[str]):
-        """Return the command that arguments begin with, or the default one."""
+        """Return the command named by the first argument, or the default one."""
         if args[0] == "" and self.default:
             return "", self._import(self.default), args[1:]
         command = self.get_command(ctx, args[0])
@@ -95,7 +94,7 @@ class LazyGroup(click.Group):
         return bool(difflib.get_close_matches(word, self.names, n=1, cutoff=0.7)) and word not in papers()
 
     def shell_complete(self, ctx: click.Context, incomplete: str):
-        """Complete a command, or what the default command takes first."""
+        """Complete a command, or the first argument of the default command."""
         found = super().shell_complete(ctx, incomplete)
         if self.default:
             command = self._import(self.default)
@@ -105,7 +104,7 @@ class LazyGroup(click.Group):
         return found
 
     def format_usage(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
-        """Write the usage of the default command, and that of the others."""
+        """Write the usage of the default command and of the others."""
         if not self.default:
             return super().format_usage(ctx, formatter)
         pieces = self._import(self.default).collect_usage_pieces(ctx)
@@ -113,18 +112,18 @@ class LazyGroup(click.Group):
         formatter.write_usage(ctx.command_path, f"{self.kind.upper()} [ARGS]...", prefix="       ")
 
     def format_help_text(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
-        """Write what the group says of itself or, where it says nothing, what its default command does."""
+        """Write the group's help text, or its default command's if it has none."""
         shown = self._import(self.default) if self.default and not self.help else self
         click.Command.format_help_text(shown, ctx, formatter)
 
     def format_options(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
-        """Write the options, those of the default command where there is one, then the commands."""
+        """Write the options of the default command, or of the group without one, then the commands."""
         shown = self._import(self.default) if self.default else self
         click.Command.format_options(shown, ctx, formatter)
         self.format_commands(ctx, formatter)
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
-        """Write a section of commands for each title."""
+        """Write one section of commands per title."""
         for title, section in self.sections.items():
             if not section:
                 continue
@@ -141,14 +140,16 @@ class LazyGroup(click.Group):
 
 
 def plugin_commands() -> dict[str, Command]:
-    """Return the commands of all plugins, by verb or verb and view."""
+    """Return the commands of all plugins, by verb or by verb and view, e.g. "show others"."""
     return merged(ask().commands())
 
 
 def views(
     verb: str, lines: Mapping[str, str], *, title: str = "views", default: str = "", **how
 ) -> LazyGroup:
-    """Return a verb, to which views (``lines``: view -> help) are added as commands; ``default`` is meant
-    where none is named."""
+    """Return the group of a verb's views. ``lines`` maps each view to its help.
+
+    ``default`` is the view used if none is named.
+    """
     kind = f"thing to {verb}" if not default else "view"
     return LazyGroup(verb, sections={title: lines}, kind=kind, default=default, **how)

@@ -1,4 +1,4 @@
-"""A few lines on the data, models and devices that a selection lacks on this machine."""
+"""Print the data, models and devices that a selection lacks on this machine, e.g. for ``PAPER/1``."""
 
 import shlex
 import textwrap
@@ -23,20 +23,20 @@ ROWS = 3  # that are named of those which lack the same
 
 
 def nothing_can_run(comparison: Comparison, outcome: Outcome) -> bool:
-    """Return whether cells wait for what this machine lacks, and nothing ran or failed for any other."""
+    """Return whether cells are blocked on this machine and no stage ran or failed."""
     is_waiting = any(c.obstacles for c in comparison.cells)
     return is_waiting and bool(outcome.blocked) and not (outcome.run or outcome.failed)
 
 
 def row_of(compared: ComparedCell) -> str:
-    """Return the path of the cell's row, ``paper/table/row``."""
+    """Return the path of the cell's row, ``PAPER/TABLE/ROW``."""
     return compared.cell.id.rpartition("/")[0]
 
 
 def show_needs(
     words: Sequence[str], plan: Plan, comparison: Comparison, store: Store, *, gpu: str | None
 ) -> None:
-    """Print what a selection takes if nothing can run, and remedies; hours are those of ``gpu``."""
+    """Print the requirements of a selection that cannot run, and remedies. Hours are those of ``gpu``."""
     trainings = [node for node in plan.needed() if node.stage in TRAININGS]
     cells = [c for c in comparison.cells if c.obstacles]
     places = _places(cells)
@@ -109,7 +109,7 @@ def _names_by_row(cells: Sequence[ComparedCell], prefix: str) -> dict[str, list[
 
 
 def names_in_a_line(names: Sequence[str]) -> str:
-    """Join names in one line; those that begin alike are told together."""
+    """Join names in one line, grouping those with the same first part, e.g. "DATA (documents, dev)"."""
     by_root: dict[str, list[str]] = {}
     for name in names:
         root, _, part = name.partition("/")
@@ -122,7 +122,7 @@ def names_in_a_line(names: Sequence[str]) -> str:
 
 
 def blocked_cell_lines(comparison: Comparison) -> list[str]:
-    """Say of cells that wait for something what their rows lack, and how to get it."""
+    """Return lines on the missing requirements of blocked rows, with remedies."""
     cells = [c for c in comparison.cells if c.obstacles and not c.cell.column.mean_of]
     lacking = distinct_obstacles(o for c in cells for o in c.obstacles)
     if len(lacking.obstacles) == 1:
@@ -143,7 +143,7 @@ def _remedies(cells: Sequence[ComparedCell]) -> list[str]:
 
 
 def _places(cells: Sequence[ComparedCell]) -> list[str]:
-    """Return the rows of the cells, of more than two their tables, or papers of several tables."""
+    """Name a selection briefly: up to two rows, otherwise tables, or papers of several tables."""
     rows = list(dict.fromkeys(map(row_of, cells)))
     if len(rows) <= 2:
         return rows

@@ -1,4 +1,4 @@
-"""Options that several verbs share, and what they select."""
+"""Options shared by several verbs, and the selection they make, e.g. ``PAPER --table 1 --row ROW``."""
 
 import functools
 from collections.abc import Callable
@@ -20,7 +20,7 @@ OF_FILE = "repro.scale_of_file"  # what a command's context knows it by
 
 
 def _completer(name: str) -> Callable:
-    """Return a function of ``repro.cli.completion``, which only a shell that completes a word imports."""
+    """Return a function that imports ``repro.cli.completion`` only when a shell completes a word."""
 
     def complete(ctx: click.Context, param: click.Parameter, incomplete: str) -> list[str]:
         from repro.cli import completion
@@ -31,8 +31,10 @@ def _completer(name: str) -> Callable:
 
 
 def scale_option(name: str = "scale_name", **how) -> Callable:
-    """Return a decorator with ``--scale``: the name of a scale, or a YAML file of a user's own, known by its
-    name while the command runs."""
+    """Return a decorator that adds ``--scale``: a name, or a user's YAML file.
+
+    A scale from a file can be used by its name while the command runs.
+    """
     defaults: dict[str, Any] = {
         "shell_complete": _completer("scale_names"),
         "callback": _known_scale,
@@ -44,7 +46,7 @@ def scale_option(name: str = "scale_name", **how) -> Callable:
 
 
 def _known_scale(ctx: click.Context, param: click.Parameter, value):
-    """Return the names that are meant; a scale that a file describes is known from here on."""
+    """Return the scale names of an option, registering scales described by files."""
     if isinstance(value, tuple):
         return tuple(_known_scale(ctx, param, each) for each in value)
     if value is None or not (value.endswith((".yaml", ".yml")) or "/" in value):
@@ -55,14 +57,14 @@ def _known_scale(ctx: click.Context, param: click.Parameter, value):
 
 
 def format_option(*others: str, name: str = "form") -> Callable:
-    """Return a decorator with ``--format``: the terminal's table, or one of ``others``, for programs."""
+    """Return a decorator that adds ``--format``: ``terminal`` or one of ``others``, e.g. "json"."""
     text = "Of the data on standard output; all else that is said goes to standard error."
     kind = click.Choice(("terminal", *others))
     return click.option("--format", name, type=kind, default="terminal", show_default=True, help=text)
 
 
 def json_option(function: Callable) -> Callable:
-    """Give a command ``--format`` with JSON beside the terminal's table, which ``as_json`` tells apart."""
+    """Add ``--format terminal|json`` to a command, which receives it as ``as_json``."""
 
     @functools.wraps(function)
     def wrapped(*args, form, **kwargs):
@@ -72,13 +74,13 @@ def json_option(function: Callable) -> Callable:
 
 
 def _repeatable_option(flag: str, metavar: str, completer: Callable, description: str) -> Callable:
-    """Return an option that may be given several times, collected under the plural of its name."""
+    """Return a repeatable option. The command receives its values in the plural, e.g. ``rows``."""
     names = (f"--{flag}", f"{flag}s")
     return click.option(*names, multiple=True, metavar=metavar, shell_complete=completer, help=description)
 
 
 def tables_option(description: str) -> Callable:
-    """Return ``--table N``, which may be given several times."""
+    """Return the repeatable option ``--table N``."""
     return _repeatable_option("table", "N", _completer("tables"), description)
 
 
@@ -87,7 +89,7 @@ ROW = ("row", "ROW", _completer("rows"), "Only this row, or a system in every gr
 
 
 def table_and_row_options(function: Callable) -> Callable:
-    """Give a command ``--table`` and ``--row``, whose values are called in the plural."""
+    """Add ``--table`` and ``--row`` to a command, which receives ``tables`` and ``rows``."""
     return TABLE(_repeatable_option(*ROW)(function))
 
 
@@ -119,14 +121,14 @@ def _options(*, with_all: bool) -> list[Callable]:
 
 
 def selecting_names(function: Callable) -> Callable:
-    """Give a command the selection options as they were typed, for ``selection_of_options``."""
+    """Add the selection options to a command, which receives them unparsed for ``selection_of_options``."""
     for option in reversed(_options(with_all=True)):
         function = option(function)
     return function
 
 
 def selecting_everything(function: Callable) -> Callable:
-    """Give a command the selection options but ``--all``, since without a name all is selected."""
+    """Add the selection options except ``--all`` to a command. Without a name everything is selected."""
     wrapped = _with_selection(function, by_default_all=True)
     for option in reversed(_options(with_all=False)):
         wrapped = option(wrapped)
@@ -134,7 +136,7 @@ def selecting_everything(function: Callable) -> Callable:
 
 
 def selection_options(function: Callable) -> Callable:
-    """Give a command the selection options; it is called with a ``Selection`` first, e.g. of ``PAPER/1``."""
+    """Add the selection options to a command. It receives a ``Selection`` first, e.g. of ``PAPER/1``."""
     return selecting_names(_with_selection(function, by_default_all=False))
 
 
@@ -156,7 +158,7 @@ def _beside_cells(names: tuple[str, ...]) -> tuple[str, ...]:
 def selection_of_options(
     names, tables, rows, everything, scale_name, seeds, readings, *, by_default_all: bool
 ) -> Selection:
-    """Return the selection that a command line names. Raises UsageError where nothing is named."""
+    """Return the selection of a command line. Raises UsageError if nothing is named."""
     if not (names or everything or by_default_all):
         lacking = "--table and --row need a paper ({}), or --all" if tables or rows else NOTHING_NAMED
         raise UsageError(lacking.format(", ".join(papers())))
@@ -175,7 +177,7 @@ def selection_of_options(
 
 
 def disk_options(function: Callable) -> Callable:
-    """Give a command the options on the disk that a run takes; ``discard`` is a tuple, ``max_disk`` bytes."""
+    """Add ``--discard`` (a tuple) and ``--max-disk`` (bytes) to a command."""
     function = click.option(
         "--max-disk",
         metavar="SIZE",
@@ -212,14 +214,14 @@ def _size(ctx: click.Context, option: click.Option, text: str | None) -> int | N
 
 
 def stated_options(*names: str) -> list[str]:
-    """Return the options for these parameters of the command that its command line has."""
+    """Return the options given on the command line for these parameters, e.g. ``--seeds``."""
     context = click.get_current_context()
     typed_names = [p for p in names if context.get_parameter_source(p) is ParameterSource.COMMANDLINE]
     return [option.opts[-1] for option in context.command.params if option.name in typed_names]
 
 
 def selecting_words(ctx: click.Context) -> tuple[str, ...]:
-    """Return the names and options of a command line that select cells, for another scale."""
+    """Return the names and options of a command line that select cells, without the scale."""
     words = [word for option in ("table", "row", "reading") for word in _words(ctx, option)]
     return (*ctx.params["names"], *words, *(["--all"] if ctx.params["everything"] else []))
 
@@ -229,7 +231,7 @@ def _words(ctx: click.Context, option: str) -> list[str]:
 
 
 def seeds_of(text: str | None) -> tuple[int, ...]:
-    """Return the whole numbers of ``--seeds``, each once. Raises UsageError for another form."""
+    """Return the distinct seeds of ``--seeds``, e.g. "1,2,3". Raises UsageError for other formats."""
     if text is None:
         return ()
     parts = [part.strip() for part in text.split(",")]
@@ -239,7 +241,7 @@ def seeds_of(text: str | None) -> tuple[int, ...]:
 
 
 def reading_choices(pairs: tuple[str, ...]) -> dict[str, str]:
-    """Return the choices of ``--reading ID=CHOICE``, each reading once. Raises UsageError for others."""
+    """Return reading -> choice of ``--reading ID=CHOICE``. Raises UsageError for invalid values."""
     choices: dict[str, str] = {}
     for pair in pairs:
         identifier, sign, choice = pair.partition("=")

@@ -1,6 +1,6 @@
-"""The first lines of a plan: nodes, downloads, disk, hours, what is lacking, what is not comparable.
+"""Summarise a plan: stages, downloads, disk, hours, missing requirements and cells that are not comparable.
 
-On the device they tell of steps that it takes in parts.
+Notes on the GPU name training steps that are split into micro-batches.
 """
 
 from collections import Counter
@@ -32,7 +32,7 @@ KINDS = 4  # of training that are named
 def show_summary(
     cost: Estimate, rows: Sequence[dict], root: Path, *, discard: Sequence[str], max_disk: int | None
 ) -> None:
-    """Print the summary of a plan that has looked at a store in ``root``; ``rows`` are its nodes as JSON."""
+    """Print the summary of a plan looked up in a store at ``root``. ``rows`` are its stages as JSON."""
     plan = cost.plan
     without_recipe = sum(not c.recipe and not c.column.mean_of for c in plan.cells)
     lines = [
@@ -54,7 +54,7 @@ def show_summary(
 
 
 def refused_cell_lines(plan: Plan) -> list[str]:
-    """Return lines on cells that are open, or not measured at the plan's scale, a line for each reason."""
+    """Return one line per reason for cells that are open or not measured at the plan's scale."""
     lacks = Counter(lack for cell in plan.cells if (lack := lack_of(cell)))
     counts = refusals(filterfalse(lack_of, plan.cells), plan.scale)
     lines = [f"not at scale {plan.scale.name}: {n} cells, because {reason}" for reason, n in counts.items()]
@@ -62,7 +62,7 @@ def refused_cell_lines(plan: Plan) -> list[str]:
 
 
 def downloads(cost: Estimate) -> str:
-    """Say in words what is to be downloaded."""
+    """Describe the downloads, e.g. "1.0 GB in 2 archives, 3 checkpoints"."""
     sizes = [size for size in cost.downloads.values() if size]
     without_size = len(cost.downloads) - len(sizes)
     parts = [f"{sum(sizes) / GB:,.1f} GB in {len(sizes)} archives"] if sizes else []
@@ -72,7 +72,7 @@ def downloads(cost: Estimate) -> str:
 
 
 def _disk_lines(cost: Estimate, root: Path, discard: Sequence[str], max_disk: int | None) -> list[str]:
-    """Return lines on the bytes to come, the most at once, and whether they fit."""
+    """Return lines on the bytes to be written, the peak, and whether it fits."""
     bytes_before, free = cost.bytes_stored(root), system.disk_free(root)
 
     def peak(kinds: Sequence[str]) -> tuple[float, str]:
@@ -107,7 +107,7 @@ def _work_line(cost: Estimate) -> str:
 
 
 def _hours_by_device(cost: Estimate) -> str:
-    """Return the hours that GPUs which many have would take; empty where these are none."""
+    """Return the estimated hours on common GPUs, or "" if they round to zero."""
     rates = {gpu: estimate(cost.plan, assumed_throughput(gpu), cost.rehearsals) for gpu in COMMON}
     if max(each.hours(cost.nodes) or 0.0 for each in rates.values()) < SHOWN:
         return ""
@@ -141,7 +141,7 @@ def _obstacle_line(plan: Plan, rows: Sequence[dict]) -> str:
 
 
 def _incomparable_lines(plan: Plan, rows: Sequence[dict]) -> list[str]:
-    """Return lines on cells that no verdict will be given on, why, and what to do about it."""
+    """Return lines on cells without a verdict, with reason and remedy."""
     by_id = {m.cell.id: m.cell for m in plan.measurements}
 
     def counted(ids: Iterable[str]) -> str:
@@ -163,7 +163,7 @@ def _incomparable_lines(plan: Plan, rows: Sequence[dict]) -> list[str]:
 
 
 def incomparable_cells(plan: Plan) -> dict[tuple[str, str], set[str]]:
-    """Return, by (reading, choice), the cells that it makes not comparable; nothing below full scale."""
+    """Return (reading, choice) -> the cells that it makes not comparable. Empty below full scale."""
     cells: dict[tuple[str, str], set[str]] = {}
     for m in plan.measurements if plan.scale.compares_with_paper else ():
         for departure in () if _is_authors_model(m) else m.departures.items():
@@ -172,7 +172,7 @@ def incomparable_cells(plan: Plan) -> dict[tuple[str, str], set[str]]:
 
 
 def incomparable_by_stand_ins(plan: Plan, remedies: Mapping[str, Sequence[str]]) -> dict[str, set[str]]:
-    """Return, by ``reading=choice`` of a stand-in, the cells that wait for the checkpoint it replaces."""
+    """Return stand-in ``READING=CHOICE`` -> the cells that need the checkpoint it replaces."""
     cells: dict[str, set[str]] = {}
     for choice in dict.fromkeys(plan.machine.stand_ins.values()):
         for m in plan.measurements:
@@ -187,13 +187,13 @@ def _is_authors_model(m: Measurement) -> bool:
 
 
 def device_notes(cost: Estimate) -> list[str]:
-    """Return sentences on the GPU that hours are of, else on the one at hand; none without."""
+    """Return notes on the GPU of the estimate, or otherwise on this machine's GPU, if any."""
     memory = cost.throughput.memory if cost.throughput else system.gpu_memory()
     return [*_largest_step(cost), *(_micro_batches(cost, memory) if memory else ())]
 
 
 def _largest_step(cost: Estimate) -> list[str]:
-    """Return the bytes of a GPU that the largest step takes at once, where they are a GB at least."""
+    """Return a line on the GPU memory of the largest undivided step, if it is at least 1 GB."""
     trainings = [node for node in cost.nodes if node.stage in TRAININGS]
     largest = max(trainings, key=step_bytes, default=None)
     if largest is None or step_bytes(largest) < GB:
@@ -218,7 +218,7 @@ def _micro_batches(cost: Estimate, memory: float) -> list[str]:
 
 
 def in_parts(nodes: Iterable[Node], memory: float) -> Counter[str]:
-    """Count, in words, the trainings whose steps begin in parts on a GPU of so many bytes."""
+    """Count, by description, the trainings that start with micro-batches on a GPU of ``memory`` bytes."""
     counts: Counter[str] = Counter()
     for node in nodes:
         if node.stage in TRAININGS and not declared(objective := node.params["objective"]).own_parts:
@@ -233,5 +233,5 @@ def _examples(node: Node) -> int:
 
 
 def step_bytes(node: Node) -> float:
-    """Return the bytes of a GPU that a step of a planned training takes when it is made at once."""
+    """Return the GPU memory in bytes of an undivided step of a planned training."""
     return step_memory_of(node).whole(_examples(node))

@@ -1,7 +1,7 @@
-"""A plan or a rehearsal, and its cost, on the terminal.
+"""Print a plan or a rehearsal with its cost.
 
-A plan has a summary, then a line a node, stage, table or row; a rehearsal what each stage took, and what it
-will take in the whole.
+A plan has a summary, then one line per node, stage, table or row. A rehearsal has the measured cost of each
+stage and its extrapolation, e.g. hours at full scale.
 """
 
 import sys
@@ -44,15 +44,15 @@ def show_plan(
     rehearsals: Rehearsals | None = None,
     progress: Iterable[str] = (),
 ) -> int:
-    """Print a plan that has looked at a store; exit status 4 when something is blocked.
+    """Print a plan that was looked up in a store. Returns exit status 4 if a stage is blocked, otherwise 0.
 
     Args:
-        rates: a Throughput that hours follow from, or None.
-        root: of the store.
-        by: what has a line: a ``stage``, ``table``, ``row`` or ``node``.
-        discard, max_disk: as a run would have them.
-        rehearsals: what was measured on this machine, if that is meant.
-        progress: lines on how far the plan has come.
+        rates: a Throughput for estimating hours, or None.
+        root: the folder of the store.
+        by: one line per ``stage``, ``table``, ``row`` or ``node``.
+        discard, max_disk: the options of the intended run.
+        rehearsals: measurements on this machine, if they are to be used.
+        progress: lines on finished work.
     """
     cost = estimate(plan, rates, rehearsals)
     to_run = {node.fingerprint for node in cost.nodes}
@@ -164,7 +164,7 @@ def _amount(cost: Estimate, nodes: list[Node]) -> str:
 
 
 def rehearse_selection(selection, *, as_json: bool) -> int:
-    """Rehearse a selection and print what the whole will cost. Returns the exit status."""
+    """Rehearse a selection and print the extrapolated cost. Returns the exit status."""
     progress, store = TerminalProgress(), selection.workspace.store
     with progress.task("planning"):
         plan = selection.plan()
@@ -183,7 +183,7 @@ def rehearse_selection(selection, *, as_json: bool) -> int:
 
 
 def show_rehearsal(rehearsal: Rehearsal) -> None:
-    """Print a line a node, of stages without a model a line for all nodes, then what it comes to."""
+    """Print one line per stage, merging those without a model by kind, then the total."""
     title = "Rehearsed, and extrapolated to the whole by what each stage's cost grows with"
     table(title, HEAD, [_line(group) for group in _groups(rehearsal.nodes)], right=range(2, len(HEAD)))
     say(_summary(rehearsal))
@@ -199,7 +199,7 @@ def show_rehearsal(rehearsal: Rehearsal) -> None:
 
 
 def as_plain(rehearsal: Rehearsal) -> dict:
-    """Return a rehearsal as plain values, bytes and seconds as they are."""
+    """Return a rehearsal as plain values. Units are bytes, seconds and hours."""
     largest = rehearsal.largest
     return {
         "hours": rehearsal.hours,

@@ -1,4 +1,4 @@
-"""Printing: results on standard output (long ones in a pager), JSON for programs, tables for people."""
+"""Print results on standard output (long ones in a pager), as tables or as JSON, and messages on stderr."""
 
 import contextlib
 import json
@@ -15,7 +15,7 @@ from repro.errors import one_line, visible
 
 
 def emit_json(value) -> None:
-    """Print JSON, one record a line inside the list, readable by people and programs."""
+    """Print JSON. A list has one item per line."""
     if isinstance(value, list):
         body = ",\n".join(json.dumps(item, ensure_ascii=False) for item in value)
         print(f"[\n{body}\n]" if value else "[]")
@@ -24,7 +24,7 @@ def emit_json(value) -> None:
 
 
 def console():
-    """Return a rich console on standard output, as wide as that is."""
+    """Return a rich console on standard output with its width."""
     from rich.console import Console
 
     force = {"force_terminal": True} if _held is not None and not os.environ.get("NO_COLOR") else {}
@@ -32,7 +32,7 @@ def console():
 
 
 def width() -> int:
-    """Return the width of standard output: that of the terminal, or COLUMNS; without either, wide enough."""
+    """Return the width of the terminal, or COLUMNS. Other outputs have unlimited width."""
     from repro.writers.sheet import UNLIMITED
 
     is_for_eyes = sys.stdout.isatty() or _stated_width()
@@ -45,19 +45,19 @@ def _stated_width() -> int | None:
 
 
 def show(renderable) -> None:
-    """Print a text, or what rich can; a word that is wider than the terminal is not cut off."""
+    """Print a text or a rich object. Words wider than the terminal are not cut off."""
     from rich.text import Text
 
     console().print(Text(visible(renderable)) if isinstance(renderable, str) else renderable, crop=False)
 
 
 def put(line: object) -> None:
-    """Print one line on standard output, in which foreign text ends no line and is no command."""
+    """Print one line on standard output, escaping line breaks and control characters."""
     print(visible(line))
 
 
 def say(sentence: object) -> None:
-    """Print a sentence on standard error, with line ends between words where that is a terminal."""
+    """Print a sentence on standard error, wrapped to the width of a terminal."""
     sentence = one_line(sentence)
     if sys.stderr.isatty() or _stated_width():
         width = shutil.get_terminal_size().columns
@@ -69,7 +69,7 @@ def say(sentence: object) -> None:
 
 
 def say_each(sentences: Iterable[str]) -> None:
-    """Print sentences on standard error, each once."""
+    """Print distinct sentences on standard error."""
     for sentence in dict.fromkeys(sentences):
         say(sentence)
 
@@ -79,7 +79,7 @@ _held: list[str] | None = None  # sentences that wait for a pager to end
 
 @contextlib.contextmanager
 def held_back() -> Iterator[None]:
-    """Print sentences at the end, and tables as a terminal shows them, which stands behind a pager."""
+    """Delay sentences to the end, and format tables for the terminal behind a pager."""
     global _held
     _held = []
     try:
@@ -91,7 +91,7 @@ def held_back() -> Iterator[None]:
 
 
 def emit_csv(rows: Sequence[Mapping[str, object]], head: Sequence[str] = ()) -> None:
-    """Print objects as CSV, under the names of all of them or, where there is none, under ``head``."""
+    """Print objects as CSV. Columns are all their keys, or ``head`` without objects."""
     import csv
 
     names = list(dict.fromkeys(name for row in rows for name in row)) or head
@@ -115,8 +115,13 @@ def table(
     drop: Sequence[int] = (),
     multiline: bool = False,
 ) -> None:
-    """Print a table below its title. ``right``: columns of numbers; ``drop``: the order in which columns go
-    on a narrow terminal; ``multiline``: cells have line ends."""
+    """Print a table below its title.
+
+    Args:
+        right: indices of columns of numbers.
+        drop: indices of columns in the order of their removal on a narrow terminal.
+        multiline: whether cells may contain line breaks.
+    """
     from rich.console import Group
     from rich.text import Text
 
@@ -129,7 +134,7 @@ def table(
 
 @contextlib.contextmanager
 def paged() -> Iterator[None]:
-    """Show standard output of a terminal in the pager of REPRO_PAGER or PAGER, else in less."""
+    """Show standard output in a pager (REPRO_PAGER, PAGER or less) if it is a terminal."""
     words = shlex.split(os.environ.get("REPRO_PAGER") or os.environ.get("PAGER") or "less")
     if not sys.stdout.isatty() or words[:1] in ([], ["cat"]) or not shutil.which(words[0]):
         yield

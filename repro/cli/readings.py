@@ -1,4 +1,7 @@
-"""The unspecified choices of papers, what rests on each, and what is said of them outside."""
+"""The unspecified choices of papers, the cells that depend on each, and their citations elsewhere.
+
+For example, ``repro show readings PAPER --table 1`` lists those of Table 1.
+"""
 
 from __future__ import annotations
 
@@ -18,7 +21,7 @@ from repro.running.workspace import Workspace
 
 
 def selected(names, cells, tables, kind) -> Iterator[ShownReadings]:
-    """Yield the readings (of a kind) of papers, or of cells, with the rows and cells that rest on each."""
+    """Yield the readings of papers or cells, optionally of one kind, with the places that depend on each."""
     known = CellReadings(Machine(Locations.resolve().data))
     for source, members in groupby(map(cell, cells), key=lambda item: item.paper):
         group = list(members)
@@ -37,7 +40,7 @@ def _behind(source: Paper, tables, known: CellReadings) -> set[str]:
 
 @dataclass(frozen=True)
 class ShownReadings:
-    """Readings of a paper, and the rows, cells and tables that rest on each."""
+    """Readings of a paper, and the rows, cells and tables that depend on each."""
 
     source: Paper
     places: dict[str, list[str]]
@@ -45,7 +48,7 @@ class ShownReadings:
 
     @classmethod
     def of(cls, source: Paper, places: dict[str, list[str]], kind: str | None) -> ShownReadings:
-        """Return them in the order of how much rests on them, those with a single choice last."""
+        """Sort the readings by the number of places that depend on them, those with one choice last."""
         known = {id: reading for other in papers().values() for id, reading in other.readings.items()}
         readings = [(known | dict(source.readings))[id] for id in places]
         readings = [reading for reading in readings if kind in (None, reading.kind)]
@@ -60,7 +63,7 @@ class ShownReadings:
             yield {"of": self.source.name, **facts, "affects": self.places[reading.id], "study": study}
 
     def show(self) -> None:
-        """Print a line for each, and what studies say of them."""
+        """Print one line per reading and the results of studies on them."""
         head = ["id", "kind", "where", "what is open", "choices", "rests on it"]
         title = f"{self.source.name}: {len(self.readings)} unspecified choices (default in brackets)"
         table(title, head, [self._line(r) for r in self.readings], drop=(2, 5, 1))
@@ -78,7 +81,7 @@ class ShownReadings:
         return (call("study answers", pointers, Workspace.open()) if pointers else None) or {}
 
     def show_citations(self) -> None:
-        """Print what is cited from outside of the paper, and the choices that each speaks for."""
+        """Print citations from outside the paper and the choices that each supports."""
         lines = [
             [r.id, r.default, c.who, c.says, " | ".join(c.choices), c.place]
             for r in self.readings
@@ -89,14 +92,14 @@ class ShownReadings:
 
 
 def answers_as_json(answers: Answers, pointers: Iterable[str]) -> list[dict]:
-    """Return an object for every pointer to a study, with the differences that the study measured."""
+    """Return one object per pointer to a study, with the measured differences."""
     return [{"comparison": text, "measured": answers[text].measured} for text in pointers if text in answers]
 
 
 def print_answers(
     answers: Answers, paper: str, kind: str, pointing: Iterable[tuple[str, Sequence[str]]]
 ) -> None:
-    """Print a line for every pointer of readings or claims, by their ids. Prints nothing without one."""
+    """Print one line per answered pointer of readings or claims, if there are any."""
     lines = [
         [id, text, answers[text].words] for id, pointers in pointing for text in pointers if text in answers
     ]

@@ -1,4 +1,4 @@
-"""A comparison on the terminal, and the exit status that follows from it."""
+"""Print a comparison on the terminal and derive the exit status from it."""
 
 from collections.abc import Sequence
 from dataclasses import asdict, replace
@@ -17,7 +17,7 @@ from repro.verdicts.verdict import FAILS
 
 
 def show_exhibits(plan: Plan, outcome: Outcome) -> None:
-    """Say on standard error if an exhibit, which is drawn and not tabled, is ready, blocked or failed."""
+    """Print on standard error whether each exhibit (a drawing, not a table) is ready, blocked or failed."""
     for exhibit, node in plan.exhibits.items():
         if node.fingerprint in outcome.failed:
             state = f"failed: {outcome.failed[node.fingerprint]}"
@@ -59,15 +59,15 @@ def show(
     results: Results | None = None,
     **options,
 ) -> None:
-    """Print the comparison: JSON or CSV of its cells, or a table per table of a paper with a summary.
+    """Print the comparison as JSON or CSV of its cells, or as the paper's tables with a summary.
 
     Args:
-        plan: looked up in the store, whose artefacts of other code are counted.
+        plan: looked up in the store, which may contain artefacts of other code.
         form: ``terminal``, ``csv``, ``json``, ``latex`` or ``markdown``.
-        chosen: the cells to be shown; None means all, which is what the summary is of.
-        summary_first: above the tables.
-        results: whose scores of studies count for what the store lacks.
-        options: of LaTeX and Markdown, as ``table_texts`` takes them.
+        chosen: the cells to show, all by default. The summary always covers all cells.
+        summary_first: print the summary above the tables instead of below.
+        results: its scores of studies are used if the store lacks them.
+        options: for LaTeX and Markdown, passed to ``table_texts``.
     """
     from repro.cli.printing import emit_csv, emit_json
     from repro.verdicts.plain_values import cell_as_row
@@ -123,7 +123,7 @@ def _show_summary(comparison: Comparison, plan: Plan, results: Results | None) -
 
 
 def show_paired(comparison: Comparison, cells: Sequence[ComparedCell]) -> None:
-    """Print a table of our runs against those that others made of the same systems; nothing without one."""
+    """Print paired tests of our runs against runs by others of the same systems, if there are any."""
     from repro.cli.printing import table
 
     rows = [_paired_line(c.cell.id, test) for c in cells for test in comparison.paired.get(c.cell.id, ())]
@@ -142,14 +142,14 @@ def _paired_line(cell: str, test: PairedTest) -> list[str]:
 
 
 def show_recorded(comparison: Comparison) -> None:
-    """Print the rows of which something is on record, of each table that has one; nothing without one."""
+    """Print, per table, the rows with a measured or imported result, if there are any."""
     rows = {row_of(c) for c in comparison.cells if c.measured is not None or c.imported}
     if cells := [c for c in comparison.cells if row_of(c) in rows]:
         show_cells(comparison, cells)
 
 
 def show_cells(comparison: Comparison, cells: Sequence[ComparedCell]) -> None:
-    """Print a table per table of a paper that has something to say."""
+    """Print one table per paper table that has a result, a failed or blocked cell, or a note."""
     from repro.cli.printing import show as print_laid_out
     from repro.writers.terminal import compared_table
 
@@ -164,14 +164,16 @@ def _is_worth_showing(c: ComparedCell) -> bool:
 
 
 def show_recurrences(recurrences: Sequence[Recurrence]) -> None:
-    """Say how many numbers came back as they are on record, which did not, and what may be the cause."""
+    """Print how many numbers were reproduced as recorded, which were not, and possible causes."""
     for sentence in sentences(recurrences):
         say(f"{sentence}.")
 
 
 def summary(comparison: Comparison, results: Results | None = None) -> list[str]:
-    """Return lines on what was measured and what it says, what others ran, and what intervals and letters
-    mean; of ``results`` they tell how many numbers the release has."""
+    """Return lines with counts of measurements, verdicts and runs by others, and explanations of symbols.
+
+    ``results`` adds the number of values that the release already contains.
+    """
     if not comparison.cells:
         return ["what is selected holds no number to compare."]
     counts = summarise(comparison.cells)
@@ -201,7 +203,7 @@ def _measured_line(comparison: Comparison, counts: Summary) -> str:
 
 
 def _released_clause(comparison: Comparison, counts: Summary, results: Results | None) -> str:
-    """Return how many of the counted numbers are records of the release; empty where none is."""
+    """Return how many of the counted numbers are records of the release, or "" if none is."""
     if results is None or results.release is None:
         return ""
     release = Results(results.release)
@@ -221,7 +223,10 @@ def _count(number: int, noun: str) -> str:
 
 
 def notices(comparison: Comparison, cells: Sequence[ComparedCell], *, brief: bool = False) -> list[str]:
-    """Return sentences on obstacles (one for all if ``brief``), failures, imported runs and substitutes."""
+    """Return sentences on obstacles, failures, doubts, imported runs and substitutes.
+
+    ``brief`` merges more than four obstacles into one sentence.
+    """
     lines: dict[str, list[str]] = {}
     for c in cells:
         if c.verdict.name == "failed":
@@ -262,8 +267,11 @@ def status(
     outcome: Outcome | None,
     recurrences: Sequence[Recurrence] = (),
 ) -> int:
-    """Return the exit status: 3 a stage failed, 4 one was blocked, 1 (if strict) a verdict did not pass, or a
-    number did not come back as it is on record, else 0."""
+    """Return the exit status, e.g. 4 after a run with a blocked stage.
+
+    3: a stage failed. 4: a stage or cell is blocked. 1 (only if ``strict``): a verdict fails or a recorded
+    number was not reproduced. Otherwise 0.
+    """
     if outcome and (outcome.failed or comparison.untested):
         return 3
     verdicts = {c.verdict.name for c in comparison.cells}

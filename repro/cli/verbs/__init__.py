@@ -1,1 +1,1 @@
-"""One module for each verb of the command line; it holds a click ``command``."""
+"""One module per verb, with a click ``command``, e.g. ``repro.cli.verbs.show``."""

@@ -1,4 +1,4 @@
-"""``repro audit``: papers at hand, or the source of any paper; plugins know how."""
+"""``repro audit``: check papers, or the source of any paper, with plugins, e.g. ``repro audit paper.tex``."""
 
 from pathlib import Path
 
@@ -13,10 +13,10 @@ from repro.manifest.papers import papers
 
 
 class _Audit(LazyGroup):
-    """The views that plugins add; of names without a view it is told whether they are papers or files."""
+    """The views of plugins. Names without a view select one: ``papers`` or ``file``."""
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
-        """Begin names and options with the view that audits them."""
+        """Insert the view before names and options."""
         if not ctx.resilient_parsing and not {*args[:1]} & {*self.names, *ctx.help_option_names}:
             args = [self._view(args), *args]
         return super().parse_args(ctx, args)
@@ -33,14 +33,14 @@ class _Audit(LazyGroup):
         return view
 
     def shell_complete(self, ctx: click.Context, incomplete: str) -> list[CompletionItem]:
-        """Complete a view or a paper; where none begins so, a path."""
+        """Complete a view or a paper, or otherwise a path."""
         names = [CompletionItem(name) for name in completion.paper_names(ctx, None, incomplete)]
         items = [*super().shell_complete(ctx, incomplete), *names]
         return items or [CompletionItem(incomplete, type="file")]
 
 
 def _are_paths(named: list[str], paths: list[str]) -> bool:
-    """Return whether paths are meant and not papers; a name that is both is the paper. Raises UsageError."""
+    """Return whether the names are paths. Papers take precedence. Raises UsageError for a mixture."""
     both, files = set(paths) & set(named), [path for path in paths if path not in named]
     for word in both:
         say(f"{word} is a paper at hand, and a path here too, which ./{word} names")

@@ -1,4 +1,4 @@
-"""``repro compare``, in whose place plugin ``yours`` puts its own, with this one's help and verdicts."""
+"""``repro compare``. Plugin ``yours`` replaces it, reusing its help and verdicts."""
 
 from collections.abc import Callable
 
@@ -8,7 +8,7 @@ from repro.cli.options import format_option, selecting_names, selection_of_optio
 
 
 def verdict_options(function: Callable) -> Callable:
-    """Give a command the options of verdicts: which cells are shown, and whether a failure is its status."""
+    """Add the options of verdicts: the cells to show, and whether a failure changes the exit status."""
     strict = click.option("--strict", is_flag=True, help="Exit with status 1 when a verdict does not pass.")
     failing = click.option("--failing", is_flag=True, help="Only cells whose verdict does not pass.")
     ran = "Only cells that the suite measured, or that others ran."
@@ -37,7 +37,7 @@ def command(names, strict, failing, measured, form, **choices):
 
 
 def show_verdicts(selection, form: str, *, strict: bool, failing: bool, measured: bool) -> int:
-    """Print the verdicts on a selection, and return the exit status."""
+    """Print the verdicts of a selection and return the exit status."""
     from repro.api.comparisons import compare_selection
     from repro.cli import verdicts
     from repro.cli.printing import say

@@ -187,7 +187,7 @@ def _ask(identifiers, places) -> None:
 
 
 def _load_offers(offers, target) -> int:
-    """Load every offer, the others too where one fails; the greatest exit status of those that failed."""
+    """Load every offer, continuing after errors. Returns the largest exit status of the failed ones."""
     from repro.progress import TerminalProgress
     from repro.store import translated_errors
 

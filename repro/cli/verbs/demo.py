@@ -60,7 +60,7 @@ def _cells():
 
 
 def _measure_tiny(cell, workspace) -> int:
-    """Measure BM25 at scale tiny and print the column of its cell, with what is recorded of other rows."""
+    """Measure BM25 at scale tiny and print its column with the recorded numbers of other rows."""
     from repro.api.selection import select
     from repro.cli.printing import table
     from repro.verdicts.comparison import judged_cells
@@ -92,7 +92,7 @@ def _group(cell) -> list[str]:
 
 
 def _is_at_hand(yes: bool) -> bool:
-    """Return whether SciFact lies in the data folder, after fetching it where the user agrees."""
+    """Return whether SciFact is in the data folder, fetching it if the user agrees."""
     from repro.locations import Locations
     from repro.progress import TerminalProgress
     from repro.retrieval.datasets.fetching import offer

@@ -1,6 +1,6 @@
-"""``repro doctor``: what this machine can run, how fast it is, and whether everything works.
+"""``repro doctor``: requirements, speed and self-tests of this machine, e.g. ``repro doctor smoke``.
 
-In the place of ``smoke`` plugin ``yours`` puts its own, with this one's help and the same ``run_rows``.
+Plugin ``yours`` replaces ``smoke``, reusing its help and ``run_rows``.
 """
 
 from __future__ import annotations
@@ -74,7 +74,7 @@ def machine(as_json):
 
 
 def _full_scale(workspace):
-    """Return a component on what the papers at hand need at full scale; what is stored needs nothing."""
+    """Return a component with the missing requirements of all papers at full scale."""
     from repro.api.selection import select
     from repro.retrieval.datasets.fetching import amount
 
@@ -119,7 +119,7 @@ def smoke(names, tables, rows):
 
 
 def tell(run: Callable[[Workspace], tuple[list[str], int]]) -> int:
-    """Print what a run in an empty workspace says, and how long it took; return its exit status."""
+    """Run in an empty workspace, print the returned lines and the duration, and return the exit status."""
     import tempfile
     import time
 
@@ -136,7 +136,7 @@ def tell(run: Callable[[Workspace], tuple[list[str], int]]) -> int:
 
 
 def run_rows(names, tables, rows, workspace: Workspace) -> tuple[list[str], int]:
-    """Run rows; return a line each of stages, of what was scored and what was not, and the exit status."""
+    """Run rows. Returns lines on stages, scored rows and obstacles, and the exit status."""
     from repro.api.measurement import measure
     from repro.api.selection import select
     from repro.cli import verdicts
@@ -170,7 +170,7 @@ def _cheapest_cells(workspace) -> list[str]:
 
 
 def bm25_cell() -> Cell:
-    """Return the first cell of BM25 that a recipe measures."""
+    """Return the first BM25 cell with a recipe."""
     from repro.api.papers import papers
 
     cells = (cell for paper in papers().values() for cell in paper.cells)
@@ -258,11 +258,11 @@ def same_code(check, renew):
 
 @dataclass(frozen=True)
 class Component:
-    """A part of the machine as ``repro doctor`` shows it.
+    """A part of the machine as shown by ``repro doctor``, e.g. "java".
 
     Attributes:
-        state: ``ok``, ``missing`` (something cannot run without it) or ``note`` (worth knowing).
-        remedy: what to do about it, as an imperative; empty when there is nothing to do.
+        state: ``ok``, ``missing`` (a requirement) or ``note`` (useful information).
+        remedy: an instruction, e.g. "pip install torch", or "".
     """
 
     name: str
@@ -272,7 +272,7 @@ class Component:
 
 
 def survey(store: Path, data_root: Path | None) -> list[Component]:
-    """List the components of this machine in the order in which ``repro doctor`` shows them."""
+    """List the components of this machine in the order of ``repro doctor``."""
     return [
         Component("python", "ok", f"{platform.python_version()} at {sys.executable}"),
         java(),
@@ -287,7 +287,7 @@ def survey(store: Path, data_root: Path | None) -> list[Component]:
 
 
 def java() -> Component:
-    """Return the Java of :func:`repro.machine.jvm.runtime`, or what to do about its absence."""
+    """Return the Java of :func:`repro.machine.jvm.runtime`, or a remedy if it is missing."""
     if missing := jvm.missing_requirement():
         return Component("java", "missing", *missing)
     runtime = jvm.runtime()
@@ -296,7 +296,7 @@ def java() -> Component:
 
 
 def torch_info() -> Component:
-    """Return the installed torch and whether it can drive a GPU, read from its files."""
+    """Return the installed torch and whether it can use a GPU, determined from its files."""
     version = versions.version("torch")
     if version is None:
         return Component("torch", "missing", "not installed", "pip install torch")

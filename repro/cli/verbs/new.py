@@ -1,6 +1,6 @@
-"""``repro new``: begin a paper, or what plugins add.
+"""``repro new``: create a paper, a cluster profile, or things added by plugins.
 
-In the place of ``paper`` plugin ``manuscripts`` puts its own, which without ``--from`` calls this one.
+Plugin ``manuscripts`` replaces ``paper``. Without ``--from`` its command calls this one.
 """
 
 import importlib.util
@@ -63,7 +63,7 @@ def paper(name, directory):
 
 
 def folder_of(directory: str | None) -> Path | None:
-    """Return the folder that --dir names, None without one. Raises UsageError for an empty one."""
+    """Return the folder of --dir, or None without it. Raises UsageError for ""."""
     if directory == "":
         raise UsageError("--dir is empty; name a folder, or leave the option out")
     return Path(directory).expanduser().resolve() if directory is not None else None
@@ -76,15 +76,15 @@ _NAME = re.compile(r"[a-z][a-z0-9_]*")
 def scaffold(
     name: str, directory: Path | None, contents: Mapping[str, str | None] = MappingProxyType({})
 ) -> list[Path]:
-    """Write a paper's folder and its test; returns the files.
+    """Write a paper's folder and its test. Returns the files.
 
     Args:
-        directory: of a distribution of its own, whose entry point makes the paper known once it is installed;
-            None for the checkout's ``papers/`` and ``tests/papers/``.
-        contents: file -> its text in place of the template's; None for one that is not written.
+        directory: folder for a separate distribution with an entry point, or None for ``papers/`` and
+            ``tests/papers/`` of the checkout.
+        contents: file -> text that replaces the template's, or None to omit the file.
 
     Raises:
-        UsageError: no name for a package, or one that is taken; nothing is overwritten.
+        UsageError: an invalid or used name, or an existing file. Nothing is overwritten.
     """
     check_name(name)
     package = f"papers.{name}" if directory is None else name
@@ -106,7 +106,7 @@ def scaffold(
 
 
 def check_name(name: str) -> None:
-    """Raise UsageError for what names no package, or what is taken."""
+    """Raise UsageError for a name that is used or not a valid package name, e.g. "class"."""
     if keyword.iskeyword(name):
         raise UsageError(f"{name!r} is a word of Python's own, which names no package; choose another name")
     if not _NAME.fullmatch(name):

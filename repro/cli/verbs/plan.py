@@ -100,7 +100,7 @@ def _write_jobs(plan: Plan, store: Store, output: str, *, gpu: str | None, shard
 
 
 def progress_lines(plan: Plan, workspace) -> Iterator[str]:
-    """Yield lines on what is measured and stored of a plan that has looked at the workspace's store."""
+    """Yield lines on the measured and stored parts of a plan that was looked up in the store."""
     from repro.verdicts.comparison import judged_cells
     from repro.verdicts.summary import measured_in_words
 

@@ -1,4 +1,4 @@
-"""``repro report``: the page of everything, figures, pages of a site, an article."""
+"""``repro report``: the report page, figures, pages of a site, or an article."""
 
 import sys
 import webbrowser
@@ -78,7 +78,7 @@ def page(names, scale_names, output, opened, form, readme):
 
 
 def target(file: str, *, is_there: bool = False) -> Path:
-    """Return the path of a file to be written. Raises UsageError at once if it cannot be."""
+    """Return the path of a file to write. Raises UsageError for a folder or a missing path."""
     path = Path(file)
     if path.is_dir():
         raise UsageError(f"{path} is a folder; name a file to write the report to")
@@ -133,7 +133,7 @@ def _summary(workspace, cells, name: str) -> str:
 
 
 def _pages(workspace, cells, scale_names: Sequence[str], path: Path) -> dict[str, str]:
-    """Name of a file -> its page: that of the first scale is ``path``, beside which the others lie."""
+    """Return file name -> page. The first scale is written to ``path``, the others to the same folder."""
     from repro.cli.printing import say_each
     from repro.writers.html.page import page
     from repro.writers.html.sections import gather

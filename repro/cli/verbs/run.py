@@ -156,7 +156,7 @@ def _options(engine: str, own: dict[str, Any]) -> Options:
 
 
 def _rehearse(selection, *, as_json: bool) -> int:
-    """Rehearse the selection, at the scale of rehearsals where none is named. Returns the exit status."""
+    """Rehearse the selection, by default at the rehearsal scale. Returns the exit status."""
     from repro.cli.plans import rehearse_selection
 
     own = ("scale_name", "rehearses", "tables", "rows", "everything", "seeds", "readings", "form")
@@ -185,7 +185,7 @@ def _discard(rebuild: tuple[str, ...], plan, store, dry_run: bool) -> None:
 
 
 def _budget_rates(plan, store, budget: float | None, gpu: str | None):
-    """Return the throughput for hours; looks at the store, and blocks the nodes beyond a budget."""
+    """Return the throughput for hours. Looks up the store and blocks stages beyond the budget."""
     from repro.running.cost.estimate import estimate, keep_within, throughput
 
     rates = throughput(store, gpu) if gpu or budget is not None else None

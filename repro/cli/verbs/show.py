@@ -1,4 +1,4 @@
-"""``repro show``: papers, tables, cells, and views of what is known of them."""
+"""``repro show``: papers, tables, cells, and views of them, e.g. ``repro show PAPER --table 1``."""
 
 from __future__ import annotations
 
@@ -144,9 +144,9 @@ HEAD = ("what", "kind", "cells", "recipe", "about")
 
 
 def _show_papers(*, as_json: bool) -> None:
-    """Print every table and figure of every paper, with its published cells and those that a recipe measures.
+    """Print every table and figure of every paper with its numbers of published and measurable cells.
 
-    JSON has the whole of what each is about.
+    JSON contains the full subject of each.
     """
     from repro.api.papers import papers
     from repro.cli.printing import emit_json, say, table
@@ -175,7 +175,7 @@ def _line(entry: tuple) -> list[str]:
 
 
 def _entries(source: PublishedPaper) -> Iterator[tuple]:
-    """Yield the values below ``HEAD`` of each table and figure."""
+    """Yield the values of the columns ``HEAD`` for each table and figure."""
     for number, item in source.tables.items():
         cells = [c for c in item.cells if c.counted_as == "published"]
         recipes = sum(bool(c.recipe) for c in cells)

@@ -1,4 +1,4 @@
-"""``repro store``: verify the store and its records, and remove what nothing needs."""
+"""``repro store``: verify the store and its records, and remove unused artefacts."""
 
 import math
 import sys
@@ -96,7 +96,7 @@ def verify(rebuild, sample, seed, verbose, as_json):
 
 
 def _recompute_sample(store, places, size: int, seed: int, quiet: bool) -> tuple[int, dict]:
-    """Compute a sample again; returns the exit status and the object of ```--format json```."""
+    """Recompute a sample. Returns the exit status and the object for ``--format json``."""
     from repro.progress import TerminalProgress
     from repro.running.recomputation import draw, recompute
 
@@ -115,7 +115,7 @@ AGREEMENTS = {"bits": "agree to the bit", "tolerance": "agree to the tolerance",
 
 
 def _print_reruns(sample, reruns, seed: int) -> None:
-    """Print a line for every stage, one for each artefact that came out otherwise, and the counts."""
+    """Print one line per stage, one per differing artefact, and the counts."""
     from repro.cli.printing import table
 
     rows = [
@@ -154,7 +154,7 @@ def _other_code(item) -> str:
 
 
 def _read_all(store, origins) -> tuple[int, dict[str, list[str]]]:
-    """Return the number of artefacts, and the faults of damaged ones; ``made`` looks at sound ones."""
+    """Return the number of artefacts and the faults of damaged ones. Sound ones are added to ``origins``."""
     from repro.progress import TerminalProgress
     from repro.store import RECORD, damage, read_json
     from repro.store.seal import content, wrong_sizes
@@ -305,7 +305,7 @@ def _print_sum(removable, *, yes: bool) -> None:
 
 
 def _remove(store, items) -> set:
-    """Remove items, but those that a process, which may have begun since they were listed, is to read."""
+    """Remove items except those that a process, possibly a new one, is going to read."""
     from repro.store.leftovers import remove_leftovers
     from repro.store.underway import awaited_inputs, one_at_a_time
 
@@ -326,7 +326,7 @@ def _tell_of_trainings(items) -> None:
 
 
 def _finished_items(plans, store, *, keep_days: float, yes: bool) -> list:
-    """Return the vectors of finished rows that went, or that could go, each with a line about it."""
+    """Return the vectors of finished rows that were or could be removed, and print a line for each."""
     from repro.running.discarding import finished_vectors
     from repro.store import underway
     from repro.store.disk import size_on_disk
@@ -346,7 +346,7 @@ def _finished_items(plans, store, *, keep_days: float, yes: bool) -> list:
 
 
 def _print_item(item, is_gone: bool) -> bool:
-    """Print a line about an item; returns ``is_gone``."""
+    """Print a line about an item and return ``is_gone``."""
     name = f"{item.path.parent.name}/{item.path.name.replace(item.fingerprint, item.fingerprint[:12])}"
     put(f"{item.kind}: {name}, {item.bytes:,} bytes{'' if is_gone else '; in use, stays'}")
     return is_gone

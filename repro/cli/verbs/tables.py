@@ -63,7 +63,7 @@ def command(selection, out, document, two_column, others, form):
 
 
 def _write_scores(comparison, plan, store, results) -> None:
-    """Keep what the tables were made from that have a kind of their own."""
+    """Write the scores behind tables of special kinds."""
     from repro.writers.table_files import writer_of
 
     for (paper, table), cells in comparison.by_table().items():
