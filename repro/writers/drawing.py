@@ -1,6 +1,6 @@
-"""Figures drawn from measured cells and stored exhibits: which panels and lines each has.
+"""Draw figures from measured cells and stored exhibits, e.g. ``PAPER-figure2.svg``.
 
-``panels`` are published and measured numbers of a table's systems, one for each column.
+``panels`` plots published and measured numbers of a table, one panel per column.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 def draw_curves(
     compared: Sequence[ComparedCell], folder: Path, *, hours: Mapping[str, float]
 ) -> Iterator[Path]:
-    """Yield every figure with a measured point; ``hours`` of training by cell go beside the numbers."""
+    """Draw every figure with a measured point and yield its path. ``hours``: cell -> hours of training."""
     cells = [c for c in compared if c.cell.table.kind == "figure"]
     for (name, identifier), group in groupby(cells, key=lambda c: (c.cell.paper.name, c.cell.table.id)):
         points = list(group)
@@ -50,7 +50,7 @@ def _notes(figure: Figure, points: Sequence[ComparedCell]) -> Iterator[str]:
 
 
 def _shared_note(points: Sequence[ComparedCell]) -> str:
-    """Tell where places on the x-axis share a measurement, as a scale caps what they stand for."""
+    """Return a note if several points share one measurement because the scale caps their setting."""
     measured = [c for c in points if c.measured is not None and c.cell.row.with_]
     number = len({(c.cell.column.id, c.measurement) for c in measured})
     return (
@@ -71,7 +71,7 @@ def _tests(figure: Figure, panels: list[dict]) -> Iterator[str]:
 
 
 def _panels(figure: Figure, points: list[ComparedCell], hours: Mapping[str, float]) -> list[dict]:
-    """Return one panel a column, or one for each value of ``across``; one line a group of rows."""
+    """Return one panel per column (and value of ``across``), with one line per group of rows."""
     panels = []
     for column, title, lines in _faces(figure):
         series = []
@@ -86,7 +86,7 @@ def _panels(figure: Figure, points: list[ComparedCell], hours: Mapping[str, floa
 
 
 def _faces(figure: Figure) -> Iterator[tuple[Column, str, list[Line]]]:
-    """Column, title and lines of every panel; a line without the option ``across`` is in all of them."""
+    """Yield column, title and lines of every panel. Lines without the option ``across`` are in all panels."""
     sizes = dict.fromkeys(line.with_[figure.across] for line in figure.lines if figure.across in line.with_)
     for column in figure.panels:
         if not sizes:
@@ -102,7 +102,7 @@ def _series(line: Line, cells: list[ComparedCell], hours: Mapping[str, float]) -
 
 
 def _point(c: ComparedCell, option: str | None) -> tuple[float | None, float, float | None, float | None]:
-    """Place, value, and the extremes over seeds where there are several."""
+    """Return x, value, and the lowest and highest value over seeds (None for one seed)."""
     x = None if option is None else float(c.cell.row.with_[option])
     values = [record.measured for record in c.records]
     spread = (min(values), max(values)) if len(values) > 1 else (None, None)
@@ -110,7 +110,7 @@ def _point(c: ComparedCell, option: str | None) -> tuple[float | None, float, fl
 
 
 def _origin(c: ComparedCell, hours: Mapping[str, float]) -> tuple[str, str, str, str]:
-    """Return seeds, commits, hours of training and doubts behind a point, as far as known."""
+    """Return seeds, commits, hours of training and doubts of a point, "" if unknown."""
     seeds = (record.seed for record in c.records if record.seed is not None)
     commits = filter(None, {record.environment.get("commit") for record in c.records})
     duration = hours.get(c.cell.id)
@@ -119,7 +119,7 @@ def _origin(c: ComparedCell, hours: Mapping[str, float]) -> tuple[str, str, str,
 
 
 def draw_exhibits(plan: Plan, store: Store, folder: Path) -> Iterator[Path]:
-    """Yield every selected exhibit that is stored, those of one table or figure together."""
+    """Draw the plan's stored exhibits and yield their paths. Exhibits of one table or figure go together."""
     for (name, owner), group in groupby(plan.exhibits, key=lambda s: (s.paper.name, s.owner)):
         stored_exhibits = [s for s in group if plan.states[plan.exhibits[s].fingerprint] == "stored"]
         departures = {k: v for s in stored_exhibits for k, v in plan.departures[s].items()}
@@ -153,8 +153,7 @@ MOST_ACROSS = 5
 
 
 def panels(cells: Sequence[ComparedCell]) -> list[Axes]:
-    """Draw the cells of one table: systems downwards, numbers with intervals across, as a pyplot figure.
-    Raises UsageError."""
+    """Plot the cells of one table with pyplot, systems on the y-axis. Raises UsageError for more tables."""
     tables = list(dict.fromkeys(f"{c.cell.paper.name}/{c.cell.table.id}" for c in cells))
     if len(tables) != 1:
         names = f"; these are of {', '.join(tables)}" if tables else ""
@@ -178,7 +177,7 @@ def panels(cells: Sequence[ComparedCell]) -> list[Axes]:
 
 
 def _axes(panels: int, *, lines: int) -> list[Axes]:
-    """Axes that share the systems, ``MOST_ACROSS`` beside each other."""
+    """Return axes with a shared y-axis, at most ``MOST_ACROSS`` per row."""
     import matplotlib.pyplot as plt
 
     columns = min(panels, MOST_ACROSS)

@@ -1,4 +1,4 @@
-"""The rows and columns of a table on the paper's axes: what every writer of tables starts from."""
+"""Rows and columns of a table on the paper's axes, shared by all writers of tables."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -19,11 +19,12 @@ RAISED = str.maketrans(f"{LETTERS}0123456789-", "ᵃᵇᶜᵈᵉᶠᵍʰⁱʲᵏ
 
 @dataclass(frozen=True)
 class Head:
-    """The head of a line of the grid, downwards or across.
+    """The head of a row or column of the grid.
 
     Attributes:
-        label: all of it; ``last`` is the part below ``heading``, which neighbours share.
-        row: the system, where the line is one.
+        label: the full label.
+        last: the part of the label below ``heading``, which neighbours share.
+        row: the system, or None for a head of scores.
     """
 
     id: str
@@ -35,11 +36,11 @@ class Head:
 
 @dataclass(frozen=True)
 class Grid(Generic[T]):
-    """A table with its systems downwards, or across where the paper has transposed it.
+    """A table with one system per row, or per column if the paper transposed it.
 
     Attributes:
-        rows, columns: those that have a cell, in the paper's order.
-        cells: (row, column) -> what a writer shows there.
+        rows, columns: those with a cell, in the paper's order.
+        cells: (row, column) -> content, e.g. a ``ComparedCell``.
     """
 
     table: Table
@@ -49,14 +50,14 @@ class Grid(Generic[T]):
 
     @classmethod
     def of(cls, table: Table, cells: Mapping[tuple[str, str], T]) -> Self:
-        """Return the part of ``table`` that ``cells`` lie in."""
+        """Return the part of ``table`` that has ``cells``."""
         row_ids, column_ids = {row for row, _ in cells}, {column for _, column in cells}
         rows = [row for row in table.rows if row.id in row_ids]
         return cls(table, rows, [column for column in table.columns if column.id in column_ids], cells)
 
     @property
     def down(self) -> list[Head]:
-        """The heads at the left; a system's heading is its group's label."""
+        """The row heads. A system's heading is the label of its group."""
         if self.table.transposed:
             return column_heads(self.columns)
         groups = {group.id: group.label for group in self.table.groups}
@@ -64,32 +65,32 @@ class Grid(Generic[T]):
 
     @property
     def across(self) -> list[Head]:
-        """The heads above."""
+        """The column heads."""
         if self.table.transposed:
             return [Head(r.id, r.label, r.label, "", r) for r in self.rows]
         return column_heads(self.columns)
 
     @property
     def blocks(self) -> Iterator[tuple[str, list[Head]]]:
-        """The heads at the left under the heading of each block, which is empty in a transposed table."""
+        """The row heads by group, with the group's heading. The heading is "" in a transposed table."""
         for heading, heads in groupby(self.down, key=lambda head: head.heading if head.row else ""):
             yield heading, list(heads)
 
     def line(self, down: Head) -> list[T | None]:
-        """Return the cells beside a head at the left; None where there is none."""
+        """Return the cells of a row of the grid, with None for missing cells."""
         places = ((down.id, a.id) if down.row else (a.id, down.id) for a in self.across)
         return [self.cells.get(place) for place in places]
 
     @property
     def letters(self) -> dict[str, str]:
-        """Row of the whole table -> its letter; its number where there are more rows than letters."""
+        """Row of the whole table -> its superscript, e.g. "b", or a number if there are too many rows."""
         rows = self.table.rows
         few = len(rows) <= len(LETTERS)
         return {row.id: LETTERS[i] if few else str(i + 1) for i, row in enumerate(rows)}
 
 
 def beaten(c: ComparedCell, comparison: Comparison, grid: Grid[ComparedCell], *, between: str) -> str:
-    """Return the letters of the rows shown that ours beats, with a sign between ranges or numbers."""
+    """Return the superscript: the shown rows that this row beats. ``between`` separates ranges or numbers."""
     shown_rows = {row.id for row in grid.rows}
     rows = [] if c.outdated else [row for row in comparison.betters(c) if row in shown_rows]
     letters = grid.letters
@@ -98,41 +99,41 @@ def beaten(c: ComparedCell, comparison: Comparison, grid: Grid[ComparedCell], *,
 
 
 def compared_grid(cells: Sequence[ComparedCell]) -> Grid[ComparedCell]:
-    """Return the grid of compared cells of one table."""
+    """Return the grid of the compared cells of one table."""
     return Grid.of(cells[0].cell.table, {(c.cell.row.id, c.cell.column.id): c for c in cells})
 
 
 def column_heads(columns: Sequence[Column]) -> list[Head]:
-    """Return the heads of columns; several may share the first lines of theirs."""
+    """Return the heads of columns. Neighbours may share the first lines."""
     return [Head(c.id, c.label, c.head[-1] if c.head else c.id, " ".join(c.head[:-1])) for c in columns]
 
 
 def spans(heads: Sequence[Head]) -> list[tuple[str, int]]:
-    """Return the headings above ``heads`` with how many neighbours share each; () without any."""
+    """Return each heading above ``heads`` with its number of columns, or [] without headings."""
     if not any(head.heading for head in heads):
         return []
     return [(heading, len(list(group))) for heading, group in groupby(heads, key=lambda head: head.heading)]
 
 
 def rounded(value: float, cell: Cell) -> str:
-    """Return a measured value with the decimals of the published one, half up; else those of its column."""
+    """Round a value half up to the decimals of the published number, or of the column without one."""
     decimals = cell.printed.decimals if cell.printed.value is not None else cell.decimals
     return str(half_up(Decimal(repr(value)), decimals or 0))
 
 
 def rounded_measurement(c: ComparedCell) -> str | None:
-    """Return the measured value, rounded as the published one; None where nothing was measured."""
+    """Return the measured value, rounded like the published one, or None without a measurement."""
     return None if c.measured is None else rounded(c.measured, c.cell)
 
 
 def shown_measurement(c: ComparedCell) -> str | None:
-    """Return the measured value as a table shows it: rounded, in brackets where doubtful."""
+    """Return the rounded measured value, in brackets if it is in doubt, e.g. "(33.1)"."""
     value = rounded_measurement(c)
     return f"({value})" if value and c.doubts else value
 
 
 def shown_run(run: ImportedRun, cell: Cell) -> str:
-    """Return the score of a run that others made as a table shows it, in brackets where it is in doubt."""
+    """Return the rounded score of a run by others, in brackets if it is in doubt."""
     value = rounded(run.measured, cell)
     return f"({value})" if run.doubts else value
 
@@ -141,19 +142,19 @@ STATED = "stated by others"  # the head of notes in every table
 
 
 def shown_note(note: CellNote, cell: Cell) -> str:
-    """Return a stated value with one decimal more than the published one at most, halves away from zero."""
+    """Return a value reported elsewhere, with at most one decimal more than the published one (half up)."""
     most = (cell.printed.decimals or 0) + 1
     return note.text if decimals_of(note.value) <= most else f"{half_up(note.value, most):f}"
 
 
 def span(notes: Sequence[CellNote], cell: Cell) -> str:
-    """Return the least and the greatest of stated values, e.g. "31.0 to 33.2". Equal ones are one number."""
+    """Return the range of values reported elsewhere, e.g. "31.0 to 33.2", or one number if they are equal."""
     ends = (choose(notes, key=lambda note: note.value) for choose in (min, max))
     return " to ".join(dict.fromkeys(shown_note(note, cell) for note in ends))
 
 
 def best_measured(grid: Grid[ComparedCell]) -> frozenset[tuple[str, str]]:
-    """Return the places of the best shown numbers of each column (or bold's group), equal ones too."""
+    """Return the places of the best numbers per column, or per column and group as the paper's bold."""
     blocks: dict[tuple[str, str | None], list[ComparedCell]] = {}
     for c in grid.cells.values():
         group = c.cell.row.group if grid.table.bold == "group" else None
@@ -169,7 +170,7 @@ def _best_places(cells: Sequence[ComparedCell]) -> set[tuple[str, str]]:
 
 
 def letter_ranges(chosen: Sequence[str], order: Sequence[str]) -> list[str]:
-    """Return the chosen letters in their order; three neighbours or more are one range, as in ``b-d``."""
+    """Return the chosen superscripts in order. Three or more neighbours form a range, e.g. ``b-d``."""
     places = sorted(map(order.index, chosen))
     parts: list[str] = []
     for _, neighbours in groupby(enumerate(places), key=lambda item: item[1] - item[0]):
@@ -179,7 +180,7 @@ def letter_ranges(chosen: Sequence[str], order: Sequence[str]) -> list[str]:
 
 
 def label_in_full(table: Table, row: Row) -> str:
-    """Return the row's label, with its group's where another row has the same label."""
+    """Return the row's label, followed by its group's if another row has the same label."""
     if sum(other.label == row.label for other in table.rows) == 1:
         return row.label
     group = next((g.label for g in table.groups if g.id == row.group), row.group)
@@ -187,17 +188,17 @@ def label_in_full(table: Table, row: Row) -> str:
 
 
 def meaning(mark: Mark) -> str:
-    """Return the manifest's words for a footnote mark."""
+    """Return the manifest's explanation of a footnote mark."""
     if mark.means == "significant":
         return f"better than {', '.join(mark.over)} by the test of the caption"
     return " ".join(part for part in (mark.source or mark.property, mark.note) if part)
 
 
 def capitalised(text: str) -> str:
-    """Return the text with its first letter as a capital."""
+    """Return the text with a capital first letter."""
     return f"{text[:1].upper()}{text[1:]}"
 
 
 def probability(p: float | None) -> str:
-    """Return a p-value with four digits after the point; a dash where there is none."""
+    """Return a p-value with four decimals, e.g. "0.0312", or a dash for None."""
     return "–" if p is None else "< 0.0001" if p < 0.0001 else f"{p:.4f}"

@@ -1,6 +1,6 @@
-r"""The paper's tables as LaTeX: published, reported, ours and their difference beside each other.
+"""Write the paper's tables as LaTeX, with published, reported and measured numbers and differences.
 
-A number stands in a column of its own and what follows it in the next one: LaTeX itself finds the widths.
+Each number has its own column, followed by one for its suffix, e.g. a superscript. LaTeX computes the widths.
 """
 
 from collections.abc import Iterator, Sequence
@@ -51,14 +51,14 @@ UNITS = {"fraction": "Measures are fractions", "percent": "Measures are in perce
 
 
 def short_caption(paper: Paper, table: Table) -> str:
-    """Return the caption for a list of tables."""
+    """Return the caption for the list of tables."""
     return escape(
         f"{table.about[:1].upper()}{table.about[1:]}: Table {table.id} of {cited_paper(paper.manifest)}"
     )
 
 
 def cited_paper(manifest: Manifest) -> str:
-    """Return a paper by its authors and venue, as a caption names it; by its title where nobody signs it."""
+    """Cite a paper by authors and venue, or by its title if it has no authors."""
     if not manifest.authors:
         return manifest.title
     first, *coauthors = manifest.authors
@@ -66,13 +66,13 @@ def cited_paper(manifest: Manifest) -> str:
 
 
 def caption(cells: Sequence[ComparedCell], *, lettered: bool, bold: bool, own: Sequence[str] = ()) -> str:
-    """Return all that a reader needs to know of the table, as LaTeX.
+    """Return the full caption as LaTeX.
 
     Args:
         cells: of one table.
-        lettered: whether rows have letters.
-        bold: whether a number of ours is the best of several.
-        own: ids of rows that a user put into the table.
+        lettered: whether superscripts are used.
+        bold: whether the best measured numbers are bold.
+        own: ids of rows added by the user.
     """
     first = cells[0].cell
     measured_cells = [c for c in cells if c.measured is not None]
@@ -96,7 +96,7 @@ def caption(cells: Sequence[ComparedCell], *, lettered: bool, bold: bool, own: S
 
 
 def _own_origins(cells: Sequence[ComparedCell], own: Sequence[str]) -> str:
-    """Who measured what, where a user's rows stand beside a paper's."""
+    """Return who measured which rows in a table with a user's rows."""
     labels = " and ".join(escape(row.label) for row in cells[0].cell.table.rows if row.id in own)
     published = any(c.cell.is_numeric for c in cells)
     others = any(c.measured is not None and c.cell.row.id not in own for c in cells)
@@ -115,7 +115,7 @@ def _number_origins(cells: Sequence[ComparedCell]) -> str:
 
 
 def _legend_of_notes(cells: Sequence[ComparedCell]) -> Iterator[str]:
-    """Yield the meaning of the letters at values that others state, of those that the table shows."""
+    """Yield the meaning of the raised letters at values reported elsewhere."""
     if shown := [c.notes[0] for c in cells if c.notes]:
         makings = {note.making for note in shown}
         letters = ", ".join(f"{making[0]} {words}" for making, words in MAKINGS.items() if making in makings)
@@ -173,14 +173,14 @@ ONE_COLUMN = 58  # characters of small type in a column of a two-column paper
 
 @dataclass(frozen=True)
 class _Column:
-    """The numbers below one head: published, reported, measured, their differences, or of others' runs."""
+    """The numbers of one kind below a head, e.g. published numbers or differences."""
 
     kind: str
     entries: Sequence[Entry]
 
     @property
     def places(self) -> int:
-        """How many columns of the tabular it takes."""
+        """The number of columns of the tabular."""
         return 2 if any(entry.after for entry in self.entries) else 1
 
     @property
@@ -189,7 +189,7 @@ class _Column:
 
     @property
     def length(self) -> int:
-        """Its characters, roughly."""
+        """The approximate width in characters."""
         return max(len(entry.number) + visible_length(entry.after) for entry in self.entries)
 
     def code(self, line: int) -> str:
@@ -200,12 +200,12 @@ class _Column:
 def latex(
     comparison: Comparison, cells: Sequence[ComparedCell], *, command: str, two_column: bool = False
 ) -> str:
-    """Return one table as a ``table`` environment, or ``table*`` where a two-column paper has no room for it.
+    """Return one table as ``table``, or as ``table*`` if it is too wide for a column of a two-column paper.
 
     Args:
-        comparison: for the tests between rows.
-        cells: the compared cells of one table, with the values beside them where these are to be shown.
-        command: what generates the file, written as a comment above it.
+        comparison: contains the tests between rows.
+        cells: compared cells of one table, with their notes if these are to be shown.
+        command: the command that generates the file, written in a comment above the table.
     """
     grid = compared_grid(cells)
     writer = _Writer(grid, comparison)
@@ -230,7 +230,7 @@ def _source(manifest: Manifest) -> str:
 
 
 class _Writer:
-    """The lines of a tabular."""
+    """Writes the lines of a tabular."""
 
     def __init__(self, grid: Grid[ComparedCell], comparison: Comparison):
         self.grid, self.comparison = grid, comparison
@@ -242,7 +242,7 @@ class _Writer:
 
     @property
     def length(self) -> int:
-        """The characters of its widest line, roughly, two between columns."""
+        """The approximate width in characters of the widest line, with two between columns."""
         left = max(visible_length(self._label(head, head.label)) for head in self.grid.down)
         widths = [
             max(sum(column.length + 2 for column in columns), len(head.last) + 2)
@@ -252,7 +252,7 @@ class _Writer:
         return left + sum(max(width, len(heading) + 2) for heading, width in headings)
 
     def tabular(self) -> list[str]:
-        """The lines from ``\\begin{tabular}`` to its end."""
+        r"""Return the lines from ``\begin{tabular}`` to its end."""
         types = "".join(column.type for _, columns in self.heads for column in columns)
         return [
             rf"\begin{{tabular}}{{l{types}}}",
@@ -328,7 +328,7 @@ class _Writer:
 
 
 def _head_lines(parts: Sequence[tuple[str, int]]) -> Iterator[str]:
-    """Yield a line of names, each over so many columns, and the rules below those over several."""
+    """Yield a line of names with their column spans, then rules below those that span several columns."""
     yield table_row("", *(rf"\multicolumn{{{width}}}{{c}}{{{name}}}" for name, width in parts))
     rules, first = "", 2
     for name, width in parts:

@@ -1,8 +1,8 @@
-r"""Text, marks and verdicts as LaTeX writes them.
+r"""Set text, marks and verdicts in LaTeX.
 
-How a character is set follows from what Unicode says of it: its decomposition and its category. Listed are
-only those that LaTeX has a command for and Unicode takes for simple. All others stand as they are where the
-engine reads Unicode, for a font that has them, and else, as in pdfLaTeX, by their numbers.
+Unicode's decomposition and category decide how a character is set, e.g. "é" becomes ``\'{e}``. This module
+lists only characters with a LaTeX command that Unicode does not decompose. Other characters are kept for
+engines that read Unicode, if the font has them. pdfLaTeX sets their numbers, e.g. "U+4E2D".
 """
 
 import re
@@ -65,7 +65,7 @@ SYMBOLS = {
 
 
 def escape(text: str) -> str:
-    """Return text as LaTeX in one line, which every engine sets and no document need prepare for."""
+    """Return text as one line of LaTeX for every engine. The document needs no extra preparation."""
     pieces = [""]
     for character in "".join(map(_decomposed, unicodedata.normalize("NFC", text))):
         if character in _ACCENTS and _can_bear_an_accent(pieces[-1]):
@@ -79,18 +79,18 @@ def escape(text: str) -> str:
 
 
 def label(text: str) -> str:
-    """Return text as LaTeX for a place in a tabular; more than a line should hold is set in several."""
+    """Return text as LaTeX for a table cell, wrapped if it is longer than a line."""
     code = escape(text)
     return code if visible_length(code) <= LINE else rf"\parbox[t]{{20em}}{{\raggedright {code}}}"
 
 
 def visible_length(code: str) -> int:
-    """Return how many characters of LaTeX are set, roughly."""
+    """Estimate the number of characters that LaTeX code prints."""
     return len(re.sub(r"\\[A-Za-z]+|[{}\\,]", "", re.sub(r"\$[^$]*\$", "x", code)))
 
 
 def unsettable(code: str) -> str:
-    """Return the characters of LaTeX by ``escape`` that only some engines and fonts set, each once."""
+    """Return the distinct characters in output of ``escape`` that only some engines and fonts can set."""
     return "".join(dict.fromkeys("".join(re.findall(r"\\ifdefined\\Umathchar (.+?)\\else", code))))
 
 
@@ -108,7 +108,7 @@ def _can_bear_an_accent(code: str) -> bool:
 
 
 def _decomposed(character: str) -> str:
-    """Return a character as a base and an accent that can be set, or else as it is."""
+    """Return a character as base and accent if LaTeX can set both, otherwise unchanged."""
     parts = unicodedata.normalize("NFD", character)
     return parts if len(parts) <= 2 and _can_be_set(parts) else character
 
@@ -135,19 +135,19 @@ def _code(character: str) -> str:
 
 
 def raised(text: str) -> str:
-    """LaTeX as a superscript; nothing stays nothing."""
+    """Return LaTeX as a superscript, or "" for ""."""
     return rf"\textsuperscript{{{text}}}" if text else ""
 
 
 def table_row(*entries: str) -> str:
-    r"""Return a line of a ``tabular``; what begins like an argument of the ``\\`` before it is guarded."""
+    r"""Return a line of a ``tabular``. Guards a first entry that the previous ``\\`` would read."""
     guard = "{}" if entries[0].lstrip().startswith(("[", "*")) else ""
     return guard + " & ".join(entries) + r" \\"
 
 
 @dataclass(frozen=True)
 class Entry:
-    """A number, or words in its place, with what follows it."""
+    """A number, or words instead of one, with a suffix."""
 
     number: str = ""
     after: str = ""
@@ -155,13 +155,13 @@ class Entry:
 
     @property
     def code(self) -> str:
-        """The number as LaTeX, with signs as long as its digits are wide."""
+        """The number as LaTeX, with its sign as wide as a digit."""
         number = re.sub(r"^[+-](?=\d)", lambda sign: f"${sign[0]}$", self.number)
         return rf"\textbf{{{number}}}" if self.bold else number
 
 
 def published_entry(c: ComparedCell | None) -> Entry:
-    """Return the published number as the paper prints it, its marks raised; a dash where there is none."""
+    """Return the published number as printed, with raised marks, or a dash if there is none."""
     if c is None:
         return Entry("--")
     value = c.cell.printed
@@ -169,7 +169,7 @@ def published_entry(c: ComparedCell | None) -> Entry:
 
 
 def difference(c: ComparedCell | None) -> Entry:
-    """Ours less the published number, and what follows for the verdict."""
+    """Return our number minus the published one, followed by the verdict's symbol."""
     if c is None or c.measured is None or c.verdict.difference is None:
         return Entry()
     number = rounded(c.verdict.difference, c.cell)
@@ -178,7 +178,7 @@ def difference(c: ComparedCell | None) -> Entry:
 
 
 def by_others(c: ComparedCell | None) -> Entry:
-    """Return the last of the runs that others made, which is no measurement of ours, and its verdict."""
+    """Return the score of the last imported run and its verdict's symbol."""
     if c is None or not c.imported:
         return Entry()
     run = c.imported[-1]
@@ -187,7 +187,7 @@ def by_others(c: ComparedCell | None) -> Entry:
 
 
 def stated_entry(c: ComparedCell | None) -> Entry:
-    """Return the first value that others state, the letter of its making raised, and how many there are."""
+    """Return the first value reported elsewhere, its origin as a raised letter, and the number of values."""
     if c is None or not c.notes:
         return Entry()
     first, number = c.notes[0], len(c.notes)
@@ -197,7 +197,7 @@ def stated_entry(c: ComparedCell | None) -> Entry:
 
 
 def interval(c: ComparedCell) -> str:
-    """Half the 95 % prediction interval over seeds, where there are several."""
+    """Return half the 95 % prediction interval over seeds, or "" for fewer than two seeds."""
     if len(c.records) < 2:
         return ""
     half = prediction_half_width([Decimal(f"{r.measured:.12g}") for r in c.records])
@@ -205,7 +205,7 @@ def interval(c: ComparedCell) -> str:
 
 
 def in_line(entries: Sequence[Entry]) -> list[Entry]:
-    """Return numbers that end alike: those with fewer decimals are followed by the room of the others'."""
+    """Align numbers at the decimal point by adding space after those with fewer decimals."""
     decimals = [len(entry.number.partition(".")[2]) for entry in entries]
     maximum = max(decimals)
     return [
@@ -217,7 +217,7 @@ def in_line(entries: Sequence[Entry]) -> list[Entry]:
 
 
 def has_digit(entry: Entry) -> bool:
-    """Return whether an entry holds a number, and no dash or words in its place."""
+    """Return whether an entry is a number rather than a dash or words."""
     return any(map(str.isdigit, entry.number))
 
 
@@ -242,14 +242,14 @@ def environment(
     wide: bool,
     source: str = "",
 ) -> str:
-    r"""Return a table environment; the tabular is made narrower where the text is, and never wider.
+    r"""Return a table environment. A tabular wider than the text is shrunk to its width.
 
     Args:
-        command: what generates the table.
-        source: where the published numbers are from; may be empty.
-        short: the caption for a list of tables; both captions are LaTeX.
-        label: what ``\ref`` names it by.
-        wide: whether it spans both columns of a two-column paper.
+        command: the command that generates the table, e.g. ``repro tables PAPER``.
+        source: the source of the published numbers, possibly "".
+        short: the caption in the list of tables. Both captions are LaTeX.
+        label: the name for ``\ref``.
+        wide: whether the table spans both columns of a two-column paper.
     """
     name, key = "table*" if wide else "table", re.sub("[^A-Za-z0-9:._+-]", lambda c: f"{ord(c[0]):X}", label)
     if visible_length(caption) > LINES:  # LaTeX would measure it as a single line first
@@ -284,7 +284,7 @@ def _comment(text: str) -> str:
 
 
 def document(sections: Mapping[str, Sequence[str]], *, scale: str, two_column: bool = False) -> str:
-    """Return a whole document around generated tables; ``sections`` are heading -> the tables below it."""
+    """Return a whole document. ``sections`` maps each heading to its generated tables."""
     body = "\n\\clearpage\n".join(
         "\n".join([rf"\section{{{escape(heading)}}}", *tables]) for heading, tables in sections.items()
     )

@@ -1,4 +1,4 @@
-"""Verdicts in Markdown: for a README, or the summary of a CI job."""
+"""Write verdicts as Markdown for a README or the summary of a CI job."""
 
 import html
 import re
@@ -25,7 +25,7 @@ _SIGN = re.compile(r"[\\`*\[\]|#]|(?<![^\W_])_|_(?![^\W_])")  # an underscore wi
 
 
 def summary(comparison: Comparison, covered: Iterable[CoverageItem], *, scale: str) -> str:
-    """Return what is known of published cells, a line for each that fails, the verdicts of all tables."""
+    """Return coverage of published cells, one line per failing cell, and the verdicts of all tables."""
     failures, totals = [c for c in comparison.cells if c.verdict.name in FAILS], summarise(comparison.cells)
     note = "" if scale == "full" else " Only full scale is compared with the published numbers."
     runs_note = f" {totals.imported} have runs by others, which are not counted." if totals.imported else ""
@@ -62,14 +62,14 @@ def _counts(comparison: Comparison) -> list[str]:
 
 
 def verdicts(comparison: Comparison, covered: Mapping[str, Sequence[CoverageItem]]) -> str:
-    """Return what is known of the published cells, paper by paper, and what full scale says of them.
+    """Return a table with coverage and full-scale verdicts of each paper's published cells.
 
-    A study of the suite's own has no line; the sentence below counts it, and what else no paper has a number
-    for, apart. Verdicts are those on the suite's own measurements.
+    The sentence below counts the suite's own studies and other cells without a published number. Verdicts
+    refer to the suite's own measurements only.
 
     Args:
         comparison: at full scale.
-        covered: paper -> ``repro.verdicts.coverage.coverage`` of it.
+        covered: paper -> its ``repro.verdicts.coverage.coverage``.
     """
     rows = []
     for name, items in covered.items():
@@ -84,8 +84,10 @@ def verdicts(comparison: Comparison, covered: Mapping[str, Sequence[CoverageItem
 
 
 def update_verdicts(path: Path, planned: Plan, workspace: Workspace) -> bool:
-    """Rewrite the verdicts of ``planned``, whole papers at full scale, between a file's markers; whether it
-    changed."""
+    """Rewrite the verdicts between a file's markers. Returns whether the file changed.
+
+    ``planned`` contains whole papers at full scale.
+    """
     old = path.read_text(encoding="utf-8")
     between(path, old, "")  # refused before the work, where there are no markers
     sources = dict.fromkeys(cell.paper for cell in planned.cells)
@@ -98,7 +100,7 @@ def update_verdicts(path: Path, planned: Plan, workspace: Workspace) -> bool:
 
 
 def between(path: Path, text: str, new: str) -> str:
-    """Return the text with the part between the markers replaced. Raises UsageError without one pair."""
+    """Return the text with a new part between the markers. Raises UsageError without exactly one pair."""
     if text.count(BEGIN) != 1 or text.count(END) != 1 or text.index(BEGIN) > text.index(END):
         markers = f"{BEGIN} and, after it, {END}, once each"
         raise UsageError(f"{path} must hold {markers}; put them where the table belongs")
@@ -107,30 +109,30 @@ def between(path: Path, text: str, new: str) -> str:
 
 
 def escaped(words: str) -> str:
-    """Return words on one line as Markdown shows them, without signs, links or tags."""
+    """Return words on one line, with Markdown signs and HTML tags escaped."""
     return _SIGN.sub(r"\\\g<0>", html.escape(visible(" ".join(words.split())), quote=False))
 
 
 def sentence(words: str) -> str:
-    """Return a sentence of a manifest as ``escaped`` does, with what stands between backticks as code."""
+    """Escape a sentence of a manifest. Parts in backticks become code."""
     pieces = re.split(r"(`[^`]+`)", " ".join(words.split()))
     return "".join(code(part[1:-1]) if n % 2 else escaped(part) for n, part in enumerate(pieces))
 
 
 def code(words: str) -> str:
-    """Return words as code, in which nothing but a backtick is a sign."""
+    """Return words as inline code, with backticks replaced."""
     return f"`{visible(' '.join(words.split())).replace('`', chr(39))}`"
 
 
 def link(words: str, address: str) -> str:
-    """Return words that lead to a place of the web or of the site; the words alone for any other address."""
+    """Return a link to a web page or a page of the site. Other addresses give the words alone."""
     is_safe = address.startswith(("https://", "http://")) or ":" not in address
     target = re.sub(r"[^!-~]|[()<>\\|`\[\]]", lambda sign: quote(sign[0]), address.strip())
     return f"[{escaped(words)}]({target})" if is_safe and target else escaped(words)
 
 
 def table(head: Sequence[str], rows: Sequence[Sequence[str]]) -> list[str]:
-    """Return the lines of a Markdown table and an empty one; the first column is text, others numbers."""
+    """Return the lines of a Markdown table and an empty line. Columns of numbers are right-aligned."""
     numeric = [bool(rows) and all(_is_number(row[i]) for row in rows) for i in range(len(head))]
     rule = ["---:" if right else "---" for right in numeric]
     return [f"| {' | '.join(map(_cell, line))} |" for line in (head, rule, *rows)] + [""]

@@ -1,4 +1,4 @@
-"""Tables for a terminal: no word is torn, and columns are left out where there is no room for them."""
+"""Print tables on a terminal without breaking words. Columns that do not fit are left out."""
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
@@ -19,7 +19,7 @@ LINE = 120  # at which text is wrapped where there is none
 
 @dataclass(frozen=True)
 class Column:
-    """A column's name, below a heading that neighbours may share; numbers stand right and are not wrapped."""
+    """A column's name, with a heading that neighbours may share. Numbers are right-aligned, never wrapped."""
 
     name: str
     heading: str = ""
@@ -28,7 +28,7 @@ class Column:
 
 @dataclass(frozen=True)
 class Value:
-    """A number, which stands right in its column, and what follows it, which stands left."""
+    """A right-aligned number with a left-aligned suffix, e.g. "33.1" and its superscript."""
 
     number: Text
     after: Text
@@ -39,11 +39,11 @@ Cell = Text | Value
 
 @dataclass
 class Sheet:
-    """Columns and rows; a row that is one ``Text`` is a heading over the full width.
+    """Columns and rows. A row that is one ``Text`` is a heading over the full width.
 
     Attributes:
-        drop: places of columns in the order in which they go where not all fit; then go the last ones.
-        multiline: whether a line end in a cell begins a new line of the cell. Otherwise it is escaped.
+        drop: indices of columns in the order of their removal on a narrow terminal. Then the last ones go.
+        multiline: whether a line break in a cell starts a new line. Otherwise it is escaped.
     """
 
     columns: list[Column]
@@ -52,7 +52,7 @@ class Sheet:
     multiline: bool = False
 
     def __rich_console__(self, console: Console, options: ConsoleOptions) -> Iterator[Text]:
-        """Yield the lines, as wide as the console unless a word or the first numbers are wider."""
+        """Yield the lines, as wide as the console unless a word or the first numbers need more."""
         for text in _texts(self.rows):
             parts = text.plain.split("\n") if self.multiline else [text.plain]
             text.plain = "\n".join(map(visible, parts))
@@ -97,12 +97,12 @@ def _texts(rows: Sequence[Sequence[Cell] | Text]) -> Iterator[Text]:
 
 @dataclass(frozen=True)
 class _MeasuredColumn:
-    """A column with the widths that its cells ask for.
+    """A column with the widths that its cells need.
 
     Attributes:
-        content: of the widest cell, with its numbers in line with one another.
-        behind: of the widest text that follows a number.
-        least: below which a word would be torn, or a number.
+        content: width of the widest cell, with numbers aligned.
+        behind: width of the widest suffix of a number.
+        least: the smallest width that breaks no word or number.
     """
 
     column: Column
@@ -128,17 +128,17 @@ class _MeasuredColumn:
 
     @property
     def wished(self) -> int:
-        """The width at which neither its name nor a cell needs a second line."""
+        """The width at which its name and cells fit on one line."""
         return max(self.content, cell_len(self.column.name))
 
     def name(self, width: int) -> Text:
-        """Return the column's name, above the numbers where what follows them leaves room."""
+        """Return the column's name, placed above the numbers if the suffixes leave room."""
         name = Text(self.column.name, style="bold")
         name.pad_right(max(0, min(self.behind, width - name.cell_len)))
         return name
 
     def text(self, cell: Cell) -> Text:
-        """Return the cell as a text; what follows a number takes as much room as in every other line."""
+        """Return the cell as a text. Suffixes of numbers are padded to the same width."""
         if isinstance(cell, Text):
             return cell
         suffix = cell.after.copy()
@@ -193,7 +193,7 @@ def _head(
 def _lines(
     console: Console, fields: Sequence[tuple[Text, int, str]], *, is_head: bool = False
 ) -> Iterator[Text]:
-    """Yield texts beside each other, wrapped between words; heads of numbers end in the last line."""
+    """Yield texts side by side, wrapped between words. Heads of numbers are aligned to the last line."""
     blocks = [list(text.wrap(console, max(width, 1), overflow="fold")) for text, width, _ in fields]
     height = max(map(len, blocks))
     padded = []
@@ -219,7 +219,7 @@ def _longest_word(text: str) -> int:
 
 
 def _is_stacked(columns: Sequence[_MeasuredColumn], width: int) -> bool:
-    """Return whether two columns have no room beside each other, and the second, a text, has room below."""
+    """Return whether two columns do not fit side by side, but the second (text) fits below the first."""
     if len(columns) != 2 or columns[1].column.right or columns[1].column.heading:
         return False
     first, second = _least_widths(columns)
@@ -227,6 +227,6 @@ def _is_stacked(columns: Sequence[_MeasuredColumn], width: int) -> bool:
 
 
 def _stacked(console: Console, fields: Sequence[tuple[Text, int, str]], **how) -> Iterator[Text]:
-    """Yield two texts below each other, the second a little to the right."""
+    """Yield two texts below each other, the second indented."""
     yield from _lines(console, fields[:1], **how)
     yield from _lines(console, [(Text(), 0, "left"), *fields[1:]], **how)

@@ -1,4 +1,4 @@
-"""The LaTeX of compared tables as files; of a study, Markdown beside it."""
+"""Write compared tables to files, e.g. ``PAPER-table1.tex``. Studies also have Markdown."""
 
 from __future__ import annotations
 
@@ -19,13 +19,13 @@ from repro.writers.latex_text import document
 
 
 def writer_of(table: Table) -> Any:
-    """Return the writer of a study's table, ``StudyTables`` of its plugin. Returns None for other tables."""
+    """Return the plugin's ``StudyTables`` for a study's table, or None for other tables."""
     return call("study tables") if table.kind == "study" else None
 
 
 @dataclass(frozen=True)
 class TableFile:
-    """A file of a table: its name, the title of the paper that the table is of, and what stands in it."""
+    """A table's file: its name, the title of its paper, and its text."""
 
     name: str
     title: str
@@ -43,14 +43,14 @@ def table_texts(
     results: Results | None = None,
     form: str | None = None,
 ) -> Iterator[TableFile]:
-    """Yield the files of all tables; figures are no tables.
+    """Yield the files of all tables, but not of figures.
 
     Args:
-        seeds: those that were asked for, which the command in a study's files repeats.
-        two_column: whether the LaTeX is for a paper of two columns.
-        others: whether what others state has a column of its own.
-        results: whose scores of a study count for what the store lacks.
-        form: ``latex`` or ``markdown`` alone, of every table; else the LaTeX, and the Markdown of a study.
+        seeds: the requested seeds, repeated in the command shown in a study's files.
+        two_column: whether the LaTeX is for a two-column paper.
+        others: whether values reported elsewhere have their own column.
+        results: its scores of a study are used if the store lacks them.
+        form: ``latex`` or ``markdown`` for one format only. Default: LaTeX, and Markdown for studies.
     """
     for (paper, identifier), cells in comparison.by_table().items():
         table, title = cells[0].cell.table, cells[0].cell.paper.manifest.title
@@ -75,7 +75,7 @@ def table_texts(
 
 
 def write_tables(files: Sequence[TableFile], folder: Path) -> list[Path]:
-    """Write the files, and return where they lie."""
+    """Write the files and return their paths."""
     folder.mkdir(parents=True, exist_ok=True)
     for file in files:
         (folder / file.name).write_text(file.text, encoding="utf-8")
@@ -83,7 +83,7 @@ def write_tables(files: Sequence[TableFile], folder: Path) -> list[Path]:
 
 
 def tables_document(files: Sequence[TableFile], *, scale: str, two_column: bool) -> str:
-    """Return a LaTeX document of the tables, a section a paper."""
+    """Return a LaTeX document of the tables, one section per paper."""
     tables = [file for file in files if file.name.endswith(".tex")]
     sections = {title: [f.text for f in group] for title, group in groupby(tables, lambda file: file.title)}
     return document(sections, scale=scale, two_column=two_column)

@@ -1,4 +1,4 @@
-"""A page for every table: row by row, the command that measures it, and what is published and known."""
+"""Write a page per table with commands and numbers of each row, e.g. ``PAPER-table1.md``."""
 
 from collections.abc import Collection, Iterator, Sequence
 from itertools import groupby
@@ -44,11 +44,11 @@ papers' manifests and the records of what was measured; nothing in them is typed
 
 
 def table_pages(full: Comparison, rehearsal: Comparison) -> dict[str, str]:
-    """Name of a file -> its Markdown: a page for every results table, and ``index.md``, which leads to them.
+    """Return file name -> Markdown: a page per results table, and ``index.md`` with links to them.
 
     Args:
-        full: the cells as judged at full scale.
-        rehearsal: the same cells at a smaller scale, whose numbers stand beside them.
+        full: the cells judged at full scale.
+        rehearsal: the same cells at a smaller scale, shown in an additional column.
     """
     rehearsals = {c.cell.id: c for c in rehearsal.cells}
     tables = [cells for cells in full.by_table().values() if cells[0].cell.table.kind == "results"]
@@ -119,7 +119,7 @@ def _blocks(grid: Grid[ComparedCell]) -> Iterator[tuple[str, list[Row]]]:
 
 
 def table_by_itself(comparison: Comparison, cells: Sequence[ComparedCell]) -> str:
-    """Return a table of a paper as Markdown, below a line on what it is."""
+    """Return a paper's table as Markdown, below a line with its subject."""
     table, paper = cells[0].cell.table, cells[0].cell.paper.name
     about = sentence(f"{paper}, table {table.id}: {table.about} ({table.unit}).")
     return "\n".join([about, "", *overview(compared_grid(cells), comparison=comparison)])
@@ -128,11 +128,11 @@ def table_by_itself(comparison: Comparison, cells: Sequence[ComparedCell]) -> st
 def overview(
     grid: Grid[ComparedCell], *, linked: bool = False, comparison: Comparison | None = None
 ) -> Iterator[str]:
-    """Yield all published numbers with those measured at a scale, each row with a link to its command if
-    wanted.
+    """Yield a Markdown table of published and measured numbers.
 
     Args:
-        comparison: with the tests between rows, whose letters stand at the numbers and before the rows then.
+        linked: whether row names link to the rows' commands.
+        comparison: adds superscripts for the tests between rows.
     """
     head, rows = ["row", *(escaped(column.label) for column in grid.columns)], []
     beats = _letters(grid, comparison) if comparison else {}
@@ -150,13 +150,13 @@ def overview(
 
 
 def _letters(grid: Grid[ComparedCell], comparison: Comparison) -> dict[tuple[str, str], str]:
-    """Return the raised letters of the rows that a number's row beats, by place."""
+    """Return the superscripts of numbers (the rows they beat) by place."""
     beats = {place: beaten(c, comparison, grid, between=" ") for place, c in grid.cells.items()}
     return {place: letters.translate(RAISED) for place, letters in beats.items() if letters}
 
 
 def _measured_note(cells: Collection[ComparedCell]) -> Iterator[str]:
-    """Yield the sentence on numbers behind an arrow; nothing where none was measured."""
+    """Yield a sentence on the numbers after an arrow, if any were measured."""
     if measured_cells := [c for c in cells if c.measured is not None]:
         scale = measured_cells[0].scale
         notes = filter(None, ["" if scale == "full" else "which is not compared", doubts_in_brief(cells)])
@@ -225,7 +225,7 @@ def _imported_runs(c: ComparedCell) -> str:
 
 
 def _stated(c: ComparedCell) -> str:
-    """Return the first value that others state, a link to its place, and the span of all."""
+    """Return the first value reported elsewhere, a link to its source, and the range of all."""
     if not c.notes:
         return "–"
     first, number = c.notes[0], len(c.notes)

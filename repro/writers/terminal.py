@@ -1,4 +1,4 @@
-"""Tables for a terminal: as published, or with ours beneath."""
+"""Tables for a terminal, either as published or with measured numbers below the published ones."""
 
 from collections.abc import Sequence
 from decimal import Decimal
@@ -39,7 +39,7 @@ BENEATH = "published above, measured beneath"
 
 
 def printed_table(name: str, table: Table, cells: Sequence[Cell]) -> Group:
-    """Return a table as the paper prints it: bold, marks and dashes included."""
+    """Return a table as the paper prints it, with bold numbers, marks and dashes."""
     grid = Grid.of(table, {(c.row.id, c.column.id): _format_printed(c) for c in cells})
     sheet = Sheet([Column("", right=False), *_columns(grid.across)])
     for heading, heads in grid.blocks:
@@ -64,7 +64,7 @@ def _format_printed(cell: Cell) -> Shown:
 
 
 def compared_table(comparison: Comparison, cells: Sequence[ComparedCell]) -> Group:
-    """Selected rows of one table: published and ours, with its verdict and the rows that it beats."""
+    """Return selected rows of one table: published and measured numbers, verdicts and superscripts."""
     grid, first = compared_grid(cells), cells[0].cell
     writer = _Writer(grid, comparison)
     sheet = writer.across() if grid.table.transposed else writer.down()
@@ -79,7 +79,7 @@ def compared_table(comparison: Comparison, cells: Sequence[ComparedCell]) -> Gro
 
 
 class _Writer:
-    """The lines of a compared table."""
+    """Writes the lines of a compared table."""
 
     def __init__(self, grid: Grid[ComparedCell], comparison: Comparison):
         self.grid, self.comparison = grid, comparison
@@ -87,7 +87,7 @@ class _Writer:
         self.published = any(not c.cell.printed.is_dash for c in grid.cells.values())
 
     def down(self) -> Sheet:
-        """Return systems downwards: published above, ours beneath."""
+        """Return one system per row, with published numbers above measured ones."""
         sheet = Sheet([Column("", right=False), *_columns(self.grid.across)])
         for heading, heads in self.grid.blocks:
             if heading or sheet.rows:  # an empty one ends the block before it
@@ -97,7 +97,7 @@ class _Writer:
         return sheet
 
     def _lines(self, label: Text, cells: Sequence[ComparedCell | None]) -> list[Sequence[Shown]]:
-        """Return a system's lines: one where nothing is published; a shared verdict is shown once."""
+        """Return a system's lines, or one line if nothing is published. A shared verdict appears once."""
         fields = [self._measured(c) for c in cells]
         is_own = any(c and c.cell.row.id in self.comparison.own_rows for c in cells)
         if is_own or not self.published:
@@ -115,7 +115,7 @@ class _Writer:
         return [published_line, lower_line, *_differences(cells), *other_lines]
 
     def across(self) -> Sheet:
-        """Return systems across, as the paper has a transposed table: published and ours side by side."""
+        """Return one system per group of columns (transposed tables), with numbers side by side."""
         has_differences = any(c.verdict.difference is not None for c in self.grid.cells.values())
         kinds = ["published", "measured", *(["difference", "95 % over queries"] if has_differences else [])]
         sheet = Sheet([Column("", right=False)])
@@ -136,12 +136,12 @@ class _Writer:
         return sheet
 
     def _kinds_beside_own(self, system: Head) -> int:
-        """Return how many kinds of numbers a system has beside a user's: published ones, or measured too."""
+        """Return 2 if a system beside the user's has measured numbers, 1 if only published ones."""
         numbers = [self.grid.cells.get((system.id, left.id)) for left in self.grid.down]
         return 2 if any(c and c.measured is not None for c in numbers) else 1
 
     def _lines_across(self, system: Head) -> list[Sequence[Shown]]:
-        """Return the lines beside a system that stands across, a cell for each head at the left."""
+        """Return the values reported elsewhere for a system in a transposed table."""
         return _note_lines([self.grid.cells.get((system.id, left.id)) for left in self.grid.down])
 
     def _sides(self, c: ComparedCell | None) -> list[Shown]:
@@ -192,7 +192,7 @@ def _imported_line(cells: Sequence[ComparedCell | None]) -> list[Sequence[Shown]
 
 
 def _imported_run(c: ComparedCell | None) -> Shown:
-    """Return the last run by others, which is no measurement of the suite's, with its verdict."""
+    """Return the score and verdict of the last run by others."""
     if c is None or not c.imported:
         return Text()
     run = c.imported[-1]
@@ -200,7 +200,7 @@ def _imported_run(c: ComparedCell | None) -> Shown:
 
 
 def _note_lines(cells: Sequence[ComparedCell | None]) -> list[Sequence[Shown]]:
-    """Return the first value that others state of each cell and, of several values, their spread."""
+    """Return lines with the first value reported elsewhere per cell, and with the range of several."""
     stated = [(c, c.notes_at_full) if c else (None, ()) for c in cells]
     closest = [_note(c, notes[0]) if c and notes else Text() for c, notes in stated]
     spreads = [f"{len(notes)}: {span(notes, c.cell)}" if c and len(notes) > 1 else "" for c, notes in stated]
@@ -223,7 +223,7 @@ def _interval(c: ComparedCell) -> str:
 
 
 def against_paper(cells: Sequence[ComparedCell], grid: Grid) -> Group | None:
-    """Return whether rows stand in the paper's order and gain as much over the authors' own baselines."""
+    """Return the agreement with the paper on the order of rows and on gains over its own baselines."""
     taus, gains = orders(cells), effects(cells)
     if not (taus or gains):
         return None
@@ -249,6 +249,6 @@ def _gain(effect: Effect) -> Text:
 
 
 def _add_title(title: str, sheet: Sheet, *, note: str = "") -> Group:
-    """Return a table below its title and, in a line of its own, what a smaller scale measures otherwise."""
+    """Return a table below its title and an optional note on the scale."""
     notes = [Text(visible(note), style="dim")] if note else []
     return Group(Text(visible(title), style="bold"), *notes, sheet, Text())

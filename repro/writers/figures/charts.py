@@ -1,6 +1,6 @@
-"""Charts: curves, and a query with its candidates in a plane, one panel a system.
+"""Draw charts as SVG and CSV: curves, and maps of a query and its candidates, one panel per system.
 
-All share size, type, palette and small print, and each is written as an SVG and a CSV.
+All charts share size, fonts, palette and notes.
 """
 
 import csv
@@ -46,14 +46,14 @@ LOOKS = {
 
 
 def scatter(panels: Sequence[tuple[str, dict]], path: Path, *, note: str) -> None:
-    """One query and its candidates in a plane, a system beside another.
+    """Draw one query and its candidates in a plane, one panel per system.
 
-    Below each panel stands the AUC of the vectors, as the places in the plane prove nothing.
+    The x-label is the AUC of the vectors, because positions in the plane are not evidence.
 
     Args:
         panels: pairs of a label and an exhibit of the stage ``project``.
-        path: of the SVG; places, roles and grades go into a .csv of the same name.
-        note: small print on the face of it; empty for none.
+        path: the SVG. A .csv of the same name contains positions, roles and grades.
+        note: a note in small print, or "".
     """
     rows = []
     with canvas(path, panels=len(panels), panel_height=2.6 if len(panels) == 1 else 1.75) as (figure, grid):
@@ -73,7 +73,7 @@ def scatter(panels: Sequence[tuple[str, dict]], path: Path, *, note: str) -> Non
 
 
 def _notes(exhibits: Sequence[dict]) -> tuple[str, str]:
-    """Return the notes below the maps, as far as the exhibits state them: query, projection, AUC."""
+    """Return the notes below the maps, as far as the exhibits contain them: query, projection, AUC."""
     queries = sorted({exhibit["query"] for exhibit in exhibits if "query" in exhibit})
     perplexities = sorted({exhibit["perplexity"] for exhibit in exhibits if "perplexity" in exhibit})
     parts = [f"query {', '.join(queries)}"] if queries else []
@@ -87,15 +87,15 @@ MADE = ("seeds", "commit", "hours", "doubts")  # hours of training
 
 
 def curves(panels: Sequence[dict], path: Path, *, note: str) -> None:
-    """Lines over an x-axis, a panel beside another.
+    """Draw lines over an x-axis, one panel per entry of ``panels``.
 
     Args:
         panels: {"title", "x_label", "y_label", "series": [{"label", "points": [(x, y, low, high), …]}]}. A
-            series of one point with x None is a level line; low and high, if not None, are drawn as a band.
-            The x-axis is logarithmic where it spans a decade or more. A series may say how each of its points
-            was "made", in the words of ``MADE``.
-        path: of the SVG; the numbers go into a .csv of the same name.
-        note: small print on the face of it; empty for none.
+            series of one point with x None is a horizontal line. A band shows low and high unless None.
+            The x-axis is logarithmic if it spans a factor of ten. The optional "made" of a series has the
+            fields ``MADE`` for each point.
+        path: the SVG. A .csv of the same name contains the numbers.
+        note: a note in small print, or "".
     """
     x_labels, rows = {panel["x_label"] for panel in panels}, _rows(panels)
     names = list(dict.fromkeys(row[2] for row in rows))
@@ -113,7 +113,7 @@ def curves(panels: Sequence[dict], path: Path, *, note: str) -> None:
 
 
 def _rows(panels: Sequence[dict]) -> list[tuple]:
-    """Return a line for every point, as the CSV has it."""
+    """Return one line of the CSV per point."""
     return [
         (panel["title"], panel["y_label"], series["label"], *point, *origin)
         for panel in panels
@@ -123,7 +123,7 @@ def _rows(panels: Sequence[dict]) -> list[tuple]:
 
 
 def _origins(series: dict) -> Sequence[tuple]:
-    """Return what is known of each point, in the order of ``MADE``; blanks where nothing is."""
+    """Return the fields ``MADE`` of each point, blank if unknown."""
     return series.get("made") or [("",) * len(MADE)] * len(series["points"])
 
 
@@ -176,20 +176,20 @@ def _scales(axes, lines: Sequence[dict]) -> None:
 
 
 def _format_tick(tick: float) -> str:
-    """Thousands as k, as four digits beside each other would run together."""
+    """Abbreviate thousands, e.g. "2k", because long neighbouring ticks would overlap."""
     return f"{tick / 1000:g}k" if tick >= 1000 else f"{tick:g}"
 
 
 @contextmanager
 def canvas(path: Path, *, panels: int, panel_height: float, width: float = WIDTH) -> Iterator[tuple]:
-    """A figure and its axes, two panels a row; saved to ``path`` when the block is left.
+    """Yield a figure and its axes, two panels per row, and save it to ``path`` at the end of the block.
 
-    The reader's own matplotlib settings neither enter the drawing nor are changed by it.
+    The user's matplotlib settings are ignored and left unchanged.
 
     Args:
         path: .svg, or another suffix that matplotlib writes.
-        panels: how many.
-        panel_height: inches of one row of them.
+        panels: their number.
+        panel_height: inches per row of panels.
         width: inches, e.g. one column of a page.
     """
     import matplotlib
@@ -209,7 +209,7 @@ def canvas(path: Path, *, panels: int, panel_height: float, width: float = WIDTH
 
 
 def legend(figure, *, handle_length: float) -> None:
-    """Draw an entry for each name above all panels, in at most three rows of ``handle_length``."""
+    """Draw one entry per name above all panels, in at most three columns, with lines of ``handle_length``."""
     handles: dict[str, object] = {}
     for axes in figure.axes:
         for handle, label in zip(*axes.get_legend_handles_labels(), strict=True):
@@ -229,7 +229,7 @@ def legend(figure, *, handle_length: float) -> None:
 
 
 def foot(figure, label: str, *small_print: str) -> None:
-    """Write the x-axis' name and lines of small print below all panels."""
+    """Write the x-axis label and lines of small print below all panels."""
     inches, height = 0.03, figure.get_figheight()
     for line in reversed([line for line in small_print if line]):
         figure.text(0.99, inches / height, line, fontsize=7, color=GREY, ha="right", va="bottom")
@@ -241,7 +241,7 @@ def foot(figure, label: str, *small_print: str) -> None:
 
 
 def write_csv(path: Path, head: Sequence[str], rows: Iterable[Sequence]) -> None:
-    """The numbers of the drawing at ``path``, in a .csv of the same name."""
+    """Write the numbers of the drawing at ``path`` to a .csv of the same name."""
     with open(path.with_suffix(".csv"), "w", encoding="utf-8", newline="") as file:
         writer = csv.writer(file, lineterminator="\n")
         writer.writerow(head)

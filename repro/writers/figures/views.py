@@ -1,4 +1,4 @@
-"""Words shaded by a value each, for a page and for a terminal."""
+"""Show texts with words shaded by values in HTML or a terminal, and retrieved passages in Markdown."""
 
 import html
 from collections.abc import Iterable, Sequence
@@ -12,12 +12,12 @@ SHADES = ("#ffffff", "#e6eef7", "#c3d7ec", "#92b9dd", "#5b93c7", "#24619e")
 
 
 def shade(value: float) -> str:
-    """Return the colour of a word's value: white at 0, darkest from 0.5 on."""
+    """Return the colour of a value, e.g. "#ffffff" for 0. Values from 0.5 on have the darkest."""
     return SHADES[sum(value >= step for step in STEPS) - 1 if value >= 0 else 0]
 
 
 def shaded_text(words: Iterable[tuple[str, float]]):
-    """Return words with their shades for a terminal, the legend behind them; a rich Text."""
+    """Return a rich Text of words with their shades, followed by the legend."""
     from rich.text import Text
 
     text = Text()
@@ -31,12 +31,12 @@ def shaded_text(words: Iterable[tuple[str, float]]):
 
 
 def shaded_words(exhibit: dict, path: Path, *, note: str) -> None:
-    """The same as a page of HTML that needs nothing else.
+    """Write shaded words as a self-contained HTML page.
 
     Args:
-        exhibit: of the stage ``inspect_text``; one with ``found`` false says that another text stands in.
-        path: of the page; the numbers go into a .csv of the same name.
-        note: small print below; empty for none.
+        exhibit: of the stage ``inspect_text``. If ``found`` is False, another text replaces the wanted one.
+        path: the page. A .csv of the same name contains the numbers.
+        note: a note in small print, or "".
     """
     title = html.escape(exhibit["title"] or "Untitled")
     legend = "".join(_span(_format_step(step), step) for step in STEPS)
@@ -89,13 +89,13 @@ _HEAD = ("system", "wanted", "query", "found", "rank", "id", "grade", "score", "
 
 
 def passages(exhibits: Sequence[tuple[str, dict]], path: Path, *, note: str) -> None:
-    """A table for each query: systems across, ranks downwards.
+    """Write a Markdown table per query, with systems as columns and ranks as rows.
 
     Args:
-        exhibits: pairs of a system's label and an exhibit of the stage ``top_passages``, all for the same
-            wanted queries in the same order.
-        path: of the Markdown file; all of it goes into a .csv of the same name, too.
-        note: a line at the end; empty for none.
+        exhibits: pairs of a system's label and an exhibit of the stage ``top_passages``, all with the same
+            queries in the same order.
+        path: the Markdown file. A .csv of the same name has the same content.
+        note: a line at the end, or "".
     """
     blocks = []
     for entries in zip(*(exhibit["queries"] for _, exhibit in exhibits), strict=True):

@@ -1,4 +1,4 @@
-"""The card of a cell, which says how its number is defined, judged and made."""
+"""The card of a cell (definition, verdict, origin), and the list of all cells."""
 
 import json
 import re
@@ -44,7 +44,7 @@ GRADES = {
 
 
 def card(c: ComparedCell, part: Part) -> list[Markup]:
-    """Return the pieces of a cell's card, each held once by the page, whose script joins them on opening."""
+    """Return the pieces of a cell's card. The page stores each piece once and a script joins them."""
     facts = [*_publication(c), *_measurement(c), *_imported_runs(c), *_obstacles(c), *_choices(c)]
     facts += [*_tests(c, part.view.comparison), *_paired_tests(c, part.view.comparison)]
     facts += [_fact("reproduce", copyable(_command(c)))]
@@ -64,7 +64,9 @@ def _command(c: ComparedCell) -> str:
 
 
 def interval(printed: PublishedCell) -> str | None:
-    """Return the numbers that round to the published one; None where there is none, or only a bound."""
+    """Return the range that rounds to the published number, e.g. "33.05 to 33.15". None without a number or
+    for a bound.
+    """
     if printed.value is None or printed.bound:
         return None
     half = half_unit(printed.decimals)
@@ -125,7 +127,7 @@ def _imported_runs(c: ComparedCell) -> Iterator[Markup]:
 
 
 def _stated_values(c: ComparedCell) -> Iterator[Markup]:
-    """Yield the first value that others state and, folded, the others."""
+    """Yield the first value reported elsewhere, with the others in a collapsed list."""
     first, *others = [_stated_value(note, c.cell) for note in c.notes] or [None]
     if others:
         summary = el("summary", f"{len(c.notes)} values, {span(c.notes, c.cell)}: the others")
@@ -137,7 +139,7 @@ def _stated_values(c: ComparedCell) -> Iterator[Markup]:
 
 
 def _stated_value(note: CellNote, cell: Cell) -> Content:
-    """Return a value with its making, and a link to its place."""
+    """Return a value with its origin and a link to its source."""
     place = el("a", f"{note.label}, {note.who}", href=note.address or None, title=note.place)
     return el("b", shown_note(note, cell)), f" {note.how} (", place, ")"
 
@@ -195,7 +197,7 @@ def _points(c: ComparedCell, difference: float) -> str:
 
 
 def _paired_tests(c: ComparedCell, comparison: Comparison) -> Iterator[Markup]:
-    """Our run against those that somebody else made of that very system, query by query."""
+    """Yield the paired tests per query of our run against runs by others of the same system."""
     rows = [
         (test.maker, _points(c, test.difference), probability(test.p), probability(test.holm_p))
         for test in comparison.paired.get(c.cell.id, ())
@@ -239,7 +241,7 @@ ABOUT = "The cells of all papers. Press a system to see how its number is define
 
 
 def cells(report: Report) -> Markup:
-    """Return the place of the list of all cells of all papers, which a script fills from ``data``."""
+    """Return the container for the list of all cells. A script fills it from ``data``."""
     heads = [el("th", name, scope="col") for name in COLUMNS]
     body = el("table", el("thead", el("tr", heads)), el("tbody"), class_="plain list")
     header = el("header", el("h2", "All cells"), el("p", ABOUT, class_="lead"))
@@ -248,12 +250,11 @@ def cells(report: Report) -> Markup:
 
 
 def data(report: Report) -> Markup:
-    """Return all lines of the list and all cards as JSON, in which every text, and what texts share, stands
-    once.
+    """Return the list and all cards as JSON, with shared texts stored once.
 
-    ``texts`` are HTML, as numbers of their ``pieces``: tags, or what is between tags. A cell is its id, what
-    the line shows from the system on, as numbers of texts, the parts of its card, likewise, and whether it
-    counts as published.
+    ``texts`` are HTML, stored as indices into ``pieces`` (tags, or text between tags). A cell is a list: its
+    id, the fields of its line from the system on (indices into ``texts``), the parts of its card (likewise),
+    and 1 if it counts as published, otherwise 0.
     """
     texts: dict[str, int] = {}
 
@@ -280,7 +281,7 @@ def data(report: Report) -> Markup:
 
 
 def to_list(text: str, chosen: Mapping[str, str] | None) -> Content:
-    """Return a link to the list of those cells that have the values chosen; the text alone where None are."""
+    """Return a link to the list filtered by ``chosen``, or the text alone if that is None."""
     return text if chosen is None else el("a", text, href="#cells", data_filter=urlencode(chosen))
 
 

@@ -1,4 +1,4 @@
-"""HTML from Python in which every text is escaped unless it is HTML already."""
+"""Build HTML in Python. Text is escaped unless it is ``Markup``."""
 
 import functools
 import re
@@ -15,7 +15,7 @@ VOID = frozenset({"meta", "link", "br", "hr", "img", "col", "input", "source"})
 
 
 class Markup(str):
-    """A string that is HTML; other strings are text."""
+    """A string of HTML. Plain strings are text."""
 
     __slots__ = ()
 
@@ -24,11 +24,12 @@ Content = str | Iterable["Content"] | None
 
 
 def el(name: str, /, *content: Content, **attributes: str | float | bool | None) -> Markup:
-    """Return an element. ``class_`` is the attribute class, ``aria_label`` aria-label; None and False are
-    left out.
+    """Return an element, e.g. ``el("th", "RR@10", scope="col")``.
+
+    ``class_`` becomes the attribute class, ``aria_label`` aria-label. None and False are left out.
 
     Args:
-        content: text, elements, or sequences of them; None is nothing.
+        content: text, elements, or sequences of them. None adds nothing.
     """
     words = [
         _attribute(key, value)
@@ -40,19 +41,19 @@ def el(name: str, /, *content: Content, **attributes: str | float | bool | None)
 
 
 def section(title: str, *content: Content, place: str) -> Markup:
-    """Return a part of the page under its heading, which a link to ``place`` leads to."""
+    """Return a section with a heading. Its id ``place`` is the target of links."""
     return el("section", el("h3", title), *content, id=place)
 
 
 def join(*content: Content) -> Markup:
-    """Return pieces one after the other."""
+    """Concatenate pieces."""
     return Markup("".join(map(_html, content)))
 
 
 def plain_table(
     head: Sequence[str], rows: Iterable[Sequence[Content]], *, class_: str | None = "plain"
 ) -> Markup:
-    """Return a table with a line of heads and, at the left of each row, the row's name."""
+    """Return a table with column heads. The first entry of each row is its head."""
     heads = [el("th", name, scope="col") if name else el("td") for name in head]
     lines = [
         el("tr", el("th", name, scope="row"), [el("td", cell) for cell in cells]) for name, *cells in rows
@@ -61,13 +62,13 @@ def plain_table(
 
 
 def copyable(text: str, tag: str = "code") -> Markup:
-    """Return a text with a button that copies it, which the page's script shows."""
+    """Return a text with a button to copy it. The button is hidden unless the page's script runs."""
     button = el("button", "copy", type="button", class_="copy", hidden=True)
     return el("div", el(tag, text), button, class_="copied")
 
 
 def identifier(*parts: str) -> str:
-    """Return an element's id, also its anchor in links: parts joined by slashes."""
+    """Return an element's id and link anchor: its parts joined by slashes."""
     return "/".join(map(_identifier_part, parts))
 
 
@@ -77,7 +78,7 @@ def _identifier_part(part: str) -> str:
 
 
 def rendered(markdown: str, *, tags: bool = False) -> Markup:
-    """Return Markdown as HTML below a section's own headings; ``tags`` leaves tags as they are."""
+    """Convert Markdown to HTML, with headings below those of a section. ``tags`` keeps HTML tags."""
     from markdown_it import MarkdownIt
 
     text = MarkdownIt("commonmark", {"html": tags}).enable("table").render(markdown)
@@ -132,24 +133,24 @@ SIGNS = {
 
 
 def tone(name: str) -> str:
-    """Return the class of a verdict's colours."""
+    """Return the CSS class of a verdict's colours, e.g. "v-pass"."""
     return f"v-{SIGNS[name][0]}"
 
 
 @functools.cache
 def badge(name: str, *, plain: bool = False) -> Markup:
-    """Sign and name in the verdict's colours; ``plain`` where it is not of the suite's own number."""
+    """Return sign and name in the verdict's colours. ``plain`` is neutral, for runs by others."""
     return el("span", sign(name), " ", name, class_=f"badge {'v-none' if plain else tone(name)}")
 
 
 @functools.cache
 def sign(name: str) -> Markup:
-    """Return the sign alone; beside a name or number, hence not read aloud."""
+    """Return the sign alone, hidden from screen readers because its name or number follows."""
     return el("span", SIGNS[name][1], class_="sign", aria_hidden="true")
 
 
 def bar(counts: Mapping[str, int], *, label: str) -> Markup:
-    """Return one bar of counts, and the counts in words beneath; signs stand where there is room."""
+    """Return a bar of counts and a list of them below. Narrow parts of the bar have no sign."""
     total = sum(counts.values())
     present = [name for name in SIGNS if counts.get(name)]
     parts = []
@@ -163,12 +164,12 @@ def bar(counts: Mapping[str, int], *, label: str) -> Markup:
 
 
 def bars(cells: Sequence[ComparedCell], *, label: str) -> Markup | None:
-    """Return the verdicts of a paper, or of one of its tables, as a bar; None without a cell."""
+    """Return the verdicts of a paper or table as a bar, or None without cells."""
     return bar(summarise(cells).verdicts, label=label) if cells else None
 
 
 def in_words(counts: Mapping[str, int]) -> str:
-    """Return ``3 exact, 2 lower``, in the order of the signs."""
+    """Return counts in the order of the signs, e.g. ``3 exact, 2 lower``."""
     return ", ".join(f"{counts[name]} {name}" for name in SIGNS if counts.get(name)) or "no cells"
 
 
@@ -183,7 +184,7 @@ PACKAGE = "repro.writers.html"
 
 
 def resource(name: str, package: str = PACKAGE) -> Markup:
-    """Return a style sheet or a script of a package."""
+    """Return a style sheet or script of a package, e.g. "report.css"."""
     return Markup(resources.files(package).joinpath(name).read_text(encoding="utf-8"))
 
 
@@ -197,11 +198,12 @@ def document(
     foot: str,
     scripts: Content = None,
 ) -> str:
-    """Return a whole page that needs nothing but itself.
+    """Return a complete, self-contained page.
 
     Args:
-        policy: what the page may load and run, whatever a label or a drawing in it may say.
-        top: above the content, beside the name of the suite; ``foot``: the last line.
+        policy: the Content-Security-Policy, which also restricts labels and drawings in the page.
+        top: content of the header, after the name of the suite.
+        foot: the last line.
     """
     head = el(
         "head",
@@ -232,13 +234,13 @@ def standalone(
     sheet: tuple[str, str],
     foot: str,
 ) -> str:
-    """Return a page of one article in the look of the report: no script, and nothing loaded from anywhere.
+    """Return a page with one article in the report's style. It has no script and loads nothing.
 
     Args:
         above: a line above the title.
-        lead: what is between title and sections.
-        links: place of a section -> the words of the link to it.
-        sheet: package and name of a style sheet that adds to the report's.
+        lead: content between title and sections.
+        links: id of a section -> text of the link to it.
+        sheet: package and name of an additional style sheet.
         foot: the last line.
     """
     package, name = sheet

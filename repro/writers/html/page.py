@@ -1,4 +1,4 @@
-"""The report as one page that needs nothing but itself; its first part says how far all papers have come."""
+"""Write the report as one self-contained page. It begins with an overview of all papers."""
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from types import MappingProxyType
@@ -34,13 +34,13 @@ POLICY = "default-src 'none'; style-src 'unsafe-inline'; script-src 'unsafe-inli
 
 
 def page(report: Report, files: Mapping[str, str] = MappingProxyType({})) -> str:
-    """Return the whole document of one scale; equal inputs give equal text.
+    """Return the page of one scale. Equal inputs give equal text.
 
-    Its parts are hash addresses (``#PAPER``, ``#PAPER/TABLE``, ``#PAPER/TABLE/ROW/COLUMN``, ``#cells``). All
-    but the list of cells and the cards behind the numbers can be read without a script.
+    Parts have hash addresses (``#PAPER``, ``#PAPER/TABLE``, ``#PAPER/TABLE/ROW/COLUMN``, ``#cells``). The
+    list of cells and the cards of numbers need a script.
 
     Args:
-        files: scale -> the name of its page, which lies beside this one; this scale's is among them.
+        files: scale -> file name of its page in the same folder, including this page.
     """
     names = ", ".join(part.paper.name for part in report.parts)
     links = [el("a", "Overview", href="#overview"), el("a", "All cells", href="#cells")]
@@ -78,7 +78,7 @@ HOW_TO_READ = (
 
 
 def overview(report: Report) -> Markup:
-    """Return what is known of the published numbers, then the scale's counts, papers, coverage, and signs."""
+    """Return the coverage of published numbers, the scale's counts, papers, ways of measuring, and signs."""
     tallies = {name: Tally(name, name, items).published for name, items in report.known.items()}
     tallies = {name: tally for name, tally in tallies.items() if tally.cells}
     everything = total(tallies.values(), what="all")
@@ -138,7 +138,7 @@ def _known_counts(tally: Tally, rehearsed: Sequence[str]) -> list[str]:
 
 
 def _numbers(report: Report) -> Iterator[Content]:
-    """Yield the suite's own measurements first; what others ran is counted by itself."""
+    """Yield the suite's own measurements. Runs by others are counted separately."""
     cells = report.compared
     totals = summarise(cells)
     yield _meaning(report.scale)
@@ -171,7 +171,7 @@ def _stand_ins(cells: Sequence[ComparedCell]) -> Markup | None:
 
 
 def _card(part: Part) -> Markup:
-    """Return a paper's card: each table by what is known of its numbers, or by verdicts where it has none."""
+    """Return a paper's card, with one bar per table: coverage, or verdicts without published numbers."""
     manifest, name = part.paper.manifest, part.paper.name
     tables = []
     for owner in dict.fromkeys(c.cell.table.id for c in part.cells()):

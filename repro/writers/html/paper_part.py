@@ -1,4 +1,4 @@
-"""A paper's part of the page."""
+"""The part of one paper on the report's page, e.g. at ``#PAPER``."""
 
 import re
 from collections.abc import Iterator, Sequence
@@ -27,7 +27,7 @@ from repro.writers.html.tables import Scatter, against_paper, drawing, examples,
 
 
 def paper(part: Part) -> Markup:
-    """Return tables, figures, statements, readings and sources of a paper."""
+    """Return tables, figures, sections of plugins, unspecified choices, data and citation of a paper."""
     name, manifest = part.paper.name, part.paper.manifest
     heads = el("p", name, class_="eyebrow"), el("h2", manifest.title), paper_citation(part.paper)
     return el(
@@ -44,7 +44,7 @@ def paper(part: Part) -> Markup:
 
 
 def _sections(part: Part) -> list[Content]:
-    """Return the sections behind tables and figures; those of no scale are at its home, if it has one."""
+    """Return the sections after tables and figures, without those that another page has."""
     sections = [s for s in part.more_sections if not (s.of_no_scale and part.home)]
     own = [] if part.home else [(3, readings(part.paper, part.readings, part.answers))]
     ranked = [*((s.rank, s.content) for s in sections), *own]
@@ -52,7 +52,7 @@ def _sections(part: Part) -> list[Content]:
 
 
 def place(part: Part, owner: str) -> str:
-    """Return the id of a table's or figure's section; ``owner`` is ``4`` or ``figure-4``."""
+    """Return the id of a table's or figure's section. ``owner`` is e.g. ``4`` or ``figure-4``."""
     return identifier(part.paper.name, owner)
 
 
@@ -88,7 +88,7 @@ def _table(part: Part, printed: Table) -> Markup:
 
 
 def _copies(part: Part, owner: str) -> Markup | None:
-    """Return the table as LaTeX and, from the list of all cells, as CSV; nothing of a table without cells."""
+    """Return the table as LaTeX, CSV and a link to the list of cells, or None without cells."""
     if not part.cells(owner):
         return None
     text = part.view.latex.get(owner)
@@ -124,7 +124,7 @@ def _scatters(scatters: Sequence[Scatter]) -> Iterator[Markup]:
 
 
 def paper_citation(source: Paper) -> Markup:
-    """Authors, venue, and where to find paper and code."""
+    """Return authors, venue, and links to paper and code."""
     m = source.manifest
     links = [
         ("DOI", f"https://doi.org/{m.doi}" if m.doi else None),
@@ -142,7 +142,7 @@ def _is_web(target: str | None) -> bool:
 
 
 def datasets(source: Paper, scale: str) -> Markup:
-    """Return the collections that cells are measured on, their licences, and what stands in at the scale."""
+    """Return the paper's collections, their licences, and their stand-ins at the scale."""
     names = dict.fromkeys(c.dataset for t in source.manifest.tables for c in t.columns)
     smaller = [scale] if scale != "full" else []
     rows = []
@@ -160,7 +160,7 @@ def _code(name: str | None) -> Content:
 
 
 def citation(source: Paper) -> Markup:
-    """Return a BibTeX entry of the paper whose numbers these are."""
+    """Return a BibTeX entry of the paper."""
     m = source.manifest
     facts: dict[str, str | None] = {"title": m.title, "author": " and ".join(m.authors), "note": m.venue}
     facts |= {"doi": m.doi, "eprint": m.arxiv, "url": m.code}
@@ -176,7 +176,7 @@ LARGEST = 1_000_000  # bytes of a drawing: a larger one is named and not shown
 
 
 def drawing_view(path: Path, about: str) -> Markup:
-    """Return a drawing as an image, a page in a frame without rights, lists of passages as tables."""
+    """Return a drawing: SVG as an image, HTML in a sandboxed frame, Markdown as tables."""
     if path.stat().st_size > LARGEST:
         return el("p", f"{path.name} is too large to be shown here.")
     if path.suffix == ".svg":
@@ -195,7 +195,7 @@ def drawing_view(path: Path, about: str) -> Markup:
 
 
 def readings(source: Paper, concerned: Sequence[Reading], answers: Answers) -> Markup | None:
-    """Return silences, misprints and conflicts with their choices; the default is bold."""
+    """Return the unspecified choices of a paper. The default is bold."""
     if not concerned:
         return None
     condition = "where the paper is silent or contradicts itself or its code"
@@ -232,7 +232,7 @@ def _place(citation: Citation) -> Markup:
 
 
 def study_lines(pointers: Sequence[str], answers: Answers) -> list[Markup]:
-    """Return a line for every comparison of a study: its difference at its own size, which judges nothing."""
+    """Return one line per comparison of a study with its measured difference. It has no verdict."""
     words = {text: answers[text].words if text in answers else "no study is at hand" for text in pointers}
     return [
         el("p", "on equal terms, ", el("code", text), ": ", said, class_="fine")

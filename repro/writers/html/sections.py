@@ -1,4 +1,4 @@
-"""Everything that the page of a report shows, gathered from manifests, results and store."""
+"""Gather the content of a report's pages from manifests, results and store."""
 
 from __future__ import annotations
 
@@ -36,8 +36,9 @@ class Sources:
     """The papers, cells and places that the parts of a report are made from.
 
     Attributes:
-        papers: by name; ``cells``: those that are selected of them.
-        known: which readings each cell rests on.
+        papers: paper name -> paper.
+        cells: the selected cells of these papers.
+        known: the readings that each cell depends on.
     """
 
     papers: Mapping[str, Paper]
@@ -48,7 +49,7 @@ class Sources:
     machine: Machine
 
     def answers(self, pointers: Iterable[str]) -> Answers:
-        """Return the measured differences that readings or claims point at, by pointer."""
+        """Return the measured differences for the pointers of readings or claims, by pointer."""
         return call("study answers", list(dict.fromkeys(pointers)), self) or {}
 
 
@@ -57,12 +58,12 @@ class View:
     """The comparison and drawings of a paper at one scale.
 
     Attributes:
-        comparison: of all papers; it holds the tests between rows.
-        compared: the paper's measured or measurable cells, points of figures included.
-        drawings: table or ``figure-N`` -> files of the results folder that show it.
-        scatters: table -> rows against the row of reference, query by query.
-        own_tables: table of a kind of its own -> how a plugin shows it.
-        latex: table -> the text that ``repro tables`` writes of it.
+        comparison: of all papers, with the tests between rows.
+        compared: the paper's measured or measurable cells, including points of figures.
+        drawings: table or figure, e.g. ``figure-2`` -> its files in the results folder.
+        scatters: table -> scatter plots per query of its rows against the reference row.
+        own_tables: table of a special kind -> the HTML that a plugin makes of it.
+        latex: table -> its LaTeX as written by ``repro tables``.
     """
 
     comparison: Comparison
@@ -73,7 +74,7 @@ class View:
     latex: Mapping[str, str] = field(default_factory=dict)
 
     def of(self, owner: str) -> list[ComparedCell]:
-        """Return the cells of a table, or of ``figure-N``."""
+        """Return the cells of a table or figure, e.g. ``figure-2``."""
         return [c for c in self.compared if c.cell.table.id == owner]
 
 
@@ -82,11 +83,11 @@ class Part:
     """The part of one paper at one scale.
 
     Attributes:
-        home: the address of the page that holds what is of no scale (audit, unspecified choices, settings,
-            released code); empty where that is this page.
-        rests_on: cell -> the readings that its number rests on.
-        answers: what is measured of the comparisons that readings point at.
-        of_plugins: what plugins add to it.
+        home: address of the page with the sections that do not depend on the scale (audit, unspecified
+            choices, settings, released code). "" if they are on this page.
+        rests_on: cell -> the readings that its number depends on.
+        answers: measured differences for the pointers of readings.
+        of_plugins: additions by plugins.
     """
 
     paper: Paper
@@ -101,23 +102,23 @@ class Part:
 
     @cached_property
     def more_sections(self) -> list[Section]:
-        """Return the sections of plugins, in their order."""
+        """Return the sections of plugins by rank."""
         return sorted((s for part in self.of_plugins for s in part.sections(self)), key=lambda s: s.rank)
 
     def cells(self, owner: str | None = None) -> Sequence[ComparedCell]:
-        """Return the compared cells, or those of one table or of ``figure-N``."""
+        """Return the compared cells, optionally of one table or figure only, e.g. ``figure-2``."""
         return self.view.of(owner) if owner else self.view.compared
 
 
 @dataclass(frozen=True)
 class Report:
-    """The content of one page, which is of one scale.
+    """The content of one page. A page shows one scale.
 
     Attributes:
-        selected: the cells that the report is about, of which a page shows those with something at its scale.
-        known: paper -> the selected cells by the way to measure them and by what is known of them.
-        to_do: paper -> what measuring its published cells at full takes, where that scale was planned.
-        made: the day on which the page is made, and the commit of the suite, where they are known.
+        selected: the cells of the report. A page shows those with a result at its scale.
+        known: paper -> coverage of the selected cells.
+        to_do: paper -> the cost of measuring its published cells at full, if that scale was planned.
+        made: the day of the report and the commit of the suite, if known.
     """
 
     scale: str
@@ -129,18 +130,18 @@ class Report:
 
     @property
     def compared(self) -> list[ComparedCell]:
-        """The cells of all papers."""
+        """The compared cells of all papers."""
         return [c for part in self.parts for c in part.cells()]
 
     @property
     def words(self) -> str:
-        """How many of the selected cells are measured at this scale, as every outlet says it."""
+        """The number of selected cells measured at this scale, in the wording of all other outputs."""
         measured = {c.id for items in self.known.values() for c in items if self.scale in c.measured}
         return count_in_words(self.selected, measured=measured, scale=self.scale)
 
     @property
     def dates(self) -> tuple[str, str] | None:
-        """First and last day on which a number was recorded; None without one."""
+        """First and last day on which a number was recorded, or None without records."""
         days = sorted(r.recorded[:10] for c in self.compared for r in c.records if r.recorded)
         return (days[0], days[-1]) if days else None
 
@@ -154,13 +155,13 @@ def gather(
     home: str = "",
     made: tuple[str, ...] = (),
 ) -> list[Report]:
-    """Gather everything there is on the papers of plans, a report for each plan's scale; nothing is run.
+    """Return one report per plan, each for the plan's scale. Runs no stage.
 
-    The store may be empty. Raises what reading manifests, results and store raises.
+    The store may be empty. Passes on errors from reading manifests, results and store.
 
     Args:
-        selected: all cells that are counted; without it those of the plans.
-        home: the address of the first plan's page, which holds of each paper what is of no scale.
+        selected: all cells to count. Defaults to the cells of the plans.
+        home: address of the first plan's page, which has the sections that do not depend on the scale.
     """
     cells = selected or list({cell.id: cell for plan in plans for cell in plan.cells}.values())
     sources = {cell.paper.name: cell.paper for cell in cells}
@@ -179,7 +180,7 @@ def _parts(
     facts: Mapping[str, dict],
     home: str,
 ) -> dict[str, list[Part]]:
-    """Scale -> its parts; a paper that was on an earlier page has what is of no scale there, at home."""
+    """Return scale -> parts. A paper's later pages link to ``home`` for sections without a scale."""
     parts: dict[str, list[Part]] = {}
     earlier: set[str] = set()
     for scale, views in zip(scales, pages, strict=True):
@@ -199,7 +200,7 @@ def _facts(
     store: Store,
     machine: Machine,
 ) -> dict[str, dict]:
-    """Return paper -> everything of its part that is of no scale."""
+    """Return paper -> the fields of its part that do not depend on the scale."""
     made_from = Sources(sources, list(cells), CellReadings(machine), results, store, machine)
     readings = {
         name: [source.readings[place] for place in made_from.known.places(source)]
@@ -222,7 +223,7 @@ def _facts(
 
 
 def _to_do(plans: Sequence[Plan]) -> dict[str, str]:
-    """Paper -> what the rest of it takes, hours of a GPU and what this machine lacks; "" is all of them."""
+    """Return paper -> GPU hours and requirements that this machine lacks. The key "" is all papers."""
     if (plan := next((plan for plan in plans if plan.scale.name == "full"), None)) is None:
         return {}
     cost, to_do = estimate(plan, assumed_throughput(DEVICE), None), {}
@@ -254,7 +255,7 @@ def _views(plan: Plan, results: Results, store: Store) -> Iterator[tuple[str, Vi
 
 
 def drawings(files: Iterable[Path], source: Paper) -> dict[str, list[Path]]:
-    """Return the drawings and views of a paper at one scale, by the table or figure they belong to."""
+    """Return a paper's drawings and views at one scale, by table or figure, e.g. ``figure-2``."""
     owners = {f"table{t.id}": t.id for t in source.manifest.tables}
     owners |= {f"figure{f.id}": f"figure-{f.id}" for f in source.manifest.figures}
     by_owner: dict[str, list[Path]] = {}
@@ -269,7 +270,7 @@ def drawings(files: Iterable[Path], source: Paper) -> dict[str, list[Path]]:
 def own_tables(
     cells: Sequence[ComparedCell], plan: Plan, store: Store, results: Results
 ) -> dict[str, Markup]:
-    """Return the paper's tables of kinds of their own, where something of them is known."""
+    """Return the HTML of the paper's tables of special kinds, leaving out empty ones."""
     source = cells[0].cell.paper
     tables: dict[str, Markup] = {}
     for table in source.manifest.tables:

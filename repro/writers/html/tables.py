@@ -1,4 +1,4 @@
-"""A paper's tables with ours beneath each number,"""
+"""A paper's tables in HTML, with measured numbers below the published ones, e.g. at ``#PAPER/1``."""
 
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
@@ -31,7 +31,7 @@ SIDE, PAD = 150, 8
 
 
 def table(source: Paper, printed: Table, compared: Sequence[ComparedCell]) -> Markup:
-    """Return one table as published, ours beneath each number."""
+    """Return one table as published, with our number below each published one."""
     by_id = {c.cell.id: c for c in compared}
     cells = cells_of(source, (printed,))
     grid = Grid.of(printed, {(c.row.id, c.column.id): _cell(c, by_id.get(c.id)) for c in cells})
@@ -47,12 +47,12 @@ def table(source: Paper, printed: Table, compared: Sequence[ComparedCell]) -> Ma
 
 
 def scrolling(content: Markup, name: str) -> Markup:
-    """Return a box that scrolls sideways by itself, by keyboard too."""
+    """Return a box that scrolls horizontally, also by keyboard."""
     return el("div", content, class_="scroll", role="region", tabindex=0, aria_label=name)
 
 
 def head(heads: Sequence[Head], more: Sequence[str] = ()) -> list[Markup]:
-    """Return the lines above a table: shared headings, then each column's own."""
+    """Return the lines above a table: shared headings, then the names of columns."""
     lines = []
     if headings := spans(heads):
         cells = [
@@ -84,7 +84,7 @@ def _marks(marks: str) -> Content:
 
 
 def _cell(cell: Cell, c: ComparedCell | None) -> Markup:
-    """Return a number that could be measured is a button, for which the page's script opens a card."""
+    """Return a cell. A measurable number is a button that opens its card by script."""
     number = _printed_number(cell)
     if c is None:
         return el("td", number)
@@ -111,7 +111,7 @@ def _measured_number(c: ComparedCell) -> Markup:
 
 
 def _imported_number(c: ComparedCell) -> Markup | None:
-    """Return the last run that somebody else made, with its own verdict."""
+    """Return the score of the last run by others and its verdict."""
     if not c.imported:
         return None
     run = c.imported[-1]
@@ -122,7 +122,7 @@ def _imported_number(c: ComparedCell) -> Markup | None:
 
 
 def _stated_number(c: ComparedCell) -> Markup | None:
-    """Return the first value that others state, in quotation marks, and how many there are."""
+    """Return the first value reported elsewhere in quotation marks, and the number of values."""
     if not c.notes_at_full:
         return None
     first, number = c.notes[0], len(c.notes)
@@ -133,7 +133,7 @@ def _stated_number(c: ComparedCell) -> Markup | None:
 
 
 def notes(printed: Table) -> Markup:
-    """Return the meaning of marks, and the test that the caption names, in the manifest's words."""
+    """Return the manifest's explanations of marks, test and table."""
     items = [el("li", el("b", character), " ", meaning(mark)) for character, mark in printed.marks.items()]
     if printed.test:
         sides = {1: "one-sided ", 2: "two-sided "}.get(printed.test.sides or 0, "")
@@ -145,7 +145,7 @@ def notes(printed: Table) -> Markup:
 
 
 def examples(printed: Table) -> Markup:
-    """Return a table of examples: each query with the rank and relevance of the systems' answers."""
+    """Return a table of examples: queries with rank and relevance of the systems' answers."""
     words = {True: "relevant", False: "not relevant", None: ""}
     lines = []
     for entry in printed.entries:
@@ -158,7 +158,7 @@ def examples(printed: Table) -> Markup:
 
 
 def against_paper(printed: Table, compared: Sequence[ComparedCell]) -> Markup | None:
-    """Return a line for every column and gain that can be compared; None where none can."""
+    """Return the agreement with the paper on the order of rows and on gains, or None without data."""
     heads = {c.id: c.label for c in printed.columns}
     labels = {row.id: label_in_full(printed, row) for row in printed.rows}
     lines = [
@@ -182,7 +182,7 @@ def _gain(effect: Effect) -> str:
 
 @dataclass(frozen=True)
 class Scatter:
-    """One row beside the reference: points (reference, row), a pair for every query drawn."""
+    """A row against the reference row, with one point (reference, row) per drawn query."""
 
     row: str
     reference: str
@@ -192,14 +192,14 @@ class Scatter:
 
     @property
     def outcomes(self) -> str:
-        """The numbers of drawn queries on which the row is above, equal and below."""
+        """The numbers of drawn queries with the row above, equal to and below the reference."""
         above = sum(y > x for x, y in self.points)
         equal = sum(y == x for x, y in self.points)
         return f"{above} above, {equal} equal, {len(self.points) - above - equal} below"
 
 
 def scatters(plan: Plan, store: Store, paper: str) -> dict[str, list[Scatter]]:
-    """Return table -> rows with stored scores in the first column where the reference row has them too."""
+    """Return table -> rows with stored scores, for the first column with stored scores of two rows."""
     measurements: dict[str, dict[str, dict[str, Measurement]]] = {}
     tables: dict[str, Table] = {}
     for m in plan.measurements:
@@ -240,7 +240,7 @@ def _scatter(row: str, reference: str, measure: str, scores: Mapping, base_score
 
 
 def drawing(scatter: Scatter) -> Markup:
-    """Return the drawing with its words: above the diagonal the row is better."""
+    """Return the scatter plot with its caption. Above the diagonal the row is better."""
     maximum = max([1e-9, *(v for point in scatter.points for v in point)])
     title = f"{scatter.row} against {scatter.reference}, {scatter.measure} by query: {scatter.outcomes}"
     edge = SIDE - PAD
