@@ -70,7 +70,8 @@ def sentences(recurrences: Sequence[Recurrence]) -> Iterator[str]:
 def _causes(now: Record, before: Record) -> Iterator[str]:
     yield from _other_code(now, before)
     software = [r.environment.get("software", {}) for r in (now, before)]
-    named_in_one = {*software[0]} ^ {*software[1]}  # which says nothing of a difference
+    # a name in one of them says nothing of a difference, unless the other record has none at all
+    named_in_one = {*software[0]} ^ {*software[1]} if all(software) else set()
     yield from _differences(*software, leave_out=("repro-bench", *named_in_one))
     pins = [r.environment.get("kernels", {}).get("pins", {}) for r in (now, before)]
     yield from (other_pins := list(_other_pins(*pins)))
