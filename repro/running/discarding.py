@@ -348,7 +348,7 @@ def _recorded_fingerprints(papers, names: Iterable[str], workspace: Workspace) -
 
 
 def _variants(records: Iterable[Record]) -> dict[tuple, set[str]]:
-    """Return, by (seed, readings), the cells that the suite measured otherwise than by default."""
+    """Return cells that the suite measured with a seed or non-default readings, by (seed, readings)."""
     variants: dict[tuple, set[str]] = {}
     for record in records:
         readings = tuple(sorted((k, v) for k, v in record.readings.items() if k not in record.substitutes))
@@ -358,7 +358,7 @@ def _variants(records: Iterable[Record]) -> dict[tuple, set[str]]:
 
 
 def _unidentified_artefacts(lineage: Lineage, plans: list[Plan]) -> set[str]:
-    """Return stored artefacts made from a source that a plan names and that is not at hand."""
+    """Return stored artefacts made from a source that a plan names and that is absent now."""
     absent_sources = {_source(node.stage, node.params) for each in plans for node in _absent_nodes(each)}
     unidentified: set[str] = set()
     for fingerprint in lineage.stored() if absent_sources else ():
@@ -376,6 +376,6 @@ def _absent_nodes(each: Plan) -> Iterator:
 
 
 def _source(stage: str, params: Mapping[str, Any]) -> str:
-    """Return a stage and its parameters without those that follow from the source's bytes or place."""
+    """Return a stage and its parameters, except those that depend on the source's bytes or place."""
     ignored_names = {"identity", *STAGES[stage].ignored}
     return canonical([stage, {name: value for name, value in params.items() if name not in ignored_names}])

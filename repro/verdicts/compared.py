@@ -216,7 +216,7 @@ class ComparedCell:
 
     @property
     def data_without_digest(self) -> list[str]:
-        """The pieces of data behind the number of which no published digest is known to hold them against."""
+        """The data behind the number without a known published digest."""
         from repro.retrieval.datasets.digests import unknown
 
         return list(dict.fromkeys(name for r in self.records for name in unknown(r.rows)))
@@ -228,21 +228,22 @@ class ComparedCell:
 
     @property
     def published_inside(self) -> bool | None:
-        """Whether the published mean lies inside the interval; None where the two are not compared."""
+        """Whether the published mean is inside the interval. None if the two are not compared."""
         interval = self.interval if self.verdict.difference is not None else None
         return interval.holds(self.cell.printed) if interval else None
 
 
 @dataclass(frozen=True)
 class PairedTest:
-    """Our run of a cell against a run that somebody else made of that very system, query by query.
+    """A paired test over queries of our run of a cell against a run by others of the same system.
 
     Attributes:
-        over: the other run's file, made by ``maker``.
-        difference: of the means, ours less theirs; with its 95 % bootstrap interval, fractions.
-        effect_size: the difference over the standard deviation of the queries' differences.
-        p: of ranx's two-sided paired t-test; ``holm_p`` the same, corrected for the tests of its table and
-            measure; ``permutation_p`` by flips of sign.
+        over: file of the other run, made by ``maker``.
+        difference: of the means, ours minus theirs, with its 95 % bootstrap ``interval``, as fractions.
+        effect_size: the difference divided by the standard deviation of the per-query differences.
+        p: of ranx's two-sided paired t-test.
+        holm_p: ``p`` after Holm's correction over the tests of its table and measure.
+        permutation_p: of a permutation test by sign flips.
         wins, ties, losses: queries on which ours is above, equal, below.
     """
 
@@ -261,17 +262,17 @@ class PairedTest:
 
 @dataclass
 class Comparison:
-    """The cells of a plan, compared, with the tests between their rows.
+    """The compared cells of a plan, with the tests between their rows.
 
     Attributes:
         cells: in the order of the selection.
         tests: (paper, table, dataset) -> content of significance.json.
-        untested: why tests that were due could not be computed.
-        readings: cell -> the readings that its number rests on, by id; filled for a report.
-        paired: cell -> our run of it against the runs that others made of that very system.
-        origins: of the plan's stored artefacts; None where no store was looked at.
-        own_rows: ids of rows that a user put into the table.
-        faults: sentences on damaged artefacts and records files, whose numbers are not read.
+        untested: reasons why required tests could not be computed.
+        readings: cell -> readings behind its number, by id. Filled for a report.
+        paired: cell -> tests of our run against runs by others of the same system.
+        origins: of the plan's stored artefacts. None without a store.
+        own_rows: ids of rows that a user added to the table.
+        faults: sentences on damaged artefacts and records files, which are not read.
     """
 
     cells: list[ComparedCell]
@@ -284,18 +285,18 @@ class Comparison:
     faults: tuple[str, ...] = ()
 
     def counts(self) -> Counter:
-        """Return how often each verdict was given."""
+        """Count the cells by verdict."""
         return Counter(c.verdict.name for c in self.cells)
 
     def by_table(self) -> dict[tuple[str, str], list[ComparedCell]]:
-        """Return the cells of every table or figure, under the paper's name and its id."""
+        """Return the cells of every table or figure by (paper, id), e.g. `("PAPER", "1")`."""
         tables: dict[tuple[str, str], list[ComparedCell]] = {}
         for c in self.cells:
             tables.setdefault((c.cell.paper.name, c.cell.table.id), []).append(c)
         return tables
 
     def betters(self, compared: ComparedCell) -> list[str]:
-        """Return ids of the rows that this row beats significantly: paired t, Holm over this row's tests."""
+        """Return ids of the rows that this row significantly outperforms (paired t, Holm over its tests)."""
         test, max_p = self._test(compared)
         if not test:
             return []
@@ -319,7 +320,7 @@ class Comparison:
         return [{"over": test["names"][o]} | {key: test[key][index][o] for key in PAIRS} for o in others]
 
     def _test(self, compared: ComparedCell) -> tuple[dict, float]:
-        """Return the test of a cell's column and its level; empty if the number shown has no part in one."""
+        """Return the test of a cell's column and its level. Empty if the number is not part of one."""
         cell = compared.cell
         tests = self.tests.get((cell.paper.name, cell.table.id, cell.column.dataset or ""), {})
         measure = compared.records[0].measure if compared.records else cell.column.measure
