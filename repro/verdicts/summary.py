@@ -17,7 +17,7 @@ class Summary:
     """Counts of the published cells, or of all cells if none is a paper's number, as in a study.
 
     Attributes:
-        words: a sentence on how many cells are measured, e.g. "Measured 52 of 58 published cells".
+        words: how many cells are measured, as ``measured_in_words`` phrases it.
         measured: cells with a number of the suite's own.
         measurements: distinct ones of these numbers. Cells may share an evaluation and a measure, and
             an average adds none to its parts.
@@ -27,7 +27,7 @@ class Summary:
         imported: cells with runs by others, which no other count includes.
         imported_runs: distinct scores of such runs.
         only_imported: cells with runs by others only.
-        verdicts: the number of cells per verdict of the suite's own.
+        verdicts: the number of cells per verdict of the suite's own, e.g. `{"exact": 3}`.
     """
 
     words: str
