@@ -105,8 +105,7 @@ class CellReadings:
 
     def weighed(self, cell: Cell) -> list[tuple[Reading, str]]:
         """Return the readings of a cell, each with the first of ``PARTS`` that it changes, in the order of
-        these parts.
-        """
+        these parts."""
         parts = [(reading, self._first_changed(cell, reading)) for reading in self.of(cell).values()]
         return sorted(parts, key=lambda pair: (PARTS.index(pair[1]), KINDS.index(pair[0].kind)))
 

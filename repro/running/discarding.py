@@ -221,8 +221,7 @@ class DiskRoom:
 
     def lacking(self, node: Node, beside: Iterable[Node] = ()) -> Obstacle | None:
         """Return an obstacle if an artefact does not fit on the disk together with those of ``beside``,
-        else None.
-        """
+        else None."""
         size = self._remaining_bytes(node)
         reserved_bytes = sum(map(self._remaining_bytes, beside))
         free_bytes, place = self._free_space()

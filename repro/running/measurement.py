@@ -1,6 +1,5 @@
 """The measurement of a cell, e.g. `PAPER/1/ROW/COLUMN`: its recipe is called, its graph finished, its runs
-scored.
-"""
+scored."""
 
 import functools
 import hashlib

@@ -1,6 +1,5 @@
 """The code, libraries and commit that made an artefact, and artefacts made by other code than the current
-one.
-"""
+one."""
 
 from __future__ import annotations
 
@@ -116,8 +115,7 @@ class Makers:
 
 def entries(node: Node) -> tuple[str, ...]:
     """Return the modules where the code of a node begins: its stage, and each parameter's ``path``
-    ("module:name").
-    """
+    ("module:name")."""
     values = (value for value in node.params.values() if isinstance(value, Mapping))
     paths = (str(value.get("path", "")) for value in values)
     return f"repro.retrieval.stages.{node.stage}", *filter(_NAMED.fullmatch, paths)
@@ -191,8 +189,7 @@ class Origins:
     @cached_property
     def of_other_code(self) -> set[str]:
         """The artefacts of other code, those made from them, and those with rebuilt inputs of other
-        content.
-        """
+        content."""
         own = {name for name, names in self.other.items() if not libraries.LIBRARIES.keys() >= set(names)}
         return own | self._behind(own) | self.from_others
 
@@ -256,8 +253,7 @@ def made_otherwise(plan: Plan, store: Store) -> list[Node]:
 
 def damaged(plan: Plan, store: Store) -> list[Node]:
     """Return the plan's damaged nodes, checked byte by byte, and those made from them. Raises BlockedError
-    if one cannot be remade.
-    """
+    if one cannot be remade."""
     from repro.store.seal import damage
 
     present = (n for n in plan.nodes if plan.states[n.fingerprint] in PRESENT)
@@ -303,8 +299,7 @@ def discard(nodes: Sequence[Node], store: Store) -> None:
 
 def equal_code() -> dict[str, dict[str, Any]]:
     """Return the entries of code.yaml by stage. Each has ``recorded``, ``same``, ``date`` and
-    ``evidence``.
-    """
+    ``evidence``."""
     folder = committed_results()
     path = folder / EQUAL_CODE if folder else None
     return (read_facts(path) or {}) if path and path.is_file() else {}

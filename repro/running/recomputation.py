@@ -1,6 +1,5 @@
 """Recomputation of a sample of stored artefacts from their stored inputs in a scratch folder, and
-comparison.
-"""
+comparison."""
 
 from __future__ import annotations
 
@@ -52,8 +51,7 @@ class Agreement:
 
 def agreement(stored: Path, again: Path, *, tolerance: float) -> Agreement:
     """Compare every file of two folders. ``tolerance`` is relative to the largest magnitude in a file,
-    e.g. 1e-5.
-    """
+    e.g. 1e-5."""
     names = _names(stored)
     if names != _names(again):
         missing = ", ".join(sorted(names ^ _names(again)))
@@ -96,8 +94,7 @@ def _names(folder: Path) -> set[str]:
 
 def _difference(stored_file: Path, new_file: Path) -> tuple[float | None, str]:
     """Return the largest relative difference of numbers and a sentence. None if more than fractions
-    differ.
-    """
+    differ."""
     try:
         (structure, numbers), (other_structure, other_numbers) = content(stored_file), content(new_file)
     except Exception:  # whatever a library says of a file that it cannot read
@@ -119,8 +116,7 @@ def _difference(stored_file: Path, new_file: Path) -> tuple[float | None, str]:
 
 def content(path: Path) -> tuple[object, np.ndarray]:
     """Return the structure of a file and its fractional numbers (N,). Unknown kinds of file are returned
-    as bytes.
-    """
+    as bytes."""
     if path.suffix == ".npy":
         array = np.load(path, mmap_mode="r")
         if array.dtype.kind == "f":
@@ -248,8 +244,7 @@ def draw(store: Store, *, size: int, seed: int, data: Path | None = None, home: 
 
 def recompute(sample: Sample, store: Store, progress: Progress) -> Iterator[Recomputation]:
     """Run each node's stage in a scratch folder, or read its source, and yield comparisons, with the same
-    kernels.
-    """
+    kernels."""
     if any(store.record(node).get("facts", {}).get("kernels", {}).get("pins") for node in sample.nodes):
         kernels.pin()
     with progress.task("computing again", total=len(sample.nodes)) as advance:
@@ -281,8 +276,7 @@ def _can_be_computed(node: Node, store: Store) -> bool:
 
 def _node_lookup(lineage: Lineage) -> Callable[[str], Node | None]:
     """Return a lookup of nodes by fingerprint in notes and records. It returns None for changed stage
-    versions.
-    """
+    versions."""
 
     @functools.cache
     def find_node(fingerprint: str) -> Node | None:

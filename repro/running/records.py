@@ -55,8 +55,7 @@ def recorded_before(records: Iterable[Record], results: Results | None) -> dict[
 
 def sentences(recurrences: Sequence[Recurrence]) -> Iterator[str]:
     """Yield the number of reproduced numbers, the others with their distance, and the likely cause. Yields
-    nothing if empty.
-    """
+    nothing if empty."""
     if not recurrences:
         return
     others = [r for r in recurrences if not r.came_back]
@@ -163,8 +162,7 @@ def stored_records(plan: Plan, store: Store) -> list[Record]:
 
 def known_records(plan: Plan, records: Iterable[Record]) -> list[Record]:
     """Return the newest of ``records`` for a plan's cells and averages. They include all papers at the
-    scale.
-    """
+    scale."""
     newest = {r.identity: r for r in sorted(records, key=time_of) if not r.origin}
     parts = [
         replace(newest[m.identity], cell=m.cell.id, seed=m.seed, readings=dict(m.departures))
@@ -176,8 +174,7 @@ def known_records(plan: Plan, records: Iterable[Record]) -> list[Record]:
 
 def measured_record(measurement: Measurement, scale: str, store: Store) -> Record:
     """Return the record of a cell in the paper's unit: the mean over queries, members and runs, or that of
-    the best group of runs.
-    """
+    the best group of runs."""
     bare_record = _bare_record(measurement, scale, store, Makers(store))
     return replace(bare_record, **_circumstances(measurement.parts, store))
 
@@ -215,8 +212,7 @@ def _bare_record(measurement: Measurement, scale: str, store: Store, makers: Mak
 
 def _mean(values: Sequence[float]) -> float:
     """Return the mean. For equal values, e.g. copies of a run at small scales, return the value to the
-    last bit.
-    """
+    last bit."""
     return statistics.fmean(values) if len(set(values)) > 1 else values[0]
 
 
@@ -235,8 +231,7 @@ def _rows(measurement: Measurement, makers: Makers) -> dict[str, str]:
 
 def _deviation(measurement: Measurement, scores: Sequence[dict]) -> float | None:
     """Return the deviation (n - 1) of the queries' mean scores over runs. None if runs have different
-    queries.
-    """
+    queries."""
     if len(measurement.groups) > 1 or any(content["queries"] != scores[0]["queries"] for content in scores):
         return None
     values = (content["measures"][measurement.measure] for content in scores)
@@ -271,8 +266,7 @@ def averages(plan: Plan, records: Iterable[Record]) -> list[Record]:
 
 def identities(plan: Plan) -> dict[str, dict[int | None, tuple[str, str, str]]]:
     """Return the required identity (fingerprint, measure, unit) of records, by cell and seed, with
-    averages.
-    """
+    averages."""
     by_cell: dict[str, dict[int | None, tuple[str, str, str]]] = {}
     for m in plan.measurements:
         by_cell.setdefault(m.cell.id, {})[m.seed] = m.identity

@@ -56,8 +56,7 @@ class Rehearsal:
 
     def fullest(self, discarded: frozenset[str] = frozenset()) -> float:
         """Return the peak bytes of the store if used artefacts of stages ``discarded`` are removed, e.g.
-        of "search". Nodes that were not rehearsed are estimated.
-        """
+        of "search". Nodes that were not rehearsed are estimated."""
         by_fingerprint = {each.node.fingerprint: each.whole_disk_bytes for each in self.nodes}
 
         def sizes(node: Node) -> tuple[float, float]:

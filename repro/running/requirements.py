@@ -97,8 +97,7 @@ class Machine:
 
     def resolve(self, node: Node) -> Node:
         """Return the graph below ``node`` with all sources resolved, and record obstacles for missing
-        ones.
-        """
+        ones."""
         return rewrite(node, self._resolve, self._done)
 
     def leave(self) -> None:
@@ -185,8 +184,7 @@ class Machine:
 
     def _splitter(self, node: Node) -> tuple[Node, Obstacle | None]:
         """Return the node of a splitter, identified by the bytes of its model if it has one, and its
-        obstacle.
-        """
+        obstacle."""
         from repro.retrieval.datasets.digests import digest
         from repro.retrieval.datasets.sentence_splitting import check_splitter  # loads numpy
 

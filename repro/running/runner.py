@@ -100,8 +100,7 @@ def prepared_nodes(
     ends: Iterable[Node], store: Store, progress: Progress, options: Options
 ) -> Iterator[tuple[list[Node], DiskRoom]]:
     """Yield the nodes to run, announced to other processes, and the available disk space. Raises
-    StoreError.
-    """
+    StoreError."""
     ends = list(ends)
     stages, nodes = discarded_stages(options.discard), walk(ends)
     with contextlib.ExitStack() as stack:

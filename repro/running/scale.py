@@ -1,6 +1,5 @@
 """Scales: the same graph at other costs, e.g. "tiny". A scale rewrites finished graphs, so recipes are
-independent of it.
-"""
+independent of it."""
 
 import contextlib
 import functools
@@ -123,8 +122,7 @@ class Scale:
 
     def _at_own_costs(self, node: Node) -> Node:
         """Return the node at the costs of this scale, with its own data. Raises UsageError for an invalid
-        number.
-        """
+        number."""
         check_numbers(node.params)
         inputs = {name: value for name, value in node.inputs.items() if name != "stand_in"}
         params = self._params(node)
@@ -156,8 +154,7 @@ class Scale:
 
     def _params(self, node: Node) -> dict[str, Any]:
         """Return a node's parameters at this scale: capped or replaced, with its datasets, rates and
-        sizes.
-        """
+        sizes."""
         params = dict(node.params)
         for name in params.keys() & self._parameter_names:
             params[name] = self._value(name, params[name])

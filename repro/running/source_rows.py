@@ -35,8 +35,7 @@ def source_at_hand(node: Node, data: Path | None, home: Path | None) -> Source |
 
 def fault(node: Node, folder: Path, facts: Mapping[str, Any], source: Source | None) -> str:
     """Return how a node's artefact differs from its source (or digests of rows), "" if it does not. Raises
-    DataError.
-    """
+    DataError."""
     try:
         stored, content = _digests(_stored_rows(node, folder))
     except Exception as error:  # whatever a library says of a file that it cannot read

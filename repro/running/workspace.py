@@ -35,8 +35,7 @@ class Workspace:
     @classmethod
     def open(cls, store: str | None = None, results: str | None = None) -> Workspace:
         """Return the workspace of ``--store`` and ``--results``. Raises the errors of
-        ``Locations.resolve``.
-        """
+        ``Locations.resolve``."""
         return cls(Locations.resolve(store, results))
 
     @cached_property
@@ -74,8 +73,7 @@ class Workspace:
 
 def measured_data(results: Results) -> dict[str, str]:
     """Return the identities by ``<dataset> <piece>``, e.g. "beir/scifact documents". Raises DataError for
-    a malformed file.
-    """
+    a malformed file."""
     identities: dict[str, str] = {}
     for path in (folder / FILE for folder in results.folders):
         with translated_errors(results.root, *FOLDER), contextlib.suppress(FileNotFoundError):

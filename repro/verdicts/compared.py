@@ -41,8 +41,7 @@ class QueryInterval:
 
     def holds(self, printed: PublishedCell) -> bool | None:
         """Return whether a number that rounds to the published one is inside. None for bounds, dashes and
-        words.
-        """
+        words."""
         if printed.value is None or printed.bound:
             return None
         half_unit = 10.0**-printed.decimals / 2
@@ -198,8 +197,7 @@ class ComparedCell:
     @property
     def measured_on(self) -> tuple[str, ...]:
         """Ids of the recorded data of the number, e.g. "tiny/passage/dev". Those of the scale if none are
-        recorded.
-        """
+        recorded."""
         collections = tuple(self.records[0].collections) if self.records else ()
         return collections or self.collections
 

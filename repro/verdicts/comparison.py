@@ -121,8 +121,7 @@ def judged_cells(plan: Plan, results: Results, store: Store) -> Comparison:
 
 def judge(evidence: Evidence) -> ComparedCell:
     """Return the verdict on a cell with runs by others and reported values. Failures come before current
-    records, and these before older ones.
-    """
+    records, and these before older ones."""
     cell, printed, scale = evidence.cell, evidence.cell.printed, evidence.plan.scale
     records, basis, failure = [], None, _failure(evidence)
     if not failure:
@@ -245,8 +244,7 @@ def _tolerance_of_run(cell: Cell, nodes: list[Node]) -> Tolerance | None:
 
 def standings(measured_cell: Cell, workspace: Workspace) -> list[ComparedCell]:
     """Return the cell judged at full scale and at every other scale with a record of it. Raises the errors
-    of ``compare``.
-    """
+    of ``compare``."""
     compared_cells = []
     for name, scale in known_scales().items():
         records = workspace.results.read(name, measured_cell.paper.name)

@@ -165,8 +165,7 @@ class Tally:
 
 def tallies(source: Paper, results: Results) -> list[Tally]:
     """Return a tally for every table and figure of a paper, in its order. Raises the errors of
-    ``coverage``.
-    """
+    ``coverage``."""
     cells = coverage(source, results)
     tables = {place_of(table.id): table for table in source.manifest.tables}
     places = (*tables, *(place_of(f"figure-{figure.id}") for figure in source.manifest.figures))
@@ -186,8 +185,7 @@ def tallies(source: Paper, results: Results) -> list[Tally]:
 
 def still_asked(source: Paper) -> list[str]:
     """Return the unanswered questions of a draft besides columns and rows: places of texts that begin with
-    ``asked``, e.g. "the title".
-    """
+    ``asked``, e.g. "the title"."""
     facts = {"the title": source.manifest.title, "the venue": source.manifest.venue}
     for table in source.manifest.tables:
         facts[f"about of table {table.id}"] = table.about

@@ -366,8 +366,7 @@ def code_counts(evidence: Evidence, records: Sequence[Record]) -> CodeCounts:
 
 class Change(NamedTuple):
     """A reason why a number is from another experiment: the condition in words and as a function of a
-    basis.
-    """
+    basis."""
 
     when: str
     holds: Callable[[Basis], object]

@@ -179,16 +179,14 @@ def _paired_test(run: ImportedRun, table: Mapping) -> PairedTest:
 
 def add_tests(comparison: Comparison, plan: Plan, store: Store, progress: Progress | None = None) -> None:
     """Add every test to ``comparison`` and compute missing ones. Without ``progress`` no messages are
-    shown.
-    """
+    shown."""
     for compute in (run_tests, run_paired_tests):
         compute(comparison, plan, store, progress or Progress())
 
 
 def run_tests(comparison: Comparison, plan: Plan, store: Store, progress: Progress) -> None:
     """Add the tests between rows to ``comparison`` and compute missing ones. Failures are added to
-    ``untested``.
-    """
+    ``untested``."""
     for key, node in tests(plan, store).items():
         try:
             comparison.tests[key] = compute_test(node, plan, store, progress, about=_test_in_words(node, key))
@@ -198,8 +196,7 @@ def run_tests(comparison: Comparison, plan: Plan, store: Store, progress: Progre
 
 def compute_test(node: Node, plan: Plan, store: Store, progress: Progress, *, about: str) -> dict:
     """Return a test's content. It is computed, with a progress message, if no test of the current scores
-    is stored.
-    """
+    is stored."""
     if not is_stored(node, store):
         from repro.running.engines.inline import ensure
 

@@ -148,8 +148,7 @@ def tolerance(
 
 def implied_class(nodes: Iterable[Node]) -> str:
     """Return the class of a graph: "retrained" with a training, "re-encoded" with a checkpoint, else
-    "deterministic".
-    """
+    "deterministic"."""
     stages = {node.stage for node in walk(nodes)}
     if not stages.isdisjoint(TRAININGS):
         return "retrained"
@@ -233,6 +232,5 @@ class Case:
 
     def is_within(self, width: Decimal | None) -> bool:
         """Return whether the rounding interval of the published number is within ``width`` of the mean.
-        False without a width.
-        """
+        False without a width."""
         return width is not None and gap(self.mean, self.printed) <= width

@@ -199,8 +199,7 @@ class StageCost(StrictMapping):
 @functools.cache
 def stage_costs() -> Mapping[str, StageCost]:
     """Read the costs by stage. Variations have their own name, e.g. "tokenize-spans". Raises
-    ManifestError.
-    """
+    ManifestError."""
     return yaml_file.read(Path(__file__).with_name("stages.yaml"), dict[str, StageCost])
 
 

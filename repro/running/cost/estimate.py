@@ -68,8 +68,7 @@ class Throughput:
 
 def throughput(store: Store, gpu: str | None = None) -> Throughput | None:
     """Return the throughput of the named GPU, else the calibrated one or None. Raises UsageError for an
-    unknown GPU.
-    """
+    unknown GPU."""
     if gpu is not None:
         return assumed_throughput(gpu)
     path = calibration_file(store)
@@ -84,8 +83,7 @@ def gpus() -> dict:
 
 def assumed_throughput(gpu: str) -> Throughput:
     """Return the throughput of a GPU at the lowest share of its peak reached by trainings, with the highest
-    as ``fastest``. Raises UsageError for an unknown GPU.
-    """
+    as ``fastest``. Raises UsageError for an unknown GPU."""
     name, facts = gpu.lower(), gpus()
     if name not in facts["sheets"]:
         raise unknown("GPU", gpu, facts["sheets"], hint="`repro doctor calibrate` measures the one at hand")
@@ -279,8 +277,7 @@ class Estimate:
 
     def disk(self, stages: frozenset[str] = frozenset(), *, before: float = 0.0) -> list[MemoryLevel]:
         """Return the bytes of the store during the run, from its current size ``before``. Artefacts of
-        ``stages`` are removed after use.
-        """
+        ``stages`` are removed after use."""
 
         def sizes(node: Node) -> tuple[float, float]:
             cost = self.work_of(node)

@@ -87,8 +87,7 @@ def _text_sizes() -> dict:
 @functools.cache
 def documents(collection: str) -> Number:
     """Return the number of documents of a collection, e.g. "beir/scifact", with its parts. None if
-    unknown.
-    """
+    unknown."""
     entry = catalog().get(collection)
     if entry is None:
         return None
@@ -142,8 +141,7 @@ class TextLength:
 
     def padded(self, count: int) -> float:
         """Return tokens with padding to the longest of ``count`` log-normal lengths: quantile (n - 3/8) /
-        (n + 1/4) (Blom 1958).
-        """
+        (n + 1/4) (Blom 1958)."""
         spread, texts = _text_sizes()["spread"], count * self.times
         middle = math.log(self.mean) - spread**2 / 2
         place = (texts - 0.375) / (texts + 0.25)
@@ -175,8 +173,7 @@ def collection(node: Node) -> str | None:
 
 def source(stage: str, node: Node) -> Node | None:
     """Return the first node of this stage among a node and its inputs, direct and indirect. None without
-    one.
-    """
+    one."""
     return next((n for n in walk([node]) if n.stage == stage), None)
 
 

@@ -34,8 +34,7 @@ def command(node: Node, store: Store, *, processes: int = 1) -> list[str]:
 
 def stage_command(store: Store, *, processes: int = 1) -> list[str]:
     """Return the command that builds artefacts by fingerprint. Its -P excludes the working folder from
-    imports.
-    """
+    imports."""
     torchrun = ["-m", "torch.distributed.run", "--standalone", f"--nproc-per-node={processes}"]
     launcher = torchrun if processes > 1 else []
     return [sys.executable, "-P", *launcher, "-m", "repro", "--store", str(store.root), "stage"]
@@ -90,8 +89,7 @@ def new_log(node: Node, store: Store) -> Path:
 
 def result_of(node: Node, status: int, log: Path, *, processes: int = 1) -> str | Obstacle | None:
     """Return None if a stage with this exit status stored its artefact, else an error sentence or an
-    obstacle.
-    """
+    obstacle."""
     if status == 0:
         log.unlink(missing_ok=True)
         return None
@@ -241,8 +239,7 @@ class Workers:
 
 def serve(build: Callable[[str], int]) -> None:
     """Run as a worker: build the artefacts named on standard input until it closes. ``build`` maps a
-    fingerprint to an exit status.
-    """
+    fingerprint to an exit status."""
     orders: queue.SimpleQueue[bytes] = queue.SimpleQueue()
     source, answers, null_device = os.dup(0), os.dup(1), os.open(os.devnull, os.O_RDWR)
     os.dup2(null_device, 0)
@@ -270,8 +267,7 @@ def serve(build: Callable[[str], int]) -> None:
 @contextlib.contextmanager
 def interruptions() -> Iterator[list[int]]:
     """Collect signals in a list instead of raising, until the children are registered. Ignored signals stay
-    ignored.
-    """
+    ignored."""
     signals: list[int] = []
     handlers = {number: signal.getsignal(number) for number in INTERRUPTIONS}
     for number, handler in handlers.items():

@@ -120,8 +120,7 @@ class _Run:
 
     def _begin(self, node: Node) -> bool:
         """Start a node with stored inputs if a place and disk space are free. Return whether it stops
-        waiting.
-        """
+        waiting."""
         if len(self.running) >= self.jobs or self._gpu_count(node) > len(self.free):
             return False
         obstacle = self.room.lacking(node, [child.node for child in self.running])

@@ -343,8 +343,7 @@ def _keys(nodes: Sequence[Node], counts: Mapping[str, int]) -> dict[str, str]:
 
 def _key(node: Node, reading: set[str | None]) -> str | None:
     """Return the key of a node, given the keys ``reading`` of its readers. None if it is not a short
-    stage.
-    """
+    stage."""
     if node.stage in (*SEARCHES, "index_size"):
         return node.input("passages").fingerprint
     if node.stage == "evaluate":
