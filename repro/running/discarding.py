@@ -220,8 +220,7 @@ class DiskRoom:
         self.let_go()
 
     def lacking(self, node: Node, beside: Iterable[Node] = ()) -> Obstacle | None:
-        """Return an obstacle if an artefact does not fit on the disk together with those of ``beside``,
-        else None."""
+        """Return an obstacle if an artefact and those of ``beside`` do not fit on the disk, else None."""
         size = self._remaining_bytes(node)
         reserved_bytes = sum(map(self._remaining_bytes, beside))
         free_bytes, place = self._free_space()
@@ -279,14 +278,11 @@ def kept_artefacts(
 ) -> KeptArtefacts:
     """Return the fingerprints to keep for these papers at these scales.
 
-    These are kept:
-    - nodes of every cell and exhibit with default readings and the available data
-    - nodes of every record, with its seed and readings
-    - artefacts made from data or checkpoints that a manifest names but that are absent now, as their
-    fingerprints cannot be computed
-    - significance tests between any of those
-
-    For ``undescribed`` scales (users' scales without their files), only nodes of records are kept.
+    These are nodes of every cell and exhibit with default readings and the available data, nodes of
+    records with their seeds and readings, and significance tests between any of those. Artefacts from data
+    or checkpoints that a manifest names but that are absent are also kept, as their fingerprints cannot be
+    computed. For ``undescribed`` scales (users' scales without their files), only nodes of records are
+    kept.
     """
     plans: list[Plan] = []
     recorded_ids, notices = _recorded_fingerprints(papers, undescribed, workspace)

@@ -1,5 +1,4 @@
-"""The measurement of a cell, e.g. `PAPER/1/ROW/COLUMN`: its recipe is called, its graph finished, its runs
-scored."""
+"""The measurement of a cell, e.g. `PAPER/1/ROW/COLUMN`, by a call of its recipe."""
 
 import functools
 import hashlib

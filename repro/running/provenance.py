@@ -1,5 +1,4 @@
-"""The code, libraries and commit that made an artefact, and artefacts made by other code than the current
-one."""
+"""The code, libraries and commit of artefacts, and artefacts made by other code than the current one."""
 
 from __future__ import annotations
 
@@ -114,8 +113,7 @@ class Makers:
 
 
 def entries(node: Node) -> tuple[str, ...]:
-    """Return the modules where the code of a node begins: its stage, and each parameter's ``path``
-    ("module:name")."""
+    """Return the entry modules of a node's code: its stage, and each parameter's ``path`` ("module:name")."""
     values = (value for value in node.params.values() if isinstance(value, Mapping))
     paths = (str(value.get("path", "")) for value in values)
     return f"repro.retrieval.stages.{node.stage}", *filter(_NAMED.fullmatch, paths)
@@ -188,8 +186,7 @@ class Origins:
 
     @cached_property
     def of_other_code(self) -> set[str]:
-        """The artefacts of other code, those made from them, and those with rebuilt inputs of other
-        content."""
+        """The artefacts of other code, those made from them, and those with inputs of other content."""
         own = {name for name, names in self.other.items() if not libraries.LIBRARIES.keys() >= set(names)}
         return own | self._behind(own) | self.from_others
 
@@ -298,8 +295,7 @@ def discard(nodes: Sequence[Node], store: Store) -> None:
 
 
 def equal_code() -> dict[str, dict[str, Any]]:
-    """Return the entries of code.yaml by stage. Each has ``recorded``, ``same``, ``date`` and
-    ``evidence``."""
+    """Return the entries of code.yaml by stage: ``recorded``, ``same``, ``date`` and ``evidence``."""
     folder = committed_results()
     path = folder / EQUAL_CODE if folder else None
     return (read_facts(path) or {}) if path and path.is_file() else {}

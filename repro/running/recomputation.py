@@ -1,5 +1,4 @@
-"""Recomputation of a sample of stored artefacts from their stored inputs in a scratch folder, and
-comparison."""
+"""Recomputation of a sample of stored artefacts from their stored inputs, and comparison."""
 
 from __future__ import annotations
 
@@ -50,8 +49,7 @@ class Agreement:
 
 
 def agreement(stored: Path, again: Path, *, tolerance: float) -> Agreement:
-    """Compare every file of two folders. ``tolerance`` is relative to the largest magnitude in a file,
-    e.g. 1e-5."""
+    """Compare every file of two folders. ``tolerance`` is relative to a file's largest magnitude."""
     names = _names(stored)
     if names != _names(again):
         missing = ", ".join(sorted(names ^ _names(again)))
@@ -93,8 +91,7 @@ def _names(folder: Path) -> set[str]:
 
 
 def _difference(stored_file: Path, new_file: Path) -> tuple[float | None, str]:
-    """Return the largest relative difference of numbers and a sentence. None if more than fractions
-    differ."""
+    """Return the largest relative difference and a sentence. None if more than fractions differ."""
     try:
         (structure, numbers), (other_structure, other_numbers) = content(stored_file), content(new_file)
     except Exception:  # whatever a library says of a file that it cannot read
@@ -115,8 +112,7 @@ def _difference(stored_file: Path, new_file: Path) -> tuple[float | None, str]:
 
 
 def content(path: Path) -> tuple[object, np.ndarray]:
-    """Return the structure of a file and its fractional numbers (N,). Unknown kinds of file are returned
-    as bytes."""
+    """Return a file's structure and its fractional numbers (N,), or the bytes of an unknown kind."""
     if path.suffix == ".npy":
         array = np.load(path, mmap_mode="r")
         if array.dtype.kind == "f":
@@ -243,8 +239,7 @@ def draw(store: Store, *, size: int, seed: int, data: Path | None = None, home: 
 
 
 def recompute(sample: Sample, store: Store, progress: Progress) -> Iterator[Recomputation]:
-    """Run each node's stage in a scratch folder, or read its source, and yield comparisons, with the same
-    kernels."""
+    """Run each node's stage in a scratch folder, or read its source, and yield the comparisons."""
     if any(store.record(node).get("facts", {}).get("kernels", {}).get("pins") for node in sample.nodes):
         kernels.pin()
     with progress.task("computing again", total=len(sample.nodes)) as advance:
@@ -275,8 +270,7 @@ def _can_be_computed(node: Node, store: Store) -> bool:
 
 
 def _node_lookup(lineage: Lineage) -> Callable[[str], Node | None]:
-    """Return a lookup of nodes by fingerprint in notes and records. It returns None for changed stage
-    versions."""
+    """Return a lookup of nodes by fingerprint, which gives None for changed stage versions."""
 
     @functools.cache
     def find_node(fingerprint: str) -> Node | None:

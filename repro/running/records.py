@@ -54,8 +54,7 @@ def recorded_before(records: Iterable[Record], results: Results | None) -> dict[
 
 
 def sentences(recurrences: Sequence[Recurrence]) -> Iterator[str]:
-    """Yield the number of reproduced numbers, the others with their distance, and the likely cause. Yields
-    nothing if empty."""
+    """Yield the number of reproduced numbers, the distances of the others, and the likely cause."""
     if not recurrences:
         return
     others = [r for r in recurrences if not r.came_back]
@@ -161,8 +160,7 @@ def stored_records(plan: Plan, store: Store) -> list[Record]:
 
 
 def known_records(plan: Plan, records: Iterable[Record]) -> list[Record]:
-    """Return the newest of ``records`` for a plan's cells and averages. They include all papers at the
-    scale."""
+    """Return the newest of ``records``, of all papers, for a plan's cells and averages."""
     newest = {r.identity: r for r in sorted(records, key=time_of) if not r.origin}
     parts = [
         replace(newest[m.identity], cell=m.cell.id, seed=m.seed, readings=dict(m.departures))
@@ -211,8 +209,7 @@ def _bare_record(measurement: Measurement, scale: str, store: Store, makers: Mak
 
 
 def _mean(values: Sequence[float]) -> float:
-    """Return the mean. For equal values, e.g. copies of a run at small scales, return the value to the
-    last bit."""
+    """Return the mean. For equal values, e.g. of copies of a run, it is the value to the last bit."""
     return statistics.fmean(values) if len(set(values)) > 1 else values[0]
 
 
@@ -230,8 +227,7 @@ def _rows(measurement: Measurement, makers: Makers) -> dict[str, str]:
 
 
 def _deviation(measurement: Measurement, scores: Sequence[dict]) -> float | None:
-    """Return the deviation (n - 1) of the queries' mean scores over runs. None if runs have different
-    queries."""
+    """Return the deviation (n - 1) of the mean scores by query. None for several groups or query sets."""
     if len(measurement.groups) > 1 or any(content["queries"] != scores[0]["queries"] for content in scores):
         return None
     values = (content["measures"][measurement.measure] for content in scores)
@@ -265,8 +261,7 @@ def averages(plan: Plan, records: Iterable[Record]) -> list[Record]:
 
 
 def identities(plan: Plan) -> dict[str, dict[int | None, tuple[str, str, str]]]:
-    """Return the required identity (fingerprint, measure, unit) of records, by cell and seed, with
-    averages."""
+    """Return the identity (fingerprint, measure, unit) of a current record, by cell and seed."""
     by_cell: dict[str, dict[int | None, tuple[str, str, str]]] = {}
     for m in plan.measurements:
         by_cell.setdefault(m.cell.id, {})[m.seed] = m.identity

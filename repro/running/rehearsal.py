@@ -55,8 +55,7 @@ class Rehearsal:
         return sum(node.whole_disk_bytes or 0 for node in self.nodes)
 
     def fullest(self, discarded: frozenset[str] = frozenset()) -> float:
-        """Return the peak bytes of the store if used artefacts of stages ``discarded`` are removed, e.g.
-        of "search". Nodes that were not rehearsed are estimated."""
+        """Return the store's peak bytes if used artefacts go. Nodes without a rehearsal are estimated."""
         by_fingerprint = {each.node.fingerprint: each.whole_disk_bytes for each in self.nodes}
 
         def sizes(node: Node) -> tuple[float, float]:

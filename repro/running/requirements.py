@@ -96,8 +96,7 @@ class Machine:
         return Machine() if self.data else Machine(calls=self.calls, _known=self._known, _met=self._met)
 
     def resolve(self, node: Node) -> Node:
-        """Return the graph below ``node`` with all sources resolved, and record obstacles for missing
-        ones."""
+        """Return the graph below ``node`` with resolved sources. Record obstacles for missing ones."""
         return rewrite(node, self._resolve, self._done)
 
     def leave(self) -> None:
@@ -183,8 +182,7 @@ class Machine:
         return Node(node.stage, params, node.inputs), obstacle
 
     def _splitter(self, node: Node) -> tuple[Node, Obstacle | None]:
-        """Return the node of a splitter, identified by the bytes of its model if it has one, and its
-        obstacle."""
+        """Return the node of a splitter, identified by its model's bytes if any, and its obstacle."""
         from repro.retrieval.datasets.digests import digest
         from repro.retrieval.datasets.sentence_splitting import check_splitter  # loads numpy
 

@@ -1,5 +1,4 @@
-"""Scales: the same graph at other costs, e.g. "tiny". A scale rewrites finished graphs, so recipes are
-independent of it."""
+"""Scales, e.g. "tiny", rewrite finished graphs for other costs. Recipes are independent of them."""
 
 import contextlib
 import functools
@@ -153,8 +152,7 @@ class Scale:
         return Node(node.stage, {**node.params, "measures": measures}, node.inputs)
 
     def _params(self, node: Node) -> dict[str, Any]:
-        """Return a node's parameters at this scale: capped or replaced, with its datasets, rates and
-        sizes."""
+        """Return a node's parameters at this scale: caps, replacements, datasets, rates and sizes."""
         params = dict(node.params)
         for name in params.keys() & self._parameter_names:
             params[name] = self._value(name, params[name])

@@ -109,14 +109,12 @@ OWN = Path(recipe.__file__).parent  # where those objectives are declared that b
 
 @functools.cache
 def parameter_names() -> frozenset[str]:
-    """Return the parameters of recipes: keywords of the public functions, and fields of their arguments,
-    e.g. "depth"."""
+    """Return the parameters of recipes, e.g. "depth": keywords of public functions, and fields."""
     of_verbs = [inspect.signature(verb) for verb in vars(recipe).values() if inspect.isfunction(verb)]
     keywords = [p.name for verb in of_verbs for p in verb.parameters.values() if p.kind is p.KEYWORD_ONLY]
     return frozenset([*keywords, *(f.name for each in TAKEN for f in fields(each))]) - {"batch_size"}
 
 
 def objective_names() -> frozenset[str]:
-    """Return the names of all objectives: the suite's own, those of papers, and those of folders next to
-    papers."""
+    """Return the names of all objectives: the suite's own, and those in folders of papers."""
     return names_in((OWN, *{paper.folder.parent for paper in papers().values()}))

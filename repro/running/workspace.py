@@ -34,8 +34,7 @@ class Workspace:
 
     @classmethod
     def open(cls, store: str | None = None, results: str | None = None) -> Workspace:
-        """Return the workspace of ``--store`` and ``--results``. Raises the errors of
-        ``Locations.resolve``."""
+        """Return the workspace of ``--store`` and ``--results``. Raises as ``Locations.resolve``."""
         return cls(Locations.resolve(store, results))
 
     @cached_property
@@ -72,8 +71,7 @@ class Workspace:
 
 
 def measured_data(results: Results) -> dict[str, str]:
-    """Return the identities by ``<dataset> <piece>``, e.g. "beir/scifact documents". Raises DataError for
-    a malformed file."""
+    """Return the identities by ``<dataset> <piece>``. Raises DataError for a malformed file."""
     identities: dict[str, str] = {}
     for path in (folder / FILE for folder in results.folders):
         with translated_errors(results.root, *FOLDER), contextlib.suppress(FileNotFoundError):

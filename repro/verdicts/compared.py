@@ -40,8 +40,7 @@ class QueryInterval:
     queries: int
 
     def holds(self, printed: PublishedCell) -> bool | None:
-        """Return whether a number that rounds to the published one is inside. None for bounds, dashes and
-        words."""
+        """Return whether a number that rounds to the published one is inside. None for bounds and words."""
         if printed.value is None or printed.bound:
             return None
         half_unit = 10.0**-printed.decimals / 2
@@ -196,8 +195,7 @@ class ComparedCell:
 
     @property
     def measured_on(self) -> tuple[str, ...]:
-        """Ids of the recorded data of the number, e.g. "tiny/passage/dev". Those of the scale if none are
-        recorded."""
+        """Ids of the recorded data, e.g. "tiny/passage/dev", else those of the scale."""
         collections = tuple(self.records[0].collections) if self.records else ()
         return collections or self.collections
 

@@ -164,8 +164,7 @@ class Tally:
 
 
 def tallies(source: Paper, results: Results) -> list[Tally]:
-    """Return a tally for every table and figure of a paper, in its order. Raises the errors of
-    ``coverage``."""
+    """Return a tally for every table and figure of a paper, in its order. Raises as ``coverage``."""
     cells = coverage(source, results)
     tables = {place_of(table.id): table for table in source.manifest.tables}
     places = (*tables, *(place_of(f"figure-{figure.id}") for figure in source.manifest.figures))
@@ -184,8 +183,7 @@ def tallies(source: Paper, results: Results) -> list[Tally]:
 
 
 def still_asked(source: Paper) -> list[str]:
-    """Return the unanswered questions of a draft besides columns and rows: places of texts that begin with
-    ``asked``, e.g. "the title"."""
+    """Return the places, e.g. "the title", of a draft's texts that begin with ``asked``."""
     facts = {"the title": source.manifest.title, "the venue": source.manifest.venue}
     for table in source.manifest.tables:
         facts[f"about of table {table.id}"] = table.about

@@ -365,8 +365,7 @@ def code_counts(evidence: Evidence, records: Sequence[Record]) -> CodeCounts:
 
 
 class Change(NamedTuple):
-    """A reason why a number is from another experiment: the condition in words and as a function of a
-    basis."""
+    """A condition, in words and as a function, by which a number is from another experiment."""
 
     when: str
     holds: Callable[[Basis], object]

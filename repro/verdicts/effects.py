@@ -54,8 +54,7 @@ def delta_ri(printed: tuple[float, float], measured: tuple[float, float]) -> flo
 
 
 def order_agreement(printed: Sequence[float], measured: Sequence[float]) -> float | None:
-    """Return Kendall's tau-b of published and measured values. None for fewer than three rows or if all
-    are equal."""
+    """Return Kendall's tau-b of both values. None for fewer than three rows or equal values."""
     if len(printed) < ROWS or len(set(printed)) == 1 or len(set(measured)) == 1:
         return None
     pairs = list(combinations(zip(printed, measured, strict=True), 2))

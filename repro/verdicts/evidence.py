@@ -68,8 +68,7 @@ class Evidence:
 
     @cached_property
     def authors_model(self) -> str:
-        """Return a phrase that names the readings for the authors' own model. Empty if the row uses
-        another one."""
+        """Return the readings for the authors' own model in words. Empty if the row has another model."""
         readings = self.cell.paper.readings
         choices = self.departures.items()
         if not choices or any(r not in readings or c not in readings[r].released for r, c in choices):
@@ -89,8 +88,7 @@ class Evidence:
 
     @cached_property
     def older(self) -> list[Record]:
-        """Return the newest records that measured the cell as defined, of any graph, requested seeds
-        first."""
+        """Return the newest records of the cell as defined, of any graph, requested seeds first."""
         records = [r for r in self.records if is_measurement(r, *self.definition, self.departures)]
         seeds = {m.seed for m in self.measured_by}
         return newest([r for r in records if r.seed in seeds] or records)
@@ -119,8 +117,7 @@ class Evidence:
 
     @cached_property
     def imported(self) -> list[Record]:
-        """Return the newest record of each run by others that was scored like the cell. Runs with readings
-        come last."""
+        """Return the newest record of each run by others scored like the cell, those with readings last."""
         chosen_readings = self.departures.keys() - {
             reading for m in self.measured_by for reading in m.substitutes
         }
@@ -139,8 +136,7 @@ class Evidence:
 
     @property
     def cut_at(self) -> int | None:
-        """Documents per query of the cell's runs at the plan's scale if the measure looks deeper, else
-        None."""
+        """Documents per query of the cell's runs if the measure looks deeper, else None."""
         return min((m.cut_at for m in self.measured_by if m.cut_at), default=None)
 
     def planned_code(self, record: Record) -> str:
@@ -164,8 +160,7 @@ class Evidence:
         return tuple(obstacle.short for obstacle in absent if obstacle)
 
     def _scored_alike(self, record: Record) -> bool:
-        """Return whether an imported run was scored like the cell, by the same judgements if these are
-        here."""
+        """Return whether an imported run was scored like the cell, by its judgements if available."""
         if not self.cell.column.dataset or (record.measure, record.unit) != self.definition:
             return False
         measurement, machine = (*self.measurements, None)[0], self.plan.machine
@@ -205,8 +200,7 @@ class Circumstances(NamedTuple):
 
 
 def circumstances(evidence: Evidence | None, records: Sequence[Record]) -> Iterator[Circumstances]:
-    """Yield the circumstances of the stored artefacts of a number, and of its records unless all artefacts
-    are here."""
+    """Yield those of a number's stored artefacts, and of its records unless all artefacts are here."""
     nodes = evidence.nodes if evidence and evidence.current else {}
     stored = evidence.origins.environments if evidence and evidence.origins else {}
     for name in nodes.keys() & stored.keys():

@@ -178,15 +178,13 @@ def _paired_test(run: ImportedRun, table: Mapping) -> PairedTest:
 
 
 def add_tests(comparison: Comparison, plan: Plan, store: Store, progress: Progress | None = None) -> None:
-    """Add every test to ``comparison`` and compute missing ones. Without ``progress`` no messages are
-    shown."""
+    """Add every test to ``comparison`` and compute missing ones, silently without ``progress``."""
     for compute in (run_tests, run_paired_tests):
         compute(comparison, plan, store, progress or Progress())
 
 
 def run_tests(comparison: Comparison, plan: Plan, store: Store, progress: Progress) -> None:
-    """Add the tests between rows to ``comparison`` and compute missing ones. Failures are added to
-    ``untested``."""
+    """Add the tests between rows to ``comparison``, computing missing ones. Failures are noted."""
     for key, node in tests(plan, store).items():
         try:
             comparison.tests[key] = compute_test(node, plan, store, progress, about=_test_in_words(node, key))
@@ -195,8 +193,7 @@ def run_tests(comparison: Comparison, plan: Plan, store: Store, progress: Progre
 
 
 def compute_test(node: Node, plan: Plan, store: Store, progress: Progress, *, about: str) -> dict:
-    """Return a test's content. It is computed, with a progress message, if no test of the current scores
-    is stored."""
+    """Return a test's content. A missing or outdated test is computed, with a progress message."""
     if not is_stored(node, store):
         from repro.running.engines.inline import ensure
 
@@ -219,7 +216,7 @@ def _test_in_words(node: Node, key: tuple[str, str, str]) -> str:
 
 
 def run_paired_tests(comparison: Comparison, plan: Plan, store: Store, progress: Progress) -> None:
-    """Add the paired tests to ``comparison`` and compute missing ones. Failures are added to ``untested``."""
+    """Add the paired tests to ``comparison``, computing missing ones. Failures are noted."""
     contents = []
     for c, run, node in pairs_with_others(comparison, plan, store):
         try:

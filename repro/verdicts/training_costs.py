@@ -62,8 +62,7 @@ def _cost(facts: Sequence[Mapping]) -> Cost:
 
 
 def training_hours(plan: Plan, store: TrainingStore) -> dict[str, float]:
-    """Map each trained cell, e.g. `PAPER/1/ROW/COLUMN`, to the known hours of its trainings, the mean over
-    seeds."""
+    """Map each trained cell to the hours of its trainings if known, the mean over seeds."""
     hours: dict[str, list[float]] = {}
     for m in plan.measurements:
         trainings = [node for node in walk(m.parts) if node.stage in TRAININGS]

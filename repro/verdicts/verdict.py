@@ -147,7 +147,7 @@ def tolerance(
 
 
 def implied_class(nodes: Iterable[Node]) -> str:
-    """Return the class of a graph: "retrained" with a training, "re-encoded" with a checkpoint, else
+    """Return "retrained" for a graph with a training, "re-encoded" with a checkpoint, else
     "deterministic"."""
     stages = {node.stage for node in walk(nodes)}
     if not stages.isdisjoint(TRAININGS):
@@ -231,6 +231,5 @@ class Case:
         return OPERATORS[self.printed.bound](self.mean, self.printed.number)
 
     def is_within(self, width: Decimal | None) -> bool:
-        """Return whether the rounding interval of the published number is within ``width`` of the mean.
-        False without a width."""
+        """Return whether the published rounding interval is within ``width``. False without a width."""
         return width is not None and gap(self.mean, self.printed) <= width

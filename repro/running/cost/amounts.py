@@ -198,8 +198,7 @@ class StageCost(StrictMapping):
 
 @functools.cache
 def stage_costs() -> Mapping[str, StageCost]:
-    """Read the costs by stage. Variations have their own name, e.g. "tokenize-spans". Raises
-    ManifestError."""
+    """Read the costs by stage or variation of one, e.g. "tokenize-spans". Raises ManifestError."""
     return yaml_file.read(Path(__file__).with_name("stages.yaml"), dict[str, StageCost])
 
 

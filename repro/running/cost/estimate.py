@@ -67,8 +67,7 @@ class Throughput:
 
 
 def throughput(store: Store, gpu: str | None = None) -> Throughput | None:
-    """Return the throughput of the named GPU, else the calibrated one or None. Raises UsageError for an
-    unknown GPU."""
+    """Return the named GPU's throughput, else the calibrated one or None. Raises UsageError if unknown."""
     if gpu is not None:
         return assumed_throughput(gpu)
     path = calibration_file(store)
@@ -129,12 +128,9 @@ def calibrate(seconds: float = SECONDS) -> dict:
 
     Returns:
         ``device``, ``name`` (of the device), ``precision``, ``model`` (sizes), ``training`` and
-        ``encoding``
-        (each ``tokens_per_second`` and ``flops_per_second``, by the formulas of
-        ``repro.running.cost.work``),
-        ``matrix_product_flops_per_second``, ``single_precision_flops_per_second`` (the same in
-        float32),
-        ``hardware``, ``software`` and ``recorded`` (the time).
+        ``encoding`` (each ``tokens_per_second`` and ``flops_per_second``, by
+        ``repro.running.cost.work``), ``matrix_product_flops_per_second``, that of float32
+        (``single_precision_…``), ``hardware``, ``software`` and the time ``recorded``.
     """
     import torch
 
@@ -276,8 +272,7 @@ class Estimate:
         return sum(self.works[n.fingerprint].core_seconds or 0 for n in unrehearsed) / 3600
 
     def disk(self, stages: frozenset[str] = frozenset(), *, before: float = 0.0) -> list[MemoryLevel]:
-        """Return the bytes of the store during the run, from its current size ``before``. Artefacts of
-        ``stages`` are removed after use."""
+        """Return the store's bytes during the run, from ``before`` on, if used artefacts of ``stages`` go."""
 
         def sizes(node: Node) -> tuple[float, float]:
             cost = self.work_of(node)

@@ -86,8 +86,7 @@ def _text_sizes() -> dict:
 
 @functools.cache
 def documents(collection: str) -> Number:
-    """Return the number of documents of a collection, e.g. "beir/scifact", with its parts. None if
-    unknown."""
+    """Return the documents of a collection, e.g. "beir/scifact", and its parts. None if unknown."""
     entry = catalog().get(collection)
     if entry is None:
         return None
@@ -172,8 +171,7 @@ def collection(node: Node) -> str | None:
 
 
 def source(stage: str, node: Node) -> Node | None:
-    """Return the first node of this stage among a node and its inputs, direct and indirect. None without
-    one."""
+    """Return the first node of this stage that a node reads, directly or not. None without one."""
     return next((n for n in walk([node]) if n.stage == stage), None)
 
 

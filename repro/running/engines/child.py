@@ -33,8 +33,7 @@ def command(node: Node, store: Store, *, processes: int = 1) -> list[str]:
 
 
 def stage_command(store: Store, *, processes: int = 1) -> list[str]:
-    """Return the command that builds artefacts by fingerprint. Its -P excludes the working folder from
-    imports."""
+    """Return the command that builds artefacts by fingerprint. -P excludes the working folder."""
     torchrun = ["-m", "torch.distributed.run", "--standalone", f"--nproc-per-node={processes}"]
     launcher = torchrun if processes > 1 else []
     return [sys.executable, "-P", *launcher, "-m", "repro", "--store", str(store.root), "stage"]
@@ -88,8 +87,7 @@ def new_log(node: Node, store: Store) -> Path:
 
 
 def result_of(node: Node, status: int, log: Path, *, processes: int = 1) -> str | Obstacle | None:
-    """Return None if a stage with this exit status stored its artefact, else an error sentence or an
-    obstacle."""
+    """Return None if a stage with this exit status succeeded, else an error sentence or an obstacle."""
     if status == 0:
         log.unlink(missing_ok=True)
         return None
@@ -266,8 +264,7 @@ def serve(build: Callable[[str], int]) -> None:
 
 @contextlib.contextmanager
 def interruptions() -> Iterator[list[int]]:
-    """Collect signals in a list instead of raising, until the children are registered. Ignored signals stay
-    ignored."""
+    """Collect signals in a list until the children are registered. Ignored signals stay ignored."""
     signals: list[int] = []
     handlers = {number: signal.getsignal(number) for number in INTERRUPTIONS}
     for number, handler in handlers.items():

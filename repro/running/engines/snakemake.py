@@ -252,8 +252,7 @@ class Job:
     """A job of a queue: nodes, one after another, or a shard of one.
 
     Attributes:
-        minutes: time limit of the first attempt.
-        mem_mb: memory of the first attempt in megabytes.
+        minutes, mem_mb: time limit and memory (megabytes) of the first attempt.
     """
 
     nodes: tuple[Node, ...]
@@ -342,8 +341,7 @@ def _keys(nodes: Sequence[Node], counts: Mapping[str, int]) -> dict[str, str]:
 
 
 def _key(node: Node, reading: set[str | None]) -> str | None:
-    """Return the key of a node, given the keys ``reading`` of its readers. None if it is not a short
-    stage."""
+    """Return the key of a node with readers of the keys ``reading``. None for long stages."""
     if node.stage in (*SEARCHES, "index_size"):
         return node.input("passages").fingerprint
     if node.stage == "evaluate":
