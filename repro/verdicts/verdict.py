@@ -231,5 +231,7 @@ class Case:
         return OPERATORS[self.printed.bound](self.mean, self.printed.number)
 
     def is_within(self, width: Decimal | None) -> bool:
-        """Return whether the published rounding interval is within ``width``. False without a width."""
+        """Return whether the published rounding interval is within ``width`` of the mean, False without
+        one.
+        """
         return width is not None and gap(self.mean, self.printed) <= width

@@ -38,7 +38,7 @@ def execute(plan: Plan, store: Store, progress: Progress, options: Options) -> O
 
 
 def default_jobs(plan: Plan, gpus_per_stage: int = 1) -> int:
-    """Return how many stages fit at once: cores / threads, e.g. 16 / 4, or one per GPU share plus one."""
+    """Return how many stages fit at once: cores / threads, or one per GPU share plus one if that is more."""
     shares = len(gpus()) // gpus_per_stage
     return max(cores() // threads(plan), shares + 1 if shares else 1)
 
