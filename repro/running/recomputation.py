@@ -49,7 +49,7 @@ class Agreement:
 
 
 def agreement(stored: Path, again: Path, *, tolerance: float) -> Agreement:
-    """Compare every file of two folders. ``tolerance`` is relative to a file's largest magnitude."""
+    """Compare every file of two folders. ``tolerance``, e.g. 1e-5, is relative to the largest magnitude."""
     names = _names(stored)
     if names != _names(again):
         missing = ", ".join(sorted(names ^ _names(again)))

@@ -30,7 +30,7 @@ class Rehearsal:
 
     Attributes:
         nodes: nodes of full scale with a stored rehearsal, inputs first.
-        left_out: nodes without a rehearsal, each with the reason.
+        left_out: nodes without a rehearsal, each with the reason, e.g. "it was not run; run it".
     """
 
     plan: Plan

@@ -71,7 +71,7 @@ class Workspace:
 
 
 def measured_data(results: Results) -> dict[str, str]:
-    """Return the identities by ``<dataset> <piece>``. Raises DataError for a malformed file."""
+    """Return the identities, e.g. of "beir/scifact documents". Raises DataError for a malformed file."""
     identities: dict[str, str] = {}
     for path in (folder / FILE for folder in results.folders):
         with translated_errors(results.root, *FOLDER), contextlib.suppress(FileNotFoundError):

@@ -1,8 +1,7 @@
 """Effects compared with the paper's: the gains over baselines, and the order of rows.
 
-Papers report only means. The effect ratio and the difference of relative improvements are those of Breuer
-et al., SIGIR 2020. They are computed from differences, so that e.g. a common offset cancels in the effect
-ratio.
+Papers report only means. The effect ratio and the difference of relative improvements follow Breuer et
+al., SIGIR 2020. Shared errors, e.g. an offset, cancel in them.
 """
 
 import math

@@ -34,7 +34,7 @@ class Cost:
 
 
 def costs(plan: Plan, store: TrainingStore) -> dict[str, Cost]:
-    """Return row -> the cost of its own pre-trainings, which it shares with no other row."""
+    """Return row, e.g. "bert", -> the cost of its own pre-trainings, which no other row shares."""
     facts: dict[str, dict[str, dict]] = {}
     for row, node in _own_pretrainings(plan.measurements):
         if store.state(node) == "stored":

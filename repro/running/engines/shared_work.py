@@ -48,10 +48,7 @@ def build(
     """Run ``store.build`` in one or several processes. The first one holds the lock and seals the
     artefact.
 
-    The others work in the same directory or wait for it.
-
-    Args:
-        way: replaces ``store.build``, with the same arguments.
+    The others work in the same directory or wait for it. ``way`` replaces ``store.build``.
     """
     way = way or store.build
     if launched_processes() == 1:
