@@ -1,4 +1,4 @@
-"""The readings that a cell's number rests on: what its recipe asks for, and notes that name the cell."""
+"""The readings behind a cell's number: those used by its recipe, and notes that name the cell."""
 
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
@@ -25,10 +25,10 @@ KINDS = ("conflict", "misprint", "data", "silence")  # within a part: what a pap
 
 @dataclass(frozen=True)
 class RecipeGraphs:
-    """The graphs that a recipe made for one dataset, and the measures by which it wants them scored.
+    """The graphs of a recipe for one dataset, and the measures that score them.
 
     Attributes:
-        rewritten: a graph as it is planned at full.
+        rewritten: returns a graph as planned at full.
     """
 
     runs: tuple[Node, ...]
@@ -37,16 +37,16 @@ class RecipeGraphs:
 
     @property
     def readings(self) -> dict[str, Reading]:
-        """The readings that the recipe asked for, by id."""
+        """The readings used by the recipe, by id."""
         return {k: self.choices.readings[k] for k in self.choices.used}
 
     @cached_property
     def nodes(self) -> dict[str, Node]:
-        """Fingerprint -> node, of all that is planned at full."""
+        """Fingerprint -> node, of the plan at full."""
         return {node.fingerprint: node for node in walk(map(self.rewritten, self.runs))}
 
     def scored(self, measure: str | None) -> str:
-        """Return the way in which a column of this measure is scored, for comparison."""
+        """Return the scoring of a column with this measure, e.g. "RR@10", as text for comparison."""
         return canonical([self.choices.measured_as.get(measure or "", measure), self.choices.scoring])
 
     def work(self, measure: str | None) -> set[tuple[str, str]]:
@@ -57,13 +57,13 @@ class RecipeGraphs:
 
 @dataclass
 class CellReadings:
-    """The readings of cells, found by calling each distinct recipe once, as planning calls it.
+    """The readings of cells, found by calling each distinct recipe once, as plans do.
 
-    Recipes never see the scale, so that it changes nothing here. Choices are the defaults (see
-    ``under_other_choices``), and the papers' own files count as there, as in a plan at full.
+    Recipes do not depend on the scale. Choices are the defaults (see ``under_other_choices``), with the
+    papers' own files as in a plan at full.
 
     Attributes:
-        machine: the one whose data originals are looked for in, and that calls of recipes are shared with.
+        machine: the machine with the data of the originals, which shares calls of recipes.
     """
 
     machine: Machine = field(default_factory=Machine)
@@ -74,7 +74,7 @@ class CellReadings:
         self._full = scale("full").rewriter()
 
     def of(self, cell: Cell | ShownExhibit) -> dict[str, Reading]:
-        """Return a cell's readings: the paper's own in its file's order, then those of another's recipe."""
+        """Return a cell's readings: the paper's own in file order, then those of another paper's recipe."""
         recipe_readings = self._recipe_readings(cell, {})
         paper_readings, parts = cell.paper.readings, cell.id.split("/")
         places = ("/".join(parts[:end]) for end in range(1, len(parts) + 1))
@@ -95,7 +95,7 @@ class CellReadings:
         return self._by_place[source.name]
 
     def under_other_choices(self, cell: Cell | ShownExhibit) -> dict[str, Reading]:
-        """Return readings that the recipe asks for only where another of its readings has another choice."""
+        """Return readings that the recipe uses only after another choice of one of its readings."""
         default_readings = self._recipe_readings(cell, {})
         other_readings: dict[str, Reading] = {}
         for reading in default_readings.values():
@@ -122,7 +122,7 @@ class CellReadings:
         return graphs.work(cell.column.measure) if graphs else set()
 
     def made(self, cell: Cell | ShownExhibit, overrides: Mapping[str, str]) -> RecipeGraphs | None:
-        """Return the graphs of the recipe on the first of the cell's datasets; None without a recipe."""
+        """Return the graphs of the recipe on the first of the cell's datasets. None without a recipe."""
         measured_cell, identifier = next(_datasets(cell), (None, ""))
         if measured_cell is None:
             return None
@@ -132,7 +132,7 @@ class CellReadings:
             return self.made(cell, {}) if overrides else None
 
     def nodes(self, cell: Cell) -> list[Node]:
-        """Return all nodes planned for a cell at full by the default choices, its evaluations too."""
+        """Return all nodes of a cell at full with default choices, including its evaluations."""
         nodes: list[Node] = []
         for measured_cell, identifier in _datasets(cell):
             call = self._call(measured_cell, identifier, {})
@@ -146,7 +146,7 @@ class CellReadings:
         return list({node.fingerprint: node for node in nodes}.values())
 
     def places(self, source: Paper) -> dict[str, list[str]]:
-        """Return the readings -> the rows, or single cells, that rest on each; no shared ones without any."""
+        """Return reading -> dependent rows, or single cells. Shared readings without any are left out."""
         places: dict[str, list[str]] = {}
         for place, cells in _rows(source):
             by_cell = {cell.id: self._recipe_readings(cell, {}) for cell in cells}
@@ -189,7 +189,7 @@ def _rows(source: Paper) -> Iterator[tuple[str, list[Cell] | list[ShownExhibit]]
 
 
 def _datasets(cell: Cell | ShownExhibit) -> Iterator[tuple[Cell | ShownExhibit, str]]:
-    """Yield the cells that a recipe measures, each with a dataset; an average has its parts'."""
+    """Yield the measured cells of a recipe, each with a dataset. An average yields those of its parts."""
     if isinstance(cell, ShownExhibit):
         yield cell, cell.exhibit.dataset or ""
     elif cell.recipe and cell.column.dataset:

@@ -1,8 +1,8 @@
-"""The disk of a run: large artefacts that go when nothing reads them any more, and whether the next one fits.
+"""The disk space of a run: artefacts that are discarded after their last use, and room for the next
+artefact.
 
-What a plan takes at its fullest is told by carrying it out in thought: node by node, with what goes.
-Beside it stand the fingerprints that a manifest, a record or a test between rows still needs, which `repro
-store gc` keeps.
+The peak of a plan is simulated stage by stage, including discarded artefacts. The module also collects the
+fingerprints that a manifest, a record or a test between rows needs, which `repro store gc` keeps.
 """
 
 import shutil
@@ -42,21 +42,21 @@ SCORING = "evaluate"
 
 
 def discarded_stages(kinds: Iterable[str]) -> frozenset[str]:
-    """Return the stages whose artefacts go by these names. Raises UsageError for a name that there is not."""
+    """Return the stages with artefacts of these kinds, e.g. "runs". Raises UsageError for an unknown kind."""
     kinds = list(kinds)
     check_known("kind of artefact to discard", *kinds, valid=DISCARDABLE)
     return frozenset(stage for kind in kinds for stage in DISCARDABLE[kind])
 
 
 class Consumers:
-    """The nodes that are still to read each artefact that may go.
+    """The remaining readers of each artefact that may be discarded.
 
     Args:
-        ends: nodes that are asked for themselves, which stay.
-        nodes: all of a plan.
-        needed: those of them that are to run.
-        stored: fingerprints of those that are there already.
-        stages: whose artefacts may go.
+        ends: requested nodes, which are kept.
+        nodes: all nodes of a plan.
+        needed: the nodes to run.
+        stored: fingerprints of the nodes that are already stored.
+        stages: stages with artefacts that may be discarded.
     """
 
     def __init__(
@@ -80,7 +80,7 @@ class Consumers:
         self._free = {fingerprint for fingerprint in self._there if not self._left[fingerprint]}
 
     def stored(self, node: Node) -> None:
-        """Take note that a node was stored, and reads its inputs no more."""
+        """Record that a node was stored and no longer reads its inputs."""
         if node.fingerprint in self._left:
             self._there.add(node.fingerprint)
         for parent in node.parents():
@@ -89,11 +89,11 @@ class Consumers:
         self._free |= {one for one in fingerprints & self._there if not self._left[one]}
 
     def free(self) -> list[Node]:
-        """Return the artefacts that may go now, also those which were there before the first node ran."""
+        """Return the stored artefacts without remaining readers, including those stored before the run."""
         return [self._nodes[fingerprint] for fingerprint in sorted(self._free, key=self._place.__getitem__)]
 
     def gone(self, node: Node) -> None:
-        """Take note that an artefact went."""
+        """Record that an artefact was removed."""
         self._there.discard(node.fingerprint)
         self._free.discard(node.fingerprint)
 
@@ -126,12 +126,12 @@ def readers_first(needed: Sequence[Node], stages: frozenset[str]) -> list[Node]:
 
 @dataclass(frozen=True)
 class MemoryLevel:
-    """The bytes that a plan takes with one node.
+    """The bytes of a plan at one node.
 
     Attributes:
-        during: at most while it is made.
-        after: once it is stored, and what nothing reads any more is gone.
-        gone: what went then.
+        during: peak while the node is made.
+        after: bytes after it is stored and unused artefacts are removed.
+        gone: the artefacts removed then.
     """
 
     node: Node
@@ -147,12 +147,12 @@ def levels(
     *,
     before: float = 0.0,
 ) -> list[MemoryLevel]:
-    """Carry out nodes in an order.
+    """Simulate the nodes in this order and return the bytes at each.
 
     Args:
-        consumers: of what may go, as a run has it before its first node; used up.
-        sizes: bytes of a node's artefact, and those beside it while it is made.
-        before: bytes that are stored already.
+        consumers: their state before the first node. It is used up.
+        sizes: bytes of a node's artefact, and further bytes while it is made.
+        before: bytes that are already stored.
     """
 
     def discard_free() -> tuple[Node, ...]:
@@ -173,20 +173,20 @@ def levels(
 
 
 def fullest_level(course: Iterable[MemoryLevel]) -> MemoryLevel | None:
-    """Return the level at which most is taken; None of an empty plan."""
+    """Return the level with the highest peak. None for an empty plan."""
     return max(course, key=lambda level: level.during, default=None)
 
 
 class DiskRoom:
-    """The share of the disk that a run may take.
+    """The disk space available to a run.
 
     Args:
-        consumers: of what may go.
-        announcement: by which other processes know what this one waits for.
-        most: bytes that the store may have; None for as many as its file system.
-        discard: kinds of artefacts that go after their use already.
-        may_discard: whether more kinds can be asked for.
-        waiting: gives fingerprints of further artefacts that somebody is to read, at that time.
+        consumers: readers of the artefacts that may be discarded.
+        announcement: the file that announces this run to other processes.
+        most: maximum bytes of the store. None for the limit of the file system.
+        discard: kinds of artefacts that are already discarded after use, e.g. `("vectors",)`.
+        may_discard: whether the user can request more kinds.
+        waiting: returns fingerprints of further artefacts that other requests will read.
     """
 
     def __init__(
@@ -207,7 +207,7 @@ class DiskRoom:
         self._others = [kind for kind in DISCARDABLE if may_discard and kind not in discard]
 
     def let_go(self) -> None:
-        """Remove what nothing reads any more, but for what another process still waits for."""
+        """Remove unused artefacts, except those that another process still needs."""
         for node in self._consumers.free():
             size = size_on_disk(self._store.path(node))
             if underway.let_go(self._store, node, but=self._announcement, keep=self._waiting):
@@ -215,12 +215,12 @@ class DiskRoom:
                 self._consumers.gone(node)
 
     def stored(self, node: Node) -> None:
-        """Let go of what a node that was stored was the last to read."""
+        """Record that a node was stored and remove inputs that have no other reader."""
         self._consumers.stored(node)
         self.let_go()
 
     def lacking(self, node: Node, beside: Iterable[Node] = ()) -> Obstacle | None:
-        """Return why an artefact does not fit on the disk with those ``beside`` it; None if it does."""
+        """Return an obstacle if an artefact and those of ``beside`` do not fit on the disk, else None."""
         size = self._remaining_bytes(node)
         reserved_bytes = sum(map(self._remaining_bytes, beside))
         free_bytes, place = self._free_space()
@@ -237,7 +237,7 @@ class DiskRoom:
         return max(0.0, (cost.stored or 0.0) + cost.beside - size_on_disk(self._store.partial(node)))
 
     def _free_space(self) -> tuple[float, str]:
-        """Return the bytes that are left, and by what."""
+        """Return the free bytes and a phrase for their limit, e.g. "--max-disk 5 GB leaves"."""
         free = shutil.disk_usage(self._store.root).free
         if self._most is None:
             return free, f"the file system of {self._store.root} has"
@@ -258,9 +258,9 @@ class KeptArtefacts:
     """The artefacts that papers need at some scales.
 
     Attributes:
-        fingerprints: to be kept.
-        notices: sentences about what could not be told.
-        plans: of all cells and exhibits, and of what lies behind records otherwise.
+        fingerprints: of the artefacts to keep.
+        notices: sentences about records or artefacts that could not be checked.
+        plans: of all cells and exhibits, and of records with other seeds or readings.
     """
 
     fingerprints: set[str]
@@ -278,11 +278,11 @@ def kept_artefacts(
 ) -> KeptArtefacts:
     """Return the fingerprints to keep for these papers at these scales.
 
-    Kept are the nodes of every cell and exhibit with the readings' defaults and the data at hand; what
-    lies behind a record, with its own seed and readings; what was made from data or checkpoints that a
-    manifest names and that are not at hand now, since their fingerprints cannot be computed without
-    them; and the significance tests between any of those. Of scales that are ``undescribed``, users' whose
-    files are not at hand, it is what lies behind their records alone.
+    These are nodes of every cell and exhibit with default readings and the available data, nodes of
+    records with their seeds and readings, and significance tests between any of those. Artefacts from data
+    or checkpoints that a manifest names but that are absent are also kept, as their fingerprints cannot be
+    computed. For ``undescribed`` scales (users' scales without their files), only nodes of records are
+    kept.
     """
     plans: list[Plan] = []
     recorded_ids, notices = _recorded_fingerprints(papers, undescribed, workspace)
@@ -312,7 +312,7 @@ def kept_artefacts(
 
 
 def finished_vectors(plans: Iterable[Plan], store: Store, *, keep_days: float) -> list[Node]:
-    """Return stored vectors that no plan to run, or noted within ``keep_days``, still reads."""
+    """Return stored vectors that no remaining stage of a plan, or noted within ``keep_days``, reads."""
     lineage, read_fingerprints = Lineage(store.root), set[str]()
     vectors: dict[str, Node] = {}
     for each in plans:
@@ -332,7 +332,7 @@ def _stored_vectors(plan: Plan) -> list[Node]:
 
 
 def _recorded_fingerprints(papers, names: Iterable[str], workspace: Workspace) -> tuple[set[str], list[str]]:
-    """Return fingerprints of records of scales whose files are not at hand, with a sentence on each scale."""
+    """Return fingerprints of records at scales without files, and a sentence per scale."""
     fingerprints, notices = set(), []
     for name, paper in product(sorted(names), papers):
         fingerprints |= {record.fingerprint for record in workspace.results.read(name, paper.name)}
@@ -343,7 +343,7 @@ def _recorded_fingerprints(papers, names: Iterable[str], workspace: Workspace) -
 
 
 def _variants(records: Iterable[Record]) -> dict[tuple, set[str]]:
-    """Return, by (seed, readings), the cells that the suite measured otherwise than by default."""
+    """Return cells that the suite measured with a seed or non-default readings, by (seed, readings)."""
     variants: dict[tuple, set[str]] = {}
     for record in records:
         readings = tuple(sorted((k, v) for k, v in record.readings.items() if k not in record.substitutes))
@@ -353,7 +353,7 @@ def _variants(records: Iterable[Record]) -> dict[tuple, set[str]]:
 
 
 def _unidentified_artefacts(lineage: Lineage, plans: list[Plan]) -> set[str]:
-    """Return stored artefacts made from a source that a plan names and that is not at hand."""
+    """Return stored artefacts made from a source that a plan names and that is absent now."""
     absent_sources = {_source(node.stage, node.params) for each in plans for node in _absent_nodes(each)}
     unidentified: set[str] = set()
     for fingerprint in lineage.stored() if absent_sources else ():
@@ -371,6 +371,6 @@ def _absent_nodes(each: Plan) -> Iterator:
 
 
 def _source(stage: str, params: Mapping[str, Any]) -> str:
-    """Return a stage and its parameters without those that follow from the source's bytes or place."""
+    """Return a stage and its parameters, except those that depend on the source's bytes or place."""
     ignored_names = {"identity", *STAGES[stage].ignored}
     return canonical([stage, {name: value for name, value in params.items() if name not in ignored_names}])

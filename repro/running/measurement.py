@@ -1,4 +1,4 @@
-"""The measurement of a cell: its recipe called once, its graph finished, its runs scored."""
+"""The measurement of a cell, e.g. `PAPER/1/ROW/COLUMN`, by a call of its recipe."""
 
 import functools
 import hashlib
@@ -29,14 +29,14 @@ COMPUTED = ("index-size",)  # kinds of column whose recipe gives the scores them
 
 @dataclass(frozen=True)
 class Measurement:
-    """The way in which one cell is measured with one seed.
+    """The evaluations that measure one cell with one seed.
 
     Attributes:
-        groups: evaluations; the cell's value is the mean of a group, of the largest mean where there are
-            several. A group has several where a dataset has members or a recipe gives several runs.
-        measure: by which the cell is scored; a reading may say another one than its column's.
-        departures: readings in force that are not the default, without those that change nothing here.
-        substitutes: readings whose original data is not at hand, and why.
+        groups: groups of evaluations. The cell's value is the highest mean of a group. A group has
+            several evaluations if a dataset has members or a recipe returns several runs.
+        measure: the measure of the cell, e.g. "RR@10". A reading may replace that of the column.
+        departures: readings with a choice other than the default that changes something here.
+        substitutes: readings without their original data, and the reasons.
     """
 
     cell: Cell
@@ -48,29 +48,29 @@ class Measurement:
 
     @cached_property
     def parts(self) -> tuple[Node, ...]:
-        """Every evaluation, each once."""
+        """All evaluations, without duplicates."""
         return tuple({part.fingerprint: part for group in self.groups for part in group}.values())
 
     @property
     def runs(self) -> tuple[Node, ...]:
-        """The runs these evaluations score, in the order of ``parts``; none where nothing is searched."""
+        """The scored runs, in the order of ``parts``. Empty if nothing is searched."""
         return tuple(part.input("run") for part in self.parts if "run" in part.inputs)
 
     @property
     def cut_at(self) -> int | None:
-        """Return the documents per query if the measure looks deeper, as a scale cuts them; else None."""
+        """Return the documents per query if the measure looks deeper, e.g. 100 for "R@1000", else None."""
         return None if self.cell.column.kind in COMPUTED else cut_at(self.runs, self.measure)
 
     @cached_property
     def collections(self) -> tuple[str, ...]:
-        """Ids of the data that are searched and judged, at a smaller scale those that stand in."""
+        """Ids of the searched and judged data. At a smaller scale these are its replacements."""
         qrels = [part.input("qrels") for part in self.parts if "qrels" in part.inputs]
         nodes = qrels or [node for node in walk(self.parts) if node.stage == "corpus"]
         return tuple(dict.fromkeys(node.params["dataset"] for node in nodes))
 
     @property
     def fingerprint(self) -> str:
-        """The identity of the measurement: the one part's fingerprint, or a digest over all parts'."""
+        """The identity of the measurement: the fingerprint of the only part, or a digest over all parts."""
         if len(self.parts) == 1:
             return self.parts[0].fingerprint
         identity = [[part.fingerprint for part in group] for group in self.groups]
@@ -79,13 +79,13 @@ class Measurement:
 
     @property
     def identity(self) -> tuple[str, str, str]:
-        """The identity of a number: the scores that are read, the measure, and the unit."""
+        """The identity of a number: fingerprint of its scores, measure and unit."""
         return self.fingerprint, self.measure, self.cell.unit
 
 
 @dataclass
 class MeasurementBuilder:
-    """Calls every distinct recipe once; nodes that rows share stay shared."""
+    """Calls every distinct recipe once and shares nodes between rows."""
 
     scale: Scale
     machine: Machine
@@ -99,7 +99,7 @@ class MeasurementBuilder:
         self._rewrite = self.scale.rewriter()
 
     def measure(self, cell: Cell, seed: int | None) -> Measurement:
-        """Return how a cell is measured with a seed. Raises ManifestError for what its manifest has wrong."""
+        """Return the measurement of a cell with a seed. Raises ManifestError for errors in its manifest."""
         with self._about(cell):
             measurement = self._measure(cell, seed)
 
@@ -111,7 +111,7 @@ class MeasurementBuilder:
         )
 
     def _measure(self, cell: Cell, seed: int | None) -> Measurement:
-        """Return it with every choice that was asked for and is not the default as a departure."""
+        """Return the measurement, with every requested choice other than the default as a departure."""
         entry, measure = _catalogued(cell)
         if cell.column.kind in COMPUTED:
             part, choices = self._computed(cell, entry.id, seed)
@@ -140,7 +140,7 @@ class MeasurementBuilder:
         return evaluation
 
     def exhibit(self, shown: ShownExhibit, seed: int | None) -> tuple[Node, dict[str, str]]:
-        """Return the finished node of something shown, and the choices it used that are not the default."""
+        """Return the finished node of an exhibit, and its choices other than the default."""
         with self._about(shown):
             node, departures, substitutes = self._exhibit(shown, seed)
 
@@ -162,7 +162,7 @@ class MeasurementBuilder:
 
     @contextmanager
     def _about(self, cell: Cell | ShownExhibit) -> Iterator[None]:
-        """Say of which cell a refusal is; where choices of the user are in force, it may be of these."""
+        """Attribute a UsageError to the cell's recipe, unless the user's choices may have caused it."""
         try:
             yield
         except UsageError as error:
@@ -176,12 +176,13 @@ class MeasurementBuilder:
         substitutes: Mapping[str, str],
         identity: Callable[["MeasurementBuilder"], Any],
     ) -> dict[str, str]:
-        """Drop from departures the user's choices that change nothing: at their default all stays as it is.
+        """Remove from departures the user's choices that change nothing.
 
-        One choice is taken back after another, so that what is left always gives what was asked for.
+        Choices are reset to their default one by one, so that the remaining ones always give the same
+        result.
 
         Args:
-            identity: of what is made, by this builder or by one with fewer of the user's choices.
+            identity: returns the identity of the result of a builder.
         """
         target, overrides = identity(self) if departures else None, dict(self.overrides)
         for reading in sorted(departures.keys() & self.overrides.keys() - substitutes.keys()):
@@ -202,11 +203,11 @@ class MeasurementBuilder:
         )
 
     def asked_for(self) -> set[str]:
-        """Return every reading that some recipe asked for."""
+        """Return every reading that a recipe used."""
         return {identifier for _, choices in self._calls.values() for identifier in choices.used}
 
     def in_full_precision(self) -> dict[str, str]:
-        """Return the choices, by reading, with which what recipes asked for needs no half precision."""
+        """Return the choices, by reading, with which the recipes need no half precision."""
         precise_choices: dict[str, str] = {}
         for _, choices in self._calls.values():
 
@@ -240,7 +241,7 @@ class MeasurementBuilder:
     def _call(
         self, cell: Cell | ShownExhibit, identifier: str, seed: int | None
     ) -> tuple[Node | Runs, Choices]:
-        """Return the recipe's node for one dataset; the same call is made once."""
+        """Return the recipe's node for one dataset. Equal calls are made once."""
         key = canonical([recipe_path(cell), cell.paper.name, identifier, seed, cell.options])
         if key not in self._calls:
             request = identifier, self.overrides, seed
@@ -254,7 +255,7 @@ class MeasurementBuilder:
 def shared_evaluation(
     run: Node, entry: Dataset, measure: str, scoring: Mapping[str, bool], *, machine: Machine
 ) -> Node:
-    """Return the evaluation of a run, one for all cells, kept with the machine's calls."""
+    """Return the evaluation of a run, shared by all cells through the machine's calls."""
     key = ("evaluation", run, entry.id, *measures(entry.id, measure), *sorted(scoring.items()))
     if key not in machine.calls:
         machine.calls[key] = evaluation(run, entry, measure, scoring)
@@ -262,7 +263,7 @@ def shared_evaluation(
 
 
 def evaluation(run: Node, entry: Dataset, measure: str, scoring: Mapping[str, bool]) -> Node:
-    """Return the node of a run's scores a query by the dataset's own measures, and the cell's."""
+    """Return the node of a run's per-query scores by the measures of the dataset and of the cell."""
     params: dict[str, Any] = {
         "measures": measures(entry.id, measure),
         "ignore_identical_ids": entry.ignore_identical_ids,
@@ -277,7 +278,7 @@ def evaluation(run: Node, entry: Dataset, measure: str, scoring: Mapping[str, bo
 
 
 def _catalogued(cell: Cell) -> tuple[Dataset, str]:
-    """Return the dataset and measure of a cell. Raises ManifestError when they or its unit are not known."""
+    """Return the dataset and measure of a cell. Raises ManifestError if these or the unit are unknown."""
     measure, identifier, key = cell.column.measure, cell.column.dataset, "measure"
     assert measure and identifier  # else nothing is measured, as plans know
     try:
@@ -293,7 +294,7 @@ def _catalogued(cell: Cell) -> tuple[Dataset, str]:
 
 
 def depth_of(run: Node) -> float:
-    """Return the documents a query that a run has at most; infinity where its parameters do not say."""
+    """Return the maximum documents per query of a run. Infinity if its parameters do not set it."""
     depth = run.params.get("depth", math.inf)
     if run.stage == "rerank":  # of what it reads, and with what it leaves below
         return min(depth_of(run.input("run")), max(depth, run.params["keep"]))
@@ -301,13 +302,13 @@ def depth_of(run: Node) -> float:
 
 
 def cut_at(runs: Iterable[Node], measure: str) -> int | None:
-    """Return the depth of the shortest run, where the measure (ir_measures name) looks deeper; else None."""
+    """Return the depth of the shortest run if the measure (ir_measures name) looks deeper, else None."""
     depth = min(map(depth_of, runs), default=math.inf)
     return int(depth) if looks_deeper(measure, depth) else None
 
 
 def check_depths(runs: Iterable[Node], measure: str) -> None:
-    """Refuse runs that end before the measure does. Raises UsageError."""
+    """Raise UsageError if a run ends above the cutoff of the measure."""
     if depth := cut_at(runs, measure):
         reason = f"its run has {depth} documents a query, {measure} looks at {parse_measure(measure).cutoff}"
         raise UsageError(f"{reason}; search deeper")
@@ -317,10 +318,10 @@ RULES = ("ignore_identical_ids", "judgements")
 
 
 def import_of(cell: Cell, made: Measurement | None, machine: Machine, file: Mapping[str, str]) -> Measurement:
-    """Return the measurement of a cell of one dataset by the run in a file, without readings of a recipe.
+    """Return the measurement of a cell of one dataset by an imported run, without readings.
 
     Args:
-        made: how the cell's own recipe measures it; None without a recipe.
+        made: the measurement by the cell's own recipe. None without a recipe.
         file: sha256 of the run and, to read it, its name and path (``source``).
     """
     entry, measure = _catalogued(cell)
@@ -334,7 +335,7 @@ def import_of(cell: Cell, made: Measurement | None, machine: Machine, file: Mapp
 
 
 def scoring_settings(measurement: Measurement) -> dict[str, Any]:
-    """Return the settings of scoring that a record of an imported run states, beside measure and unit."""
+    """Return the scoring settings of an imported run for its record, in addition to measure and unit."""
     params = measurement.parts[0].params
     return {"dataset": measurement.cell.column.dataset} | {name: params[name] for name in RULES}
 
@@ -346,6 +347,6 @@ def measures(dataset: str, wanted: str) -> list[str]:
 
 @functools.cache
 def listed_measures(dataset: str) -> tuple[str, ...]:
-    """Return the measures of measures_per_dataset.yaml; none for a dataset that it does not name."""
+    """Return the measures of measures_per_dataset.yaml. Empty for a dataset that is not listed."""
     path = Path(__file__).with_name("measures_per_dataset.yaml")
     return yaml_file.read_shared(path, dict[str, tuple[str, ...]]).get(dataset, ())

@@ -1,4 +1,4 @@
-"""A plan: the nodes of selected cells, which of them are stored or are to run, and the obstacles."""
+"""A plan: the nodes of selected cells, their states in the store, and their obstacles."""
 
 from __future__ import annotations
 
@@ -21,13 +21,14 @@ PLACES = ("paper", "table", "row")  # each within the one before
 
 @dataclass
 class Plan:
-    """Everything that a selection of cells asks for at one scale.
+    """All nodes that a selection of cells needs at one scale.
 
     Attributes:
-        measurements: one per cell and seed that has a recipe.
-        machine: knows what stands in the way of single nodes.
-        exhibits: the nodes of what is shown rather than tabled; their ``departures`` from default readings.
-        states: fingerprint -> state in the store, once ``look`` was called.
+        measurements: one per cell with a recipe and seed.
+        machine: the obstacles of single nodes.
+        exhibits: the nodes of exhibits, e.g. drawings.
+        departures: the choices of exhibits other than the default.
+        states: fingerprint -> state in the store, e.g. "stored". Filled by ``look``.
     """
 
     scale: Scale
@@ -44,7 +45,7 @@ class Plan:
         return walk(self.ends)
 
     def of_table(self, paper: str, table: str) -> Plan:
-        """Return the plan of one table's measurements alone: a study compares what it measures itself."""
+        """Return the plan of one table's measurements alone, as a study compares only its own."""
         measurements = [
             m for m in self.measurements if (m.cell.paper.name, m.cell.table.id) == (paper, table)
         ]
@@ -67,12 +68,12 @@ class Plan:
 
     @property
     def ends(self) -> list[Node]:
-        """The nodes that cells and exhibits are measured or shown by; all others are below them."""
+        """The nodes that measure cells or show exhibits. All other nodes are below them."""
         return [part for m in self.measurements for part in m.parts] + list(self.exhibits.values())
 
     @property
     def asked(self) -> int:
-        """Stage calls that the rows would make if nothing were shared between them."""
+        """The number of stages if rows shared none."""
         rows: dict[tuple, list[Node]] = {}
         for m in self.measurements:
             rows.setdefault((m.cell.paper.name, m.cell.table.id, m.cell.row.id, m.seed), []).extend(m.parts)
@@ -80,15 +81,15 @@ class Plan:
         return sum(len(walk(parts)) for parts in rows.values())
 
     def look(self, store: Store) -> None:
-        """Note which nodes the store holds."""
+        """Look up the state of every node in the store."""
         self.states = {node.fingerprint: store.state(node) for node in self.nodes}
 
     def needed(self) -> list[Node]:
-        """Return the nodes to run, inputs first: those not stored that something not stored needs."""
+        """Return the nodes to run, inputs first: those not stored that the ends need."""
         return walk(self.ends, until=lambda node: self.states[node.fingerprint] == "stored")
 
     def obstacles(self, node: Node) -> list[Obstacle]:
-        """Return the obstacles between the store as it is and this node; empty when there are none."""
+        """Return the obstacles of the node and of its inputs that are not stored. Empty without any."""
         obstacles: dict[Obstacle, None] = {}
         seen: set[str] = set()
 
@@ -106,7 +107,7 @@ class Plan:
 
     @property
     def lacking(self) -> NodeObstacles:
-        """The obstacles of the nodes themselves that it has to run, once it has looked at a store."""
+        """The obstacles of the nodes to run, after a look at the store."""
         obstacles = self.machine.obstacles
         return distinct_obstacles(
             obstacles[n.fingerprint] for n in self.needed() if n.fingerprint in obstacles
@@ -126,14 +127,14 @@ def plan(
 
     Args:
         cells: numeric cells of result tables, and points of figures.
-        exhibits: what is shown rather than tabled.
-        seeds: the user's own; none means each paper's.
+        exhibits: drawings and other exhibits.
+        seeds: the user's seeds. Empty for the seed of each paper.
         overrides: reading id -> choice.
 
     Raises:
         UsageError: an override names a reading or choice that no selected row has.
-        ManifestError: a cell names a dataset, measure or recipe that does not exist, or options which the
-            recipe does not take; says file and line.
+        ManifestError: a cell names an unknown dataset, measure or recipe, or options that the recipe
+            does not take. It contains file and line.
     """
     overrides = overrides or {}
     _check_overrides(overrides, [*cells, *exhibits])
@@ -175,7 +176,7 @@ def _check_overrides(overrides: Mapping[str, str], items: Iterable[Cell | ShownE
 
 
 def _check_overrides_matter(overrides: Mapping[str, str], requested_ids: set[str]) -> None:
-    """Raise UsageError for a reading that no recipe asked for, which changes nothing and must not seem to."""
+    """Raise UsageError for a reading that no recipe uses, as it would have no effect."""
     for identifier in overrides:
         if identifier not in requested_ids:
             reason = "no recipe of the selected cells asks for it"

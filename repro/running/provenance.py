@@ -1,4 +1,4 @@
-"""The code, libraries and commit that made an artefact, and the artefacts that others made than are here."""
+"""The code, libraries and commit of artefacts, and artefacts made by other code than the current one."""
 
 from __future__ import annotations
 
@@ -26,11 +26,12 @@ EQUAL_CODE = "code.yaml"
 
 
 def made_by(node: Node) -> dict[str, Any]:
-    """Return facts about an artefact that is made here and now. They are not part of its identity.
+    """Return facts about an artefact made now. They are not part of its identity.
 
-    ``code`` is the digest of the modules in the import closure of the stage and of the objective or view that
-    the parameters name, ``entries`` are these, ``modules`` has a short digest of each module, ``libraries``
-    has versions of those that change the stage's result, and ``commit`` is the checkout's.
+    ``entries`` are the modules of the stage and of the objective or view in its parameters. ``code`` is
+    the digest of their import closure and ``modules`` has a short digest of each module in it.
+    ``libraries`` has versions of those that change the stage's result, e.g. torch. ``commit`` is the
+    checkout's.
     """
     code_here = code(*entries(node))
     facts = {"code": code_here.digest, "modules": dict(code_here.modules), "entries": list(entries(node))}
@@ -41,10 +42,11 @@ def made_by(node: Node) -> dict[str, Any]:
 def differences(facts: Mapping[str, Any], node: Node | None = None) -> list[str] | None:
     """Return the modules and libraries that made an artefact and differ here. None if facts lack them.
 
-    Code that a line of results/code.yaml shows to be equal does not differ.
+    Code that results/code.yaml declares equal does not differ.
 
     Args:
-        node: its stage and objective are looked up where the plan has them now. Without it, where they were.
+        node: gives the current entries of stage and objective. Without it the recorded entries are
+            used.
     """
     try:
         digests, modules = str(facts["code"]).split(JOINED_BY), dict(facts.get("modules", {}))
@@ -61,7 +63,7 @@ def differences(facts: Mapping[str, Any], node: Node | None = None) -> list[str]
 
 
 def planned_code(nodes: Iterable[Node]) -> str:
-    """Return the digest that a record has as ``code`` if the code here makes all that is behind it."""
+    """Return the ``code`` digest of a record if the current code makes all its artefacts."""
     return _code_of_all(frozenset().union(*map(_entries_below, nodes)))
 
 
@@ -72,7 +74,7 @@ def join_codes(codes: Iterable[str]) -> str:
 
 
 class Makers:
-    """The code and the commits that made stored artefacts and all that is behind them, as these say."""
+    """The recorded code and commits of stored artefacts and of their inputs, direct and indirect."""
 
     def __init__(self, store: Store):
         self.store = store
@@ -80,7 +82,7 @@ class Makers:
         self._rows: dict[str, str] = {}
 
     def behind(self, nodes: Iterable[Node]) -> dict[str, Any]:
-        """Return ``code``, as ``planned_code`` has it, and ``commits``, of a record of these nodes."""
+        """Return ``code`` (see ``planned_code``) and ``commits`` for a record of these nodes."""
         codes, commits = zip(*map(self._of, nodes), strict=True)
         return {
             "code": join_codes(frozenset().union(*codes)),
@@ -88,7 +90,7 @@ class Makers:
         }
 
     def rows(self, node: Node) -> str:
-        """Return the digest of a node's rows; empty where it is not stored, or does not say."""
+        """Return the digest of a node's rows. Empty if it is not stored or not recorded."""
         if node.fingerprint not in self._rows:
             is_stored = self.store.state(node) == "stored"
             digest = self.store.record(node)["facts"].get("rows", "") if is_stored else ""
@@ -111,7 +113,7 @@ class Makers:
 
 
 def entries(node: Node) -> tuple[str, ...]:
-    """Return where the code of a node begins: its stage, and what is named as ``path`` ("module:name")."""
+    """Return the entry modules of a node's code: its stage, and each parameter's ``path`` ("module:name")."""
     values = (value for value in node.params.values() if isinstance(value, Mapping))
     paths = (str(value.get("path", "")) for value in values)
     return f"repro.retrieval.stages.{node.stage}", *filter(_NAMED.fullmatch, paths)
@@ -139,16 +141,15 @@ REMEDY = "`repro run --rebuild other-code` with a selection makes them again"
 
 @dataclass
 class Origins:
-    """The artefacts that were made by other code or libraries than those here.
+    """The artefacts made by other code or libraries than the current ones.
 
     Attributes:
-        total: artefacts looked at.
-        other: fingerprint -> the definitions and libraries that differ.
-        parents: fingerprint -> those of the artefacts that it was made from.
-        unknown: fingerprints of artefacts that do not say what made them.
-        from_others: fingerprints of artefacts whose inputs were made again since, and came out otherwise.
-        environments: fingerprint -> libraries and kernels of an artefact, as a record's ``environment`` has
-            them.
+        total: number of checked artefacts.
+        other: fingerprint -> differing definitions and libraries.
+        parents: fingerprint -> the artefacts that it was made from.
+        unknown: fingerprints of artefacts without a record of their code.
+        from_others: fingerprints of artefacts with inputs that were since rebuilt with other content.
+        environments: fingerprint -> libraries and kernels, in the form of a record's ``environment``.
     """
 
     total: int = 0
@@ -161,7 +162,7 @@ class Origins:
     def add(
         self, fingerprint: str, facts: Mapping[str, Any], inputs: Mapping[str, str], node: Node | None = None
     ) -> None:
-        """Look at one artefact's facts; ``inputs`` are the contents of its inputs as they are stored."""
+        """Check one artefact's facts. ``inputs`` are the current contents of its stored inputs."""
         self.total += 1
         self.parents[fingerprint] = tuple(facts.get("inputs", inputs))
         recorded_inputs = facts.get("inputs", inputs)  # older artefacts do not say
@@ -180,12 +181,12 @@ class Origins:
 
     @cached_property  # once all have been looked at
     def behind_other(self) -> set[str]:
-        """The artefacts that are of the code and libraries here, and were made from one that is not."""
+        """The artefacts made by the current code and libraries from an artefact that was not."""
         return self._behind(self.other.keys())
 
     @cached_property
     def of_other_code(self) -> set[str]:
-        """The artefacts of other code, those made from them, and those whose inputs came out otherwise."""
+        """The artefacts of other code, those made from them, and those with inputs of other content."""
         own = {name for name, names in self.other.items() if not libraries.LIBRARIES.keys() >= set(names)}
         return own | self._behind(own) | self.from_others
 
@@ -200,7 +201,7 @@ class Origins:
 
     @property
     def sentence(self) -> str:
-        """The counts in one sentence; empty where the code and the libraries here made everything."""
+        """The counts in one sentence. Empty if the current code and libraries made everything."""
         parts = [f"{len(self.other)} of {self.total} artefacts were made by other code or libraries"]
         if behind_other := self.behind_other:
             parts.append(f"{len(behind_other)} from what these made")
@@ -212,13 +213,13 @@ class Origins:
 
 
 def _known_contents(nodes: Sequence[Node], store: Store, read: dict[str, str]) -> dict[str, str]:
-    """Return the contents of stored artefacts; what has been ``read`` is not read again."""
+    """Return the contents of stored artefacts. Those in ``read`` are not read again."""
     read |= store.contents(node for node in nodes if node.fingerprint not in read)
     return {node.fingerprint: read[node.fingerprint] for node in nodes if node.fingerprint in read}
 
 
 def origins(plan: Plan, store: Store) -> Origins:
-    """Return the origins of the plan's artefacts that were stored when it was looked up in the store."""
+    """Return the origins of the plan's artefacts that were stored when the plan looked at the store."""
     result = Origins()
     nearest: dict[str, tuple[str, ...]] = {}
     contents: dict[str, str] = {}
@@ -234,10 +235,11 @@ def origins(plan: Plan, store: Store) -> Origins:
 
 
 def made_otherwise(plan: Plan, store: Store) -> list[Node]:
-    """Return the plan's stored nodes of other or unknown code, or of other inputs, and those made from them.
+    """Return the plan's stored nodes of other or unknown code or of other inputs, and those made from
+    them.
 
-    A fingerprint does not tell content: what was made from an artefact that comes out differently goes, too.
-    An imported run is made by no code here.
+    Equal fingerprints may have different content, so artefacts made from these nodes are included.
+    Imported runs are not, as no code here made them.
 
     Raises:
         BlockedError: one of them cannot be made again on this machine.
@@ -247,8 +249,8 @@ def made_otherwise(plan: Plan, store: Store) -> list[Node]:
 
 
 def damaged(plan: Plan, store: Store) -> list[Node]:
-    """Return the plan's damaged nodes, by every byte, and those made from them. Raises BlockedError for one
-    that cannot be remade."""
+    """Return the plan's damaged nodes, checked byte by byte, and those made from them. Raises BlockedError
+    if one cannot be remade."""
     from repro.store.seal import damage
 
     present = (n for n in plan.nodes if plan.states[n.fingerprint] in PRESENT)
@@ -257,8 +259,7 @@ def damaged(plan: Plan, store: Store) -> list[Node]:
 
 
 def _with_what_is_made_from(others: set[str], plan: Plan) -> list[Node]:
-    """Return the stored ones of these nodes and of all made from them. Raises BlockedError where one cannot
-    be remade."""
+    """Return these nodes and those made from them, if stored. Raises BlockedError if one cannot be remade."""
     stale = _stale_fingerprints(others, plan)
     stale_nodes = [n for n in plan.nodes if n.fingerprint in stale and plan.states[n.fingerprint] in PRESENT]
     for node in stale_nodes:
@@ -294,19 +295,19 @@ def discard(nodes: Sequence[Node], store: Store) -> None:
 
 
 def equal_code() -> dict[str, dict[str, Any]]:
-    """Return the lines of the file by stage. Each has ``recorded``, ``same``, ``date`` and ``evidence``."""
+    """Return the entries of code.yaml by stage: ``recorded``, ``same``, ``date`` and ``evidence``."""
     folder = committed_results()
     path = folder / EQUAL_CODE if folder else None
     return (read_facts(path) or {}) if path and path.is_file() else {}
 
 
 def on_record(digest: str) -> str:
-    """Return the digest of equal code that records contain. It is the given one if no line has it."""
+    """Return the digest that records contain for code equal to this. Without an entry it is the given one."""
     return _recorded_by_digest().get(digest, digest)
 
 
 def all_on_record(digests: Iterable[str]) -> frozenset[str]:
-    """Return the digests of ``on_record``, each once."""
+    """Return the distinct digests of ``on_record``."""
     return frozenset(map(on_record, digests))
 
 

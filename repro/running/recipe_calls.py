@@ -1,4 +1,4 @@
-"""The recipe of a cell: where it is, which readings it may ask for, and what it makes, once a machine."""
+"""The recipe of a cell: its place, its valid readings, and its graphs, called once per machine."""
 
 import inspect
 import traceback
@@ -28,13 +28,13 @@ def call_recipe(
     machine: Machine,
     originals_only: bool = False,
 ) -> tuple[Node | Runs, Choices]:
-    """Return the graph or runs that a cell's recipe makes for one dataset, and the choices it asked for.
+    """Return the graph or runs of a cell's recipe for one dataset, and the choices that it used.
 
-    For one machine the same call is made once, and no recipe knows of the scale: ``originals_only`` makes a
-    difference only where it noticed that a file is missing.
+    The same call is made once per machine. Recipes do not depend on the scale. ``originals_only`` matters
+    only if a recipe noticed a missing file.
 
     Raises:
-        ManifestError: there is no such recipe, it fails, or it returns something else.
+        ManifestError: the recipe does not exist, fails, or returns something else.
     """
     path = recipe_path(cell)
     key = canonical([path, cell.paper.name, identifier, seed, cell.options, overrides])
@@ -53,7 +53,7 @@ def call_recipe(
 
 
 def not_at(cell: Cell | ShownExhibit, scale: Scale) -> str:
-    """Return the reason why the cell's recipe measures nothing at this scale; empty where there is none."""
+    """Return why the cell's recipe measures nothing at this scale. Empty if it does."""
     if not cell.recipe:
         return ""
     function = recipe_function(cell, recipe_path(cell))
@@ -73,24 +73,24 @@ def _without_grades(cell: Cell, scale: Scale) -> str:
 
 
 def is_made_at(cell: Cell | ShownExhibit, scale: Scale) -> bool:
-    """Return whether the cell has a recipe, which measures or shows something at this scale."""
+    """Return whether the cell has a recipe that measures or shows something at this scale."""
     return bool(cell.recipe) and not not_at(cell, scale)
 
 
 def refusals(cells: Iterable[Cell], scale: Scale) -> dict[str, int]:
-    """Return the reasons of ``not_at`` for these cells, each with how many it keeps from being measured."""
+    """Count these cells by the reason of ``not_at``, if there is one."""
     return dict(Counter(reason for cell in cells if (reason := not_at(cell, scale))))
 
 
 def recipe_path(cell: Cell | ShownExhibit) -> str:
-    """Return ``module:function``; a bare name means the paper's own recipes.py."""
+    """Return ``module:function``. A bare name is a function of the paper's own recipes.py."""
     recipe = cell.recipe
     assert recipe, f"{cell.id} has no recipe"  # which is looked at before
     return recipe if ":" in recipe else f"{cell.paper.package}.recipes:{recipe}"
 
 
 def readings_for(source: Paper, path: str) -> dict[str, Reading]:
-    """Return the readings a recipe may ask for: its home's, then those of the paper whose row it makes."""
+    """Return the readings available to a recipe: those of its home and those of the row's paper."""
     home_paper = home(path)
     if home_paper is not None:
         return {**source.readings, **home_paper.readings}
@@ -99,7 +99,7 @@ def readings_for(source: Paper, path: str) -> dict[str, Reading]:
 
 
 def recipe_function(cell: Cell | ShownExhibit, path: str) -> Callable[..., Node | Runs]:
-    """Return what makes the cell. Raises ManifestError when there is none that takes its options."""
+    """Return the recipe function of the cell. Raises ManifestError if none exists that takes its options."""
     try:
         function = load(path)
     except (ReproError, OSError):  # of files, whose error names them
@@ -129,7 +129,7 @@ def _refusal(function: Callable, options: tuple[str, ...]) -> str:
 
 
 def _call(cell: Cell | ShownExhibit, function: Callable[..., Node | Runs], request: Request) -> Node | Runs:
-    """Call a recipe. Raises ManifestError where it fails in its own code, or returns no node."""
+    """Call a recipe. Raises ManifestError if it fails in its own code or returns no node."""
     path = recipe_path(cell)
     try:
         result = function(request, **cell.options)
@@ -159,7 +159,7 @@ def _in_one_line(error: Exception) -> str:
 
 
 def fault(cell: Cell | ShownExhibit, key: str, reason: str) -> ManifestError:
-    """Return the error about what a cell's column says under ``key``, or else its row or table."""
+    """Return the error about ``key`` of a cell's column, else of its row or table, e.g. "unit"."""
     if isinstance(cell, ShownExhibit) or cell.table.kind == "figure":
         return ManifestError(f"{cell.paper.folder / 'cells.yaml'}: {cell.id}: {reason}")
     table = cell.table

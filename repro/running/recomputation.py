@@ -1,4 +1,4 @@
-"""A sample of stored artefacts, computed again from their stored inputs in a scratch folder, and compared."""
+"""Recomputation of a sample of stored artefacts from their stored inputs, and comparison."""
 
 from __future__ import annotations
 
@@ -34,13 +34,13 @@ ROWS = 1 << 16  # of an array that are compared at a time
 
 @dataclass(frozen=True)
 class Agreement:
-    """The extent to which two folders hold the same.
+    """The agreement of two folders.
 
     Attributes:
         name: ``bits``, ``tolerance`` or ``none``.
-        difference: the greatest one of two numbers, over the greatest magnitude in their file; 0.0 where only
-            bytes differ, or none do, and None where more than numbers does.
-        why: a sentence about the first file that does not agree; empty where all do.
+        difference: the largest difference of two numbers, relative to the largest magnitude in their
+            file. 0.0 if no numbers differ, None if more than numbers differ.
+        why: a sentence about the first file that does not agree. Empty if all do.
     """
 
     name: str
@@ -49,7 +49,7 @@ class Agreement:
 
 
 def agreement(stored: Path, again: Path, *, tolerance: float) -> Agreement:
-    """Compare every file of two folders; ``tolerance`` is relative to the greatest magnitude in a file."""
+    """Compare every file of two folders. ``tolerance``, e.g. 1e-5, is relative to the largest magnitude."""
     names = _names(stored)
     if names != _names(again):
         missing = ", ".join(sorted(names ^ _names(again)))
@@ -91,7 +91,7 @@ def _names(folder: Path) -> set[str]:
 
 
 def _difference(stored_file: Path, new_file: Path) -> tuple[float | None, str]:
-    """Return the greatest relative difference of numbers, and both; None if more than fractions differ."""
+    """Return the largest relative difference and a sentence. None if more than fractions differ."""
     try:
         (structure, numbers), (other_structure, other_numbers) = content(stored_file), content(new_file)
     except Exception:  # whatever a library says of a file that it cannot read
@@ -112,7 +112,7 @@ def _difference(stored_file: Path, new_file: Path) -> tuple[float | None, str]:
 
 
 def content(path: Path) -> tuple[object, np.ndarray]:
-    """Return a file without its numbers with a fraction, and these (N,); bytes of an unknown kind."""
+    """Return a file's structure and its fractional numbers (N,), or the bytes of an unknown kind."""
     if path.suffix == ".npy":
         array = np.load(path, mmap_mode="r")
         if array.dtype.kind == "f":
@@ -146,7 +146,7 @@ def _rows(path: Path) -> Iterator | None:
 
 
 def _without_floats(value, numbers: list[float]):
-    """Return a value of JSON with None in place of each float, which is added to ``numbers``."""
+    """Return a JSON value with None for each float, and append the floats to ``numbers``."""
     if isinstance(value, float):
         numbers.append(value)
         return None
@@ -174,13 +174,13 @@ HALF_PRECISION = 1e-2
 
 @dataclass(frozen=True)
 class Recomputation:
-    """One artefact, computed again.
+    """One recomputed artefact.
 
     Attributes:
-        agreement: ``bits``, ``tolerance``, ``none``, or ``failed`` and ``blocked``, where nothing came of it.
-        difference: as :class:`repro.running.recomputation.Agreement` has it.
-        why: a sentence where it does not agree, or could not be computed.
-        other_code: definitions and libraries that made the stored one and are others here; None if unknown.
+        agreement: ``bits``, ``tolerance`` or ``none``. ``failed`` or ``blocked`` without a result.
+        difference: as in :class:`repro.running.recomputation.Agreement`.
+        why: a sentence if it does not agree or could not be computed.
+        other_code: definitions and libraries of the stored artefact that differ here. None if unknown.
     """
 
     stage: str
@@ -198,14 +198,15 @@ class Recomputation:
 
 @dataclass(frozen=True)
 class Sample:
-    """Nodes to compute again, and the artefacts, by stage, that could not be chosen.
+    """Nodes to recompute, and counts of artefacts by stage.
 
     Attributes:
         nodes: in the order of the stages.
-        of: stage -> how many it was drawn from.
-        left_out: stage -> artefacts that are not computed again: a training, one whose inputs or plan are not
-            in the store, one of an earlier version of its stage, or a collection that is not here.
-        sources: fingerprint -> the collection that an artefact is read from, where it is here.
+        of: stage -> number of candidates.
+        left_out: stage -> number of artefacts that cannot be recomputed: trainings, artefacts with
+            inputs or a plan missing from the store, artefacts of an earlier version of their stage,
+            and absent collections.
+        sources: fingerprint -> the available collection that an artefact is read from.
     """
 
     nodes: list[Node]
@@ -215,12 +216,12 @@ class Sample:
 
 
 def draw(store: Store, *, size: int, seed: int, data: Path | None = None, home: Path | None = None) -> Sample:
-    """Draw ``size`` artefacts a stage that can be computed again from what is stored, or from data here.
+    """Draw ``size`` artefacts per stage that can be recomputed from stored inputs or local data.
 
-    The choice among a stage's artefacts depends on the seed and on these alone.
+    The choice depends only on the seed and the candidates of a stage.
 
     Args:
-        data, home: where sources may lie: the user's own folder, and that of ir_datasets.
+        data, home: folders of sources: the user's own, and that of ir_datasets.
     """
     nodes, counts, omissions, find_node = [], {}, {}, _node_lookup(Lineage(store.root))
     sources: dict[str, Source] = {}
@@ -238,7 +239,7 @@ def draw(store: Store, *, size: int, seed: int, data: Path | None = None, home: 
 
 
 def recompute(sample: Sample, store: Store, progress: Progress) -> Iterator[Recomputation]:
-    """Run each node's stage in a scratch folder, or read its source, and compare, with the same kernels."""
+    """Run each node's stage in a scratch folder, or read its source, and yield the comparisons."""
     if any(store.record(node).get("facts", {}).get("kernels", {}).get("pins") for node in sample.nodes):
         kernels.pin()
     with progress.task("computing again", total=len(sample.nodes)) as advance:
@@ -250,7 +251,7 @@ def recompute(sample: Sample, store: Store, progress: Progress) -> Iterator[Reco
 def _can_be_made_again(
     node: Node, store: Store, sources: dict[str, Source], data: Path | None, home: Path | None
 ) -> bool:
-    """Return whether it can be computed from inputs or a source, which is added to ``sources``."""
+    """Return whether a node can be computed from inputs or a source, which is added to ``sources``."""
     if node.stage not in source_rows.READ:
         return _can_be_computed(node, store)
     if not source_rows.is_whole(node):
@@ -269,7 +270,7 @@ def _can_be_computed(node: Node, store: Store) -> bool:
 
 
 def _node_lookup(lineage: Lineage) -> Callable[[str], Node | None]:
-    """Return a lookup of nodes by fingerprint in notes and records; None where a stage's version changed."""
+    """Return a lookup of nodes by fingerprint, which gives None for changed stage versions."""
 
     @functools.cache
     def find_node(fingerprint: str) -> Node | None:

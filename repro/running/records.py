@@ -1,4 +1,4 @@
-"""Records of measured cells, made from the scores that the store holds, beside those of before."""
+"""Records of measured cells, made from stored scores and compared with earlier records."""
 
 import contextlib
 import functools
@@ -30,14 +30,14 @@ UNKNOWN = "not said"
 
 @dataclass(frozen=True)
 class Recurrence:
-    """A number measured now, and the one on record, of one cell, scale, seed, fingerprint and measure."""
+    """A number measured now and the one on record, of the same cell, scale, seed, fingerprint and measure."""
 
     measured: Record
     on_record: Record
 
     @property
     def came_back(self) -> bool:
-        """Whether both are one and the same, to the last bit, over the same queries."""
+        """Whether both are identical, to the last bit, over the same queries."""
         return self.measured.result == self.on_record.result
 
     def __str__(self) -> str:
@@ -46,7 +46,7 @@ class Recurrence:
 
 
 def recorded_before(records: Iterable[Record], results: Results | None) -> dict[tuple, Record]:
-    """Return by key the newest record that ``results`` hold in the files of ``records``."""
+    """Return by key the newest record that ``results`` contain in the files of ``records``."""
     if results is None:
         return {}
     files = {(r.scale, r.cell.partition("/")[0]) for r in records}
@@ -54,7 +54,7 @@ def recorded_before(records: Iterable[Record], results: Results | None) -> dict[
 
 
 def sentences(recurrences: Sequence[Recurrence]) -> Iterator[str]:
-    """Yield how many numbers came back, which did not and how far, and the likely cause; nothing of none."""
+    """Yield the number of reproduced numbers, the distances of the others, and the likely cause."""
     if not recurrences:
         return
     others = [r for r in recurrences if not r.came_back]
@@ -116,10 +116,10 @@ PER_UNIT = {"percent": 100}  # of a score, which is a fraction or, as an index's
 def record(
     plan: Plan, store: Store, results: Results, *, on_record: Results | None = None
 ) -> list[Recurrence]:
-    """Append a record for every measured cell whose evaluations are stored, unless it is known.
+    """Append a record for every measured cell with stored evaluations, unless it is known.
 
     Returns:
-        each record beside that of ``on_record`` with its key, else beside the one that it contradicts.
+        each record with that of ``on_record`` with its key, else with the one that it contradicts.
 
     Damaged evaluations are left out. Raises StoreError if there are no others.
     """
@@ -146,7 +146,7 @@ def _data_of_records(plan: Plan, results: Results) -> dict[str, str]:
 
 
 def stored_records(plan: Plan, store: Store) -> list[Record]:
-    """Return records of stored evaluations, without time and machine; damaged ones are marked in the plan."""
+    """Return records of stored evaluations, without time and machine. Marks damaged ones in the plan."""
     records, makers = [], Makers(store)
     for m in plan.measurements:
         if all(plan.states[p.fingerprint] == "stored" for p in m.parts):
@@ -161,7 +161,7 @@ def stored_records(plan: Plan, store: Store) -> list[Record]:
 
 
 def known_records(plan: Plan, records: Iterable[Record]) -> list[Record]:
-    """Return the newest of ``records``, all papers' at the scale, for a plan's cells and averages."""
+    """Return the newest of ``records``, of all papers, for a plan's cells and averages."""
     newest = {r.identity: r for r in sorted(records, key=time_of) if not r.origin}
     parts = [
         replace(newest[m.identity], cell=m.cell.id, seed=m.seed, readings=dict(m.departures))
@@ -172,8 +172,8 @@ def known_records(plan: Plan, records: Iterable[Record]) -> list[Record]:
 
 
 def measured_record(measurement: Measurement, scale: str, store: Store) -> Record:
-    """Return the record of a cell in the paper's unit: the mean over queries, members and runs, or the best
-    group of runs."""
+    """Return the record of a cell in the paper's unit: the mean over queries, members and runs, or that of
+    the best group of runs."""
     bare_record = _bare_record(measurement, scale, store, Makers(store))
     return replace(bare_record, **_circumstances(measurement.parts, store))
 
@@ -210,7 +210,7 @@ def _bare_record(measurement: Measurement, scale: str, store: Store, makers: Mak
 
 
 def _mean(values: Sequence[float]) -> float:
-    """Return the mean; of copies of one run, as samples are at small scales, its value to the last bit."""
+    """Return the mean. For equal values, e.g. of copies of a run, it is the value to the last bit."""
     return statistics.fmean(values) if len(set(values)) > 1 else values[0]
 
 
@@ -228,7 +228,7 @@ def _rows(measurement: Measurement, makers: Makers) -> dict[str, str]:
 
 
 def _deviation(measurement: Measurement, scores: Sequence[dict]) -> float | None:
-    """Return the deviation (n - 1) of the queries' scores, means of the runs; None below one set."""
+    """Return the deviation (n - 1) of the mean scores by query. None for several groups or query sets."""
     if len(measurement.groups) > 1 or any(content["queries"] != scores[0]["queries"] for content in scores):
         return None
     values = (content["measures"][measurement.measure] for content in scores)
@@ -237,7 +237,7 @@ def _deviation(measurement: Measurement, scores: Sequence[dict]) -> float | None
 
 
 def scores_of(part: Node, store: Store) -> dict:
-    """Return the content of a stored evaluation. Raises StoreError where it is damaged."""
+    """Return the content of a stored evaluation. Raises StoreError if it is damaged."""
     path = store.path(part) / SCORES
     status = path.stat()
     return _content(path, (status.st_ino, status.st_size, status.st_mtime_ns, status.st_ctime_ns))
@@ -249,7 +249,7 @@ def _content(path: Path, stamp: tuple[int, ...]) -> dict:
 
 
 def averages(plan: Plan, records: Iterable[Record]) -> list[Record]:
-    """Return records of columns that average others, where every part was measured with the same seed."""
+    """Return records of columns that average others, if every part was measured with the same seed."""
     by_cell = {(r.cell, r.seed): r for r in records}
     new_records = []
     for cell in plan.cells:
@@ -262,7 +262,7 @@ def averages(plan: Plan, records: Iterable[Record]) -> list[Record]:
 
 
 def identities(plan: Plan) -> dict[str, dict[int | None, tuple[str, str, str]]]:
-    """Return fingerprint, measure and unit that records must have, by cell and seed, averages too."""
+    """Return the identity (fingerprint, measure, unit) of a current record, by cell and seed."""
     by_cell: dict[str, dict[int | None, tuple[str, str, str]]] = {}
     for m in plan.measurements:
         by_cell.setdefault(m.cell.id, {})[m.seed] = m.identity
@@ -274,7 +274,7 @@ def identities(plan: Plan) -> dict[str, dict[int | None, tuple[str, str, str]]]:
 
 
 def member_cells(cell: Cell) -> list[str]:
-    """Return ids of the cells that a cell averages; none for others."""
+    """Return ids of the cells that a cell averages. Empty for other cells."""
     row = cell.id.rpartition("/")[0]
     return [f"{row}/{column}" for column in cell.column.mean_of]
 
@@ -329,7 +329,7 @@ def _evaluations(plan: Plan) -> dict[str, list[Node]]:
 
 
 def _circumstances(evaluations: Iterable[Node], store: Store) -> dict:
-    """Return the environment of a record made now, with the libraries and kernels of what is behind it."""
+    """Return the environment of a record made now, with the libraries and kernels of its artefacts."""
     from repro.machine import kernels
 
     paths = (store.path(node) / RECORD for node in walk(evaluations))
@@ -349,7 +349,7 @@ def _facts(path: Path, changed: int) -> dict[str, dict]:
 
 @functools.cache
 def _environment() -> dict:
-    """Return commit, versions and hardware: what a reader needs to judge a small difference."""
+    """Return commit, versions and hardware, which help to explain small differences."""
     from repro.machine.system import hardware
     from repro.machine.versions import commit, software
 

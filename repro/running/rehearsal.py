@@ -1,4 +1,4 @@
-"""A rehearsal: every stage of a plan in a process of its own, and what the whole will cost by that."""
+"""A rehearsal: every stage of a plan runs in its own process, and the cost of the whole is extrapolated."""
 
 import time
 from dataclasses import dataclass, field
@@ -29,8 +29,8 @@ class Rehearsal:
     """The outcome of a rehearsal.
 
     Attributes:
-        nodes: those of full scale whose rehearsal is stored, inputs first.
-        left_out: those that could not be rehearsed, each with the reason.
+        nodes: nodes of full scale with a stored rehearsal, inputs first.
+        left_out: nodes without a rehearsal, each with the reason, e.g. "it was not run; run it".
     """
 
     plan: Plan
@@ -40,22 +40,22 @@ class Rehearsal:
 
     @property
     def hours(self) -> float:
-        """Hours of all nodes one after another, as far as they can be told."""
+        """Known hours of all nodes one after another."""
         return sum(node.whole_seconds or 0 for node in self.nodes) / 3600
 
     @property
     def uncounted(self) -> list[Node]:
-        """Nodes that ``hours`` lacks: too little was done to tell, nobody counted, or not rehearsed."""
+        """Nodes without known hours: too little was done, a count is missing, or they were not rehearsed."""
         unknown_nodes = [node.node for node in self.nodes if node.whole_seconds is None]
         return unknown_nodes + [node for node, _ in self.left_out]
 
     @property
     def disk_bytes(self) -> float:
-        """Bytes of all artefacts, as far as they can be told."""
+        """Known bytes of all artefacts."""
         return sum(node.whole_disk_bytes or 0 for node in self.nodes)
 
     def fullest(self, discarded: frozenset[str] = frozenset()) -> float:
-        """Return the store's bytes at its fullest when used artefacts go; estimated where not rehearsed."""
+        """Return the store's peak bytes if used artefacts go. Nodes without a rehearsal are estimated."""
         by_fingerprint = {each.node.fingerprint: each.whole_disk_bytes for each in self.nodes}
 
         def sizes(node: Node) -> tuple[float, float]:
@@ -69,14 +69,14 @@ class Rehearsal:
 
     @property
     def largest(self) -> RehearsedNode | None:
-        """The node that will take most memory."""
+        """The node with the highest memory."""
         return max(self.nodes, key=lambda node: node.whole_peak_bytes or 0, default=None)
 
 
 def rehearse(whole: Plan, plan: Plan, store: Store, progress: Progress) -> Rehearsal:
-    """Run what a store lacks of ``plan``, a rehearsal of the plan ``whole``, and extrapolate what it took.
+    """Run the missing nodes of ``plan``, a rehearsal of the plan ``whole``, and extrapolate their cost.
 
-    A stage that fails or is blocked holds back only what is below it.
+    A failed or blocked stage stops only the stages that depend on it.
 
     Raises:
         UsageError: the plan's scale has other data or models than the papers', or reads all rows.
@@ -103,7 +103,7 @@ def rehearse(whole: Plan, plan: Plan, store: Store, progress: Progress) -> Rehea
 
 
 def extrapolated(whole: Plan, plan: Plan, store: Store, outcome: Outcome) -> Rehearsal:
-    """Return the cost of the nodes of ``whole``, from those of its rehearsal that a store holds."""
+    """Return the cost of the nodes of ``whole``, from the stored nodes of its rehearsal."""
     nodes, left_out = [], []
     for large, small in pairs(whole, plan).values():
         if store.state(small) == "stored":
@@ -121,9 +121,9 @@ def _failure_reason(node: Node, outcome: Outcome) -> str:
 
 
 def run_apart(node: Node, store: Store, progress: Progress) -> Path:
-    """Build the node in a process that ends with it, so that its memory is the stage's own.
+    """Build the node in a process of its own, so that the measured memory is the stage's.
 
-    What an interrupted attempt left goes before: resumed, the stage would take less time than it takes.
+    Remains of an interrupted attempt are removed first, as a resumed stage would take less time.
 
     Raises StageError or BlockedError as the stage would.
     """

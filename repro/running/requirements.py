@@ -1,4 +1,4 @@
-"""The nodes that this machine can run, decided before anything runs: data, checkpoints, Java, GPUs."""
+"""The requirements of nodes (data, checkpoints, Java, GPUs), checked on this machine before a run."""
 
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field, replace
@@ -34,13 +34,13 @@ PIECES = {
 
 @dataclass(frozen=True)
 class Obstacle:
-    """The reason why a node cannot run here, and what to do about it.
+    """The reason why a node cannot run here, and its remedy.
 
     Attributes:
-        of_machine: whether the machine lacks it (a GPU, Java), not the user: elsewhere it may be there.
-        lacks: the missing thing in a word or two, for lists; empty where the cause alone says it.
-        fetch: the ids with which `repro data fetch` gets it, or some of it.
-        otherwise: what to do about the rest of what could be fetched.
+        of_machine: whether the machine lacks it (a GPU, Java). Another machine may have it.
+        lacks: short name of the missing item for lists, e.g. "Java". Empty if the cause is enough.
+        fetch: ids with which `repro data fetch` gets all or a part of it.
+        otherwise: remedy for the part that cannot be fetched.
     """
 
     cause: str
@@ -52,7 +52,7 @@ class Obstacle:
 
     @property
     def short(self) -> str:
-        """The missing thing in as few words as there are for it."""
+        """The missing item, as briefly as possible."""
         return self.lacks or self.cause
 
 
@@ -66,18 +66,17 @@ NO_GPU = Obstacle(
 
 @dataclass
 class Machine:
-    """The data and components of this machine, each looked for once.
+    """The data and components of this machine. Each is looked for once.
 
     Attributes:
         data: the folder of REPRO_DATA, or None.
-        digests: file in which digests of data files are remembered.
+        digests: file that caches digests of data files.
         home: that of ir_datasets, or None.
-        recorded: ``<dataset> <piece>`` -> the identity of files on which something was measured. What is not
-            here is planned with by it, so that records of it are found.
-        obstacles: fingerprint -> why that node cannot run here; filled by ``resolve``.
-        stand_ins: a collection, a splitter or a file that is not here -> the choice, ``reading=choice``, of a
-            reading that does without it.
-        calls: what recipes made with this data, whatever the scale; see ``repro.running.recipe_calls``.
+        recorded: ``<dataset> <piece>`` -> identity of measured files. Absent files are planned with
+            it, so that their records are found.
+        obstacles: fingerprint -> why that node cannot run here. Filled by ``resolve``.
+        stand_ins: an absent collection, splitter or file -> the ``reading=choice`` that avoids it.
+        calls: graphs made by recipes with this data at any scale, see ``repro.running.recipe_calls``.
     """
 
     data: Path | None = None
@@ -93,19 +92,19 @@ class Machine:
     _met: dict[int, tuple[Node, Node]] = field(default_factory=dict)
 
     def without_data(self) -> "Machine":
-        """Return a machine without data; what recipes made for this one without data, it knows."""
+        """Return a machine without data. It shares the recipe calls of this one if this one has no data."""
         return Machine() if self.data else Machine(calls=self.calls, _known=self._known, _met=self._met)
 
     def resolve(self, node: Node) -> Node:
-        """Return the graph below ``node`` with every source named, and note obstacles for what is missing."""
+        """Return the graph below ``node`` with resolved sources. Record obstacles for missing ones."""
         return rewrite(node, self._resolve, self._done)
 
     def leave(self) -> None:
-        """Forget the obstacles that only this machine has: the nodes are to run on another."""
+        """Remove the obstacles of this machine, as the nodes will run on another."""
         self.obstacles = {f: obstacle for f, obstacle in self.obstacles.items() if not obstacle.of_machine}
 
     def offer_full_precision(self, choices: Mapping[str, str]) -> None:
-        """Name the choices of readings by which that is lifted which half precision stands in the way of."""
+        """Add the choices of readings for full precision to the remedy of a missing GPU."""
         if not choices:
             return
         options = " ".join(f"--reading {reading}={choice}" for reading, choice in sorted(choices.items()))
@@ -183,7 +182,7 @@ class Machine:
         return Node(node.stage, params, node.inputs), obstacle
 
     def _splitter(self, node: Node) -> tuple[Node, Obstacle | None]:
-        """Return a splitter with a model of its own is known by the model's bytes."""
+        """Return the node of a splitter, identified by its model's bytes if any, and its obstacle."""
         from repro.retrieval.datasets.digests import digest
         from repro.retrieval.datasets.sentence_splitting import check_splitter  # loads numpy
 
@@ -204,7 +203,7 @@ class Machine:
         return self._or_stand_in(Obstacle(cause, remedy, lacks=file, otherwise=remedy), file)
 
     def _or_stand_in(self, obstacle: Obstacle, stand_in_key: str) -> Obstacle:
-        """Return the obstacle, with the reading by which the user may ask for what stands in."""
+        """Return the obstacle, with the reading that selects a replacement if there is one."""
         if stand_in_key not in self.stand_ins:
             return obstacle
         choice = f", or ask for the stand-in with `--reading {self.stand_ins[stand_in_key]}`"
@@ -212,18 +211,18 @@ class Machine:
         return replace(obstacle, remedy=obstacle.remedy + choice, otherwise=otherwise)
 
     def shared(self, node: Node) -> Node:
-        """Return the graph below ``node``, one object for all equal nodes that this machine was given so."""
+        """Return the graph below ``node``, with one shared object per distinct node of this machine."""
         return rewrite(node, lambda each: distinct(each, self._known), self._met)
 
     def once(self, key: object, find: Callable[[], object]):
-        """Return the value of ``find``, which is called for a key once."""
+        """Return the value of ``find``, which is called once per key."""
         if key not in self._memory:
             self._memory[key] = find()
         return self._memory[key]
 
 
 def checkpoint(name: str, revision: str, data: Path | None) -> dict | None:
-    """Return the place of a released model in REPRO_DATA/models, else in the hub's cache; None in neither."""
+    """Return the place of a released model in REPRO_DATA/models, else in the hub's cache, else None."""
     folder = data / "models" / name if data else None
     if folder and any((folder / file).exists() for file in SETTINGS) and has_weights(folder):
         return {"kind": "folder", "path": str(folder)}
@@ -232,7 +231,7 @@ def checkpoint(name: str, revision: str, data: Path | None) -> dict | None:
 
 
 def _checkpoint_obstacle(name: str, source: dict | None, stage: str) -> Obstacle | None:
-    """Return the obstacle to reading a checkpoint: it is not here, or its architecture is not known."""
+    """Return the obstacle to reading a checkpoint: it is absent, unusable or of an unknown architecture."""
     folder, entry, place = f"{data_folder()}/models/{name}", known_checkpoints().get(name), None
     if source is not None:
         place = Path(source["path"]) if source["kind"] == "folder" else cached_folder(name, source["commit"])
@@ -291,14 +290,14 @@ class NodeObstacles:
     """The obstacles of some nodes.
 
     Attributes:
-        obstacles: each once, in the order of the nodes.
+        obstacles: without duplicates, in the order of the nodes.
     """
 
     obstacles: tuple[Obstacle, ...]
 
     @property
     def of_machine(self) -> list[Obstacle]:
-        """The obstacles that another machine may not have: a GPU, Java."""
+        """The obstacles that another machine may not have, e.g. no GPU."""
         return [o for o in self.obstacles if o.of_machine]
 
     @property
@@ -308,7 +307,7 @@ class NodeObstacles:
 
     @property
     def otherwise(self) -> list[str]:
-        """A sentence on each thing that is neither the machine's nor given out by anyone."""
+        """A sentence on each missing item that is neither the machine's nor available for download."""
         remedies: dict[str, str] = {}
         for o in self.obstacles:
             remedy = o.otherwise or ("" if o.fetch or o.of_machine else o.remedy)
@@ -318,7 +317,7 @@ class NodeObstacles:
 
     @property
     def names(self) -> list[str]:
-        """Everything in a word or two: the machine's first, then checkpoints, then data as it is fetched."""
+        """All missing items by short name: the machine's first, then checkpoints, then data."""
         ranked = sorted(self.obstacles, key=lambda o: (not o.of_machine, not _is_checkpoint(o)))
         names = ((o.short,) if o.otherwise or _is_checkpoint(o) else o.fetch or (o.short,) for o in ranked)
         return list(dict.fromkeys(chain.from_iterable(names)))
@@ -329,5 +328,5 @@ def _is_checkpoint(obstacle: Obstacle) -> bool:
 
 
 def distinct_obstacles(obstacles: Iterable[Obstacle]) -> NodeObstacles:
-    """Return the obstacles, each once."""
+    """Return the obstacles without duplicates."""
     return NodeObstacles(tuple(dict.fromkeys(obstacles)))

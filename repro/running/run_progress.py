@@ -1,4 +1,4 @@
-"""Nodes in words, and the course of a run: which begin and end, for which rows, and what time is left."""
+"""Descriptions of nodes, and the progress of a run: started and ended nodes, their rows, the time left."""
 
 import contextlib
 import time
@@ -23,12 +23,12 @@ ABOUT = (
 
 
 def describe(node: Node) -> str:
-    """Say in a few words what a node is: the stage and what tells it from others of its kind."""
+    """Describe a node by its work and the start of its fingerprint."""
     return f"{work_of(node)} ({node.fingerprint[:12]})"
 
 
 def work_of(node: Node) -> str:
-    """Say what a node does, with its collection: "finetune contrastive on tiny/passage/train, 250 steps"."""
+    """Describe a node's work and collection, e.g. "finetune contrastive on tiny/passage/train, 250 steps"."""
     objective = node.params.get("objective", {}).get("name")
     kind = node.params.get("kind")
     words = " ".join(word for word in (node.stage, objective, kind) if word)
@@ -47,7 +47,7 @@ def _sizes(node: Node) -> Iterable[str]:
 
 
 def collections(node: Node) -> list[str]:
-    """Return the ids of the collections that a node is about, each once; models have none."""
+    """Return the ids of the collections of a node, without duplicates. Models have none."""
     if "dataset" in node.params:
         return [node.params["dataset"]]
     value = next((node.inputs[name] for name in ABOUT if name in node.inputs), ())
@@ -57,7 +57,7 @@ def collections(node: Node) -> list[str]:
 
 @dataclass(frozen=True)
 class Place:
-    """A row of a table, or an exhibit, as progress names it.
+    """A row of a table, or an exhibit, for progress messages.
 
     Attributes:
         table: ``paper/table``.
@@ -71,7 +71,7 @@ class Place:
 
 
 def places(plan: Plan) -> dict[str, list[Place]]:
-    """Return, by fingerprint, the rows of tables and the exhibits that a node is run for."""
+    """Return, by fingerprint, the rows of tables and the exhibits that need a node."""
     ends: dict[Place, list[Node]] = {}
     for m in plan.measurements:
         row = m.cell.row
@@ -89,7 +89,7 @@ def places(plan: Plan) -> dict[str, list[Place]]:
 
 
 def describe_rows(places: Sequence[Place]) -> str:
-    """Name rows in a few words, with their table; a system for several groups; empty without any."""
+    """Describe rows briefly with their table, e.g. `PAPER/1 bm25 and 3 more`. Empty without rows."""
     if len(places) < 2:
         return "".join(f"{place.table} {place.row}" for place in places)
     first, systems = places[0], list(dict.fromkeys(place.system for place in places))
@@ -101,14 +101,14 @@ def describe_rows(places: Sequence[Place]) -> str:
 
 
 class RunProgress:
-    """Tells of the nodes to run, of their rows and seconds, how many are done, and of the rest.
+    """Shows the running nodes with their rows and seconds, the number done and the time left.
 
     Args:
         nodes: to run, inputs first.
-        known: further nodes, stored ones among which say how long their like takes.
-        places: fingerprint -> the rows that a node is run for; may be empty.
+        known: further nodes. Stored ones provide the time of similar nodes.
+        places: fingerprint -> rows that need the node, may be empty.
         beside: nodes that run at once.
-        apart: each runs in a process of its own, whose start is part of its time.
+        apart: each node runs in its own process, with its start included in the time.
     """
 
     def __init__(
@@ -133,13 +133,13 @@ class RunProgress:
         self._whole = self._overall_progress()
 
     def begins(self, node: Node) -> None:
-        """Show that a node begins."""
+        """Show that a node began."""
         piece = self._piece(node)
         self._began[node.fingerprint] = time.monotonic(), piece
         self._progress.begins(piece, self._whole)
 
     def goes_on(self, node: Node, log: Path) -> None:
-        """Show that a node is under way in a process of its own, whose words are in ``log``."""
+        """Show that a node is running in its own process, which writes to ``log``."""
         _, piece = self._began[node.fingerprint]
         self._progress.goes_on(piece, log)
 
@@ -154,7 +154,7 @@ class RunProgress:
         self._progress.ends(piece, span(seconds), self._without(node))
 
     def fails(self, node: Node, why: object, how: str = "failed") -> None:
-        """Show that a node failed, or turned out to be blocked; so will, unsaid, what needs it."""
+        """Show that a node failed or is blocked. Nodes that need it are dropped without a message."""
         _, piece = self._began.pop(node.fingerprint)
         self._left = _unhindered(self._left.values(), {node.fingerprint}) | {node.fingerprint: node}
         self._progress.ends(piece, how, self._without(node))
@@ -192,35 +192,35 @@ def _unhindered(nodes: Iterable[Node], hindered: Collection[str]) -> dict[str, N
 
 @dataclass
 class Pace:
-    """Seconds of nodes that are done, by their stage and objective.
+    """Seconds of finished nodes, by stage and objective.
 
-    A node is expected to take what those of its stage and objective took, else those of its stage: of them
-    the nearest in operations, where these can be counted in proportion to them. Of several as near the median
-    counts, the lower of two: the first of a kind also loads libraries. Other stages tell nothing of it.
+    The time of a node is estimated from finished nodes of its stage and objective, else of its stage. The
+    nearest in operations counts, scaled by operations if these are known. Among equally near ones the
+    lower median counts, as the first of a kind also loads libraries. Other stages are ignored.
     """
 
     _seconds: dict[tuple[str, ...], dict[float, list[float]]] = field(default_factory=dict)
     _operations: dict[str, float] = field(default_factory=dict)
 
     def learn(self, node: Node, seconds: float) -> None:
-        """Take note of the seconds of a node that is done."""
+        """Add the seconds of a finished node."""
         for kind in _kinds(node):
             self._seconds.setdefault(kind, {}).setdefault(self._work(node), []).append(seconds)
 
     def learn_stored(self, nodes: Iterable[Node], store: Store) -> None:
-        """Take note of what records of stored artefacts say."""
+        """Add the recorded seconds of stored artefacts."""
         for node in nodes:
             with contextlib.suppress(StoreError, KeyError, TypeError, ValueError):
                 self.learn(node, float(store.record(node)["facts"]["seconds"]))
 
     def left(self, nodes: Iterable[Node], *, beside: int = 1) -> tuple[float, bool]:
-        """Return the seconds that nodes take, so many at once, and whether that is of all of them."""
+        """Return the seconds of nodes, ``beside`` at once, and whether all of them could be estimated."""
         estimates = [self.expected(node) for node in nodes]
         known = [seconds for seconds in estimates if seconds is not None]
         return max([sum(known) / beside, *known]), len(known) == len(estimates)
 
     def expected(self, node: Node) -> float | None:
-        """Return the seconds that a node will take; None where nothing done is like it."""
+        """Return the estimated seconds of a node. None if no similar node is done."""
         operations = self._work(node)
         for kind in _kinds(node):
             if by_operations := self._seconds.get(kind):

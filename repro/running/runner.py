@@ -1,4 +1,4 @@
-"""The rules of every engine: which nodes are to run, what holds one back, what became of them."""
+"""The rules of every engine: nodes to run, reasons to skip a node, and outcomes."""
 
 import contextlib
 from collections.abc import Callable, Iterable, Iterator
@@ -19,19 +19,20 @@ MADE_AGAIN = ("compare", "imported_run")
 
 @dataclass(frozen=True)
 class Options:
-    """A user's wishes for how a plan is carried out; an engine takes those that concern it.
+    """Options of a run. Each engine uses those that apply to it.
 
     Attributes:
-        jobs: at once, of the engines local and snakemake; None for as many as fit, or as a profile says.
-        gpus_per_stage: of a training or an encoding, which is then as many processes; of the same engines.
-        profile: of Snakemake, a folder or a name; None for jobs on this machine.
-        gpu: whose hours jobs of Snakemake ask for; None for what was measured here.
-        discard: kinds of artefacts that go when nothing of the plan reads them any more.
-        may_discard: whether the user can ask for more kinds.
-        max_disk: bytes that the store may have; None for as many as its file system.
-        shards: jobs of Snakemake that share the blocks of one stage, an encoding or a search say.
+        jobs: at once, for the engines local and snakemake. None for as many as fit, or as a profile
+            sets.
+        gpus_per_stage: of a training or an encoding, with one process each, for the same engines.
+        profile: Snakemake's, a folder or a name. None for jobs on this machine.
+        gpu: the GPU that Snakemake's hours are for, e.g. "h100". None for this machine's measurement.
+        discard: kinds of artefacts to remove when the plan no longer reads them.
+        may_discard: whether the user can request more kinds.
+        max_disk: maximum bytes of the store. None for the limit of the file system.
+        shards: jobs of Snakemake that share the blocks of one stage, e.g. an encoding or a search.
 
-    Raises UsageError when a number of jobs or shards is below 1, or for a kind that there is not.
+    Raises UsageError if the number of jobs or shards is below 1, or for an unknown kind.
     """
 
     jobs: int | None = None
@@ -66,7 +67,7 @@ class Outcome:
     blocked: dict[str, list[Obstacle]] = field(default_factory=dict)
 
     def raise_first(self) -> None:
-        """Raise the first failure, else the first obstacle; return when there is neither."""
+        """Raise the first failure, else the first obstacle, if there is one."""
         for error in self.failed.values():
             raise error
         for obstacles in self.blocked.values():
@@ -78,10 +79,11 @@ Engine = Callable[[Plan, Store, Progress, Options], Outcome]
 
 
 def prepare(ends: Iterable[Node], store: Store) -> list[Node]:
-    """Return the nodes to run so that the store holds ``ends``, inputs first, and tell it of all below them.
+    """Return the nodes to run so that the store holds ``ends``, inputs first. Register all nodes below
+    ``ends`` in it.
 
-    A node that is stored is not run, and neither is what only such nodes need. Damage is looked for in
-    all of them: a damaged artefact is refused, or discarded if its stage is one of ``MADE_AGAIN``.
+    Stored nodes, and nodes needed only by them, are not run. All are checked for damage: a damaged
+    artefact is refused, or discarded if its stage is one of ``MADE_AGAIN``.
 
     Raises:
         StoreError: an artefact is damaged and was not discarded.
@@ -97,7 +99,7 @@ def prepare(ends: Iterable[Node], store: Store) -> list[Node]:
 def prepared_nodes(
     ends: Iterable[Node], store: Store, progress: Progress, options: Options
 ) -> Iterator[tuple[list[Node], DiskRoom]]:
-    """Give the nodes to run, announced to other processes, and the disk's room. Raises StoreError."""
+    """Announce and yield the nodes to run, with the available disk space. Raises StoreError."""
     ends = list(ends)
     stages, nodes = discarded_stages(options.discard), walk(ends)
     with contextlib.ExitStack() as stack:
@@ -121,18 +123,18 @@ def prepared_nodes(
 
 
 def _awaited_fingerprints(store: Store, *, since: int) -> set[str]:
-    """Return the inputs of what others, e.g. `repro plan --remember`, noted after a time in ns."""
+    """Return the inputs of nodes that others, e.g. `repro plan --remember`, noted after a time in ns."""
     lineage = Lineage(store.root)
     noted_ids = notes.asked_after(store.root, since) - lineage.stored()
     return {fingerprint for node in noted_ids for fingerprint in lineage.inputs(node)}
 
 
 def held_back(node: Node, machine: Machine, outcome: Outcome, obstacle: Obstacle | None = None) -> bool:
-    """Return whether an obstacle, or what became of its inputs, keeps a node from running; noted in
+    """Return whether an obstacle, or an input that failed or is blocked, stops a node. Adds it to
     ``outcome``.
 
     Args:
-        obstacle: one more of the node, which the machine then knows.
+        obstacle: a further obstacle of the node, which is added to the machine.
     """
     if obstacle:
         machine.obstacles[node.fingerprint] = obstacle

@@ -1,4 +1,4 @@
-"""Scales: the same graph at other costs. A scale rewrites a finished graph; no recipe knows of it."""
+"""Scales, e.g. "tiny", rewrite finished graphs for other costs. Recipes are independent of them."""
 
 import contextlib
 import functools
@@ -37,11 +37,10 @@ class Scale:
     """A named rewriting of graphs.
 
     Attributes:
-        name: full, small, tiny, or a variation of one.
-        facts: what scales.yaml or a user's file says of it, with what it takes over from the scale it is
-            ``like``.
-        lineage: its name, that of the scale it is like, and so on.
-        by_user: whether a user's file describes it.
+        name: "full", "small", "tiny", or a variation of one.
+        facts: settings from scales.yaml or a user's file, including those inherited by ``like``.
+        lineage: its name, the name of the scale it is like, and so on.
+        by_user: whether a user's file defines it.
     """
 
     name: str
@@ -51,16 +50,16 @@ class Scale:
 
     @property
     def compares_with_paper(self) -> bool:
-        """Only full does: other scales measure other things."""
+        """Whether scores are compared with the paper's, as at full only."""
         return self.name == "full"
 
     @property
     def pins_kernels(self) -> bool:
-        """Whether it pins kernels: not full, nor a scale whose times of the first rows estimate full."""
+        """Whether kernels are pinned. Not at full, nor at scales that time the first rows of full."""
         return self.name != "full" and self.facts.first == scale_facts.RowCounts()
 
     def pin_kernels(self, progress: Progress) -> None:
-        """Pin kernels, so that results are the same bits on every processor, in half as much time again."""
+        """Pin kernels, so that every processor gives the same bits. This takes half as much time again."""
         if self.pins_kernels:
             from repro.machine import kernels
 
@@ -68,30 +67,30 @@ class Scale:
 
     @property
     def whole(self) -> str:
-        """The nearest scale of its lineage that is the suite's own and reads all rows."""
+        """The nearest built-in scale of its lineage that reads all rows."""
         own, whole = scales(), scale_facts.RowCounts()
         return next((name for name in self.lineage if name in own and own[name].facts.first == whole), "full")
 
     @property
     def has_originals(self) -> bool:
-        """Whether it is about the papers' own data and checkpoints, all of them or the first rows."""
+        """Whether it uses the papers' own data and checkpoints, all of them or the first rows."""
         return self.facts.backbone is None
 
     @property
     def digest(self) -> str:
-        """A digest that tells a user's scale from another of its name; empty for the suite's own."""
+        """The digest of a user's scale. Empty for built-in scales."""
         return self.facts.digest if self.by_user else ""
 
     @property
     def notes(self) -> tuple[str, ...]:
-        """Sentences on what this machine makes of the scale, for people."""
+        """Sentences on settings that differ on this machine."""
         if not self.facts.without_gpu or _gpus():
             return ()
         settings = ", ".join(f"{name} {value}" for name, value in self.facts.without_gpu.items())
         return (f"this machine has no GPU: everything is done at {settings}",)
 
     def rewriter(self) -> Callable[[Node], Node]:
-        """Return a function on graphs; nodes shared between the graphs given to it stay shared."""
+        """Return a function that rewrites graphs. It keeps nodes shared between graphs shared."""
         cache: dict[int, tuple[Node, Node]] = {}
         if not self.has_originals:
             return lambda node: rewrite(node, self._stood_for, cache)
@@ -103,14 +102,14 @@ class Scale:
         return rewrite_node
 
     def dataset(self, identifier: str) -> str:
-        """Return the dataset that stands in for ``identifier`` at this scale."""
+        """Return the dataset that replaces ``identifier`` at this scale, e.g. "tiny/passage/dev"."""
         if self.has_originals:
             return identifier
         stand_ins, lineage = catalogued(identifier).at, self.lineage or (self.name,)
         return next((stand_ins[name] for name in lineage if name in stand_ins), f"{lineage[-1]}/{identifier}")
 
     def undefined(self, measure: str, identifier: str) -> str:
-        """Return why what stands in for a dataset cannot be scored by a measure; empty where it can."""
+        """Return why the replacement of a dataset cannot be scored by a measure. Empty if it can."""
         if self.has_originals:
             return ""
         from repro.retrieval.datasets.digests import highest_grade
@@ -121,8 +120,8 @@ class Scale:
         return f"{stand_in}, the stand-in for {identifier}, has no grade that {measure} counts as relevant"
 
     def _at_own_costs(self, node: Node) -> Node:
-        """Return the node at the costs of this scale, without stand-ins. Raises UsageError for a number
-        without sense."""
+        """Return the node at the costs of this scale, with its own data. Raises UsageError for an invalid
+        number."""
         check_numbers(node.params)
         inputs = {name: value for name, value in node.inputs.items() if name != "stand_in"}
         params = self._params(node)
@@ -145,7 +144,7 @@ class Scale:
         return Node(node.stage, self._params(node), node.inputs)
 
     def _evaluation(self, node: Node) -> Node:
-        """Return the evaluation without measures whose grades the judgements that stand in do not have."""
+        """Return the evaluation without measures that need grades absent from the replacing judgements."""
         from repro.retrieval.datasets.digests import highest_grade
 
         judged = node.input("qrels").params["dataset"]
@@ -153,7 +152,7 @@ class Scale:
         return Node(node.stage, {**node.params, "measures": measures}, node.inputs)
 
     def _params(self, node: Node) -> dict[str, Any]:
-        """Return a node's parameters at this scale: capped, replaced, with stand-ins, rates and sizes."""
+        """Return a node's parameters at this scale: caps, replacements, datasets, rates and sizes."""
         params = dict(node.params)
         for name in params.keys() & self._parameter_names:
             params[name] = self._value(name, params[name])
@@ -256,7 +255,7 @@ class Scale:
 
 
 def _corpus(identifier: str) -> str:
-    """Return the collection of a stand-in; a name no catalogue has stays, and is reported as missing."""
+    """Return the collection of a dataset id. An unknown id is returned as it is and reported as missing."""
     entry = catalog().get(identifier)
     return entry.corpus_id if entry else identifier
 
@@ -275,13 +274,13 @@ def _shrink_value(value: Any, ratio: float) -> Any:
 
 @functools.cache
 def scales() -> dict[str, Scale]:
-    """Return the suite's own scales by name."""
+    """Return the built-in scales by name."""
     facts = scale_facts.built_in()
     return {name: _scale(name, facts) for name in facts}
 
 
 def user_scale(file: str | Path) -> Scale:
-    """Return the scale that a user's file describes. Raises what ``read_user_scale`` raises."""
+    """Return the scale of a user's file. Raises the errors of ``read_user_scale``."""
     from repro.running.user_scale import read_user_scale
 
     suite_scales = scale_facts.built_in()
@@ -294,7 +293,7 @@ _user_scales: list[Scale] = []
 
 @contextlib.contextmanager
 def with_scale_of(file: Path) -> Iterator[Scale]:
-    """Give the scale of a user's file, known by its name meanwhile. Raises what ``user_scale`` raises."""
+    """Register the scale of a user's file by its name for a while. Raises the errors of ``user_scale``."""
     _user_scales.append(new_scale := user_scale(file))
     try:
         yield new_scale
@@ -303,12 +302,12 @@ def with_scale_of(file: Path) -> Iterator[Scale]:
 
 
 def known_scales() -> dict[str, Scale]:
-    """Return the suite's own scales, and those of users' files at hand."""
+    """Return the built-in scales and those of the registered users' files."""
     return scales() | {scale.name: scale for scale in _user_scales}
 
 
 def scale(name: str) -> Scale:
-    """Return the scale of that name. Raises UsageError naming the right ones."""
+    """Return the scale of that name. Raises UsageError that lists the valid names."""
     check_known("scale", name, valid=known_scales())
     return known_scales()[name]
 

@@ -1,4 +1,4 @@
-"""The facts of scales as YAML states them: the suite's own, and what papers add to them."""
+"""The settings of scales in YAML: the built-in ones, and those added by papers."""
 
 import hashlib
 from collections.abc import Iterator, Mapping
@@ -22,7 +22,7 @@ Rate = Annotated[float, Field(gt=0)]
 
 
 class Architecture(StrictMapping):
-    """A BERT of a size of its own; the parameters of ``repro.retrieval.recipe.initialise``."""
+    """The sizes of a BERT, the parameters of ``repro.retrieval.recipe.initialise``."""
 
     hidden_size: Count
     layers: Count
@@ -35,7 +35,7 @@ class Architecture(StrictMapping):
 
 
 class BackboneTraining(StrictMapping):
-    """The training of a backbone on texts of so many tokens."""
+    """The training of a backbone on texts of ``length`` tokens."""
 
     max_steps: Count
     texts_per_batch: Count
@@ -44,7 +44,7 @@ class BackboneTraining(StrictMapping):
 
 
 class Backbone(StrictMapping):
-    """A backbone that is trained at the scale, in place of the papers' checkpoints."""
+    """A backbone trained at the scale instead of the papers' checkpoints."""
 
     objective: Literal["mlm", "neighbours"] = "mlm"
     corpus: str
@@ -54,28 +54,28 @@ class Backbone(StrictMapping):
 
 
 class RateFactor(StrictMapping):
-    """A learning rate's factor, and the most that may come of it."""
+    """A factor of the learning rate, and the maximum of the product."""
 
     factor: Rate
     most: Rate
 
 
 class Proportion(StrictMapping):
-    """So many ``steps`` for ``of`` that a recipe states, and others in proportion.
+    """A number of ``steps`` for ``of`` steps in a recipe, applied in proportion, e.g. 400 of 60,000.
 
-    A training whose recipe states epochs alone has ``steps``.
+    A training with epochs only has ``steps``.
     """
 
     steps: Count
     of: Count
 
     def of_recipe(self, stated: int | None) -> int:
-        """Return the steps in place of those that a recipe states."""
+        """Return the steps that replace the ``stated`` ones of a recipe."""
         return self.steps if stated is None else max(1, round(self.steps * stated / self.of))
 
 
 class ObjectiveSettings(StrictMapping):
-    """The settings of one objective at a scale, in place of those of the objective's stage."""
+    """The settings of one objective at a scale, which override those of its stage."""
 
     steps: Count | None = None
     replace: dict[str, int] = Field(default_factory=dict)
@@ -83,13 +83,13 @@ class ObjectiveSettings(StrictMapping):
 
 
 class RowCounts(StrictMapping):
-    """The number of rows that are taken from each source; None takes all.
+    """The number of rows that are read of each source. None reads all.
 
     Attributes:
         documents: of each collection, and of each part of one.
         queries: of each split.
-        triples: rows of the official negatives, of which there are many for each query.
-        negatives: queries of a file of negatives that several retrievers found.
+        triples: rows of the official negatives, with many per query.
+        negatives: queries of a file of negatives from several retrievers.
     """
 
     documents: Count | None = None
@@ -114,7 +114,7 @@ Steps = Annotated[dict[str, Count | Proportion] | Count, WrapValidator(_validate
 
 
 class ScaleFacts(_Additions):
-    """Everything that is said of a scale; ``scales.yaml`` tells what each entry does."""
+    """All settings of a scale. ``scales.yaml`` documents each entry."""
 
     about: str
     like: str | None = None
@@ -138,7 +138,7 @@ class ScaleFacts(_Additions):
 
     @property
     def digest(self) -> str:
-        """Twelve hexadecimal digits over all that is said but ``about``."""
+        """Twelve hexadecimal digits over all settings except ``about``."""
         content = canonical(self.model_dump(exclude={"about"}, exclude_defaults=True))
         return hashlib.sha256(content.encode()).hexdigest()[:12]
 
@@ -147,7 +147,7 @@ TABLES = ("caps", "replace", "without_gpu", "learning_rate", "objectives")
 
 
 def built_in() -> dict[str, ScaleFacts]:
-    """Return the scales of scales.yaml by name, without what they take from the one they are ``like``."""
+    """Return the scales of scales.yaml by name, without the settings inherited by ``like``."""
     facts = yaml_file.read(Path(__file__).with_name("scales.yaml"), dict[str, ScaleFacts])
     for source in papers().values():
         for name, additions in _additions(source, facts).items():
@@ -163,7 +163,7 @@ def lineage(name: str, facts: Mapping[str, ScaleFacts]) -> tuple[str, ...]:
 
 
 def inherit_facts(name: str, facts: Mapping[str, ScaleFacts]) -> ScaleFacts:
-    """Return a variation: everything of the scale it is like, with its own entries over those."""
+    """Return a scale's settings, merged over those of the scale it is like."""
     child = facts[name]
     if child.like is None:
         return child
@@ -188,7 +188,7 @@ def _merge_steps(parent: Steps, child: Steps) -> Steps:
 
 
 def _additions(source: Paper, facts: Mapping[str, ScaleFacts]) -> dict[str, _Additions]:
-    """Yield the scales.yaml of a paper. Raises ManifestError for an unknown scale or a known objective."""
+    """Return the scales.yaml of a paper. Raises ManifestError for an unknown scale or a known objective."""
     path = source.folder / "scales.yaml"
     if not path.exists():
         return {}
@@ -209,13 +209,13 @@ def _additions(source: Paper, facts: Mapping[str, ScaleFacts]) -> dict[str, _Add
 
 @dataclass(frozen=True)
 class RowLimits:
-    """The numbers of rows that the sources of one graph give.
+    """The limits on rows of the sources of one graph.
 
-    Judgements and negatives name queries and documents that are not among the first. So these nodes get the
-    first queries and documents as inputs, some of which stand for those (``datasets.first_rows``).
+    Judgements and negatives may name queries and documents outside the first rows. These nodes get the
+    first queries and documents as inputs, some of which replace the others (``datasets.first_rows``).
 
     Attributes:
-        corpora: the graph's collections, each as its node was made, in the order in which they are read.
+        corpora: the graph's collections as nodes, in reading order.
     """
 
     first: RowCounts
@@ -223,13 +223,13 @@ class RowLimits:
 
     @classmethod
     def of(cls, first: RowCounts, graph: Node) -> "RowLimits":
-        """Return the limits of a graph that is still without them."""
+        """Return the limits for a graph without limits."""
         if first == RowCounts():
             return cls(first)
         return cls(first, tuple(node for node in walk([graph]) if node.stage == "corpus"))
 
     def taken(self, node: Node) -> Node:
-        """Return the node with its limit, if it is a source and there is one."""
+        """Return the node with its limit, if it is a source with one."""
         if node.stage == "corpus":
             return _limit_rows(node, self.first.documents)
         if node.stage == "queries":
@@ -269,13 +269,13 @@ OBJECTIVES = {  # with what else each asks for
 
 
 def random_backbone(facts: Backbone) -> Node:
-    """Return a BERT with random weights, over the vocabulary of the scale's text."""
+    """Return a BERT with random weights and a vocabulary of the scale's text."""
     vocabulary = Node("vocabulary", {"size": facts.vocabulary}, {"corpus": recipe.corpus(facts.corpus)})
     return Node("initialise", facts.initialise.model_dump(), {"tokenizer": vocabulary})
 
 
 def drawn_anew(blank: Node, seed: int, layers: int | None) -> Node:
-    """Return a model like ``blank`` of another draw, and with ``layers`` layers where that is given."""
+    """Return a model like ``blank`` with another seed and, if given, another number of layers."""
     changes = {"seed": seed} | ({} if layers is None else {"layers": layers})
     return Node(blank.stage, {**blank.params, **changes}, blank.inputs)
 

@@ -1,4 +1,4 @@
-"""Makes rows that artefacts hold of a source again from it: their giver's checksums vouch for nothing."""
+"""Rebuilds stored rows from their source, as checksums of the provider are not evidence for them."""
 
 import json
 from collections.abc import Iterable, Iterator, Mapping
@@ -20,13 +20,13 @@ READ = ("corpus", "queries", "qrels")  # the stages of which an artefact's rows 
 
 
 def is_whole(node: Node) -> bool:
-    """Return whether a node reads all rows of a source that the catalogue has."""
+    """Return whether a node reads all rows of a source in the catalogue, e.g. "beir/scifact/test"."""
     is_known = node.params.get("dataset") in catalog()
     return node.stage in READ and is_known and "first" not in node.params and not node.inputs
 
 
 def source_at_hand(node: Node, data: Path | None, home: Path | None) -> Source | None:
-    """Return a whole node's source where it is embedded, or lies here with the bytes it was read with."""
+    """Return a node's source if it is embedded or here with the bytes it was read with, else None."""
     source = locate(node.params["dataset"], PIECES[node.stage], data, home=home)
     if isinstance(source, Source) and identity(source) == node.params.get("identity"):
         return source
@@ -34,7 +34,7 @@ def source_at_hand(node: Node, data: Path | None, home: Path | None) -> Source |
 
 
 def fault(node: Node, folder: Path, facts: Mapping[str, Any], source: Source | None) -> str:
-    """Return how a node's artefact differs from its source (or digests of rows); "" if it does not. Raises
+    """Return how a node's artefact differs from its source (or digests of rows), "" if it does not. Raises
     DataError."""
     try:
         stored, content = _digests(_stored_rows(node, folder))
@@ -55,7 +55,7 @@ def fault(node: Node, folder: Path, facts: Mapping[str, Any], source: Source | N
 
 
 def is_published(node: Node, facts: Mapping[str, Any]) -> bool:
-    """Return whether the content that a sound artefact's facts name is known as its makers'."""
+    """Return whether the recorded content of a sound artefact is known to be published by its makers."""
     entry, piece = dataset(node.params["dataset"]), PIECES[node.stage]
     known = digests.published().get(key_of(entry, piece), {})
     as_read = node.params.keys().isdisjoint(FORMS)

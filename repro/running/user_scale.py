@@ -1,4 +1,4 @@
-"""The facts of a scale that a user's file describes."""
+"""The settings of a scale in a user's file, e.g. `--scale my-scale.yaml`."""
 
 import functools
 import inspect
@@ -28,15 +28,15 @@ class _UserFacts(ScaleFacts):
 
 
 def read_user_scale(path: Path, known: Mapping[str, ScaleFacts]) -> tuple[str, ScaleFacts]:
-    """Name and facts of the one scale that a user's file describes.
+    """Read the name and the settings of the one scale in a user's file.
 
     Args:
-        known: the facts of the suite's own scales.
+        known: the settings of the built-in scales.
 
     Raises:
-        ManifestError: the file is no such description, or an entry names nothing that there is and would
-            change nothing; begins with file and line.
-        UsageError: it describes none or several scales.
+        ManifestError: the file is invalid, or an entry has an unknown name and would have no effect.
+            Its message begins with file and line.
+        UsageError: it describes no scale or several.
     """
 
     def faults(content: dict[str, _UserFacts]) -> Iterator[Fault]:
@@ -76,7 +76,7 @@ def _mixture_faults(facts: ScaleFacts, known_scales: Mapping[str, ScaleFacts]) -
 
 
 def _name_faults(facts: ScaleFacts, known_scales: Mapping[str, ScaleFacts]) -> Iterator[Fault]:
-    """Yield entries that change nothing: no stage, parameter, objective or collection has their name."""
+    """Yield entries without effect, named after no known stage, parameter, objective or collection."""
     scale_tables = [getattr(scale, table) for scale in known_scales.values() for table in OF_PARAMETERS]
     parameters = sorted(parameter_names().union(*scale_tables))
     for table in OF_STAGES:
@@ -109,12 +109,12 @@ OWN = Path(recipe.__file__).parent  # where those objectives are declared that b
 
 @functools.cache
 def parameter_names() -> frozenset[str]:
-    """Return the parameters that recipes state: keywords of the public verbs, and fields of theirs."""
+    """Return the parameters of recipes, e.g. "depth": keywords of public functions, and fields."""
     of_verbs = [inspect.signature(verb) for verb in vars(recipe).values() if inspect.isfunction(verb)]
     keywords = [p.name for verb in of_verbs for p in verb.parameters.values() if p.kind is p.KEYWORD_ONLY]
     return frozenset([*keywords, *(f.name for each in TAKEN for f in fields(each))]) - {"batch_size"}
 
 
 def objective_names() -> frozenset[str]:
-    """Return the names of all objectives: the suite's own, those of papers, and of folders beside papers."""
+    """Return the names of all objectives: the suite's own, and those in folders of papers."""
     return names_in((OWN, *{paper.folder.parent for paper in papers().values()}))

@@ -1,4 +1,4 @@
-"""A workspace: the folders of one invocation, and what is opened in them."""
+"""A workspace: the folders of one invocation, and the objects opened in them."""
 
 from __future__ import annotations
 
@@ -28,18 +28,18 @@ _IDENTITIES = TypeAdapter(dict[str, str])
 
 @dataclass(frozen=True)
 class Workspace:
-    """Everything that a verb works with. Nothing is opened, made or written before it is used."""
+    """The store, results, data and machine of a command. Each is opened, made or written only on use."""
 
     locations: Locations
 
     @classmethod
     def open(cls, store: str | None = None, results: str | None = None) -> Workspace:
-        """Return the workspace of ``--store`` and ``--results``. Raises what ``Locations.resolve`` raises."""
+        """Return the workspace of ``--store`` and ``--results``. Raises as ``Locations.resolve``."""
         return cls(Locations.resolve(store, results))
 
     @cached_property
     def store(self) -> Store:
-        """The artefacts; without its folder an empty store. Raises StoreError where it cannot be one."""
+        """The artefacts. The store is empty without its folder. Raises StoreError if it cannot be one."""
         return Store(self.locations.store)
 
     @cached_property
@@ -50,28 +50,28 @@ class Workspace:
 
     @property
     def on_record(self) -> Results | None:
-        """The records that came with the suite, whatever folder is named; None where none came."""
+        """The records distributed with the suite, independent of ``--results``. None if there are none."""
         return Results(self.locations.committed) if self.locations.committed else None
 
     @property
     def data(self) -> Path | None:
-        """The folder of the user's own collections; None without one."""
+        """The folder of the user's own collections. None without one."""
         return self.locations.data
 
     @cached_property
     def machine(self) -> Machine:
-        """This machine's offers and lacks; digests of data files are kept in a store that exists already."""
+        """The data and components of this machine. Digests of data files are cached in an existing store."""
         store = self.locations.store
         digests = store / "digests.json" if store.is_dir() else None
         return Machine(self.data, digests, home=self.locations.home, recorded=measured_data(self.results))
 
     def builder(self, scale: Scale) -> MeasurementBuilder:
-        """Return a maker of the graphs of single cells, by the default choice of every reading."""
+        """Return a builder of measurements of single cells, with the default choice of every reading."""
         return MeasurementBuilder(scale, self.machine)
 
 
 def measured_data(results: Results) -> dict[str, str]:
-    """Return the identities by ``<dataset> <piece>``. Raises DataError where a file of them is malformed."""
+    """Return the identities, e.g. of "beir/scifact documents". Raises DataError for a malformed file."""
     identities: dict[str, str] = {}
     for path in (folder / FILE for folder in results.folders):
         with translated_errors(results.root, *FOLDER), contextlib.suppress(FileNotFoundError):
@@ -83,7 +83,7 @@ def measured_data(results: Results) -> dict[str, str]:
 
 
 def keep_data(results: Results, identities: Mapping[str, str]) -> None:
-    """Note the identities of further files. Safe between processes."""
+    """Record the identities of further files. This is safe between processes."""
     from filelock import FileLock
 
     path = results.root / FILE

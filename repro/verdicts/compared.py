@@ -1,4 +1,4 @@
-"""Cells with what was measured for them, and the tests between the rows of their tables."""
+"""The compared cells: a published number, its measurements and the tests between rows of its table."""
 
 from collections import Counter
 from collections.abc import Sequence
@@ -26,14 +26,13 @@ PAIRS += ("holm_p", "wins", "ties", "losses")
 class QueryInterval:
     """The 95 % interval of a mean over queries by Student's t, in the unit of the published number.
 
-    It ends where the measure does. Published and measured means are over the same queries, so that what the
-    queries contribute is largely common to both, and neither holds how much another training of the same
-    system would differ. A published mean outside of the interval is therefore strong evidence of another
-    system; one inside proves no equality, the less the fewer queries there are (43 leave about ±.08 of
-    nDCG@10).
+    It is clipped to the range of the measure. Published and measured means are over the same queries, which
+    share most of their variance. The interval does not include the variance between trainings of the same
+    system. A published mean outside is strong evidence of another system. A published mean inside does not
+    prove equality, least of all with few queries (43 queries give about ±.08 nDCG@10).
 
     Attributes:
-        queries: how many the mean is taken over.
+        queries: number of queries in the mean.
     """
 
     low: float
@@ -41,7 +40,7 @@ class QueryInterval:
     queries: int
 
     def holds(self, printed: PublishedCell) -> bool | None:
-        """Return whether a number that rounds to the published one lies inside; None for other cells."""
+        """Return whether a number that rounds to the published one is inside. None for bounds and words."""
         if printed.value is None or printed.bound:
             return None
         half_unit = 10.0**-printed.decimals / 2
@@ -49,11 +48,11 @@ class QueryInterval:
 
 
 def query_interval(records: Sequence[Record]) -> QueryInterval | None:
-    """Return the interval of the mean of one cell's records, one per seed; None where they say too little.
+    """Return the interval of the mean of one cell's records, one per seed.
 
-    Of several seeds the deviation is the mean of theirs, which no mean over seeds can exceed: the interval is
-    then a little too wide. None for an average of several collections, and where no query differs from
-    another (all found, or none): t then has no width, whatever other queries would give.
+    The deviation is the mean over seeds, which the deviation of a mean over seeds cannot exceed. The
+    interval of several seeds is therefore slightly too wide. Returns None for an average of several
+    collections, for fewer than two queries, and if all queries have the same score.
     """
     deviations = [r.deviation for r in records if r.deviation is not None]
     if len(deviations) < len(records) or not any(deviations) or records[0].queries < 2:
@@ -66,10 +65,9 @@ def query_interval(records: Sequence[Record]) -> QueryInterval | None:
 
 @dataclass(frozen=True)
 class ImportedRun:
-    """A run that somebody else made of a cell's system, scored as the cell is.
+    """A run of a cell's system that was made by others and scored like the cell, e.g. a public TREC run.
 
-    It is no measurement of the suite's: its verdict counts neither among those that pass nor among those that
-    fail.
+    It is not a measurement of this suite. Its verdict counts neither as passed nor as failed.
     """
 
     record: Record
@@ -83,17 +81,17 @@ class ImportedRun:
 
     @property
     def file(self) -> str:
-        """The name of the file that was imported."""
+        """The name of the imported file."""
         return str(self.record.origin.get("file", "without a name"))
 
     @property
     def maker(self) -> str:
-        """The toolkit that made the run or, where nobody said, the name of its file."""
+        """The toolkit that made the run, e.g. "pyserini". The name of the file if no toolkit is recorded."""
         return str(self.record.origin.get("toolkit") or self.file)
 
     @property
     def settings(self) -> str:
-        """The settings of the run in words; empty where nobody said."""
+        """The settings of the run in words. Empty if none are recorded."""
         return str(self.record.origin.get("settings") or "")
 
     def as_json(self) -> dict:
@@ -118,19 +116,19 @@ class ImportedRun:
 
 @dataclass(frozen=True)
 class ComparedCell:
-    """One published cell with what was measured for it.
+    """One published cell, e.g. `PAPER/1/ROW/COLUMN`, with its measurements.
 
     Attributes:
         records: one per distinct measurement (seeds that change nothing count once).
-        verdict: what may be said of the number, and why.
-        obstacles: what stands in the way, for a cell that is blocked.
-        doubts: why the number may not be what would be measured here and now; every outlet tells them.
-        code: how many artefacts behind the number are known to be of other, or of unknown code.
-        libraries_not_compared: libraries of its stages that are absent here or that nothing behind it names.
-        imported: runs that others made of the cell's system, each with a verdict of its own; no measurements.
+        verdict: the verdict on the number and its reason.
+        obstacles: the obstacles of a blocked cell.
+        doubts: reasons why a new measurement might give another number. Every output shows them.
+        code: number of artefacts behind the number made by other or unknown code.
+        libraries_not_compared: libraries of its stages that are absent here or not recorded.
+        imported: runs by others of the cell's system, each with its own verdict.
         collections: ids of the data that the cell is measured on at this scale.
-        cut_at: documents a query of the runs at this scale, where the measure looks deeper; else None.
-        notes: values that others state of the cell, the closest in kind first. No verdict rests on them.
+        cut_at: documents per query of its runs if the measure looks deeper, else None.
+        notes: values of the cell reported elsewhere, closest match first. Verdicts ignore them.
     """
 
     cell: Cell
@@ -148,27 +146,27 @@ class ComparedCell:
 
     @property
     def notes_at_full(self) -> tuple[CellNote, ...]:
-        """The notes where the cell is compared with the published number. Other scales have none."""
+        """The notes at scale full. Other scales have none."""
         return self.notes if self.scale == "full" else ()
 
     @property
     def current(self) -> bool:
-        """Whether nothing is known against the number: it is what would be measured here and now."""
+        """Whether there is no doubt about the number."""
         return not self.doubts
 
     @property
     def outdated(self) -> str:
-        """Why the records are not of the graph and the manifest as they are now; empty where they are."""
+        """The reason why the records do not match the current graph or manifest. Empty if they do."""
         return self._why("outdated")
 
     @property
     def contradicted(self) -> str:
-        """Which record the stored scores, shown in its place, contradict; empty where none."""
+        """The record that the stored scores contradict and replace. Empty if none."""
         return self._why("contradicted")
 
     @property
     def doubts_shown(self) -> tuple[Doubt, ...]:
-        """The doubts about the number and about the runs of others that stand beside it."""
+        """The doubts about the number and about the imported runs of the cell."""
         return (*self.doubts, *(doubt for run in self.imported for doubt in run.doubts))
 
     def _why(self, kind: str) -> str:
@@ -176,19 +174,19 @@ class ComparedCell:
 
     @property
     def measured(self) -> float | None:
-        """The mean over seeds in the paper's unit; None when nothing was measured."""
+        """The mean over seeds in the paper's unit. None if nothing was measured."""
         if not self.records:
             return None
         return sum(r.measured for r in self.records) / len(self.records)
 
     @property
     def published(self) -> float | None:
-        """The published number in its unit; None for a dash or words."""
+        """The published number in its unit. None for a dash or words."""
         return None if self.cell.printed.value is None else float(self.cell.printed.value)
 
     @property
     def measurement(self) -> tuple[frozenset[str], str] | None:
-        """The evaluations behind the number and the measure read from them, which cells may share."""
+        """The fingerprints of the evaluations and the measure, which cells may share."""
         return (
             (frozenset(r.fingerprint for r in self.records), self.records[0].measure)
             if self.records
@@ -197,13 +195,13 @@ class ComparedCell:
 
     @property
     def measured_on(self) -> tuple[str, ...]:
-        """Ids of the data behind the number, as recorded; what the scale says where a record does not."""
+        """Ids of the recorded data, e.g. "tiny/passage/dev", else those of the scale."""
         collections = tuple(self.records[0].collections) if self.records else ()
         return collections or self.collections
 
     @property
     def stand_ins(self) -> tuple[str, ...]:
-        """Ids of the data that stand in for those that the published number is of."""
+        """Ids of the data that replace the paper's at this scale."""
         if self.scale == "full":
             return ()
         column = self.cell.column
@@ -214,7 +212,7 @@ class ComparedCell:
 
     @property
     def data_without_digest(self) -> list[str]:
-        """The pieces of data behind the number of which no published digest is known to hold them against."""
+        """The data behind the number without a known published digest."""
         from repro.retrieval.datasets.digests import unknown
 
         return list(dict.fromkeys(name for r in self.records for name in unknown(r.rows)))
@@ -226,21 +224,22 @@ class ComparedCell:
 
     @property
     def published_inside(self) -> bool | None:
-        """Whether the published mean lies inside the interval; None where the two are not compared."""
+        """Whether the published mean is inside the interval. None if the two are not compared."""
         interval = self.interval if self.verdict.difference is not None else None
         return interval.holds(self.cell.printed) if interval else None
 
 
 @dataclass(frozen=True)
 class PairedTest:
-    """Our run of a cell against a run that somebody else made of that very system, query by query.
+    """A paired test over queries of our run of a cell against a run by others of the same system.
 
     Attributes:
-        over: the other run's file, made by ``maker``.
-        difference: of the means, ours less theirs; with its 95 % bootstrap interval, fractions.
-        effect_size: the difference over the standard deviation of the queries' differences.
-        p: of ranx's two-sided paired t-test; ``holm_p`` the same, corrected for the tests of its table and
-            measure; ``permutation_p`` by flips of sign.
+        over: file of the other run, made by ``maker``.
+        difference: of the means, ours minus theirs, with its 95 % bootstrap ``interval``, as fractions.
+        effect_size: the difference divided by the standard deviation of the per-query differences.
+        p: of ranx's two-sided paired t-test.
+        holm_p: ``p`` after Holm's correction over the tests of its table and measure.
+        permutation_p: of a permutation test by sign flips.
         wins, ties, losses: queries on which ours is above, equal, below.
     """
 
@@ -259,17 +258,17 @@ class PairedTest:
 
 @dataclass
 class Comparison:
-    """The cells of a plan, compared, with the tests between their rows.
+    """The compared cells of a plan, with the tests between their rows.
 
     Attributes:
         cells: in the order of the selection.
         tests: (paper, table, dataset) -> content of significance.json.
-        untested: why tests that were due could not be computed.
-        readings: cell -> the readings that its number rests on, by id; filled for a report.
-        paired: cell -> our run of it against the runs that others made of that very system.
-        origins: of the plan's stored artefacts; None where no store was looked at.
-        own_rows: ids of rows that a user put into the table.
-        faults: sentences on damaged artefacts and records files, whose numbers are not read.
+        untested: reasons why required tests could not be computed.
+        readings: cell -> readings behind its number, by id. Filled for a report.
+        paired: cell -> tests of our run against runs by others of the same system.
+        origins: of the plan's stored artefacts. None without a store.
+        own_rows: ids of rows that a user added to the table.
+        faults: sentences on damaged artefacts and records files, which are not read.
     """
 
     cells: list[ComparedCell]
@@ -282,18 +281,18 @@ class Comparison:
     faults: tuple[str, ...] = ()
 
     def counts(self) -> Counter:
-        """Return how often each verdict was given."""
+        """Count the cells by verdict."""
         return Counter(c.verdict.name for c in self.cells)
 
     def by_table(self) -> dict[tuple[str, str], list[ComparedCell]]:
-        """Return the cells of every table or figure, under the paper's name and its id."""
+        """Return the cells of every table or figure by (paper, id), e.g. `("PAPER", "1")`."""
         tables: dict[tuple[str, str], list[ComparedCell]] = {}
         for c in self.cells:
             tables.setdefault((c.cell.paper.name, c.cell.table.id), []).append(c)
         return tables
 
     def betters(self, compared: ComparedCell) -> list[str]:
-        """Return ids of the rows that this row beats significantly: paired t, Holm over this row's tests."""
+        """Return ids of the rows that this row significantly outperforms (paired t, Holm over its tests)."""
         test, max_p = self._test(compared)
         if not test:
             return []
@@ -317,7 +316,7 @@ class Comparison:
         return [{"over": test["names"][o]} | {key: test[key][index][o] for key in PAIRS} for o in others]
 
     def _test(self, compared: ComparedCell) -> tuple[dict, float]:
-        """Return the test of a cell's column and its level; empty if the number shown has no part in one."""
+        """Return the test of a cell's column and its level. Empty if the number is not part of one."""
         cell = compared.cell
         tests = self.tests.get((cell.paper.name, cell.table.id, cell.column.dataset or ""), {})
         measure = compared.records[0].measure if compared.records else cell.column.measure

@@ -1,4 +1,4 @@
-"""Published, reported and measured numbers side by side: a verdict for every cell of a plan."""
+"""Published, reported and measured numbers side by side, with a verdict on every cell of a plan."""
 
 from __future__ import annotations
 
@@ -45,12 +45,12 @@ K = TypeVar("K")
 def compare(
     plan: Plan, results: Results, *, store: Store | None = None, outcome: Outcome | None = None
 ) -> Comparison:
-    """Judge every selected cell by the records there are; nothing is run.
+    """Judge every selected cell, e.g. `PAPER/1/ROW/COLUMN`, by the available records. Nothing is run.
 
     Args:
-        plan: with its node states looked up.
-        store: whose evaluations the records are held against; where the two differ the stored scores count.
-        outcome: of the run just made, so that failures are told.
+        plan: a plan that has looked up the states of its nodes.
+        store: for checks of records against stored scores, which count if they differ.
+        outcome: of the current run, to report its failures.
     """
     name = plan.scale.name
     # of all papers, selected or not: cells share evaluations, and one cell has one current number
@@ -106,7 +106,7 @@ def _by(items: Iterable[T], key: Callable[[T], K]) -> dict[K, list[T]]:
 
 
 def judged_cells(plan: Plan, results: Results, store: Store) -> Comparison:
-    """Return what ``compare`` says of the plan's cells, with the tests that are stored."""
+    """Return the result of ``compare`` for the plan's cells, with stored tests."""
     if not plan.states:
         plan.look(store)
     comparison = compare(plan, results, store=store)
@@ -120,8 +120,8 @@ def judged_cells(plan: Plan, results: Results, store: Store) -> Comparison:
 
 
 def judge(evidence: Evidence) -> ComparedCell:
-    """Return the verdict of a cell with others' runs and values: failures first, then current records, then
-    older ones."""
+    """Return the verdict on a cell with runs by others and reported values. Failures come before current
+    records, and these before older ones."""
     cell, printed, scale = evidence.cell, evidence.cell.printed, evidence.plan.scale
     records, basis, failure = [], None, _failure(evidence)
     if not failure:
@@ -153,7 +153,7 @@ def judge(evidence: Evidence) -> ComparedCell:
 
 
 def _failure(evidence: Evidence) -> str:
-    """Return which stage failed in the run just made, and what is on record; empty where none did."""
+    """Return the failed stage of the current run and the recorded values. Empty without a failure."""
     failures = evidence.outcome.failed if evidence.outcome else {}
     errors = [
         failures[p.fingerprint] for m in evidence.measured_by for p in m.parts if p.fingerprint in failures
@@ -197,7 +197,7 @@ def _unscored_files(evidence: Evidence) -> list[str]:
 
 
 def _tolerance(evidence: Evidence) -> Tolerance | None:
-    """Return the class the row states, else what its graph implies: retrained, re-encoded, deterministic."""
+    """Return the class of the row or, without one, of its graph: retrained, re-encoded, deterministic."""
     cell = evidence.cell
     measure = cell.column.measure or next((m.cell.column.measure for m in evidence.measured_by), None)
     if cell.unit not in UNITS or not measure:
@@ -213,12 +213,12 @@ def _imported_runs(evidence: Evidence) -> tuple[ImportedRun, ...]:
 
 
 def imported_run(cell: Cell, record: Record, nodes: Iterable[Node]) -> ImportedRun:
-    """Judge one imported run under the readings that it follows; ``why`` of its verdict names it.
+    """Judge one imported run under its own readings. ``why`` of its verdict names the run.
 
-    What others ran is compared with the published number, or not at all.
+    A run by others is either compared with the published number or not at all, at any scale.
 
     Args:
-        nodes: by which the cell's own recipe measures it; the tolerance follows from them. Empty without one.
+        nodes: of the cell's own recipe, which determine the tolerance. Empty without a recipe.
     """
     basis, width = Basis([record]), _tolerance_of_run(cell, list(nodes))
     reasons = doubts(basis)
@@ -234,7 +234,7 @@ def imported_run(cell: Cell, record: Record, nodes: Iterable[Node]) -> ImportedR
 
 
 def _tolerance_of_run(cell: Cell, nodes: list[Node]) -> Tolerance | None:
-    """Return the class that the row states, else that of its recipe."""
+    """Return the class of the row, else of its recipe."""
     if cell.unit not in UNITS or not (cell.row.tolerance or nodes):
         return None
     default_class = implied_class(nodes).replace("retrained", "re-encoded")
@@ -243,8 +243,8 @@ def _tolerance_of_run(cell: Cell, nodes: list[Node]) -> Tolerance | None:
 
 
 def standings(measured_cell: Cell, workspace: Workspace) -> list[ComparedCell]:
-    """Return the cell judged at full scale, then at every other one with a record of it. Raises what
-    ``compare`` raises."""
+    """Return the cell judged at full scale and at every other scale with a record of it. Raises the errors
+    of ``compare``."""
     compared_cells = []
     for name, scale in known_scales().items():
         records = workspace.results.read(name, measured_cell.paper.name)
@@ -257,7 +257,7 @@ def standings(measured_cell: Cell, workspace: Workspace) -> list[ComparedCell]:
 
 
 def doubts_of(record: Record, workspace: Workspace) -> tuple[Doubt, ...]:
-    """Return the doubts about the number that a record gives its cell, whether or not the cell shows it."""
+    """Return the doubts about a record's number, even if its cell shows another record."""
     matches = [c for c in standings(cell(record.cell), workspace) if c.scale == record.scale]
     if shown := [c for c in matches if record.identity in {r.identity for r in c.records}]:
         return shown[0].doubts

@@ -1,4 +1,4 @@
-"""Every cell that could be measured: the strongest way to do so, and the scales at which it was done."""
+"""The coverage of a paper: the strongest way to measure each cell, and the scales of its measurements."""
 
 from collections import Counter
 from collections.abc import Iterable, Sequence
@@ -35,13 +35,15 @@ class CoverageItem:
 
     Attributes:
         place: ``table 1`` or ``figure 3``.
-        way: one of ``WAYS``, the strongest there is: a recipe of ours, a released checkpoint, an imported
-            run, computed from an index, none of them, or what a draft leaves open.
-        measured: scales with a measurement or drawing of it; ``full, imported`` where only others ran it.
-        reason: why there is no way; what an open cell lacks; empty where there is one.
-        counted_as: what the cell is counted among; ``drawing`` for an exhibit.
-        equal: whether the closest value that others state is the published one, at the coarser rounding.
-        notes: values that others state of the cell.
+        way: the strongest of ``WAYS``: a recipe of ours, a released checkpoint, an imported run,
+            computed from an index, not measurable, or open in a draft.
+        measured: scales with a measurement or drawing of it. ``full, imported`` for runs by others
+            only.
+        reason: why it is not measurable, or the missing entry of an open cell. Else empty.
+        counted_as: the category of the cell in counts. ``drawing`` for an exhibit.
+        equal: whether the closest value reported elsewhere equals the published one, at the coarser
+            rounding.
+        notes: values of the cell reported elsewhere.
     """
 
     id: str
@@ -57,7 +59,7 @@ class CoverageItem:
 
     @property
     def known(self) -> str:
-        """Return the strongest that is known of the cell at full scale, a key of ``WAYS_OF_KNOWING``."""
+        """Return the strongest knowledge of the cell at full scale, a key of ``WAYS_OF_KNOWING``."""
         if "full" in self.measured:
             return "measured"
         if f"full{IMPORTED}" in self.measured:
@@ -74,12 +76,12 @@ class CoverageItem:
 
     @property
     def rehearsed(self) -> list[str]:
-        """The scales below full at which the suite measured it."""
+        """The scales below full with a measurement by the suite."""
         return [scale for scale in self.measured if scale != "full" and not scale.endswith(IMPORTED)]
 
 
 def coverage(source: Paper, results: Results) -> list[CoverageItem]:
-    """Return everything of a paper that could be measured, in printed order, open cells of drafts too."""
+    """Return all cells, points and exhibits of a paper, in printed order, with open cells of drafts."""
     records: dict[str, list[Record]] = {}
     for scale in usual_first(results.scales("records")):
         for record in results.read(scale, source.name):
@@ -101,10 +103,10 @@ class Tally:
     """The cells of a table, a figure or several of them, counted by way and by scale.
 
     Attributes:
-        what: the place or paper that is counted.
-        idle: how many published cells hold words, which nothing measures.
-        settings: the cells of tables of settings by the state in which the plan at full has them, which is no
-            measurement.
+        what: the counted place or paper.
+        idle: published cells that contain words, which are not measured.
+        settings: cells of tables of settings by their state in the plan at full. They are not
+            measured.
     """
 
     paper: str
@@ -120,28 +122,28 @@ class Tally:
 
     @property
     def apart(self) -> "Tally":
-        """The tally of what no paper has a number for: points, rows of reference, drawings, studies."""
+        """The tally of cells without a paper's number: points, reference rows, drawings, studies."""
         return replace(self, cells=[c for c in self.cells if c.counted_as != "published"])
 
     @property
     def ways(self) -> dict[str, int]:
-        """Way -> how many cells are measured by it."""
+        """Way -> number of cells measured by it."""
         return {way: sum(c.way == way for c in self.cells) for way in WAYS}
 
     @property
     def known(self) -> dict[str, int]:
-        """The strongest that is known -> of how many cells it is."""
+        """Strongest knowledge -> number of cells."""
         counts = Counter(c.known for c in self.cells)
         return {name: counts[name] for name in WAYS_OF_KNOWING}
 
     @property
     def ways_shown(self) -> tuple[str, ...]:
-        """The ways that a table of counts names: ``open`` only where a draft leaves something so."""
+        """The ways in a table of counts. ``open`` is included only for drafts with open cells."""
         return tuple(way for way in WAYS if way != "open" or self.ways[way])
 
     @property
     def measured(self) -> Counter[str]:
-        """Scale -> how many cells have a measurement or drawing of it."""
+        """Scale -> number of cells with a measurement or drawing."""
         return Counter(scale for c in self.cells for scale in c.measured)
 
     def as_json(self) -> dict:
@@ -162,7 +164,7 @@ class Tally:
 
 
 def tallies(source: Paper, results: Results) -> list[Tally]:
-    """Return a tally for every table and figure of a paper, in its order. Raises what ``coverage`` raises."""
+    """Return a tally for every table and figure of a paper, in its order. Raises as ``coverage``."""
     cells = coverage(source, results)
     tables = {place_of(table.id): table for table in source.manifest.tables}
     places = (*tables, *(place_of(f"figure-{figure.id}") for figure in source.manifest.figures))
@@ -181,7 +183,7 @@ def tallies(source: Paper, results: Results) -> list[Tally]:
 
 
 def still_asked(source: Paper) -> list[str]:
-    """Return what a draft asks beside columns and rows: the places of facts that begin with ``asked``."""
+    """Return the places, e.g. "the title", of a draft's texts that begin with ``asked``."""
     facts = {"the title": source.manifest.title, "the venue": source.manifest.venue}
     for table in source.manifest.tables:
         facts[f"about of table {table.id}"] = table.about
@@ -192,7 +194,7 @@ def still_asked(source: Paper) -> list[str]:
 
 
 def refuse_open(source: Paper, items: Iterable[CoverageItem]) -> None:
-    """Raise ManifestError for the first open cell of a paper, with its line and what to give."""
+    """Raise ManifestError for the first open cell of a paper, with its line and the missing entry."""
     open_ids = {item.id for item in items if item.way == "open"}
     for found in (c for c in every_cell(source) if c.id in open_ids):
         manifest = source.manifest
@@ -205,7 +207,7 @@ def refuse_open(source: Paper, items: Iterable[CoverageItem]) -> None:
 
 
 def total(parts: Iterable[Tally], *, what: str) -> Tally:
-    """Several tallies as one."""
+    """Combine several tallies into one."""
     parts = list(parts)
     cells = [c for part in parts for c in part.cells]
     settings = sum((part.settings for part in parts), Counter())
@@ -213,7 +215,7 @@ def total(parts: Iterable[Tally], *, what: str) -> Tally:
 
 
 def usual_first(scales: Iterable[str]) -> list[str]:
-    """Return names of scales: full, small and tiny first."""
+    """Return names of scales, with full, small and tiny first."""
     usual_names = ("full", "small", "tiny")
     return [name for name in usual_names if name in scales] + sorted(set(scales) - set(usual_names))
 

@@ -1,8 +1,8 @@
-"""Every decision between a seal and a verdict, as three tables: condition, what is said, where it is shown.
+"""The rules of a verdict, as three tables of condition, sentence and place of display.
 
-A number has one verdict, that of the first of ``RULES`` whose condition holds; all ``DOUBTS`` that hold are
-beside it, in their order; ``CHANGES`` say when a number is of another experiment than the published one.
-``docs/explained/verdicts.md`` shows the same tables, and a test holds it to them.
+The first rule of ``RULES`` that holds gives the verdict. All ``DOUBTS`` that hold are listed, in their
+order. ``CHANGES`` define when a number is from another experiment than the published one.
+``docs/explained/verdicts.md`` shows the same tables, which a test checks.
 """
 
 from collections.abc import Callable, Iterable, Sequence
@@ -28,12 +28,13 @@ SIDE = "lower or higher"  # as the mean lies on either side of the published num
 
 
 class Rule(NamedTuple):
-    """A row of the table of verdicts.
+    """A row of the table of verdicts, e.g. "exact".
 
     Attributes:
-        when: the condition in words, for the docs; ``holds``: the same of a case.
-        said: the grounds of the verdict, with what the case ``c`` puts in.
-        width: the width that was used; None where none was.
+        when: the condition in words, for the docs.
+        holds: the condition as a function of a case.
+        said: the reason of the verdict, a format string over the case ``c``.
+        width: the half width that was used. None if none was.
     """
 
     verdict: str
@@ -148,12 +149,12 @@ def decide(case: Case) -> Verdict:
 
 @dataclass(frozen=True)
 class Basis:
-    """The evidence that doubts about a number rest on.
+    """The evidence for doubts about a number.
 
     Attributes:
-        records: that give the number, one per seed.
-        counts: what is known of the code behind it.
-        evidence: on the cell; None for a run that others made.
+        records: the records of the number, one per seed.
+        counts: number of artefacts behind it made by other or unknown code.
+        evidence: on the cell. None for a run by others.
     """
 
     records: Sequence[Record]
@@ -185,7 +186,7 @@ def _outdated(b: Basis) -> str:
 
 
 def _of_code(b: Basis, kind: str) -> str:
-    """Return a sentence of that kind on the code behind a number, where it is not that which is here."""
+    """Return a sentence of that kind on the code behind a number. Empty if it does not apply."""
     other, unknown = b.counts.other_code, b.counts.unknown_code
     if b.evidence is None or not b.evidence.current:  # of another graph, or of others
         return ""
@@ -240,7 +241,7 @@ def _commits(b: Basis) -> list[str]:
 
 
 def _listed(sentence: str, names: Iterable[str]) -> str:
-    """Return the sentence with the names, each once; empty without one."""
+    """Return the sentence with the names, each once. Empty without names."""
     names = dict.fromkeys(map(shortened, names))
     return sentence.format(", ".join(names)) if names else ""
 
@@ -250,11 +251,13 @@ def _artefacts(number: int) -> str:
 
 
 class DoubtRule(NamedTuple):
-    """A row of the table of doubts, all of which are shown as brackets and a sentence.
+    """A row of the table of doubts, e.g. "dirty tree". Doubtful numbers are shown in brackets with a
+    sentence.
 
     Attributes:
-        when: the condition in words, for the docs; ``said``: the sentence on a number, empty where it fails.
-        meaning: what sums and captions say of numbers in brackets.
+        when: the condition in words, for the docs.
+        said: returns the sentence on a number, empty if the condition fails.
+        meaning: phrase for summaries and captions about numbers in brackets.
     """
 
     kind: str
@@ -345,12 +348,12 @@ KINDS = {rule.kind: rule.meaning for rule in DOUBTS}
 
 
 def doubts(basis: Basis) -> tuple[Doubt, ...]:
-    """Return the doubts about the number that records give, in the order of ``DOUBTS``."""
+    """Return the doubts about a number, in the order of ``DOUBTS``."""
     return tuple(Doubt(rule.kind, why) for rule in DOUBTS if (why := rule.said(basis)))
 
 
 def code_counts(evidence: Evidence, records: Sequence[Record]) -> CodeCounts:
-    """Return what is known of the code behind a number, by stored artefacts or else by what records hold."""
+    """Count artefacts of other or unknown code, by stored artefacts, else by the code of the records."""
     nodes = evidence.nodes.keys()
     if origins := evidence.origins:
         other, unknown = nodes & origins.of_other_code, nodes & origins.unknown
@@ -362,7 +365,7 @@ def code_counts(evidence: Evidence, records: Sequence[Record]) -> CodeCounts:
 
 
 class Change(NamedTuple):
-    """A row of the table of what makes another experiment of a number: condition in words, and of a basis."""
+    """A condition, in words and as a function, by which a number is from another experiment."""
 
     when: str
     holds: Callable[[Basis], object]
@@ -384,5 +387,5 @@ CHANGES = (
 
 
 def is_changed(basis: Basis) -> bool:
-    """Return whether a number is of another experiment than the published one, by any of ``CHANGES``."""
+    """Return whether a number is from another experiment than the published one, by any of ``CHANGES``."""
     return any(change.holds(basis) for change in CHANGES)

@@ -1,7 +1,7 @@
-"""Effects beside the paper's: is our gain over the baseline as large, do our rows stand in the same order?
+"""Effects compared with the paper's: the gains over baselines, and the order of rows.
 
-Means are all that a paper gives. The effect ratio and the difference of relative improvements are those of
-Breuer et al., SIGIR 2020; what two measurements share, an offset say, cancels in them.
+Papers report only means. The effect ratio and the difference of relative improvements follow Breuer et
+al., SIGIR 2020. Shared errors, e.g. an offset, cancel in them.
 """
 
 import math
@@ -19,12 +19,13 @@ APART = ("scaled", "not comparable")  # verdicts of measurements that are not co
 
 @dataclass(frozen=True)
 class Effect:
-    """The gain of one of the paper's own rows over a baseline that its authors ran, in one column.
+    """The gain of one of the paper's own rows over a baseline run by its authors, in one column.
 
     Attributes:
         row, over, column: ids.
-        effect_ratio: our gain over the published one; 1 is the published gain, None where that is none.
-        delta_ri: published less measured relative improvement; 0 where equal, None over a baseline of 0.
+        effect_ratio: our gain divided by the published one, 1 if equal. None if the published gain is
+            0.
+        delta_ri: published minus measured relative improvement, 0 if equal. None for a baseline of 0.
     """
 
     row: str
@@ -39,20 +40,20 @@ class Effect:
 
 
 def effect_ratio(printed: tuple[float, float], measured: tuple[float, float]) -> float | None:
-    """Return (advanced, baseline) of both: the measured gain over the published one."""
+    """Return the measured gain divided by the published one, from (advanced, baseline) of both."""
     gain = printed[0] - printed[1]
     return (measured[0] - measured[1]) / gain if gain else None
 
 
 def delta_ri(printed: tuple[float, float], measured: tuple[float, float]) -> float | None:
-    """Return (advanced, baseline) of both: the published relative improvement less the measured one."""
+    """Return the published minus the measured relative improvement, from (advanced, baseline) of both."""
     if not (printed[1] and measured[1]):
         return None
     return (printed[0] - printed[1]) / printed[1] - (measured[0] - measured[1]) / measured[1]
 
 
 def order_agreement(printed: Sequence[float], measured: Sequence[float]) -> float | None:
-    """Return Kendall's tau-b of two values of each row; None for fewer than three rows, or all equal."""
+    """Return Kendall's tau-b of both values. None for fewer than three rows or equal values."""
     if len(printed) < ROWS or len(set(printed)) == 1 or len(set(measured)) == 1:
         return None
     pairs = list(combinations(zip(printed, measured, strict=True), 2))
@@ -62,7 +63,7 @@ def order_agreement(printed: Sequence[float], measured: Sequence[float]) -> floa
 
 
 class _Pair(NamedTuple):
-    """A cell whose measured number may be compared with the published one, and both."""
+    """A cell with comparable numbers, and its published and measured number."""
 
     cell: Cell
     published: float
@@ -87,7 +88,7 @@ def effects(cells: Sequence[ComparedCell]) -> list[Effect]:
 
 
 def orders(cells: Sequence[ComparedCell]) -> dict[str, tuple[float, int]]:
-    """Return column -> Kendall's tau-b of its rows, published and measured, and how many they are."""
+    """Return column -> Kendall's tau-b between published and measured rows, and the number of rows."""
     columns: dict[str, list[_Pair]] = {}
     for pair in _comparable_pairs(cells):
         columns.setdefault(pair.cell.column.id, []).append(pair)

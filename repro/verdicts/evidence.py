@@ -1,4 +1,4 @@
-"""Everything that a verdict on one cell may rest on, and which of its records are measurements of it."""
+"""The evidence for a verdict on one cell, and the selection of records that measure it."""
 
 from __future__ import annotations
 
@@ -28,13 +28,14 @@ class Evidence:
     """The evidence on one cell.
 
     Attributes:
-        measurements: of the cell, one per seed; none for an average or a cell without a recipe.
-        identities: seed -> what a record must have been measured by to be of graph and manifest as they are.
+        measurements: of the cell, one per seed. Empty for an average or a cell without a recipe.
+        identities: seed -> the identity of a record of the current graph and manifest.
         records: all of the cell at the plan's scale, in the order they were made.
-        other_results: what newer records of the same scores say of the cell, then what the store says.
-        on_record: all records at the plan's scale by what they measured, those that came with the suite too.
-        origins: of the plan's stored artefacts; None where no store was looked at.
-        outcome: of the run just made, if one was.
+        other_results: newer records of the same scores, then stored scores.
+        on_record: all records at the plan's scale by identity, including those distributed with the
+            suite.
+        origins: of the plan's stored artefacts. None without a store.
+        outcome: of the current run, if there is one.
     """
 
     cell: Cell
@@ -49,7 +50,7 @@ class Evidence:
 
     @cached_property
     def measured_by(self) -> list[Measurement]:
-        """The measurements of the cell or, for an average, of the cells it averages."""
+        """The measurements of the cell or, for an average, of its parts."""
         if not self.cell.column.mean_of:
             return list(self.measurements)
         member_ids = member_cells(self.cell)
@@ -57,17 +58,17 @@ class Evidence:
 
     @cached_property
     def nodes(self) -> dict[str, Node]:
-        """The nodes behind the cell by their fingerprints."""
+        """The nodes behind the cell by fingerprint."""
         return {node.fingerprint: node for m in self.measured_by for node in walk(m.parts)}
 
     @cached_property
     def departures(self) -> dict[str, str]:
-        """Readings that are not the default; an average departs where the cells it averages do."""
+        """Readings with a choice other than the default. An average has those of its parts."""
         return {reading: choice for m in self.measured_by for reading, choice in m.departures.items()}
 
     @cached_property
     def authors_model(self) -> str:
-        """Return by which readings the row is measured with its authors' own model; empty where it is not."""
+        """Return the readings for the authors' own model in words. Empty if the row has another model."""
         readings = self.cell.paper.readings
         choices = self.departures.items()
         if not choices or any(r not in readings or c not in readings[r].released for r, c in choices):
@@ -82,19 +83,19 @@ class Evidence:
 
     @cached_property
     def of_readings(self) -> list[Record]:
-        """The suite's records of the readings in force, whatever they measured."""
+        """The suite's records with the current readings, of any measure."""
         return [r for r in self.records if r.readings == self.departures and not r.origin]
 
     @cached_property
     def older(self) -> list[Record]:
-        """Return the newest records that measured the cell as defined, of any graph, wanted seeds first."""
+        """Return the newest records of the cell as defined, of any graph, requested seeds first."""
         records = [r for r in self.records if is_measurement(r, *self.definition, self.departures)]
         seeds = {m.seed for m in self.measured_by}
         return newest([r for r in records if r.seed in seeds] or records)
 
     @cached_property
     def current(self) -> list[tuple[Record, Record | None]]:
-        """Records of graph and manifest as they are, each with a result beside it that contradicts it."""
+        """Records of the current graph and manifest, each with the result that contradicts it or None."""
         identities, by_identity = set(self.identities.values()), {r.identity: r for r in self.other_results}
         records = newest(r for r in self.of_readings if r.identity in identities)
         pairs = ((r, by_identity.get(r.identity, r)) for r in records)
@@ -104,7 +105,7 @@ class Evidence:
         ]
 
     def rivals(self, records: Iterable[Record]) -> list[str]:
-        """Return other results on record of the records' evaluations, e.g. "0.5 (a/1/b/dev, 2026-01-02)"."""
+        """Return other recorded results of the records' evaluations, e.g. "0.5 (a/1/b/dev, 2026-01-02)"."""
         told = [r.result for r, result in self.current if result]
         by_result = {
             other.result: f"{other.measured:.10g} ({other.cell}, {other.recorded})"
@@ -116,7 +117,7 @@ class Evidence:
 
     @cached_property
     def imported(self) -> list[Record]:
-        """Return the newest record of each run by others scored as the cell is, the row's readings last."""
+        """Return the newest record of each run by others scored like the cell, those with readings last."""
         chosen_readings = self.departures.keys() - {
             reading for m in self.measured_by for reading in m.substitutes
         }
@@ -135,31 +136,31 @@ class Evidence:
 
     @property
     def cut_at(self) -> int | None:
-        """Documents a query of the cell's runs at the plan's scale, where the measure looks deeper."""
+        """Documents per query of the cell's runs if the measure looks deeper, else None."""
         return min((m.cut_at for m in self.measured_by if m.cut_at), default=None)
 
     def planned_code(self, record: Record) -> str:
-        """Return the digest that a record holds if the code that is here makes all that is behind it."""
+        """Return the code digest of a record if the current code makes all its artefacts."""
         seeds = [seed for seed, identity in self.identities.items() if identity == record.identity]
         codes = [planned_code(m.parts) for m in self.measured_by if m.seed in seeds[:1]]
         return join_codes(codes) if self.cell.column.mean_of or not codes else codes[0]
 
     @cached_property
     def obstacles(self) -> tuple[Obstacle, ...]:
-        """The obstacles in the way of its nodes, each once."""
+        """The obstacles of its nodes, without duplicates."""
         nodes = [part for m in self.measured_by for part in m.parts]
         return tuple(dict.fromkeys(o for node in nodes for o in self.plan.obstacles(node)))
 
     @cached_property
     def absent_data(self) -> tuple[str, ...]:
-        """The data that are planned with and whose files are not here."""
+        """The planned data without files on this machine."""
         obstacles = self.plan.machine.obstacles
         nodes = walk(part for m in self.measured_by for part in m.parts)
         absent = (obstacles.get(node.fingerprint) for node in nodes if "dataset" in node.params)
         return tuple(obstacle.short for obstacle in absent if obstacle)
 
     def _scored_alike(self, record: Record) -> bool:
-        """Return whether an imported run was scored as the cell is, by the same judgements if here."""
+        """Return whether an imported run was scored like the cell, by its judgements if available."""
         if not self.cell.column.dataset or (record.measure, record.unit) != self.definition:
             return False
         measurement, machine = (*self.measurements, None)[0], self.plan.machine
@@ -178,20 +179,20 @@ def _complete_record(record: Record, other: Record) -> Record:
 
 
 def is_measurement(record: Record, measure: str, unit: str, readings: Mapping[str, str]) -> bool:
-    """Return whether the suite measured what a cell is defined as by ``measure`` ("" for an average)."""
+    """Return whether a record of the suite has this unit, measure ("" for an average) and readings."""
     is_defined_so = record.unit == unit and measure in ("", record.measure)
     return is_defined_so and record.readings == readings and not record.origin
 
 
 def newest(records: Iterable[Record]) -> list[Record]:
-    """Return the last record of every seed, the paper's own first, one for each identity."""
+    """Return the last record of every seed, the paper's own seed first, one per identity."""
     last_by_seed = {r.seed: (number, r) for number, r in enumerate(records)}
     distinct = {r.identity: r for _, r in sorted(last_by_seed.values(), key=lambda pair: pair[0])}
     return sorted(distinct.values(), key=lambda r: (r.seed is not None, r.seed or 0))
 
 
 class Circumstances(NamedTuple):
-    """The versions and kernels that one artefact or record names, and whether its sums depend on kernels."""
+    """The versions and kernels of one artefact or record, and whether its sums depend on kernels."""
 
     software: Mapping[str, str]
     kernels: Mapping[str, Any]
@@ -199,7 +200,7 @@ class Circumstances(NamedTuple):
 
 
 def circumstances(evidence: Evidence | None, records: Sequence[Record]) -> Iterator[Circumstances]:
-    """Yield those of the stored artefacts behind a number, and of its records unless all are here."""
+    """Yield those of a number's stored artefacts, and of its records unless all artefacts are here."""
     nodes = evidence.nodes if evidence and evidence.current else {}
     stored = evidence.origins.environments if evidence and evidence.origins else {}
     for name in nodes.keys() & stored.keys():
@@ -211,13 +212,13 @@ def circumstances(evidence: Evidence | None, records: Sequence[Record]) -> Itera
 
 
 def other_libraries(evidence: Evidence | None, records: Sequence[Record]) -> list[str]:
-    """Return the libraries of other versions than here, e.g. ["torch 1.0.0 (here 2.13.0)"]."""
+    """Return the libraries with other versions than here, e.g. ["torch 1.0.0 (here 2.13.0)"]."""
     named = (libraries.differing(one.software).values() for one in circumstances(evidence, records))
     return sorted({sentence for sentences in named for sentence in sentences})
 
 
 def libraries_not_compared(evidence: Evidence, records: Sequence[Record]) -> tuple[str, ...]:
-    """Return the libraries of a number's stages that are absent here or that nothing behind it names."""
+    """Return the libraries of a number's stages that are absent here or not recorded."""
     software = [one.software for one in circumstances(evidence, records)]
     compared = {name for one in software for name in libraries.comparable(one)}
     return tuple(

@@ -1,4 +1,4 @@
-"""Comparisons as plain values: an object per cell for programs, a line per cell for tables."""
+"""Comparisons as plain values: a JSON object per cell for programs, a row per cell for tables."""
 
 from dataclasses import asdict
 from typing import Any
@@ -29,7 +29,7 @@ def cells_as_json(comparison: Comparison) -> list[dict]:
 
 
 def cell_as_json(c: ComparedCell) -> dict:
-    """Return the object that ``run``, ``compare`` and ``status`` print of a cell with ``--json``."""
+    """Return the object of a cell in the output of ``run``, ``compare`` and ``status`` with ``--json``."""
     first, interval = c.records[0] if c.records else None, c.interval
     facts = {key: getattr(first, key, default) for key, default in RECORDED.items()}
     return {
@@ -62,10 +62,11 @@ def cell_as_json(c: ComparedCell) -> dict:
 
 
 def cell_as_row(c: ComparedCell) -> dict:
-    """Return the plain values of a cell, as a line of a CSV file or of a data frame; None where there is
-    none.
+    """Return the plain values of a cell, as a row of a CSV file or data frame, e.g. `{"cell":
+    "PAPER/1/ROW/COLUMN"}`. Missing values are None.
 
-    Of several runs by others the last, and of values that others state the first, as tables show them.
+    It contains the last of several runs by others and the first of several values reported elsewhere, as
+    tables do.
     """
     interval, last_run = c.interval, c.imported[-1] if c.imported else None
     imported_verdict = last_run.verdict.name if last_run else None
@@ -97,7 +98,7 @@ def cell_as_row(c: ComparedCell) -> dict:
 
 
 def _stated(c: ComparedCell) -> dict:
-    """Return the value of others that is closest in kind, the number of values, and their span."""
+    """Return the closest value reported elsewhere, the number of such values, and their range."""
     first, values = c.notes[0] if c.notes else None, [float(note.value) for note in c.notes]
     return {
         "others": values[0] if values else None,

@@ -1,6 +1,6 @@
-"""Tests between the rows of a table, and of our runs against those that others made of the same systems.
+"""Tests between the rows of a table, and between our runs and runs by others of the same systems.
 
-Those that are not stored yet are computed where that is asked for, and then stored.
+Missing tests are computed on request and then stored.
 """
 
 import time
@@ -20,11 +20,12 @@ _BySeed = dict[int | None, tuple[Node, ...]]  # seed -> the evaluations of a row
 
 
 def tests(plan: Plan, store: Store) -> dict[tuple[str, str, str], Node]:
-    """Return a node per table and dataset that compares the rows whose runs are stored; fewer than two give
-    none.
+    """Return a node per table and dataset that compares the rows with stored runs. Fewer than two rows
+    give none.
 
-    Where a cell averages collections, or answers judge, the stored scores are compared in place of runs. Rows
-    are compared at the seed that most of them have stored, a row that lacks it at its first.
+    Stored scores are compared instead of runs if a cell averages collections or answers are the
+    judgements. Rows are compared at the seed stored for most of them. A row without it is compared at its
+    first seed.
     """
     testable = [m for m in plan.measurements if _is_testable(m) and _has_its_scores(m, plan, store)]
     measures: dict[tuple[str, str, str], set[str]] = {}
@@ -37,7 +38,7 @@ def tests(plan: Plan, store: Store) -> dict[tuple[str, str, str], Node]:
 
 
 def rows_with_scores(plan: Plan, store: Store) -> dict[tuple[str, str, str], dict[str, tuple[Node, ...]]]:
-    """Per table and dataset the rows whose scores are stored, each with evaluations at the shared seed."""
+    """Return the rows with stored scores per table and dataset, each with evaluations at the shared seed."""
     stored = [m for m in plan.measurements if _is_testable(m) and _is_scored(m, plan)]
     return _rows(stored)
 
@@ -89,13 +90,13 @@ def _test_node(rows: Mapping[str, tuple[Node, ...]], measures: list[str]) -> Nod
 
 
 def stored_tests(plan: Plan, store: Store) -> dict[tuple[str, str, str], dict]:
-    """Return the content of significance.json of those tests that the store holds, of scores as they are."""
+    """Return the content of significance.json for stored tests of the current scores."""
     nodes = {key: node for key, node in tests(plan, store).items() if is_stored(node, store)}
     return {key: read_json(store.path(node) / "significance.json") for key, node in nodes.items()}
 
 
 def is_stored(node: Node, store: Store) -> bool:
-    """Return whether a test is stored, and of the same content as its inputs now."""
+    """Return whether a test is stored and made from the current content of its inputs."""
     if store.state(node) != "stored":
         return False
     stored_contents = store.record(node)["facts"].get("inputs", {})
@@ -109,7 +110,7 @@ Pair = tuple[ComparedCell, ImportedRun, Node]
 def stored_paired_tests(
     comparison: Comparison, plan: Plan, store: Store
 ) -> dict[str, tuple[PairedTest, ...]]:
-    """Cell -> the tests that the store holds, of scores as they are."""
+    """Return cell -> stored paired tests of the current scores, e.g. for `PAPER/1/ROW/COLUMN`."""
     pairs = (
         (c, run, node)
         for c, run, node in pairs_with_others(comparison, plan, store)
@@ -121,7 +122,7 @@ def stored_paired_tests(
 
 
 def pairs_with_others(comparison: Comparison, plan: Plan, store: Store) -> Iterator[Pair]:
-    """Return our stored run of each cell with each stored run by others of the same readings."""
+    """Yield our stored run of each cell with each stored run by others with the same readings."""
     measurements: dict[str, Measurement] = {m.cell.id: m for m in reversed(plan.measurements)}
     for c in comparison.cells:
         measurement = measurements.get(c.cell.id)
@@ -150,7 +151,7 @@ def _node_of_pair(measurement: Measurement, their_run: Node) -> Node:
 def corrected_tests(
     contents: Sequence[tuple[ComparedCell, ImportedRun, Mapping]],
 ) -> dict[str, tuple[PairedTest, ...]]:
-    """Return the tests of each cell, Holm's correction over those of one table and measure."""
+    """Return the tests of each cell, Holm-corrected over those of one table, dataset and measure."""
     if not contents:
         return {}
     from repro.retrieval.evaluation.p_values import holm
@@ -177,13 +178,13 @@ def _paired_test(run: ImportedRun, table: Mapping) -> PairedTest:
 
 
 def add_tests(comparison: Comparison, plan: Plan, store: Store, progress: Progress | None = None) -> None:
-    """Add every test to ``comparison``, computing those not stored yet; without progress nothing is said."""
+    """Add every test to ``comparison`` and compute missing ones, silently without ``progress``."""
     for compute in (run_tests, run_paired_tests):
         compute(comparison, plan, store, progress or Progress())
 
 
 def run_tests(comparison: Comparison, plan: Plan, store: Store, progress: Progress) -> None:
-    """Add the tests between rows to ``comparison``, computing those not stored yet; what fails is noted."""
+    """Add the tests between rows to ``comparison``, computing missing ones. Failures are noted."""
     for key, node in tests(plan, store).items():
         try:
             comparison.tests[key] = compute_test(node, plan, store, progress, about=_test_in_words(node, key))
@@ -192,7 +193,7 @@ def run_tests(comparison: Comparison, plan: Plan, store: Store, progress: Progre
 
 
 def compute_test(node: Node, plan: Plan, store: Store, progress: Progress, *, about: str) -> dict:
-    """Return a test's content, made (and told in words) where none of these scores is stored."""
+    """Return a test's content. A missing or outdated test is computed, with a progress message."""
     if not is_stored(node, store):
         from repro.running.engines.inline import ensure
 
@@ -215,7 +216,7 @@ def _test_in_words(node: Node, key: tuple[str, str, str]) -> str:
 
 
 def run_paired_tests(comparison: Comparison, plan: Plan, store: Store, progress: Progress) -> None:
-    """Add the tests to ``comparison``, computing those not stored yet; what fails is noted."""
+    """Add the paired tests to ``comparison``, computing missing ones. Failures are noted."""
     contents = []
     for c, run, node in pairs_with_others(comparison, plan, store):
         try:

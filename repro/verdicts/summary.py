@@ -1,4 +1,4 @@
-"""The cells of a comparison, counted: what the suite measured, what it says of the paper, what others ran."""
+"""Counts of a comparison: cells measured by the suite, their verdicts, and runs by others."""
 
 from collections import Counter
 from collections.abc import Iterable, Sequence
@@ -14,19 +14,20 @@ from repro.verdicts.verdict import FAILS, NEITHER, PASSES
 
 @dataclass(frozen=True)
 class Summary:
-    """Counts of the published cells; of all cells where none is a paper's number, as in a study.
+    """Counts of the published cells, or of all cells if none is a paper's number, as in a study.
 
     Attributes:
-        words: how many of the cells are measured, what no paper has a number for apart.
-        measured: cells with a number of the suite's own; ``measurements`` is how many of these numbers are
-            distinct, as cells may share an evaluation and a measure, and an average adds none to its parts.
-        passing, failing, neither: by the verdicts on the suite's own measurements alone.
-        inside: cells whose published mean lies inside the interval over queries of ours, of the ``intervals``
-            that are compared.
-        imported: cells with runs that others made, which are in none of the other counts.
-        imported_runs: how many scores of such runs are distinct.
-        only_imported: cells that only others ran.
-        verdicts: how often each was given to the suite's own.
+        words: how many cells are measured, as ``measured_in_words`` phrases it.
+        measured: cells with a number of the suite's own.
+        measurements: distinct ones of these numbers. Cells may share an evaluation and a measure, and
+            an average adds none to its parts.
+        passing, failing, neither: by the verdicts on the suite's own measurements.
+        inside: cells with a published mean inside our interval over queries.
+        intervals: cells with such a comparison.
+        imported: cells with runs by others, which no other count includes.
+        imported_runs: distinct scores of such runs.
+        only_imported: cells with runs by others only.
+        verdicts: the number of cells per verdict of the suite's own, e.g. `{"exact": 3}`.
     """
 
     words: str
@@ -72,33 +73,33 @@ def summarise(compared: Sequence[ComparedCell]) -> Summary:
 
 
 def published(compared: Sequence[ComparedCell]) -> list[ComparedCell]:
-    """Return those that are a paper's number."""
+    """Return the cells that contain a paper's number."""
     return [c for c in compared if c.cell.counted_as == "published"]
 
 
 def measured_in_words(compared: Sequence[ComparedCell]) -> str:
-    """Return how many of the cells are measured at their scale, in the words of ``count_in_words``."""
+    """Return how many of the cells are measured at their scale, as ``count_in_words`` phrases it."""
     scales = ", ".join(sorted({c.scale for c in compared}))
     measured = {c.cell.id for c in compared if c.measured is not None}
     return count_in_words((c.cell for c in compared), measured=measured, scale=scales)
 
 
 def distinct(cells: Sequence[ComparedCell]) -> int:
-    """Return the number of measurements behind the cells; an average adds none to its parts'."""
+    """Count the distinct measurements behind the cells. An average adds none to its parts."""
     measurements = {c.cell.id: c.measurement for c in cells if c.measured is not None}
     averages = {c.cell.id for c in cells if not measurements.keys().isdisjoint(member_cells(c.cell))}
     return len({measurement for cell, measurement in measurements.items() if cell not in averages})
 
 
 def conditions(cells: Sequence[ComparedCell]) -> str:
-    """Return the conditions of these numbers in words: data and depth of a scale, doubts; or ""."""
+    """Return the conditions of these numbers in words: data and depth of a scale, doubts. Empty if none."""
     data = stand_ins(cells)
     where = f"measured on {data}" if data else ""
     return "; ".join(filter(None, (where, cut_measures(cells), doubts_in_brief(cells))))
 
 
 def cut_measures(cells: Sequence[ComparedCell]) -> str:
-    """Return the measures that look deeper than this scale searches, in words; empty where there are none."""
+    """Describe the measures that look deeper than their runs. Empty if none."""
     depths: dict[tuple[int, str], dict[str, None]] = {}
     is_one = len({c.cell.row.id for c in cells if c.measured is not None}) == 1
     for c in cells:
@@ -112,7 +113,7 @@ def cut_measures(cells: Sequence[ComparedCell]) -> str:
 
 
 def why_cut(c: ComparedCell, *, run: str = "the run") -> str:
-    """Say what goes no deeper than a cell's run does: its scale, or ``run`` where the scale goes deeper."""
+    """Return why a cell is cut: its scale, or ``run`` if the scale retrieves more documents."""
     known = scales().get(c.scale)
     scale_depth = known.facts.caps.get("depth") if known else c.cut_at  # a user's scale is not at hand
     ends_by_itself = scale_depth is None or (c.cut_at or 0) < scale_depth
@@ -120,7 +121,7 @@ def why_cut(c: ComparedCell, *, run: str = "the run") -> str:
 
 
 def stand_ins(cells: Sequence[ComparedCell]) -> str:
-    """Return the data in place of the published numbers' own, in words; or ""."""
+    """Describe the data that replace those of the published numbers, or return ""."""
     originals: dict[str, dict[str, None]] = {}
     for c in cells:
         for identifier in c.stand_ins:
@@ -132,7 +133,7 @@ def stand_ins(cells: Sequence[ComparedCell]) -> str:
 
 
 def doubt_kinds(cells: Iterable[ComparedCell]) -> str:
-    """Return the kinds of doubt about the numbers of cells, for a column beside them; empty without any."""
+    """Return the kinds of doubt about the numbers of cells, for a column of a table. Empty without any."""
     found = {doubt.kind for c in cells for doubt in c.doubts}
     return "; ".join(kind for kind in KINDS if kind in found)
 
@@ -141,7 +142,7 @@ IN_BRACKETS = "in brackets, as something about them is doubtful"
 
 
 def doubts_in_brief(cells: Iterable[ComparedCell], *, lead: str = IN_BRACKETS) -> str:
-    """Say how many numbers are in doubt, and of which kind each is; empty without any."""
+    """Return how many numbers are in doubt, by kind. Empty without any."""
     kinds = Counter(kind for c in cells for kind in {doubt.kind for doubt in c.doubts_shown})
     if not kinds:
         return ""
@@ -150,5 +151,5 @@ def doubts_in_brief(cells: Iterable[ComparedCell], *, lead: str = IN_BRACKETS) -
 
 
 def first_of(names: Sequence[str], most: int) -> str:
-    """Join the first names, and say how many more there are."""
+    """Join the first ``most`` names and add the number of the others, e.g. "a, b and 3 more"."""
     return ", ".join(names[:most]) + (f" and {len(names) - most} more" if len(names) > most else "")

@@ -1,8 +1,8 @@
-"""Verdicts, doubts and tolerances: the values that judging a number gives, and the arithmetic beneath them.
+"""Verdicts, doubts and tolerances, and their arithmetic.
 
-A published number is rounded, hence an interval of half a unit of its last digit to either side. All
-arithmetic is decimal, on measured numbers taken to twelve significant digits: 66.45 is a tie, not
-66.4500000000000028.
+A published number is rounded, which gives an interval of half a unit of its last digit on either side. The
+arithmetic is decimal, with measured numbers of twelve significant digits. For example, 66.45 is a tie and
+not 66.4500000000000028.
 """
 
 import statistics
@@ -29,14 +29,14 @@ OPERATORS = {"<": Decimal.__lt__, ">": Decimal.__gt__, "≤": Decimal.__le__, "�
 
 @dataclass(frozen=True)
 class Verdict:
-    """A verdict with its grounds; all numbers are in the paper's unit.
+    """A verdict with its reason. All numbers are in the paper's unit.
 
     Attributes:
         name: one of PASSES, FAILS, NEITHER.
         why: the rule applied and its source, one sentence without full stop.
-        mean: mean of our seeds, None when nothing was measured.
-        difference: mean minus printed value, None where the two are not compared.
-        half_width: of the interval used, without that of rounding; None when none was used.
+        mean: mean of our seeds. None when nothing was measured.
+        difference: mean minus printed value. None if the two are not compared.
+        half_width: of the interval used, without that of rounding. None when none was used.
     """
 
     name: str
@@ -51,7 +51,7 @@ class Verdict:
 
 @dataclass(frozen=True)
 class Doubt:
-    """A reason not to take a measured number for what would be measured here and now.
+    """A reason why a new measurement might give another number, e.g. "outdated".
 
     Attributes:
         kind: one of ``repro.verdicts.decision.DOUBTS``.
@@ -67,26 +67,26 @@ class Doubt:
 
 @dataclass(frozen=True)
 class CodeCounts:
-    """How many artefacts behind a number are of other or of unknown code; None where nothing tells."""
+    """The number of artefacts behind a number made by other or unknown code. None if not known."""
 
     other_code: int | None = None
     unknown_code: int | None = None
 
 
 def equal_after_rounding(mean: Decimal, printed: PublishedCell) -> bool:
-    """Return whether ``mean``, rounded half up or half to even, is the printed number."""
+    """Return whether ``mean``, rounded half up or half to even, equals the printed number."""
     return printed.value in rounded(mean, printed.decimals)
 
 
 def prediction_half_width(values: Sequence[Decimal]) -> Decimal:
-    """t · s · √(1 + 1/k): how far one further seed falls from the mean of k, 95 times in 100."""
+    """Return t · s · √(1 + 1/k), the distance of one further seed from the mean of k in 95 of 100 cases."""
     k = len(values)
     return Decimal(repr(quantile(k - 1))) * statistics.stdev(values) * (1 + Decimal(1) / k).sqrt()
 
 
 @cache
 def quantile(freedom: int, confidence: float = 0.95) -> float:
-    """Return Student's t with so many degrees of freedom that bounds a confidence to both sides."""
+    """Return the two-sided quantile of Student's t, e.g. 12.7 for 1 degree of freedom."""
     from scipy.special import stdtrit
 
     return float(stdtrit(freedom, (1 + confidence) / 2))
@@ -98,7 +98,7 @@ def gap(mean: Decimal, printed: PublishedCell) -> Decimal:
 
 
 def exact_decimal(x: float) -> Decimal:
-    """Return a measured number to twelve significant digits. Raises DataError where it is not finite."""
+    """Return a measured number to twelve significant digits. Raises DataError if it is not finite."""
     if not isfinite(x):
         raise DataError(f"a measured value is {x!r}; what could not be computed must be absent")
     return Decimal(f"{x:.12g}")
@@ -110,12 +110,12 @@ DEFAULT = "retrained"  # how this suite makes a row unless the manifest says oth
 
 @dataclass(frozen=True)
 class Tolerance:
-    """How far from the published value is close enough.
+    """The accepted distance from the published value.
 
     Attributes:
         name: the class: deterministic, re-encoded or retrained.
         half_width: in the paper's unit.
-        source: where the number comes from, one sentence without full stop.
+        source: the origin of the number, one sentence without full stop.
     """
 
     name: str
@@ -129,9 +129,9 @@ def tolerance(
     """Return the tolerance of class ``name`` (None: retrained) for a measure like ``R(rel=2)@1000``, in
     ``unit``.
 
-    Of a ``published`` number near the greatest possible one it may be narrower, a share of what it lacks.
-    None for what the classes say nothing about: other kinds of measure, units beside fraction and percent.
-    Raises UsageError for an unknown class.
+    For a ``published`` number near the maximum it may be narrower: a share of the difference to the
+    maximum. Returns None for measures that the classes do not cover and for units other than fraction and
+    percent. Raises UsageError for an unknown class.
     """
     name = name or DEFAULT
     classes = _classes()
@@ -147,7 +147,8 @@ def tolerance(
 
 
 def implied_class(nodes: Iterable[Node]) -> str:
-    """Return the class that a graph implies: something is trained in it, or encoded, or neither."""
+    """Return "retrained" for a graph with a training, "re-encoded" with a checkpoint, else
+    "deterministic"."""
     stages = {node.stage for node in walk(nodes)}
     if not stages.isdisjoint(TRAININGS):
         return "retrained"
@@ -164,12 +165,13 @@ def _classes() -> dict[str, dict[str | None, dict]]:
 
 @dataclass(frozen=True)
 class Case:
-    """The facts that a verdict on a cell rests on; numbers are in the paper's unit.
+    """The facts behind a verdict on a cell. Numbers are in the paper's unit.
 
     Attributes:
-        values: our means, one per seed; empty where nothing is to be shown as measured.
-        changed: whether it is of another experiment than the published one.
-        failure, obstacle: what ended the run just made, or is in the way; empty without.
+        values: our means, one per seed. Empty if nothing is shown as measured.
+        changed: whether it is from another experiment than the published one.
+        failure: the failure of this run, or empty.
+        obstacle: the obstacle to a measurement, or empty.
         idle: why nothing was tried.
     """
 
@@ -189,7 +191,7 @@ class Case:
 
     @property
     def is_by_seeds(self) -> bool:
-        """Whether there are seeds enough for a prediction interval."""
+        """Whether there are enough seeds for a prediction interval."""
         return len(self.values) >= SEEDS_FOR_AN_INTERVAL
 
     @cached_property
@@ -199,7 +201,7 @@ class Case:
 
     @property
     def tolerance_width(self) -> Decimal | None:
-        """Half the width of the tolerance class; None without one."""
+        """Half the width of the tolerance class. None without one."""
         return self.tolerance.half_width if self.tolerance else None
 
     @property
@@ -225,9 +227,11 @@ class Case:
 
     @property
     def obeys_bound(self) -> bool:
-        """Whether the mean is on the right side of the published bound."""
+        """Whether the mean satisfies the published bound."""
         return OPERATORS[self.printed.bound](self.mean, self.printed.number)
 
     def is_within(self, width: Decimal | None) -> bool:
-        """Return whether the rounding interval of the published number is as near; not without a width."""
+        """Return whether the published rounding interval is within ``width`` of the mean, False without
+        one.
+        """
         return width is not None and gap(self.mean, self.printed) <= width

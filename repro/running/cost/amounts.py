@@ -1,4 +1,4 @@
-"""The amounts that a node works on, planned or done, and the table of what its costs grow with."""
+"""The amounts that a node works on, planned or done, and the costs that grow with them."""
 
 import functools
 import math
@@ -22,10 +22,10 @@ BATCHES = {"pretrain": "texts_per_batch", "finetune": "queries_per_batch"}
 
 
 class PlannedCounts:
-    """Counts of a plan, from the catalogue and the nodes' parameters; None where nobody counted."""
+    """Counts of a plan, from the catalogue and the nodes' parameters. None if unknown."""
 
     def documents(self, node: Node) -> Number:
-        """Return the documents of the collection that a node reads."""
+        """Return the documents of a node's collection."""
         return shapes.texts(node)
 
     def words(self, node: Node) -> Number:
@@ -37,7 +37,7 @@ class PlannedCounts:
         return shapes.queries(node)
 
     def rows(self, node: Node) -> Number:
-        """Return the rows that are read of a file of negatives."""
+        """Return the number of rows read from a file of negatives."""
         if first := node.params.get("first"):
             return first
         entry = catalog().get(node.params["dataset"])
@@ -47,13 +47,13 @@ class PlannedCounts:
         return entry.counts.get(PIECES[node.stage]) or (topics.counts.get("queries") if topics else None)
 
     def trained(self, node: Node) -> Number:
-        """Return the examples that a training goes through in all its steps."""
+        """Return the number of examples in all steps of a training."""
         return product(trained_steps(node), node.params[BATCHES[node.stage]])
 
 
 @dataclass(frozen=True)
 class StoredCounts(PlannedCounts):
-    """Counts of what was done, from the records of artefacts."""
+    """Counts of finished work, from the records of artefacts."""
 
     store: Store
 
@@ -93,7 +93,7 @@ def size_of(node: Node, store: Store) -> int:
 
 
 def trained_steps(node: Node) -> Number:
-    """Return a training's steps as ``Optimisation`` counts them; None without a count of examples."""
+    """Return a training's steps as ``Optimisation`` counts them. None if its examples are unknown."""
     params = node.params
     if node.stage == "pretrain":
         examples = shapes.rows(node.input("tokens"))
@@ -106,7 +106,7 @@ def trained_steps(node: Node) -> Number:
 
 
 def amount(name: str, node: Node, counts: PlannedCounts = PLANNED) -> Number:
-    """Return the amount of what ``stages.yaml`` calls by this name that a node works on."""
+    """Return the amount with this name in ``stages.yaml``, e.g. "documents", that a node works on."""
     return AMOUNTS[name](node, counts)
 
 
@@ -116,7 +116,7 @@ def _pairs(node: Node, counts: PlannedCounts) -> Number:
 
 
 def _lines(node: Node, counts: PlannedCounts) -> Number:
-    """Return the lines of the run that is evaluated, as far as its depth is known."""
+    """Return the lines of the evaluated run. None if its depth is unknown."""
     run = node.input("run")
     return product(counts.queries(_query_source(node)), run.params.get("keep") or run.params.get("depth"))
 
@@ -182,7 +182,7 @@ Name = Annotated[str, AfterValidator(_known)]
 
 
 class StageCost(StrictMapping):
-    """The costs of a stage, and the amounts that they grow with; ``stages.yaml`` tells what each entry is."""
+    """The costs of a stage and the amounts that they grow with. ``stages.yaml`` documents each entry."""
 
     seconds: dict[Name, float] = Field(default_factory=dict)
     waits: bool = False
@@ -198,17 +198,17 @@ class StageCost(StrictMapping):
 
 @functools.cache
 def stage_costs() -> Mapping[str, StageCost]:
-    """Read the costs by stage, of a variation of one under a name of its own. Raises ManifestError."""
+    """Read the costs by stage or variation of one, e.g. "tokenize-spans". Raises ManifestError."""
     return yaml_file.read(Path(__file__).with_name("stages.yaml"), dict[str, StageCost])
 
 
 def cost_of(node: Node) -> StageCost:
-    """Return the costs of a node's stage; of one that the table does not have, none that grows."""
+    """Return the costs of a node's stage. A stage outside the table has none that grow."""
     is_spans = node.stage == "tokenize" and node.params.get("policy") == "spans"
     return stage_costs().get("tokenize-spans" if is_spans else node.stage, StageCost())
 
 
 def total(factors: Mapping[str, float], node: Node) -> Number:
-    """Return the sum of planned amounts of a node, each times its factor; None where a count is missing."""
+    """Return the sum of planned amounts of a node, each times its factor. None if a count is missing."""
     parts = [product(amount(name, node), factor) for name, factor in factors.items()]
     return shapes.added(parts) if parts else 0.0

@@ -1,7 +1,7 @@
-"""The cost of what a plan still has to run: hours, disk, downloads, and a budget of hours.
+"""The cost of the stages to run: hours, disk, downloads, and a budget of hours.
 
-Hours follow from operations a second, which `repro doctor calibrate` measures on this machine, or which are
-assumed of a GPU, e.g. of ``h100``.
+Hours are operations divided by a throughput, which `repro doctor calibrate` measures on this machine or
+which is assumed for a named GPU, e.g. ``h100``.
 """
 
 import functools
@@ -37,15 +37,15 @@ SECONDS = 2.0  # each measurement lasts at least so long
 
 @dataclass(frozen=True)
 class Throughput:
-    """Operations a second of one device.
+    """Operations per second of one device.
 
     Attributes:
-        unit: "GPU" or "CPU": whose hours these are.
-        basis: where the numbers are from, for people.
-        search: in single precision; None where it is that of inference.
-        memory: bytes of the GPU; None where nobody knows.
-        layer: seconds that a layer takes at least, forward and backward, in a step of training.
-        fastest: the most that may be hoped for where nothing was measured, and this is the least.
+        unit: "GPU" or "CPU", the device of the hours.
+        basis: source of the numbers in words.
+        search: in single precision. None if equal to inference.
+        memory: bytes of the GPU. None if unknown.
+        layer: minimum seconds per layer, forward and backward, in a training step.
+        fastest: an optimistic throughput if nothing was measured. This one is then the pessimistic one.
     """
 
     unit: str
@@ -58,7 +58,7 @@ class Throughput:
     fastest: "Throughput | None" = None
 
     def hours(self, work: Work) -> float | None:
-        """Return the hours of one node's work; None when its work is not known."""
+        """Return the hours of one node's work. None if its work is unknown."""
         if not work.is_known:
             return None
         training, inference, search = work.parts
@@ -67,7 +67,7 @@ class Throughput:
 
 
 def throughput(store: Store, gpu: str | None = None) -> Throughput | None:
-    """Return the rate of the named GPU, else the calibrated one or None. Raises UsageError if unknown."""
+    """Return the named GPU's throughput, else the calibrated one or None. Raises UsageError if unknown."""
     if gpu is not None:
         return assumed_throughput(gpu)
     path = calibration_file(store)
@@ -76,13 +76,13 @@ def throughput(store: Store, gpu: str | None = None) -> Throughput | None:
 
 @functools.cache
 def gpus() -> dict:
-    """Read ``gpus.yaml``, which tells what its entries are."""
+    """Read ``gpus.yaml``, which documents its entries."""
     return read_facts(Path(__file__).with_name("gpus.yaml"))
 
 
 def assumed_throughput(gpu: str) -> Throughput:
-    """Return the least to greatest shares of a GPU's peak that trainings reached. Raises UsageError for an
-    unknown GPU."""
+    """Return the throughput of a GPU at the lowest share of its peak reached by trainings, with the highest
+    as ``fastest``. Raises UsageError for an unknown GPU."""
     name, facts = gpu.lower(), gpus()
     if name not in facts["sheets"]:
         raise unknown("GPU", gpu, facts["sheets"], hint="`repro doctor calibrate` measures the one at hand")
@@ -97,7 +97,7 @@ def assumed_throughput(gpu: str) -> Throughput:
 
 
 def calibration_file(store: Store) -> Path:
-    """Return the file that holds the measurement of this machine."""
+    """Return the path of this machine's calibration."""
     return store.root / "calibration.json"
 
 
@@ -124,13 +124,13 @@ def _read_calibration(path: Path) -> Throughput:
 
 
 def calibrate(seconds: float = SECONDS) -> dict:
-    """Measure this machine, its first GPU if it has one.
+    """Measure this machine, on its first GPU if it has one.
 
     Returns:
-        ``device``, ``name`` (of the device), ``precision``, ``model`` (sizes), ``training`` and ``encoding``
-        (each ``tokens_per_second`` and ``flops_per_second``, by the formulas of ``repro.running.cost.work``),
-        ``matrix_product_flops_per_second``, that of float32 (``single_precision_…``), hardware,
-        versions and the time.
+        ``device``, ``name`` (of the device), ``precision``, ``model`` (sizes), ``training`` and
+        ``encoding`` (each ``tokens_per_second`` and ``flops_per_second``, by
+        ``repro.running.cost.work``), ``matrix_product_flops_per_second``, that of float32
+        (``single_precision_…``), ``hardware``, ``software`` and the time ``recorded``.
     """
     import torch
 
@@ -162,7 +162,7 @@ def calibrate(seconds: float = SECONDS) -> dict:
 
 
 def _matrix_product(device: str, precision, seconds: float) -> float:
-    """Return the operations a second of a matrix product; of float32 those of a search, too."""
+    """Return the operations per second of a matrix product. Those of float32 are also used for search."""
     import torch
 
     side = MATRIX[device]
@@ -171,7 +171,7 @@ def _matrix_product(device: str, precision, seconds: float) -> float:
 
 
 def _steps(device: str, precision, sizes: Shape) -> tuple[Callable[[], object], Callable[[], object]]:
-    """Return a step of training, forward, backward and AdamW, and one of encoding."""
+    """Return a training step (forward, backward, AdamW) and an encoding step."""
     import torch
     from transformers import BertConfig, BertModel
 
@@ -203,7 +203,7 @@ def _steps(device: str, precision, sizes: Shape) -> tuple[Callable[[], object], 
 
 
 def _time_step(step: Callable[[], object], seconds: float) -> float:
-    """Return the seconds of a step: the median of blocks of them that last so long in all."""
+    """Return the median seconds of a step, over blocks of steps that last ``seconds`` in total."""
     import torch
     from torch.utils.benchmark import Timer
 
@@ -217,8 +217,8 @@ class Estimate:
 
     Attributes:
         works: fingerprint -> work, of the nodes to run.
-        throughput: None without a measured or named device; then hours are those of rehearsals alone.
-        rehearsals: times by kind of node that this machine measured; none where another is meant.
+        throughput: None without a measured or named device. Hours are then those of rehearsals alone.
+        rehearsals: times measured by this machine, by kind of node. Empty for another machine.
     """
 
     plan: Plan
@@ -228,26 +228,26 @@ class Estimate:
     rehearsals: Rehearsals = field(default_factory=dict)
 
     def hours(self, nodes: Iterable[Node]) -> float | None:
-        """Return the hours of ``nodes``, as rehearsed or by operations; None if none is known."""
+        """Return the hours of ``nodes``, as rehearsed or by operations. None if none is known."""
         parts = [self.hours_of(n) for n in nodes if n.fingerprint in self.works]
         return None if self.throughput is None and not any(parts) else sum(hours or 0 for hours in parts)
 
     def hours_of(self, node: Node) -> float | None:
-        """Return the hours of one node; None where they cannot be told."""
+        """Return the hours of one node. None if unknown."""
         rehearsed_hours = self.rehearsed(node)
         if rehearsed_hours is not None or self.throughput is None:
             return rehearsed_hours
         return self.throughput.hours(self.work_of(node))
 
     def hours_in_words(self, nodes: Sequence[Node]) -> str:
-        """Return the hours to run ``nodes``, from the least to the most where nothing was measured."""
+        """Return the hours to run ``nodes``, a range if nothing was measured, e.g. "3.1 to 4.6"."""
         most, fastest = self.hours(nodes) or 0.0, self.throughput and self.throughput.fastest
         least = replace(self, throughput=fastest).hours(nodes) if fastest else None
         words = f"{most:,.1f}"
         return words if least is None or f"{least:,.1f}" == words else f"{least:,.1f} to {words}"
 
     def rehearsed(self, node: Node) -> float | None:
-        """Return the hours of a node by the rehearsal of its kind; None without one."""
+        """Return the hours of a node by the rehearsal of its kind. None without one."""
         measured = self.rehearsals.get(kind_of(node)) if self.rehearsals else None
         return measured.hours(node) if measured else None
 
@@ -258,21 +258,21 @@ class Estimate:
 
     @cached_property
     def uncounted(self) -> list[Node]:
-        """Nodes whose work depends on a count that nobody knows."""
+        """Nodes with a work that depends on an unknown count."""
         return [n for n in self.nodes if not self.works[n.fingerprint].is_known]
 
     @cached_property
     def stored(self) -> float:
-        """Bytes of the artefacts to come."""
+        """Bytes of the artefacts to be made."""
         return sum(w.stored or 0 for w in self.works.values())
 
     def core_hours(self, nodes: Iterable[Node]) -> float:
-        """Return hours of one core for what no model does, as far as known and not in ``hours``."""
+        """Return the known hours of one core for work outside models that ``hours`` does not include."""
         unrehearsed = (n for n in nodes if n.fingerprint in self.works and self.rehearsed(n) is None)
         return sum(self.works[n.fingerprint].core_seconds or 0 for n in unrehearsed) / 3600
 
     def disk(self, stages: frozenset[str] = frozenset(), *, before: float = 0.0) -> list[MemoryLevel]:
-        """Return the bytes of the store as nodes are run and used ones go; ``before`` is its size now."""
+        """Return the store's bytes during the run, from ``before`` on, if used artefacts of ``stages`` go."""
 
         def sizes(node: Node) -> tuple[float, float]:
             cost = self.work_of(node)
@@ -283,21 +283,21 @@ class Estimate:
         return levels(readers_first(self.nodes, stages), consumers, sizes, before=before)
 
     def fullest(self, stages: frozenset[str] = frozenset(), *, before: float = 0.0) -> MemoryLevel | None:
-        """Return the level of ``disk`` at which most is taken; None where nothing is to run."""
+        """Return the level of ``disk`` with the highest peak. None if nothing is to run."""
         return fullest_level(self.disk(stages, before=before))
 
     def bytes_stored(self, root: Path) -> float:
-        """Return the bytes of those of the plan's artefacts that a store has."""
+        """Return the bytes of the plan's artefacts in a store."""
         stored_nodes = (n for n in self.plan.nodes if self.plan.states.get(n.fingerprint) == "stored")
         return float(sum(size_on_disk(root / node.stage / node.fingerprint) for node in stored_nodes))
 
     def work_of(self, node: Node) -> Work:
-        """Return the work of a node of the plan, whether it is to run or not."""
+        """Return the work of a node of the plan, even if it is already stored."""
         return self.works.get(node.fingerprint) or work(node)
 
     @cached_property
     def downloads(self) -> dict[int | str, int | None]:
-        """Missing archives -> bytes, None where unknown; one that collections share counts once."""
+        """Missing archives -> bytes, None if unknown. A shared archive counts once."""
         names = (node.params["dataset"] for node in self._missing() if node.stage in PIECES)
         return archives(id for id in dict.fromkeys(names) if id in catalog())
 
@@ -311,23 +311,25 @@ class Estimate:
 
 
 def estimate(plan: Plan, throughput: Throughput | None, rehearsals: Rehearsals | None = None) -> Estimate:
-    """Return the cost of what a plan that has looked at a store has to run, as REPRO_ variables say."""
+    """Return the cost of the nodes to run of a plan that has looked at a store, with the REPRO_ variables."""
     nodes, batching = plan.needed(), Batching.of(os.environ, throughput.memory if throughput else None)
     works = {node.fingerprint: work(node, batching) for node in nodes}
     return Estimate(plan, nodes, works, throughput, rehearsals or {})
 
 
 def keep_within(cost: Estimate, hours: float, *, other_machine: bool = False) -> float:
-    """Block the nodes that a budget of hours does not reach; returns the hours of what is left.
+    """Block the nodes that exceed a budget of hours. Return the hours of the others.
 
-    Nodes are taken in the order in which they run, up to the first that would exceed the budget: no later
-    one with a cost is taken, so that a larger budget only ever adds. What cannot run here costs nothing.
+    Nodes are taken in the order in which they run, up to the first that would exceed the budget. No later
+    node with a cost is taken, so that a larger budget only adds nodes. Nodes that cannot run here cost
+    nothing.
 
     Args:
-        other_machine: hours are another machine's, which may have the GPU or Java that this one lacks.
+        other_machine: the hours are those of another machine, which may have the GPU or Java that this
+            one lacks.
 
     Raises:
-        UsageError: there is no throughput to tell hours from, or the budget is negative or not a number.
+        UsageError: there is no throughput, or the budget is negative or not a number.
     """
     if not hours >= 0:
         raise UsageError(f"--max-gpu-hours is {hours}; give a number of hours, 0 or more")

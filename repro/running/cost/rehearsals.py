@@ -1,6 +1,6 @@
-"""Rehearsals: what they took, and by the rules of ``stages.yaml`` the cost of the whole.
+"""Rehearsals: their measured costs, and the cost of the whole by the rules of ``stages.yaml``.
 
-Times by kind of node lie beside the artefacts, for plans of full scale on a machine like this one.
+Times by kind of node are stored next to the artefacts, for plans of full scale on a similar machine.
 """
 
 import hashlib
@@ -32,10 +32,10 @@ ALIKE = ("seed", "sample", "source", "identity", "revision")
 
 @dataclass(frozen=True)
 class Share:
-    """The amount of something that a rehearsal did, and how much there is in all.
+    """The amount that a rehearsal worked on, and the whole amount.
 
     Attributes:
-        of: its name in ``stages.yaml``.
+        of: name of the amount in ``stages.yaml``, e.g. "documents".
     """
 
     of: str
@@ -44,7 +44,7 @@ class Share:
 
     @property
     def times(self) -> float:
-        """The whole amount over that which was done."""
+        """The whole amount divided by the amount done."""
         return self.whole / self.done
 
 
@@ -53,9 +53,9 @@ class MeasuredTime:
     """The time of nodes of one kind.
 
     Attributes:
-        once: seconds whatever the amount.
-        each: seconds of one more of the amount.
-        of: the amount that time grows with; empty where it does not.
+        once: seconds independent of the amount.
+        each: seconds per unit of the amount.
+        of: the amount that the time grows with. Empty if none.
     """
 
     once: float
@@ -63,7 +63,7 @@ class MeasuredTime:
     of: str = ""
 
     def hours(self, node: Node) -> Number:
-        """Return the hours of a node of this kind; None where nobody counted the amount."""
+        """Return the hours of a node of this kind. None if the amount is unknown."""
         count = amount(self.of, node) if self.of else 0.0
         return None if count is None else (self.once + self.each * count) / 3600
 
@@ -74,15 +74,16 @@ TIMES = TypeAdapter(dict[str, dict[str, MeasuredTime]])  # by machine and kind
 
 @dataclass(frozen=True)
 class RehearsedNode:
-    """A node of full scale beside its rehearsal.
+    """A node of full scale and its rehearsal.
 
     Attributes:
         node, rehearsal: of the two plans.
-        seconds, peak_bytes, gpu_bytes, disk_bytes: that the rehearsal took; of the GPU None without one.
-        share: what its time grows with; None where it does not, or nobody knows.
-        time: of this kind; None where a count is missing, or so little was done that nothing follows.
-        whole_peak_bytes, whole_disk_bytes: extrapolated; None where a count is missing.
-        at_most: whether what the stage does once could not be told from what it repeats.
+        seconds, peak_bytes, gpu_bytes, disk_bytes: costs of the rehearsal. ``gpu_bytes`` is None
+            without a GPU.
+        share: the amount that its time grows with. None if it does not grow or the amount is unknown.
+        time: of this kind. None if a count is missing or too little was done to extrapolate.
+        whole_peak_bytes, whole_disk_bytes: extrapolated. None if a count is missing.
+        at_most: whether the one-time work of the stage could not be separated from its repeated work.
     """
 
     node: Node
@@ -106,7 +107,7 @@ class RehearsedNode:
 
     @property
     def rate(self) -> float | None:
-        """Units of ``share`` a second, without what is done once where that is known."""
+        """Units of ``share`` per second, without one-time work if that is known."""
         if self.share is None:
             return None
         each = self.time.each if self.time else self.seconds / self.share.done
@@ -114,7 +115,7 @@ class RehearsedNode:
 
 
 def pairs(whole: Plan, rehearsal: Plan) -> dict[str, tuple[Node, Node]]:
-    """Return, by the fingerprint of a node at full, it and its rehearsal, from two plans of one selection."""
+    """Match two plans of one selection. Return fingerprint at full -> the node and its rehearsal."""
     partners: dict[str, tuple[Node, Node]] = {}
 
     def meet(large: Node, small: Node) -> None:
@@ -133,7 +134,7 @@ def pairs(whole: Plan, rehearsal: Plan) -> dict[str, tuple[Node, Node]]:
 
 
 def rehearsed_cost(node: Node, rehearsal: Node, store: Store) -> RehearsedNode:
-    """Return the cost of ``node`` by its rehearsal. Raises StoreError where that is damaged or not stored."""
+    """Return the cost of ``node`` by its rehearsal. Raises StoreError if that is damaged or missing."""
     facts, cost = store.record(rehearsal)["facts"], cost_of(node)
     disk, seconds = size_of(rehearsal, store), float(facts["seconds"])
     share, disk_share = (_share(name, node, rehearsal, store) for name in (cost.time, cost.disk))
@@ -168,7 +169,7 @@ def _share(name: str | None, node: Node, rehearsal: Node, store: Store) -> Share
 
 
 def _repeated_seconds(facts: Mapping[str, Any]) -> tuple[float, bool]:
-    """Return the seconds of what a stage repeats for all that it worked on; whether more may be in it."""
+    """Return the seconds of a stage's repeated work, and whether they may include one-time work."""
     tasks = [task for task in facts.get("tasks", {}).values() if task["done"]]
     if not tasks:
         return float(facts["seconds"]), True
@@ -186,7 +187,7 @@ def _peak(peak: float, cost: StageCost, node: Node, rehearsal: Node, store: Stor
 
 
 def kind_of(node: Node) -> str:
-    """Return a digest of what decides the pace: stage, parameters but names, data, and the model's sizes."""
+    """Return a digest of the pace's causes: stage, parameters without names, data, model sizes."""
     params = {name: value for name, value in node.params.items() if name not in ALIKE}
     model = node.inputs.get("model")
     model_facts = [model.params.get("name", ""), *astuple(shape(model))] if isinstance(model, Node) else []
@@ -198,7 +199,7 @@ def _digest(value: object) -> str:
 
 
 def _data(node: Node) -> list[str]:
-    """Return collections and splits that a node reads through, but not those its models were trained on."""
+    """Return collections and splits that a node reads, without those of its models' training."""
     names, nodes = set(), {node.fingerprint: node}
     queue = [node]
     while queue:
@@ -212,7 +213,7 @@ def _data(node: Node) -> list[str]:
 
 
 def keep_times(nodes: Iterable[RehearsedNode], store: Store) -> Path:
-    """Add measured times to the store's file, the slowest of a kind; return its path. Raises StoreError."""
+    """Add measured times, the slowest of a kind, to the store's file. Return its path. Raises StoreError."""
     make_writable(store.root)
     path, content = store.root / FILE, _read(store)
     machine_times = content.setdefault(_machine(), {})
@@ -229,7 +230,7 @@ def keep_times(nodes: Iterable[RehearsedNode], store: Store) -> Path:
 
 
 def rehearsals(store: Store) -> dict[str, MeasuredTime]:
-    """Read times by kind that a machine like this one measured. Raises UsageError for a file that is none."""
+    """Read times by kind measured by a machine like this one. Raises UsageError for an invalid file."""
     return _read(store).get(_machine(), {})
 
 

@@ -1,4 +1,4 @@
-"""Sizes of models and of collections, as far as they are known without opening either."""
+"""Sizes of models and collections that are known without opening them."""
 
 import functools
 import math
@@ -19,21 +19,21 @@ Number = float | None  # None where nobody counted
 
 
 def added(parts: Iterable[Number]) -> Number:
-    """Return the sum; None where a part is not known."""
+    """Return the sum. None if a part is unknown."""
     parts = list(parts)
     known = [part for part in parts if part is not None]
     return sum(known) if len(known) == len(parts) else None
 
 
 def product(*factors: Number) -> Number:
-    """Return the product; None where a factor is not known."""
+    """Return the product. None if a factor is unknown."""
     known = [factor for factor in factors if factor is not None]
     return math.prod(known) if len(known) == len(factors) else None
 
 
 @dataclass(frozen=True)
 class Shape:
-    """A BERT's sizes; the number of its heads does not change its cost."""
+    """A BERT's sizes. The number of heads does not change its cost."""
 
     layers: int
     hidden: int
@@ -42,7 +42,7 @@ class Shape:
 
     @property
     def layer_weights(self) -> int:
-        """Weights of matrices of the layers: four of attention and two of the feed-forward."""
+        """Weights of the layers' matrices: four of attention and two of the feed-forward network."""
         return self.layers * (4 * self.hidden**2 + 2 * self.hidden * self.intermediate)
 
     @property
@@ -55,7 +55,7 @@ BASE = Shape(12, 768, 3072, 30522)
 
 
 def shape(node: Node) -> Shape:
-    """Return sizes of the model that a node gives: from ``initialise`` or a config.json, else BERT-base's."""
+    """Return the sizes of a node's model: from ``initialise`` or a config.json, else BERT-base's."""
     params = node.params
     if node.stage == "initialise":
         vocabulary = node.input("tokenizer").params["size"]
@@ -86,7 +86,7 @@ def _text_sizes() -> dict:
 
 @functools.cache
 def documents(collection: str) -> Number:
-    """Return the number of documents of a collection and its parts; None where nobody counted them."""
+    """Return the documents of a collection, e.g. "beir/scifact", and its parts. None if unknown."""
     entry = catalog().get(collection)
     if entry is None:
         return None
@@ -95,7 +95,7 @@ def documents(collection: str) -> Number:
 
 @functools.cache
 def words(collection: str) -> float:
-    """Return the words of a document of the collection, on average."""
+    """Return the mean number of words per document of the collection."""
     by_prefix = _text_sizes()["words"]
     prefixes = [prefix for prefix in by_prefix if f"{collection}/".startswith(f"{prefix}/")]
     return by_prefix[max(prefixes, key=len)] if prefixes else _text_sizes()["other"]
@@ -103,7 +103,7 @@ def words(collection: str) -> float:
 
 @functools.cache
 def all_words(collection: str) -> Number:
-    """Return the words of a collection; None where neither they nor its documents were counted."""
+    """Return the words of a collection. None if neither they nor its documents were counted."""
     entry, total = catalog().get(collection), _text_sizes()["total"].get(collection)
     if total or entry is None:
         return total
@@ -117,9 +117,9 @@ class TextLength:
     """The tokens of texts that a stage reads.
 
     Attributes:
-        mean: of a text before it is cut.
-        most: what it is cut to.
-        times: texts of this length for one of what the stage counts.
+        mean: of a text before truncation.
+        most: the maximum after truncation.
+        times: texts of this length per unit that the stage counts.
         kind: ``queries`` or ``passages``.
     """
 
@@ -135,12 +135,12 @@ class TextLength:
 
     @property
     def sorted(self) -> float:
-        """Tokens with padding, as a GPU encodes texts by their length."""
+        """Tokens with padding when a GPU encodes texts sorted by length."""
         return min(self.most, self.mean * _text_sizes()["sorted"][self.kind])
 
     def padded(self, count: int) -> float:
-        """Return tokens with padding to the longest of ``count`` log-normal lengths: quantile (n - 3/8) / (n
-        + 1/4) (Blom 1958)."""
+        """Return tokens with padding to the longest of ``count`` log-normal lengths: quantile (n - 3/8) /
+        (n + 1/4) (Blom 1958)."""
         spread, texts = _text_sizes()["spread"], count * self.times
         middle = math.log(self.mean) - spread**2 / 2
         place = (texts - 0.375) / (texts + 0.25)
@@ -149,7 +149,7 @@ class TextLength:
 
 
 def texts_read(node: Node) -> list[TextLength]:
-    """Return the texts that a stage reads for each of what it counts, such as a query with its passages."""
+    """Return the texts that a stage reads per unit that it counts, e.g. a query with its passages."""
     p, source = node.params, next(node.input(n) for n in ("tokens", "texts", "corpus") if n in node.inputs)
     name, is_full = collection(source), source.params.get("policy") in FULL
     query = _text_sizes()["queries"] * TOKENS_PER_WORD + SPECIAL
@@ -165,18 +165,18 @@ def texts_read(node: Node) -> list[TextLength]:
 
 
 def collection(node: Node) -> str | None:
-    """Return the collection that a node's texts come from."""
+    """Return the collection of a node's texts."""
     corpus = source("corpus", node)
     return corpus.params["dataset"] if corpus else None
 
 
 def source(stage: str, node: Node) -> Node | None:
-    """Return the node of a stage that a node reads through; None without one."""
+    """Return the first node of this stage that a node reads, directly or not. None without one."""
     return next((n for n in walk([node]) if n.stage == stage), None)
 
 
 def texts(node: Node) -> Number:
-    """Return the number of documents of a node's texts: of their collection, or as many as are read of it."""
+    """Return the number of documents of a node's texts: all of their collection, or the limit on them."""
     corpus = source("corpus", node)
     if corpus is None:
         return None
@@ -189,7 +189,7 @@ def texts(node: Node) -> Number:
 
 
 def text_words(node: Node) -> Number:
-    """Return the words of the documents that a node's texts come from; None where nobody counted them."""
+    """Return the words of the documents of a node's texts. None if unknown."""
     corpus = source("corpus", node)
     if corpus is None:
         return None
@@ -198,7 +198,7 @@ def text_words(node: Node) -> Number:
 
 
 def rows(node: Node) -> Number:
-    """Return the texts of a tokens artefact: documents, or chunks of full length."""
+    """Return the number of texts of a tokens artefact: documents, or chunks of full length."""
     if node.params["policy"] != "chunk":
         return texts(node)
     whole = text_words(node)
@@ -206,7 +206,7 @@ def rows(node: Node) -> Number:
 
 
 def queries(node: Node) -> Number:
-    """Return the number of queries of an artefact; for a training set that was sampled, of the sample."""
+    """Return the number of queries of an artefact, or of the sample for a sampled training set."""
     nodes = walk([node])
     samples = [n.params for n in nodes if n.stage == "sample"]
     sample_sizes = [params["queries"] for params in samples if params.get("queries")]

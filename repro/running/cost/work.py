@@ -1,10 +1,10 @@
-"""Floating-point operations and bytes of a node, by formulas simple enough to check by hand.
+"""Floating-point operations and bytes of a node, by formulas that can be checked by hand.
 
-A token costs 2 operations a weight forward and twice that backward (Kaplan et al. 2020, section 2.1), and
-attention 4 x layers x hidden x length forward on top: 2 for its scores, 2 for the sum that they weight. A
-masked-language head is counted at BERT's 15 % of the tokens of a pre-training, whatever its rate, and what an
-objective passes through besides as it declares (``passes``). Padding counts as ``Batching`` has it. What no
-model does, and the space that a stage takes while it writes, follows from stages.yaml.
+A token costs 2 operations per weight forward and twice that backward (Kaplan et al. 2020, section 2.1).
+Attention adds 4 x layers x hidden x length forward: 2 for its scores and 2 for the weighted sum. A
+masked-language head is counted on BERT's 15 % of the tokens of a pre-training, whatever its rate. An
+objective declares further passes (``passes``). ``Batching`` decides about padding. Work outside models,
+and the space for temporary files, follow from stages.yaml.
 """
 
 from collections.abc import Callable, Mapping
@@ -30,16 +30,16 @@ SPARSE = 5
 
 @dataclass(frozen=True)
 class Work:
-    """Operations and bytes of a node; ``None`` where a count is missing that they depend on.
+    """Operations and bytes of a node. ``None`` if they depend on an unknown count.
 
     Attributes:
         training, inference: floating-point operations of models.
         search: inner products in single precision.
-        launched: layers whose kernels trainings launch, forward and backward, however small they are.
+        launched: layers with kernels launched by trainings, forward and backward, however small.
         stored: bytes of the artefact.
-        beside: further bytes on the disk while it is made, as far as they are known.
-        core_seconds: of one core beside the device of a model, where the work is no model's.
-        waited: seconds of one core for which that device waits.
+        beside: known further bytes on the disk while it is made.
+        core_seconds: of one core, for work outside models.
+        waited: seconds of one core during which the model's device waits.
     """
 
     training: Number = 0.0
@@ -53,34 +53,34 @@ class Work:
 
     @property
     def parts(self) -> list[float]:
-        """Operations of training, inference and search; 0 for those that are not known."""
+        """Operations of training, inference and search, 0 for unknown ones."""
         return [part or 0 for part in (self.training, self.inference, self.search)]
 
     @property
     def operations(self) -> float:
-        """Floating-point operations, as far as they could be counted."""
+        """Known floating-point operations."""
         return sum(self.parts)
 
     @property
     def is_known(self) -> bool:
-        """Whether all operations could be counted."""
+        """Whether all operations are known."""
         return None not in (self.training, self.inference, self.search)
 
 
 def forward(model: Shape, length: float) -> float:
-    """Return the operations of one token in a text of so many."""
+    """Return the operations of one token in a text of ``length`` tokens."""
     return 2 * model.layer_weights + 4 * model.layers * model.hidden * length
 
 
 @dataclass(frozen=True)
 class Batching:
-    """The way in which batches of texts are read, as the REPRO_ variables have it.
+    """The batching of texts, as the REPRO_ variables set it, e.g. REPRO_MICRO_BATCH=16.
 
     Attributes:
-        packed: whether models read texts end to end, without padding, as all that are built as BERT can; as
-            they do on a GPU in half precision if nothing else is asked for.
-        part: examples of a training's batch that are encoded at once, if that was asked for.
-        memory: bytes of the GPU, by which such a part is estimated; None on a CPU.
+        packed: whether models read texts without padding, the default of BERT architectures on a GPU
+            in half precision.
+        part: requested number of examples encoded at once in a training. None if not requested.
+        memory: bytes of the GPU, from which such a number is estimated. None on a CPU.
     """
 
     packed: bool = False
@@ -89,13 +89,13 @@ class Batching:
 
     @classmethod
     def of(cls, environment: Mapping[str, str], memory: float | None) -> "Batching":
-        """Read the variables; what a run refuses counts as not set."""
+        """Read the variables. Values that a run would refuse count as not set."""
         part = environment.get("REPRO_MICRO_BATCH", "")
         packed = environment.get("REPRO_PADDING_FREE") in (None, "", "1")
         return cls(packed, int(part) or None if part.isdecimal() else None, memory)
 
     def examples(self, node: Node) -> int:
-        """Return the examples of a training that are encoded at once."""
+        """Return the number of examples of a training that are encoded at once."""
         examples: int = node.params[BATCHES[node.stage]]
         part = self.part
         if part is None and self.memory is not None and not declared(node.params["objective"]).own_parts:
@@ -103,16 +103,16 @@ class Batching:
         return min(part or examples, examples)
 
     def trained(self, length: TextLength, examples: int) -> float:
-        """Return the tokens that are read for a text of so many examples that are encoded at once."""
+        """Return the tokens read per text if ``examples`` examples are encoded at once."""
         return length.real if self.packed else length.padded(examples)
 
     def encoded(self, length: TextLength) -> float:
-        """Return the tokens that are read to encode a text; a CPU's batches are small or without padding."""
+        """Return the tokens read per encoded text. A CPU's batches are small or without padding."""
         return length.real if self.packed or self.memory is None else length.sorted
 
 
 def step_memory_of(node: Node) -> StepMemory:
-    """Return the memory of a step of a planned training, as ``training.declaration.step_memory`` has it."""
+    """Return the memory of a step of a planned training, by ``training.declaration.step_memory``."""
     model, params = shapes.shape(node), dict(node.params)
     words, sizes = model.vocabulary if predicts_words(params) else 0, (model.all_weights, model.layers)
     return StepMemory(*sizes, model.hidden, example_tokens(params), words, params["precision"])
@@ -122,7 +122,7 @@ PADDED = Batching()
 
 
 def work(node: Node, batching: Batching = PADDED) -> Work:
-    """Return the work of one node; nothing for stages whose cost is small beside that of models."""
+    """Return the work of one node. Operations are 0 for stages without a model or search."""
     formula, cost = _FORMULAS.get(node.stage), cost_of(node)
     if batching.memory is not None and node.params.get("precision") == "fp32":  # the kernel is of halves
         batching = replace(batching, packed=False)
@@ -134,7 +134,7 @@ def work(node: Node, batching: Batching = PADDED) -> Work:
 
 
 def _bytes(node: Node) -> Number:
-    """Return the bytes of the artefact of a stage without a model; 0 for small ones."""
+    """Return the bytes of the artefact of a stage without a model, 0 for small ones."""
     if node.stage == "union":
         return shapes.added(map(_bytes, node.parents()))
     return total(cost_of(node).bytes, node)
@@ -159,11 +159,13 @@ def _pretrain(node: Node, batching: Batching) -> Work:
 def _forward_operations(
     model: Shape, sizes: tuple[float, float, float], passes: Mapping[str, float], *, prefix: str = ""
 ) -> float:
-    """Return the operations forward of one text.
+    """Return the forward operations of one text.
 
     Args:
-        sizes: its tokens; those that an encoder reads; with padding, as a decoder's layers read them.
-        passes: what an objective declares over BERT's own; ``prefix`` is of the names of the model's.
+        sizes: its tokens, those read by an encoder, and those with padding, read by a decoder's
+            layers.
+        passes: the passes that an objective declares in addition to BERT's.
+        prefix: of the names of the model's passes.
     """
     real, read, padded = sizes
     encoders, layers, heads = (passes.get(prefix + name, 0) for name in ("encoders", "layers", "heads"))
@@ -172,7 +174,7 @@ def _forward_operations(
 
 
 def _finetune(node: Node, batching: Batching) -> Work:
-    """Return the work of a fine-tuning, whose parts pass encoders once more where texts meet in its loss."""
+    """Return the work of a fine-tuning. Micro-batches add one forward pass if the loss combines texts."""
     model, steps, examples = shapes.shape(node), trained_steps(node), node.params["queries_per_batch"]
     stored = model.all_weights * NUMBER
     if steps is None:

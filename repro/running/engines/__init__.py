@@ -1,1 +1,1 @@
-"""Ways to carry out a plan. Each is given nodes whose inputs are stored, and stores their artefacts."""
+"""Engines, e.g. "local", run nodes with stored inputs and store their artefacts."""

@@ -1,6 +1,6 @@
-"""A stage as a process: one of its own, ``python -m repro stage FINGERPRINT``, or one that stays for many.
+"""Stages in child processes: one process per stage, or workers that run many stages.
 
-Of a process that stays, what libraries take to load and to compile is paid once.
+`python -m repro stage FINGERPRINT` runs one stage. A worker loads and compiles its libraries only once.
 """
 
 import contextlib
@@ -28,21 +28,21 @@ PATIENCE = 10  # seconds between asking a process to end and ending it
 
 
 def command(node: Node, store: Store, *, processes: int = 1) -> list[str]:
-    """Return the command that builds an artefact whose inputs are stored; several run under torchrun."""
+    """Return the command that builds an artefact with stored inputs. Several processes use torchrun."""
     return [*stage_command(store, processes=processes), node.fingerprint]
 
 
 def stage_command(store: Store, *, processes: int = 1) -> list[str]:
-    """Return the command that builds artefacts by fingerprint; -P keeps the working folder out."""
+    """Return the command that builds artefacts by fingerprint. -P excludes the working folder."""
     torchrun = ["-m", "torch.distributed.run", "--standalone", f"--nproc-per-node={processes}"]
     launcher = torchrun if processes > 1 else []
     return [sys.executable, "-P", *launcher, "-m", "repro", "--store", str(store.root), "stage"]
 
 
 def import_path() -> str:
-    """Return the PYTHONPATH with which a child finds this very program, from whatever folder it is started.
+    """Return the PYTHONPATH with which a child in any folder imports this program.
 
-    An installed program is found without: its folder holds the packages of one Python, no other may see them.
+    An installed program is not added, because its folder contains the packages of one Python version only.
     """
     checkout = [str(CHECKOUT)] if (CHECKOUT / "pyproject.toml").is_file() else []
     user_paths = filter(None, os.environ.get("PYTHONPATH", "").split(os.pathsep))
@@ -51,12 +51,12 @@ def import_path() -> str:
 
 @functools.cache
 def _lifeline() -> int:
-    """Return the reading end of a pipe into which nothing is written, and which closes with this process."""
+    """Return the read end of a pipe that stays empty and closes with this process."""
     return os.pipe()[0]
 
 
 def end_with_parent() -> None:
-    """End a stage of a ``Child``, with all it started, when standard input, the engine's pipe, closes."""
+    """Kill a stage of a ``Child`` and its process group when standard input, the engine's pipe, closes."""
     if os.environ.pop(WATCHES, None) is None:
         return
     watched_pipe, null_device = os.dup(0), os.open(os.devnull, os.O_RDONLY)
@@ -72,13 +72,13 @@ def end_with_parent() -> None:
 
 
 def environment(threads: int, more: Mapping[str, str]) -> dict[str, str]:
-    """Return the environment of a process for stages; what the user's says of threads goes first."""
+    """Return the environment of a stage's process. The user's OMP_NUM_THREADS overrides ``threads``."""
     settings = {"PYTHONPATH": import_path(), "PYTHONSAFEPATH": "1", **more}
     return {"OMP_NUM_THREADS": str(threads), **os.environ, **settings}
 
 
 def new_log(node: Node, store: Store) -> Path:
-    """Make an empty file for what the node's stage says; never one that was there before."""
+    """Create a new, empty file for the messages of the node's stage, e.g. `<log>.4711.err`."""
     log = store.log(node).with_suffix(f".{os.getpid()}.err")
     with translated_errors(store.root):
         log.parent.mkdir(parents=True, exist_ok=True)
@@ -87,7 +87,7 @@ def new_log(node: Node, store: Store) -> Path:
 
 
 def result_of(node: Node, status: int, log: Path, *, processes: int = 1) -> str | Obstacle | None:
-    """Return None when a stage with this exit status stored its artefact, else a sentence, or an obstacle."""
+    """Return None if a stage with this exit status succeeded, else an error sentence or an obstacle."""
     if status == 0:
         log.unlink(missing_ok=True)
         return None
@@ -103,12 +103,12 @@ def result_of(node: Node, status: int, log: Path, *, processes: int = 1) -> str 
 
 
 class Child:
-    """A running stage; its standard error is kept in ``log`` for as long as it may be of use.
+    """A running stage. Its standard error is in ``log``, which a success removes.
 
     Args:
-        threads: of numerical libraries; what the user's environment says goes first.
-        gpus: the only GPUs it may see, none of them if there are none; None changes nothing.
-        processes: that carry it out.
+        threads: of numerical libraries. The user's environment overrides it.
+        gpus: the only visible GPUs, possibly none. None changes nothing.
+        processes: number of processes of the stage.
     """
 
     def __init__(
@@ -131,12 +131,12 @@ class Child:
         return self.process.poll() is not None
 
     def result(self) -> str | Obstacle | None:
-        """Return None when the stage that ended stored its artefact, else a sentence, or an obstacle."""
+        """Return None if the stage stored its artefact, else an error sentence or an obstacle."""
         return result_of(self.node, self.process.returncode, self.log, processes=self.processes)
 
 
 def stop(children: Iterable["Child | WorkerStage | _Worker"]) -> None:
-    """End them and what they started, all at once; what they had written lies in partial directories."""
+    """End the processes and their children, all at once. Partial directories keep their output."""
     processes = [child.process for child in children]
     for number in (signal.SIGTERM, signal.SIGKILL):
         for process in processes:
@@ -149,7 +149,7 @@ def stop(children: Iterable["Child | WorkerStage | _Worker"]) -> None:
 
 
 class _Worker:
-    """A process that takes a fingerprint and a log at a time, and answers with an exit status."""
+    """A process that reads a fingerprint and a log per order and answers with an exit status."""
 
     def __init__(self, store: Store, *, threads: int):
         self.process = subprocess.Popen(
@@ -169,13 +169,13 @@ class _Worker:
         self._orders.flush()
 
     def answer(self) -> int | None:
-        """Return the exit status of the order, of the whole process where that ended, None before."""
+        """Return the exit status of the order or of the ended process. None while it runs."""
         line = self.answers.readline()
         return int(line) if line else self.process.poll()
 
 
 class WorkerStage:
-    """A stage that a worker carries out; used as a ``Child`` is."""
+    """A stage in a worker, with the interface of ``Child``."""
 
     gpus = None
 
@@ -193,21 +193,21 @@ class WorkerStage:
         return status is not None
 
     def result(self) -> str | Obstacle | None:
-        """Return the result of the stage, as ``Child.result`` has it."""
+        """Return the result of the stage as ``Child.result`` does."""
         return result_of(self.node, self.status, self.log)
 
 
 def wait_for_answers(children: Iterable[Child | WorkerStage], seconds: float) -> None:
-    """Return as soon as a process that stays answers, and after so many seconds at the latest."""
+    """Return as soon as a worker answers, after ``seconds`` at the latest."""
     answers = [child.worker.answers for child in children if isinstance(child, WorkerStage)]
     select.select(answers, [], [], seconds)
 
 
 class Workers:
-    """The processes of a run, as many as there were stages at once; each goes on to the next stage.
+    """The workers of a run, as many as stages ran at once. Each is reused for the next stage.
 
     Args:
-        threads: of numerical libraries, in each.
+        threads: of numerical libraries, in each worker.
     """
 
     def __init__(self, store: Store, *, threads: int):
@@ -216,7 +216,7 @@ class Workers:
         self._all: list[_Worker] = []
 
     def begin(self, node: Node) -> WorkerStage:
-        """Begin the node's stage in an idle process, a new one where all are busy."""
+        """Start the node's stage in an idle worker, or in a new one if all are busy."""
         while self._idle:
             worker = self._idle.pop()
             if worker.process.poll() is None:
@@ -226,18 +226,18 @@ class Workers:
         return WorkerStage(node, self._store, worker)
 
     def release(self, child: WorkerStage | Child) -> None:
-        """Take back the process of a stage that ended."""
+        """Take back the worker of a stage that ended."""
         if isinstance(child, WorkerStage):
             self._idle.append(child.worker)
 
     def close(self) -> None:
-        """End all processes, and what they started."""
+        """End all workers and their children."""
         stop([worker for worker in self._all if worker.process.poll() is None])
 
 
 def serve(build: Callable[[str], int]) -> None:
-    """Build, as a worker, what standard input names until it closes; ``build`` takes a fingerprint and
-    returns a status."""
+    """Run as a worker: build the artefacts named on standard input until it closes. ``build`` maps a
+    fingerprint to an exit status."""
     orders: queue.SimpleQueue[bytes] = queue.SimpleQueue()
     source, answers, null_device = os.dup(0), os.dup(1), os.open(os.devnull, os.O_RDWR)
     os.dup2(null_device, 0)
@@ -264,7 +264,7 @@ def serve(build: Callable[[str], int]) -> None:
 
 @contextlib.contextmanager
 def interruptions() -> Iterator[list[int]]:
-    """Collect signals in a list instead of raising before a child has its place; ignored ones stay so."""
+    """Collect signals in a list until the children are registered. Ignored signals stay ignored."""
     signals: list[int] = []
     handlers = {number: signal.getsignal(number) for number in INTERRUPTIONS}
     for number, handler in handlers.items():

@@ -1,4 +1,4 @@
-"""The default engine: every stage in this process, one after another."""
+"""The default engine, which runs all stages one after another in this process."""
 
 import contextlib
 import importlib
@@ -46,14 +46,14 @@ _DEFAULT = Options()
 
 
 def run_node(node: Node, store: Store, progress: Progress, part: Shard = WHOLE) -> Path | None:
-    """Return the node's artefact, built here if the store lacks it; its inputs must be stored.
+    """Return the node's artefact, built here if the store lacks it. Its inputs must be stored.
 
     Args:
-        part: a shard of it to be filled; then None where other shards are not done.
+        part: the shard to build. Returns None until the other shards are built.
 
     Raises:
-        StageError: the stage failed; the message names the log, which holds the traceback.
-        ReproError: what the stage itself refused, unchanged.
+        StageError: the stage failed. The message names the log with the traceback.
+        ReproError: raised by the stage itself, unchanged.
     """
     _quieten_libraries()
 
@@ -83,7 +83,7 @@ def run_node(node: Node, store: Store, progress: Progress, part: Shard = WHOLE) 
 
 
 def run_stage(node: Node, store: Store, directory: Path, progress: Progress) -> dict:
-    """Run the node's stage on stored inputs into a directory; return the facts."""
+    """Run the node's stage on stored inputs into a directory. Return the facts of its artefact."""
     _quieten_libraries()
     bind_papers_package()
     # before the stage imports the rest of its modules, since files may be edited meanwhile
@@ -123,16 +123,16 @@ def ensure(
     places: Mapping[str, Sequence[Place]] = MappingProxyType({}),
     run: Callable[[Node, Store, Progress], Path | None] = run_node,
 ) -> Outcome:
-    """Make sure that the store holds ``nodes``: run those that it lacks, and what these need.
+    """Run those of ``nodes`` that the store lacks, with the inputs they need.
 
-    A node that fails or is blocked holds back only what is below it.
+    A failed or blocked node stops only the nodes that depend on it.
 
     Args:
-        machine: knows what stands in the way of single nodes.
-        options: those that concern every engine.
-        quiet: say nothing of nodes that run.
-        places: fingerprint -> the rows of tables that a node is run for, to be told.
-        run: builds one node whose inputs are stored.
+        machine: the obstacles of single nodes.
+        options: the options of every engine.
+        quiet: show no progress.
+        places: fingerprint -> rows of tables that need the node, to be shown.
+        run: builds one node with stored inputs.
 
     Raises:
         StoreError: as ``repro.running.runner.prepare``.
@@ -169,7 +169,7 @@ def _carry_out(node: Node, course: RunProgress, outcome: Outcome, run: Callable[
 
 
 def execute(plan: Plan, store: Store, progress: Progress, options: Options) -> Outcome:
-    """Run what the plan needs, one node after another. Raises StoreError as ``prepare`` does."""
+    """Run the nodes of the plan one after another. Raises StoreError as ``prepare`` does."""
     return ensure(plan.ends, store, progress, machine=plan.machine, options=options, places=places(plan))
 
 
@@ -196,7 +196,7 @@ NOTE = "made_by"  # files in ``blocks``, with which they go: one of the whole, a
 
 
 def beginnings(directory: Path, made: Mapping[str, Any]) -> list[Mapping[str, Any]]:
-    """Return what code began the attempt; ``made``, as ``made_by`` has it, is noted for a new one."""
+    """Return the code that began this attempt. For a new attempt this is ``made``, which is written down."""
     part, folder = shard(), directory / BLOCKS
     note = folder / (f"{NOTE}.json" if part.whole else f"{NOTE}.{part.number}-of-{part.count}.json")
     if not (note.is_file() and _has_begun(directory)):
@@ -208,11 +208,11 @@ def beginnings(directory: Path, made: Mapping[str, Any]) -> list[Mapping[str, An
 def made_by_all(
     made: Mapping[str, Any], begun: Iterable[Mapping[str, Any]], facts: Mapping[str, Any]
 ) -> dict[str, Any]:
-    """Add to ``made`` what began a stage that went on from blocks or a checkpoint; where they differ, both.
+    """Add to ``made`` the code that began a resumed stage. Values that differ are joined, e.g. "a1 and
+    b2".
 
-    So an artefact of which a part was made by other code than the rest is told as made by other code, be it
-    looked at with the one or the other. A training says under ``resumed_at`` that it began anew, as 0; others
-    went on from what there was. Where the code begins is told as it is now.
+    An artefact made partly by other code therefore counts as made by other code, seen from either version.
+    A training with 0 under ``resumed_at`` began anew. Lists (``entries``) are those of the current code.
     """
     sources = [*(begun if facts.get("resumed_at", True) else ()), made]
     return {
@@ -239,10 +239,11 @@ def _has_begun(directory: Path) -> bool:
 
 
 class TimedTasks(Progress):
-    """Shows tasks and notes of a stage where ``shown`` does, and keeps the facts of each task by its name.
+    """Forwards the tasks and notes of a stage to ``shown`` and keeps the facts of each task by name.
 
-    These are what was ``done``, the ``seconds``, and where it advanced twice or more the ``pace``, seconds of
-    one unit between the first advance and the last. Of several tasks of one name they are of the longest.
+    The facts are the amount ``done``, the ``seconds`` and, after two or more advances, the ``pace``:
+    seconds per unit between the first and the last advance. Of tasks with the same name the longest is
+    kept.
     """
 
     def __init__(self, shown: Progress):
@@ -274,7 +275,7 @@ class TimedTasks(Progress):
 
 
 def faulty_models(node: Node, store: Store) -> Iterator[str]:
-    """Yield a sentence on each of a node's input models that has a weight that is not finite."""
+    """Yield a sentence on each input model with a weight that is not finite."""
     for model in node.parents():
         if STAGES[model.stage].output == "model" and (weight := _faulty_weight(store.path(model))):
             facts = store.record(model)["facts"]
@@ -284,7 +285,7 @@ def faulty_models(node: Node, store: Store) -> Iterator[str]:
 
 
 def _faulty_weight(folder: Path) -> str:
-    """Return the name of a weight that is not finite, e.g. "embeddings.word_embeddings.weight"; else ""."""
+    """Return the name of a weight that is not finite, e.g. "embeddings.word_embeddings.weight", else ""."""
     from safetensors import safe_open
 
     for path in sorted(folder.rglob("*.safetensors")):

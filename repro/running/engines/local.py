@@ -1,4 +1,4 @@
-"""Stages as processes of this machine, as many at once as fit; a GPU has one heavy stage at a time."""
+"""Stages as processes of this machine, as many at once as fit. A GPU runs one heavy stage at a time."""
 
 import os
 
@@ -21,15 +21,14 @@ LOOK = 0.05  # seconds between looks at the children, of which those that stay a
 
 
 def execute(plan: Plan, store: Store, progress: Progress, options: Options) -> Outcome:
-    """Run what the engine inline would, several stages at a time, with the same outcome.
+    """Run the nodes of the plan, several at a time, with the outcome of the engine inline.
 
-    Interrupted, by Ctrl-C, SIGTERM or the end of its terminal, it ends its children; what they had begun is
-    resumed by the next run.
+    Ctrl-C, SIGTERM or the end of its terminal end its children. The next run resumes their work.
 
     Raises:
-        UsageError: there are not so many GPUs as ``gpus_per_stage``.
+        UsageError: there are fewer GPUs than ``gpus_per_stage``.
         StoreError: as ``repro.running.runner.prepare``.
-        KeyboardInterrupt: it was interrupted, and no child is left.
+        KeyboardInterrupt: it was interrupted, and all children have ended.
     """
     if options.gpus_per_stage != 1 and not 1 <= options.gpus_per_stage <= len(gpus()):
         reason = f"--gpus-per-stage is {options.gpus_per_stage}, and this machine shows {len(gpus())} GPUs"
@@ -39,7 +38,7 @@ def execute(plan: Plan, store: Store, progress: Progress, options: Options) -> O
 
 
 def default_jobs(plan: Plan, gpus_per_stage: int = 1) -> int:
-    """Return how many stages fit at once: cores over threads; with GPUs one for each share, and one more."""
+    """Return how many stages fit at once: cores / threads, or one per GPU share plus one if that is more."""
     shares = len(gpus()) // gpus_per_stage
     return max(cores() // threads(plan), shares + 1 if shares else 1)
 
@@ -50,7 +49,7 @@ def threads(plan: Plan) -> int:
 
 
 def gpus() -> list[str]:
-    """Return the GPUs by their names in CUDA_VISIBLE_DEVICES: those it lists, else all there are."""
+    """Return the GPUs as in CUDA_VISIBLE_DEVICES, e.g. ["0", "1"]: those listed there, else all."""
     gpu_names = gpu() or []
     visible = os.environ.get("CUDA_VISIBLE_DEVICES")
     if gpu_names and visible:
@@ -120,8 +119,8 @@ class _Run:
         self.waiting = waiting_nodes
 
     def _begin(self, node: Node) -> bool:
-        """Start a node whose inputs are stored, if there is a place and room on the disk; returns whether it
-        waits no more."""
+        """Start a node with stored inputs if a place and disk space are free. Return whether it stops
+        waiting."""
         if len(self.running) >= self.jobs or self._gpu_count(node) > len(self.free):
             return False
         obstacle = self.room.lacking(node, [child.node for child in self.running])

@@ -1,6 +1,6 @@
-"""The work of one stage, shared by several processes: those that torchrun started, or shards of a queue.
+"""The work of one stage, shared by several processes: those started by torchrun, or shards of a queue.
 
-A shard fills its blocks beside the others, and the last makes the whole of them.
+A shard fills its own blocks in parallel with the others. The last one combines them.
 """
 
 import contextlib
@@ -45,12 +45,10 @@ def build(
     waiting: Callable[[], None],
     way: Callable[..., Built] | None = None,
 ) -> Built:
-    """Do ``store.build`` in one process or in several: the first holds the lock and seals the artefact.
+    """Run ``store.build`` in one or several processes. The first one holds the lock and seals the
+    artefact.
 
-    The others work beside it in the same directory, or wait for it.
-
-    Args:
-        way: in place of ``store.build``, with its arguments.
+    The others work in the same directory or wait for it. ``way`` replaces ``store.build``.
     """
     way = way or store.build
     if launched_processes() == 1:
@@ -73,7 +71,7 @@ def build(
 
 @contextlib.contextmanager
 def connected_processes() -> Iterator[int]:
-    """Connect the processes that a launcher started, unless they are; the value given is this one's rank."""
+    """Connect the processes of a launcher unless they are connected. Yield the rank of this one."""
     if launched_processes() == 1:
         yield 0
         return
@@ -103,7 +101,7 @@ def _broadcast_word(word: str = "") -> str:
 
 
 def count_of(node: Node, wanted: int) -> int:
-    """Return the number of shards of a node where ``wanted`` are: no more than blocks, as far as is known."""
+    """Return the number of shards of a node: ``wanted``, but at most its number of blocks if known."""
     if node.stage not in DIVISIBLE:
         return 1
     size = _size(node)
@@ -111,7 +109,7 @@ def count_of(node: Node, wanted: int) -> int:
 
 
 def _size(node: Node) -> Number:
-    """Return the number of texts, queries, pairs or lines that are worked through; None if unknown."""
+    """Return the number of texts, queries, pairs or lines to process. None if unknown."""
     if node.params.get("kind") == "passages":
         return texts(node)
     per_node, source = 1, node
@@ -132,14 +130,14 @@ def _size(node: Node) -> Number:
 def build_shard(
     node: Node, store: Store, work: Work, part: Shard, *, waiting: Callable[[], None]
 ) -> Path | None:
-    """Fill one shard of the node's artefact; the last of all shards to end builds what they make together.
+    """Fill one shard of the node's artefact. The last shard to end combines all of them.
 
-    The shards may run on any machines that share the store, at any times. A block that is there is kept, so
-    that a shard which was killed goes on where it was. Facts of the artefact name every shard under
-    ``shards``, with its host and seconds; its own ``seconds`` are those of all.
+    The shards may run at any time on any machines that share the store. Existing blocks are kept, so that
+    a killed shard is resumed. The artefact's facts list every shard under ``shards``, with host and
+    seconds. Its own ``seconds`` are the total.
 
     Returns:
-        the artefact's folder, None where other shards are not done.
+        the artefact's folder. None if other shards are unfinished.
 
     Raises:
         UsageError: the stage cannot be divided.
@@ -169,12 +167,12 @@ def build_shard(
 
 
 def shard_numbers(count: int) -> set[int]:
-    """Return the numbers of ``count`` shards."""
+    """Return the numbers of ``count`` shards, e.g. {1, 2} for 2."""
     return set(range(1, count + 1))
 
 
 def finished_shards(store: Store, node: Node, count: int) -> set[int]:
-    """Return the numbers of those of ``count`` shards whose blocks are all filled."""
+    """Return the numbers of the finished ones of ``count`` shards."""
     notes = _folder(store.partial(node)).glob(f"*-of-{count}.json")
     return {_number(path) for path in notes}
 

@@ -1,8 +1,8 @@
-"""Stages as jobs of Snakemake, which has an executor for every usual queue: Slurm, LSF, SGE, Kubernetes, …
+"""Stages as jobs of Snakemake, which has executors for the usual queues, e.g. Slurm, LSF, SGE, Kubernetes.
 
-A plan is written as one file of jobs beside a Snakefile that is always the same. How many jobs there are at
-once, where they go and how often they are tried is said by a profile of Snakemake's own. A job
-is a stage, a shard of one, or short stages that read one model.
+A plan is written as one file of jobs, next to a constant Snakefile. A Snakemake profile sets the number of
+concurrent jobs, their destination and their retries. A job is a stage, a shard of one, or several short
+stages that read the vectors of one model.
 """
 
 from __future__ import annotations
@@ -52,14 +52,15 @@ RETRIES = 1  # of a job on this machine; a profile says its own number
 
 
 def execute(plan: Plan, store: Store, progress: Progress, options: Options) -> Outcome:
-    """Have Snakemake build what the plan needs, and wait for it, with the outcome of other engines.
+    """Build the nodes of the plan with Snakemake, wait for it, and return the outcome as other engines do.
 
-    GPUs and Java are those of wherever jobs run: that this machine has none holds nothing back. What the
-    store holds is looked up anew each time, so whatever ended is gone on from where it was.
+    Jobs run elsewhere, so a missing GPU or Java on this machine blocks nothing. The store is looked up
+    each time, so that an interrupted run is resumed.
 
     Raises:
         BlockedError: Snakemake is not installed.
-        UsageError: it ends before any job; ``max_disk`` is asked for, which needs the starts of stages.
+        UsageError: Snakemake ended before any job, or ``max_disk`` is set, which needs control over
+            the start of stages.
         StoreError: as ``repro.running.runner.prepare``.
         KeyboardInterrupt: it was interrupted, and has ended its jobs.
     """
@@ -78,11 +79,11 @@ def execute(plan: Plan, store: Store, progress: Progress, options: Options) -> O
 
 
 def write(nodes: Sequence[Node], plan: Plan, store: Store, folder: Path, options: Options) -> list[Job]:
-    """Write plan.json and the Snakefile, by which Snakemake builds nodes; returns the jobs.
+    """Write plan.json and the Snakefile, with which Snakemake builds nodes. Return the jobs.
 
     Args:
-        nodes: those to build, inputs first, of which the store has notes.
-        plan: that they are of, which has looked at the store.
+        nodes: to build, inputs first, registered in the store.
+        plan: the plan of the nodes, which has looked at the store.
     """
     jobs = arrange(nodes, _cost(plan, store, options), shards=options.shards)
     waits = inputs(jobs)
@@ -131,7 +132,7 @@ def _arguments(job: Job) -> str:
 
 @dataclass
 class _Course:
-    """One run: Snakemake, and what becomes of the nodes, which is noted in the outcome."""
+    """One run of Snakemake. It records the result of each node in the outcome."""
 
     plan: Plan
     store: Store
@@ -145,7 +146,7 @@ class _Course:
         self.folder = self.store.root / FOLDER / f"{socket.gethostname()}-{os.getpid()}"
 
     def carry_out(self, nodes: list[Node]) -> None:
-        """Run Snakemake until each node is stored, failed or held back, again after a job's failure."""
+        """Run Snakemake, repeatedly after failed jobs, until each node is stored, failed or held back."""
         shutil.rmtree(self.folder, ignore_errors=True)  # of a process that had this number
         while nodes:
             jobs = write(nodes, self.plan, self.store, self.folder, self.options)
@@ -161,7 +162,7 @@ class _Course:
             shutil.rmtree(self.folder, ignore_errors=True)
 
     def _run_snakemake(self, jobs: Sequence[Job]) -> int:
-        """Run Snakemake, and let artefacts go meanwhile. Returns its exit status."""
+        """Run Snakemake and discard unused artefacts meanwhile. Return its exit status."""
         process = subprocess.Popen(
             [*command(self.folder), *ALWAYS, *_how(self.options)],
             stdin=subprocess.DEVNULL,
@@ -210,7 +211,7 @@ class _Course:
 
 
 def command(folder: Path) -> list[str]:
-    """Return the command of Snakemake for a folder with a plan, in which all is written."""
+    """Return the Snakemake command for a folder with a plan, to which all output is written."""
     places = ["--snakefile", str(folder / SNAKEFILE), "--directory", str(folder)]
     return [sys.executable, "-m", "snakemake", *places]
 
@@ -226,7 +227,7 @@ def _how(options: Options) -> list[str]:
 
 
 def _result(node: Node, log: Path) -> str | Obstacle | None:
-    """Return why a job did not build a node, by its log; None where there is none, or an empty one."""
+    """Return why a job did not build a node, from its log. None without a log."""
     try:
         lines = log.read_text(encoding="utf-8", errors="replace").splitlines()
     except FileNotFoundError:
@@ -248,10 +249,10 @@ BASE = 8_000  # megabytes of a job beside what grows with its texts: libraries, 
 
 @dataclass(frozen=True)
 class Job:
-    """What one job of a queue builds: nodes, one after another, or a shard of one.
+    """A job of a queue: nodes, one after another, or a shard of one.
 
     Attributes:
-        minutes, mem_mb: that the first attempt may take, and its memory in megabytes.
+        minutes, mem_mb: time limit and memory (megabytes) of the first attempt.
     """
 
     nodes: tuple[Node, ...]
@@ -261,7 +262,7 @@ class Job:
 
     @property
     def name(self) -> str:
-        """What tells it from all other jobs."""
+        """The unique name of the job, its first fingerprint and shard, e.g. "3f2a….1-of-4"."""
         first = self.nodes[0].fingerprint
         return first if self.part.whole else f"{first}.{self.part.number}-of-{self.part.count}"
 
@@ -273,18 +274,18 @@ class Job:
 
 
 def takes_gpu(kind: str) -> bool:
-    """Return whether jobs of a kind use a GPU where there is one."""
+    """Return whether jobs of this kind use a GPU if there is one."""
     return kind in (GROUP, *SEARCHES) or STAGES[kind].heavy
 
 
 def arrange(nodes: Sequence[Node], cost: Estimate, *, shards: int = 1) -> list[Job]:
     """Arrange the nodes of a plan, inputs first, into jobs.
 
-    Queries' encodings, searches and evaluations that read the vectors of one model on one collection are one
-    job, as far as only such stages read what they make.
+    Encodings of queries, searches and evaluations that read the vectors of one model on one collection
+    share a job, unless other stages read their output.
 
     Args:
-        shards: jobs that share the work of a stage that can be divided, where it has so many blocks.
+        shards: maximum number of jobs that share a divisible stage, limited by its blocks.
     """
     counts = {node.fingerprint: count_of(node, shards) for node in nodes}
     minutes = {node.fingerprint: _minutes(node, cost) for node in nodes}
@@ -312,7 +313,7 @@ def arrange(nodes: Sequence[Node], cost: Estimate, *, shards: int = 1) -> list[J
 
 
 def inputs(jobs: Sequence[Job]) -> dict[str, list[Job]]:
-    """Return, by the name of a job, those that it waits for."""
+    """Return, by the name of a job, the jobs that it waits for."""
     makers: dict[str, list[Job]] = {}
     for job in jobs:
         for node in job.nodes:
@@ -340,7 +341,7 @@ def _keys(nodes: Sequence[Node], counts: Mapping[str, int]) -> dict[str, str]:
 
 
 def _key(node: Node, reading: set[str | None]) -> str | None:
-    """Return the key of a node whose readers have the keys ``reading``; None where it is no short stage."""
+    """Return the key of a node with readers of the keys ``reading``. None for long stages."""
     if node.stage in (*SEARCHES, "index_size"):
         return node.input("passages").fingerprint
     if node.stage == "evaluate":

@@ -1,4 +1,4 @@
-"""The engines by name: each a function that carries out a plan."""
+"""The engines by name, e.g. "local". Each is a function that runs a plan."""
 
 from repro.graph import walk
 from repro.machine.system import cores
@@ -11,7 +11,7 @@ from repro.store import Store
 
 
 def fitting(plan: Plan, store: Store) -> str:
-    """Return ``local`` where several small trainings fit beside one another on CPU cores, else ``inline``."""
+    """Return ``local`` if several small trainings are to run on CPU cores, else ``inline``."""
     if plan.scale.facts.backbone is None or cores() < 2 or local.gpus():
         return "inline"
     missing = walk(plan.ends, until=lambda node: store.state(node) == "stored")
