@@ -22,6 +22,7 @@ from repro.store import Store
 PRESENT = ("stored", "damaged")
 JOINED_BY = " and "  # between digests of an artefact that several versions of the code made
 _NAMED = re.compile(r"[A-Za-z_][\w.]*:[A-Za-z_][\w.]*")
+OF_THIS_CODE = committed_results()  # of the code that runs, whatever results are read
 EQUAL_CODE = "code.yaml"
 
 
@@ -296,8 +297,7 @@ def discard(nodes: Sequence[Node], store: Store) -> None:
 
 def equal_code() -> dict[str, dict[str, Any]]:
     """Return the entries of code.yaml by stage: ``recorded``, ``same``, ``date`` and ``evidence``."""
-    folder = committed_results()
-    path = folder / EQUAL_CODE if folder else None
+    path = OF_THIS_CODE / EQUAL_CODE if OF_THIS_CODE else None
     return (read_facts(path) or {}) if path and path.is_file() else {}
 
 

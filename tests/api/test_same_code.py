@@ -28,8 +28,8 @@ def edited(outputs, stage="search", code="code 2"):
 @pytest.fixture
 def command(tmp_path, monkeypatch):
     """The command in a results folder of its own with the outputs OLD recorded."""
-    for module in (same_code, provenance):
-        monkeypatch.setattr(module, "committed_results", lambda: tmp_path)
+    monkeypatch.setattr(same_code, "committed_results", lambda: tmp_path)
+    monkeypatch.setattr(provenance, "OF_THIS_CODE", tmp_path)
     made = SameCode(Store(tmp_path / "store"), Progress())
     assert set(made.write(Comparison({}, OLD, [], []))) == {"search", "pretrain papers.p:P"}
     return made
