@@ -189,7 +189,7 @@ def _row(identifier: str, label: str) -> Row:
 def _own_rows(
     sources: Sequence[OwnRun | UserEncoder], rows: Sequence[Row], table: Table, target: Target
 ) -> tuple[list[OwnRow], list[str]]:
-    """Return the rows that have a number, and why others have none; raise the first reason where none has."""
+    """Return the rows with a number, and the reasons for the others. Raises the first reason if all fail."""
     own_rows: list[OwnRow] = []
     errors: list[ReproError] = []
     reasons: list[str] = []
@@ -213,7 +213,7 @@ def _own_row(source: OwnRun | UserEncoder, row: Row, table: Table, target: Targe
 
 
 def labels(sources: Sequence[OwnRun | UserEncoder]) -> list[str]:
-    """Return a label for each; what two would share is told apart by the folder, else by a number."""
+    """Return a label for each source. Equal labels get the folder or a number."""
     names = [source.label for source in sources]
     if len(set(names)) < len(names):
         places = [s.path.resolve().parent.name if isinstance(s, OwnRun) else "" for s in sources]
@@ -232,7 +232,7 @@ def _own_cells(
     scored: Mapping[str, Scored],
     scale: str,
 ) -> tuple[ComparedCell, ...]:
-    """Return the row's numbers, in the columns' units, and the averages of columns that all have one."""
+    """Return the row's numbers in the columns' units, and the averages of columns that are complete."""
     verdict = Verdict(
         "scaled" if scale != "full" else "inconclusive", "nothing is published of a row of one's own"
     )
@@ -253,7 +253,7 @@ def _own_cells(
 
 
 def _record(cell: Cell, place: Place, scored: Scored, scale: str) -> Record:
-    """Return the score as a record, which is shown and never kept."""
+    """Return the score as a record, which is shown but not stored."""
     unit, values = float(UNITS[place.unit]), scored.values
     return Record(
         cell=cell.id,
@@ -302,7 +302,7 @@ def _tested(
 
 
 def _tests(by_row: Mapping[str, Parts], measure: str) -> dict:
-    """Return the tests between all rows. Raises DataError where they were scored on different queries."""
+    """Return the tests between all rows. Raises DataError if they were scored on different queries."""
     queries = joint_queries(list(by_row.values()))
     scores = [{measure: weighted_scores(parts, measure)} for parts in by_row.values()]
     return compare_scores(scores, list(by_row), queries, [measure], max_p=MAX_P)["measures"][measure]
@@ -333,7 +333,7 @@ def _own_test(pair: Mapping[str, Any], row: OwnRow, c: ComparedCell, table: OwnT
 
 
 def lines(table: OwnTable) -> Iterator[dict]:
-    """Yield a line for each number of one's own and row that it was tested against, one where none was."""
+    """Yield a line per number of the user's rows and tested row, or one line without tests."""
     for row in table.rows:
         for c in row.cells:
             for test in row.tests.get(c.cell.column.id) or [{}]:
@@ -345,7 +345,7 @@ def lines(table: OwnTable) -> Iterator[dict]:
 
 
 def as_json(table: OwnTable) -> list[dict]:
-    """Return an object for each number of one's own, as ``repro compare RUN … --format json`` prints it."""
+    """Return an object per number of the user's rows, as ``repro compare RUN … --format json`` prints it."""
     return [
         _facts(row, c)
         | {"interval": [c.interval.low, c.interval.high] if c.interval else None}
