@@ -1,8 +1,8 @@
-"""Nodes: a stage, its parameters and its input nodes. Building them runs nothing.
+"""Nodes: a stage, its parameters and its input nodes, e.g. ``encode`` of a model. Building them runs nothing.
 
 A fingerprint is the identity of an artefact: sha256 over canonical JSON of the store format, the stage and
 its declared version, the objective's declared name and version, the parameters and the inputs' fingerprints.
-What only changes how the work is carried out is not part of it (``StageSpec.ignored``, an objective's path).
+Settings that do not change the result are not part of it (``StageSpec.ignored``, an objective's path).
 """
 
 from __future__ import annotations
@@ -86,7 +86,7 @@ class Node:
 
 
 def once_a_node(tell: Callable[[Node], Value]) -> Callable[[Node], Value]:
-    """Return a function that calls it for a node once; what it gives, without nodes, goes with the node."""
+    """Return a function that caches its result while the node exists. Results must not contain nodes."""
     values: WeakKeyDictionary[Node, Value] = WeakKeyDictionary()
 
     @wraps(tell)
