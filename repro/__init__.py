@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 
 def __getattr__(name: str) -> Any:
-    """Return a name of ``repro.api.public``, loaded when asked for: every module imports this one."""
+    """Return a name of ``repro.api.public``, loaded on first use, as every module imports this one."""
     if name == "__version__":
         from repro.version import __version__
 

@@ -2,11 +2,11 @@
 
 ReproError
 ├── UsageError      2   the command line names something that does not exist
-├── ManifestError   2   a cells.yaml or readings.yaml is broken; says file and line
-├── DataError       2   a collection, run or qrels file is malformed; says file and line
+├── ManifestError   2   a cells.yaml or readings.yaml is broken, with file and line
+├── DataError       2   a collection, run or qrels file is malformed, with file and line
 ├── StoreError      2   the store cannot be opened or written, or an artefact is damaged or in use
-├── StageError      3   a stage failed; says where its log lies
-└── BlockedError    4   data, a licence or a component is missing; says how to get it
+├── StageError      3   a stage failed, with the path of its log
+└── BlockedError    4   data, a licence or a component is missing, with instructions
 
 Exit status 1 is no error: a verdict did not pass under ``--strict``, or ``verify --deep`` found a difference.
 """
@@ -41,18 +41,18 @@ def shortened(text: object) -> str:
 
 
 def one_line(text: object) -> str:
-    """Return a message on one line, each very long word shortened in its middle."""
+    """Return a message on one line, with the middle of very long words removed."""
     return _LONG.sub(lambda long: f"{long[0][:LONGEST]}…{long[0][-LONGEST:]}", visible(text))
 
 
 class ReproError(Exception):
-    """An error a user can act on: printed as one sentence, never as a traceback."""
+    """An error a user can act on, printed as one sentence without a traceback."""
 
     exit_status = 2
 
 
 class UsageError(ReproError):
-    """A name or option given by the user is not known."""
+    """A name or option given by the user is unknown."""
 
 
 class ManifestError(ReproError):
@@ -60,11 +60,11 @@ class ManifestError(ReproError):
 
 
 class DataError(ReproError):
-    """A data file is malformed. The message begins with ``file:line`` where a line is at fault."""
+    """A data file is malformed. The message begins with ``file:line`` if one line is at fault."""
 
 
 class StoreError(ReproError):
-    """The store cannot be used, or something in it is damaged."""
+    """The store cannot be used, or part of it is damaged."""
 
 
 class StageError(ReproError):
@@ -77,8 +77,8 @@ class BlockedError(ReproError):
     """Something is missing that only the user can supply.
 
     Attributes:
-        cause: what is missing, without a full stop.
-        remedy: what to do about it, as an imperative.
+        cause: the missing thing, without a full stop.
+        remedy: an imperative that fixes it.
     """
 
     exit_status = 4
@@ -90,7 +90,7 @@ class BlockedError(ReproError):
 
 
 def unknown(kind: str, name: object, valid, *, hint: str = "") -> UsageError:
-    """Return a UsageError that names the bad value, the nearest valid ones and up to ``SHOWN`` others."""
+    """Return a UsageError with the bad value, the nearest valid ones and up to ``SHOWN`` others."""
     import difflib
 
     names, wanted = [str(v) for v in valid], str(name).lower()
@@ -111,7 +111,7 @@ def unknown(kind: str, name: object, valid, *, hint: str = "") -> UsageError:
 
 
 def check_known(kind: str, *names: object, valid) -> None:
-    """Raise ``unknown`` for the first of the names that is not valid."""
+    """Raise ``unknown`` for the first invalid name."""
     for name in names:
         if name not in valid:
             raise unknown(kind, name, valid)

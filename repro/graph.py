@@ -1,8 +1,8 @@
-"""Nodes: a stage, its parameters and its input nodes. Building them runs nothing.
+"""Nodes: a stage, its parameters and its input nodes, e.g. ``encode`` of a model. Building them runs nothing.
 
 A fingerprint is the identity of an artefact: sha256 over canonical JSON of the store format, the stage and
 its declared version, the objective's declared name and version, the parameters and the inputs' fingerprints.
-What only changes how the work is carried out is not part of it (``StageSpec.ignored``, an objective's path).
+Settings that do not change the result are not part of it (``StageSpec.ignored``, an objective's path).
 """
 
 from __future__ import annotations
@@ -25,12 +25,12 @@ Value = TypeVar("Value")
 
 @dataclass(frozen=True, eq=False)
 class Node:
-    """One piece of work whose result is an artefact of the store.
+    """One piece of work with an artefact of the store as its result.
 
     Attributes:
-        stage: a key of ``repro.stage_table.STAGES``.
+        stage: a key of ``repro.stage_table.STAGES``, e.g. ``"encode"``.
         params: plain JSON values.
-        inputs: input nodes by the stage's names for them; a list where the stage takes several.
+        inputs: input nodes by the stage's names for them, or a list if the stage takes several.
     """
 
     stage: str
@@ -43,7 +43,7 @@ class Node:
 
     @cached_property
     def fingerprint(self) -> str:
-        """64 hexadecimal digits, equal for equal nodes. Raises UsageError for a parameter not of JSON."""
+        """64 hexadecimal digits, equal for equal nodes. Raises UsageError unless parameters are JSON."""
         try:
             identity = canonical(self.identity())
         except (TypeError, ValueError) as error:
@@ -53,7 +53,7 @@ class Node:
         return hashlib.sha256(identity.encode()).hexdigest()
 
     def identity(self) -> dict:
-        """Return the value over which the fingerprint is taken."""
+        """Return the value behind the fingerprint."""
         spec = STAGES[self.stage]
         params = {k: v for k, v in self.params.items() if k not in spec.ignored}
         if "objective" in params:
@@ -67,7 +67,7 @@ class Node:
         }
 
     def input(self, name: str) -> Node:
-        """Return the input of this name, where the stage takes a single node. Raises KeyError without it."""
+        """Return the single input node of this name. Raises KeyError without it."""
         value = self.inputs[name]
         assert isinstance(value, Node), f"{self.stage} takes several nodes as {name}"
         return value
@@ -86,7 +86,7 @@ class Node:
 
 
 def once_a_node(tell: Callable[[Node], Value]) -> Callable[[Node], Value]:
-    """Return a function that calls it for a node once; what it gives, without nodes, goes with the node."""
+    """Return a function that caches its result while the node exists. Results must not contain nodes."""
     values: WeakKeyDictionary[Node, Value] = WeakKeyDictionary()
 
     @wraps(tell)
@@ -106,7 +106,7 @@ _CANONICAL = json.JSONEncoder(sort_keys=True, separators=(",", ":"), ensure_asci
 
 
 def canonical(value: Any) -> str:
-    """Return JSON with sorted keys and no spaces: equal values give equal text. NaN is refused."""
+    """Return JSON with sorted keys and no spaces, so equal values give equal text. NaN is refused."""
     return _CANONICAL.encode(value)
 
 
@@ -124,7 +124,10 @@ def missing_files(value: Any) -> list[str]:
 
 
 def walk(nodes: Iterable[Node], *, until: Callable[[Node], bool] | None = None) -> list[Node]:
-    """Return ``nodes`` and all below, each once, inputs first, without those that fulfil ``until``."""
+    """Return ``nodes`` and their ancestors without duplicates, inputs first.
+
+    Nodes that fulfil ``until`` are left out and not followed.
+    """
     order: list[Node] = []
     seen: set[str] = set()
 
@@ -144,8 +147,11 @@ def walk(nodes: Iterable[Node], *, until: Callable[[Node], bool] | None = None) 
 
 
 def rewrite(node: Node, change: Callable[[Node], Node], done: dict[int, tuple[Node, Node]]) -> Node:
-    """Return the graph below ``node`` with ``change`` applied to every node, inputs first. ``done`` keeps
-    originals and results by id, so that shared nodes stay shared; unchanged ones keep their fingerprints."""
+    """Return the graph below ``node`` with ``change`` applied to every node, inputs first.
+
+    ``done`` keeps originals and results by id, so that shared nodes stay shared. Unchanged nodes keep their
+    fingerprints.
+    """
     if (pair := done.get(id(node))) is None:
         inputs = {
             name: tuple([rewrite(n, change, done) for n in value])
@@ -159,14 +165,16 @@ def rewrite(node: Node, change: Callable[[Node], Node], done: dict[int, tuple[No
 
 
 def distinct(node: Node, known: dict[tuple, Node]) -> Node:
-    """Return the node of ``known`` with this stage, parameters and very inputs, else this one: a ``change``
-    of ``rewrite``."""
+    """Return the node of ``known`` with this stage, these parameters and identical inputs, or this one.
+
+    Serves as a ``change`` of ``rewrite``.
+    """
     inputs = (tuple(map(id, v)) if isinstance(v, tuple) else id(v) for v in node.inputs.values())
     return known.setdefault((node.stage, repr(node.params), *node.inputs, *inputs), node)
 
 
 def check_types(node: Node) -> None:
-    """Raise UsageError where the inputs of a node are not those that its stage declares."""
+    """Raise UsageError unless a node has the inputs that its stage declares."""
     spec = STAGES[node.stage]
     missing, extra = spec.required - node.inputs.keys(), node.inputs.keys() - spec.kinds.keys()
     if missing or extra:

@@ -1,4 +1,7 @@
-"""The folders of one invocation: the store, the results and the user's own data."""
+"""The folders of one invocation: the store, the results and the user's own data.
+
+For example, ``--store``, REPRO_STORE and the user's cache folder are tried in this order.
+"""
 
 from __future__ import annotations
 
@@ -16,16 +19,16 @@ PAPERS = (BUNDLED if BUNDLED.is_dir() else CHECKOUT) / "papers"
 
 @dataclass(frozen=True)
 class Locations:
-    """The folders in which one invocation finds and leaves things.
+    """The folders that one invocation reads and writes.
 
     Attributes:
-        store: artefacts; ``--store``, REPRO_STORE, else the user's cache folder.
-        results: the user's records; ``--results``, REPRO_RESULTS, else in the user's data.
-        data: the user's own collections; REPRO_DATA, else what was fetched before, else None.
-        committed: the records and drawings that came with the suite, against which numbers are held; None
-            where none came. Nothing is written there that ``results`` does not name.
-        release: the same, read before those of ``results``; None where results were named.
-        home: the home of ir_datasets, whose downloads are used where they lie; None where there is none.
+        store: artefacts. ``--store``, REPRO_STORE or the user's cache folder.
+        results: the user's records. ``--results``, REPRO_RESULTS or the user's data folder.
+        data: the user's own collections. REPRO_DATA, the folder of fetched data, or None.
+        committed: the suite's own records and drawings, used as the reference, or None. It is written to only
+            if ``results`` names it.
+        release: the same folder, read before ``results``. None if a results folder was named.
+        home: the home of ir_datasets, with downloads to be used in place. None if there is none.
     """
 
     store: Path
@@ -39,8 +42,11 @@ class Locations:
     def resolve(
         cls, store: str | None = None, results: str | None = None, *, fetching: bool = False
     ) -> Locations:
-        """Return the folders that options, environment and checkout name, in this order; ``fetching`` makes
-        REPRO_DATA. Raises UsageError for an empty option or no such folder."""
+        """Return the folders from options, environment and checkout, in this order.
+
+        ``fetching`` accepts a REPRO_DATA that does not exist yet. Raises UsageError for an empty option or a
+        missing folder.
+        """
         data, is_there = os.environ.get("REPRO_DATA"), data_folder().is_dir()
         if data and not (is_there or fetching):
             raise UsageError(f"--data or REPRO_DATA is {data!r}, which is not a folder")
@@ -56,13 +62,13 @@ class Locations:
 
 
 def data_folder() -> Path:
-    """Return the folder of REPRO_DATA, else the one in the user's data folder that fetching fills."""
+    """Return the folder of REPRO_DATA, or the user's folder of fetched collections."""
     data = os.environ.get("REPRO_DATA")
     return resolved(data, "REPRO_DATA") if data else _user("data") / "collections"
 
 
 def _ir_datasets() -> Path | None:
-    """Return the folder that IR_DATASETS_HOME names, else ir_datasets' usual one; None without either."""
+    """Return the folder of IR_DATASETS_HOME, or ir_datasets' default. None if it does not exist."""
     home = resolved(os.environ.get("IR_DATASETS_HOME") or "~/.ir_datasets", "IR_DATASETS_HOME")
     return home if home.is_dir() else None
 
@@ -75,7 +81,7 @@ def _folder(option: str | None, variable: str) -> Path | None:
 
 
 def resolved(value: str, variable: str) -> Path:
-    """Return the path that is meant, whole. Raises UsageError, which names the variable, where it is none."""
+    """Return the absolute path. Raises UsageError, which names the variable, for an invalid path."""
     try:
         return Path(value).expanduser().resolve()
     except (RuntimeError, ValueError) as error:  # nobody's home, links in a circle, a null byte

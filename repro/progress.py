@@ -1,6 +1,6 @@
-"""Progress on standard error: bars on a terminal, elsewhere a line for each piece of work.
+"""Progress on standard error: bars on a terminal, otherwise a line for each piece of work.
 
-Where there is no terminal, as under nohup, ssh or Slurm, what takes long also has a line every few minutes.
+Without a terminal, e.g. under nohup, ssh or Slurm, long work also gets a line every few minutes.
 """
 
 import contextlib
@@ -21,10 +21,10 @@ TAIL = 4096  # bytes of a log in which its last line is looked for
 
 @dataclass(frozen=True)
 class OverallProgress:
-    """How far the pieces of a work have come together.
+    """The overall progress of all pieces of work.
 
     Attributes:
-        left: how long the rest takes, in words; empty where nobody can tell.
+        left: the estimated remaining time in words, or "" if unknown.
     """
 
     done: int
@@ -36,40 +36,40 @@ class OverallProgress:
 
 
 class Progress:
-    """Reports how far a piece of work has come; this one says nothing (the base of all others)."""
+    """Reports the progress of work. This base class is silent."""
 
     @contextlib.contextmanager
     def task(self, name: str, total: int | None = None, *, log: Path | None = None):
-        """Open a task of ``total`` units, which may keep a log; the value given is ``advance(n=1)``."""
+        """Open a task of ``total`` units, optionally with a log. The context's value is ``advance(n=1)``."""
         yield lambda n=1: None
 
     @contextlib.contextmanager
     def showing(self) -> Iterator[None]:
-        """Keep what is shown in its place while pieces begin and end."""
+        """Keep the display in place while pieces begin and end."""
         yield
 
     def begins(self, piece: str, whole: OverallProgress | None = None) -> None:
-        """Show that work on a piece begins; ``piece`` is a line that names it, and no other under way."""
+        """Show the start of a piece of work. ``piece`` is a line that names no other piece under way."""
 
     def goes_on(self, piece: str, log: Path) -> None:
-        """Show that a piece is under way in another process, which says in ``log`` how far it is."""
+        """Show a piece that runs in another process, which writes its progress to ``log``."""
 
     def ends(self, piece: str, how: str, whole: OverallProgress | None = None) -> None:
-        """Show that a piece ends; ``how`` says in a word or two how long it took, or that it failed."""
+        """Show the end of a piece. ``how`` is its duration or failure in a word or two."""
 
     def note(self, message: str) -> None:
-        """Write a line for the reader of the terminal (not for the log)."""
+        """Write a line to the terminal, not to the log."""
 
 
 SILENT = Progress()
 
 
 class TerminalProgress(Progress):
-    """Bars where standard error is a terminal, from the moment a piece or a task begins.
+    """Bars on a terminal, from the start of each piece or task. Otherwise lines on standard error.
 
-    Elsewhere a line as a piece begins, and one when it ends, which names it again if another came between;
-    and of each task, and each piece in another process, a line once it has taken ``FIRST`` seconds, then one
-    every ``INTERVAL``: how much is done, at which rate, and when it is expected to end.
+    A line marks the start and the end of a piece. The end names the piece again if another line came between.
+    Each task, and each piece in another process, has a line after ``FIRST`` seconds and then one every
+    ``INTERVAL``: amount done, rate and expected end.
 
     Args:
         clock: seconds since the epoch.
@@ -140,7 +140,7 @@ class TerminalProgress(Progress):
 
 
 class _Lines:
-    """Says now and then how far a task has come."""
+    """Reports the progress of a task from time to time."""
 
     def __init__(self, name: str, total: int | None, log: Path | None, *, clock, interval: float, say):
         self.name, self.total, self.log, self.clock, self.say = name, total, log, clock, say
@@ -174,7 +174,7 @@ def _rate(per_second: float) -> str:
 
 
 def last_line(log: Path) -> str:
-    """Return the last line that a log has in full; empty where there is none to be read."""
+    """Return the last complete line of a log, or "" if there is none."""
     try:
         with log.open("rb") as file:
             file.seek(max(0, log.stat().st_size - TAIL))
@@ -185,7 +185,7 @@ def last_line(log: Path) -> str:
 
 
 class _Bars:
-    """A bar for the whole, one for each piece under way and one for its task; gone when all is over."""
+    """A bar for the whole, one per piece under way and one for its task, removed at the end."""
 
     def __init__(self):
         from rich.console import Console
@@ -250,7 +250,7 @@ class _Bars:
         self._fill(self.whole, whole.done, whole.total, description)
 
     def _row(self, description: str, *, timed: bool = False) -> int:
-        """Return a bar; ``timed`` ones say how long they still take."""
+        """Return a bar. With ``timed`` it shows the remaining time."""
         return self.shown.add_task(visible(description), total=None, count="", timed=timed)
 
     def _fill(self, row: int, done: int, total: int | None, description: str | None = None) -> None:
@@ -259,7 +259,7 @@ class _Bars:
 
 
 def _clock():
-    """Return a column of the time since a bar began and, for timed ones, until it ends."""
+    """Return a column with the elapsed time of a bar and, for timed bars, the remaining time."""
     from rich.progress import ProgressColumn
     from rich.text import Text
 
@@ -274,7 +274,7 @@ def _clock():
 
 
 def span(seconds: float) -> str:
-    """Return a time as people say it: "0.4 s", "12 s", "3 min", "2 h 10 min", "3 days"."""
+    """Return a duration in words, e.g. "0.4 s", "12 s", "3 min", "2 h 10 min", "3 days"."""
     if seconds < 99.5:
         return f"{seconds:.1f} s" if seconds < 9.95 else f"{seconds:.0f} s"
     minutes = round(seconds / 60)

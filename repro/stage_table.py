@@ -1,7 +1,7 @@
-"""The stages: what each takes, with which choices, and gives, declared without importing it.
+"""The stages, declared without importing them: inputs, choices and outputs, e.g. ``encode`` gives embeddings.
 
-A stage's ``run(params, inputs, out, progress)`` lives in the module of its name and is imported only to run.
-``version`` is raised by hand when a stage's result changes for equal inputs; only that discards artefacts.
+A stage's ``run(params, inputs, out, progress)`` is in the module of its name and imported only to run.
+``version`` is raised by hand if a stage's result changes for equal inputs. Only that discards artefacts.
 """
 
 import math
@@ -18,14 +18,14 @@ class StageSpec:
     """A stage's contract.
 
     Attributes:
-        inputs: names of inputs and the artefact type (or ``a|b``) each takes; ``name?`` may be left out.
-        output: the artefact type it gives.
-        version: raised when equal inputs give another result.
-        ignored: parameters that say how, not what: not part of the fingerprint.
-        needs: what the machine must have: ``java``, ``source`` (data), ``checkpoint``, ``splitter`` (of
+        inputs: input name -> artefact type (or ``a|b``). ``name?`` is optional.
+        output: the artefact type it produces.
+        version: raised if equal inputs give another result.
+        ignored: parameters that do not affect the result. They are not part of the fingerprint.
+        needs: requirements of the machine: ``java``, ``source`` (data), ``checkpoint``, ``splitter`` (of
             sentences), ``precision`` (a GPU for half precision).
-        heavy: whether it is worth a progress line and a place of its own in an estimate.
-        widths: parameters that count numbers of a vector; a scale shrinks them as it does the backbone.
+        heavy: whether it gets a progress line and its own place in an estimate.
+        widths: parameters that count numbers of a vector. A scale shrinks them like the backbone.
         choices: the valid values of parameters that name one of a few.
     """
 
@@ -40,12 +40,12 @@ class StageSpec:
 
     @cached_property
     def required(self) -> frozenset[str]:
-        """The names of the inputs that may not be left out."""
+        """The names of the required inputs."""
         return frozenset(name for name in self.inputs if not name.endswith("?"))
 
     @cached_property
     def kinds(self) -> dict[str, tuple[str, ...]]:
-        """The artefact types that each input takes, by its name."""
+        """The artefact types that each input accepts, by its name."""
         return {name.rstrip("?"): tuple(kinds.split("|")) for name, kinds in self.inputs.items()}
 
 
@@ -156,7 +156,7 @@ ENCODINGS = ("encode", "encode_views")  # the stages that make vectors of texts
 
 @dataclass(frozen=True)
 class Range:
-    """The numbers that a parameter may be: from ``least``, or above it, to ``most``, all or whole ones."""
+    """The valid numbers of a parameter: from or above ``least`` to ``most``, all or only whole ones."""
 
     least: float
     most: float = math.inf
@@ -186,14 +186,14 @@ NUMBERS: dict[str, Range] = {  # of parameters, which mean the same in every sta
 
 
 def check_numbers(params: Mapping[str, Any], ranges: Mapping[str, Range] = NUMBERS) -> None:
-    """Refuse a parameter that is no number of its range. Raises UsageError."""
+    """Check the parameters that have a range. Raises UsageError."""
     for name, value in params.items():
         if name in ranges and value is not None and value not in ranges[name]:
             raise UsageError(f"{name} is {value!r}, and has to be {ranges[name]}")
 
 
 def check_choices(stage: str, params: Mapping[str, Any]) -> None:
-    """Refuse a parameter that names none of the stage's choices. Raises UsageError."""
+    """Check the parameters that have a list of choices. Raises UsageError."""
     for name, valid in STAGES[stage].choices.items():
         if name in params:
             check_known(f"value of {name}", params[name], valid=valid)

@@ -1,4 +1,4 @@
-"""Condenser: a head that can only finish a text by way of its late [CLS] (Gao and Callan 2021)."""
+"""Condenser: a head that can complete a text only through its late [CLS] (Gao and Callan 2021)."""
 
 import numpy as np
 import torch
@@ -25,20 +25,20 @@ QUOTAS = ("text", "all")
 class Condenser(MaskedPretraining):
     """L = L_head + L_late, cross-entropies of the masked tokens, means over the masked tokens of a batch.
 
-    The head, transformer layers with new weights, reads the last layer's [CLS] beside the other tokens as an
-    early layer has them; L_head predicts from what the head makes of them, L_late from the encoder's own last
-    layer, by the same language head. A text's mask depends on (seed, epoch, index) only.
+    The head, transformer layers with new weights, reads the last layer's [CLS] and the other tokens of an
+    early layer. L_head predicts from the head's output, L_late from the encoder's own last layer, by the same
+    language head. A text's mask depends on (seed, epoch, index) only.
 
-    Args, beside those that are attributes of ``MaskedPretraining``:
-        unit: ``whole-word``, as the original has it (see ``WholeWords.chosen``), or ``bernoulli``, every
-            token by itself.
-        quota: of what the masked words are a share: the ``text`` alone, as in the original, or ``all``
+    Args, in addition to the attributes of ``MaskedPretraining``:
+        unit: ``whole-word``, as in the original (see ``WholeWords.chosen``), or ``bernoulli``, every token
+            independently.
+        quota: the total for the share of masked words: the ``text`` alone, as in the original, or ``all``
             tokens (reading: condenser-quota).
         head_layers: 2 in the original.
-        early_share: of the encoder's layers that lie before the head's tokens, rounded down: half in the
+        early_share: the share of the encoder's layers before the head's tokens, rounded down: half in the
             original, 6 of 12.
-        late: whether there is L_late; the original adds it where it starts from a trained BERT.
-        seed: of the masks; the head's weights come from torch's generator.
+        late: whether there is L_late. The original adds it when starting from a trained BERT.
+        seed: of the masks. The head's weights come from torch's generator.
     """
 
     name = "condenser"
@@ -100,7 +100,7 @@ class Condenser(MaskedPretraining):
         return side_by_side(columns, lengths)
 
     def forward(self, batch: dict[str, torch.Tensor]) -> dict[str, torch.Tensor]:
-        """Return ``head``, and ``late`` where it is wanted; none where the batch has no masked token."""
+        """Return ``head`` and optionally ``late``, or nothing if the batch has no masked token."""
         places = labelled(batch["labels"])
         if not len(places):
             return {}
@@ -119,7 +119,7 @@ class Condenser(MaskedPretraining):
         return losses
 
     def denominators(self, batch: dict[str, torch.Tensor]) -> dict[str, int | None]:
-        """Return the masked tokens that each loss is a mean over."""
+        """Return the number of masked tokens that each loss is a mean over."""
         masked = divisor(batch["labels"], reduction="mean")
         return {"head": masked, "late": masked} if self.late else {"head": masked}
 

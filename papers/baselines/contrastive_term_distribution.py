@@ -18,7 +18,7 @@ def word_attention(attention: torch.Tensor, token_words: torch.Tensor, *, words:
 
     Args:
         attention: (N, L).
-        token_words: (N, L), which word 0..W-1 a token counts for; -1 for none.
+        token_words: (N, L), the word 0..W-1 that a token counts for, or -1 for none.
         words: W.
 
     Returns:
@@ -37,19 +37,19 @@ def contrastive_term_scores(
     contrast: str,
     counted: torch.Tensor | None = None,
 ) -> torch.Tensor:
-    """Weigh how far words stand out of a text against how far they stand out of any text.
+    """Compare the salience of words in a text with their salience in any text.
 
-        p(w) = g(a(w)) / sum_v g(a(v)),  g(a) = a / (a + k),  v over what is counted
+        p(w) = g(a(w)) / sum_v g(a(v)),  g(a) = a / (a + k),  v over the counted words
         c(w) = -p(w) log2 r(w)   or   c(w) = max(0, p(w) - r(w))
 
-    Readings ``b-prop-saturation``: k, null for g(a) = a; ``b-prop-contrast``: ``cross-entropy`` for the first
-    c, ``difference`` for the second. r is the words' distribution in the collection.
+    Readings ``b-prop-saturation``: k, null for g(a) = a, and ``b-prop-contrast``: ``cross-entropy`` for the
+    first c, ``difference`` for the second. r is the words' distribution in the collection.
 
     Args:
-        attention: a, (N, W), not negative; a text with words has some attention on them.
+        attention: a, (N, W), not negative. A text with words has some attention on them.
         collection: r, (N, W), in (0, 1] where there is a word.
         word_mask: (N, W), True where there is a word to score.
-        counted: (N, W), True for what the sum goes over (reading: b-prop-normalisation); None for the words.
+        counted: (N, W), True for the terms of the sum (reading: b-prop-normalisation). None for the words.
 
     Returns:
         (N, W), 0 where there is no word to score.

@@ -1,4 +1,4 @@
-"""B-PROP as a bi-encoder: PROP with word sets that BERT's own attention picks."""
+"""B-PROP as a bi-encoder: PROP with word sets drawn by BERT's own attention."""
 
 from pathlib import Path
 from typing import Any
@@ -31,16 +31,16 @@ class ContrastiveTermWords(MaskedPretraining):
     """B-PROP: L = weight L_ROP + L_MLM, PROP with another distribution over a text's words (COSTA §4.3.2).
 
     The words are those of the text. They are drawn from softmax(c / T), with c of ``contrastive_term_scores``
-    on the attention of [CLS] in the last layer of the starting model, which stays as it was; of two sets the
-    one with the higher sum of c is preferred. COSTA states no more than that the distribution comes from that
-    attention; every other choice is an option named after its reading, with the released code as evidence.
-    What a random text attends to is taken from the words' counts in the collection, where that code averages
-    the attention over all texts (reading: b-prop-random-distribution).
+    on the attention of [CLS] in the last layer of the unchanged starting model. Of two sets the one with the
+    higher sum of c is preferred. COSTA only states that the distribution comes from that attention. Every
+    other choice is an option named after its reading, with the released code as evidence. The attention of a
+    random text is taken from the words' counts in the collection. The released code averages the attention
+    over all texts (reading: b-prop-random-distribution).
 
-    A text's sets depend on (seed, index), and on the epoch if ``resample`` is ``epoch``; its mask always on
-    (seed, epoch, index). The sets are drawn in ``forward``, on the unmasked text.
+    A text's sets depend on (seed, index), and on the epoch if ``resample`` is ``epoch``. Its mask always
+    depends on (seed, epoch, index). The sets are drawn in ``forward``, on the unmasked text.
 
-    Args, beside those that are attributes of ``MaskedPretraining``; the tokenizer is a WordPiece one:
+    Args, in addition to the attributes of ``MaskedPretraining`` (with a WordPiece tokenizer):
         pairs, set_size_mean, set_size, repeats, ties: see ``SetSampling``.
         masking: see ``TextMasks``.
         set_most_tokens: tokens of a set, without [CLS] and [SEP].
@@ -54,8 +54,8 @@ class ContrastiveTermWords(MaskedPretraining):
         set_words: ``letters`` for words of letters only, or ``words``, see ``Words.of``.
         normalise_over: ``all``, words, marks, [CLS] and [SEP], or the ``drawable`` words (reading:
             b-prop-normalisation).
-        skip_share, skip_below, fewest_words: see ``ShortTexts``; a text that an epoch passes over stays in
-            its batch and adds to no loss.
+        skip_share, skip_below, fewest_words: see ``ShortTexts``. A text skipped in an epoch stays in its
+            batch and adds to no loss.
         statistics: folder of term statistics over the training texts.
         seed: of sets and masks.
     """
@@ -121,11 +121,11 @@ class ContrastiveTermWords(MaskedPretraining):
     def collate(self, examples: list[dict]) -> dict[str, torch.Tensor]:
         """Turn token rows into the arrays of ``masked_texts``, the texts' words, and the places of the texts.
 
-        ``token_words``, (N, L), which of a text's distinct words a token counts for, -1 for none;
-        ``word_spans``, (2, N, W), first token and one past the last of a word's first occurrence in
-        ``clean_ids``, both 0 where there is no word to draw; ``word_counted``, (N, W), whether there is
-        something to normalise over; ``word_shares``, (N, W), P(w|C); ``places``, (N, 2), epoch and index;
-        ``read``, (N,), False for a text passed over.
+        ``token_words``, (N, L): the distinct word of the text that a token counts for, or -1.
+        ``word_spans``, (2, N, W): first token and one past the last of a word's first occurrence in
+        ``clean_ids``, both 0 for a word that cannot be drawn. ``word_counted``, (N, W): whether the word
+        counts in the normalisation. ``word_shares``, (N, W): P(w|C). ``places``, (N, 2): epoch and index.
+        ``read``, (N,): False for a skipped text.
         """
         texts = self.texts(examples)
         token_words, firsts, shares = zip(*(self._words(text) for text in texts), strict=True)
@@ -150,14 +150,14 @@ class ContrastiveTermWords(MaskedPretraining):
         }
 
     def forward(self, batch: dict[str, torch.Tensor]) -> dict[str, torch.Tensor]:
-        """Return ``mlm`` and ``preference`` (the weight times L_ROP); absent where there is nothing for
-        it."""
+        """Return ``mlm`` and ``preference`` (the weight times L_ROP), without losses that have no data."""
         drawn = "pair_mask" in batch  # by denominators
         return self.loss.losses(self.encoder, batch if drawn else batch | self.word_sets(batch))
 
     def denominators(self, batch: dict[str, torch.Tensor]) -> dict[str, int | None]:
-        """Return those of ``PreferenceLoss``. Sets are drawn here, into ``batch``, and not again by
-        ``forward``."""
+        """Return the denominators of ``PreferenceLoss``. Sets are drawn here, into ``batch``, and reused by
+        ``forward``.
+        """
         batch |= self.word_sets(batch)
         return self.loss.denominators(batch)
 

@@ -14,15 +14,15 @@ from repro.retrieval.nn.objectives import MaskedPretraining, Tensors, set_dropou
 class DropoutContrast(MaskedPretraining):
     """L = -1/N sum_i log( e(z_i, z'_i) / sum_j e(z_i, z'_j) ), e(a, b) = exp(sim(a, b) / tau).
 
-    z and z' are [CLS] vectors of two passes over the same texts. The papers that print a row of it name the
-    method only; what is not said is an option named after its reading.
+    z and z' are [CLS] vectors of two passes over the same texts. The papers with a row of it only name the
+    method. Open choices are options named after their readings.
 
-    Args, beside those that are attributes of ``MaskedPretraining``:
+    Args, in addition to the attributes of ``MaskedPretraining``:
         temperature, similarity: of the loss.
-        dropout: rate of every dropout of the model while it is trained, whatever the checkpoint says.
-        projector: ``nonlinear``, ``linear`` or ``none``; trained along and not used afterwards.
+        dropout: rate of every dropout of the model during training, overriding the checkpoint.
+        projector: ``nonlinear``, ``linear`` or ``none``, trained along and not used afterwards.
         mlm: {rate, mask, random} to train masked language modelling along, null for none.
-        seed: of masks; dropout and the projector come from torch's generator.
+        seed: of masks. Dropout and the projector come from torch's generator.
     """
 
     name = "simcse"
@@ -52,13 +52,12 @@ class DropoutContrast(MaskedPretraining):
         self.masking = mlm or Masking(rate=0.0, mask=0.0, random=0.0)  # nothing is masked
 
     def forward(self, batch: Tensors) -> Tensors:
-        """Return ``losses`` of the whole batch; what it has nothing for is not encoded, and absent."""
+        """Return ``losses`` of the whole batch. Losses without data are absent, and their pass is skipped."""
         several, masked = len(batch["clean_ids"]) > 1, bool((batch["labels"] != IGNORED).any())
         return self.losses(self.represent(batch, contrast=several, mlm=masked))
 
     def represent(self, batch: Tensors, *, contrast: bool = True, mlm: bool = True) -> Tensors:
-        """z and z', (N, H), of a part of a batch, and its ``mlm_rows``; each of the two is left out on
-        demand."""
+        """Return z and z', (N, H), of a part of a batch, and its ``mlm_rows``. Either can be omitted."""
         represented = {}
         if contrast:
             twice = [torch.cat((batch[name], batch[name])) for name in ("clean_ids", "attention_mask")]
@@ -70,7 +69,7 @@ class DropoutContrast(MaskedPretraining):
         return represented
 
     def losses(self, represented: Tensors) -> Tensors:
-        """Return ``contrastive`` and, if it is trained along, ``mlm``, of all parts of a batch."""
+        """Return ``contrastive`` and, if it is trained along, ``mlm``, over all parts of a batch."""
         losses = {}
         if len(represented.get("first", ())) > 1:
             losses["contrastive"] = self.contrast(represented["first"], represented["second"])

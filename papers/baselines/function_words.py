@@ -2,7 +2,7 @@
 
 Our own list, for machines without the one which reading ``word-stop-list`` prefers: closed word classes only
 (articles, pronouns, auxiliaries, prepositions, conjunctions, particles, question words, a few adverbs of
-degree), and what a tokeniser leaves of their contractions.
+degree), and the parts of their contractions after tokenisation.
 """
 
 from repro.graph import missing_file
@@ -35,8 +35,8 @@ def stop_words(request: Request) -> list[str] | dict[str, str]:
     """Return the words that reading ``word-stop-list`` leaves out: the union of two lists, or the words
     above.
 
-    Without the file of the union the words above stand in below full scale; at full scale the list is named
-    as missing, which a plan says.
+    Without the file of the union the words above replace it below full scale. At full scale the plan reports
+    the list as missing.
     """
     if request.reading("word-stop-list") == "nltk-and-inquery":
         file = request.choices.original("word-stop-list", LIST, otherwise="function-words")

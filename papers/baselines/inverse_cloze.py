@@ -1,4 +1,4 @@
-"""ICT: pre-training by the inverse cloze task, beside masked language modelling."""
+"""ICT: pre-training by the inverse cloze task and masked language modelling."""
 
 from functools import partial
 
@@ -20,24 +20,24 @@ RESAMPLINGS = ("once", "epoch")
 
 
 class InverseCloze(MaskedPretraining):
-    """ICT: L = weight L_ICT + L_MLM; a sentence finds the text it is from (COSTA §2.2, §4.3.2, §4.5.1).
+    """ICT: L = weight L_ICT + L_MLM. A sentence finds the text it is from (COSTA §2.2, §4.3.2, §4.5.1).
 
-    A random sentence of a text is a pseudo query and the rest of the text its positive; the rests of the
-    batch's other texts are the negatives of ``in_batch_contrastive``. One encoder for both, [CLS] vectors.
-    COSTA states the task and that it is trained along with MLM by its own procedure; every other choice is an
-    option named after its reading.
+    A random sentence of a text is a pseudo query and the rest of the text its positive. The rests of the
+    batch's other texts are the negatives of ``in_batch_contrastive``. One encoder gives the [CLS] vectors of
+    both. COSTA states the task and that it is trained along with MLM by its own procedure. Every other choice
+    is an option named after its reading.
 
-    A text's sentence depends on (seed, index), and on the epoch if ``resample`` is ``epoch``; its mask always
-    on (seed, epoch, index).
+    A text's sentence depends on (seed, index), and on the epoch if ``resample`` is ``epoch``. Its mask always
+    depends on (seed, epoch, index).
 
-    Args, beside those that are attributes of ``MaskedPretraining``:
+    Args, in addition to the attributes of ``MaskedPretraining``:
         temperature, similarity: of ``in_batch_contrastive``.
         weight: of L_ICT.
-        keep: probability that the positive is the whole text, its sentence included.
+        keep: probability that the positive is the whole text, including the sentence.
         sentence_ends: tokens that end a sentence, at least one of the vocabulary.
-        query_tokens: most tokens of a pseudo query, with [CLS] and [SEP]; a longer sentence is cut.
+        query_tokens: most tokens of a pseudo query, with [CLS] and [SEP]. Longer sentences are cut.
         short_text: a text of one sentence is its own positive (``whole``), or left out of L_ICT (``drop``).
-        mlm_on: ``context``, one pass over the masked positives serves both losses; ``text``, the positives
+        mlm_on: ``context``, one pass over the masked positives serves both losses, or ``text``, the positives
             are not masked, and the masked whole texts are encoded in a pass of their own.
         mlm_reduction: ``mean`` or ``sum`` over masked tokens.
         mlm_head: ``checkpoint``, the model's own, or ``new``.
@@ -87,10 +87,13 @@ class InverseCloze(MaskedPretraining):
         self.length, self.seed = length, seed
 
     def collate(self, examples: list[dict]) -> Tensors:
-        """Turn token rows into the arrays of ``masked_texts`` over the positives, or over the texts under
-        ``mlm_on`` = ``text``; ``query_ids`` and ``query_attention_mask``, (N, Q); ``paired``, (N,) bool,
-        whether a text is in L_ICT; under ``text`` also ``context_ids`` and ``context_attention_mask``, (N,
-        L)."""
+        """Turn token rows into a batch.
+
+        It contains the arrays of ``masked_texts`` over the positives, or over the texts under ``mlm_on`` =
+        ``text``. ``query_ids`` and ``query_attention_mask`` are (N, Q), and ``paired``, (N,) bool, is whether
+        a text is in L_ICT. Under ``text`` there are also ``context_ids`` and ``context_attention_mask``,
+        (N, L).
+        """
         texts = self.texts(examples)
         places = [(example["epoch"], example["index"]) for example in examples]
         drawn = [self.pair(text, *place) for text, place in zip(texts, places, strict=True)]
@@ -109,8 +112,7 @@ class InverseCloze(MaskedPretraining):
         return text[first:end][: self.query_room], context, len(bounds) > 1 or not self.drop
 
     def forward(self, batch: Tensors) -> Tensors:
-        """Return ``losses`` of the whole batch; no sentence is encoded where fewer than two texts are in
-        L_ICT."""
+        """Return ``losses`` of the whole batch. Sentences are encoded only for two or more texts in L_ICT."""
         return self.losses(self.represent(batch, contrast=bool(batch["paired"].sum() > 1)))
 
     def represent(self, batch: Tensors, *, contrast: bool = True) -> Tensors:

@@ -21,36 +21,36 @@ AVERAGE = "average"
 
 
 class RepresentativeWords(MaskedPretraining):
-    """PROP: L = weight L_ROP + L_MLM; L_ROP prefers the likelier of two word sets (COSTA §4.3.2, §4.5.1).
+    """PROP: L = weight L_ROP + L_MLM. L_ROP prefers the likelier of two word sets (COSTA §4.3.2, §4.5.1).
 
     The sets come from the text's unigram language model with Dirichlet smoothing,
 
         P(w|d) = (tf(w, d) + mu P(w|C)) / (|d| + mu)
 
-    over words that are no stop words, and the likelier set is the one with the higher product of P(w|d). Text
-    and set are encoded apart, one [CLS] vector each. The two papers that print a row of it state no more than
-    this; every other choice is an option named after its reading, with PROP's released code (a cross-encoder)
-    as evidence.
+    over words that are no stop words. The likelier set has the higher product of P(w|d). Text and set are
+    encoded separately, with one [CLS] vector each. The two papers with a row of it state no more than this.
+    Every other choice is an option named after its reading, with PROP's released code (a cross-encoder) as
+    evidence.
 
-    A text's sets depend on (seed, index), and on the epoch if ``resample`` is ``epoch``; its mask always on
-    (seed, epoch, index).
+    A text's sets depend on (seed, index), and on the epoch if ``resample`` is ``epoch``. Its mask always
+    depends on (seed, epoch, index).
 
-    Args, beside those that are attributes of ``MaskedPretraining``; the tokenizer is a WordPiece one:
+    Args, in addition to the attributes of ``MaskedPretraining`` (with a WordPiece tokenizer):
         pairs, set_size_mean, set_size, repeats, ties: see ``SetSampling``.
         masking: see ``TextMasks``.
         set_most_tokens: tokens of a set, without [CLS] and [SEP].
         resample: ``once`` or ``epoch``.
         smoothing: mu, or ``average``, the mean number of words in a text (reading: prop-smoothing).
         collection, word_counts: P(w|C), see ``CollectionWords``.
-        candidate_words: words to draw from: the text's, filled up to about so many with words drawn from
-            P(w|C); 0 for the text's only (reading: prop-candidates).
-        subsampling: a word of relative frequency f is drawn min(1, sqrt(t/f) + t/f) times as often as P(w|d)
-            says, with t this number; null for as often (reading: prop-subsampling).
+        candidate_words: words to draw from: the text's, filled up to about this many with words drawn from
+            P(w|C). 0 uses the text's only (reading: prop-candidates).
+        subsampling: t, with which a word of relative frequency f is drawn min(1, sqrt(t/f) + t/f) times as
+            often as P(w|d). Null turns this off (reading: prop-subsampling).
         similarity, scores, margin, weight, contrastive_input, mlm_reduction: see ``PreferenceLoss``.
         stop_words: words in no set.
         set_words: ``letters`` for words of letters only, or ``words``, see ``Words.of``.
-        skip_share, skip_below, fewest_words: see ``ShortTexts``; a text that an epoch passes over stays in
-            its batch and adds to no loss.
+        skip_share, skip_below, fewest_words: see ``ShortTexts``. A text skipped in an epoch stays in its
+            batch and adds to no loss.
         statistics: folder of term statistics over the training texts.
         seed: of sets and masks.
     """
@@ -131,7 +131,7 @@ class RepresentativeWords(MaskedPretraining):
             text: (n,), token ids without special tokens around.
 
         Returns:
-            C words as arrays of pieces, distinct, those of the text first; (C,); (C,). None for a text
+            C distinct words as arrays of pieces, the text's own first, and two arrays (C,). Empty for a text
             without a word of its own.
         """
         spans = self.words.spans(text)
@@ -151,12 +151,11 @@ class RepresentativeWords(MaskedPretraining):
         return [*words, *others[:, None]], np.log(likely), log_weights
 
     def forward(self, batch: dict[str, torch.Tensor]) -> dict[str, torch.Tensor]:
-        """Return ``mlm`` and ``preference`` (the weight times L_ROP); absent where there is nothing for
-        it."""
+        """Return ``mlm`` and ``preference`` (the weight times L_ROP), without losses that have no data."""
         return self.loss.losses(self.encoder, batch)
 
     def denominators(self, batch: dict[str, torch.Tensor]) -> dict[str, int | None]:
-        """Return those of ``PreferenceLoss``."""
+        """Return the denominators of ``PreferenceLoss``."""
         return self.loss.denominators(batch)
 
 

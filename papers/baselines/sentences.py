@@ -1,4 +1,4 @@
-"""Sentences of a text that is known by its tokens only."""
+"""Sentences of a text given as tokens only."""
 
 from collections.abc import Collection
 
@@ -8,9 +8,9 @@ from repro.errors import UsageError
 
 
 def sentence_ends_of(tokenizer, tokens: Collection[str]) -> np.ndarray:
-    """Return (V,), which vocabulary entries end a sentence; a small vocabulary may lack some of the tokens.
+    """Return (V,), which vocabulary entries end a sentence. A small vocabulary may lack some of the tokens.
 
-    Raises UsageError where it lacks all of them.
+    Raises UsageError if it lacks all of them.
     """
     ends = np.zeros(len(tokenizer), dtype=bool)
     for token in tokens:
@@ -26,9 +26,9 @@ def sentence_ends_of(tokenizer, tokens: Collection[str]) -> np.ndarray:
 def sentences(input_ids: np.ndarray, ends: np.ndarray) -> np.ndarray:
     """Cut a text into sentences, without a gap between them.
 
-    A run of ending tokens (``. . .``, ``?!``) ends one sentence; what follows the last one is a sentence too,
-    and marks that a text begins with are part of its first. A full stop inside an abbreviation or a number
-    cannot be told from one at the end and ends a sentence (reading: sentence-splitter).
+    A run of ending tokens (``. . .``, ``?!``) ends one sentence. The rest after the last one is a sentence
+    too, and marks at the start of a text are part of its first. A full stop inside an abbreviation or a
+    number also ends a sentence, as it looks the same (reading: sentence-splitter).
 
     Args:
         input_ids: (n,), n >= 1, without special tokens around.

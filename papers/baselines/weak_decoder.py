@@ -34,31 +34,31 @@ class WeakDecoder(MaskedPretraining):
 
         L_dec = -1/M sum_t log P(x_t | x_{t-k}, …, x_{t-1}, h)
 
-    h is the encoder's [CLS] vector and k the decoder's span: a few layers that see little are forced to lean
+    h is the encoder's [CLS] vector and k the decoder's span: a few layers that see little are forced to rely
     on h. The decoder reads the embeddings of the text's tokens, and its output at each place predicts the
-    token of the next one. It reads h by cross-attention in every layer, as the decoder does that SEED's
-    makers released, or in the place of [CLS]. COSTA states three layers and a span of 2; every other choice
-    is an option named after its reading.
+    next token. It reads h by cross-attention in every layer, as the decoder released by SEED's authors, or in
+    the place of [CLS]. COSTA states three layers and a span of 2. Every other choice is an option named after
+    its reading.
 
     A text's mask depends on (seed, epoch, index) only.
 
-    Args, beside those that are attributes of ``MaskedPretraining``:
+    Args, in addition to the attributes of ``MaskedPretraining``:
         decoder: ``cross-attention``, the released one with its own positions and no head but the matrix of
             embeddings, or ``slot``, layers like the encoder's that read h in the place of [CLS] and share the
             encoder's positions and masked-language head.
         decoder_layers: 3.
-        span: k, the tokens before that a place sees in each layer, itself among them.
+        span: k, the last tokens that a place sees in each layer, including itself.
         sees_bottleneck: whether every place sees h in each layer, or only the first k do.
         encoder_input: ``masked``, h comes from the pass that MLM is computed on, or ``clean``, from a pass
-            of its own over the text as it is.
-        decoder_input: tokens the decoder reads, ``clean`` or ``masked``; it predicts the clean ones.
+            of its own over the unmasked text.
+        decoder_input: tokens the decoder reads, ``clean`` or ``masked``. It predicts the clean ones.
         embeddings, head: ``shared`` with the encoder, or the decoder's ``own``, which start as copies. Of
             the head ``cross-attention`` takes the output matrix alone.
         reconstruct_sep: whether the closing [SEP] is predicted too.
         weight: of L_dec.
         reduction: ``mean`` or ``sum``, of both losses.
         mlm_head: ``checkpoint`` or ``new``.
-        seed: of the masks; the decoder's weights come from torch's generator.
+        seed: of the masks. The decoder's weights come from torch's generator.
     """
 
     name = "seed"
@@ -117,7 +117,7 @@ class WeakDecoder(MaskedPretraining):
         self.masking, self.length, self.seed = masking, length, seed
 
     def forward(self, batch: dict[str, torch.Tensor]) -> dict[str, torch.Tensor]:
-        """Return ``mlm`` and ``reconstruction`` (weighted); absent where there is no token to predict."""
+        """Return ``mlm`` and ``reconstruction`` (weighted), each absent without a token to predict."""
         hidden = self.hidden(batch["masked_ids"], batch["attention_mask"])  # (N, L, H)
         losses = {}
         places = labelled(batch["labels"])
@@ -132,7 +132,7 @@ class WeakDecoder(MaskedPretraining):
         return losses
 
     def denominators(self, batch: dict[str, torch.Tensor]) -> dict[str, int | None]:
-        """Return the predicted tokens that each loss is a mean over; None where it is their sum."""
+        """Return the number of predicted tokens that each loss is a mean over, or None for a sum."""
         labels = {"mlm": batch["labels"], "reconstruction": self.targets(batch)}
         return {name: divisor(some, reduction=self.reduction) for name, some in labels.items()}
 
@@ -146,7 +146,8 @@ class WeakDecoder(MaskedPretraining):
 
     def decoded(self, h_cls: torch.Tensor, batch: dict[str, torch.Tensor]) -> torch.Tensor:
         """Return the decoder's states, (N, L, H), from the [CLS] vectors, (N, H), and the text before each
-        place."""
+        place.
+        """
         embed = self.own_embeddings or self.encoder.base_model.embeddings
         if self.crosses:
             embedded = embed.word_embeddings(batch[self.decoder_reads])  # (N, L, H)
@@ -175,7 +176,7 @@ class WeakDecoder(MaskedPretraining):
         return torch.cat((following, torch.full_like(tokens[:, :1], IGNORED)), dim=1)
 
     def save(self, folder: Path) -> None:
-        """The encoder with its masked-language head, and beside it the decoder, with what is its own."""
+        """Save the encoder with its masked-language head, and the decoder with its own parts."""
         super().save(folder)
         named = dict(self.decoder.state_dict())
         for name in ("own_embeddings", "own_head"):

@@ -18,9 +18,9 @@ class WholeWords:
     """The words of a vocabulary of V entries.
 
     Attributes:
-        continues: (V,), whether an entry goes on with the word before it.
-        frames: (V,), [CLS] and [SEP]: no words, and no word goes on over one.
-        special: (V,), all special tokens. One inside a text, [UNK] say, is a word that can be chosen and
+        continues: (V,), whether an entry continues the word before it.
+        frames: (V,), [CLS] and [SEP], which are no words and end the word before them.
+        special: (V,), all special tokens. One inside a text, e.g. [UNK], is a word that can be chosen and
             counts as such, but is then left as it is.
     """
 
@@ -30,10 +30,10 @@ class WholeWords:
 
     @classmethod
     def of(cls, tokenizer) -> WholeWords:
-        """For a fast tokenizer: WordPiece, with its prefix of a continuation (``##``), or byte-level BPE,
-        where a word begins with its space and takes in the marks that are written against it.
+        """Return the words of a fast tokenizer.
 
-        Raises UsageError for a tokenizer of another kind.
+        It is WordPiece, with its prefix of a continuation (``##``), or byte-level BPE, where a word begins
+        with its space and includes the marks written after it. Raises UsageError for another kind.
         """
         entries = tokenizer.convert_ids_to_tokens(range(len(tokenizer)))
         kind = type(tokenizer.backend_tokenizer.model).__name__
@@ -54,8 +54,7 @@ class WholeWords:
     def numbers(self, input_ids: np.ndarray, lengths: Sequence[int] | np.ndarray | None = None) -> np.ndarray:
         """Return the number of each token's word, from 0, and -1 for [CLS] and [SEP]: (T,) to (T,).
 
-        Of N texts end to end, ``lengths`` has the tokens of each; the words of a text are numbered on from
-        those of the texts before it.
+        ``lengths`` has the tokens of each of N texts end to end. Numbers continue from text to text.
         """
         frames = self.frames[input_ids]
         first = ~self.continues[input_ids]
@@ -75,11 +74,11 @@ class WholeWords:
         quota: str = "all",
         most: int | None = None,
     ) -> np.ndarray:
-        """Whole words of each text, in random order, until a quota of tokens is met.
+        """Choose whole words of each text, in random order, until a quota of tokens is met.
 
         The quota is ``rate`` times a count, rounded half to even, at least one. A word with more tokens
-        than are left of it is passed over and the next one tried, so that it is met exactly wherever the
-        words left allow; the rule is that of Google's BERT, as transformers and Condenser have it.
+        than are left of it is skipped and the next one tried, so that it is met exactly if the remaining
+        words allow. The rule is that of Google's BERT, as in transformers and Condenser.
 
         Args:
             input_ids: (T,), N texts end to end, with [CLS] and [SEP].
@@ -87,12 +86,12 @@ class WholeWords:
             rate: in 0..1.
             generators: one for each text, the only source of randomness.
             already: (T,), tokens of words chosen before, which count towards the quota and stay chosen.
-            quota: of what it is a share: ``all`` tokens; those of the ``text``, without [CLS] and [SEP],
-                where no special token can be chosen; or the text's ``words``.
+            quota: the count behind it: ``all`` tokens, those of the ``text``, without [CLS] and [SEP],
+                where no special token can be chosen, or the text's ``words``.
             most: the largest quota, None for any.
 
         Returns:
-            (T,) bool; False at every special token.
+            (T,) bool, False at every special token.
         """
         words = self.numbers(input_ids, lengths)
         inside = words >= 0
@@ -170,7 +169,7 @@ def covered(
         lengths: (N,), tokens of each.
         chosen: (T,) bool.
         tokenizer: its [MASK] and the size of its vocabulary.
-        mask, random: the shares of the chosen that become [MASK], and any token; the rest stays.
+        mask, random: the shares of the chosen that become [MASK], and any token. The rest is unchanged.
         generators: one for each text, the only source of randomness.
     """
     assert 0 <= mask + random <= 1, (mask, random)

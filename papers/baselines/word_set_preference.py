@@ -40,7 +40,7 @@ class PreferenceLoss:
         check_known("reduction", self.mlm_reduction, valid=("mean", "sum"))
 
     def losses(self, encoder: MaskedModel, batch: dict[str, torch.Tensor]) -> dict[str, torch.Tensor]:
-        """Return ``mlm`` and ``preference``, weighted; absent where the batch has nothing for them.
+        """Return ``mlm`` and ``preference``, weighted, without losses that have no data.
 
         Args:
             encoder: with ``base_model`` and ``cls`` like BertForMaskedLM.
@@ -60,7 +60,7 @@ class PreferenceLoss:
         return losses
 
     def denominators(self, batch: dict[str, torch.Tensor]) -> dict[str, int | None]:
-        """Return the masked tokens and the pairs of sets that the losses are means over; None for a sum."""
+        """Return the masked tokens and the pairs of sets that the losses average over, or None for a sum."""
         masked = divisor(batch["labels"], reduction=self.mlm_reduction)
         return {"mlm": masked, "preference": int(batch["pair_mask"].sum())}
 

@@ -22,10 +22,10 @@ class SetSampling:
 
     Attributes:
         pairs: P, pairs of sets for each text.
-        size_mean: of the Poisson distribution of a set's number of words; both sets of a pair have the same.
-        size: ``positive``, a draw of 0 is drawn again; ``plus-one``, every draw is one more.
-        repeats: whether a set may have a word twice. One drawn from no more words than it is to have may in
-            any case.
+        size_mean: of the Poisson distribution of a set's number of words, the same for both sets of a pair.
+        size: ``positive``, a draw of 0 is drawn again, or ``plus-one``, every draw is one more.
+        repeats: whether a set may have a word twice. A set drawn from no more words than its size may in any
+            case.
         ties: two sets with the same score: ``again`` draws both again, ``second`` prefers the second, as the
             released code does (reading: word-set-ties).
     """
@@ -56,9 +56,9 @@ class SetSampling:
     def drawn(
         self, log_weights: np.ndarray, scores: np.ndarray, *, generator: np.random.Generator
     ) -> list[tuple[np.ndarray, np.ndarray] | None]:
-        """P pairs of sets of words 0..W-1, each with the preferred set first.
+        """Draw P pairs of sets of words 0..W-1, each with the preferred set first.
 
-        The preferred set is the one with the higher sum of scores. Where both have the same and ``ties`` is
+        The preferred set is the one with the higher sum of scores. If both sums are equal and ``ties`` is
         ``again``, both sets are drawn again, and after ``TRIES`` draws the pair is None.
 
         Args:
@@ -102,8 +102,8 @@ def set_arrays(
 
     Args:
         pairs: N of P pairs, of ``SetSampling.drawn``.
-        pieces: N of W token arrays, the words which the pairs count.
-        most: tokens of a set, without [CLS] and [SEP]; what is over is cut off.
+        pieces: N of W token arrays, the words numbered in the pairs.
+        most: tokens of a set, without [CLS] and [SEP]. Further tokens are cut off.
 
     Returns:
         ``set_ids`` and ``set_attention_mask``, (2NP, S) int64, text by text and pair by pair, the preferred

@@ -30,18 +30,19 @@ SPANS, MASKS = 0, 1  # streams of random numbers
 class ContrastiveSpans(MaskedPretraining, BatchLoss):
     """COSTA: L_total = lambda L_GWC + L_MLM, one encoder, a projector on the text's [CLS] only.
 
-    What the paper leaves open is an option named after its reading in readings.yaml. A text's spans depend on
-    (seed, index), and on the epoch if ``resample`` is ``epoch``; its mask always on (seed, epoch, index).
+    Choices that the paper leaves open are options named after their readings in readings.yaml. A text's spans
+    depend on (seed, index), and on the epoch if ``resample`` is ``epoch``. Its mask always depends on (seed,
+    epoch, index).
 
-    Args, beside those that are attributes of ``MaskedPretraining``; the tokenizer is a WordPiece one:
-        temperature, similarity, reduction: of Eq. 8; ``reduction`` also of Eq. 9.
+    Args, in addition to the attributes of ``MaskedPretraining`` (with a WordPiece tokenizer):
+        temperature, similarity, reduction: of Eq. 8. ``reduction`` also of Eq. 9.
         weight: lambda.
         spans: T by granularity (word, phrase, sentence, paragraph).
         span_tokens: [l_min, l_max] by granularity, except word.
         beta: [alpha, beta] of Eq. 1.
         rounding: see ``span_lengths``.
-        spans_reach_sep: whether a span other than a word may take in the closing [SEP].
-        projector: ``nonlinear`` (Eq. 5), ``linear`` or ``none``; always learnt from scratch.
+        spans_reach_sep: whether a span other than a word may include the closing [SEP].
+        projector: ``nonlinear`` (Eq. 5), ``linear`` or ``none``, always learnt from scratch.
         projector_layers: 1 or 2, of the nonlinear one (reading: projector-layers).
         contrastive_input: ``masked``, Eqs. 4-8 on the text as masked for Eq. 9, or ``clean``, in a pass of
             its own.
@@ -49,7 +50,7 @@ class ContrastiveSpans(MaskedPretraining, BatchLoss):
         start, short_text, span_unit, stop_words_left_out: see ``sampled_spans``.
         mlm_head: ``checkpoint``, the model's own, or ``new`` (reading: mlm-head).
         stop_words: words that no word-level span may be.
-        seed: of spans, masks; the projector's weights come from torch's generator.
+        seed: of spans, masks. The projector's weights come from torch's generator.
     """
 
     name = "costa"
@@ -141,8 +142,7 @@ class ContrastiveSpans(MaskedPretraining, BatchLoss):
         }
 
     def losses(self, represented: dict[str, torch.Tensor]) -> dict[str, torch.Tensor]:
-        """Return ``mlm`` (Eq. 9) and ``contrastive`` (lambda times Eq. 8); absent where there is nothing for
-        it."""
+        """Return ``mlm`` (Eq. 9) and ``contrastive`` (lambda times Eq. 8), without losses without data."""
         losses = mlm_loss(represented, reduction=self.reduction)
         if represented["span_mask"].any():
             texts, spans, mask = (represented[name] for name in ("texts", "spans", "span_mask"))
@@ -150,7 +150,7 @@ class ContrastiveSpans(MaskedPretraining, BatchLoss):
         return losses
 
     def save(self, folder: Path) -> None:
-        """The encoder with its masked-language head, and the projector beside it."""
+        """Save the encoder with its masked-language head, and the projector."""
         super().save(folder)
         self.projector.save(folder, encodes=False)
 

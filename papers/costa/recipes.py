@@ -1,4 +1,4 @@
-"""How the rows of the tables and figures are made (§4.5, §5.3-5.5, and the released fine-tuning scripts)."""
+"""The recipes of the tables' and figures' rows (§4.5, §5.3-5.5, and the released fine-tuning scripts)."""
 
 from typing import Any
 
@@ -42,7 +42,7 @@ def passage_row(request: Request, *, encoder: str, strategy: str) -> Node:
 def reference_row(request: Request, *, fine_tuned: bool) -> Node:
     """Rank passages with a BERT of random weights, as it is or fine-tuned on the official BM25 negatives.
 
-    The paper has no such row: what pre-training is worth is seen beside it.
+    The paper has no such row. It shows the value of pre-training.
     """
     tuning = _tuning(request, "bert")
     start = recipe.random_weights("bert-base-uncased", revision="main", seed=request.seed_or(42))
@@ -63,17 +63,17 @@ def ablation_row(
     projector: str = "nonlinear",
     phase: str | None = None,
 ) -> Node:
-    """Rank passages after three epochs with three spans of each kind, one thing changed (§5.3, Tables 4-7).
+    """Rank passages after three epochs with three spans of each kind, with one change (§5.3, Tables 4-7).
 
     Fine-tuning is on BM25 negatives only.
 
     Args:
-        spans: of each kind, three where none are given (Tables 4 and 5).
-        temperature: τ of Eq. 8 (Table 7); else reading ablation-temperature.
+        spans: of each kind, three by default (Tables 4 and 5).
+        temperature: τ of Eq. 8 (Table 7), by default of reading ablation-temperature.
         projector: nonlinear, linear or none (Table 6).
-        phase: where ``projector`` is used (Table 6). ``pre-training``: there alone, and fine-tuning has none;
-            ``fine-tuning``: there alone, after a pre-training with the nonlinear one; None: in pre-training,
-            and what fine-tuning keeps is reading fine-tuning-projector.
+        phase: where ``projector`` is used (Table 6). ``pre-training``: only there, and fine-tuning has none.
+            ``fine-tuning``: only there, after a pre-training with the nonlinear one. None: in pre-training,
+            and reading fine-tuning-projector decides on fine-tuning.
     """
     if temperature is None:
         temperature = request.reading("ablation-temperature")
@@ -93,7 +93,7 @@ def ablation_row(
 def few_queries(request: Request, *, encoder: str, queries: int) -> Runs:
     """Rank after fine-tuning on three samples of the queries, at every point of a grid (§5.5, Figure 4).
 
-    Reading ``low-resource-selection``: the mean of all, or the best point by the queries that are shown.
+    Reading ``low-resource-selection``: the mean of all, or the best point by the queries of the figure.
     """
     tuning, start = _tuning(request, encoder), _encoder(request, encoder)
 

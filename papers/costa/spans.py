@@ -69,13 +69,13 @@ def sampled_spans(
     """Return the spans of N texts (Eq. 3: end = start + l), granularity by granularity, independent draws.
 
     A text too short for a granularity's longest span: reading ``short-text``. ``clip`` cuts the bounds to
-    what fits, so that only a text with room for no start, or with no word to sample, goes without; ``drop``
+    fit, so that only a text without room for a start, or without a word to sample, has no span. ``drop``
     leaves the text without any span, hence out of the loss.
 
     Args:
         texts: (n,) each, without special tokens around.
         words: the vocabulary's words and the stop list.
-        counts: T for each granularity; one that is missing or 0 is not sampled.
+        counts: T for each granularity. Missing or 0 means none.
         bounds: (l_min, l_max) in units for phrase, sentence and paragraph.
         beta: (alpha, beta) of Eq. 1.
         rounding: ``floor`` or ``round``.
@@ -87,7 +87,7 @@ def sampled_spans(
         generators: one for each text.
 
     Returns:
-        spans, (N, S, 2) with S the sum of the counts, and which of them exist, (N, S); the others are (0, 0).
+        spans, (N, S, 2) with S the sum of the counts, and which of them exist, (N, S). The others are (0, 0).
     """
     edges = [_edges(text, words, unit) for text in texts]
     n = np.array([len(of_text) - 1 for of_text in edges])
@@ -133,7 +133,7 @@ def _fitting(bounds: tuple[int, int], room: np.ndarray, *, short_text: str) -> t
 
 
 def _draw_words(drawn, texts, words: Words, kept: np.ndarray, generators, *, stop_words: str) -> np.ndarray:
-    """Fill in T words of each text that is kept and has any, (N, T, 2); drawn stop words stay (0, 0).
+    """Fill in T words of each text that is kept and has any, (N, T, 2). Drawn stop words stay (0, 0).
 
     Returns which texts have words to draw from, (N,).
     """

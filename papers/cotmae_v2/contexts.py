@@ -1,4 +1,4 @@
-"""The span that is encoded and the texts that the decoders reconstruct (§3.2, after CoT-MAE §3.1)."""
+"""The encoded span and the texts that the decoders reconstruct (§3.2, after CoT-MAE §3.1)."""
 
 from collections.abc import Mapping, Sequence
 
@@ -78,13 +78,13 @@ class Contexts:
         return texts[0], texts[1:]
 
     def window(self, text: np.ndarray, generator: np.random.Generator) -> np.ndarray:
-        """At most ``room`` tokens of a text, by reading ``span-truncation``; a shorter one is left whole."""
+        """Return at most ``room`` tokens of a text, by reading ``span-truncation``."""
         over = len(text) - self.room
         first = int(generator.integers(over + 1)) if over > 0 and self.truncation == "random" else 0
         return text[first : first + self.room]
 
     def _bounds(self, kind: str, anchor: int, sentences, spans, generator) -> tuple[int, int]:
-        """First token of the anchor or of a context of it, and one past its last."""
+        """Return the first token of the anchor or of a context of it, and one past its last."""
         if kind == "overlap":
             return overlapping(anchor, sentences, spans, aim=self.room + 2, generator=generator)
         span = anchor
@@ -104,16 +104,16 @@ def other_span(anchor: int, count: int, *, reach: int, generator: np.random.Gene
 def overlapping(
     anchor: int, sentences: np.ndarray, spans: np.ndarray, *, aim: int, generator: np.random.Generator
 ) -> tuple[int, int]:
-    """First token of a text that shares whole sentences with the anchor and goes on beyond it, and one past
-    its last token.
+    """Return the first token, and one past the last, of a text that shares whole sentences with the anchor.
 
-    It goes on by whole sentences until it has ``aim`` tokens, or to the end of the document.
+    It continues beyond the anchor by whole sentences until it has ``aim`` tokens, or to the end of the
+    document.
 
     Args:
         anchor: the span's number in 0..P-1.
         sentences: (S + 1,), where in the text each sentence begins, and its end.
-        spans: (P + 1,), with which sentence each span begins, and their number.
-        aim: tokens of a text with [CLS] and [SEP], as the first version's preparation has it.
+        spans: (P + 1,), the first sentence of each span, and the number of sentences.
+        aim: tokens of a text with [CLS] and [SEP], as in the first version's preparation.
     """
     first, end = spans[anchor], spans[anchor + 1]
     half = int(end - first) // 2

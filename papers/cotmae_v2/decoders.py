@@ -1,4 +1,4 @@
-"""The two shallow decoders, and how a text's vector comes before the tokens they read (§3.2, Eqs. 10-13)."""
+"""The two shallow decoders, and the place of a text's vector in their input (§3.2, Eqs. 10-13)."""
 
 import math
 
@@ -16,13 +16,13 @@ def new_decoder(config, *, decoder: str, kind: str, layers: int, window: int) ->
     """Return a decoder with new weights, drawn from torch's generator (reading ``decoder-layers``).
 
     Args:
-        config: of the BERT whose sizes it has.
-        decoder: ``auto_encoding``, every position sees all of the text, or ``auto_regressive``, what lies
-            before it and itself.
+        config: of the BERT with the same sizes.
+        decoder: ``auto_encoding``, every position sees all of the text, or ``auto_regressive``, the positions
+            up to and including itself.
         kind: ``bert``, layers that normalise after they add, or, auto-regressive only, ``gpt2``.
         layers: 1 in the paper, 2 in its first version.
-        window: auto-regressive, reading ``autoregressive-window``: a position sees the vector and that many
-            last positions, itself among them; 0 for all before it.
+        window: auto-regressive, reading ``autoregressive-window``: a position sees the vector and this many
+            last positions, including itself. 0 for all before it.
 
     Raises UsageError for values that no decoder can have.
     """
@@ -38,16 +38,16 @@ def new_decoder(config, *, decoder: str, kind: str, layers: int, window: int) ->
 
 
 class PreNormDecoder(BottleneckDecoder):
-    """GPT-2's blocks in BERT's sizes: dropout on what they read, layers that normalise before they work, a
-    LayerNorm at the end (as in the authors' later code).
+    """GPT-2's blocks in BERT's sizes: input dropout, layers that normalise first, a final LayerNorm.
 
-    transformers' block is not causal by itself; the mask is always given. Weights start as GPT-2's: N(0,
-    ``initializer_range``), with that divided by sqrt(2 * layers) where a block adds to its input.
+    It follows the authors' later code. transformers' block is not causal by itself, so the mask is always
+    given. Weights start as GPT-2's: N(0, ``initializer_range``), divided by sqrt(2 * layers) for a block's
+    output to the residual.
 
     Args:
         config: of a BERT.
-        layers: the blocks.
-        window: as for ``BottleneckDecoder``; position 0 is always seen.
+        layers: the number of blocks.
+        window: as for ``BottleneckDecoder``. Position 0 is always seen.
     """
 
     def __init__(self, config, *, layers: int, window: int | None):
@@ -99,7 +99,7 @@ def decoded(
     *,
     slot: str,
 ) -> torch.Tensor:
-    """Eqs. 10, 11: the last hidden states of a text's tokens, decoded beside a vector, (N, L, H).
+    """Eqs. 10, 11: the last hidden states of a text's tokens, decoded with a vector, (N, L, H).
 
     Args:
         decoder: one of the two, a ``BottleneckDecoder``.
@@ -107,7 +107,7 @@ def decoded(
         embedded: (N, L, H), embeddings of the tokens from [CLS] to [SEP].
         attention_mask: (N, L), 0 at padding.
         slot: reading ``bottleneck-slot``: the vector comes instead of the embedding of [CLS], ``replace``,
-            or before it, ``prepend``; either way it stands at the decoder's position 0.
+            or before it, ``prepend``. Either way it is at the decoder's position 0.
     """
     vectors = vectors.unsqueeze(1).to(embedded.dtype)  # (N, 1, H)
     if slot == "replace":

@@ -33,7 +33,7 @@ LENGTHS = {"msmarco-document": 144, "wikipedia-and-bookcorpus": 512}  # §4.1
 
 
 def bert(request: Request) -> Node:
-    """Return BERT_base, which everything starts from (§4.1)."""
+    """Return BERT_base, the start of every training (§4.1)."""
     return recipe.backbone(request.reading("backbone-checkpoint"), revision="main")
 
 
@@ -48,7 +48,7 @@ def second_version(
     """Pre-train with two views and two decoders (§3.2): 50k steps of 16k texts at 4e-4.
 
     Args:
-        benchmark: msmarco or beir, which are pre-trained on different corpora (reading: pretraining-corpus).
+        benchmark: msmarco or beir, with different pre-training corpora (reading: pretraining-corpus).
         views, decoders: those left in Table 4.
         seed: another than §4.1's (Figure 3).
     """
@@ -78,14 +78,13 @@ def second_version(
 def first_version(
     request: Request, *, seed: int | None = None, reading: str = "first-version-pretraining"
 ) -> Node:
-    """Pre-train with one view and one decoder, where both texts are encoded (CoT-MAE's first version).
+    """Pre-train with one view and one decoder, with both texts encoded (CoT-MAE's first version).
 
     A document gives two spans to encode, so a batch of documents is half as large.
 
     Args:
-        seed: another than the reading's (Figure 3); the encoder is then always trained here, never released.
-        reading: id of the reading that has its costs; one whose choice is null leaves them to
-            first-version-pretraining.
+        seed: another than the reading's (Figure 3). The encoder is then always trained here, never released.
+        reading: id of the reading with its costs. A null choice leaves them to first-version-pretraining.
     """
     ask = request.reading
     how = dict(ask(reading) or ask("first-version-pretraining"))

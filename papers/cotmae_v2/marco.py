@@ -1,4 +1,4 @@
-"""The pipeline on MS MARCO (§3.3, §4.2, Figure 2): two retrievers, a distilled one; the first version's."""
+"""The pipeline on MS MARCO (§3.3, §4.2, Figure 2): two retrievers, a distilled one, the first version's."""
 
 from __future__ import annotations
 
@@ -19,15 +19,14 @@ DEPTH = 1000
 
 @dataclass(frozen=True)
 class Marco:
-    """The stages of one request, whose retrievers represent texts as ``views`` says.
+    """The stages of one request, with retrievers that represent texts as ``views``.
 
     Attributes:
         epochs: of both stages.
-        negatives: of stage two: ``mined``, or ``both``, the official BM25 negatives beside them.
-        kept: negatives of a query that are kept, ``mined`` and of ``bm25``.
+        negatives: of stage two: ``mined``, or ``both``, also the official BM25 negatives.
+        kept: negatives kept per query, ``mined`` and of ``bm25``.
         weight_decay: of all stages.
-        passage_lengths: tokens where a retriever is trained on ``bm25`` or ``mined`` negatives, and in a
-            ``search``.
+        passage_lengths: tokens for training on ``bm25`` or ``mined`` negatives, and for a ``search``.
     """
 
     request: Request

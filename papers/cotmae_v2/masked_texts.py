@@ -1,4 +1,4 @@
-"""The texts that encoder and decoders read of a document, and the tokens to predict (§3.2, Eq. 8)."""
+"""The texts of a document that encoder and decoders read, and the tokens to predict (§3.2, Eq. 8)."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ class Rows:
     """N texts with [CLS] and [SEP], end to end.
 
     Attributes:
-        clean, fed, labels: (T,), the tokens as they are, as they are fed, and what to predict.
+        clean, fed, labels: (T,), the original tokens, the input tokens and the tokens to predict.
         lengths: (N,), tokens of each.
     """
 
@@ -35,20 +35,20 @@ class Rows:
 
     @classmethod
     def joined(cls, some: Sequence[Rows]) -> Rows:
-        """Return the rows of several, one after the other."""
+        """Concatenate several rows."""
         names = [field.name for field in dataclasses.fields(cls)]
         return cls(*(np.concatenate([getattr(rows, name) for rows in some]) for name in names))
 
 
 @dataclasses.dataclass(frozen=True)
 class Masking:
-    """Eq. 8: which tokens of a text are predicted, and what is fed in their place.
+    """Eq. 8: the predicted tokens of a text, and their replacements in the input.
 
     Attributes:
         rate: of tokens, reading ``masking-rates``.
         whole_word: reading ``masking-unit``: whole words until a quota of ``rate`` times the tokens between
-            [CLS] and [SEP] is met, or every token by itself with probability ``rate``.
-        mask, random: of the chosen, the shares that become [MASK], and any token; the rest is fed as it is.
+            [CLS] and [SEP] is met, or every token independently with probability ``rate``.
+        mask, random: the shares of the chosen tokens that become [MASK], and any token. The rest is kept.
 
     Raises UsageError for values that no mask can have.
     """
@@ -74,10 +74,10 @@ class Masking:
         generators: Sequence[np.random.Generator],
         marked: Sequence[np.ndarray] | None = None,
     ) -> Rows:
-        """N texts without [CLS] and [SEP], (n,) each; IGNORED where nothing is predicted. Special tokens are
-        not. ``generators``: one for each text.
+        """Mask N texts without [CLS] and [SEP], (n,) each. Labels are IGNORED where nothing is predicted.
 
-        ``marked``, (n,) each, are other texts whose words are chosen; what is at their places is then hidden.
+        Special tokens are not predicted. There is one of ``generators`` per text. ``marked``, (n,) each, are
+        other texts whose words are chosen. The tokens at their places are then hidden.
         """
         inner, sizes = np.concatenate(texts), [len(text) for text in texts]
         unit, special = "whole-word" if self.whole_word else "bernoulli", words.special[inner]
@@ -102,9 +102,9 @@ class Masking:
 
 
 def causal(texts: Sequence[np.ndarray], tokenizer, *, with_sep: bool) -> Rows:
-    """Eq. 13: the tokens as they are; each place predicts the next one's token.
+    """Eq. 13: unmasked tokens, each predicting the next one.
 
-    Reading ``causal-targets``: whether the last word predicts [SEP]; [SEP] itself predicts nothing.
+    Reading ``causal-targets``: whether the last word predicts [SEP]. [SEP] itself predicts nothing.
     """
     ids, lengths = frame_texts(texts, tokenizer)
     ends = np.cumsum(lengths)
@@ -116,17 +116,17 @@ def causal(texts: Sequence[np.ndarray], tokenizer, *, with_sep: bool) -> Rows:
 
 
 class AnchorsAndContexts:
-    """The collation: examples to texts for the encoder and, for each decoder, texts to rebuild.
+    """The collation: examples to texts for the encoder and, for each decoder, texts to reconstruct.
 
-    What is drawn of a document depends on (seed, epoch, index) only.
+    The random choices for a document depend on (seed, epoch, index) only.
 
     Args:
         tokenizer: its tokenizer.
         contexts: the sampler of anchors and contexts.
         decoders: their names.
         same_context: reading ``decoder-contexts``: one context for all decoders, or one for each.
-        both: reading ``encoded-texts``: contexts are encoded too, and each of the two is rebuilt from the
-            other's vector; else the anchor is encoded and the context is rebuilt.
+        both: reading ``encoded-texts``: contexts are encoded too, and each text is reconstructed from the
+            other's vector. Otherwise the anchor is encoded and the context is reconstructed.
         windows: reading ``first-version-windows``: one window of a long text is read and masked on all sides,
             ``shared``, or each side reads one and chooses its masks in another, ``apart``.
         encoder, decoder: how to mask for the encoder, and for the auto-encoding decoder.
@@ -154,11 +154,11 @@ class AnchorsAndContexts:
         self.masking = {"encoder": encoder, "auto_encoding": decoder}
 
     def __call__(self, examples: list[dict]) -> dict[str, torch.Tensor]:
-        """N examples to a batch. For the encoder and each decoder, (., L) int64 with a length of its own:
+        """Turn N examples into a batch: for the encoder and each decoder, (., L) int64 with its own length.
 
-        ``<side>_clean`` and ``<side>_ids``, tokens as they are and as they are fed; ``<side>_labels``, what
-        is predicted at a place, IGNORED if nothing; ``<side>_attention``, 0 at padding. For each decoder also
-        ``<decoder>_sources``, which of the encoder's texts has the vector that a text is rebuilt from.
+        ``<side>_clean`` and ``<side>_ids``, the original and the input tokens, ``<side>_labels``, the token
+        predicted at a place or IGNORED, and ``<side>_attention``, 0 at padding. For each decoder also
+        ``<decoder>_sources``, the number of the encoder's text whose vector a text is reconstructed from.
         The encoder has the N anchors first, then, if they are encoded, the N contexts of each draw.
         """
         count = max(self.slots.values())

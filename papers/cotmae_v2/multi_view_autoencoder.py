@@ -18,46 +18,46 @@ VIEWS = ("dense", "sparse")
 
 
 class MultiViewAutoEncoder(nn.Module):
-    """L = L_enc + L_ae-dec + L_ar-dec (Eq. 14): a vector of one span helps shallow decoders with another one.
+    """L = L_enc + L_ae-dec + L_ar-dec (Eq. 14): the vector of one span helps shallow decoders with another.
 
         L_enc    = -sum_{i in M} log p(t_i     | Enc(mask(T)))            (Eq. 9)
         L_ae-dec = -sum_{i in M} log p(t_i     | Dec(mask(v, t_1, …)))    (Eq. 12)
         L_ar-dec = -sum_{i}      log p(t_{i+1} | Dec(v, t_1, …))          (Eq. 13)
 
-    v is DEN, the last [CLS] state (Eqs. 3, 10), or SPR times the word embeddings (Eqs. 4-6, 11), cut off from
-    the gradient there; each decoder has a loss for each. Embeddings and language head are the encoder's.
+    v is DEN, the last [CLS] state (Eqs. 3, 10), or SPR times the word embeddings (Eqs. 4-6, 11), which get no
+    gradient there. Each decoder has a loss for each. Embeddings and language head are the encoder's.
 
     CoT-MAE's first version (Wu et al. 2022) is this objective with ``views`` [dense], ``decoders``
     [auto_encoding], ``encoded_texts`` both, ``windows`` apart and two layers.
 
-    Args (each named after its reading, where there is one):
+    Args (each named after its reading, if there is one):
         model: BertForMaskedLM, or one with ``base_model`` and ``cls`` like it.
         tokenizer: its tokenizer.
         views: of ``dense``, ``sparse``.
         decoders: of ``auto_encoding``, ``auto_regressive``.
-        context_kinds: the ways to a context, see ``Contexts``; reading ``context-selection``.
-        truncation: of texts that are too long: ``random`` or ``head``; reading ``span-truncation``.
-        windows: ``shared`` or ``apart``, see ``AnchorsAndContexts``; reading ``first-version-windows``.
+        context_kinds: the ways to a context, see ``Contexts`` (reading ``context-selection``).
+        truncation: of texts that are too long: ``random`` or ``head`` (reading ``span-truncation``).
+        windows: ``shared`` or ``apart``, see ``AnchorsAndContexts`` (reading ``first-version-windows``).
         decoder_contexts: ``independent``, a draw for each decoder, or the ``same``.
-        encoded_texts: ``anchor``, or ``both``: contexts too, and each is rebuilt from the other.
+        encoded_texts: ``anchor``, or ``both``: contexts too, and each is reconstructed from the other.
         masking_rates: {encoder, decoder}, of the encoder and of the auto-encoding decoder.
         masking_unit: {whole_word, mask, random}, see ``Masking``.
         view_losses: a decoder's loss is the ``sum`` or the ``mean`` of its losses over the views.
         decoder_sharing: whether the views pass the same decoders, or each its own.
         bottleneck_slot: ``replace`` or ``prepend``, see ``decoded``.
         decoder_layers: {auto_encoding: kind, auto_regressive: kind, layers}, see ``new_decoder``.
-        autoregressive_window: see ``new_decoder``; 0 for none.
+        autoregressive_window: see ``new_decoder``. 0 for none.
         causal_targets: whether [SEP] is predicted by the auto-regressive decoder.
-        sparse_positions: {cls, sep}: whether these have a say in SPR; reading ``sparse-pooling-positions``.
+        sparse_positions: {cls, sep}: whether these count in SPR (reading ``sparse-pooling-positions``).
         vocabulary_head: Eq. 4 by BERT's masked-language head, ``transform``, or, ``plain``, without its
-            dense layer and LayerNorm. The cross-entropies always take the whole head.
+            dense layer and LayerNorm. The cross-entropies always use the whole head.
         detached_embeddings: ``projection``, in Eq. 11 only, or ``everywhere`` on SPR's way, in Eq. 4 too.
         token_loss_reduction: ``mean`` over the predicted tokens of a batch, or ``sum``.
         bottleneck_input: whether v is of the text as ``masked`` for Eq. 9, or ``clean``, in its own pass.
         length: tokens of a text, with [CLS] and [SEP].
-        seed: of spans, contexts and masks; the decoders' weights come from torch's generator.
+        seed: of spans, contexts and masks. The decoders' weights come from torch's generator.
 
-    Raises UsageError for values it does not know.
+    Raises UsageError for unknown values.
     """
 
     name = "contextual-autoencoder"
@@ -128,8 +128,7 @@ class MultiViewAutoEncoder(nn.Module):
         return self.texts(examples)
 
     def forward(self, batch: dict[str, torch.Tensor]) -> dict[str, torch.Tensor]:
-        """Return ``encoder.mlm`` and ``<decoder>.<view>``; absent where the batch has no token to predict for
-        it."""
+        """Return ``encoder.mlm`` and ``<decoder>.<view>``, without those the batch has no token for."""
         hidden = self.encode(batch)  # (E, L, H)
         losses = {}
         labels = {side: batch[f"{side}_labels"] for side in ("encoder", *self.names)}
@@ -149,20 +148,20 @@ class MultiViewAutoEncoder(nn.Module):
         return losses
 
     def denominators(self, batch: dict[str, torch.Tensor]) -> dict[str, int | None]:
-        """Return the predicted tokens that each loss is a mean over; None where it is their sum."""
+        """Return the number of predicted tokens that each loss is a mean over, or None for a sum."""
         sides = {"encoder.mlm": "encoder"} | {f"{d}.{view}": d for d in self.names for view in self.views}
         labels = {loss: batch[f"{side}_labels"] for loss, side in sides.items()}
         return {loss: divisor(some, reduction=self.reduction) for loss, some in labels.items()}
 
     def encode(self, batch: dict[str, torch.Tensor]) -> torch.Tensor:
-        """Last hidden states of the E texts that are encoded, (E, L, H)."""
+        """Return the last hidden states of the E encoded texts, (E, L, H)."""
         encoded = self.encoder.base_model(batch["encoder_ids"], attention_mask=batch["encoder_attention"])
         return encoded.last_hidden_state
 
     def bottlenecks(self, hidden: torch.Tensor, batch: dict[str, torch.Tensor]) -> dict[str, torch.Tensor]:
-        """DEN, and SPR brought to the hidden size (Eqs. 3, 11), by view, (E, H) each.
+        """Return DEN, and SPR brought to the hidden size (Eqs. 3, 11), by view, (E, H) each.
 
-        Where SPR's positions are told by their tokens, it is by the text as it was before masking.
+        SPR's positions are chosen on the text before masking.
         """
         vectors = {}
         for view in self.views:
@@ -179,8 +178,10 @@ class MultiViewAutoEncoder(nn.Module):
         return vectors
 
     def logits(self, hidden: torch.Tensor) -> torch.Tensor:
-        """Eq. 4: w_j = h E_j + b_j, (..., H) to (..., V); readings ``vocabulary-head``,
-        ``detached-embeddings``."""
+        """Eq. 4: w_j = h E_j + b_j, (..., H) to (..., V).
+
+        Readings ``vocabulary-head``, ``detached-embeddings``.
+        """
         head = self.encoder.cls.predictions
         states = hidden if self.plain else head.transform(hidden)
         embeddings = head.decoder.weight.detach() if self.detached else head.decoder.weight
@@ -189,8 +190,7 @@ class MultiViewAutoEncoder(nn.Module):
     def decode(
         self, name: str, view: str, vectors: torch.Tensor, batch: dict[str, torch.Tensor]
     ) -> torch.Tensor:
-        """Return a decoder's last hidden states from the vectors of the encoded texts: (E, H) to (D, L,
-        H)."""
+        """Return a decoder's last hidden states from the encoded texts' vectors: (E, H) to (D, L, H)."""
         embedded = self.encoder.base_model.embeddings(input_ids=batch[f"{name}_ids"])  # (D, L, H)
         return decoded(
             self.decoders[self._key(name, view)],
@@ -201,11 +201,11 @@ class MultiViewAutoEncoder(nn.Module):
         )
 
     def save(self, folder: Path) -> None:
-        """The encoder with its masked-language head; the decoders are thrown away (§4.1)."""
+        """Save the encoder with its masked-language head, without the decoders (§4.1)."""
         save_model(self.encoder, self.tokenizer, folder)
 
     def _new_decoders(self, layers: dict, *, window: int) -> nn.ModuleDict:
-        """Return a decoder for each key, whose weights are drawn in the order of names, then views."""
+        """Return a decoder for each key, with weights drawn in the order of names, then views."""
         made = nn.ModuleDict()
         for key, name in {self._key(name, view): name for name in self.names for view in self.views}.items():
             shape = {"kind": layers[name], "layers": layers["layers"], "window": window}

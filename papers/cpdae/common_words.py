@@ -1,4 +1,4 @@
-"""How much of what the decoder predicts of a text is common words (§3.3, conclusions 1 and 2)."""
+"""The share of common words in the decoder's predictions (§3.3, conclusions 1 and 2)."""
 
 import argparse
 import sys
@@ -22,15 +22,15 @@ class WordShares:
     """Means over texts.
 
     The paper says that common words, those in almost every text, are predicted less after contrastive
-    pre-training, and the other words of the text more; it defines neither by a number.
+    pre-training, and the other words of the text more. It defines neither by a number.
 
     Attributes:
         common: the sum of the word distribution (z~ of §3.2.2, which sums to 1) over common words.
         own: its sum over the words of the text that are not common.
         of_text: the part of common words in the distribution's sum over the words of the text.
-        by_count: the part of common words among the distinct words of the text: ``of_text`` of a decoder that
-            gives each of them the same.
-        texts: how many had both kinds of words.
+        by_count: the part of common words among the distinct words of the text, i.e. ``of_text`` of a decoder
+            with equal values.
+        texts: the number of texts with both kinds of words.
     """
 
     common: float
@@ -64,7 +64,7 @@ def word_shares(
         rows: the ids of each of the N texts.
         common: the ids of common words.
 
-    Raises UsageError where no text has both common and other words.
+    Raises UsageError if no text has both common and other words.
     """
     held, every = set(common), sorted(common)
     found = []
@@ -106,8 +106,7 @@ def decoded(folder: Path, rows: Sequence[Sequence[int]]) -> "torch.Tensor":
 
 
 def shares_of(folder: Path, texts: Sequence[str], *, common: int, length: int) -> WordShares:
-    """Return the shares of the ``common`` commonest words of these texts in what a saved model decodes of
-    them."""
+    """Return the shares of the ``common`` commonest words of these texts in a saved model's predictions."""
     from repro.retrieval.nn.checkpoint import load_tokenizer
     from repro.retrieval.nn.tokens import token_ids
 

@@ -18,8 +18,8 @@ FILE = "decoder.safetensors"
 class MLPDecoder(nn.Module):
     """z = W2 LN(gelu(W1 h + b1)) + b2: two layers, GELU and a LayerNorm, in the order of BERT's MLM head.
 
-    Reading ``decoder-layers``; under ``norm-last`` the norm is over the scores,
-    z = LN(W2 gelu(W1 h + b1) + b2), with a gain and a bias for every word; under ``two-before`` h passes
+    Reading ``decoder-layers``. Under ``norm-last`` the norm is over the scores,
+    z = LN(W2 gelu(W1 h + b1) + b2), with a gain and a bias for every word. Under ``two-before`` h passes
     LN(gelu(W0 h + b0)) first, so that two layers come before the one to the vocabulary. W0 and W1 are H x H.
     Weights start as N(0, ``initializer_range``), biases as 0.
 
@@ -53,7 +53,7 @@ class MLPDecoder(nn.Module):
         return self.vocabulary(self.norm(inner))
 
     def save(self, folder: Path) -> None:
-        """Write ``decoder.safetensors`` beside a model."""
+        """Write ``decoder.safetensors`` into a model's folder."""
         from safetensors.torch import save_file
 
         weights = {name: tensor.contiguous() for name, tensor in self.state_dict().items()}
@@ -65,11 +65,11 @@ def starting_decoder(model: MaskedModel, *, layout: str, start: str) -> MLPDecod
     """Return the decoder as pre-training begins (reading ``decoder-start``), drawn from torch's generator.
 
     Args:
-        model: BertForMaskedLM, which is left as it is.
+        model: BertForMaskedLM, which is not changed.
         layout: see ``MLPDecoder``.
-        start: ``new``; ``mlm-head``, a copy of the model's own head, output matrix included, except for what
-            that head has not, a norm over the scores or a layer before; or ``tied``, new but for its output
-            matrix, which is that of the embeddings itself.
+        start: ``new``, or ``mlm-head``, a copy of the model's own head with its output matrix, except for
+            parts that this head lacks (a norm over the scores or a layer before), or ``tied``, new except for
+            its output matrix, which is the matrix of embeddings itself.
     """
     check_known("start of the decoder", start, valid=STARTS)
     decoder = MLPDecoder(model.config, layout=layout)
@@ -88,8 +88,10 @@ def starting_decoder(model: MaskedModel, *, layout: str, start: str) -> MLPDecod
 
 
 def saved_decoder(folder: Path, config) -> MLPDecoder:
-    """Return the decoder beside a model whose configuration is ``config``; raises DataError if there is
-    none."""
+    """Return the decoder in the folder of a model with configuration ``config``.
+
+    Raises DataError if there is none.
+    """
     from safetensors import SafetensorError, safe_open
 
     try:

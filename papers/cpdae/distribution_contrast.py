@@ -33,17 +33,17 @@ def jensen_shannon(p: torch.Tensor) -> torch.Tensor:
 
         JS(P, Q) = 1/2 sum_x p(x) log(p(x) / m(x)) + 1/2 sum_x q(x) log(q(x) / m(x)),  m = (p + q) / 2
 
-    0 log 0 is 0, and so is the gradient at an entry that is 0: behind a sigmoid or a softmax that is its
-    limit. No (N, N, V) tensor is made, neither here nor for the gradient.
+    0 log 0 is 0, and so is the gradient at an entry that is 0, its limit behind a sigmoid or a softmax.
+    No (N, N, V) tensor is made, neither here nor for the gradient.
 
     Args:
-        p: (N, V), rows that sum to 1; float32 or float64.
+        p: (N, V), rows that sum to 1, float32 or float64.
     """
     return _JensenShannon.apply(p)
 
 
 class _JensenShannon(torch.autograd.Function):
-    """All pairs, a few words of the vocabulary at a time; the gradient computes the logarithms again."""
+    """All pairs, a few words of the vocabulary at a time. The gradient computes the logarithms again."""
 
     @staticmethod
     def forward(ctx, p: torch.Tensor) -> torch.Tensor:
@@ -68,7 +68,7 @@ def _blocks(p: torch.Tensor) -> tuple[torch.Tensor, ...]:
 
 
 def _log_ratios(words: torch.Tensor) -> torch.Tensor:
-    """log(p_i / m_ij), (v, N) to (v, N, N); 0 where p_i is 0."""
+    """Return log(p_i / m_ij), (v, N) to (v, N, N), and 0 where p_i is 0."""
     own = words[:, :, None]
     ratios = (own / (own + words[:, None, :])).mul_(2).log_()
     absent = own == 0

@@ -12,9 +12,9 @@ FORMULAS = ("smooth",)
 
 
 def weights_of(idf: dict | None, statistics: Path | None, *, vocabulary_size: int) -> torch.Tensor | None:
-    """Return the weights of words that an objective's option ``idf`` asks for, (V,); None where it is null.
+    """Return the weights of words for an objective's option ``idf``, (V,), or None if it is null.
 
-    Raises UsageError where there are no term statistics to make them of, else what ``idf_weights`` raises.
+    Raises UsageError without term statistics, and the errors of ``idf_weights``.
     """
     if idf is None:
         return None

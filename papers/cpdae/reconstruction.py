@@ -12,7 +12,7 @@ REDUCTIONS = ("sum", "mean")
 def text_losses(
     z: torch.Tensor, y: torch.Tensor, *, second_term: str, weights: torch.Tensor | None, both_terms: bool
 ) -> torch.Tensor:
-    """Eq. 4 of each text, (N,), float32 at least; the loss is their ``text_mean``.
+    """Eq. 4 of each text, (N,), float32 at least. The loss is their ``text_mean``.
 
         L_REC = - sum_j w_j ( y_j log s_j + (1 - y_j) log(1 - s_j) ),  s_j = sigmoid(z_j)  (Eq. 3)
 
@@ -20,10 +20,10 @@ def text_losses(
     ``reconstruction-second-term``).
 
     Args:
-        z: (N, V), any float type; the logarithm is taken in float32 at least.
+        z: (N, V), any float type. The logarithm is taken in float32 at least.
         y: (N, V), 1 or True where the text has the word, 0 elsewhere.
         second_term: ``binary`` or ``printed``.
-        weights: w, (V,); None for 1.
+        weights: w, (V,), or None for 1.
         both_terms: whether w weighs words that do not occur too (reading ``idf-weights``).
     """
     check_known("second term of Eq. 4", second_term, valid=SECOND_TERMS)
@@ -37,7 +37,7 @@ def text_losses(
 
 
 def text_mean(sums: torch.Tensor, *, reduction: str, vocabulary_size: int) -> torch.Tensor:
-    """Mean over the texts, (N,) to (); ``mean`` divides by V too (reading ``reconstruction-reduction``).
+    """Mean over the texts, (N,) to (). ``mean`` divides by V too (reading ``reconstruction-reduction``).
 
     ``reduction`` is over the vocabulary: ``sum`` or ``mean``.
     """

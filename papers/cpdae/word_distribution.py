@@ -12,19 +12,19 @@ def view(folder: Path, text: str, *, shown: str, length: int) -> list[tuple[str,
     """Return the words of a text as written, each with the sum over its pieces of the decoder's
     probabilities.
 
-    The text is encoded unmasked. A punctuation mark is a word; a word that the vocabulary cannot spell has
+    The text is encoded unmasked. A punctuation mark is a word. A word that the vocabulary cannot spell has
     the value of [UNK].
 
     Args:
         folder: a model directory with ``decoder.safetensors``.
         shown: reading ``visualised-distribution``: ``sigmoid``, the probabilities of Eq. 3 (their sum over
-            the pieces of a word can exceed 1); ``largest``, these divided by the largest in the vocabulary;
-            ``sum``, divided by their sum over the vocabulary, the z~ of §3.2.2.
-        length: tokens of the text, with [CLS] and [SEP]; a word that does not fit whole is left out.
+            the pieces of a word can exceed 1), ``largest``, these divided by the largest in the vocabulary,
+            or ``sum``, divided by their sum over the vocabulary, the z~ of §3.2.2.
+        length: tokens of the text, with [CLS] and [SEP]. A word that does not fit whole is left out.
 
     Raises:
-        DataError: the folder has no model, or no such decoder beside it.
-        UsageError: ``shown`` is not known, or the model has fewer positions than ``length``.
+        DataError: the folder has no model or no such decoder.
+        UsageError: ``shown`` is unknown, or the model has fewer positions than ``length``.
     """
     import torch
 

@@ -1,4 +1,4 @@
-"""Write the article of the study from its template, article.md, and what was measured.
+"""Write the article of the study from its template, article.md, and the measurements.
 
 ``python -m papers.head_to_head.article --results results -o docs/explained/head-to-head``
 """
@@ -58,12 +58,12 @@ PRIMARY = "dev.rr10"
 
 
 class Article:
-    """Answer what the template asks: results at one scale, and of figures at ``curves``, with some seeds.
+    """The values for the template: results at one scale, and of figures at ``curves``, with some seeds.
 
     Attributes:
         tables, figures: of the manifest, by their ids.
-        cells: ``table/row/column`` -> the cell; ``points`` are those of figures, as ``figure-N/row/column``.
-            Records that are not of the recipes as they are now do not count; ``outdated`` cells have them.
+        cells: ``table/row/column`` -> the cell. ``points`` are those of figures, as ``figure-N/row/column``.
+            Records of earlier recipes do not count. ``outdated`` cells have them.
         plan: of the tables.
         studies: table -> its means and comparisons.
     """
@@ -93,7 +93,7 @@ class Article:
         self.explained = next((name for name, study in self.studies.items() if study.contrasts), "")
 
     def check_measured(self) -> None:
-        """Raise DataError where no cell of the tables has a record of the study as it is."""
+        """Raise DataError unless a cell of the tables has a record by the current recipe."""
         if not any(c.records for c in self.cells.values()):
             place = (
                 f"at scale {self.scale} with seeds {self.seeds}, on record in {self.workspace.results.root}"
@@ -111,13 +111,13 @@ class Article:
         return [node for node in walk(next(measurements).parts) if stage in ("", node.stage)]
 
     def flops(self, row: str) -> float | None:
-        """Return the operations of the own pre-training of ``table/row``; None where they are not known."""
+        """Return the operations of the own pre-training of ``table/row``, or None if unknown."""
         table, _, name = row.partition("/")
         cost = self.studies[table].costs.get(name)
         return cost.flops if cost else None
 
     def value(self, place: str) -> str:
-        """Return the mean over seeds as its table has it, in brackets where doubts are not of all."""
+        """Return the mean over seeds as in its table, in brackets if not all cells share its doubts."""
         c = self.cells.get(place) or self.points[place]
         if c.measured is None:
             return NOT_MEASURED
@@ -135,7 +135,7 @@ class Article:
         )
 
     def score(self, table: str, row: str) -> str:
-        """Return a mean of the primary column with its interval and sign, else as ``value`` has it."""
+        """Return a mean of the primary column with its interval and sign, or as ``value`` does."""
         study = self.studies[table]
         known = (row, PRIMARY) in study.entries
         return shown(study, row, PRIMARY) if known else self.value(f"{table}/{row}/{PRIMARY}")
@@ -148,7 +148,7 @@ class Article:
         return " to ".join(dict.fromkeys((texts[0], texts[-1]))) if texts else NOT_MEASURED
 
     def queries(self, place: str) -> str:
-        """Return on how many queries a cell is measured."""
+        """Return the number of queries that a cell is measured on."""
         counts = {record.queries for record in self.cells[place].records}
         return " or ".join(f"{count:,}" for count in sorted(counts)) or NOT_MEASURED
 
@@ -159,7 +159,7 @@ class Article:
         return f"{value:,}" if isinstance(value, int) else f"{value:g}"
 
     def tokens(self, row: str) -> str:
-        """Return the tokens of a row's last pre-training: as many as its steps have room for."""
+        """Return the tokens of a row's last pre-training, i.e. the capacity of its steps."""
         params = self.stages(row, "pretrain")[-1].params
         return f"{params['max_steps'] * params['texts_per_batch'] * params['length'] / 1e6:.1f} million"
 
@@ -181,7 +181,7 @@ class Article:
         return f"{text}{who} of a commit that contains it.{note}"
 
     def verdicts(self, table: str) -> str:
-        """Return a sentence for each column, and how to read it."""
+        """Return a sentence for each column, and a note on reading them."""
         study = self.studies[table]
         if not study.contrasts:
             return f"What can be told apart in Table {table}: {NOT_MEASURED}."
@@ -190,8 +190,7 @@ class Article:
         return "\n".join([*(f"* {order(study, column)}" for column in study.table.columns), "", note])
 
     def _contrasts(self, table: str, against: str) -> list[tuple[str, Contrast]]:
-        """Return the papers' objectives with their comparison to a row in the primary column, where it is
-        tested."""
+        """Return the papers' objectives with their tested comparison to a row in the primary column."""
         found = ((row, self.studies[table].contrast(row, against, PRIMARY)) for row in OBJECTIVES)
         return [(row, c) for row, c in found if c and c.difference]
 
@@ -212,12 +211,12 @@ class Article:
         )
 
     def unseen(self, table: str, against: str) -> str:
-        """Return the least and the most that comparisons of objectives with a row could have seen."""
+        """Return the range of the smallest differences detectable in comparisons of objectives with a row."""
         least = sorted(100 * (c.smallest_seen or 0) for _, c in self._contrasts(table, against))
         return " to ".join(f"{x:.1f}" for x in (least[0], least[-1])) if least else NOT_MEASURED
 
     def pairs(self, table: str, verdict: str = "") -> int:
-        """Return how many comparisons of the primary column there are, of one verdict or of all."""
+        """Return the number of comparisons of the primary column, of one verdict or of all."""
         return sum(c.column == PRIMARY and verdict in ("", c.verdict) for c in self.studies[table].contrasts)
 
     def gap(self, table: str, row: str, against: str) -> str:
@@ -226,7 +225,7 @@ class Article:
         return _interval(c.difference) if c and c.difference else NOT_MEASURED
 
     def comparison(self, table: str, row: str, against: str) -> str:
-        """Return the cells of a comparison: difference, p, what could have been seen, verdict, published."""
+        """Return the cells of a comparison: difference, p, smallest detectable, verdict, published."""
         c = self.studies[table].contrast(row, against, PRIMARY)
         published = published_effects(self.source).get((table, row, against))
         claim = "–" if published is None else f"{published:+.1f}"
@@ -236,7 +235,7 @@ class Article:
         return f"{_interval(c.difference)} | {probability(c.holm)} | {seen} | {c.verdict_in_words} | {claim}"
 
     def table(self, name: str) -> str:
-        """Return a table as ``repro tables`` writes it; its differences are folded, notes stand once."""
+        """Return a table as ``repro tables`` writes it, with folded differences and each note once."""
         study, head = self.studies[name], f"**Table {name}.** "
         if not study.entries:
             is_measured = any(c.records for c in self.cells.values() if c.cell.table.id == name)
@@ -257,7 +256,7 @@ class Article:
         return {file.name: file.text for file in files}
 
     def makers(self, cells: Mapping[str, ComparedCell]) -> dict[tuple[str, str], list]:
-        """Return the records of cells by the commit and the machine of the process that made them."""
+        """Return the records of cells by commit and machine."""
         makers: dict[tuple[str, str], list] = {}
         for record in (record for c in cells.values() for record in c.records):
             digits, dirty, _ = (record.environment.get("commit") or "").partition("-")
@@ -266,7 +265,7 @@ class Article:
         return makers
 
     def pointers(self) -> Iterator[tuple[str, StudyPointer]]:
-        """Yield the words of every claim and reading that points at the study, with the rows."""
+        """Yield the words of every claim and reading that refers to the study, with the rows."""
         for source in papers().values():
             claims = [(claim.says, claim) for claim in claims_of(source).values()]
             for words, statement in claims + [(r.paper, r) for r in source.readings.values()]:
@@ -275,7 +274,7 @@ class Article:
                 yield from ((f"{sentence(capitalised(words))} ({place})", pointer) for pointer in pointers)
 
     def answer(self, pointer: StudyPointer) -> str:
-        """Return the cells of a statement: published, measured with its interval, could be seen, and so."""
+        """Return the cells of a statement: published, measured with interval, smallest seen, verdict."""
         study = self.studies[pointer.table]
         column = primary_column(self.source, study.table)
         answer = tested_answer(study, pointer, column, scale=self.scale)
@@ -307,7 +306,7 @@ def _current(compared: Iterable[ComparedCell]) -> dict[str, ComparedCell]:
 
 
 def render(article: Article, folder: Path) -> str:
-    """Return the article, whose pictures go into the folder."""
+    """Return the article. Its pictures are written into the folder."""
     parts = (References(), Pictures(article, folder), article)
     context = {name: getattr(part, name) for part in parts for name in dir(part) if name[0] != "_"}
     words = (capitalised, doubts_in_brief, escaped, label, study_pointer)
@@ -328,7 +327,7 @@ def render(article: Article, folder: Path) -> str:
 
 
 def page(markdown: str, folder: Path) -> str:
-    """Return the article as one HTML page that needs nothing but itself, with the drawings of the folder."""
+    """Return the article as one self-contained HTML page, with the drawings of the folder."""
     text, _, foot = markdown.rstrip().rpartition("\n\n*Written by ")
     opening, *parts = re.split(r"^## ", text, flags=re.MULTILINE)
     title, _, lead = opening.strip().removeprefix("# ").partition("\n")

@@ -59,16 +59,16 @@ def from_scratch(
     """Rank with a small BERT from scratch: pre-trained on Wikipedia, fine-tuned on the pool, or neither.
 
     Args:
-        layers: of BERT; without any it is a bag of word vectors, each with its position's and a LayerNorm.
-        deviation: of first weights, as for 768 numbers; of fewer it is as many times larger as keeps what a
-            layer adds to its input.
-        pretraining: a key of ``PRETRAININGS``; ``pretraining_steps`` may be 0. Or ``backbone``: the one that
-            all rows of the study start from at this scale, whatever is said of its size and steps.
-        pretraining_batch: texts a step of it; ``pretraining_seed`` is one for all seeds of the rest.
-        steps: of fine-tuning; 0 ranks with the model as it is.
+        layers: of BERT. Without any it is a bag of word vectors, each with its position's and a LayerNorm.
+        deviation: of first weights, for 768 numbers. With fewer numbers it grows so that a layer adds as much
+            to its input.
+        pretraining: a key of ``PRETRAININGS``. ``pretraining_steps`` may be 0. ``backbone`` is the start of
+            all rows of the study at this scale, whatever the size and steps.
+        pretraining_batch: texts per step. ``pretraining_seed`` is one for all seeds of the rest.
+        steps: of fine-tuning. 0 ranks with the model as it is.
         queries: of fine-tuning, drawn from those that are not held out.
-        batch, passages: queries a step, and passages a query: a positive, then BM25's.
-        objective_steps: of a further pre-training behind that, at ``objective_rate``; 0 for none.
+        batch, passages: queries per step, and passages per query: a positive, then BM25's.
+        objective_steps: of a further pre-training after that, at ``objective_rate``. 0 for none.
         encoder, options, texts_per_row: of that pre-training, as in the study's rows.
     """
     seed = request.seed_or(42)
@@ -108,8 +108,7 @@ def _blank(*, layers: int, width: int, vocabulary: int, deviation: float, dropou
 
 
 def _pretrained(blank: Node, objective: str, how: Optimisation) -> Node:
-    """Return the model pre-trained on chunks of Wikipedia, as it is where there are no steps; or the
-    backbone."""
+    """Return the model pre-trained on chunks of Wikipedia (unchanged for 0 steps), or the backbone."""
     if objective == BACKBONE:
         return recipes.bert()
     if how.max_steps == 0:
@@ -121,7 +120,7 @@ def _pretrained(blank: Node, objective: str, how: Optimisation) -> Node:
 
 
 def _further(made: Node, start: Node, how: Optimisation, *, texts_per_row: int) -> Node:
-    """Return a paper's pre-training from ``start``, which is its generator too where it has one."""
+    """Return a paper's pre-training from ``start``, which is also its generator if it has one."""
     own = recipes.at_equal_tokens(
         made, texts_per_row=texts_per_row, seed=how.seed, start=start, optimisation=how
     )
@@ -144,7 +143,7 @@ def _optimisation(*, batch: int, steps: int, rate: float, seed: int) -> Optimisa
 
 
 def _negatives(queries: int, seed: int) -> Node:
-    """BM25's negatives of so many queries that are not held out."""
+    """Return BM25's negatives of this many queries that are not held out."""
     run = recipe.bm25(  # Anserini's parameters, tuned on MS MARCO passages
         recipe.corpus(POOL), recipe.queries(FITTING), k1=0.82, b=0.68, multifield=False, depth=DEPTH
     )

@@ -1,7 +1,7 @@
-"""One text, one number of tokens, one optimiser, one fine-tuning; only the objective of pre-training differs.
+"""One text, one number of tokens, one optimiser, one fine-tuning. Only the pre-training objective differs.
 
-Every paper's objective comes with its own options under the default readings. What is the same for all is
-stated here once; no paper prescribes it.
+Every paper's objective comes with its own options under the default readings. The common settings are
+stated here once, and no paper prescribes them.
 """
 
 from dataclasses import replace
@@ -59,19 +59,19 @@ def row(
     """Rank with the encoder of one pre-training, redone on the common text, after the common fine-tuning.
 
     Args:
-        encoder: ``module:function`` of a paper's pre-training, with its ``options``; None for no further one.
-        readings: choices, by id, of that paper's readings; the others stay at their defaults.
-        texts_per_row: texts of full length that one example feeds the encoder and decoders with; batches are
-            smaller by it, so that all pre-trainings see as many tokens.
-        random_weights: start from the architecture with weights drawn anew, the row that all have to beat; of
-            so many ``layers``, where that is said.
-        pooling: of token vectors; a bag of word vectors is their mean.
-        fine_tuned: whether there is a fine-tuning; without one the model ranks as it is.
+        encoder: ``module:function`` of a paper's pre-training, with its ``options``. None for no further one.
+        readings: choices, by id, of that paper's readings. The others keep their defaults.
+        texts_per_row: texts of full length that encoder and decoders read per example. Batches are divided by
+            it, so that all pre-trainings see as many tokens.
+        random_weights: start from the architecture with new random weights, the row that all have to beat,
+            optionally with this number of ``layers``.
+        pooling: of token vectors. A bag of word vectors is their mean.
+        fine_tuned: whether there is a fine-tuning. Without one the model ranks as it is.
         steps: of the row's pre-training, as a multiple of the number that all take at equal tokens.
-        share: of the training queries, drawn anew for every seed; 1 takes all.
-        tuning_steps: as a multiple of the number that fine-tuning on all queries takes; fewer queries are
-            seen in more epochs.
-        hard_negatives: whether a query comes with BM25's negatives beside those of its batch.
+        share: of the training queries, drawn anew for every seed. 1 takes all.
+        tuning_steps: as a multiple of the number for fine-tuning on all queries. Fewer queries are seen in
+            more epochs.
+        hard_negatives: whether a query has BM25's negatives in addition to those of its batch.
     """
     seed = request.seed_or(42)
     model = bert()
@@ -117,7 +117,7 @@ def at_equal_tokens(
     """Return a paper's pre-training with its objective and options, on the common text and schedule.
 
     Args:
-        start: the model that it begins with, ``bert`` if there is none.
+        start: the model that it begins with, by default ``bert``.
     """
     start = start or bert()
     tokens, how = _chunks(start), made.input("tokens").params
@@ -144,7 +144,7 @@ def _chunks(model: Node) -> Node:
 def papers_own(
     request: Request, encoder: str, options: dict[str, Any], *, readings: dict[str, str] | None = None
 ) -> Node:
-    """Return the pre-training of a paper, never a released checkpoint, under the default readings of its
+    """Return the pre-training of a paper, never a released checkpoint, with the default readings of its
     folder.
 
     Args:
@@ -176,7 +176,7 @@ def _negatives(seed: int, share: float) -> Node:
 
 
 def _fine_tuning(share: float, tuning_steps: float) -> Optimisation:
-    """Fine-tuning on a share of the queries, in a multiple of the steps that all queries take."""
+    """Return the fine-tuning on a share of the queries, in a multiple of the steps that all queries take."""
     if share == tuning_steps == 1:
         return FINE_TUNING
     epochs = round(EPOCHS * tuning_steps / share, 6)
@@ -191,7 +191,7 @@ def _run(request: Request, model: Node, pooling: str) -> Node:
 
 
 def _stages(documents: Node, lengths: dict[str, int], pooling: str, hard_negatives: bool = True) -> TwoStage:
-    """Return the fine-tuning and search that all share; there is one stage only."""
+    """Return the common fine-tuning and search, which have one stage only."""
     return TwoStage(
         train=PASSAGES,
         texts=replace(cls_texts(documents, PASSAGES, separator="[SEP]", **lengths), pooling=pooling),

@@ -46,8 +46,7 @@ class FineTuning:
         return stages.tuned(start, self.mined(first), how)
 
     def mined(self, model: Node) -> Node:
-        """Return the top of a ranking of the training queries, less what answers them (reading:
-        ance-negatives)."""
+        """Return the top of a ranking of the training queries, without answers (reading: ance-negatives)."""
         ask, (stages, how) = self.request.reading, self._stages()
         depth = ask("ance-negatives")["depth"]
         if self._collection != WIKIPEDIA:
@@ -119,7 +118,7 @@ class FineTuning:
         return self.request.collection
 
     def _on_given_negatives(self, encoder: Node) -> Node:
-        """Fine-tune on negatives that are at hand: the official ones, or those of DPR's own examples."""
+        """Fine-tune on existing negatives: the official ones, or those of DPR's own examples."""
         ask, (stages, how) = self.request.reading, self._stages()
         if self._collection == WIKIPEDIA:
             given = recipe.judged_examples(recipe.qrels(QUESTIONS), dataset=QUESTIONS, negative_grade=0)
@@ -172,7 +171,7 @@ class FineTuning:
         return reranking.tuned(bert, negatives, how)
 
     def _optimisation(self, *, batch_size: int) -> Optimisation:
-        """Return what all fine-tunings share: the defaults that the released scripts leave as they are."""
+        """Return the common settings of all fine-tunings: the defaults that the released scripts keep."""
         ask = self.request.reading
         return Optimisation(
             batch_size=batch_size,

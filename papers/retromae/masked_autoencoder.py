@@ -1,4 +1,4 @@
-"""RetroMAE's pre-training: a one-layer decoder rebuilds a text from its [CLS] vector and little else (§3)."""
+"""RetroMAE's pre-training: a one-layer decoder rebuilds a text from its [CLS] vector and little more (§3)."""
 
 from typing import Any
 
@@ -32,20 +32,21 @@ class MaskedAutoEncoder(MaskedPretraining):
         enhanced:  H1 = [h + p_0, h + p_1, ...], H2 = [h, e_1 + p_1, ...] of X;
                    A = softmax(Q(H1) K(H2)' / sqrt(d) + M) V(H2); L_dec of all tokens of X  (Eqs. 4-6)
 
-    Row i of M shows position 0, but for i = 0, and a sample of the others without i (Eq. 7). L_enc is BERT's
-    masked language modelling of X_enc; one language head serves both. e_i + p_i are BERT's embeddings of a
-    token, after their LayerNorm (reading: decoder-embeddings). A text's masks depend on (seed, epoch, index).
+    Row i of M shows position 0, except for i = 0, and a sample of the others without i (Eq. 7). L_enc is
+    BERT's masked language modelling of X_enc. One language head serves both. e_i + p_i are BERT's embeddings
+    of a token, after their LayerNorm (reading: decoder-embeddings). A text's masks depend on (seed, epoch,
+    index).
 
-    Args, beside those that are attributes of ``MaskedPretraining``:
+    Args, in addition to the attributes of ``MaskedPretraining``:
         decoder: ``enhanced`` or ``basic``.
-        decoder_layers: transformer layers with new weights, from torch's generator; 1 if enhanced.
+        decoder_layers: transformer layers with new weights, from torch's generator. 1 if enhanced.
         encoder_rate, decoder_rate: shares of the tokens that either side does not see.
-        unit: ``whole-word`` or ``bernoulli``, every token by itself (reading: masking-unit).
-        masking: {mask, random}: what becomes of a token hidden from the encoder or the basic decoder.
+        unit: ``whole-word`` or ``bernoulli``, every token independently (reading: masking-unit).
+        masking: {mask, random}: the replacements of a token hidden from the encoder or the basic decoder.
         contexts: samples that a text's rows of M choose from, or None for a sample to each row
             (reading: decoder-contexts).
 
-    Raises UsageError for values it does not know.
+    Raises UsageError for unknown values.
     """
 
     name = "retromae"
@@ -83,7 +84,7 @@ class MaskedAutoEncoder(MaskedPretraining):
         """Turn token rows into ids and labels of encoder and decoder, and ``attention_mask``, all (N, L)
         int64.
 
-        Of an enhanced decoder also ``visible``, M as (N, L, L) bool: [n, i, j] is whether row i sees j.
+        For an enhanced decoder also ``visible``, M as (N, L, L) bool: [n, i, j] is whether row i sees j.
         """
         ids, lengths = frame_texts(self.texts(examples), self.tokenizer)
         generators, pad = self.generators(examples), self.tokenizer.pad_token_id
@@ -105,8 +106,7 @@ class MaskedAutoEncoder(MaskedPretraining):
         return batch
 
     def forward(self, batch: dict[str, torch.Tensor]) -> dict[str, torch.Tensor]:
-        """Return ``encoder`` and ``decoder``; one is absent where the batch has no token for it to
-        predict."""
+        """Return ``encoder`` and ``decoder``, each absent if the batch has no token for it to predict."""
         hidden = self.hidden(batch["encoder_ids"], batch["attention_mask"])  # (N, L, H)
         states, losses = {"encoder": hidden}, {}
         if self.enhanced:
@@ -122,7 +122,7 @@ class MaskedAutoEncoder(MaskedPretraining):
         return losses
 
     def denominators(self, batch: dict[str, torch.Tensor]) -> dict[str, int | None]:
-        """Return the predicted tokens that each loss is a mean over."""
+        """Return the number of predicted tokens that each loss is a mean over."""
         return {side: divisor(batch[f"{side}_labels"], reduction="mean") for side in ("encoder", "decoder")}
 
     def inputs(self, h_cls: torch.Tensor, batch: dict[str, torch.Tensor]) -> torch.Tensor:
@@ -131,7 +131,7 @@ class MaskedAutoEncoder(MaskedPretraining):
         return torch.cat((h_cls.unsqueeze(1).to(embedded.dtype), embedded[:, 1:]), dim=1)
 
     def enhanced_states(self, h_cls: torch.Tensor, batch: dict[str, torch.Tensor]) -> torch.Tensor:
-        """Return what Eqs. 4 and 5 make of the [CLS] vectors, (N, H), and the whole texts: (N, L, H)."""
+        """Return the states by Eqs. 4 and 5, (N, L, H), from [CLS] vectors, (N, H), and the whole texts."""
         layer: Any = self.decoder.layers[0]
         context = self.inputs(h_cls, batch)  # H2
         positions = self.encoder.base_model.embeddings.position_embeddings.weight[: context.shape[1]]
@@ -150,7 +150,7 @@ class MaskedAutoEncoder(MaskedPretraining):
     def _masked(
         self, ids: np.ndarray, lengths: np.ndarray, generators: list[np.random.Generator], *, rate: float
     ) -> tuple[np.ndarray, np.ndarray]:
-        """Return texts end to end as masked, and the tokens to predict there: (T,) int64 each."""
+        """Return masked texts end to end, and the tokens to predict there: (T,) int64 each."""
         chosen = self.words.drawn(ids, lengths, unit=self.unit, rate=rate, generators=generators)
         hidden = covered(ids, lengths, chosen, tokenizer=self.tokenizer, generators=generators, **self.shares)
         return hidden, np.where(chosen, ids, IGNORED)

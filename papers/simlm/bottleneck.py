@@ -19,13 +19,13 @@ SLOTS = ("replace", "prepend")
 class EncoderDecoder(nn.Module):
     """The encoder reads one version of a text, the decoder another one and the encoder's last [CLS] vector.
 
-    The decoder's self-attention goes both ways; its layers start as copies of the encoder's last ones.
+    The decoder's self-attention is bidirectional. Its layers start as copies of the encoder's last ones.
 
     Args:
         model: BertForMaskedLM, or one with ``base_model`` and ``cls`` like it.
-        layers: of the decoder; 2 in the paper.
-        segments: reading ``decoder-segments``: what the decoder's embeddings are told of title and text,
-            ``zeros`` for nothing, or ``pair``, as the encoder.
+        layers: of the decoder, 2 in the paper.
+        segments: reading ``decoder-segments``: the segments of title and text in the decoder's embeddings,
+            ``zeros`` for none, or ``pair``, as for the encoder.
         slot: reading ``bottleneck-slot``: the vector, without position or LayerNorm of its own, comes
             instead of the embedding of [CLS] (``replace``) or before it (``prepend``).
         shared_head: reading ``shared-head``: whether embeddings and language head of the decoder are those
@@ -44,7 +44,7 @@ class EncoderDecoder(nn.Module):
             self.decoder_embeddings, self.decoder_cls = copy.deepcopy(own)
 
     def encode(self, input_ids: torch.Tensor, batch: dict[str, torch.Tensor]) -> torch.Tensor:
-        """Last hidden states, (N, L) to (N, L, H)."""
+        """Return the last hidden states, (N, L) to (N, L, H)."""
         encoded = self.encoder.base_model(
             input_ids,
             attention_mask=batch["attention_mask"],
@@ -78,9 +78,9 @@ class EncoderDecoder(nn.Module):
 
 
 class ThroughBottleneck:
-    """An objective whose ``network`` is an ``EncoderDecoder`` and whose collation a ``TwiceMasked``.
+    """An objective with an ``EncoderDecoder`` as ``network`` and a ``TwiceMasked`` as collation.
 
-    ``per`` says what its losses are means over (``token_losses.reconstruction``).
+    ``per`` is the unit that its losses are means over (``token_losses.reconstruction``).
     """
 
     per: str | int
@@ -90,7 +90,7 @@ class ThroughBottleneck:
 
     @property
     def part_size(self) -> int | None:
-        """The texts that are encoded together where the losses are means of their means; None otherwise."""
+        """The number of texts encoded together if the losses are means of their means, else None."""
         return self.per if isinstance(self.per, int) else None
 
     def collate(self, examples: list[dict]) -> dict[str, torch.Tensor]:
@@ -98,5 +98,5 @@ class ThroughBottleneck:
         return self.masked(examples)
 
     def save(self, folder: Path) -> None:
-        """The encoder with its masked-language head; all else is thrown away (§3.1)."""
+        """Save the encoder with its masked-language head, without the rest (§3.1)."""
         save_model(self.network.encoder, self.tokenizer, folder)

@@ -1,4 +1,4 @@
-"""The generator that fills masks with tokens of its own (§3.1, Sample of Eq. 1; Appendix C)."""
+"""The generator that fills masks with its own tokens (§3.1, Sample of Eq. 1; Appendix C)."""
 
 from __future__ import annotations
 
@@ -20,16 +20,18 @@ DRAWS = ("independent", "shared")
 
 
 class Generator(nn.Module):
-    """g of Eq. 1: a masked language model whose distribution over the whole vocabulary, at temperature 1, is
-    sampled at the masked positions; the token that stood there may come again.
+    """g of Eq. 1: a masked language model that fills the masked positions.
+
+    Tokens are sampled from its distribution over the whole vocabulary at temperature 1. The original token
+    may be drawn again.
 
     Args:
-        model: the masked language model; owned from here on.
-        training: a row of Table 12. ``frozen``: nothing of it is learnt; ``joint``: it learns by its own
-            loss; ``joint-from-random``: likewise, from new weights of the same architecture, drawn from
-            torch's generator.
+        model: the masked language model, owned from here on.
+        training: a row of Table 12. ``frozen``: it is not trained. ``joint``: it learns by its own loss.
+            ``joint-from-random``: likewise, from new weights of the same architecture, drawn from torch's
+            generator.
         dropout: reading ``generator-dropout``: whether its dropout acts while training, learnt or not.
-        draws: reading ``replacement-draws``: for what is masked on both sides, ``independent`` tokens, or
+        draws: reading ``replacement-draws``: for tokens masked on both sides, ``independent`` tokens, or
             ``shared``, the encoder's for the decoder too.
     """
 
@@ -43,7 +45,7 @@ class Generator(nn.Module):
             self.model.requires_grad_(False)
 
     def train(self, mode: bool = True) -> Generator:
-        """Set the mode as of any module; without ``dropout``, the model stays in evaluation mode."""
+        """Set the mode as for any module. Without ``dropout`` the model stays in evaluation mode."""
         super().train(mode)
         self.model.train(mode and self.dropout)
         return self
@@ -51,11 +53,11 @@ class Generator(nn.Module):
     def forward(
         self, batch: dict[str, torch.Tensor]
     ) -> tuple[torch.Tensor, torch.Tensor, torch.Tensor | None]:
-        """x_enc and x_dec of Eq. 1 for a batch of ``twice_masked``.
+        """Return x_enc and x_dec of Eq. 1 for a batch of ``twice_masked``.
 
         Returns:
-            the encoder's and the decoder's tokens, (N, L) int64; and where the generator learns, the hidden
-            states (M, H) of the encoder's M masked positions, for its own loss, else None.
+            the encoder's and the decoder's tokens, (N, L) int64, and, if the generator learns, the hidden
+            states (M, H) of the encoder's M masked positions for its own loss, else None.
         """
         with torch.set_grad_enabled(self.learns and torch.is_grad_enabled()):
             places = places_of(batch["encoder_chosen"])
@@ -71,7 +73,7 @@ class Generator(nn.Module):
     def loss(self, hidden: torch.Tensor, batch: dict[str, torch.Tensor]) -> torch.Tensor:
         """Return its own cross-entropy at the encoder's masked positions, mean over the batch.
 
-        ``hidden``: (M, H), the third of what ``forward`` returns; M > 0.
+        ``hidden``: (M, H), the third value of ``forward``, M > 0.
         """
         masked = values_at(batch["clean_ids"], places_of(batch["encoder_chosen"]))  # (M,)
         return chunked_token_cross_entropy(hidden, self.head, masked, reduction="mean", chunk=CHUNK)
@@ -101,7 +103,7 @@ class Generator(nn.Module):
 def starting_generator(
     start: Path | None, model: MaskedModel, tokenizer: Tokenizer, *, length: int
 ) -> MaskedModel:
-    """Return the masked language model in ``start``, or a copy of ``model`` where there is none.
+    """Return the masked language model in ``start``, or a copy of ``model`` without one.
 
     Raises:
         DataError: it cannot be read, or its vocabulary is not the tokenizer's.
@@ -119,10 +121,10 @@ def starting_generator(
 
 
 def vocabulary_head(model: Any) -> Callable[[torch.Tensor], torch.Tensor]:
-    """Return the head from last hidden states to logits: BERT's ``cls``, RoBERTa's ``lm_head``, ELECTRA's two
-    steps.
+    """Return the head from last hidden states to logits.
 
-    Raises UsageError for a model of another kind.
+    It is BERT's ``cls``, RoBERTa's ``lm_head`` or ELECTRA's two steps. Raises UsageError for a model of
+    another kind.
     """
     if hasattr(model, "generator_lm_head"):
         return lambda hidden: model.generator_lm_head(model.generator_predictions(hidden))
@@ -136,8 +138,8 @@ def vocabulary_head(model: Any) -> Callable[[torch.Tensor], torch.Tensor]:
 def sampled(hidden: torch.Tensor, head: Callable[[torch.Tensor], torch.Tensor]) -> torch.Tensor:
     """Return a token for each row from softmax(head(hidden)), by torch's generator: (M, H) to (M,) int64.
 
-    By the inverse of the cumulative distribution: one random number a row, where ``torch.multinomial`` draws
-    one for every token of the vocabulary.
+    Uses the inverse of the cumulative distribution: one random number per row, whereas ``torch.multinomial``
+    draws one per token of the vocabulary.
     """
     drawn = []
     for rows in hidden.split(CHUNK):

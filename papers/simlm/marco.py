@@ -59,9 +59,9 @@ class Marco:
         return self.distilled(encoder, negatives=mined, teacher=teacher)
 
     def mined(self, retriever: Node) -> Node:
-        """Hard negatives: the top of the retriever's ranking without the positives, and random passages.
+        """Return hard negatives: the top of the retriever's ranking without positives, and random passages.
 
-        Reading ``negative-lists`` says how deep the ranking is read and how many of either are kept.
+        Reading ``negative-lists`` gives the depth of the ranking and the numbers kept of either.
         """
         read = self.request.reading("negative-lists")
         kept = {name: read[name] for name in ("depth", "per_query", "random_added")}
@@ -77,7 +77,7 @@ class Marco:
         return self.reordered(self.run(retriever), reranker)
 
     def reordered(self, run: Node, reranker: Node) -> Node:
-        """Return the top 200 of a ranking, scored anew; the rest below, if reading reranker-tail keeps it."""
+        """Return the top 200 of a ranking, scored anew, and the rest if reading reranker-tail keeps it."""
         ask = self.request.reading
         texts = replace(self._reranking().texts, topics=recipe.queries(self.request.dataset))
         how = {"keep": ask("reranker-tail"), "precision": ask("encoding-precision")["passages"]}
@@ -101,7 +101,7 @@ class Marco:
         return fine_tuning.reranking(self.request, self._stages(), length=PAIR, **group)
 
     def _retriever_optimisation(self, *, is_electra: bool) -> Optimisation:
-        """Return the optimisation of retrievers 1 and 2; App. A has six epochs at 4e-5 for ELECTRA."""
+        """Return the optimisation of retrievers 1 and 2. App. A has six epochs at 4e-5 for ELECTRA."""
         how = self._optimisation("retriever")
         return replace(how, epochs=6, learning_rate=4e-5) if is_electra else how
 

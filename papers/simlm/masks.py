@@ -18,17 +18,17 @@ SMALLEST = 1e-4  # the released code masks nothing more for the decoder below th
 
 @dataclasses.dataclass(frozen=True)
 class Masks:
-    """A way to mask a text twice, the decoder's mask taking in the encoder's.
+    """A way to mask a text twice. The decoder's mask contains the encoder's.
 
     Attributes:
-        encoder_rate, decoder_rate: p_enc and p_dec, 0.3 and 0.5 in Table 11; p_enc <= p_dec.
+        encoder_rate, decoder_rate: p_enc and p_dec, 0.3 and 0.5 in Table 11, with p_enc <= p_dec.
         unit: reading ``masking-unit``: ``whole-word``, a fixed quota of each text in whole words, or
-            ``bernoulli``, every token by itself, as printed.
+            ``bernoulli``, every token independently, as printed.
         superset: reading ``decoder-mask``: ``union`` of the encoder's mask and an independent one of rate
-            (p_dec - p_enc) / (1 - p_enc), or ``exact``, further words until p_dec's own quota is met. Tokens
-            by themselves have no quota: there the two are the same.
+            (p_dec - p_enc) / (1 - p_enc), or ``exact``, further words until p_dec's own quota is met. For
+            independent tokens, which have no quota, the two are the same.
         mask, random: reading ``generator-input``: the share of the chosen tokens that becomes [MASK], and
-            that becomes any token of the vocabulary; the rest stays.
+            that becomes any token of the vocabulary. The rest is unchanged.
 
     Raises UsageError for values that no mask can have.
     """
@@ -64,7 +64,7 @@ class Masks:
         words: WholeWords,
         generators: Sequence[np.random.Generator],
     ) -> tuple[np.ndarray, np.ndarray]:
-        """Return the places of N texts end to end that the encoder, and those that the decoder, does not see.
+        """Return the places of N texts end to end that are hidden from the encoder, and from the decoder.
 
         ``input_ids``: (T,), with [CLS] and [SEP], ``lengths`` and ``generators``: one for each text. Returns
         two (T,) bool, without special tokens, the second a superset of the first.
@@ -89,19 +89,18 @@ def twice_masked(
     masks: Masks,
     generators: Sequence[np.random.Generator],
 ) -> dict[str, torch.Tensor]:
-    """Return a batch of token lists, framed by [CLS] and [SEP]: as it is, and as masked for encoder and
-    decoder.
+    """Return a batch of token lists, framed by [CLS] and [SEP]: unmasked, and masked for encoder and decoder.
 
     Args:
-        texts: N of (n,), without special tokens around; title and text are parted by a [SEP].
+        texts: N of (n,), without special tokens around. A [SEP] separates title and text.
         tokenizer: its special tokens.
         words: its words.
         masks: how to mask.
         generators: one for each text, so that its masks do not depend on the batch it is in.
 
     Returns:
-        all (N, L): ``clean_ids``, ``attention_mask`` and ``segments`` int64; ``encoder_ids`` and
-        ``decoder_ids`` int64; ``encoder_chosen`` and ``decoder_chosen`` bool, what is to be replaced;
+        all (N, L): ``clean_ids``, ``attention_mask`` and ``segments`` int64, ``encoder_ids`` and
+        ``decoder_ids`` int64, ``encoder_chosen`` and ``decoder_chosen`` bool, the tokens to replace, and
         ``special`` bool, True at special tokens and padding.
     """
     clean, lengths = frame_texts(texts, tokenizer)

@@ -23,9 +23,9 @@ class Questions:
     request: Request
 
     def retriever(self, encoder: Node) -> Node:
-        """Fine-tune twice: on DPR's own negatives, then with mined ones beside them (Table 10).
+        """Fine-tune twice: on DPR's own negatives, then on these and mined ones (Table 10).
 
-        Where the second begins is reading retriever-two, as on MS MARCO.
+        The start of the second is reading retriever-two, as on MS MARCO.
         """
         first = self._retriever(encoder, self._original())
         start = encoder if self.request.reading("retriever-two") == "pre-trained" else first
@@ -82,8 +82,7 @@ class Questions:
         return stages.tuned(encoder, scored, how)
 
     def run(self, retriever: Node) -> Node:
-        """Return the ranking of the request's questions; what answers them is matched on texts without
-        titles."""
+        """Return the ranking of the request's questions. Answers are matched in texts without titles."""
         self.request.match_answers(tokenless=self.request.reading("answers-without-a-token"))
         return self._searched(retriever, self.request.dataset, depth=DEPTH)
 

@@ -19,8 +19,10 @@ def check_per(per: str | int) -> str | int:
 
 
 def predicted(batch: dict[str, torch.Tensor], *, specials: bool) -> torch.Tensor:
-    """Return the positions that are predicted where all are: every token but the special ones, or, with
-    ``specials``, all but padding. (N, L) bool; reading ``token-loss-reduction``."""
+    """Return the predicted positions if all are predicted, (N, L) bool; reading ``token-loss-reduction``.
+
+    These are all tokens but special ones or, with ``specials``, all but padding.
+    """
     return batch["attention_mask"].bool() if specials else ~batch["special"]
 
 
@@ -34,16 +36,16 @@ def reconstruction(
 ) -> torch.Tensor:
     """Eq. 2: -1/|x| sum_i log p(x[i] | x_enc), i over the counted tokens of a text.
 
-    Reading ``token-loss-reduction``: ``text``, the mean of the texts' means, as printed; ``batch``, one mean
-    over the tokens of the batch; a number, one mean over the tokens of so many texts, which are what is given
-    here, and of which ``denominator`` makes a mean. Logits exist for a chunk of the counted positions at a
+    Reading ``token-loss-reduction``: ``text``, the mean of the texts' means, as printed, ``batch``, one mean
+    over the tokens of the batch, or a number, one mean over the tokens of this many texts, which are the
+    input here and are averaged with ``denominator``. Logits exist for a chunk of the counted positions at a
     time.
 
     Args:
         hidden: (N, L, H), last hidden states.
         head: (..., H) to (..., V) logits.
         tokens: (N, L), the original tokens.
-        counted: (N, L) bool, at least one True; a text without any is left out.
+        counted: (N, L) bool, at least one True. A text without any is left out.
         per: ``batch``, ``text`` or a number of texts.
     """
     places = places_of(counted)
@@ -58,13 +60,14 @@ def reconstruction(
 def detection(
     scores: torch.Tensor, replaced: torch.Tensor, counted: torch.Tensor, *, per: str | int
 ) -> torch.Tensor:
-    """-1/|x| sum_i of r_i log s_i + (1 - r_i) log(1 - s_i) with s = sigmoid(score); means as in
-    ``reconstruction``.
+    """Return the loss of detecting replaced tokens, with means as in ``reconstruction``.
+
+    -1/|x| sum_i of r_i log s_i + (1 - r_i) log(1 - s_i) with s = sigmoid(score).
 
     Args:
-        scores: (N, L), any float type; the logarithm is taken in float32 at least.
+        scores: (N, L), any float type. The logarithm is taken in float32 at least.
         replaced: (N, L) bool, r.
-        counted: (N, L) bool, at least one True; a text without any is left out.
+        counted: (N, L) bool, at least one True. A text without any is left out.
     """
     scores = scores.to(torch.promote_types(scores.dtype, torch.float32))
     losses = functional.binary_cross_entropy_with_logits(
@@ -77,8 +80,10 @@ def detection(
 
 
 def denominator(counted: torch.Tensor, *, per: str | int) -> int:
-    """Return the number of things that ``reconstruction`` and ``detection`` are a mean over: counted tokens,
-    texts that have any, or, where ``per`` is the number of texts of a part, 1 for this part if it has any.
+    """Return the number of units that ``reconstruction`` and ``detection`` are a mean over.
+
+    The units are counted tokens, or texts that have any. If ``per`` is the number of texts of a part, the
+    result is 1 for a part with counted tokens and 0 otherwise.
 
     Args:
         counted: (N, L) bool.

@@ -1,6 +1,7 @@
-"""The encoder behind a measured run, as transformers, sentence-transformers and `repro compare` load it.
+"""Export the encoder behind a measured run for transformers, sentence-transformers and `repro compare`.
 
-Its README.md, the model card, says what it is, what it was made from, and what it reached.
+Its README.md, the model card, describes the encoder, its origin and its scores. For example, the encoder of
+``PAPER/1/ROW/COLUMN`` is named by that cell or by the fingerprint of its run.
 """
 
 from __future__ import annotations
@@ -48,7 +49,7 @@ SEARCHES = ("search", "search_views")
 
 @dataclass(frozen=True)
 class MeasuredEncoder:
-    """The two encodings behind a run, and the one model of both."""
+    """The two encodings behind a run, and their common model."""
 
     model: Node
     passages: Node
@@ -56,7 +57,7 @@ class MeasuredEncoder:
 
     @classmethod
     def of(cls, run: Node) -> MeasuredEncoder:
-        """Return the encoder of a run. Raises UsageError, saying why, where no single dense one made it."""
+        """Return the encoder of a run. Raises UsageError unless a single dense encoder made it."""
         if run.stage not in SEARCHES:
             raise UsageError(f"{run} is not an encoder's: it was made by {run.stage}, not by search")
         passages, queries = run.input("passages"), run.input("queries")
@@ -74,7 +75,7 @@ class MeasuredEncoder:
 
     @property
     def conventions(self) -> Conventions:
-        """The way its texts were read, as ``repro.json`` says it; heads and cosine are in the modules."""
+        """The text settings for ``repro.json``. Heads and cosine are in the modules."""
         passages, queries = self.passages.params, self.queries.params
         return Conventions(
             pooling=MODULES,
@@ -90,7 +91,7 @@ class MeasuredEncoder:
 
 @dataclass(frozen=True)
 class Export:
-    """An encoder that a user named, and the measurement of the cell, where a cell was named."""
+    """An encoder named by the user, and the measurement if the name is a cell."""
 
     name: str
     source: MeasuredEncoder
@@ -98,8 +99,10 @@ class Export:
 
 
 def encoder_of(name: str, workspace: Workspace, *, scale: Scale, seed: int | None) -> Export:
-    """Return the encoder behind a cell or a fingerprint (or its first digits). Raises UsageError unless there
-    is exactly one."""
+    """Return the encoder behind a cell or a fingerprint (or its first digits).
+
+    Raises UsageError unless there is exactly one.
+    """
     if "/" not in name:
         node = workspace.store.remembered(name)
         run = node.input("run") if node.stage == "evaluate" and "run" in node.inputs else node
@@ -117,7 +120,7 @@ def encoder_of(name: str, workspace: Workspace, *, scale: Scale, seed: int | Non
 
 
 def only_source(cell_id: str, sources: list[MeasuredEncoder]) -> MeasuredEncoder:
-    """Return the one encoder behind a cell. Raises UsageError where there is none, or are several."""
+    """Return the encoder behind a cell. Raises UsageError unless there is exactly one."""
     models = {source.model.fingerprint for source in sources}
     if not models:
         raise UsageError(f"{cell_id}: no encoder is behind this cell")
@@ -131,14 +134,14 @@ def only_source(cell_id: str, sources: list[MeasuredEncoder]) -> MeasuredEncoder
 def export(
     source: MeasuredEncoder, store: Store, to: Path, *, card: str, about: Mapping[str, object]
 ) -> None:
-    """Write the directory ``to`` whole, or not at all.
+    """Write the directory ``to``, completely or not at all.
 
     Args:
         card: README.md.
-        about: what ``repro.json`` says beside the conventions.
+        about: further entries of ``repro.json``.
 
     Raises:
-        UsageError: ``to`` holds something, or the model is not in the store.
+        UsageError: ``to`` is not empty, or the model is not in the store.
         DataError: the model cannot be read.
         StoreError: the model is damaged.
     """
@@ -160,7 +163,7 @@ def _remedy(model: Node, store: Store) -> str:
 
 
 def _write_model(source: MeasuredEncoder, folder: Path, target: Path) -> None:
-    """Write transformer, tokenizer, and modules that make of its output what the suite's encoding does."""
+    """Write transformer, tokenizer and the modules that reproduce the suite's encoding."""
     from safetensors.torch import save_file
 
     from repro.retrieval.nn.checkpoint import load_encoder, load_tokenizer, save_model
@@ -213,7 +216,7 @@ def _layers(
 
 
 def _reduction(folder: Path, model: PreTrainedModel) -> Tensor | None:
-    """Return the matrix after a dense view, also where its first numbers are kept; None without one."""
+    """Return the matrix applied to a dense view, including truncation, or None without one."""
     import torch
     from safetensors.torch import load_file
 
@@ -249,7 +252,7 @@ passages = model.encode(["a title and a text, joined as stated above"], prompt_n
 
 
 def card_of(encoder: Export, workspace: Workspace, *, scale: Scale) -> str:
-    """Return the card of an encoder that is exported, with the scores recorded at a scale."""
+    """Return the model card of an exported encoder, with the recorded scores at a scale."""
     measurement, model = encoder.measurement, encoder.source.model
     cells = _compared_cells(measurement, model, workspace, scale) if measurement else []
     parts = [
@@ -270,7 +273,7 @@ def card_of(encoder: Export, workspace: Workspace, *, scale: Scale) -> str:
 
 
 def _header(model: Node) -> str:
-    """Return the YAML by which the Hugging Face hub lists a model; licences are those told below."""
+    """Return the YAML header for the Hugging Face hub. The licences are listed further down in the card."""
     header: dict[str, object] = {
         "language": "en",
         "library_name": "sentence-transformers",
@@ -351,7 +354,7 @@ def _scores(cells: Sequence[ComparedCell]) -> str:
 
 
 def _data(model: Node) -> str:
-    """List the collections that went into the model, each with its licence as the catalogue states it."""
+    """List the model's training collections with their licences from the catalogue."""
     names = dict.fromkeys(n.params["dataset"] for n in walk([model]) if "dataset" in n.params)
     entries = [catalog()[name] for name in names if name in catalog()]
     lines = {f"{entry.title} (`{entry.id}`)": entry.licence for entry in entries}

@@ -1,4 +1,7 @@
-"""Public runs by others: the files there are, and the published cells that each can be scored for."""
+"""Public runs by others, and the published cells that each can be scored for.
+
+For example, a run of 100 documents cannot be scored by R@1000.
+"""
 
 import functools
 from collections.abc import Iterable, Mapping
@@ -16,15 +19,15 @@ FILE = Path(__file__).with_suffix(".yaml")
 
 @dataclass(frozen=True)
 class PublicRun:
-    """A run file that others published, known by its bytes.
+    """A run file published by others, identified by its SHA-256.
 
     Attributes:
-        depth: documents of the query that has most.
-        system: what a row's id ends in.
+        depth: the largest number of documents for a query.
+        system: the last part of a row's id.
         toolkit: the software that made it.
-        source: where it was made public; None where that is not known.
-        settings: its parameters in words, and how they are known; None where they are not.
-        readings: reading -> the choice that it follows; None for another than the reading has.
+        source: the place of publication, or None if unknown.
+        settings: its parameters and their source in words, or None if unknown.
+        readings: reading -> the choice it follows, or None for a choice that the reading lacks.
     """
 
     file: str
@@ -50,7 +53,10 @@ def public_runs() -> tuple[PublicRun, ...]:
 
 
 def split_by_presence(folder: Path) -> tuple[list[PublicRun], list[PublicRun]]:
-    """Return the runs whose files are in the folder, and others. Raises DataError for none or other bytes."""
+    """Return the runs with a file in the folder, and the others.
+
+    Raises DataError if no file is there, or if a file differs from the published one.
+    """
     present = [run for run in public_runs() if (folder / run.file).is_file()]
     if not present:
         files = f"{public_runs()[0].file} and {len(public_runs()) - 1} like it"
@@ -63,17 +69,17 @@ def split_by_presence(folder: Path) -> tuple[list[PublicRun], list[PublicRun]]:
 
 
 def cells_of_run(run: PublicRun, cells: Iterable[Cell]) -> tuple[list[Cell], list[Cell]]:
-    """Return the cells of a run's system and dataset: those within its depth, and those that look deeper."""
+    """Return the cells of a run's system and dataset, split into those within its depth and deeper ones."""
     of_run = [c for c in cells if (c.row.system, c.column.dataset) == (run.system, run.dataset)]
     deeper = [c for c in of_run if c.column.measure and looks_deeper(c.column.measure, run.depth)]
     return [c for c in of_run if c not in deeper], deeper
 
 
 def scorable_cells() -> list[Cell]:
-    """Return numeric cells of every paper's result tables that a run can be scored for."""
+    """Return the numeric cells of all result tables that a run can be scored for."""
     return only_scorable(select((), tables=(), rows=(), cells=()))
 
 
 def only_scorable(cells: Iterable[Cell]) -> list[Cell]:
-    """Return those of the cells that a run can be scored for."""
+    """Return the given cells that a run can be scored for."""
     return [c for c in cells if c.table.kind == "results" and c.column.measure and c.column.dataset]

@@ -1,4 +1,4 @@
-"""The run behind a measured cell, taken from the store."""
+"""Export the run behind a measured cell, e.g. ``PAPER/1/ROW/COLUMN``, from the store."""
 
 from dataclasses import dataclass
 from pathlib import Path
@@ -15,12 +15,12 @@ from repro.store.results import Record, Results
 
 @dataclass(frozen=True)
 class ExportedRun:
-    """A stored run that was asked for, with the node and the record that know of it.
+    """A stored run with its evaluation and record.
 
     Attributes:
         path: of its run.trec.
-        evaluation: the node that scores it, None when the run itself was named.
-        record: of the cell that was named, else None.
+        evaluation: the node that scores it, or None if the run itself was named.
+        record: of the named cell, else None.
     """
 
     path: Path
@@ -29,7 +29,7 @@ class ExportedRun:
 
     @property
     def described(self) -> str:
-        """A sentence that names the record that the run belongs to; empty where the run was named."""
+        """A sentence that names the run's record, or "" if the run was named."""
         if self.record is None:
             return ""
         r = self.record
@@ -40,7 +40,7 @@ class ExportedRun:
         return f"{r.cell}: the run of {r.measured:.6g} {r.measure} ({r.unit}), {circumstances}"
 
     def header(self, version: str) -> str:
-        """Return the ir_metadata header; an imported run was not made by the machine that scored it."""
+        """Return the ir_metadata header. For an imported run it omits the machine that scored it."""
         collection: dict[str, str] = {}
         measures, environment = [], {}
         if self.evaluation:
@@ -65,8 +65,10 @@ def _collection(identifier: str) -> dict[str, str]:
 
 
 def stored_run(name: str, store: Store, results: Results, *, scale: str) -> ExportedRun:
-    """Return the run of a cell or of a fingerprint (or its first digits). Raises UsageError unless one is
-    stored, StoreError if it is damaged or not the scored one."""
+    """Return the run of a cell or of a fingerprint (or its first digits).
+
+    Raises UsageError unless one is stored, StoreError if it is damaged or not the scored one.
+    """
     record, node = _named_node(name, store, results, scale)
     evaluation = node if "run" in node.inputs and node.stage == "evaluate" else None
     run = evaluation.input("run") if evaluation else node

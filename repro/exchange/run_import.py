@@ -1,4 +1,7 @@
-"""Runs of others, scored for published cells and recorded beside the suite's own."""
+"""Runs by others, scored for published cells and recorded with the suite's own results.
+
+For example, a run of 100 documents is refused for a cell of R@1000.
+"""
 
 import json
 from collections.abc import Iterator, Mapping, Sequence
@@ -31,12 +34,13 @@ OTHER = "none of its choices"  # of a reading
 
 @dataclass(frozen=True)
 class Origin:
-    """The source, toolkit and readings of a run that others made.
+    """The source, toolkit and readings of a run by others.
 
     Attributes:
-        source: where the file is from, in words.
-        toolkit: the software that made the run; ``settings`` are its parameters, in words.
-        readings: reading -> the choice that the run follows; None for another than the reading has.
+        source: the origin of the file in words.
+        toolkit: the software that made the run.
+        settings: the parameters of the run in words.
+        readings: reading -> the choice that the run follows, or None for a choice that the reading lacks.
     """
 
     source: str | None = None
@@ -45,20 +49,20 @@ class Origin:
     readings: Mapping[str, str | None] = field(default_factory=dict)
 
     def as_json(self) -> dict[str, str | None]:
-        """Return the fields of a record that describe it; toolkit and settings where they are known."""
+        """Return the fields of a record that describe it. Toolkit and settings are omitted if unknown."""
         fields = {"toolkit": self.toolkit, "settings": self.settings}
         return {"source": self.source} | {key: text for key, text in fields.items() if text}
 
 
 @dataclass(frozen=True)
 class ImportedCell:
-    """A cell measured by somebody else's run.
+    """A cell measured by a run by others.
 
     Attributes:
-        run: what its file says.
-        nudged: how many of its scores were moved to break ties.
-        made: how the cell's own recipe measures it; empty without one.
-        added: the record as it was added; None where it was there before.
+        run: the content of its file.
+        nudged: the number of scores moved to break ties.
+        made: the stages by which the cell's own recipe measures it, or empty without a recipe.
+        added: the added record, or None if it existed before.
     """
 
     cell: Cell
@@ -70,7 +74,7 @@ class ImportedCell:
 
     @property
     def new(self) -> bool:
-        """Whether the record was not there before."""
+        """Whether the record did not exist before."""
         return self.added is not None
 
     @property
@@ -80,7 +84,7 @@ class ImportedCell:
 
     @property
     def described(self) -> list[str]:
-        """The facts of the file in one line, and what it says against itself in others."""
+        """A line on the file, followed by lines on inconsistencies in it."""
         run, r = self.run, self.record
         maker = ", ".join(filter(None, [r.origin.get("toolkit"), r.origin.get("settings")]))
         name = f"{r.origin['file']} ({maker})" if maker else r.origin["file"]
@@ -124,13 +128,13 @@ class Importer:
         self.readings = CellReadings(self.machine)
 
     def add(self, path: Path, cells: Sequence[Cell], *, origin: Origin) -> list[ImportedCell]:
-        """Record the score of the run in ``path`` in each cell; nothing is recorded unless all can be.
+        """Record the score of the run in ``path`` for each cell. Either all cells are recorded or none.
 
         Raises:
-            UsageError: a cell that no run can measure, or that looks deeper than the run goes; a reading that
-                no cell rests on, or a choice that it does not have.
+            UsageError: a cell that no run can measure, or with a cutoff beyond the depth of the run. Also a
+                reading that no cell depends on, or a choice that it does not have.
             DataError: the file is malformed or answers other topics.
-            StoreError: it is a store's, and damaged.
+            StoreError: it is a damaged file of a store.
             BlockedError: the judgements are not on this machine.
         """
         check_where_stored(path)
@@ -184,15 +188,17 @@ class Importer:
         return read_given(path, judged, ignore_identical_ids=rule)
 
     def _ensure(self, nodes: Sequence[Node]) -> None:
-        """Make sure that the store holds the nodes. Raises what stands in the way."""
+        """Make sure that the store contains the nodes. Raises the first error."""
         ensure(nodes, self.store, self.progress, machine=self.machine, quiet=True).raise_first()
 
 
 def departures(
     cells: Sequence[Cell], choices: Mapping[str, str | None], readings: CellReadings
 ) -> dict[str, dict[str, str]]:
-    """Return cell -> the readings of its row that a run follows otherwise than by default. Raises UsageError
-    for a reading that none of the cells rests on, or an unknown choice."""
+    """Return cell -> the readings of its row for which the run deviates from the default.
+
+    Raises UsageError for a reading that none of the cells depends on, or an unknown choice.
+    """
     readings_by_id = {name: reading for cell in cells for name, reading in readings.of(cell).items()}
     for identifier, choice in choices.items():
         check_known("unspecified choice of these cells", identifier, valid=readings_by_id)
@@ -217,7 +223,7 @@ def _cell_departures(
 
 
 def import_public(importer: Importer, folder: Path) -> tuple[list[ImportedCell], list[str]]:
-    """Import every public run of a folder; also return sentences on what is left out."""
+    """Import every public run of a folder. Also return sentences on skipped runs and cells."""
     runs, absent_runs = split_by_presence(folder)
     imported_cells, notices = [], [f"not in {folder}: {run.file}" for run in absent_runs]
     all_cells = scorable_cells()

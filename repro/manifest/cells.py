@@ -1,4 +1,7 @@
-"""Cells with an address, what each counts as, and the selection of some of them."""
+"""The cells of papers' tables, their counts, and selections of them.
+
+A cell is named by its path, e.g. ``PAPER/1/ROW/COLUMN``.
+"""
 
 from collections import Counter
 from collections.abc import Container, Iterable
@@ -32,12 +35,12 @@ class Cell:
 
     @cached_property
     def id(self) -> str:
-        """The path that names this cell everywhere: ``paper/1/group.system/dev.rr10``."""
+        """The path that names this cell everywhere, e.g. ``paper/1/group.system/dev.rr10``."""
         return f"{self.paper.name}/{self.table.id}/{self.row.id}/{self.column.id}"
 
     @cached_property
     def printed(self) -> printed.PublishedCell:
-        """The printed string taken apart: number, decimals, marks, bold."""
+        """The parsed printed string: number, decimals, marks, bold."""
         return printed.parse(self.text)
 
     @property
@@ -47,7 +50,7 @@ class Cell:
         return self.printed.value
 
     def equals(self, value: Decimal) -> bool:
-        """Return whether a value is the published one at the coarser of their roundings."""
+        """Return whether a value equals the published one at the coarser of their roundings."""
         coarser = min(printed.decimals_of(value), self.printed.decimals)
         return abs(value - self.number) <= printed.half_unit(coarser)
 
@@ -58,7 +61,7 @@ class Cell:
 
     @property
     def decimals(self) -> int:
-        """The digits after the point that the column's numbers have most often, else as the table says."""
+        """The most frequent number of decimals in the column, or the table's setting without any numbers."""
         place = [c.id for c in self.table.columns].index(self.column.id)
         texts = [row.cells[place] for row in self.table.rows if row.cells]
         counts = Counter(cell.decimals for cell in map(printed.parse, texts) if cell.value is not None)
@@ -66,17 +69,17 @@ class Cell:
 
     @property
     def is_unpublished(self) -> bool:
-        """Whether the paper has no number to compare with: a study, a figure's point, a row of reference."""
+        """Whether the paper has no number to compare with: a study, a figure's point or a reference row."""
         return self.table.kind in ("figure", "study") or self.row.role == "reference"
 
     @property
     def is_setting(self) -> bool:
-        """Return whether the cell publishes a setting, and no measured number."""
+        """Whether the cell publishes a setting instead of a measured number."""
         return self.table.kind == "hyperparameters"
 
     @property
     def counted_as(self) -> str | None:
-        """The key of ``COUNTED`` that the cell is counted under; None where nothing could be measured."""
+        """The key of ``COUNTED`` for this cell, e.g. ``"published"``. None if it cannot be measured."""
         if self.table.kind == "study" or (self.table.kind == "figure" and self.paper.manifest.is_study):
             return "study"
         if self.table.kind == "figure":
@@ -87,7 +90,10 @@ class Cell:
 
     @property
     def role(self) -> str:
-        """Who made the number: ours, rerun, cited, or nobody before; of the cell, its mark or its row."""
+        """The origin of the number: ours, rerun, cited or reference.
+
+        The row's role for the column comes first, then the cell's marks, then the row.
+        """
         marks = self.table.marks
         mark_roles = [marks[mark].role for mark in self.printed.marks if mark in marks]
         return next(filter(None, [self.row.roles.get(self.column.id), *mark_roles]), self.row.role)
@@ -99,22 +105,22 @@ class Cell:
 
     @property
     def unit(self) -> str:
-        """The unit of the printed number: fraction, percent, or what the column says."""
+        """The unit of the printed number, e.g. ``"percent"``: the column's, or the table's."""
         return self.column.unit or self.table.unit
 
     @property
     def smaller_is_better(self) -> bool:
-        """Whether the number is a size; all other measures are better when larger."""
+        """Whether the number is a size. All other measures are better when larger."""
         return self.column.kind == "index-size" or self.unit == "GB"
 
     @property
     def recipe(self) -> str | None:
-        """The recipe that makes this cell; None when there is none yet."""
+        """The recipe that makes this cell, or None if there is none yet."""
         return self.column.recipe or self.row.recipe
 
     @property
     def options(self) -> dict:
-        """The options that the recipe is called with: the row's, then the column's."""
+        """The recipe's options. The column's override the row's."""
         return {**self.row.with_, **self.column.with_}
 
     def as_json(self) -> dict:
@@ -152,7 +158,7 @@ def cells_of(source: Paper, tables: tuple[Table, ...] | None = None) -> list[Cel
 
 
 def _table_cells(source: Paper, table: Table) -> tuple[Cell, ...]:
-    """Return the cells of one table, the same objects for everybody, so that each is taken apart once."""
+    """Return the cells of one table. Repeated calls return the same objects, so each is parsed once."""
     cells = (
         Cell(source, table, row, row.own(column), text)
         for row in table.rows
@@ -162,12 +168,12 @@ def _table_cells(source: Paper, table: Table) -> tuple[Cell, ...]:
 
 
 def numeric_cells(source: Paper) -> list[Cell]:
-    """Return the published cells of a paper: the numeric ones of its result tables."""
+    """Return a paper's published cells: the numeric cells of its result tables."""
     return [c for c in cells_of(source) if c.counted_as == "published"]
 
 
 def by_count(cells: Iterable[Cell]) -> dict[str, dict[str, Cell]]:
-    """Return the cells that count as something, each once, by what they count as, then by id."""
+    """Return the measurable cells without duplicates, by key of ``COUNTED`` and id."""
     kinds: dict[str, dict[str, Cell]] = {kind: {} for kind in COUNTED}
     for chosen in cells:
         if chosen.counted_as:
@@ -176,8 +182,10 @@ def by_count(cells: Iterable[Cell]) -> dict[str, dict[str, Cell]]:
 
 
 def count_in_words(cells: Iterable[Cell], *, measured: Container[str] | None = None, scale: str = "") -> str:
-    """Return how many cells these are, published ones first, in the words of every outlet; ``measured`` are
-    ids at ``scale``."""
+    """Count the cells in words, published ones first, e.g. "52 of 58 published cells measured at tiny".
+
+    ``measured`` contains the ids of the cells measured at ``scale``.
+    """
     phrases: list[str] = []
     for kind, chosen in by_count(cells).items():
         phrase = f"{len(chosen)} {COUNTED[kind][len(chosen) != 1]}"
@@ -189,7 +197,7 @@ def count_in_words(cells: Iterable[Cell], *, measured: Container[str] | None = N
 
 
 def cell(identifier: str) -> Cell:
-    """Return the cell named ``paper/table/row/column``. Raises UsageError naming what there is instead."""
+    """Return the cell named ``paper/table/row/column``. Raises UsageError with the known names."""
     parts = identifier.split("/")
     if len(parts) != 4:
         raise UsageError(f"{identifier!r} names no cell: a cell is named paper/table/row/column")
@@ -198,7 +206,7 @@ def cell(identifier: str) -> Cell:
 
 
 def cell_of(source: Paper, table: Table, row: str, column: str) -> Cell:
-    """Return the cell of a table. Raises UsageError naming its rows or columns."""
+    """Return the cell of a table. Raises UsageError with the table's rows or columns."""
     rows, columns = ([part.id for part in parts] for parts in (table.rows, table.columns))
     for kind, name, known in (("row", row, rows), ("column", column, columns)):
         if name not in known:
@@ -208,7 +216,7 @@ def cell_of(source: Paper, table: Table, row: str, column: str) -> Cell:
 
 
 def table_of(source: Paper, identifier: str) -> Table:
-    """Return a paper's table by id. Raises UsageError naming its tables."""
+    """Return a paper's table or measured figure by id. Raises UsageError with the paper's tables."""
     for table in (*source.manifest.tables, *figure_tables(source)):
         if table.id == str(identifier):
             return table
@@ -216,18 +224,18 @@ def table_of(source: Paper, identifier: str) -> Table:
 
 
 def figure_tables(source: Paper) -> tuple[Table, ...]:
-    """Return the figures that are measured point by point, each as a table named ``figure-N``."""
+    """Return the figures with measured points, each as a table named ``figure-N``."""
     return tuple(figure.as_table for figure in source.manifest.figures if figure.lines)
 
 
 def every_cell(source: Paper) -> list[Cell]:
-    """Return every cell of a paper's tables, and every point of its figures that are measured."""
+    """Return every cell of a paper's tables and every point of its measured figures."""
     return cells_of(source, (*source.manifest.tables, *figure_tables(source)))
 
 
 @dataclass(frozen=True, eq=False)
 class ShownExhibit:
-    """An exhibit with the paper and the table or figure that it belongs to."""
+    """An exhibit with its paper and its table or figure."""
 
     paper: Paper
     owner: str
@@ -235,7 +243,7 @@ class ShownExhibit:
 
     @property
     def id(self) -> str:
-        """``paper/figure-3/system`` or ``paper/4/system``."""
+        """The path of the exhibit, e.g. ``paper/figure-3/system`` or ``paper/4/system``."""
         return f"{self.paper.name}/{self.owner}/{self.exhibit.id}"
 
     @property
@@ -245,12 +253,12 @@ class ShownExhibit:
 
     @property
     def options(self) -> dict:
-        """The options that the recipe is called with."""
+        """The recipe's options."""
         return dict(self.exhibit.with_)
 
 
 def exhibits(names: tuple[str, ...], owners: tuple[str, ...]) -> list[ShownExhibit]:
-    """Return the exhibits of papers, or of all, in the tables and figures named (``4``, ``figure-3``)."""
+    """Return the exhibits of papers, or of all, in the tables and figures named, e.g. ``4``, ``figure-3``."""
     result = []
     for source in [paper(name) for name in names or papers()]:
         places = [(t.id, t.exhibits) for t in source.manifest.tables]
@@ -262,7 +270,7 @@ def exhibits(names: tuple[str, ...], owners: tuple[str, ...]) -> list[ShownExhib
 
 
 def figure_of(source: Paper, identifier: str) -> Figure:
-    """Return a paper's figure by id. Raises UsageError naming its figures."""
+    """Return a paper's figure by id. Raises UsageError with the paper's figures."""
     for figure in source.manifest.figures:
         if figure.id == str(identifier):
             return figure
@@ -272,16 +280,16 @@ def figure_of(source: Paper, identifier: str) -> Figure:
 def select(
     names: tuple[str, ...], *, tables: tuple[str, ...], rows: tuple[str, ...], cells: tuple[str, ...]
 ) -> list[Cell]:
-    """Return the numeric cells that a command line names, in printed order, each once.
+    """Return the cells selected on a command line that can be measured, in printed order without duplicates.
 
     Args:
-        names: papers; none means all of them (or those that ``cells`` name).
+        names: papers. Without names all papers, or only ``cells`` if given.
         tables: table ids, looked up in every named paper.
-        rows: row ids, whole or without the group (``bert`` is every row of that system).
-        cells: full cell ids; on their own, or added to the tables and rows.
+        rows: row ids, with or without the group (``bert`` is every row of that system).
+        cells: full cell ids, alone or in addition to the tables and rows.
 
     Raises:
-        UsageError: a name that no selected paper or table has; a selection without a number to measure.
+        UsageError: an unknown name, or a selection without a number to measure.
     """
     result = [cell(identifier) for identifier in cells]
     for chosen in result:
@@ -303,7 +311,7 @@ def select(
 
 
 def _cells_in_rows(candidates: list[Cell], rows: tuple[str, ...], selection: list[Cell]) -> list[Cell]:
-    """Return the candidates in the rows named, or all. Raises UsageError for a row that nothing is in."""
+    """Return the candidates in the named rows, or all. Raises UsageError for a row without cells."""
     matches = [c for c in candidates if not rows or {c.row.id, c.row.system} & set(rows)]
     for row in rows:
         if not any(row in (c.row.id, c.row.system) for c in (*selection, *matches)):
@@ -313,7 +321,10 @@ def _cells_in_rows(candidates: list[Cell], rows: tuple[str, ...], selection: lis
 
 
 def lack_of(chosen: Cell) -> str:
-    """Return what a cell lacks to be measured, with what to do; "" where nothing, or where it cannot be."""
+    """Return the setting that a cell needs to be measured, e.g. "no recipe; give the row one".
+
+    Returns "" for a complete cell, and for a row or column that cannot be measured.
+    """
     if chosen.column.not_measurable or chosen.row.not_measurable:
         return ""
     if not (chosen.column.dataset or chosen.column.mean_of):
@@ -322,5 +333,5 @@ def lack_of(chosen: Cell) -> str:
 
 
 def is_measured(chosen: Cell) -> bool:
-    """Return whether there is something to measure: a number of a result table, or what nobody published."""
+    """Return whether the cell can be measured: published, a figure's point, a reference or a study."""
     return chosen.counted_as is not None

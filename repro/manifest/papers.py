@@ -1,4 +1,7 @@
-"""The papers at hand: every folder of papers/ with a cells.yaml, and what entry points add."""
+"""The available papers: every folder of papers/ with a cells.yaml, and papers from entry points.
+
+A paper's folder may also have readings.yaml, costs.yaml, checkpoints.yaml and released.yaml.
+"""
 
 import functools
 import importlib
@@ -37,7 +40,7 @@ class Paper:
 
     @functools.cached_property
     def manifest(self) -> Manifest:
-        """cells.yaml, checked. Raises ManifestError with file and line."""
+        """The checked content of cells.yaml. Raises ManifestError with file and line."""
         path = self.folder / "cells.yaml"
         manifest = yaml_file.read(path, Manifest, faults=faults)
         if manifest.paper != self.name:
@@ -46,7 +49,7 @@ class Paper:
         return manifest
 
     def once(self, of: object, make: Callable[[], Made]) -> Made:
-        """Return the value of ``make``, which is called for this very object once."""
+        """Return the value of ``make``, which is called once per object ``of``."""
         if id(of) not in self._values:  # with the object: the id of one that is gone may be another's
             self._values[id(of)] = of, make()
         return self._values[id(of)][1]
@@ -57,12 +60,12 @@ class Paper:
 
     @functools.cached_property
     def readings(self) -> dict[str, Reading]:
-        """readings.yaml by id, after the shared ones. Raises ManifestError with file and line."""
+        """The readings of readings.yaml by id, after the shared ones. Raises ManifestError."""
         return self.shared_readings | readings(self.folder / "readings.yaml")
 
     @functools.cached_property
     def shared_readings(self) -> dict[str, Reading]:
-        """The readings, by id, of the packages that the manifest names under ``readings_of``."""
+        """The readings, by id, of the packages listed under ``readings_of`` in the manifest."""
         by_id: dict[str, Reading] = {}
         for place, package in enumerate(self.manifest.readings_of):
             try:
@@ -75,7 +78,7 @@ class Paper:
 
 
 def readings(path: Path) -> dict[str, Reading]:
-    """Return the switches of one readings.yaml by id; empty without the file."""
+    """Return the readings of one readings.yaml by id, or an empty dict without the file."""
     if not path.exists():
         return {}
     return {r.id: r for r in yaml_file.read_shared(path, tuple[Reading, ...], faults=reading_faults)}
@@ -98,7 +101,7 @@ def papers() -> dict[str, Paper]:
 
 
 def kept_with_papers(make: Callable[[], Made]) -> Callable[[], Made]:
-    """Call ``make`` once for the papers at hand, and again when others are."""
+    """Cache the result of ``make`` until the set of papers changes."""
     cached = functools.cache(lambda sources: make())
 
     @functools.wraps(make)
@@ -110,13 +113,13 @@ def kept_with_papers(make: Callable[[], Made]) -> Callable[[], Made]:
 
 
 def folders_with(file: str) -> list[Path]:
-    """Return the folders of papers, and of what they share, that have such a file or folder."""
+    """Return the folders of papers, and their shared folders, that contain this file or folder."""
     shared = {path.parent for path in ROOT.glob(f"*/{file}")}
     return sorted(shared | {each.folder for each in papers().values() if (each.folder / file).exists()})
 
 
 def _package_folder(entry) -> Path:
-    """Return the folder of the package that an entry point names. Raises UsageError when there is none."""
+    """Return the folder of an entry point's package. Raises UsageError if there is none."""
     try:
         spec = importlib.util.find_spec(entry.value)
     except (ImportError, ValueError):
@@ -128,7 +131,7 @@ def _package_folder(entry) -> Path:
 
 
 def paper(name: str) -> Paper:
-    """Return the paper of that name. Raises UsageError naming the right ones."""
+    """Return the paper of this name. Raises UsageError with the known names."""
     try:
         return papers()[name]
     except KeyError:
@@ -136,12 +139,12 @@ def paper(name: str) -> Paper:
 
 
 def sources(names: Iterable[str]) -> list[Paper]:
-    """Return the papers of these names, once each; all of them without a name. Raises UsageError."""
+    """Return the papers of these names without duplicates, or all without a name. Raises UsageError."""
     return [paper(name) for name in dict.fromkeys(names or papers())]
 
 
 class StatedCost(StrictMapping):
-    """A sentence of a paper about the cost of one training; null is what it does not say."""
+    """A paper's statement about the cost of one training. None marks values that the paper does not state."""
 
     of: str
     gpus: int | None
@@ -164,20 +167,20 @@ class StatedCost(StrictMapping):
 
 
 def stated_costs(source: Paper) -> tuple[StatedCost, ...]:
-    """Return the costs that a paper states in costs.yaml, if any. Raises ManifestError with file and line."""
+    """Return the costs of a paper's costs.yaml, if any. Raises ManifestError with file and line."""
     path = source.folder / "costs.yaml"
     return yaml_file.read(path, tuple[StatedCost, ...]) if path.exists() else ()
 
 
 def home(dotted: str) -> Paper | None:
-    """Return the paper in whose folder the module of ``module:name`` lies; None where that is no paper's."""
+    """Return the paper whose folder contains the module of ``module:name``, or None."""
     folder = Path(load(dotted.partition(":")[0] + ":__file__")).parent
     paper = papers().get(folder.name)
     return paper if paper is not None and paper.folder == folder else None
 
 
 def load(dotted: str):
-    """Return the object at ``module:name``; ``papers`` is always the suite's own folder."""
+    """Return the object at ``module:name``. ``papers`` always refers to the suite's own folder."""
     module_name, _, name = dotted.partition(":")
     if module_name.split(".")[0] == "papers":
         bind_papers_package()
@@ -186,7 +189,7 @@ def load(dotted: str):
 
 
 def bind_papers_package() -> None:
-    """Let the name ``papers`` mean our folder in this process, wherever it lies."""
+    """Make the name ``papers`` refer to the suite's folder in this process, wherever it is."""
     current_module = sys.modules.get("papers")
     if current_module is not None and current_module.__file__ == os.path.join(ROOT, "__init__.py"):
         return
@@ -200,11 +203,11 @@ def bind_papers_package() -> None:
 
 
 class Checkpoint(StrictMapping):
-    """A checkpoint that recipes name.
+    """A checkpoint used by recipes.
 
     Attributes:
-        model_type: the architecture that its config.json names.
-        how: how to come by it, an imperative; empty where `repro data fetch` does it.
+        model_type: the architecture in its config.json, e.g. ``"bert"``.
+        how: an imperative on how to get it, or "" if `repro data fetch` downloads it.
     """
 
     model_type: str
@@ -224,13 +227,13 @@ def known_checkpoints() -> dict[str, Checkpoint]:
 
 
 def by_hand(name: str) -> str:
-    """Say how to come by a checkpoint that no hub has, and where to put it; empty for all others."""
+    """Return instructions for a checkpoint that is not on the hub, with its destination. Else ""."""
     entry = known_checkpoints().get(name)
     return f"{entry.how} into models/{name} of the data folder" if entry and entry.how else ""
 
 
 def check_on_hub(name: str) -> None:
-    """Raise BlockedError for a checkpoint that has to be got by hand."""
+    """Raise BlockedError for a checkpoint that the user must get by hand."""
     if how := by_hand(name):
         raise BlockedError(f"the model {name} is not on the hub", how)
 
@@ -243,7 +246,7 @@ class Weights(StrictMapping):
 
 
 class Lengths(StrictMapping):
-    """Tokens of a text, special ones counted, at which it is cut."""
+    """The maximum numbers of tokens, including special ones."""
 
     query: int = Field(gt=0, strict=True)
     passage: int = Field(gt=0, strict=True)
@@ -253,11 +256,11 @@ class ReleasedModel(StrictMapping):
     """One released encoder.
 
     Attributes:
-        queries: the encoder of queries where it is another one; None means ``passages``.
-        pooling: None for a sparse encoder, whose vectors come from its vocabulary head.
-        separator: joins title and text; ``pair`` makes two segments of them, None leaves the title out.
-        source: address of the document that states these conventions.
-        differs: what is known to part the checkpoint from the printed system.
+        queries: the encoder of queries if it differs. None means ``passages``.
+        pooling: None for a sparse encoder, which builds vectors with its vocabulary head.
+        separator: joins title and text. ``pair`` makes two segments of them, None omits the title.
+        source: address of the document with these conventions.
+        differs: known differences between the checkpoint and the printed system.
     """
 
     label: str

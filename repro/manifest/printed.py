@@ -1,6 +1,6 @@
-"""Printed numbers: a cell's string parsed (number, decimals, bold, marks), and the digits of stated ones.
+"""Parsing of printed numbers (number, decimals, bold, marks), and rounding.
 
-The latter are how many stand after the point, and how far rounding to them may move.
+For example, 0.342 has three decimals, and rounding to them changes a value by 0.0005 at most.
 """
 
 import re
@@ -24,12 +24,12 @@ class PublishedCell:
 
     Attributes:
         text: the string in the manifest, unchanged.
-        value: the number it states, in the paper's unit; None for a dash or words.
-        decimals: digits after the point as printed, trailing zeros included; 0 without a number.
-        marks: the footnote marks behind the number, in printed order.
+        value: its number, in the paper's unit. None for a dash or words.
+        decimals: printed digits after the point, including trailing zeros. 0 without a number.
+        marks: the footnote marks after the number, in printed order.
         bold: whether the transcription marks the cell bold.
-        bound: ``>`` or ``<`` where the paper gives a bound and not a value.
-        delta: the difference printed in parentheses, None without one.
+        bound: ``>`` or ``<`` for a bound instead of a value.
+        delta: the printed difference in parentheses, or None.
     """
 
     text: str
@@ -42,31 +42,33 @@ class PublishedCell:
 
     @property
     def number(self) -> Decimal:
-        """The value, for who knows that there is one."""
+        """The value of a cell that is known to have one."""
         assert self.value is not None, f"{self.text!r} states no number"
         return self.value
 
     @property
     def is_dash(self) -> bool:
-        """True where the paper says that the number is not available or not applicable."""
+        """Whether the cell is printed as not available or not applicable."""
         return self.text.strip() in DASHES
 
     @property
     def is_garbled(self) -> bool:
-        """True of what is neither a number nor a dash and yet has a digit or a star, which words lack."""
+        """Whether the text is neither a number nor a dash nor words, as it has a digit or a star."""
         return self.value is None and re.search(r"[\d*]", self.text) is not None
 
     @property
     def plain(self) -> str:
-        """The number as printed, without bold, marks and delta: what a reader would copy."""
+        """The number as printed, without bold, marks and delta."""
         if self.value is None:
             return "–" if self.is_dash else self.text
         return re.sub(r"[\s*†‡]+|\(.*", "", self.text)
 
 
 def parse(text: str) -> PublishedCell:
-    """Read a printed cell: ``"**0.342*†‡**"`` is 0.342, three decimals, bold, marks ``*†‡``. Words have
-    ``value`` None."""
+    """Read a printed cell, e.g. ``"**0.342*†‡**"`` as 0.342, three decimals, bold, marks ``*†‡``.
+
+    Words have ``value`` None.
+    """
     bare_text = text.strip()
     closing = bare_text.rfind("**") if bare_text.startswith("**") else 0
     bold = closing >= 2
@@ -82,37 +84,40 @@ def parse(text: str) -> PublishedCell:
 
 
 def decimals_of(value: Decimal) -> int:
-    """Return the number of digits after the point with which a value is stated."""
+    """Return the number of digits after the point."""
     return max(0, -int(value.as_tuple().exponent))
 
 
 def half_unit(decimals: int) -> Decimal:
-    """Return half a unit of the last of so many digits: the farthest that rounding to them goes."""
+    """Return half a unit of the last digit: the largest change by rounding to this many decimals."""
     return Decimal(5).scaleb(-decimals - 1)
 
 
 def half_up(value: Decimal, decimals: int) -> Decimal:
-    """Round a value to so many digits after the point, halves away from zero."""
+    """Round a value to this many decimals, halves away from zero."""
     return value.quantize(Decimal(1).scaleb(-decimals), rounding=ROUND_HALF_UP)
 
 
 def shift_point(value: Decimal | str, digits: int) -> Decimal:
-    """Move the point of a number to the right, or left where negative; no exponent is left to be shown."""
+    """Move the decimal point to the right, or left for negative ``digits``. The result has no exponent."""
     number = Decimal(value).scaleb(digits)
     return number.quantize(Decimal(1)) if int(number.as_tuple().exponent) > 0 else number
 
 
 def percent(value: Decimal, unit: str) -> Decimal:
-    """Return a number of a cell in percent; of another unit than a fraction or percent, as it is."""
+    """Return a cell's number in percent. Numbers of other units than fraction are unchanged."""
     return shift_point(value, 2) if unit == "fraction" else value
 
 
 def are_apart(one: Decimal, half: Decimal, other: Decimal, other_half: Decimal) -> bool:
-    """Return whether two stated numbers, each with half a unit of its last digit, cannot be of one number."""
+    """Return whether two stated numbers cannot be roundings of one.
+
+    Each comes with half a unit of its last digit.
+    """
     return one != other if half == other_half else abs(one - other) > half + other_half
 
 
 def rounded(value: Decimal, decimals: int) -> set[Decimal]:
-    """Return the value at so many decimals, under both usual roundings of a tie."""
+    """Return the value at this many decimals, under both usual roundings of a tie."""
     places = Decimal(1).scaleb(-decimals)
     return {value.quantize(places, rounding=mode) for mode in (ROUND_HALF_UP, ROUND_HALF_EVEN)}

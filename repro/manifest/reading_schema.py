@@ -1,4 +1,4 @@
-"""The shape of readings.yaml: readings, public places that they cite, and pointers at comparisons of a study.
+"""The schema of readings.yaml: readings, the public places they cite, and pointers to a study's comparisons.
 
 A misspelt key is an error. A place is e.g. a file at a commit, a thread, a model card or a part of a paper.
 """
@@ -29,9 +29,9 @@ class Place(StrictMapping):
 
     Attributes:
         repository: ``owner/name`` with ``path`` and ``commit``, or with ``issue`` or ``pull`` and ``date``.
-        card: a model card of the hub, ``owner/name``, with ``commit`` or the ``date`` on which it was read.
-        title: of a paper, with the ``table`` and its number at ``arxiv``, or its ``doi`` without one; the
-            number ends in a version where versions number their tables otherwise.
+        card: a model card of the hub, ``owner/name``, with ``commit`` or the ``date`` of reading.
+        title: a paper's title, with its ``table`` and ``arxiv`` number, or its ``doi`` without one. The
+            number ends in a version if versions number their tables differently.
     """
 
     repository: str = Field("", pattern=r"^([\w.-]+/[\w.-]+)?$")
@@ -68,7 +68,7 @@ class Place(StrictMapping):
 
     @property
     def address(self) -> str:
-        """The address at which the place can be opened."""
+        """The URL of the place."""
         if self.path:
             return f"https://github.com/{self.repository}/blob/{self.commit}/{quote(self.path)}"
         if self.repository:
@@ -93,13 +93,13 @@ class Place(StrictMapping):
 
 
 class Citation(Place):
-    """Something stated outside of the paper that bears on a reading, with the place where it stands.
+    """A public statement outside of the paper about a reading, with its place.
 
     Attributes:
-        who: ``authors`` of the paper or of the system that the reading is about; a ``toolkit``; somebody
-            ``independent``; or a ``later-paper``.
-        says: the matter, restated in few words.
-        choices: those that it speaks for; none where it only informs.
+        who: ``authors`` (of the paper or of the system in question), ``toolkit``, ``independent`` or
+            ``later-paper``.
+        says: the statement, restated in few words.
+        choices: the choices that it supports. Empty if it only informs.
     """
 
     who: Who
@@ -108,7 +108,7 @@ class Citation(Place):
 
 
 def no_day(text: str) -> str:
-    """Return the reason why a date is none on which something was said; empty where it may be one."""
+    """Return the reason why a text is not a valid date of a statement, or ""."""
     try:
         day = datetime.datetime.strptime(text, "%Y-%m-%d").date()
     except ValueError:
@@ -118,10 +118,10 @@ def no_day(text: str) -> str:
 
 @dataclass(frozen=True)
 class StudyPointer:
-    """Two rows of a study's table, which answer a text on equal terms, and how the text orders them.
+    """Two rows of a study's table, compared on equal terms, and their order according to a text.
 
     Attributes:
-        stated: above or below, the order of ``row`` towards ``other`` in the text; against where it has none.
+        stated: the text's order of ``row`` relative to ``other``, above or below. ``against`` if it has none.
     """
 
     study: str
@@ -132,7 +132,7 @@ class StudyPointer:
 
 
 def study_pointer(text: str) -> StudyPointer:
-    """Read ``STUDY/TABLE/ROW above OTHER``; also below, or against. Raises ValueError for another form."""
+    """Read ``STUDY/TABLE/ROW above OTHER``, or the same with below or against. Raises ValueError."""
     parts = _FORM.fullmatch(text)
     if parts is None:
         raise ValueError(f"{text!r} is not STUDY/TABLE/ROW {'|'.join(RELATIONS)} OTHER")
@@ -151,13 +151,13 @@ Against = Literal["paper", "code", "another paper", "third party"]
 class Reading(Identified):
     """A silence, misprint or conflict of a paper, as a switch with named choices.
 
-    Which cells rest on it follows from the recipes that ask for it; ``cells`` names tables, rows or cells
-    where no recipe does, or the printed numbers that a misprint or conflict is about. ``against`` says what
-    contradicts the paper in a misprint or conflict: itself, its released code, another paper, a third party.
-    ``released`` are the choices by which a row is measured with the model that its own authors released.
-    ``citations`` are the places outside of the paper that ``evidence`` rests on; where authors speak for
-    other choices alone, ``note`` says why the default is not theirs. ``study`` are comparisons of a study, on
-    equal terms, between choices or of what the reading is about.
+    The cells that depend on it follow from the recipes that use it. ``cells`` names tables, rows or cells
+    without such a recipe, or the printed numbers that a misprint or conflict is about. ``against`` is the
+    source that contradicts the paper: itself, its released code, another paper, a third party.
+    ``released`` are the choices under which a row is measured with its own authors' released model.
+    ``citations`` are the public places behind ``evidence``. If authors support only other choices, ``note``
+    justifies the default. ``study`` lists a study's comparisons, on equal terms, of choices or of the subject
+    of the reading.
     """
 
     kind: Literal["silence", "misprint", "conflict", "data"]
@@ -202,5 +202,5 @@ class Reading(Identified):
 
 
 def reading_faults(content: tuple[Reading, ...]) -> Iterator[Fault]:
-    """Yield the faults of a readings.yaml that no single reading can tell: an id twice."""
+    """Yield the faults of a readings.yaml across readings: repeated ids."""
     yield from repetitions("unspecified choice", content, ())

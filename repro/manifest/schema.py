@@ -1,4 +1,7 @@
-"""The shape of cells.yaml, a misspelt key being an error, and the faults that no single field can tell."""
+"""The schema of cells.yaml and its checks across fields.
+
+A misspelt key is an error. For example, a row of five cells in a table of four columns is a fault.
+"""
 
 from __future__ import annotations
 
@@ -20,7 +23,7 @@ ColumnKind = Literal["retrieval", "rerank", "answers", "glue", "index-size", "te
 
 
 class Significance(StrictMapping):
-    """The test a caption names."""
+    """The significance test named by a caption."""
 
     kind: str
     sides: Literal[1, 2] | None = None
@@ -30,7 +33,7 @@ class Significance(StrictMapping):
 
 
 class Mark(StrictMapping):
-    """The meaning of a footnote mark: better than some rows, taken from somewhere, a property of the row."""
+    """The meaning of a footnote mark: better than some rows, a source, or a property of the row."""
 
     means: Literal["significant", "source", "property"]
     over: tuple[str, ...] = ()
@@ -41,7 +44,7 @@ class Mark(StrictMapping):
 
 
 class Column(Identified):
-    """One column: which dataset and measure its cells hold, or which columns it averages."""
+    """One column: the dataset and measure of its cells, or the columns it averages."""
 
     head: tuple[str, ...] = ()
     dataset: str | None = None
@@ -57,7 +60,7 @@ class Column(Identified):
 
     @property
     def label(self) -> str:
-        """The head in one line; the id where there is none."""
+        """The head in one line, or the id without a head."""
         return " ".join(self.head) or self.id
 
 
@@ -88,24 +91,24 @@ class Row(Identified):
     note: str = ""
 
     def printed(self, table: Table) -> tuple[str, ...]:
-        """Return the strings of its cells, one a column; dashes where the paper has no such table or row."""
+        """Return the strings of its cells, one per column. Unpublished rows have dashes."""
         unpublished = table.kind == "study" or self.role == "reference"
         return self.cells or ("-",) * (len(table.columns) if unpublished else 0)
 
     def own(self, column: Column) -> Column:
-        """Return a column of the table as this row has it: with the measure that its own number is of."""
+        """Return the column with this row's own measure, if the row overrides it."""
         measure = self.measures.get(column.id)
         return column if measure is None else column.model_copy(update={"measure": measure})
 
     @property
     def system(self) -> str:
-        """The id without its group: what marks and ``--row`` may name."""
+        """The id without its group, as used by marks and ``--row``, e.g. ``bert`` for ``dense.bert``."""
         prefix = f"{self.group}."
         return self.id.removeprefix(prefix) if self.id.startswith(prefix) else self.id.rpartition(".")[2]
 
 
 class ExampleRank(StrictMapping):
-    """The rank and relevance that one system has in a printed example."""
+    """The rank and relevance of one system in a printed example."""
 
     system: str
     rank: int | None = None
@@ -114,7 +117,7 @@ class ExampleRank(StrictMapping):
 
 
 class Example(StrictMapping):
-    """One printed example: the query is kept, the passages are not."""
+    """One printed example: the query without its passages."""
 
     query: str = ""
     shown: tuple[ExampleRank, ...] = ()
@@ -122,7 +125,7 @@ class Example(StrictMapping):
 
 
 class Exhibit(Identified):
-    """Something shown rather than tabled: a picture or view that a recipe makes an artefact for."""
+    """An exhibit instead of numbers: a picture or view that a recipe makes an artefact for."""
 
     label: str
     recipe: str
@@ -131,9 +134,9 @@ class Exhibit(Identified):
 
 
 class Table(Identified):
-    """One printed table. Rows are always systems; ``transposed`` says that the paper has them as columns.
+    """One printed table. Rows are always systems. ``transposed`` means that the paper prints them as columns.
 
-    A table of kind ``study`` is the suite's own: nothing is printed, and its rows may leave ``cells`` out.
+    A table of kind ``study`` is the suite's own: nothing is printed, and its rows may omit ``cells``.
     """
 
     kind: Literal["results", "hyperparameters", "examples", "figure", "study"] = "results"
@@ -154,7 +157,7 @@ class Table(Identified):
     note: str = ""
 
     def base_of(self, row: Row) -> str | None:
-        """Return the id of the row that a row is compared with; None for a row that is compared with none."""
+        """Return the id of the row that a row is compared with, or None."""
         base = row.delta_from or self.delta_from
         return None if base == row.id else base
 
@@ -162,8 +165,8 @@ class Table(Identified):
 class Line(Identified):
     """One curve of a figure.
 
-    ``over`` is the option that the x-axis varies, none for a level line; ``method`` names what several lines
-    show at several sizes.
+    ``over`` is the option varied along the x-axis, or None for a level line. ``method`` is the common name of
+    several lines with different sizes.
     """
 
     label: str
@@ -174,10 +177,10 @@ class Line(Identified):
 
 
 class Figure(Identified):
-    """One printed figure: what it plots, not the pixels.
+    """One printed figure: the plotted values, not the pixels.
 
-    A figure of ``panels`` (columns) and ``lines`` is measured point by point; one of ``exhibits`` is drawn
-    from artefacts. ``across`` is the option of its lines, e.g. ``width``, whose values have a panel each.
+    A figure with ``panels`` (columns) and ``lines`` is measured point by point. A figure with ``exhibits`` is
+    drawn from artefacts. ``across`` is an option of its lines, e.g. ``width``, with one panel per value.
     """
 
     kind: Literal["figure"] = "figure"
@@ -205,12 +208,12 @@ class Figure(Identified):
 
     @property
     def is_measured(self) -> bool:
-        """Whether there are recipes behind it."""
+        """Whether the figure has recipes."""
         return bool(self.lines or self.exhibits)
 
     @cached_property
     def as_table(self) -> Table:
-        """The points as cells of a table: a row for every line and place on the x-axis, unpublished."""
+        """The points as unpublished cells of a table, with a row for every line and place on the x-axis."""
         rows = [
             Row.model_validate(
                 {
@@ -239,7 +242,7 @@ class Figure(Identified):
 
 
 class Manifest(StrictMapping):
-    """A whole cells.yaml; ``readings_of`` names packages whose readings apply to it too."""
+    """A whole cells.yaml. ``readings_of`` lists packages with readings that also apply to it."""
 
     paper: str
     title: str
@@ -254,7 +257,7 @@ class Manifest(StrictMapping):
 
     @property
     def is_study(self) -> bool:
-        """Whether it is the suite's own study, of which no paper has a number, and no paper's."""
+        """Whether it is the suite's own study instead of a paper."""
         kinds = {table.kind for table in self.tables}
         return "study" in kinds and "results" not in kinds
 

@@ -1,4 +1,4 @@
-"""YAML read strictly: duplicate keys are errors, and every error names its file and line."""
+"""Strict reading of YAML files. Repeated keys are errors, and errors begin with e.g. ``cells.yaml:7``."""
 
 import functools
 import re
@@ -60,7 +60,7 @@ def _mistake(problem: str, node: yaml.Node) -> yaml.MarkedYAMLError:
 
 
 class _TextLoader(_SafeLoader):
-    """The loader, which takes every scalar but null as it is written."""
+    """The loader that keeps every scalar but null as text."""
 
     yaml_implicit_resolvers = {  # noqa: RUF012
         first: [(tag, form) for tag, form in forms if tag == "tag:yaml.org,2002:null"]
@@ -72,13 +72,13 @@ Fault = tuple[tuple, str]  # the location in a document, and what is wrong there
 
 
 class StrictMapping(BaseModel):
-    """A mapping of a YAML file: a key that is not known is an error, and what was read stays as it is."""
+    """An immutable mapping of a YAML file. Unknown keys are errors."""
 
     model_config = ConfigDict(extra="forbid", frozen=True)
 
 
 class Identified(StrictMapping):
-    """Anything with an id: letters, digits, ``. _ -``; never a slash, which separates the parts of a path."""
+    """An object with an id of letters, digits and ``. _ -``. A slash would separate the parts of a path."""
 
     id: str
 
@@ -90,7 +90,7 @@ class Identified(StrictMapping):
 
 
 def repetitions(name: str, items: Sequence[Identified], location: tuple[str | int, ...]) -> Iterator[Fault]:
-    """Yield a fault for each entry of a list whose id an earlier one has, at its place in the document."""
+    """Yield a fault, with its location, for each entry of a list with the id of an earlier entry."""
     seen: set[str] = set()
     for number, item in enumerate(items):
         if item.id in seen:
@@ -108,11 +108,11 @@ def read(
     """Read a YAML file as ``shape``, a pydantic model or a type such as ``tuple[Reading, ...]``.
 
     Args:
-        faults: what the shape cannot tell: pairs of a location in the document and what is wrong there.
-        as_text: numbers and dates reach the shape as they are written; YAML takes 24:00:00 for 86400.
+        faults: further checks, yielding pairs of a location in the document and a reason.
+        as_text: keep numbers and dates as written. YAML reads 24:00:00 as 86400.
 
     Raises:
-        ManifestError: the file is missing, is not YAML, or does not fit; begins with ``file:line``.
+        ManifestError: the file is missing, is not YAML, or does not fit. Begins with ``file:line``.
     """
     text = _text(path)
     try:
@@ -140,7 +140,7 @@ def read(
 def read_shared(
     path: Path, shape: Any, *, faults: Callable[[Any], Iterable[Fault]] = lambda content: ()
 ) -> Any:
-    """Return the content as ``read`` does, one shared object while the file stays; not to be changed."""
+    """Return the content as ``read`` does, cached while the file is unchanged. Callers must not change it."""
     return _read_cached(path, _text(path), shape, faults)
 
 
@@ -150,7 +150,7 @@ def _read_cached(path: Path, text: str, shape: Any, faults: Callable[[Any], Iter
 
 
 def fault_at(path: Path, location: tuple[str | int, ...], reason: str) -> ManifestError:
-    """Return the error about one place of a YAML file, with its line."""
+    """Return the error for one place of a YAML file, with its line."""
     place = ".".join(str(part) for part in location) or "top level"
     return ManifestError(f"{path}:{_line(_text(path), location)}: {place}: {reason}")
 
@@ -197,7 +197,7 @@ def _keys(shape: Any, place: Sequence[str | int]) -> list[str]:
 
 
 def _line(text: str, location: tuple[str | int, ...]) -> int:
-    """Return the line, from 1, of the innermost part of ``location`` that the document has."""
+    """Return the line, from 1, of the innermost part of ``location`` that exists in the document."""
     node = yaml.compose(text, yaml.CSafeLoader)
     for part in location:
         if isinstance(node, yaml.SequenceNode) and isinstance(part, int) and part < len(node.value):

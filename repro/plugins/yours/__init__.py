@@ -5,7 +5,7 @@ from repro.hooks import Command, answer
 
 @answer
 def commands():
-    """Let `compare` and `doctor smoke` take what is one's own."""
+    """Let `compare` and `doctor smoke` accept the user's runs and encoders."""
     line = "verdicts from what is stored, or a run or encoder of yours beside them; never trains"
     smoke = "two steps of every stage on the embedded collection, or with an encoder of yours"
     return {
@@ -16,5 +16,5 @@ def commands():
 
 @answer
 def public_names():
-    """Let `repro.compare` take what is one's own."""
+    """Let `repro.compare` accept the user's runs and encoders."""
     return {"compare": "repro.plugins.yours.compared_with_yours:compare"}

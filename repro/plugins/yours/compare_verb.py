@@ -1,4 +1,4 @@
-"""``repro compare`` with runs and encoders of one's own as rows, ``repro doctor smoke`` with one."""
+"""``repro compare`` with the user's runs and encoders as rows, ``repro doctor smoke`` with an encoder."""
 
 from collections.abc import Iterator, Sequence
 from inspect import cleandoc
@@ -147,7 +147,7 @@ def smoke(names, tables, rows):
 
 
 def _encoder_among(names, tables, rows) -> tuple[str, list[str]]:
-    """Return the encoder among names, or nothing, and the others. Raises UsageError where both do not go."""
+    """Return the encoder among names, or "", and the others. Raises UsageError if both do not combine."""
     from repro.manifest.papers import papers
 
     encoders = [name for name in names if name.partition("/")[0] not in papers() and is_encoder(name)]

@@ -1,4 +1,7 @@
-"""Published and measured numbers side by side, with runs and encoders of one's own as rows of the tables."""
+"""Compare published and measured numbers, with your own runs and encoders as extra rows of the tables.
+
+For example, ``compare("PAPER/1", yours="my.run")`` adds the row ``yours`` to Table 1.
+"""
 
 from __future__ import annotations
 
@@ -24,10 +27,10 @@ if TYPE_CHECKING:
 
 
 class ComparedWithYours(ComparedCells):
-    """Cells as ``repro.api.comparisons.ComparedCells`` has them, with rows of one's own.
+    """Compared cells, as in ``repro.api.comparisons.ComparedCells``, with your own rows.
 
     Attributes:
-        yours: the tables with these rows, with their tests, notes and scores by query.
+        yours: the tables with these rows, and their tests, notes and scores per query.
     """
 
     def __init__(self, comparison: Comparison, plan: Plan | None = None, yours: Sequence[OwnTable] = ()):
@@ -36,17 +39,17 @@ class ComparedWithYours(ComparedCells):
 
     @classmethod
     def of(cls, cells: ComparedCells) -> ComparedWithYours:
-        """Return compared cells without a row of one's own."""
+        """Return compared cells without own rows."""
         return cls(cells.comparison, cells.plan)
 
     def tests(self) -> Listing[dict[str, Any]]:
-        """Return the tests of one's own rows, a line for each column and row that one was tested against."""
+        """Return the tests of your own rows, one line per column and tested row."""
         from repro.plugins.yours.table import lines
 
         return Listing([line for table in self.yours for line in lines(table)], line=dict, index="row")
 
     def scores_by_query(self) -> Listing[dict[str, Any]]:
-        """Return the scores by query of one's own rows and of the runs they were tested against."""
+        """Return the scores per query of your own rows and of the runs they were tested against."""
         scores = [line for table in self.yours for line in table.scores_by_query()]
         return Listing(scores, line=dict, index="query")
 
@@ -64,25 +67,25 @@ def compare(
     workspace: Workspace | None = None,
     progress: Progress | None = None,
 ) -> ComparedWithYours:
-    """Judge cells by what was measured so far, beside runs and encoders of one's own.
+    """Judge cells by the measurements so far, together with your own runs and encoders.
 
-    Nothing of the papers is trained, searched or downloaded. Tests between rows are computed where their runs
-    are stored and the store can be written.
+    The papers' models are not trained and their data are not downloaded. Tests between rows are computed if
+    their runs are stored and the store is writable.
 
     Args:
-        names: as ``select`` takes them, and so are the rest; all papers without a name.
-        yours: what is to stand as rows of one's own below each table: run files; encoders, as a folder, a
-            name of the hub, or a mapping or YAML file with ``model`` and how it reads texts. Without names
-            run files are scored by ``dataset`` or ``qrels`` alone.
-        dataset: of the catalogue; with names the only one that runs are scored on.
-        qrels: a file of judgements; then ``dataset`` says its rule about documents named like the query.
-        measures: whatever ir_measures can give; none means those that the suite scores the dataset by.
-        progress: hears of what is computed; nothing does without one.
+        names: as in ``select``, like the arguments not listed here. Without names all papers.
+        yours: your own rows, placed below each table: run files and encoders. An encoder is a folder, a name
+            on the hub, or a mapping or YAML file with ``model`` and its text settings. Without names, run
+            files are scored by ``dataset`` or ``qrels`` alone.
+        dataset: a catalogue id, e.g. ``"beir/scifact/test"``. With names, the only dataset to score runs on.
+        qrels: a file of judgements. ``dataset`` then gives the rule for documents named like the query.
+        measures: any measures of ir_measures, e.g. ``["RR@10"]``. By default the suite's for the dataset.
+        progress: the progress display. By default none.
 
     Raises:
-        UsageError: a name, scale, file or measure that there is not, or nothing that could be measured.
-        DataError: a record or run file is malformed; says file and line.
-        BlockedError: what scores or encodes yours is not at hand; says how to get it.
+        UsageError: an unknown name, scale, file or measure, or no cell that can be measured.
+        DataError: a malformed record or run file, with file and line.
+        BlockedError: judgements, texts or an encoder are missing. The message gives the remedy.
         StageError: encoding or search with an encoder failed.
     """
     given = _given(yours)
@@ -100,7 +103,7 @@ def compare(
 
 
 def _given(yours: Yours | Sequence[Yours]) -> list[Yours]:
-    """Return what is given as one's own. Raises UsageError for what names neither a file nor a model."""
+    """Return the given runs and encoders as a list. Raises UsageError for any other type."""
     given: list[Yours] = []
     if isinstance(yours, str | bytes | Path | Mapping) or not isinstance(yours, Iterable):
         given.append(yours)
@@ -134,7 +137,7 @@ def compare_alone(
 def compare_with_yours(
     selection: Selection, given: Sequence[Yours], dataset: str | None, progress: Progress
 ) -> ComparedWithYours:
-    """Judge the cells of a selection, with rows of one's own below each of its tables."""
+    """Judge the cells of a selection, with your own rows below each of its tables."""
     selection.scale_itself.pin_kernels(progress)  # before what scores loads its libraries
     from repro.plugins.yours.places import name_of
     from repro.plugins.yours.table import own_table
@@ -160,7 +163,7 @@ def compare_with_yours(
 
 
 def _tables_left_out(reasons: Mapping[str, ReproError]) -> list[str]:
-    """Return sentences on tables without a row of one's own; what is true of many is said once."""
+    """Return sentences on tables without an own row. A reason shared by several tables is given once."""
     from repro.retrieval.evaluation.judged_runs import OtherQueriesError
 
     common = {

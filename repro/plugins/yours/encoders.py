@@ -1,4 +1,7 @@
-"""An encoder of a user, a folder or a name of the hub, which sentence-transformers loads and runs."""
+"""A user's encoder, loaded and run by sentence-transformers.
+
+It is a folder, e.g. ``./my-encoder``, or a name on the hub.
+"""
 
 from __future__ import annotations
 
@@ -47,12 +50,12 @@ TRIAL = "The river below the stone bridge rises after every storm. " * 60
 
 @dataclass(frozen=True)
 class UserEncoder:
-    """An encoder of a user, or two, as the library reads them and the user says above that.
+    """One or two encoders of a user, with the library's settings and the user's overrides.
 
     Attributes:
         label: a short name.
-        described: a sentence on how it reads texts, and by whose word.
-        passages, queries: parameters of the stage that encodes them.
+        described: a sentence on its text settings and their sources.
+        passages, queries: parameters of the encoding stages.
     """
 
     label: str
@@ -62,19 +65,21 @@ class UserEncoder:
 
     @property
     def source(self) -> str:
-        """The name by which lists tell it, its label."""
+        """The name of the encoder in lists: its label."""
         return self.label
 
     @property
     def notes(self) -> tuple[str, ...]:
-        """The description of the encoder, which is told beside its scores."""
+        """The description of the encoder, printed with its scores."""
         return (self.described,)
 
     @classmethod
     def find(cls, name: str, data: Path | None, facts: Mapping[str, Any]) -> UserEncoder:
-        """Find an encoder, a folder or a name, and load it to look; ``facts`` are its user's, see ``FACTS``.
-        Raises UsageError for no model or a wrong fact, DataError or StoreError for damage, BlockedError where
-        it is nowhere."""
+        """Find and load an encoder by folder or name. ``facts`` are the user's settings, see ``FACTS``.
+
+        Raises UsageError for no model or a wrong setting, DataError or StoreError for damage, BlockedError
+        if the encoder is not found.
+        """
         _check(facts)
         passages = _look("passages", _located(name, data), facts)
         queries = _look("queries", _located(facts.get("query_model") or name, data), facts, passages)
@@ -87,7 +92,7 @@ class UserEncoder:
         return cls(label, described, passages.params | similarity, queries.params | similarity)
 
     def ranking(self, passages: Node, topics: Node, *, depth: int, cap: int | None) -> Node:
-        """Return the run of passages for queries by this encoder; texts are cut to ``cap`` tokens at most."""
+        """Return the run of passages for queries by this encoder. Texts are cut to at most ``cap`` tokens."""
         sides = ((self.passages, passages), (self.queries, topics))
         nodes = [Node("encode_by_library", {**p, "cap": cap}, {"texts": texts}) for p, texts in sides]
         if self.passages["kind_of_encoder"] == "dense":
@@ -97,13 +102,13 @@ class UserEncoder:
 
 @dataclass(frozen=True)
 class _Side:
-    """The encoder of passages or of queries, as it was found on looking.
+    """The loaded encoder of passages or of queries.
 
     Attributes:
-        model: the library's.
-        said: what its export and its user say of it.
-        params: of the stage, but for the similarity, which both sides share.
-        numbers: of a vector.
+        model: the library's model.
+        said: the settings from its export and its user.
+        params: the stage's parameters, without the similarity, which both sides share.
+        numbers: the numbers in a vector.
     """
 
     folder: Path
@@ -114,7 +119,7 @@ class _Side:
 
     @property
     def form(self) -> str:
-        """The number of numbers of a vector, and whether most are zero."""
+        """The size of a vector, and whether it is dense or sparse."""
         return f"{self.numbers:,} {'dense' if self.params['kind_of_encoder'] == 'dense' else 'sparse'}"
 
 
@@ -124,7 +129,7 @@ def _look(
     facts: Mapping[str, Any],
     other: _Side | None = None,
 ) -> _Side:
-    """Load an encoder and have it read a text; ``other`` is the side that may have the same one."""
+    """Load an encoder and try it on a text. ``other`` is the other side, whose model is reused if equal."""
     folder, name, source = place
     said = {**_exported(folder), **{key: value for key, value in facts.items() if value is not None}}
     loading = {key: said.get(key) for key in ("pooling", "truncate_dim", "precision")}
@@ -145,7 +150,7 @@ def _look(
 
 
 def _located(name: str, data: Path | None) -> tuple[Path, str, dict[str, str]]:
-    """Return the folder of an encoder, its name on the hub or ``local``, and where the stage reads it."""
+    """Return the folder of an encoder, its name on the hub or ``local``, and the stage's source."""
     folder = Path(name).expanduser()
     if any((folder / file).exists() for file in SETTINGS):
         check_where_stored(folder)
@@ -273,7 +278,7 @@ def _read(path: Path) -> dict:
 
 
 def _description(passages: _Side, queries: _Side, facts: Mapping[str, Any]) -> str:
-    """Return a sentence on how an encoder reads texts, and by whose word."""
+    """Return a sentence on an encoder's text settings and their sources."""
     from repro.retrieval.nn import library_encoder
 
     is_one = queries.folder == passages.folder
@@ -325,7 +330,7 @@ def _titles(params: Mapping[str, Any]) -> str:
 
 
 def _own_code(folder: Path) -> str:
-    """Say which code comes with a model's folder and is never run; nothing where none does."""
+    """Return a sentence on code in a model's folder, which is never run. "" without such code."""
     files = [path for path in sorted(folder.rglob("*config.json")) if _read(path).get("auto_map")]
     names = ", ".join(path.relative_to(folder).as_posix() for path in files)
     said = f"its own code, which {names} asks for, is left out: the library's classes read its weights"

@@ -1,4 +1,7 @@
-"""Where a run or an encoder of one's own is scored in a table, its scores there, and the runs beside it."""
+"""The columns in which a user's run or encoder is scored, its scores, and the runs it is tested against.
+
+For example, a run for ``"beir/scifact/test"`` is scored in the columns of that dataset.
+"""
 
 import functools
 from collections.abc import Iterable, Mapping, Sequence
@@ -39,10 +42,10 @@ class Place:
     """A column in which a run can be scored.
 
     Attributes:
-        measure: of the column; an unspecified choice may say another one.
+        measure: the column's measure, unless an unspecified choice overrides it.
         original: the column's own dataset.
-        measured: how the table's own rows are measured in it, the paper's own retriever first; empty where
-            none is.
+        measured: the measurements of the table's own rows in it, the paper's own retriever first. May be
+            empty.
     """
 
     column: Column
@@ -53,19 +56,18 @@ class Place:
 
     @property
     def parts(self) -> tuple[Node, ...]:
-        """The evaluations of the first of these rows, one for each collection that the column averages."""
+        """The evaluations of the first measured row, one per collection that the column averages."""
         return _evaluations(self.measured[0])
 
     @property
     def dataset(self) -> str:
-        """Return the dataset whose judgements score a run here: that of the first measured row, else the
-        column's own."""
+        """The dataset whose judgements score a run here: the first measured row's, or the column's own."""
         is_one = self.measured and len(self.parts) == 1
         return self.parts[0].input("qrels").params["dataset"] if is_one else self.original
 
     @property
     def rule(self) -> bool | None:
-        """Whether the query's own id is dropped, as the table's own rows are scored; None without one."""
+        """Whether the query's own id is dropped for the table's own rows, or None without a measured row."""
         return self.parts[0].params.get("ignore_identical_ids") if self.measured else None
 
 
@@ -75,10 +77,10 @@ def _evaluations(measurement: Measurement) -> tuple[Node, ...]:
 
 @dataclass(frozen=True)
 class Target:
-    """A table's cells, the columns in which rows of one's own are scored, and all that scoring needs.
+    """A table's cells, the columns in which the user's rows are scored, and the context for scoring.
 
     Attributes:
-        dataset: the only one that runs are scored on; None for all that they answer.
+        dataset: the only dataset to score runs on. None for all that they answer.
     """
 
     cells: Sequence[ComparedCell]
@@ -90,13 +92,15 @@ class Target:
 
 
 def name_of(cell: Cell) -> str:
-    """Return the name of the table that a cell is in."""
+    """Return the name of a cell's table, e.g. ``PAPER/1``."""
     return f"{cell.paper.name}/{cell.table.id}"
 
 
 def scorable_places(cells: Sequence[ComparedCell], plan: Plan) -> tuple[dict[str, Place], list[str]]:
-    """Return the columns that can be scored, by id, and a sentence on each other one. Raises UsageError for
-    none."""
+    """Return the columns that can be scored, by id, and a sentence on each other column.
+
+    Raises UsageError if there is none.
+    """
     by_column: dict[str, dict[str, Cell]] = {}
     for c in cells:
         by_column.setdefault(c.cell.column.id, {})[c.cell.id] = c.cell
@@ -162,7 +166,7 @@ def _scores_of_run(run: OwnRun, target: Target) -> tuple[dict[str, Scored], list
 
 
 def _by_dataset(places: Mapping[str, Place], dataset: str | None) -> dict[str, dict[str, Place]]:
-    """Return the places of each dataset, or of the one asked for. Raises UsageError where there is none."""
+    """Return the places of each dataset, or of the given one. Raises UsageError if there is none."""
     by_dataset: dict[str, dict[str, Place]] = {}
     for name, place in places.items():
         if dataset in (None, place.dataset, place.original):
@@ -179,7 +183,7 @@ def _left_out(columns: Iterable[str], reason: str) -> str:
 
 
 def _scores_of_encoder(encoder: UserEncoder, target: Target) -> tuple[dict[str, Scored], list[str]]:
-    """Return an encoder's scores: texts, depth and scoring are those of a retriever of the table."""
+    """Return an encoder's scores, with texts, depth and scoring of a retriever of the table."""
     plan, workspace, first = target.plan, target.workspace, target.cells[0].cell
     evaluations: dict[str, list[Node]] = {}
     notices = []
@@ -217,7 +221,7 @@ def _stored_scores(parts: Sequence[Node], measure: str, store: Store) -> Scored:
 
 
 def _run_file(parts: Sequence[Node], store: Store) -> Path | None:
-    """Return the stored run that evaluations are of; None where they are of several, or it is not stored."""
+    """Return the stored run of the evaluations. None if there are several, or if it is not stored."""
     run = parts[0].input("run")
     return store.path(run) / "run.trec" if len(parts) == 1 and store.state(run) == "stored" else None
 
@@ -247,13 +251,13 @@ def _with_encoder(part: Node, encoder: UserEncoder, plan: Plan) -> Node:
 
 @dataclass(frozen=True)
 class Rival:
-    """A run that stands for a row of a table in tests: the suite's own, else a public one by others.
+    """A row's run for tests: the suite's own, or a public one by others.
 
     Attributes:
-        by: ``measured``, or who made it and the file.
-        parts: its scores, by collection.
-        run: the file of the run, where one gives the column.
-        doubts: the kinds of doubt about the number that the suite measured.
+        by: ``measured``, or the toolkit and the file.
+        parts: its scores per collection.
+        run: the run's file, if one gives the column.
+        doubts: the kinds of doubt about the suite's measurement.
     """
 
     by: str
@@ -262,13 +266,12 @@ class Rival:
     doubts: tuple[str, ...] = ()
 
     def mean(self, measure: str) -> float:
-        """Return the mean over the collections of the means over queries, a fraction."""
+        """Return the mean over collections of the mean over queries, as a fraction."""
         return mean_score(self.parts, measure)
 
 
 def rivals(cells: Sequence[ComparedCell], measure: str, plan: Plan, workspace: Workspace) -> dict[str, Rival]:
-    """Return row -> the run that others are tested against: the suite's own or, at full, a public one of its
-    system."""
+    """Return row -> its run for tests: the suite's own or, at full, a public one of its system."""
     store, first = workspace.store, cells[0].cell
     key = (first.paper.name, first.table.id, first.column.dataset or "")
     stored = rows_with_scores(plan, store).get(key, {})
@@ -285,8 +288,10 @@ def rivals(cells: Sequence[ComparedCell], measure: str, plan: Plan, workspace: W
 def likeness(
     run: Path | None, values: Sequence[float], rival: Rival, measure: str
 ) -> dict[str, float | None]:
-    """Return RMSE over queries, Kendall's tau on the union and rank-biased overlap of two runs, as repro_eval
-    has them."""
+    """Return the similarity of two runs, as in repro_eval.
+
+    The values are RMSE over queries, Kendall's tau on the union and rank-biased overlap.
+    """
     alike = dict.fromkeys(LIKENESS) | {
         "rmse": agreement.root_mean_square_error(values, all_scores(rival.parts, measure))
     }
@@ -300,8 +305,7 @@ def likeness(
 
 
 def _measured(c: ComparedCell, evaluations: Sequence[Node], measure: str, store: Store) -> Rival | None:
-    """Return the suite's own stored run of a cell by its recipe as it is, or None. Raises StoreError for
-    damage."""
+    """Return the suite's stored run of a cell by its current recipe, or None. Raises StoreError."""
     for part in evaluations:
         store.checked(part)
     parts = [scores_of(part, store) for part in evaluations]
@@ -322,7 +326,7 @@ def _public(cell: Cell, measure: str, data: Path) -> Rival | None:
 
 @functools.cache
 def _scores(path: Path, digest: str, dataset: str, measure: str, data: Path) -> Scored | None:
-    """Return the scores of a public run; None where a file of that name has other bytes."""
+    """Return the scores of a public run, or None if the file has other bytes."""
     if sha256(path) != digest:
         return None
     return OwnRun(path).scores(Judged.of(dataset, data), [measure])[measure]

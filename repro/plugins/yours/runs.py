@@ -33,14 +33,14 @@ Parts = list[dict[str, Any]]
 
 @dataclass(frozen=True)
 class Judged:
-    """Judgements, and the rule by which runs are scored by them.
+    """Judgements and the rule for scoring runs with them.
 
     Attributes:
-        name: of the dataset, or of the file.
+        name: the dataset's id, e.g. ``"beir/scifact/test"``, or the file's path.
         grades: query -> document -> grade.
-        ignore_identical_ids: whether a document that is named like its query is dropped, as BEIR does.
-        differing: sentences where these are not the judgements that the dataset publishes; nothing published
-            compares then.
+        ignore_identical_ids: whether a document named like its query is dropped, as BEIR does.
+        differing: sentences on differences from the published judgements. If there are any, scores are not
+            comparable with published numbers.
     """
 
     name: str
@@ -50,8 +50,10 @@ class Judged:
 
     @classmethod
     def of(cls, identifier: str, data: Path | None, *, ignore: bool | None = None) -> Judged:
-        """Return the judgements of a dataset, with its own rule unless ``ignore`` says another. Raises
-        UsageError for no such dataset, BlockedError where they are not at hand."""
+        """Return the judgements of a dataset, with its own rule unless ``ignore`` overrides it.
+
+        Raises UsageError for an unknown dataset, BlockedError if the judgements are missing.
+        """
         entry = judged_by_documents(identifier)
         grades = judgements(identifier, data)
         rule = entry.ignore_identical_ids if ignore is None else ignore
@@ -59,8 +61,10 @@ class Judged:
 
 
 def judged_by(dataset: str | None, qrels: Path | None, data: Path | None) -> Judged:
-    """Return the judgements of a dataset or of a file, by the dataset's rule if named. Raises UsageError for
-    no such dataset, DataError for a malformed file, BlockedError."""
+    """Return the judgements of a dataset or of a file, by the dataset's rule if it is named.
+
+    Raises UsageError for an unknown dataset, DataError for a malformed file, BlockedError for missing data.
+    """
     if qrels is None:
         return Judged.of(dataset or "", data)
     rule = judged_by_documents(dataset).ignore_identical_ids if dataset else False
@@ -68,7 +72,7 @@ def judged_by(dataset: str | None, qrels: Path | None, data: Path | None) -> Jud
 
 
 def judged_by_documents(identifier: str) -> Dataset:
-    """Return the catalogue's entry. Raises UsageError where no judgements of documents belong to it."""
+    """Return the catalogue's entry. Raises UsageError if it has no judgements of documents."""
     entry = dataset(identifier)
     if entry.members:
         problem = f"{identifier} is the mean of {len(entry.members)} collections"
@@ -82,8 +86,10 @@ def judged_by_documents(identifier: str) -> Dataset:
 
 
 def usual_measures(identifier: str) -> list[str]:
-    """Return the measures of measures_per_dataset.yaml, else of published tables. Raises UsageError without
-    any."""
+    """Return the dataset's measures from measures_per_dataset.yaml, or from published tables.
+
+    Raises UsageError if neither has any.
+    """
     if names := measurement.listed_measures(identifier):
         return list(names)
     columns = [c.column for source in papers().values() for c in numeric_cells(source)]
@@ -94,7 +100,7 @@ def usual_measures(identifier: str) -> list[str]:
 
 
 def judgements(identifier: str, data: Path | None = None) -> Qrels:
-    """Return the grades of a dataset from wherever its data are. Raises BlockedError where they are not."""
+    """Return the grades of a dataset. Raises BlockedError if its data are missing."""
     source = locate(identifier, "qrels", data)
     if isinstance(source, MissingPiece):
         raise source.error()
@@ -105,7 +111,7 @@ def judgements(identifier: str, data: Path | None = None) -> Qrels:
 
 
 def unlike_published(qrels: Qrels, identifier: str) -> list[str]:
-    """Return a sentence where these are not the judgements that the dataset publishes, as far as is known."""
+    """Return a sentence if the judgements are known to differ from the dataset's published ones."""
     content = ContentDigest()
     for query, grades in qrels.items():
         for document, grade in grades.items():
@@ -114,8 +120,10 @@ def unlike_published(qrels: Qrels, identifier: str) -> list[str]:
 
 
 def read_given_qrels(path: Path) -> Qrels:
-    """Read one's own judgements, plain or gzipped, as ``{qid: {docid: grade}}``. Raises DataError
-    ``file:line: reason``, also for a document judged twice."""
+    """Read the user's judgements, plain or gzipped, as ``{qid: {docid: grade}}``.
+
+    Raises DataError ``file:line: reason``, also for a document judged twice.
+    """
     qrels: Qrels = {}
     if first_bytes(path).startswith(b"{"):
         qrels = read_json(path, "grade", _grade)
@@ -140,27 +148,27 @@ def _grade(value: object, place: str) -> int:
 
 
 def mean_score(parts: Parts, measure: str) -> float:
-    """Return the mean over the collections of the means over their queries, a fraction."""
+    """Return the mean over collections of the mean over queries, as a fraction."""
     means = [sum(part["measures"][measure]) / len(part["queries"]) for part in parts]
     return sum(means) / len(means)
 
 
 def all_scores(parts: Parts, measure: str) -> list[float]:
-    """Return the scores of all queries, one collection after the other, fractions."""
+    """Return the scores of all queries as fractions, collection by collection."""
     return [value for part in parts for value in part["measures"][measure]]
 
 
 @dataclass(frozen=True)
 class Scored:
-    """Scores by one measure, query by query.
+    """Scores per query for one measure.
 
     Attributes:
-        parts: the scores, by collection.
-        depth: documents of the judged query that has most.
-        missing: judged queries that the run does not answer, which count as 0.
-        run: the file of the run, where one gives the scores.
-        collections: the datasets whose judgements count; empty where the column says them.
-        differing: sentences where the judgements are not those published.
+        parts: the scores per collection.
+        depth: the largest number of documents for a judged query.
+        missing: the number of judged queries without an answer in the run. They count as 0.
+        run: the run's file, if the scores come from a file.
+        collections: the datasets of the judgements. Empty if the column names them.
+        differing: sentences on differences from the published judgements.
     """
 
     measure: str
@@ -173,27 +181,28 @@ class Scored:
 
     @property
     def values(self) -> list[float]:
-        """The scores of all queries, fractions."""
+        """The scores of all queries, as fractions."""
         return all_scores(self.parts, self.measure)
 
     @property
     def mean(self) -> float:
-        """The mean over the collections of the means over their queries."""
+        """The mean over collections of the mean over queries."""
         return mean_score(self.parts, self.measure)
 
     @property
     def cut_at(self) -> int | None:
-        """The depth of the run where the measure looks deeper, which may lower the score; else None."""
+        """The depth of the run if the measure's cutoff is deeper, which may lower the score. Else None."""
         return self.depth if looks_deeper(self.measure, self.depth) else None
 
 
 class OwnRun:
-    """A run file, plain or gzipped, in one of the forms that ``read_run_file`` reads.
+    """A run file, plain or gzipped, in a format of ``read_run_file``.
 
     Attributes:
-        source: the path as it was given; ``label`` the file's name without what it ends in.
+        source: the path as given.
+        label: the file's name without suffixes, e.g. ``my`` for ``my.run.gz``.
 
-    Raises UsageError where there is no such file, StoreError for a damaged one of a store.
+    Raises UsageError if the file is missing, StoreError for a damaged file of a store.
     """
 
     def __init__(self, path: str | Path):
@@ -207,8 +216,11 @@ class OwnRun:
         self._given: dict[str, GivenRun] = {}
 
     def covered(self, judged: Mapping[str, Judged]) -> list[str]:
-        """Return which of these sets the run answers, found in like measure, as ids of collections may
-        coincide. Raises DataError for a malformed run, or none."""
+        """Return the names of the judgement sets that the run answers.
+
+        A set counts if the share of queries with a judged document is at least a tenth of the best set's, as
+        ids of collections may coincide. Raises DataError for a malformed run, or if no set is answered.
+        """
         errors: dict[str, DataError] = {}
         shares: dict[str, float] = {}
         _ = self._file  # whose faults are those of no set
@@ -236,8 +248,10 @@ class OwnRun:
         return read_run_file(self.path, strict=False)
 
     def scores(self, judged: Judged, measures: Sequence[str]) -> dict[str, Scored]:
-        """Score the run. Raises UsageError for an unknown measure, DataError for judgements that give every
-        run 0."""
+        """Score the run.
+
+        Raises UsageError for an unknown measure, DataError for judgements that score every run 0.
+        """
         given = self._read(judged.name, judged)
         queries = sorted(judged.grades)
         try:
@@ -253,7 +267,7 @@ class OwnRun:
 
     @property
     def notes(self) -> tuple[str, ...]:
-        """Sentences on what was read, and what the file says against itself."""
+        """Sentences on the content read and on inconsistencies in the file."""
         notes: dict[str, None] = {}
         for name, given in self._given.items():
             answered = f"{len(given.rankings)} of {len(given.rankings) + len(given.missing)} judged queries"
@@ -263,7 +277,7 @@ class OwnRun:
 
 
 def _why_none(errors: Mapping[str, DataError]) -> DataError:
-    """Return the error of a run that answers no set. One on its documents goes before one on its queries."""
+    """Return the error of a run that answers no set. Errors on documents precede errors on queries."""
     faults = [error for error in errors.values() if not isinstance(error, OtherQueriesError)]
     if faults:
         return faults[0]
@@ -281,7 +295,7 @@ Yours = str | Path | Mapping[str, Any]
 
 
 def is_encoder(source: Yours) -> bool:
-    """Return whether something means an encoder: a folder, a description of one, or a model of the hub."""
+    """Return whether the source is an encoder: a folder, a description or a model on the hub."""
     if isinstance(source, Mapping):
         return True
     path = Path(source).expanduser()
@@ -290,7 +304,7 @@ def is_encoder(source: Yours) -> bool:
 
 
 def own_runs(given: Sequence[Yours]) -> list[OwnRun]:
-    """Return the run files. Raises UsageError for an encoder, which judgements alone cannot score."""
+    """Return the run files. Raises UsageError for an encoder, as scoring by judgements alone needs a run."""
 
     if encoder := next(filter(is_encoder, given), None):
         raise UsageError(f"{encoder} is an encoder, which needs texts: name a table, as PAPER --table 1")
@@ -298,8 +312,10 @@ def own_runs(given: Sequence[Yours]) -> list[OwnRun]:
 
 
 def sources(given: Sequence[Yours], data: Path | None) -> list[OwnRun | UserEncoder]:
-    """Return the runs and encoders that are meant. Raises UsageError for no such file or a wrong description,
-    BlockedError for no encoder."""
+    """Return the runs and encoders of the given sources.
+
+    Raises UsageError for a missing file or a wrong description, BlockedError for a missing encoder.
+    """
 
     return [
         _encoder(source, data) if isinstance(source, Mapping) or is_encoder(source) else OwnRun(source)

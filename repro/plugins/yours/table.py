@@ -1,4 +1,7 @@
-"""Rows of one's own, in a paper's table or by judgements alone: scored, and tested against every row."""
+"""Score the user's rows, in a paper's table or by judgements alone, and test them against every row.
+
+For example, ``yours`` and ``yours-2`` are the rows of two run files.
+"""
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -38,17 +41,18 @@ DIGITS = 4  # as trec_eval prints
 
 @dataclass(frozen=True)
 class OwnRow:
-    """A row of one's own in one table.
+    """A user's row in one table.
 
     Attributes:
-        row: with the letter and label under which it stands.
+        row: the row with its id and label.
         source: the file or the encoder.
         cells: its numbers, as compared cells of the table.
-        scored: column -> its scores by query, and how deep the run goes.
-        tests: column -> the tests of it against every row that has a run.
-        notes: sentences on how it was read, and what it says against itself.
-        left_out: sentences on columns that it has no number in.
-        differing: sentences on judgements that are not those published; then nothing published compares.
+        scored: column -> its scores per query and the depth of the run.
+        tests: column -> its tests against every row that has a run.
+        notes: sentences on how it was read and on inconsistencies in it.
+        left_out: sentences on columns without a number.
+        differing: sentences on differences from the published judgements. If there are any, scores are not
+            comparable with published numbers.
     """
 
     row: Row
@@ -63,12 +67,12 @@ class OwnRow:
 
 @dataclass(frozen=True)
 class OwnTable:
-    """A table with rows of one's own below the paper's.
+    """A table with the user's rows below the paper's.
 
     Attributes:
-        comparison: of all its cells, with the tests between all rows, one's own among them.
-        rivals: column -> row -> the run of it that one's own are tested against.
-        left_out: sentences on columns that no run can be scored in, and on runs that answer none of it.
+        comparison: all cells of the table, with the tests between all rows.
+        rivals: column -> row -> its run that the user's rows are tested against.
+        left_out: sentences on columns that no run can be scored in, and on runs that answer no query.
     """
 
     comparison: Comparison
@@ -82,7 +86,7 @@ class OwnTable:
         return [c for c in self.comparison.cells if c.cell.row.id not in self.comparison.own_rows]
 
     def scores_by_query(self) -> Iterator[dict]:
-        """Yield a line per column, row with a run, and query."""
+        """Yield one line per column, row with a run, and query."""
         measures: dict[str, str] = {}
         for row in self.rows:
             for column, scored in row.scored.items():
@@ -108,20 +112,20 @@ def own_table(
     dataset: str | None = None,
     progress: Progress = SILENT,
 ) -> OwnTable:
-    """Put runs and encoders of one's own as rows below those of a table.
+    """Add the user's runs and encoders as rows below those of a table.
 
-    A run is scored in memory and nothing of it is stored; an encoder goes through the suite's own encoding
-    and search, whose outcome is stored, so that asking again costs nothing.
+    Run files are scored in memory and not stored. Encoders use the suite's own encoding and search stages.
+    Their output is stored, so repeating the call costs nothing.
 
     Args:
-        compared: cells of one table; the tests are against their rows.
-        plan: of these cells, looked up in the store.
-        dataset: the only one that a run is to be scored on.
+        compared: cells of one table. The tests are against its rows.
+        plan: the plan of these cells, looked up in the store.
+        dataset: the only dataset to score a run on.
 
     Raises:
-        UsageError: no column can be scored, or a run is not of any of their datasets.
-        DataError: a run is malformed, or answers none of the judged queries; says file and line.
-        BlockedError: no judgements are at hand, or an encoder or what it encodes is not.
+        UsageError: no column can be scored, or a run belongs to none of their datasets.
+        DataError: a malformed run, with file and line, or one that answers no judged query.
+        BlockedError: judgements, an encoder or its texts are missing.
         StageError: a stage failed.
     """
     cells = list(compared)
@@ -147,8 +151,11 @@ def own_table(
 
 
 def scored_alone(runs: Sequence[OwnRun], judged: Judged, measures: Sequence[str]) -> OwnTable:
-    """Score runs by judgements alone, without a paper, by ``measures`` (else the suite's), and test every
-    two. Raises UsageError for no such measure, DataError for a malformed run or one that answers no query."""
+    """Score runs by judgements alone, without a paper, and test every pair.
+
+    By default the measures are the suite's for the dataset. Raises UsageError for an unknown measure,
+    DataError for a malformed run or one that answers no query.
+    """
     names, dataset = list(dict.fromkeys(map(canonical, measures))) or usual_measures(judged.name), judged.name
     columns = [Column.model_construct(id=name, head=(name,), dataset=dataset, measure=name) for name in names]
     table = Table.model_construct(
@@ -182,7 +189,7 @@ def _row(identifier: str, label: str) -> Row:
 def _own_rows(
     sources: Sequence[OwnRun | UserEncoder], rows: Sequence[Row], table: Table, target: Target
 ) -> tuple[list[OwnRow], list[str]]:
-    """Return the rows that have a number, and why others have none; raise the first reason where none has."""
+    """Return the rows with a number, and the reasons for the others. Raises the first reason if all fail."""
     own_rows: list[OwnRow] = []
     errors: list[ReproError] = []
     reasons: list[str] = []
@@ -206,7 +213,7 @@ def _own_row(source: OwnRun | UserEncoder, row: Row, table: Table, target: Targe
 
 
 def labels(sources: Sequence[OwnRun | UserEncoder]) -> list[str]:
-    """Return a label for each; what two would share is told apart by the folder, else by a number."""
+    """Return a label for each source. Equal labels get the folder or a number."""
     names = [source.label for source in sources]
     if len(set(names)) < len(names):
         places = [s.path.resolve().parent.name if isinstance(s, OwnRun) else "" for s in sources]
@@ -225,7 +232,7 @@ def _own_cells(
     scored: Mapping[str, Scored],
     scale: str,
 ) -> tuple[ComparedCell, ...]:
-    """Return the row's numbers, in the columns' units, and the averages of columns that all have one."""
+    """Return the row's numbers in the columns' units, and the averages of columns that are complete."""
     verdict = Verdict(
         "scaled" if scale != "full" else "inconclusive", "nothing is published of a row of one's own"
     )
@@ -246,7 +253,7 @@ def _own_cells(
 
 
 def _record(cell: Cell, place: Place, scored: Scored, scale: str) -> Record:
-    """Return the score as a record, which is shown and never kept."""
+    """Return the score as a record, which is shown but not stored."""
     unit, values = float(UNITS[place.unit]), scored.values
     return Record(
         cell=cell.id,
@@ -295,7 +302,7 @@ def _tested(
 
 
 def _tests(by_row: Mapping[str, Parts], measure: str) -> dict:
-    """Return the tests between all rows. Raises DataError where they were scored on different queries."""
+    """Return the tests between all rows. Raises DataError if they were scored on different queries."""
     queries = joint_queries(list(by_row.values()))
     scores = [{measure: weighted_scores(parts, measure)} for parts in by_row.values()]
     return compare_scores(scores, list(by_row), queries, [measure], max_p=MAX_P)["measures"][measure]
@@ -326,7 +333,7 @@ def _own_test(pair: Mapping[str, Any], row: OwnRow, c: ComparedCell, table: OwnT
 
 
 def lines(table: OwnTable) -> Iterator[dict]:
-    """Yield a line for each number of one's own and row that it was tested against, one where none was."""
+    """Yield a line per number of the user's rows and tested row, or one line without tests."""
     for row in table.rows:
         for c in row.cells:
             for test in row.tests.get(c.cell.column.id) or [{}]:
@@ -338,7 +345,7 @@ def lines(table: OwnTable) -> Iterator[dict]:
 
 
 def as_json(table: OwnTable) -> list[dict]:
-    """Return an object for each number of one's own, as ``repro compare RUN … --format json`` prints it."""
+    """Return an object per number of the user's rows, as ``repro compare RUN … --format json`` prints it."""
     return [
         _facts(row, c)
         | {"interval": [c.interval.low, c.interval.high] if c.interval else None}

@@ -1,4 +1,4 @@
-"""Measures how alike two runs of one system are, from rankings to averages (Breuer et al., SIGIR 2020).
+"""Measures of the similarity of two runs of one system, e.g. Kendall's tau (Breuer et al., SIGIR 2020).
 
 Definitions and defaults are those of repro_eval, over the topics that both runs answer.
 """
@@ -14,7 +14,7 @@ Run = Mapping[str, Sequence[tuple[str, float]]]
 
 
 def root_mean_square_error(first: Sequence[float], second: Sequence[float]) -> float:
-    """Return the RMSE between two systems' scores on the same topics; 0 where no topic's score differs."""
+    """Return the RMSE between two systems' scores on the same topics."""
     return math.sqrt(sum((a - b) ** 2 for a, b in zip(first, second, strict=True)) / len(first))
 
 

@@ -1,9 +1,9 @@
-"""Scores success by answer strings: a passage is relevant when its text contains an answer to the question.
+"""Scores success by answer strings: a passage is relevant if its text contains an answer to the question.
 
 The rule is the one of DPR's released evaluation: both sides are decomposed (NFD), cut into tokens (runs of
-letters, digits and marks; any other visible character is a token of its own) and lower-cased; the answer's
-tokens must follow each other in the passage's text. The passage's title is not searched. Released code keys
-its results by question text, which drops repeated questions; here questions are keyed by id and all are kept.
+letters, digits and marks, and each other visible character) and lower-cased. The answer's tokens must be
+consecutive in the passage's text. The passage's title is not searched. The released code keys its results
+by question text, which drops repeated questions. Here questions are keyed by id and all are kept.
 """
 
 import json
@@ -25,12 +25,12 @@ def _token():
 
 
 def tokens(text: str) -> list[str]:
-    """Return tokens of a text, each lower-cased alone: a final sigma would depend on its neighbours."""
+    """Return tokens of a text, each lower-cased alone, as a final sigma would depend on its neighbours."""
     return [match.group().lower() for match in _token().finditer(unicodedata.normalize("NFD", text))]
 
 
 def contains_answer(text: str, answers: Iterable[str], *, tokenless: bool = False) -> bool:
-    """Return whether an answer's tokens follow each other in the text; ``tokenless`` for one without."""
+    """Return whether an answer's tokens are consecutive in the text, or ``tokenless`` for one without."""
     # no token holds a space, so a spaced-out string contains another exactly where tokens do
     passage = f" {' '.join(tokens(text))} "
     answer_tokens = (tokens(answer) for answer in answers)
@@ -38,7 +38,7 @@ def contains_answer(text: str, answers: Iterable[str], *, tokenless: bool = Fals
 
 
 def answer_measures(measures: Sequence[str]) -> dict[str, Measure]:
-    """Read names of measures that answers can judge: Success@k alone. Raises UsageError for others."""
+    """Read measures for answers, e.g. ``Success@20``. Raises UsageError for any other than Success@k."""
     by_name = {text: parse_measure(text) for text in measures}
     for text, measure in by_name.items():
         if measure.name != "Success" or measure.rel != 1:
@@ -54,8 +54,11 @@ def score_by_answers(
     *,
     tokenless: bool = False,
 ) -> Scores:
-    """Return Success@k of a run for questions ``{qid: [answer, …]}``; ``texts`` are of every document in the
-    first k ranks. Raises UsageError as :func:`answer_measures`, DataError if no query has answers."""
+    """Return Success@k of a run for questions ``{qid: [answer, …]}``.
+
+    ``texts`` has every document in the first k ranks. Raises UsageError as :func:`answer_measures`, DataError
+    if no query has answers.
+    """
     by_name = answer_measures(measures)
     depth = max((measure.cutoff for measure in by_name.values()), default=0)
     missing, ignored = coverage(run, answers)

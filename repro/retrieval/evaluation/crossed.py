@@ -1,15 +1,15 @@
-"""The mean of scores that vary with queries and with seeds, both taken as samples of what they might be.
+"""The mean of scores that vary with queries and with seeds, both treated as random samples.
 
 Every query is scored under every seed, once: two crossed random factors without replication,
 ``x[q, s] = mean + query[q] + seed[s] + residual[q, s]``, as in radiology's designs of many readers and many
 cases (Dorfman, Berbaum and Metz 1992; Obuchowski and Rockette 1995), with the degrees of freedom of
 Satterthwaite (1946).
-Owen's pigeonhole bootstrap (2007), which draws queries and seeds anew at once, estimates the same variance.
+Owen's pigeonhole bootstrap (2007), which resamples queries and seeds together, estimates the same variance.
 
-Satterthwaite's degrees of freedom are an approximation. By simulation of normal scores, 5 seeds of 1,000
-queries, a test at .05 rejects what is so in .02 to .058 of all cases: least where seeds do not matter, most
-where they add several times as much to the variance of the mean as all else. A smaller level is kept less
-well: .0125, Holm's first step of four tests, is .003 to .019.
+Satterthwaite's degrees of freedom are an approximation. In simulations of normal scores, e.g. 5 seeds of
+1,000 queries, a test at .05 rejects a true hypothesis in .02 to .058 of all cases: least if seeds do not
+matter, most if they add several times as much to the variance of the mean as all else. Smaller levels are
+less accurate: .0125, Holm's first step of four tests, gives .003 to .019.
 """
 
 from bisect import bisect_left
@@ -30,14 +30,14 @@ ROUNDING = 1e-12  # of the mean: an error up to it is that of floating-point num
 
 @dataclass(frozen=True)
 class Variances:
-    """The variance between queries, between seeds, and of the residual; what is estimated below 0 is 0."""
+    """The variance between queries, between seeds, and of the residual. Estimates below 0 are set to 0."""
 
     queries: float
     seeds: float
     residual: float
 
     def of_mean(self, queries: int, seeds: int) -> float:
-        """Return the variance of the mean over so many queries and seeds."""
+        """Return the variance of the mean over these numbers of queries and seeds."""
         return self.queries / queries + self.seeds / seeds + self.residual / (queries * seeds)
 
 
@@ -48,7 +48,7 @@ class Estimate:
     Attributes:
         error: its standard error.
         freedom: degrees of freedom of the error.
-        queries, seeds: how many there are of each.
+        queries, seeds: their numbers.
     """
 
     mean: float
@@ -59,7 +59,7 @@ class Estimate:
     variances: Variances
 
     def half_width(self, confidence: float = 0.95) -> float:
-        """Return half of the width of Student's interval."""
+        """Return half the width of Student's interval."""
         from scipy.special import stdtrit
 
         return float(stdtrit(self.freedom, (1 + confidence) / 2)) * self.error if self.error else 0.0
@@ -80,11 +80,10 @@ class Estimate:
 
 
 def estimate(scores: Sequence[Sequence[float]]) -> Estimate | None:
-    """Estimate the mean of scores (Q, S), a row a query and a column a seed; None below two of either.
+    """Estimate the mean of scores (Q, S), a row per query and a column per seed. None below two of either.
 
     With the mean squares of queries, seeds and residual, the variance is (MSq + MSs - MSr) / QS, never below
-    max(MSq, MSs) / QS: a variance between seeds that is estimated below 0 takes nothing off that of queries,
-    nor the other way round.
+    max(MSq, MSs) / QS. A negative estimate for seeds does not reduce the variance of queries, or vice versa.
     """
     import numpy as np
 
@@ -110,7 +109,7 @@ def of_mean_squares(mean: float, squares: Sequence[float], *, queries: int, seed
 
 
 def mean_squares(x: "np.ndarray") -> tuple[float, float, float]:
-    """Return the mean squares of rows, columns and residual of an array (Q, S), two at least of either."""
+    """Return the mean squares of rows, columns and residual of an array (Q, S) with at least two of each."""
     q, s = x.shape
     rows, columns, mean = x.mean(axis=1, keepdims=True), x.mean(axis=0, keepdims=True), x.mean()
     residual = x - rows - columns + mean
@@ -122,21 +121,21 @@ def mean_squares(x: "np.ndarray") -> tuple[float, float, float]:
 
 
 def _freedom(total: float, squares: Sequence[float], queries: int, seeds: int) -> float:
-    """Return Satterthwaite's degrees of freedom of ``total``, a sum of the mean squares with signs."""
+    """Return Satterthwaite's degrees of freedom of ``total``, a signed sum of the mean squares."""
     degrees = queries - 1, seeds - 1, (queries - 1) * (seeds - 1)
     spread = sum(square**2 / n for square, n in zip(squares, degrees, strict=True))
     return total**2 / spread if spread else float(min(degrees))
 
 
 def power(difference: float, variances: Variances, *, queries: int, seeds: int, level: float) -> float:
-    """Return the probability that the test of an ``Estimate`` sees a true difference, with its sign.
+    """Return the probability that the test of an ``Estimate`` detects a true difference with the right sign.
 
-    The mean square of seeds, of few degrees of freedom, is integrated over its distribution, a scaled
-    chi-squared; those of queries and residual, of very many, are taken at what is to be expected.
+    The mean square of seeds, with few degrees of freedom, is integrated over its distribution, a scaled
+    chi-squared. Those of queries and residual, with very many, are set to their expected values.
 
     Args:
-        queries, seeds: of the design, two at least.
-        level: of the two-sided test.
+        queries, seeds: the size of the design, at least two of each.
+        level: the level of the two-sided test.
     """
     from scipy.special import ndtr
 
@@ -148,7 +147,7 @@ def power(difference: float, variances: Variances, *, queries: int, seeds: int, 
 
 
 def smallest_seen(variances: Variances, *, queries: int, seeds: int, level: float) -> float:
-    """Return the smallest true difference that the design sees with a power of 80 %; 0 without variance."""
+    """Return the smallest true difference detected with a power of 80 %, or 0 without variance."""
     from scipy.optimize import brentq
 
     error = sqrt(variances.of_mean(queries, seeds))
@@ -177,7 +176,7 @@ def equivalent_at_zero(
 
 
 def seeds_needed(difference: float, variances: Variances, *, queries: int, level: float) -> int | None:
-    """Return the fewest seeds for a power of 80 % on as many queries; None where 1000 are not enough."""
+    """Return the fewest seeds for a power of 80 % on this many queries, or None if 1000 are not enough."""
 
     def seen(seeds: int) -> bool:
         return power(difference, variances, queries=queries, seeds=seeds, level=level) >= POWER
@@ -188,7 +187,7 @@ def seeds_needed(difference: float, variances: Variances, *, queries: int, level
 
 
 def _critical_means(variances: Variances, queries: int, seeds: int, level: float) -> "np.ndarray":
-    """Return the least positive means that are rejected, (STEPS,), at equally probable squares of seeds."""
+    """Return the smallest rejected positive means, (STEPS,), at equally probable mean squares of seeds."""
     import numpy as np
     from scipy.special import chdtri, stdtrit
 

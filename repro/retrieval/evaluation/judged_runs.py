@@ -1,6 +1,6 @@
-"""Holds a run against judgements. A run of another collection is refused, an odd one is scored with a note.
+"""Match a run with judgements. A run of another collection is refused, and a doubtful run gets notes.
 
-For example, distances in place of scores give "for 43 of 43 queries the ranks say the opposite of the
+For example, distances instead of scores give "for 43 of 43 queries the ranks say the opposite of the
 scores".
 """
 
@@ -29,15 +29,15 @@ class GivenRun:
     """A run as it is scored.
 
     Attributes:
-        rankings: judged query -> (document, score), best document first, without the query's own id where the
-            rule says so; a rank is a score below zero.
-        form: of the file.
-        tag: of its first line; None in a form without tags.
-        lines: how many documents the file lists.
-        depth: documents of the judged query that has most, in ``rankings``.
-        missing: judged queries that the file says nothing of, which score 0.
-        foreign: how many of its queries are not judged, which are left out.
-        notes: whole sentences on what the file says against itself.
+        rankings: judged query -> (document, score), best document first, without the query's own id if the
+            rule drops it. A rank becomes a score below zero.
+        form: the file's format.
+        tag: the tag of its first line, or None in a format without tags.
+        lines: the number of documents in the file.
+        depth: the largest number of documents for a judged query, in ``rankings``.
+        missing: judged queries that are not in the file. They score 0.
+        foreign: the number of queries that are not judged and left out.
+        notes: sentences on inconsistencies in the file.
     """
 
     rankings: Run
@@ -53,12 +53,11 @@ class GivenRun:
 def read_given(
     path: Path, judged: Mapping[str, Mapping[str, int]], *, ignore_identical_ids: bool
 ) -> GivenRun:
-    """Read a run for judgements ``{qid: {docid: grade}}``; without documents only the queries are held.
+    """Read a run for judgements ``{qid: {docid: grade}}``. Without judged documents only queries are checked.
 
-    ``ignore_identical_ids`` drops a document whose id is the query's, as BEIR does, before anything is
-    counted.
-    Raises DataError as ``read_run_file`` does, and where no document is judged for its query, and
-    OtherQueriesError where no query is judged.
+    ``ignore_identical_ids`` first drops documents with the id of the query, as BEIR does.
+    Raises DataError as ``read_run_file`` does, and if no document is judged for its query. Raises
+    OtherQueriesError if no query is judged.
     """
     run = read_run_file(path, strict=False)
     return given_run(path, run, judged, ignore_identical_ids=ignore_identical_ids)
@@ -67,7 +66,7 @@ def read_given(
 def given_run(
     path: Path, run: RunFile, judged: Mapping[str, Mapping[str, int]], *, ignore_identical_ids: bool
 ) -> GivenRun:
-    """Hold a run that was read against judgements, as ``read_given`` does."""
+    """Match a run with judgements, as ``read_given`` does, after reading it."""
     with many_objects():
         _check_queries(path, run.rankings, judged)
         rankings = {query: ranking for query, ranking in run.rankings.items() if query in judged}
@@ -99,7 +98,7 @@ def _check_queries(path: Path, run: Run, judged: Mapping[str, object]) -> None:
 def _check_documents(path: Path, run: Run, judged: Mapping[str, Mapping[str, int]]) -> dict[str, int]:
     """Return the places of the queries' own ids in the rankings that have them.
 
-    Raises DataError where no document is judged for its query, though some are for others.
+    Raises DataError if no document is judged for its query, though judgements exist.
     """
     own_places, is_judged, ids = {}, False, [""]
     for query, ranking in run.items():
@@ -121,7 +120,7 @@ def _note_on_own_ids(count: int, judged: int, *, ignored: bool) -> dict[str, int
 
 
 def _notes_on_ranks(run: RunFile, rankings: Run) -> dict[str, int]:
-    """Return sentences on doubtful ranks, each with the number of queries that it is true of."""
+    """Return sentences on doubtful ranks, each with its number of queries."""
     opposite = [run.contradicted[query] for query in rankings if query in run.contradicted]
     late = [run.form == MS_MARCO and ranking[0][1] < -1 for ranking in rankings.values() if ranking]
     decided = "of the scores, which decide as in trec_eval"
@@ -134,7 +133,7 @@ def _notes_on_ranks(run: RunFile, rankings: Run) -> dict[str, int]:
 
 
 def _notes_on_scores(rankings: Run) -> dict[str, int]:
-    """Return sentences on doubtful or few scores, each with the number of queries that it is true of."""
+    """Return sentences on doubtful or few scores, each with its number of queries."""
     lengths = [len(ranking) for ranking in rankings.values() if ranking]
     usual = median(lengths) if lengths else 0
     ends = [(np.float32(r[0][1]), np.float32(r[-1][1])) for r in rankings.values() if len(r) > 1]

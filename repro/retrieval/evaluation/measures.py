@@ -1,6 +1,6 @@
-"""Measures named as in ir_measures, and per-query scores under them.
+"""Measures named as in ir_measures, e.g. ``RR@10``, and their scores per query.
 
-Importing this module loads no scorer: :func:`parse_measure` is also what a plan checks names with.
+Importing this module loads no scorer, as plans use :func:`parse_measure` to check names.
 """
 
 from __future__ import annotations
@@ -61,12 +61,12 @@ def _examples(*, scored: bool) -> list[str]:
 
 @dataclass(frozen=True)
 class Measure:
-    """A measure with its cut-off; prints as ir_measures writes it.
+    """A measure with its cutoff, printed as in ir_measures.
 
     Attributes:
-        name: of a scored row of measures.yaml, e.g. nDCG.
-        cutoff: ranks looked at, from 1.
-        rel: the lowest grade that counts as relevant (always 1 for nDCG, whose gains are the grades).
+        name: a scored row of measures.yaml, e.g. nDCG.
+        cutoff: the number of ranks counted, from 1.
+        rel: the lowest relevant grade (always 1 for nDCG, which uses the grades as gains).
     """
 
     name: str
@@ -80,13 +80,13 @@ class Measure:
 
 @dataclass(frozen=True)
 class Scores:
-    """A run's scores, query by query.
+    """A run's scores per query.
 
     Attributes:
         queries: the judged queries, sorted as text.
-        measures: a list of scores (fractions) for each measure, in the order of ``queries``.
-        missing: judged queries of which the run says nothing; they score 0.
-        ignored: how many queries of the run are not judged.
+        measures: measure -> scores (fractions) in the order of ``queries``.
+        missing: judged queries that are absent from the run. They score 0.
+        ignored: the number of queries of the run that are not judged.
     """
 
     queries: list[str]
@@ -96,14 +96,16 @@ class Scores:
 
     @property
     def means(self) -> dict[str, float]:
-        """The mean over all judged queries, missing ones included; of the same bits in every Python."""
+        """The mean over all judged queries, including missing ones, with equal bits in every Python."""
         # ``sum`` makes up for what rounding loses since Python 3.12
         return {text: reduce(add, values, 0) / len(values) for text, values in self.measures.items()}
 
 
 def parse_measure(text: str) -> Measure:
-    """Read ``"R(rel=2)@1000"``: a cut-off is needed, ``rel`` is allowed for graded rows of measures.yaml.
-    Raises UsageError."""
+    """Read e.g. ``"R(rel=2)@1000"``. The cutoff is required. Graded rows of measures.yaml allow ``rel``.
+
+    Raises UsageError.
+    """
     match = _FORM.fullmatch(text)
     row = families().get(match["name"]) if match else None
     if match is None or row is None or not row.scored or (match["rel"] and not row.graded):
@@ -114,12 +116,12 @@ def parse_measure(text: str) -> Measure:
 
 
 def is_defined(measure: str, highest: int | None) -> bool:
-    """Return whether judgements up to this grade, None for unknown ones, can tell relevant documents."""
+    """Return whether judgements up to this grade (None if unknown) can have relevant documents."""
     return highest is None or parse_measure(measure).rel <= highest
 
 
 def check_grades(qrels: Mapping[str, Mapping[str, int]], measures: Sequence[str]) -> None:
-    """Raise DataError for judgements by which every run scores 0, under all measures or under one of them."""
+    """Raise DataError for judgements under which every run scores 0 on all measures or on one of them."""
     highest = max((grade for grades in qrels.values() for grade in grades.values()), default=None)
     if highest is not None and highest < 1:
         count = sum(map(len, qrels.values()))
@@ -137,11 +139,11 @@ def score(
     *,
     ignore_identical_ids: bool,
 ) -> Scores:
-    """Score a run (best document first, as ``read_run`` gives it) against graded judgements.
+    """Score a run (best document first, as from ``read_run``) against graded judgements.
 
     nDCG, R and Success come from trec_eval through pytrec_eval, RR@k from the MS MARCO script's port in
-    ir_measures. Both see ranks, not scores, so that neither has a tie to break.
-    ``ignore_identical_ids`` drops a document whose id is the query's before ranks are counted, as BEIR does.
+    ir_measures. Both receive ranks instead of scores, so neither has to break ties.
+    ``ignore_identical_ids`` drops a document with the id of the query before ranks are counted, as BEIR does.
     Raises UsageError for an unknown measure, DataError if no query of the run is judged.
     """
     from repro.retrieval.evaluation.text_lines import many_objects
@@ -167,7 +169,10 @@ def _documents(ranking: Sequence[tuple[str, float]], ignored_id: str | None) -> 
 
 
 def coverage(run: Mapping[str, object], judged: Mapping[str, object]) -> tuple[list[str], int]:
-    """Return judged queries absent from the run, and the number not judged. DataError if none is shared."""
+    """Return the judged queries absent from the run and the number of unjudged queries in the run.
+
+    Raises DataError if run and judgements share no query.
+    """
     if not judged:
         raise DataError("there are no judgements to score the run with")
     ignored = sum(qid not in judged for qid in run)
@@ -178,13 +183,15 @@ def coverage(run: Mapping[str, object], judged: Mapping[str, object]) -> tuple[l
 
 
 def by_rank(documents: Sequence[str]) -> dict[str, float]:
-    """Whole-number scores K, K-1, …, 1 in the order given: the same ranking for every reader."""
+    """Return the scores K, K-1, …, 1 in the given order, which every scorer ranks alike."""
     return dict(zip(documents, map(float, range(len(documents), 0, -1)), strict=True))
 
 
 def _trec_scores(measures, qrels, documents) -> dict[Measure, dict[str, float]]:
-    """Return scores of all queries of ``qrels``, of rankings cut at the last relevant document: the rest
-    changes none."""
+    """Return scores of all queries of ``qrels``.
+
+    Rankings are cut at the last relevant document, which does not change the scores.
+    """
     import ir_measures
 
     scores: dict[Measure, dict[str, float]] = {measure: {} for measure in measures}
@@ -206,7 +213,7 @@ def _ir_measure(measure: Measure):
 
 
 def _to_last_hit(documents: list[str], grades: Mapping[str, int]) -> list[str]:
-    """Return the ranking down to its last relevant document; its first one alone where there is none."""
+    """Return the ranking down to its last relevant document, or only its first document without one."""
     hits = {document for document, grade in grades.items() if grade > 0}.intersection(documents)
     return documents[: max((documents.index(hit) + 1 for hit in hits), default=1)]
 
@@ -229,19 +236,21 @@ def canonical(name: str) -> str:
 
 
 def cutoff(name: str) -> int | None:
-    """Return how many ranks a measure looks at; None where it looks at all."""
+    """Return a measure's cutoff, or None if it has none."""
     match = re.search(r"@([1-9][0-9]*)$", canonical(name))
     return int(match[1]) if match else None
 
 
 def looks_deeper(name: str, depth: float) -> bool:
-    """Return whether a measure looks at ranks below those of a run of this depth."""
+    """Return whether a measure's cutoff exceeds the depth of a run."""
     return (cutoff(name) or 0) > depth
 
 
 def scores_by_query(names: Sequence[str], qrels: Qrels, rankings: Run) -> dict[str, dict[str, float]]:
-    """Return the scores of every judged query, 0 without a ranking. Raises UsageError for an unknown measure,
-    DataError where no run could score."""
+    """Return the scores of every judged query, 0 without a ranking.
+
+    Raises UsageError for an unknown measure, DataError for judgements under which no run could score.
+    """
     by_name = {name: canonical(name) for name in names}
     own_names = list(filter(_is_suites, by_name.values()))
     check_grades(qrels, own_names)
@@ -261,7 +270,7 @@ def _is_suites(name: str) -> bool:
 
 
 def _other_scores(name: str, qrels: Qrels, rankings: Run) -> dict[str, float]:
-    """Return the scores by a measure that is none of the suite's."""
+    """Return the scores by a measure outside the suite's own."""
     from repro.retrieval.evaluation.runs import document_ids
 
     check_grades(qrels, _same_level(name))
@@ -307,7 +316,7 @@ def _scores_of_block(name: str, qrels: Qrels, ids: Mapping[str, Sequence[str]]) 
 def _capped_recalls(
     qrels: Qrels, ids: Mapping[str, Sequence[str]], *, rel: int, ranks: int
 ) -> dict[str, float]:
-    """Return recall by as many relevant documents as the ranks have room for, as BEIR's ``recall_cap``."""
+    """Return recall with at most ``ranks`` relevant documents in the denominator, BEIR's ``recall_cap``."""
     scores = {}
     for query, ranking in ids.items():
         relevant = {document for document, grade in qrels[query].items() if grade >= rel}
@@ -322,7 +331,7 @@ def _gain(grade: int) -> int:
 
 
 def _parsed(text: str, name: str):
-    """Return the measure of ir_measures that a text means; ``name`` is what the user calls it."""
+    """Return the measure of ir_measures for a text. ``name`` is the user's spelling."""
     import ir_measures
     from ir_measures.providers import registry
 

@@ -1,4 +1,7 @@
-"""The p-value of the means of two groups of runs, and Holm's correction of several p-values."""
+"""Student's t-test for two groups of runs, and Holm's correction of p-values.
+
+For example, ``holm([0.01, 0.04, None])`` returns ``[0.02, 0.04, None]``.
+"""
 
 import math
 from collections.abc import Sequence
@@ -10,9 +13,9 @@ class MeansTest:
     """Student's t of two independent groups.
 
     Attributes:
-        statistic: t, positive where the first group's mean is larger.
-        degrees: of freedom.
-        p: with two sides.
+        statistic: t, positive if the first group's mean is larger.
+        degrees: degrees of freedom.
+        p: the two-sided p-value.
     """
 
     statistic: float
@@ -21,7 +24,7 @@ class MeansTest:
 
 
 def unpaired_t_test(first: Sequence[float], second: Sequence[float]) -> MeansTest | None:
-    """Return Student's t-test of runs with a pooled variance; None below two values, or without variance."""
+    """Return Student's t-test with a pooled variance. None with fewer than two values or without variance."""
     from scipy.stats import ttest_ind
 
     if min(len(first), len(second)) < 2 or len(set(first)) == len(set(second)) == 1:
@@ -31,7 +34,7 @@ def unpaired_t_test(first: Sequence[float], second: Sequence[float]) -> MeansTes
 
 
 def holm(p_values: Sequence[float | None]) -> list[float | None]:
-    """Correct one family of p-values by Holm's steps down; what is None stays so and does not count."""
+    """Correct one family of p-values with Holm's step-down method. None stays None and does not count."""
     sorted_pairs = sorted(
         (p, place) for place, p in enumerate(p_values) if p is not None and not math.isnan(p)
     )

@@ -25,13 +25,13 @@ Line = tuple[int, list[str]]  # its number, and its columns
 
 
 def header(metadata: Mapping[str, Any], *, version: str = "0.1") -> str:
-    """Return the metadata as comment lines between START and END, each ended."""
+    """Return the metadata as comment lines between START and END, each with a newline."""
     body = "".join(f"# {line}\n" for line in _yaml(metadata, version).splitlines())
     return f"{START}\n{body}{END}\n"
 
 
 def write_metadata(path: Path, metadata: Mapping[str, Any]) -> None:
-    """Write the metadata as YAML of version 0.1, which stands first."""
+    """Write the metadata as YAML of version 0.1, with the version first."""
     path.write_text(_yaml(metadata, "0.1"), encoding="utf-8")
 
 
@@ -57,8 +57,10 @@ def read_metadata(path: Path) -> dict[str, Any]:
 
 
 def resources(facts: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the "resources" of a run (ir_metadata 0.2) from its artefact's facts; memory is the process'
-    peak in KiB."""
+    """Return the "resources" of a run (ir_metadata 0.2) from its artefact's facts.
+
+    Memory is the peak of the process in KiB.
+    """
     entries: dict[str, Any] = {}
     if "finished" in facts and "seconds" in facts:
         stop = datetime.fromisoformat(facts["finished"])
@@ -135,15 +137,15 @@ def write_run(
 
     Args:
         run: ``{qid: [(docid, score), …]}``, or an iterable of ``(qid, docids, scores)`` with a sequence and a
-            (K,) array per query, which lets a search write block by block. Any order of documents;
-            queries are written in the order given, those without documents leave no line.
+            (K,) array per query, e.g. from a search that writes block by block. Documents may be in any
+            order. Queries are written in the given order. Queries without documents have no line.
         tag: last column of every line.
-        method: what is known of how the run was made, for that key of ir_metadata 0.1.
+        method: facts about how the run was made, for the key "method" of ir_metadata 0.1.
 
     Returns counts: ``queries``, ``lines``, and ``nudged``, the scores that differ from the raw ones.
-    ``raw.npy`` holds the raw scores, float32, in the order of the lines.
-    Raises DataError for ids with white space, a document or query given twice, a score that is no finite
-    float32.
+    ``raw.npy`` contains the raw scores, float32, in the order of the lines.
+    Raises DataError for ids with white space, duplicate documents or queries, and scores that are not finite
+    in float32.
     """
     _check_one_word("tag", tag)
     counts, seen = {"queries": 0, "lines": 0, "nudged": 0}, set()
@@ -175,7 +177,7 @@ def write_run(
 
 
 def _start_raw(file: BinaryIO, scores: int) -> None:
-    """Write numpy's header for so many float32 scores; there is room to write it again for any number."""
+    """Write numpy's header for this number of float32 scores. It can be overwritten with another number."""
     header = {"descr": "<f4", "fortran_order": False, "shape": (scores,)}
     file.seek(0)
     np.lib.format.write_array_header_1_0(file, header)
@@ -184,8 +186,11 @@ def _start_raw(file: BinaryIO, scores: int) -> None:
 def break_ties(
     documents: Sequence[str], scores: Sequence[float] | np.ndarray, *, query: str
 ) -> tuple[list[str], np.ndarray, np.ndarray]:
-    """Rank K documents of one query: ids, raw scores (as float32, like trec_eval) and scores without ties,
-    (K,) each. Raises DataError as :func:`write_run` does."""
+    """Rank K documents of one query.
+
+    Returns ids, raw scores (float32, like trec_eval) and scores without ties, (K,) each. Raises DataError as
+    :func:`write_run` does.
+    """
     documents = list(documents)
     if " ".join(documents).split() != documents:
         bad_id = next(d for d in documents if d.split() != [d])
@@ -216,7 +221,7 @@ def _query_rankings(run) -> Iterator[Ranking]:
 
 
 def _lower_ties(scores: np.ndarray) -> np.ndarray:
-    """Return scores (K,) in descending order, each moved below its predecessor where it is not."""
+    """Return scores (K,) in descending order, with each tie moved below its predecessor."""
     if (scores[1:] < scores[:-1]).all():
         return scores
     untied_scores = scores.copy()
@@ -242,9 +247,11 @@ def _check_one_word(kind: str, value: str) -> None:
 def rankings(
     path: Path, begin: int = 0, end: int | None = None
 ) -> Iterator[tuple[str, list[str], list[float]]]:
-    """Yield each query of a written run with its documents, best first, and scores; of a part those whose
-    first line begins in [``begin``, ``end``). Raises DataError for scattered queries, wrong ranks or
-    scores."""
+    """Yield each query of a written run with its documents, best first, and scores.
+
+    ``begin`` and ``end`` select the queries with a first line in these bytes. Raises DataError for scattered
+    queries, wrong ranks or scores.
+    """
     seen: set[str] = set()
     begin = _start(path, begin)
     end = None if end is None else _start(path, end)
@@ -264,7 +271,7 @@ def rankings(
 
 
 def parts(path: Path, size: int) -> range:
-    """Return the bytes at which parts of ``size`` bytes each begin. Raises DataError for no file."""
+    """Return the byte offsets of parts of ``size`` bytes each. Raises DataError for a missing file."""
     try:
         return range(0, path.stat().st_size, size)
     except FileNotFoundError:
@@ -272,7 +279,7 @@ def parts(path: Path, size: int) -> range:
 
 
 def scattered_query_error(path: Path, query: str) -> DataError:
-    """Return the error for a query whose lines are found in two places."""
+    """Return the error for a query with lines in two places."""
     return DataError(f"{path}: the lines of query {query!r} do not stand together")
 
 
@@ -288,7 +295,7 @@ def _query(line: Line) -> str:
 
 
 def _lines(path: Path, begin: int, end: int | None) -> Iterator[Line]:
-    """Yield the lines between two bytes where lines begin, numbered from 1; DataError for no text."""
+    """Yield the lines between two line starts, numbered from 1. Raises DataError if they are not text."""
     place = begin
     try:
         with open(path, "rb") as file:
@@ -305,7 +312,7 @@ def _lines(path: Path, begin: int, end: int | None) -> Iterator[Line]:
 
 
 def _start(path: Path, place: int) -> int:
-    """Return the byte at which the first query begins that begins at ``place`` or behind it."""
+    """Return the byte offset of the first query that begins at ``place`` or later."""
     if place == 0:
         return 0
     start, previous_query = _line_start(path, min(place, path.stat().st_size)), None
@@ -321,7 +328,7 @@ def _start(path: Path, place: int) -> int:
 
 
 def _line_start(path: Path, place: int) -> int:
-    """Return the byte at which the line begins that has the byte before ``place``."""
+    """Return the start of the line that contains the byte before ``place``."""
     begin, newline = place, -1
     with open(path, "rb") as file:
         while newline < 0 and begin > 0:
@@ -332,7 +339,7 @@ def _line_start(path: Path, place: int) -> int:
 
 
 def _lines_before(path: Path, place: int) -> int:
-    """Return the number of lines that end before a byte."""
+    """Count the lines that end before a byte."""
     count = 0
     with open(path, "rb") as file:
         while place > 0 and (block := file.read(min(place, LINE))):

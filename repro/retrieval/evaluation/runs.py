@@ -44,10 +44,10 @@ class RunFile:
     """The content of a run file.
 
     Attributes:
-        rankings: query -> (document, score), best document first; an MS MARCO rank is its negative.
-        form: how it is written.
-        tag: of the first line; None in a form without one.
-        contradicted: the queries in which a score is above one of a better rank, and whether all are.
+        rankings: query -> (document, score), best document first. An MS MARCO rank becomes a negative score.
+        form: the file's format, e.g. ``"TREC"``.
+        tag: the tag of the first line, or None in a format without tags.
+        contradicted: queries with a higher score at a worse rank -> whether the order is fully reversed.
     """
 
     rankings: Run
@@ -58,7 +58,7 @@ class RunFile:
     def note_ranks(
         self, query: str, ranks: np.ndarray | list[float], scores: np.ndarray | list[float]
     ) -> None:
-        """Add the query to ``contradicted`` where its ranks, all different, say another order."""
+        """Add the query to ``contradicted`` if its distinct ranks imply another order than its scores."""
         ranks, scores = np.asarray(ranks, np.float64), np.asarray(scores)
         if not (ranks[1:] > ranks[:-1]).all():
             order = np.argsort(ranks)
@@ -70,7 +70,7 @@ class RunFile:
 
 
 class Ranking(Sequence[tuple[str, float]]):
-    """The (document, score) pairs of one query, best first, which are made when they are looked at.
+    """The (document, score) pairs of one query, best first, created on access.
 
     Args:
         documents: K ids, a pyarrow array.
@@ -108,20 +108,20 @@ def document_ids(ranking: Sequence[tuple[str, float]]) -> list[str]:
 
 
 def read_run(path: Path) -> Run:
-    """Read a run as ``{qid: [(docid, score), …]}``, best document first: see ``read_run_file``."""
+    """Read a run as ``{qid: [(docid, score), …]}``, best document first. See ``read_run_file``."""
     return read_run_file(path).rankings
 
 
 def read_run_file(path: Path, *, strict: bool = True) -> RunFile:
-    """Read a run in TREC or, as its first line tells, MS MARCO form, plain or gzipped.
+    """Read a run in TREC or MS MARCO format, plain or gzipped. The first line decides the format.
 
-    Unless ``strict``, also read ``{qid: {docid: score}}`` in JSON, as ranx and BEIR write it, and ranx's
+    Unless ``strict``, also read ``{qid: {docid: score}}`` in JSON, as written by ranx and BEIR, and ranx's
     Parquet, and refuse a run without documents.
-    A file without a fault is kept as columns, some 20 bytes a line, whose pairs are made when looked at.
-    The order is trec_eval's: score in float32 descending, then document id descending; ranks of a TREC run
-    must be whole numbers but decide nothing. Tags may differ; an ir_metadata header (lines that begin with
-    ``#``) may stand above the first line.
-    Raises DataError ``file:line: reason`` at the first line that is not part of such a file, or is cut off.
+    A file without faults is kept as columns, about 20 bytes a line.
+    The order is trec_eval's: score in float32 descending, then document id descending. Ranks of a TREC run
+    must be whole numbers but do not affect the order. Tags may differ. An ir_metadata header (lines that
+    begin with ``#``) may precede the first line.
+    Raises DataError ``file:line: reason`` at the first malformed or truncated line.
     """
     start = b"" if strict else first_bytes(path)
     with many_objects():
@@ -137,14 +137,11 @@ def read_run_file(path: Path, *, strict: bool = True) -> RunFile:
 
 
 class _UnusualFileError(ValueError):
-    """A file that is left to the reader of lines."""
+    """A file that must be read line by line."""
 
 
 def read_fast(path: Path) -> RunFile | None:
-    """Read a run with a CSV parser; return None for a file with anything unusual.
-
-    ``read_lines`` then says what is wrong and where, or that nothing is.
-    """
+    """Read a run with a CSV parser. Return None for an unusual file, which is left to ``read_lines``."""
     try:
         with open_text(path) as file:
             first_line = file.readline(LONGEST_LINE)
@@ -166,9 +163,9 @@ def read_fast(path: Path) -> RunFile | None:
 
 
 def _distinct(parts: Iterable[tuple]) -> Iterator[tuple]:
-    """Yield documents, scores and ranks of a query's parts; each but the first is looked at by itself.
+    """Yield documents, scores and ranks of a query's parts. Parts after the first are checked for duplicates.
 
-    So a file that says one thing over and over is not read to its end.
+    The check stops at the first repetition, so a repetitive file is not read to its end.
     """
     for place, (_, documents, *numbers) in enumerate(parts):
         if place and len(documents.unique()) != len(documents):
@@ -183,7 +180,7 @@ def trec_order(documents: Sequence[str], scores: np.ndarray) -> list[int]:
 
 
 def _joined(parts: list[tuple]) -> tuple:
-    """Return the columns of a query whose lines lie in one block, or in several."""
+    """Return the columns of a query from one or several blocks."""
     import pyarrow as pa
 
     if len(parts) == 1:
@@ -205,7 +202,7 @@ def _ranking(documents, scores: np.ndarray) -> Ranking:
 
 
 def _stretches(file: BufferedIOBase, form: str) -> Iterator[tuple]:
-    """Query, documents (pyarrow array), scores and ranks (numpy) of lines that stand together in a block."""
+    """Yield query, documents (pyarrow array), scores and ranks (numpy) of consecutive lines in a block."""
     for block in _blocks(file, _SEPARATORS[form].encode()):
         queries, documents, scores, ranks = _columns(block, form)
         codes, names = queries.indices.to_numpy(), queries.dictionary.to_pylist()
@@ -215,7 +212,7 @@ def _stretches(file: BufferedIOBase, form: str) -> Iterator[tuple]:
 
 
 def _blocks(file: BufferedIOBase, separator: bytes) -> Iterator[bytes]:
-    """Yield the whole lines of about BLOCK bytes at a time. Raises for no plain byte, or a cut line."""
+    """Yield whole lines, about BLOCK bytes at a time. Raises for unusual bytes or a truncated line."""
     remainder = last_line = b""
     while data := file.read(BLOCK):
         if data.translate(None, _PLAIN + separator):
@@ -234,7 +231,7 @@ def _blocks(file: BufferedIOBase, separator: bytes) -> Iterator[bytes]:
 
 
 def is_cut_off(tag: AnyStr, tag_before: AnyStr | None) -> bool:
-    """Return whether the tag of a last line without an end is a part of the tag before it."""
+    """Return whether the tag of an unterminated last line is a prefix of the tag before it."""
     return bool(tag_before and tag != tag_before and tag_before.startswith(tag))
 
 
@@ -284,7 +281,7 @@ def read_lines(path: Path) -> RunFile:
 
 
 class _Lines:
-    """The content of a run file in the order of its lines, of which the first decides the form."""
+    """The content of a run file, read line by line. The first line decides the format."""
 
     def __init__(self) -> None:
         self.form = ""
@@ -296,7 +293,7 @@ class _Lines:
         self.documents: dict[str, str] = {}  # one string per document, not one per line
 
     def add(self, line: str, place: str) -> None:
-        """Add a line. Raises DataError, which begins with the place, for one that is at fault."""
+        """Add a line. Raises DataError, beginning with the place, for a malformed line."""
         fields, is_last = columns(line, place), not line.endswith("\n")
         form = _form(line, fields)
         if form is None or self.form not in ("", form):
@@ -311,7 +308,7 @@ class _Lines:
         ranking[self.documents.setdefault(document, document)] = score
 
     def run(self) -> RunFile:
-        """Return the content as it is ranked."""
+        """Return the ranked content."""
         run = RunFile({}, self.form, self.tag)
         for query, ranking in self.scores.items():
             if self.form == TREC:

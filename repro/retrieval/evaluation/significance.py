@@ -1,8 +1,8 @@
-"""Paired tests between systems: ranx's Student's t, with the tests of ``pairwise_tests`` beside it.
+"""Paired tests between systems: ranx's Student's t, and the tests of ``pairwise_tests``.
 
-The test is given scores of queries. ranx's own ``compare`` starts from runs, to the same end (a test holds
-both together), but breaks ties in no fixed order, keys its report by names of runs, and compiles itself for
-half a minute in every process.
+The tests take scores of queries. ranx's own ``compare`` takes runs and gives equal results (a test compares
+both), but breaks ties in no fixed order, keys its report by names of runs, and compiles for half a minute in
+every process.
 """
 
 import hashlib
@@ -27,16 +27,16 @@ def pairwise_tests(scores: np.ndarray, queries: Sequence[str], measure: str) -> 
     """Test every system against every other: permutation p, effect size, bootstrap interval, Holm.
 
     Args:
-        scores: (S, Q), a row a system, a column a query.
-        queries: the Q ids; with the measure they seed what is random, so that equal inputs give equal values
-            in every process, whatever the systems are called; others beside them change only rounding.
+        scores: (S, Q), a row per system, a column per query.
+        queries: the Q ids. They and the measure seed the random draws, so equal inputs give equal values in
+            every process, whatever the names of the systems. Further systems change only rounding.
 
     Returns matrices (S lists of S values, None on the diagonal), [i][j] being i minus j: ``difference`` of
-    the means; ``effect_size``, that over the differences' standard deviation, None where they do not vary;
-    ``interval``, the 95 % percentile bootstrap of the difference; ``permutation_p``, two-sided, from
-    ``resamples`` draws as (b + 1) / (B + 1), or from all sign flips where these are no more (``exact``);
-    ``holm_p``, its correction among all systems compared with i. Fewer than two queries leave p, effect size
-    and interval None. Raises DataError for a score that is no finite number.
+    the means, ``effect_size``, the difference over the differences' standard deviation (None without
+    variance), ``interval``, the 95 % percentile bootstrap of the difference, ``permutation_p``, two-sided,
+    from ``resamples`` draws as (b + 1) / (B + 1), or from all sign flips if there are no more than that
+    (``exact``), and ``holm_p``, corrected among all systems compared with i. With fewer than two queries p,
+    effect size and interval are None. Raises DataError for a score that is not finite.
     """
     scores = np.asarray(scores, dtype=np.float64)
     if not np.isfinite(scores).all():
@@ -75,7 +75,7 @@ def matrix(size: int, value) -> list[list]:
 
 
 def seed_of(measure: str, queries: Sequence[str]) -> int:
-    """Return a seed that only the measure and the queries decide; the same in every process."""
+    """Return a seed that depends only on the measure and the queries and is equal in every process."""
     return int.from_bytes(hashlib.sha256("\n".join([measure, *queries]).encode()).digest()[:8], "big")
 
 
@@ -95,7 +95,7 @@ def permutation_p(scores: np.ndarray, *, resamples: int, seed: int) -> np.ndarra
 
 
 def sign_flips(size: int, *, resamples: int, seed: int) -> Iterator[np.ndarray]:
-    """Yield batches (B, size) of 1 and -1: all 2**size, or ``resamples`` drawn ones where these are fewer."""
+    """Yield batches (B, size) of 1 and -1: all 2**size, or ``resamples`` random ones if these are fewer."""
     if 2**size <= resamples:
         for start in range(0, 2**size, _BATCH):
             numbers = np.arange(start, min(start + _BATCH, 2**size))
@@ -109,7 +109,7 @@ def sign_flips(size: int, *, resamples: int, seed: int) -> Iterator[np.ndarray]:
 
 
 def bootstrap_interval(scores: np.ndarray, *, resamples: int, seed: int) -> tuple[np.ndarray, np.ndarray]:
-    """Ends (S, S) of the 95 % percentile interval of the mean differences of scores (S, Q)."""
+    """Return the ends (S, S) of the 95 % percentile interval of the mean differences of scores (S, Q)."""
     count, size = scores.shape
     generator = np.random.default_rng(seed)
     means = np.empty((resamples, count))
@@ -131,7 +131,7 @@ def _differences(values: np.ndarray) -> np.ndarray:
 
 
 def _spread(scores: np.ndarray) -> np.ndarray:
-    """Standard deviation (S, S), with Q - 1, of the differences of scores (S, Q); 0 where none differs."""
+    """Return the standard deviation (S, S), with Q - 1, of the differences of scores (S, Q), or 0."""
     count, size = scores.shape
     spread = np.zeros((count, count))
     for i in range(count if size > 1 else 0):
@@ -156,18 +156,18 @@ def compare(
     """Compare every pair of runs on every measure by a two-sided paired t-test over the judged queries.
 
     Args:
-        runs: rankings as ``read_run`` gives them, or functions that read one (one is then held at a time).
-        names: a name for each run; equal names stay two systems.
-        max_p: level recorded in the result; ``p <= max_p`` is significant.
+        runs: rankings as returned by ``read_run``, or functions that read one (then one is held at a time).
+        names: a name for each run. Runs with equal names are still two systems.
+        max_p: level recorded in the result. ``p <= max_p`` is significant.
 
     Returns ``{"test": "student", "max_p": …, "measures": {measure: {"names", "means", "p", "wins", "ties",
-    "losses", "identical", …}}}``, the rest as ``pairwise_tests`` gives it, with
-    ``holm_student_p``, the correction of ``p`` among all systems compared with i. ``p[i][j]`` and the counts
-    of queries on which i is above, equal to or below j are None on the diagonal. Two runs with the same score
-    on every query have no t statistic: their p is 1.0 and the pair ``[i, j]`` (i < j) is listed under
-    ``identical``. A p which cannot be computed otherwise (one query) is None. Judged queries absent from a
-    run score 0, unjudged ones are left out.
-    Raises UsageError for an unknown measure or when names and runs differ in number.
+    "losses", "identical", …}}}``, with the values of ``pairwise_tests`` and ``holm_student_p``, the
+    correction of ``p`` among all systems compared with i. ``p[i][j]`` and the numbers of queries on which i
+    is above, equal to or below j are None on the diagonal. Two runs with equal scores on every query have no
+    t statistic: their p is 1.0 and the pair ``[i, j]`` (i < j) is listed under ``identical``. Any other p
+    that cannot be computed (one query) is None. Judged queries absent from a run score 0, and unjudged ones
+    are left out.
+    Raises UsageError for an unknown measure or if names and runs differ in number.
     """
     if len(runs) != len(names):
         raise UsageError(f"{len(runs)} runs were given {len(names)} names; each needs one")
@@ -187,8 +187,10 @@ def compare_scores(
     *,
     max_p: float = 0.05,
 ) -> dict:
-    """Compare systems as :func:`compare` does, by scores. Raises UsageError for other numbers of names,
-    DataError for nan."""
+    """Compare systems as :func:`compare` does, from their scores.
+
+    Raises UsageError if names and systems differ in number, DataError for nan.
+    """
     if len(scores) != len(names):
         raise UsageError(f"{len(scores)} systems were given {len(names)} names; each needs one")
     tables_by_measure = {}
@@ -201,7 +203,7 @@ def compare_scores(
 
 
 def _means_and_t_tests(scores: np.ndarray, names: Sequence[str]) -> dict:
-    """Means, t-tests and counts of queries of every two systems, by their scores (S, Q)."""
+    """Return means, t-tests and counts of queries of every two systems from their scores (S, Q)."""
     from ranx.statistical_tests import paired_student_t_test
 
     count = len(scores)

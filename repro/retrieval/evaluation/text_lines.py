@@ -24,7 +24,7 @@ _LARGEST = 2**31  # characters of a JSON file
 
 @contextlib.contextmanager
 def many_objects() -> Iterator[None]:
-    """Switch the garbage collector off, which only takes time while millions of objects are made to stay."""
+    """Switch the garbage collector off, which only costs time while millions of objects are created."""
     was_on = gc.isenabled()
     gc.disable()
     try:
@@ -50,7 +50,7 @@ def numbered_lines(path: Path) -> Iterator[tuple[int, str]]:
 
 
 def first_bytes(path: Path) -> bytes:
-    """Return the first bytes that are no white space, unpacked; none of a damaged file.
+    """Return the first bytes after white space, unpacked, or none for a damaged file.
 
     Raises DataError for a path without a file.
     """
@@ -89,7 +89,7 @@ def _unrepeated(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
 
 
 def columns(line: str, where: str) -> list[str]:
-    """Return columns parted by white space. Raises DataError for a control character, e.g. a NUL."""
+    """Return columns separated by white space. Raises DataError for a control character, e.g. a NUL."""
     fields = line.split()
     if not "".join(fields).isprintable():
         bad_field = next(filter(_CONTROL.search, fields), None)
@@ -99,7 +99,7 @@ def columns(line: str, where: str) -> list[str]:
 
 
 def open_text(path: Path) -> TextIOWrapper:
-    """Open a text file, plain or gzipped, to be read as UTF-8; a byte order mark at its start is dropped."""
+    """Open a text file, plain or gzipped, as UTF-8 without a byte order mark."""
     return TextIOWrapper(open_bytes(path), encoding="utf-8-sig")
 
 
@@ -140,5 +140,5 @@ def read_qrels(path: Path) -> Qrels:
 
 
 def relevant_documents(qrels: Qrels) -> dict[str, list[str]]:
-    """Return the documents of grade 1 and above of each query, sorted; an empty list without any."""
+    """Return the documents of grade 1 and above of each query, sorted, or an empty list."""
     return {query: sorted(d for d, grade in grades.items() if grade >= 1) for query, grades in qrels.items()}
