@@ -138,11 +138,11 @@ def _imported(statement: ast.AST, package: str) -> Iterator[str]:
 def _code_lines(text: str, statements: Iterable[ast.AST]) -> str:
     """Return a module's lines without docstrings, comments and blank lines. If the module has other
     triple-quoted strings, comments and blank lines are kept, as they may be part of one."""
-    lines = text.splitlines()
+    docstrings = set[int]()
     for statement in statements:
         if isinstance(statement, ast.Expr) and _is_text(statement.value):
-            for number in range(statement.lineno, (statement.end_lineno or 0) + 1):
-                lines[number - 1] = ""
+            docstrings |= {*range(statement.lineno, (statement.end_lineno or 0) + 1)}
+    lines = [line for number, line in enumerate(text.splitlines(), 1) if number not in docstrings]
     if '"""' in (rest := "\n".join(lines)) or "'''" in rest:
         return rest
     return "\n".join(line.rstrip() for line in lines if line.strip() and not line.lstrip().startswith("#"))

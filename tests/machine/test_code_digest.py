@@ -83,6 +83,11 @@ def test_docstrings_comments_and_files_outside_are_no_part_of_it(digest, name, t
     assert digest().digest == digest({name: text}).digest
 
 
+def test_a_longer_docstring_beside_another_text_is_no_part_of_it(digest):
+    texts = (f'"""Docs.{more}"""\ndeep = """\n# one\n"""\n' for more in ("", "\n\nMore.\n"))
+    assert len({digest({"papers/far.py": text}).digest for text in texts}) == 1
+
+
 def test_a_missing_module_is_another_digest(digest):
     assert digest().modules["papers.stage"] != "missing"
     assert code_digest.code.__wrapped__("papers.gone").modules["papers.gone"] == "missing"
