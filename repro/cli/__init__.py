@@ -248,7 +248,7 @@ def _say(text: str) -> None:
 
 
 def misspelt(names: Iterable[str]) -> Iterator[str]:
-    """Yield a warning for each variable that resembles one of the suite's, e.g. REPRO_STOR."""
+    """Yield a warning for each variable that resembles one of the suite's, e.g. with a letter missing."""
     for name in names:
         if name.startswith("REPRO_") and name not in VARIABLES:
             import difflib
