@@ -1,5 +1,4 @@
-"""Batches of texts for an encoder, e.g. at most 4,096 tokens on a CPU: fitting memory, sorted by length,
-prepared ahead."""
+"""Batches of texts for an encoder, e.g. at most 4,096 tokens on a CPU: sorted by length, prepared ahead."""
 
 import contextlib
 import gc
@@ -56,8 +55,10 @@ class HalvingEncoder(Generic[Output]):
         self.tokens: int | None = None
 
     def __call__(self, inputs: Inputs) -> Output:
-        """Return the rows of ``inputs``, which include ``attention_mask`` (N, L), encoded in as few pieces as
-        fit. Raises StageError if a single text does not."""
+        """Encode ``inputs``, which include ``attention_mask`` (N, L), in as few pieces as fit.
+
+        Raises StageError if a single text does not fit.
+        """
         count, length = inputs["attention_mask"].shape
         parts: list[Output] = []
         first = 0
@@ -73,8 +74,7 @@ class HalvingEncoder(Generic[Output]):
         return parts[0] if len(parts) == 1 else _concatenated(parts)
 
     def facts(self) -> dict[str, int]:
-        """Return ``tokens_at_once``, the number of tokens that fits, or an empty dict while every batch
-        fits."""
+        """Return ``tokens_at_once``, the number of tokens that fits, unless every batch fits."""
         return {} if self.tokens is None else {"tokens_at_once": self.tokens}
 
     def _attempt(self, inputs: Inputs, size: int, length: int) -> Output | None:
@@ -101,7 +101,7 @@ def _concatenated(parts: list[Output]) -> Output:
 
 
 def side_inputs(batch: Inputs, prefix: str) -> Inputs:
-    """Return the model inputs with this prefix, e.g. ``query_``, under the names that the model uses."""
+    """Return the model inputs with this prefix, e.g. ``query_``, without it."""
     return {name.removeprefix(prefix): rows for name, rows in batch.items() if name.startswith(prefix)}
 
 
@@ -130,8 +130,10 @@ Item = TypeVar("Item")
 
 @contextlib.contextmanager
 def in_background(items: Iterable[Item], *, ahead: int) -> Iterator[Iterator[Item]]:
-    """Yield the items in order, prepared by a thread up to ``ahead`` of the caller. Exceptions of ``items``
-    are raised at their position. The thread ends with the context."""
+    """Yield the items in order, prepared by a thread up to ``ahead`` of the caller.
+
+    Exceptions of ``items`` are raised at their position. The thread ends with the context.
+    """
     iterator = iter(items)
 
     def next_items() -> list[Item]:

@@ -1,5 +1,4 @@
-"""Fine-tuning of one encoder for queries and passages, with a contrastive loss and optionally a re-ranker's
-scores."""
+"""Fine-tuning of one encoder for queries and passages, e.g. with a contrastive loss."""
 
 from collections.abc import Callable, Mapping
 from functools import partial, reduce
@@ -29,21 +28,18 @@ PROJECTOR_STARTS = ("pre-trained", "new")
 class BiEncoderContrastive(RankedTextsLoss):
     """Contrastive loss of each query's positive, with one encoder for queries and passages.
 
-    With several processes, in-batch negatives come from all of them. A passage is title, separator and text
-    as one sequence, as in Tevatron, or two segments.
+    In-batch negatives come from all processes.
 
     Args:
         model: a transformers encoder without heads.
-        tokenizer: its tokenizer.
         temperature, similarity, negatives: arguments of ``contrastive``.
         projector: ``none``, ``linear`` or ``nonlinear``. It is trained and saved, so that texts are encoded
-            with it. If the starting model already encodes with one of the same architecture, that one is
-            trained further.
+            with it. If the starting model encodes with one of the same architecture, that one is trained
+            further.
         projector_start: start of any other projector. ``pre-trained`` uses the one saved with the starting
             model if the architecture matches. ``new``, or no match, gives a new one.
         pooling: ``cls`` or ``mean``.
-        query_length, passage_length: in tokens, with [CLS] and [SEP].
-        separator: between title and text, e.g. ``[SEP]``. ``pair`` makes two segments.
+        query_length, passage_length, separator: of ``ranked_texts``.
         start: directory of the starting model, read only for its projector.
     """
 
@@ -101,9 +97,7 @@ class BiEncoderContrastive(RankedTextsLoss):
 
 
 class CosineBiEncoder(RankedTextsLoss):
-    """Contrastive loss of a query's positive within the batch, by cosine over a temperature.
-
-    One encoder serves both sides. With several processes, each uses the passages of all.
+    """Contrastive loss of a query's positive within the batch of all processes, by cosine over a temperature.
 
     Args:
         model, tokenizer, pooling, query_length, passage_length, separator: as in ``BiEncoderContrastive``.
@@ -205,13 +199,12 @@ class DistilledBiEncoder(CosineBiEncoder):
         L_kl = 1/Q sum_i KL( softmax(theta_i / T) || softmax(cos_i / tau_s) )
 
     theta_i are the re-ranker's logits and cos_i the cosines of a query's P passages. L_cont is the loss of
-    ``CosineBiEncoder``, with hard negatives.
+    ``CosineBiEncoder``, with its arguments.
 
     Args:
         teacher_temperature: T (reading ``teacher-scores``).
         student_temperature: tau_s, warmed up if tau is.
         weight: alpha (readings ``distillation-weight``, ``nq-distillation``, ``nq-loss-scale``).
-        other arguments: of ``CosineBiEncoder``.
     """
 
     name = "distillation"
@@ -252,7 +245,7 @@ class DistilledBiEncoder(CosineBiEncoder):
         self.teacher_temperature, self.student_temperature = teacher_temperature, student_temperature
 
     def collate(self, examples: list[dict]) -> dict[str, torch.Tensor]:
-        """Return the arrays of ``ranked_texts``, and ``teacher`` from ``teacher_scores``."""
+        """Return the arrays of ``ranked_texts``, and ``teacher_scores`` as ``teacher``."""
         return super().collate(examples) | {"teacher": teacher_scores(examples)}
 
     def represent(self, batch: dict[str, torch.Tensor]) -> dict[str, torch.Tensor]:

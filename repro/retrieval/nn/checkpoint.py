@@ -1,8 +1,7 @@
 """Model directories, read and written with transformers, quietly and without a network.
 
-``MaskedModel`` and its parts are types for transformers' models, with BERT's names. They are never
-instantiated. A model that is read from a directory has these parts or, if a function says so, is checked for
-them first.
+``MaskedModel`` and its parts are types for transformers' models, e.g. BertForMaskedLM. They are never
+instantiated.
 """
 
 from __future__ import annotations
@@ -35,8 +34,7 @@ Tokenizer: TypeAlias = "PreTrainedTokenizerFast"
 
 
 def load_tokenizer(folder: Path):
-    """Return the fast tokenizer of a directory, set to pad at the right. Raises DataError if there is
-    none."""
+    """Return the fast tokenizer of a directory, set to pad at the right. Raises DataError."""
     from transformers import AutoTokenizer
 
     tokenizer = load(AutoTokenizer, folder)
@@ -45,16 +43,17 @@ def load_tokenizer(folder: Path):
 
 
 def load_masked_lm(folder: Path):
-    """Return a model with its masked-language head in float32. A missing head is drawn from torch's global
-    generator. Raises DataError."""
+    """Return a model with its masked-language head in float32. Raises DataError.
+
+    A missing head is drawn from torch's global generator.
+    """
     from transformers import AutoModelForMaskedLM
 
     return load(AutoModelForMaskedLM, folder, dtype="float32")
 
 
 def load_encoder(folder: Path):
-    """Return a model without heads and pooler, in float32. Raises DataError if the directory is not a
-    model."""
+    """Return a model without heads and pooler, in float32. Raises DataError."""
     from transformers import AutoModel
 
     model = load(AutoModel, folder, dtype="float32")
@@ -64,8 +63,8 @@ def load_encoder(folder: Path):
 
 
 def check_fits(model, tokenizer, length: int) -> None:
-    """Raise UsageError if a text may have more tokens than the model has positions, and DataError if the
-    tokenizer does not match the model."""
+    """Raise UsageError if the model has fewer positions than ``length``, DataError if the tokenizer does not
+    match."""
     count = positions(model)
     if count is not None and length > count:
         raise UsageError(f"a length of {length} tokens is more than the model's {count} positions")
@@ -76,7 +75,7 @@ def check_fits(model, tokenizer, length: int) -> None:
 
 
 def positions(model) -> int | None:
-    """Return the maximum number of tokens of a model's texts, or None if it has no limit."""
+    """Return the maximum number of tokens of a text, or None if the model has no limit."""
     table = _position_table(model)
     if table is None:
         return getattr(model.config, "max_position_embeddings", None)
@@ -132,8 +131,7 @@ def _check_padding(table, places, tokenizer) -> None:
 
 
 def save_model(model, tokenizer, folder: Path) -> None:
-    """Write config.json, model.safetensors and the tokenizer's files, without a checkpoint's own code and
-    without the tokenizer's current length."""
+    """Write config.json, model.safetensors and the tokenizer's files, without code and current truncation."""
     folder.mkdir(parents=True, exist_ok=True)
     tokenizer = copy.deepcopy(tokenizer)
     tokenizer.backend_tokenizer.no_truncation()
@@ -154,8 +152,10 @@ def load(kind: Any, folder: Path, **options) -> Any:
 
 
 def pretrained(kind: Any, folder: Path, **options) -> Any:
-    """Read a directory as transformers' ``kind``, quietly, offline and without its own code. Raises the
-    library's errors."""
+    """Read a directory as transformers' ``kind``, quietly, offline and without its own code.
+
+    Raises the library's errors.
+    """
     if (folder / "adapter_config.json").exists():  # taken into account with peft, passed over without
         raise ValueError("it has an adapter, adapter_config.json, which is not known here")
     check_self_contained(folder)

@@ -1,5 +1,4 @@
-"""Similarities in full precision, and losses over their softmax distributions, e.g. contrastive or
-divergence."""
+"""Similarities in full precision, and losses over their softmax distributions, e.g. contrastive."""
 
 from collections.abc import Mapping, Sequence
 from functools import reduce
@@ -20,18 +19,10 @@ def check_similarity(similarity: str) -> str:
 
 
 def similarities(left: torch.Tensor, right: torch.Tensor, *, similarity: str) -> torch.Tensor:
-    """Return the similarity of every row of one matrix to every row of another.
+    """Return the similarity, ``dot`` or ``cosine``, of all rows of two matrices: (N, H), (M, H) to (N, M).
 
-    A dot product over a small temperature is too coarse in half precision (a float16 near 2000 has a step of
-    1 to 2). Therefore autocast is disabled and inputs are converted to float32 or above.
-
-    Args:
-        left: (N, H).
-        right: (M, H).
-        similarity: ``dot`` or ``cosine``.
-
-    Returns:
-        (N, M), float32, or float64 for float64 inputs.
+    Inputs are converted to float32 or above, as a dot product over a small temperature is too coarse in half
+    precision (a float16 near 2000 has a step of 1 to 2).
     """
     dtype = torch.promote_types(left.dtype, torch.float32)
     with torch.autocast(left.device.type, enabled=False):
@@ -48,20 +39,16 @@ Views = Mapping[str, torch.Tensor]
 def view_similarities(
     queries: Views, passages: Views, *, terms: Sequence[str], objective: str, similarity: str
 ) -> dict[str, torch.Tensor]:
-    """Return the similarities to train, by the suffix of their losses' names.
+    """Return the similarities to train, (Q, M) each, by the suffix of their losses' names.
 
         d(q, p) = sum over the terms v of s(q_v, p_v)
 
     Args:
-        queries: by view, (Q, H_v).
-        passages: by view, (M, H_v).
+        queries, passages: by view, (Q, H_v) and (M, H_v).
         terms: views. One that is listed twice counts twice (reading ``hybrid-similarity``).
         objective: ``sum`` returns d under the suffix "", ``separate`` s of every view under ".<view>", and
             ``both`` returns both (reading ``view-objective``).
         similarity: ``dot`` or ``cosine``, of each view separately.
-
-    Returns:
-        (Q, M) each.
     """
     check_known("objective of the views", objective, valid=OBJECTIVES)
     by_view = {
@@ -120,13 +107,12 @@ def own_columns(scores: torch.Tensor) -> torch.Tensor:
 def in_batch_contrastive(
     queries: torch.Tensor, passages: torch.Tensor, *, temperature: float, similarity: str
 ) -> torch.Tensor:
-    """Return the cross-entropy of each query's positive against all passages of the batch, averaged over
+    """Return the cross-entropy of each query's positive among all passages of the batch, averaged over
     queries.
 
         L = 1/Q sum_i -log( exp(s(q_i, p_iP) / tau) / sum_j exp(s(q_i, p_j) / tau) )
 
-    with j over all Q*P passages: a query's own P-1 negatives and all passages of the other queries (Karpukhin
-    et al. 2020, Eq. 2, and the training step of Tevatron).
+    with j over all Q*P passages (Karpukhin et al. 2020, Eq. 2, and the training step of Tevatron).
 
     Args:
         queries: (Q, H).
@@ -151,12 +137,7 @@ def four_block_contrastive(
             + sum_{j != i} phi(d_i+, q_j) + sum_{j != i} phi(q_i, q_j) + sum_{j != i} phi(d_i+, d_j+)
 
     A positive is compared with other queries and positives, never with a hard negative (the code released
-    with Wang et al. 2023).
-
-    Args:
-        queries: (Q, H).
-        passages: (Q*P, H), P of each query in turn, its positive first.
-        temperature: tau, a number or a scalar tensor.
+    with Wang et al. 2023). Arguments are those of ``in_batch_contrastive``.
     """
     count, per_query = len(queries), len(passages) // len(queries)
     positives, targets = passages[::per_query], torch.arange(count, device=queries.device) * per_query
@@ -171,15 +152,11 @@ def four_block_contrastive(
 
 
 def divergence(target: torch.Tensor, scores: torch.Tensor) -> torch.Tensor:
-    """Return KL(softmax(target) || softmax(scores)), summed over a row's K entries and averaged over rows.
+    """Return KL(softmax(target) || softmax(scores)) of (N, K) each, averaged over the N rows.
 
         1/N sum_i sum_k p_ik (log p_ik - log q_ik),   p = softmax(target), q = softmax(scores)
 
     It is computed in float32 or above. The caller has to detach a target that is not trained.
-
-    Args:
-        target: (N, K).
-        scores: (N, K).
     """
     log_p, log_q = (
         functional.log_softmax(logits.to(torch.promote_types(logits.dtype, torch.float32)), dim=-1)

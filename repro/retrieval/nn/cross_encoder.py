@@ -1,7 +1,4 @@
-"""A cross-encoder, which scores a query and a passage read together: fine-tuning, and scoring of many pairs.
-
-Pairs are scored in blocks that survive an interruption, e.g. the first 20,000 pairs as ``0-CHECKSUM.npy``.
-"""
+"""A cross-encoder, which scores a query and a passage read together, e.g. ``CrossEncoder``."""
 
 import contextlib
 import zlib
@@ -41,12 +38,8 @@ Batches = list[dict[str, torch.Tensor]]
 def load_cross_encoder(folder: Path):
     """Return a transformers model for sequence classification with one label, in float32.
 
-    The head depends on the architecture. BERT has the pooler, dropout and a linear layer. ELECTRA has
-    dropout, a dense layer, gelu, dropout and a linear layer over [CLS]. Weights that the checkpoint lacks are
-    drawn from torch's global generator, so seed it before.
-
-    Raises:
-        DataError: the directory is not a model.
+    The architecture determines the head. Weights that the checkpoint lacks are drawn from torch's global
+    generator, so seed it before. Raises DataError if the directory is not a model.
     """
     from transformers import AutoModelForSequenceClassification
 
@@ -74,17 +67,14 @@ class CrossEncoder(nn.Module):
         L = 1/Q sum_i -log( exp theta(q_i, d_i+) / sum_{d in K_i} exp theta(q_i, d) )
 
     K_i is the positive and the negatives that the model itself, without dropout and gradient, currently
-    scores highest: ``trained_passages`` of the P given (reading ``reranker-group``). With ``r-drop`` (reading
-    ``reranker-regulariser``, Liang et al. 2021) the K_i are read twice with different dropout, and
+    scores highest: ``trained_passages`` of the P given, or all (reading ``reranker-group``). With ``r-drop``
+    (reading ``reranker-regulariser``, Liang et al. 2021) the K_i are read twice with different dropout,
+    unless the model has none, and
 
         L = (L_1 + L_2) / 2 + 1/Q sum_i ( KL(p_i1 || p_i2) + KL(p_i2 || p_i1) ) / 2
 
-    A model without dropout reads them once, as both readings would be equal.
-
     Args:
         model: of ``load_cross_encoder``.
-        tokenizer: its tokenizer.
-        trained_passages: as above, or all if there are no more.
         regulariser: ``r-drop`` or ``none``.
         passage_length: tokens of query and passage together, with [CLS] and both [SEP].
         separator: between title and text. Query and passage are a pair of segments.
@@ -113,8 +103,7 @@ class CrossEncoder(nn.Module):
         self.passage_length, self.separator = passage_length, separator
 
     def collate(self, examples: list[dict]) -> dict[str, torch.Tensor]:
-        """Return arrays (Q, P, L) of examples ``{"query", "passages": [{"title", "text"}, …]}``, with the
-        positive first."""
+        """Return arrays (Q, P, L) of examples ``{"query", "passages": [{"title", "text"}, …]}``."""
         per_query = len(examples[0]["passages"])
         queries = [example["query"] for example in examples for _ in range(per_query)]
         passages = [passage for example in examples for passage in example["passages"]]
@@ -159,8 +148,7 @@ class CrossEncoder(nn.Module):
 
 
 def hardest(scores: torch.Tensor, *, count: int) -> torch.Tensor:
-    """Return the indices, (Q, K) int64, of the positive and the ``count`` - 1 highest negatives among scores
-    (Q, P)."""
+    """Return the indices, (Q, K) int64, of the positive and the ``count`` - 1 highest negatives of (Q, P)."""
     negatives = scores[:, 1:].topk(count - 1, dim=1).indices + 1  # (Q, K - 1)
     return torch.cat((torch.zeros_like(negatives[:, :1]), negatives), dim=1)
 
@@ -186,14 +174,11 @@ class PairScorer:
         folder: a model directory.
         length: tokens of query and passage together, with [CLS] and both [SEP].
         separator: between title and text.
-        precision: ``fp32``, ``fp16`` or ``bf16``.
         packed: whether a GPU should read pairs end to end, without padding. None means if possible.
         say: called with the reason if ``packed`` is wanted but impossible.
 
-    Raises:
-        BlockedError: half precision without a GPU.
-        UsageError: an unknown precision, or a length beyond the model's positions.
-        DataError: the model cannot be read.
+    Raises BlockedError for half precision without a GPU, UsageError for an unknown precision or a length
+    beyond the model's positions, DataError if the model cannot be read.
     """
 
     def __init__(
@@ -218,8 +203,7 @@ class PairScorer:
         return ({"padding_free": 1} if self.packed else {}) | self.halved.facts()
 
     def __call__(self, queries: list[str], passages: list[dict]) -> np.ndarray:
-        """Return scores of N queries with N passages ``{"title", "text"}``, (N,) float32. Raises StageError
-        if one is not finite."""
+        """Return scores of N queries with N passages ``{"title", "text"}``, (N,) float32."""
         scores = np.empty(len(queries), dtype=np.float32)
         for places, batches in self.prepared(queries, passages):
             scores[places] = self.score(batches)
@@ -258,8 +242,7 @@ class PairTexts:
     Args:
         queries: their texts.
         corpus: directory of a corpus.
-        query: (N,), an index into ``queries`` for each pair.
-        row: (N,), a row of the corpus for each pair.
+        query, row: (N,), indices into ``queries`` and rows of the corpus.
     """
 
     def __init__(self, queries: list[str], corpus: Path, *, query: np.ndarray, row: np.ndarray):
@@ -307,9 +290,9 @@ def score_pairs(
 ) -> np.ndarray:
     """Return the score of every pair in order, (N,): float32, or float64 rounded to ``decimals``.
 
-    Pairs are read and tokenised in the background while the model scores earlier ones. Every finished block
-    is kept in ``scratch`` with its checksum in the name, so that a resumed attempt does not repeat it. A
-    shard scores only its own blocks, and its values for other blocks are meaningless.
+    Pairs are tokenised in the background. Every finished block is kept in ``scratch`` with its checksum in
+    the name, e.g. ``0-CHECKSUM.npy``, so that a resumed attempt does not repeat it. A shard scores only its
+    own blocks, and its values for other blocks are meaningless.
     """
     scratch.mkdir(parents=True, exist_ok=True)
     scores = np.zeros(len(pairs), dtype=np.float32)

@@ -1,5 +1,4 @@
-"""A text encoder: transformer, pooling to one vector, e.g. ``cls``, and a projector if fine-tuned with
-one."""
+"""A text encoder: transformer, pooling to one vector, e.g. ``cls``, and optionally a projector."""
 
 from __future__ import annotations
 
@@ -24,11 +23,11 @@ FILE = "projector.safetensors"
 
 
 class Projector(nn.Module):
-    """z = tanh(W h + b), z = W h + b, or z = h: ``nonlinear``, ``linear`` or ``none``, all H to H.
+    """z = tanh(W h + b), z = W h + b, or z = h: ``nonlinear`` (BERT's pooler), ``linear`` or ``none``, all H
+    to H.
 
-    The first is BERT's own pooler. With two layers, it is preceded by h = gelu(W' x + b'), as in a
-    transformer's feed-forward network. Two linear layers would equal one. Weights start like BERT's linear
-    layers: N(0, ``initializer_range``), bias 0.
+    With two layers, the first is preceded by h = gelu(W' x + b'). Two linear layers would equal one. Weights
+    start like BERT's linear layers: N(0, ``initializer_range``), bias 0.
     """
 
     def __init__(self, hidden_size: int, *, architecture: str, layers: int, initializer_range: float):
@@ -63,8 +62,7 @@ class Projector(nn.Module):
         return torch.tanh(output) if self.architecture == "nonlinear" else output
 
     def save(self, folder: Path, *, encodes: bool) -> None:
-        """Write ``projector.safetensors`` to a model directory. ``encodes`` is whether texts are encoded with
-        it."""
+        """Write ``projector.safetensors``. ``encodes`` is whether texts are encoded with it."""
         if self.architecture != "none":
             # one key: safetensors writes several in an order that changes from process to process
             description = json.dumps({"architecture": self.architecture, "encodes": encodes}, sort_keys=True)
@@ -131,8 +129,7 @@ class Encoder(PooledEncoder):
 
 
 def load_text_encoder(folder: Path, *, pooling: str) -> Encoder:
-    """Return the encoder in a directory, with its projector if texts are encoded with it. Raises DataError if
-    it is not a model."""
+    """Return the encoder in a directory, with its projector if it encodes texts. Raises DataError."""
     projector, encodes = saved_projector(folder) or (None, False)
     return Encoder(load_encoder(folder), pooling=pooling, projector=projector if encodes else None)
 
@@ -146,16 +143,13 @@ def check_pooling(pooling: str) -> str:
 def pooled(hidden: torch.Tensor, attention_mask: torch.Tensor, *, pooling: str) -> torch.Tensor:
     """Return one vector per text: of its first token (``cls``), or the mean over its tokens (``mean``).
 
-    The mean divides by the number of tokens that are not padding, including [CLS] and [SEP], as in
-    sentence-transformers.
+    The mean is over all tokens that are not padding, including [CLS] and [SEP], as in sentence-transformers.
 
     Args:
         hidden: (N, L, H).
         attention_mask: (N, L), 1 at tokens and 0 at padding. Every text has at least one token.
-        pooling: ``cls`` or ``mean``.
 
-    Returns:
-        (N, H).
+    Returns (N, H).
     """
     if check_pooling(pooling) == "cls":
         return hidden[:, 0]  # (N, H)
@@ -171,8 +165,7 @@ def span_means(hidden: torch.Tensor, spans: torch.Tensor) -> torch.Tensor:
         spans: (N, S, 2), positions in ``hidden``: first token, and one past the last. An empty span gives
             zeros.
 
-    Returns:
-        (N, S, H), in float32 or above.
+    Returns (N, S, H), in float32 or above.
     """
     dtype = torch.promote_types(hidden.dtype, torch.float32)
     positions = torch.arange(hidden.shape[1], device=hidden.device)

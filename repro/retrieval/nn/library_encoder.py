@@ -43,18 +43,16 @@ TASKS = {"queries": "query", "passages": "document"}  # kinds of texts in the li
 
 
 def load(folder: Path, settings: Mapping[str, Any]) -> SentenceTransformer | SparseEncoder:
-    """Load the dense or sparse encoder in a folder onto this process's device.
-
-    Code in the folder is never run, and nothing is downloaded.
+    """Load the dense or sparse encoder in a folder onto this process's device, without its own code and
+    offline.
 
     Args:
         settings: ``kind`` (``dense``, ``splade``, ``splade-sum``, or ``sparse`` for the folder's own
             modules). ``pooling``, ``length`` in tokens, ``truncate_dim`` and ``precision`` override the
             folder, where None keeps its value. ``cap`` limits the length of all texts.
 
-    Raises:
-        DataError: the folder is not such an encoder, a weight is missing, or the tokenizer does not match the
-            model.
+    Raises DataError if the folder is not such an encoder, a weight is missing, or the tokenizer does not
+    match.
     """
     reports: list[tuple] = []
     try:
@@ -137,7 +135,7 @@ def _pool(model: SentenceTransformer, folder: Path, mode: str) -> None:
 
 @contextlib.contextmanager
 def _silent() -> Iterator[None]:
-    """Suppress the library's messages on loading. Descriptions of the encoder contain the same facts."""
+    """Suppress the library's messages on loading."""
     logger = logging.getLogger("sentence_transformers")
     level = logger.level
     logger.setLevel(logging.ERROR)
@@ -235,11 +233,11 @@ def encode(
 ) -> torch.Tensor:
     """Encode texts, or pairs of segments, to (N, H) float32 or, for a sparse encoder, sparse (N, V).
 
+    Batches shrink if memory does not suffice for ``batch_size`` texts.
+
     Args:
         kind: ``queries`` or ``passages``, which the library calls documents.
         prompt: replaces the encoder's own prompt for such texts. None keeps it.
-
-    Batches shrink if memory does not suffice for ``batch_size`` texts.
     """
     method: Callable[..., Any] = model.encode_query if kind == "queries" else model.encode_document
     options = {"convert_to_tensor": True, "show_progress_bar": False}
@@ -296,12 +294,9 @@ def named(module: torch.nn.Module) -> str:
 
 
 class ReleasedEncoder(PooledEncoder):
-    """Maps token ids to one vector per text, with the modules that sentence-transformers reads from a folder.
+    """Maps token ids to one vector of ``size`` numbers per text, with the modules of sentence-transformers.
 
     Raises DataError if the folder is not a model, or is not a transformer followed by one known pooling.
-
-    Attributes:
-        size: numbers per vector.
     """
 
     def __init__(self, folder: Path):
@@ -327,8 +322,8 @@ class SpladeEncoder(nn.Module):
     """Maps token ids to max_i log(1 + ReLU(w_ij)), with w the logits of a masked language model (Formal et
     al. 2021).
 
-    The maximum, or with ``pooling`` ``sum`` the sum of the first version, is over all positions that are not
-    padding, including [CLS] and [SEP], as in released code. Logits are computed for a few texts at a time.
+    The maximum, or with ``pooling`` ``sum`` the sum, is over all positions that are not padding, including
+    [CLS] and [SEP], as in released code. Logits are computed for a few texts at a time.
     """
 
     def __init__(self, model: MaskedModel, tokenizer: Tokenizer, *, pooling: str = "max"):
@@ -352,5 +347,5 @@ class SpladeEncoder(nn.Module):
 
 
 def load_splade_encoder(folder: Path, *, pooling: str = "max") -> SpladeEncoder:
-    """Return the masked language model in a directory as SPLADE. Raises DataError if it is not one."""
+    """Return the masked language model in a directory as SPLADE. Raises DataError."""
     return SpladeEncoder(load_masked_lm(folder), load_tokenizer(folder), pooling=pooling)

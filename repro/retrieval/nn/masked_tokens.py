@@ -29,7 +29,6 @@ def token_cross_entropy(logits: torch.Tensor, labels: torch.Tensor, *, reduction
     Args:
         logits: (..., V), any float type. The logarithm is computed in float32 or above.
         labels: (...), token ids, IGNORED at positions without a prediction.
-        reduction: ``mean`` or ``sum``.
     """
     assert reduction in ("mean", "sum"), reduction
     logits = logits.to(torch.promote_types(logits.dtype, torch.float32))
@@ -54,7 +53,7 @@ def values_at(values: torch.Tensor, places: torch.Tensor) -> torch.Tensor:
 
 
 def divisor(labels: torch.Tensor, *, reduction: str) -> int | None:
-    """Return the number of labelled positions, by which ``mean`` divides, or None for ``sum``."""
+    """Return the number of labelled positions for ``mean``, or None for ``sum``."""
     return int((labels != IGNORED).sum()) if reduction == "mean" else None
 
 
@@ -75,18 +74,15 @@ def chunked_token_cross_entropy(
     reduction: str,
     chunk: int | None,
 ) -> torch.Tensor:
-    """Return ``token_cross_entropy(head(hidden), labels)``, computing logits for ``chunk`` positions at a
-    time.
+    """Return ``token_cross_entropy(head(hidden), labels)``, with logits for ``chunk`` positions at a time.
 
     Logits are recomputed for the gradient: for 64 texts of 512 tokens they would take 4 GB, and their
-    gradient as much again. Value and gradient equal those of the plain form, which is used for a single
-    chunk.
+    gradient as much again.
 
     Args:
         hidden: (M, H).
         head: (m, H) to (m, V) logits, without dropout, as it runs twice.
         labels: (M,), token ids, IGNORED at positions without a prediction, with at least one label.
-        reduction: ``mean`` or ``sum``, over all M positions.
         chunk: positions at a time. None for all.
     """
     assert reduction in ("mean", "sum"), reduction
@@ -112,7 +108,7 @@ def mlm_rows(
     chunk: int | None = None,
 ) -> Tensors:
     """Return the rows of a part of a batch for ``mlm_loss``, (1,) each: the summed loss ``mlm`` of labelled
-    tokens and their number ``masked``. The head is applied only to labelled positions of (N, L, H)."""
+    tokens of (N, L, H) and their number ``masked``."""
     places = labelled(labels)
     wanted = values_at(hidden, places), head, values_at(labels, places)
     total = chunked_token_cross_entropy(*wanted, reduction="sum", chunk=chunk)
@@ -123,8 +119,7 @@ DRAWS = ("each", "count")
 
 
 class Masking(TypedDict):
-    """The shares of ``masked_tokens``, and optionally its ``draw``, e.g. ``{"rate": 0.15, "mask": 0.8,
-    "random": 0.1}``."""
+    """The shares of ``masked_tokens``, e.g. ``{"rate": 0.15, "mask": 0.8, "random": 0.1}``."""
 
     rate: float
     mask: float
@@ -148,24 +143,20 @@ def masked_tokens(
     """Return texts with some tokens replaced, and labels with the original tokens.
 
     With ``draw`` ``each``, every token that is not special is selected with probability ``rate``,
-    independently, as in transformers' DataCollatorForLanguageModeling. A short text may have none. With
-    ``count``, max(1, round(rate * length)) tokens of a text that are not special are selected, or all if
-    there are fewer, as in BERT's create_pretraining_data. The length includes [CLS] and [SEP]. A selected
-    token becomes [MASK] with probability ``mask`` and any token of the vocabulary with probability
-    ``random``. Otherwise it stays.
+    independently, as in transformers' DataCollatorForLanguageModeling. With ``count``, max(1, round(rate *
+    length)) tokens of a text that are not special are selected, or all if there are fewer, as in BERT's
+    create_pretraining_data. The length includes [CLS] and [SEP]. A selected token becomes [MASK] with
+    probability ``mask`` and any token of the vocabulary with probability ``random``. Otherwise it stays.
 
     Args:
         input_ids: (T,), N texts end to end, with their special tokens.
         lengths: (N,), tokens per text.
         special_ids: ids that are never selected.
-        mask_id: the id of [MASK].
-        vocabulary_size: V. Replacements are drawn from 0..V-1.
         rate, mask, random: BERT has 0.15, 0.8, 0.1. ``mask`` + ``random`` <= 1.
         draw: ``each`` or ``count`` (reading ``mlm-draw``).
         generators: one per text, so that its mask does not depend on other texts.
 
-    Returns:
-        the input ids, (T,), and the labels, (T,): the token at selected positions, IGNORED elsewhere.
+    Returns the input ids, (T,), and the labels, (T,): the token at selected positions, IGNORED elsewhere.
     """
     assert 0 <= rate <= 1 and 0 <= mask + random <= 1, (rate, mask, random)
     check_known("draw of masked tokens", draw, valid=DRAWS)
@@ -188,8 +179,7 @@ def masked_tokens(
 def _smallest_chances(
     chances: np.ndarray, lengths: Sequence[int] | np.ndarray, ordinary: np.ndarray, *, rate: float
 ) -> np.ndarray:
-    """Return a mask, (T,) bool, of the ordinary tokens with the smallest chances, a rounded share of each
-    text's length."""
+    """Select the ordinary tokens with the smallest chances, a rounded share of each text: (T,) bool."""
     selection, end = np.zeros(len(chances), dtype=bool), 0
     for length in lengths:
         begin, end = end, end + length
@@ -212,12 +202,9 @@ def masked_texts(
 
     Args:
         texts: N of (n,), without special tokens around.
-        tokenizer: BERT's, or one with the same special tokens.
-        generators: one per text, so that its mask does not depend on its batch.
-        rate, mask, random, draw: see ``masked_tokens``.
+        rate, mask, random, draw, generators: see ``masked_tokens``.
 
-    Returns:
-        ``clean_ids``, ``masked_ids``, ``labels`` and ``attention_mask``, all (N, L) int64.
+    Returns ``clean_ids``, ``masked_ids``, ``labels`` and ``attention_mask``, all (N, L) int64.
     """
     clean, lengths = frame_texts(texts, tokenizer)
     masked, labels = masked_tokens(

@@ -39,7 +39,7 @@ class MultiViewBiEncoder(RankedTextsLoss):
         L_ft         = 1/Q sum_i -log( exp(d(q_i, p_i+)/tau) / sum_p exp(d(q_i, p)/tau) )
         L_ft-distill = 1/Q sum_i KL( softmax(theta_i / T) || softmax(d(q_i, .)/tau) ), over q_i's passages
 
-    and the FLOPS regulariser of SPLADE on each side's sparse vectors. Several processes train like one.
+    and the FLOPS regulariser of SPLADE on each side's sparse vectors.
 
     Args (named after their readings, if any):
         views, sparse_positions, vocabulary_head, dense_reduction: of ``ViewEncoder``.
@@ -57,8 +57,7 @@ class MultiViewBiEncoder(RankedTextsLoss):
         flops_vectors: vectors are regularised ``before`` or ``after`` truncation.
         distillation: None, or {direction, contrastive_weight, teacher_temperature}: KL from teacher to
             student or, with ``student-teacher``, in reverse, the weight of L_ft, and T.
-        query_length, passage_length: in tokens, with [CLS] and [SEP].
-        separator: between title and text, or ``pair``.
+        query_length, passage_length, separator: of ``ranked_texts``.
         start: directory of the starting model. Its projection is trained further if the shape matches.
 
     Raises UsageError for unknown values.
@@ -125,15 +124,13 @@ class MultiViewBiEncoder(RankedTextsLoss):
         self.register_buffer("steps", torch.zeros((), dtype=torch.int64))
 
     def collate(self, examples: list[dict]) -> dict[str, torch.Tensor]:
-        """Return the arrays of ``ranked_texts`` and, for distillation, ``teacher`` from
-        ``teacher_scores``."""
+        """Return the arrays of ``ranked_texts`` and, for distillation, ``teacher_scores`` as ``teacher``."""
         batch = super().collate(examples)
         return batch if self.distillation is None else batch | {"teacher": teacher_scores(examples)}
 
     def losses(self, represented: dict[str, torch.Tensor]) -> dict[str, torch.Tensor]:
         """Return ``contrastive``, ``divergence`` (for single views with the suffix ``.<view>``) and
-        ``flops.<side>``. Losses of weight 0 are absent, and ``divergence`` without distillation. Counts a
-        step."""
+        ``flops.<side>``, without losses of weight 0. Counts a step."""
         if self.training:
             self.steps += 1
         views = self.encoder.views
@@ -152,8 +149,8 @@ class MultiViewBiEncoder(RankedTextsLoss):
         return losses | self.flops_losses(top_vectors if self.flops_after else whole)
 
     def represent(self, batch: dict[str, torch.Tensor]) -> dict[str, torch.Tensor]:
-        """Return vectors as ``<side>.<view>``, e.g. ``queries.sparse``, without truncation, and ``teacher``
-        if the batch has it."""
+        """Return vectors as ``<side>.<view>``, e.g. ``queries.sparse``, without truncation, and any
+        ``teacher``."""
         rows = {name: batch[name] for name in ("teacher",) if name in batch}
         for side in SIDES:
             rows |= {f"{side}.{view}": vectors for view, vectors in self.encoded(batch, side).items()}
@@ -164,7 +161,7 @@ class MultiViewBiEncoder(RankedTextsLoss):
         return self.encoder(side_inputs(batch, SIDES[side]))
 
     def truncated(self, vectors: dict[str, torch.Tensor], side: str) -> dict[str, torch.Tensor]:
-        """Return the vectors, with sparse ones truncated to their highest values if this side requires it."""
+        """Return the vectors, with sparse ones truncated if this side requires it."""
         if "sparse" not in vectors or self.top_k is None or not self.truncation[side]:
             return vectors
         return vectors | {"sparse": top_k(vectors["sparse"], self.top_k)}

@@ -1,9 +1,4 @@
-"""Components shared by objectives, and BERT's own objectives built from them.
-
-Components are losses over several texts, examples of fine-tuning, and masking. BERT's objectives are masked
-words alone, e.g. ``MaskedLanguageModel``, or with the next sentence, in a form that is learnt within hundreds
-of steps.
-"""
+"""Components shared by objectives, and BERT's own objectives, e.g. ``MaskedLanguageModel``."""
 
 from collections.abc import Callable
 from pathlib import Path
@@ -52,7 +47,7 @@ def ranked_texts(
     Args:
         examples: ``{"query", "passages": [{"title", "text"}, …]}``, with the positive first.
         query_length, passage_length: in tokens, with [CLS] and [SEP].
-        separator: between title and text, e.g. ``[SEP]``, or ``pair``.
+        separator: between title and text, e.g. ``[SEP]``, or ``pair`` for two segments.
     """
     passages = [passage for example in examples for passage in example["passages"]]
     queries = tokenised(tokenizer, [example["query"] for example in examples], length=query_length)
@@ -102,8 +97,10 @@ HEADS = ("checkpoint", "new")
 
 
 def with_head(model: MaskedModel, head: str) -> MaskedModel:
-    """Return the model with its own masked-language head (``checkpoint``) or a new one (``new``). Weights
-    shared with the encoder stay."""
+    """Return the model with its own masked-language head (``checkpoint``) or a ``new`` one.
+
+    Weights shared with the encoder stay.
+    """
     check_known("start of the masked-language head", head, valid=HEADS)
     if head == "new":
         shared_ids = {id(parameter) for parameter in model.base_model.parameters()}
@@ -122,8 +119,8 @@ def _draw(module: nn.Module, shared_ids: set[int], spread: float) -> None:
 
 
 def set_dropout(model: nn.Module, rate: float) -> None:
-    """Set the rate of every dropout module, including attention, without changing the config. Raises
-    UsageError unless 0 <= rate < 1."""
+    """Set the rate of every dropout module without changing the config. Raises UsageError unless 0 <= rate <
+    1."""
     if not 0 <= rate < 1:
         raise UsageError(f"a dropout of {rate!r} is impossible; give a rate from 0 to below 1")
     for module in model.modules():
@@ -137,7 +134,6 @@ class MaskedPretraining(nn.Module):
     Attributes:
         encoder: the objective's ``model``, BertForMaskedLM or a model with the same ``base_model`` and
             ``cls``.
-        tokenizer: its tokenizer.
         masking: arguments of ``masked_texts``. BERT has 0.15, 0.8, 0.1. ``draw`` defaults to ``each``.
         length: tokens per text, with [CLS] and [SEP].
         seed: of all random draws.
@@ -156,7 +152,7 @@ class MaskedPretraining(nn.Module):
     def generators(
         self, examples: list[dict], *stream: int, each_epoch: bool = True
     ) -> list[np.random.Generator]:
-        """Return a generator per example, seeded by (seed, stream, epoch, index). The epoch is 0 unless
+        """Return a generator per example, seeded by (seed, stream, epoch, index), with epoch 0 unless
         ``each_epoch``."""
         places = [(example["epoch"] if each_epoch else 0, example["index"]) for example in examples]
         return [np.random.default_rng((self.seed, *stream, *place)) for place in places]
@@ -189,12 +185,8 @@ class MaskedPretraining(nn.Module):
 class MaskedLanguageModel(MaskedPretraining):
     """L = -1/M sum over the M masked tokens of a batch of log p(token | masked text) (Devlin et al. 2019).
 
-    A text's mask depends only on (seed, epoch, index), so it changes every epoch.
-
-    Args, in addition to the attributes of ``MaskedPretraining``:
-        masking: {rate, mask, random}. BERT has 0.15, 0.8, 0.1.
-        reduction: ``mean``, as above, or ``sum``, without 1/M.
-        seed: of the masks.
+    A text's mask depends only on (seed, epoch, index), so it changes every epoch. Arguments are the
+    attributes of ``MaskedPretraining``, and ``reduction``: ``mean``, as above, or ``sum``, without 1/M.
     """
 
     name = "mlm"
@@ -234,15 +226,11 @@ class MaskedLanguageModel(MaskedPretraining):
 class NeighbouringSentences(MaskedPretraining, BatchLoss):
     """L = L_MLM - 1/N sum_i log( exp(a_i . b_i) / sum_j exp(a_i . b_j) ), a_i and b_i [CLS] of two sentences.
 
-    The second term is BERT's next-sentence prediction (Devlin et al. 2019, §3.1) over a batch. The two
-    sentences are consecutive in a text, and the next sentence of a_i has to be found among those of all N
-    texts. (The original, a binary decision, took a narrow model more than a thousand steps to learn.) Both
-    sentences are masked. A text of one sentence counts only in L_MLM. Sentences and masks depend only on
-    (seed, epoch, index).
-
-    Args, in addition to the attributes of ``MaskedPretraining``:
-        sentence_end: the token that ends a sentence, e.g. ``.``.
-        seed: of sentences and masks.
+    The second term is BERT's next-sentence prediction (Devlin et al. 2019, §3.1) over a batch: the next
+    sentence of a_i has to be found among those of all N texts. (The original, a binary decision, took a
+    narrow model more than a thousand steps to learn.) Both sentences are masked. A text of one sentence
+    counts only in L_MLM. Arguments are the attributes of ``MaskedPretraining``, and ``sentence_end``, the
+    token that ends a sentence, e.g. ``.``.
 
     Raises UsageError for a sentence end that is not in the vocabulary.
     """

@@ -1,5 +1,4 @@
-"""Vectors of texts that are encoded end to end, without padding, e.g. at most 2,048 tokens at a time on a
-CPU."""
+"""Vectors of texts encoded end to end, without padding, e.g. at most 2,048 tokens at a time on a CPU."""
 
 from collections.abc import Callable, Iterator, Sequence
 
@@ -20,11 +19,8 @@ def without_padding(encoder: PooledEncoder, *, gpu: bool = False) -> Callable[[I
     """Return a function that encodes inputs on the CPU, end to end where this is faster.
 
     On a CPU, large models built like BERT encode end to end. Small models use the library, so that their
-    vectors have the same bits on any number of cores.
-
-    Args:
-        encoder: on the device.
-        gpu: whether a GPU encodes end to end (``repro.retrieval.nn.padding_free.packs``).
+    vectors have the same bits on any number of cores. ``gpu`` is whether a GPU encodes end to end
+    (``padding_free.packs``).
     """
     on_cpu = device().type == "cpu" and not is_small(encoder)
     if not ((gpu or on_cpu) and can_be_packed(encoder.model)):
@@ -36,10 +32,9 @@ def without_padding(encoder: PooledEncoder, *, gpu: bool = False) -> Callable[[I
 class PackedTexts(nn.Module):
     """Maps token ids to a pooled vector per text, equal to the padded model's except for rounding.
 
-    The tokens of all texts are concatenated, (T, H), so that no layer computes padding. Attention is within
-    each text, without a mask. Unless pooling is ``mean``, only first tokens are queries of the last layer and
-    pass its feed-forward part. There is no gradient and no dropout. A vector depends on the other texts of
-    its batch only by rounding.
+    The tokens of all texts are concatenated, (T, H), with attention within each text. Unless pooling is
+    ``mean``, only first tokens are queries of the last layer and pass its feed-forward part. There is no
+    gradient and no dropout.
 
     Args:
         model: one that ``can_be_packed``.

@@ -1,7 +1,7 @@
 """Texts encoded end to end, without padding, with the same vectors, states, losses and gradients.
 
-Only random draws differ: dropout zeroes as many numbers, in other places. E.g. texts of 3 and 5 tokens are
-encoded as 8 tokens instead of 2 x 5.
+Only dropout differs: it zeroes as many numbers, in other places. E.g. texts of 3 and 5 tokens are encoded as
+8 tokens instead of 2 x 5.
 """
 
 import contextlib
@@ -44,7 +44,6 @@ class Layout:
 
     Args:
         lengths: tokens of each text. Empty texts are omitted.
-        device: of the layers' inputs.
 
     Attributes:
         stretches: runs of consecutive texts of equal length, e.g. ``[(2, 7), (1, 9)]`` for lengths 7, 7 and
@@ -102,11 +101,10 @@ def layer_output(
     *,
     rows: int | None = None,
 ) -> torch.Tensor:
-    """Return a layer's output at the tokens of ``queries``: all of ``hidden``, (T, H), or the first of each
-    text.
+    """Return a layer's output at the tokens of ``queries``: all of ``hidden``, (T, H), or each text's first.
 
-    Args:
-        rows: rows per pass of the feed-forward part, which needs the most memory. None for all.
+    ``rows`` is the number of rows per pass of the feed-forward part, which needs the most memory. None for
+    all.
     """
     attention = layer.attention.self
     query, key, value = attention.query(queries), attention.key(hidden), attention.value(hidden)
@@ -123,8 +121,7 @@ def layer_output(
 def all_layers(
     layers: Sequence["BertLayer"], hidden: torch.Tensor, layout: Layout, *, firsts: bool
 ) -> torch.Tensor:
-    """Return the output of the last layer, (T, H), or with ``firsts`` the first token of each text, (n,
-    H)."""
+    """Return the output of the last layer, (T, H), or with ``firsts`` each text's first token, (n, H)."""
     *before, last = layers
     for layer in before:
         hidden = layer_output(layer, hidden, hidden, layout)
@@ -133,13 +130,7 @@ def all_layers(
 
 
 def has_kernel(query: torch.Tensor) -> bool:
-    """Return whether a single kernel can attend within all texts, on a GPU in half precision.
-
-    The head size must be a multiple of 8, up to 256.
-
-    Args:
-        query: (T, heads, h).
-    """
+    """Return whether one kernel can attend within all texts of (T, heads, h): on a GPU in half precision."""
     is_supported = query.is_cuda and query.dtype in HALVES and has_size(query.shape[-1])
     return is_supported and torch.cuda.get_device_capability(query.device) >= KERNEL_FROM
 
@@ -152,8 +143,7 @@ def has_size(head: int) -> bool:
 def by_kernel(
     query: torch.Tensor, key: torch.Tensor, value: torch.Tensor, layout: Layout, dropout: float = 0.0
 ) -> torch.Tensor:
-    """Return the attention of ``text_by_text`` from a single kernel for all texts, with dropout in other
-    places."""
+    """Return the attention of ``text_by_text`` from a single kernel, with dropout in other places."""
     whole = len(query) == len(key)
     query_bounds, most = (layout.bounds, layout.longest) if whole else (layout.firsts, 1)
     bounds = (query_bounds, layout.bounds, most, layout.longest)
@@ -163,8 +153,7 @@ def by_kernel(
 def text_by_text(
     query: torch.Tensor, key: torch.Tensor, value: torch.Tensor, layout: Layout, dropout: float = 0.0
 ) -> torch.Tensor:
-    """Return attention for queries of all tokens, (T, heads, h), or of one per text, (n, heads, h), by
-    stretches."""
+    """Return attention for queries of all tokens, (T, heads, h), or of one per text, (n, heads, h)."""
     sizes = [count * length for count, length in layout.stretches]
     widths = sizes if len(query) == len(key) else [count for count, _ in layout.stretches]
     # split once: the gradient of a slice would be as large as all tokens, for each of them
@@ -190,8 +179,7 @@ class PaddingFree:
 
 @contextlib.contextmanager
 def padding_free(objective: nn.Module, wanted: bool) -> Iterator[PaddingFree]:
-    """If wanted, have all models that ``can_be_packed`` read texts end to end. Other calls go to the
-    library."""
+    """If wanted, have all models that ``can_be_packed`` read texts end to end."""
     packing, modules = PaddingFree(), list(objective.modules()) if wanted else []
     cls_models = {part.model for part in modules if isinstance(part, Encoder) and part.pooling == "cls"}
     with contextlib.ExitStack() as stack:
@@ -257,8 +245,7 @@ def _states(
 
 
 def is_asked_for(environment: Mapping[str, str]) -> bool | None:
-    """Return the value of REPRO_PADDING_FREE (1 or 0), or None if unset. Raises UsageError for other
-    values."""
+    """Return the value of REPRO_PADDING_FREE (1 or 0), or None. Raises UsageError for other values."""
     text = environment.get(VARIABLE)
     if text not in (None, "0", "1"):
         ways = "1 for texts without padding, to 0 for padding"
@@ -267,8 +254,7 @@ def is_asked_for(environment: Mapping[str, str]) -> bool | None:
 
 
 def trains_faster(objective: nn.Module, precision: str) -> bool:
-    """Return whether training without padding is faster: on a GPU with the kernel for all texts, and on a
-    CPU."""
+    """Return whether training without padding is faster: on a CPU, and on a GPU with the kernel."""
     processor = device()
     if processor.type == "cpu":
         return any(map(can_be_packed, objective.modules()))
@@ -276,8 +262,7 @@ def trains_faster(objective: nn.Module, precision: str) -> bool:
 
 
 def packs(model: nn.Module, *, wanted: bool | None, precision: str, say: Callable[[str], None]) -> bool:
-    """Return whether a GPU should encode texts end to end. Calls ``say`` with the reason if it is wanted but
-    impossible."""
+    """Return whether a GPU should encode texts end to end. Calls ``say`` if it is wanted but impossible."""
     processor = device()
     if wanted is False or processor.type == "cpu":
         return False
@@ -304,8 +289,7 @@ def _obstacle(model: nn.Module, precision: str, processor: torch.device) -> str:
 
 
 def _fault(processor: torch.device, dtype: torch.dtype, shape: tuple[int, int]) -> str:
-    """Compare the kernel with attention text by text on a few numbers. Returns its fault, or "" if there is
-    none."""
+    """Compare the kernel with attention text by text on a few numbers. Returns its fault, or ""."""
     layout = Layout([5, 3, 3, 1], processor)
     numbers = torch.linspace(-1, 1, sum(layout.lengths) * shape[0] * shape[1], device=processor).sin()
     vectors = numbers.view(-1, *shape).to(dtype)

@@ -22,9 +22,8 @@ def device() -> torch.device:
 def check_precision(precision: str) -> str:
     """Return ``precision`` unchanged if this machine supports it.
 
-    Raises:
-        UsageError: no such precision.
-        BlockedError: half precision without a GPU, as silently using fp32 would be another experiment.
+    Raises UsageError for an unknown one, BlockedError for half precision without a GPU, as silently using
+    fp32 would be another experiment.
     """
     check_known("precision", precision, valid=PRECISIONS)
     if precision != "fp32" and not torch.cuda.is_available():
@@ -44,8 +43,7 @@ def autocast(precision: str) -> contextlib.AbstractContextManager:
 
 @contextlib.contextmanager
 def true_float32() -> Iterator[None]:
-    """Multiply float32 matrices in float32, regardless of torch's settings. Otherwise a GPU may use TF32 and
-    a CPU bfloat16."""
+    """Multiply float32 matrices in float32, never in TF32 or bfloat16."""
     places = [backend.matmul for backend in (torch.backends.cuda, torch.backends.mkldnn)]
     settings = [place.fp32_precision for place in places]
     try:
@@ -73,11 +71,9 @@ def is_small(model: nn.Module) -> bool:
 
 @contextlib.contextmanager
 def threads_for(model: nn.Module) -> Iterator[None]:
-    """Run a small model on one thread and a large one on torch's default number.
+    """Run a small model on one thread, which is faster and gives the same bits on any number of cores.
 
-    The matrices of a small model are done before a second thread wakes up. If other processes are running,
-    waiting for it costs ten times the work. One thread also gives the same bits on machines with other
-    numbers of cores. A large model has a fixed number of threads if kernels are pinned.
+    A large model has torch's default number, or a fixed one if kernels are pinned.
     """
     threads = torch.get_num_threads()
     torch.set_num_threads(1 if is_small(model) else kernels.THREADS if kernels.is_pinned() else threads)
@@ -88,8 +84,7 @@ def threads_for(model: nn.Module) -> Iterator[None]:
 
 
 def ready_for_device(inputs: dict[str, torch.Tensor]) -> dict[str, torch.Tensor]:
-    """Return inputs in pinned memory, which a GPU copies without blocking the CPU. Unchanged without a
-    GPU."""
+    """Return inputs in pinned memory, which a GPU copies without blocking the CPU."""
     if device().type == "cpu":
         return inputs
     return {name: values.pin_memory() for name, values in inputs.items()}

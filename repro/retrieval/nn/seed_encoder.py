@@ -2,8 +2,7 @@
 
 Source: microsoft/SEED-Encoder@ececaa9, model/SEED_Encoder. It has post-norm layers, learned positions that
 count from the padding token's id, a LayerNorm over the embeddings and no segments. The vocabulary is
-WordPiece's in another order, with ``<mask>`` after its last entry. The authors lower-case texts before
-tokenisation.
+WordPiece's in another order, with ``<mask>`` after its last entry. Texts are lower-cased.
 """
 
 import re
@@ -45,11 +44,9 @@ def load(folder: Path) -> tuple["PreTrainedModel", "PreTrainedTokenizerBase", di
 
     The masked-language head is included if the release has one. The decoder of pre-training and the retrieval
     head of a fine-tuned release are dropped. ``retrieval_head`` is ``new`` if that head still has its initial
-    values. ``trained`` means that it was trained on MS MARCO, and with it the encoder.
+    values, and ``trained`` if it was trained on MS MARCO, and with it the encoder.
 
-    Raises:
-        OSError: a file is missing.
-        ValueError: weights or vocabulary do not match the configuration.
+    Raises OSError for a missing file, ValueError if weights or vocabulary do not match the configuration.
     """
     from transformers import RobertaForMaskedLM, RobertaModel
 
@@ -69,8 +66,8 @@ def load(folder: Path) -> tuple["PreTrainedModel", "PreTrainedTokenizerBase", di
 
 
 def load_tokenizer(vocabulary: Path, size: int):
-    """Return the tokenizer of a ``vocab.txt`` with or without ``<mask>``. Raises ValueError unless it has
-    ``size`` entries."""
+    """Return the tokenizer of a ``vocab.txt``, with or without ``<mask>``. Raises ValueError for another
+    ``size``."""
     from tokenizers import Tokenizer, decoders, models, normalizers, pre_tokenizers, processors
     from transformers import PreTrainedTokenizerFast
 
@@ -120,7 +117,7 @@ def _config(settings: Mapping):
 
 
 def _body(weights: Mapping[str, torch.Tensor]) -> dict[str, torch.Tensor]:
-    """Return the encoder's weights under RoBERTa's names. Raises ValueError for one that has none."""
+    """Return the encoder's weights under RoBERTa's names. Raises ValueError for an unknown one."""
     inner = {name.rpartition(BODY)[2]: value for name, value in weights.items() if BODY in name}
     return {_roberta_name(name): value.float() for name, value in inner.items()}
 
@@ -141,8 +138,7 @@ def _head(weights: Mapping[str, torch.Tensor]) -> dict[str, torch.Tensor]:
 
 
 def _fill(model: torch.nn.Module, weights: dict[str, torch.Tensor], *, segments: str) -> None:
-    """Load the weights into ``model``. Raises ValueError if one is missing, left over, or has another
-    shape."""
+    """Load the weights into ``model``. Raises ValueError if they do not fit."""
     name = f"{segments}.token_type_embeddings.weight"  # RoBERTa adds one vector to every token, SEED none
     weights = weights | {name: torch.zeros_like(model.state_dict()[name])}
     try:
@@ -156,8 +152,7 @@ def _fill(model: torch.nn.Module, weights: dict[str, torch.Tensor], *, segments:
 
 
 def _retrieval_head(weights: Mapping[str, torch.Tensor]) -> str:
-    """Return ``none``, ``new`` or ``trained``, by its LayerNorm, which every optimiser step moves from 1 and
-    0."""
+    """Return ``none``, ``new`` or ``trained``, by its LayerNorm, which training moves from 1 and 0."""
     if "norm.weight" not in weights:
         return "none"
     scale, shift = weights["norm.weight"], weights["norm.bias"]

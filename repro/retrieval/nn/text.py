@@ -15,18 +15,15 @@ KINDS = ("words", "letters", "marks")
 
 
 def passage_text(title: str, text: str, *, separator: str) -> str:
-    """Return title, separator and text as one string, e.g. ``Title[SEP]Text``, or the text alone without a
-    title."""
+    """Return title, separator and text as one string, e.g. ``Title[SEP]Text``, or only the text."""
     return f"{title}{separator}{text}" if title else text
 
 
 def tokenised(tokenizer, texts: Sequence[str], *, length: int) -> dict[str, torch.Tensor]:
     """Return each text as one sequence, cut to ``length`` tokens with [CLS] and [SEP], padded to the longest.
 
-    There are no token_type_ids, so every token is in the first segment, as in Tevatron.
-
-    Returns:
-        ``input_ids`` and ``attention_mask``, (N, L) with L <= ``length``, int64.
+    Returns ``input_ids`` and ``attention_mask``, (N, L) int64. Every token is in the first segment, as in
+    Tevatron.
     """
     return text_rows(tokenizer, texts, length=length).inputs()
 
@@ -46,13 +43,11 @@ def passage_inputs(
     """Return titled passages as model inputs, joined by a separator or as a ``pair`` of segments.
 
     Args:
-        tokenizer: a fast tokenizer of the BERT family.
         titles, texts: N of each. A title may be empty.
         length: in tokens, with [CLS] and [SEP].
         separator: of ``passage_text``, or ``pair``.
 
-    Returns:
-        the arrays of ``tokenised``, and for pairs also ``token_type_ids``: 0 up to the first [SEP], then 1.
+    Returns the arrays of ``tokenised``, and for pairs ``token_type_ids``: 0 up to the first [SEP], then 1.
     """
     return passage_rows(tokenizer, titles, texts, length=length, separator=separator).inputs()
 
@@ -70,8 +65,7 @@ def passage_rows(
 def pair_rows(
     tokenizer, firsts: Sequence[str], seconds: Sequence[str], *, length: int
 ) -> list[dict[str, np.ndarray]]:
-    """Return ``input_ids`` and ``token_type_ids`` of each pair of ``paired_rows``, (l,) with l <=
-    ``length``."""
+    """Return ``input_ids`` and ``token_type_ids`` of each pair of ``paired_rows``, (l,)."""
     rows = paired_rows(tokenizer, firsts, seconds, length=length)
     ends = np.cumsum(rows.lengths)[:-1]
     kinds = np.zeros_like(rows.ids) if rows.kinds is None else rows.kinds
@@ -99,8 +93,7 @@ def frame_texts(texts: Sequence[np.ndarray], tokenizer) -> tuple[np.ndarray, np.
 
 
 def inner_tokens(lengths: np.ndarray) -> np.ndarray:
-    """Return a mask, (T,), of the tokens of framed texts that are neither the first nor the last of their
-    text."""
+    """Return a mask, (T,), of the tokens of framed texts without the first and last of each text."""
     ends = np.cumsum(lengths)
     inner = np.ones(ends[-1], dtype=bool)
     inner[ends - lengths] = inner[ends - 1] = False
@@ -110,14 +103,11 @@ def inner_tokens(lengths: np.ndarray) -> np.ndarray:
 def side_by_side(
     columns: Mapping[str, tuple[np.ndarray, int | bool]], lengths: np.ndarray
 ) -> dict[str, torch.Tensor]:
-    """Return texts given end to end as padded rows, with their ``attention_mask``.
+    """Return texts given end to end as padded rows, (N, L) each, with their ``attention_mask``.
 
     Args:
         columns: a value per token, (T,), and the value for right padding.
         lengths: (N,), tokens per text.
-
-    Returns:
-        (N, L) each, of the columns' types, and the mask as int64.
     """
     mask = np.arange(lengths.max()) < lengths[:, None]  # (N, L)
     arrays = {"attention_mask": mask.astype(np.int64)}
@@ -135,7 +125,7 @@ class Words:
         pieces: the entries, lower-cased, without ``##``.
         continues: (V,), whether an entry continues a word.
         barred: (V,), entries that no word may begin with: special tokens, and marks without a letter or
-            digit, which the tokeniser separates from words.
+            digit.
         stop_words: excluded words, in lower case.
         stops: (V,), entries that are a complete stop word.
         foreign: (V,), entries that no word may contain.
@@ -152,7 +142,7 @@ class Words:
 
     @classmethod
     def of(cls, tokenizer, stop_words: Collection[str], *, kind: str = "words") -> Words:
-        """Return the words of a vocabulary. ``kind`` is ``words`` (which begin with a letter or digit),
+        """Return a vocabulary's words of a ``kind``: ``words`` (which begin with a letter or digit),
         ``letters`` or ``marks`` (all)."""
         check_known("kind of words", kind, valid=KINDS)
         entries = tokenizer.convert_ids_to_tokens(range(len(tokenizer)))
@@ -182,15 +172,13 @@ class Words:
     def spans(self, input_ids: np.ndarray, lengths: np.ndarray | None = None) -> np.ndarray:
         """Return every whole word of a text in order, including repetitions.
 
-        If the text begins within a word, its tail is no whole word. A word that is cut at the end of the text
-        cannot be distinguished from a whole one and counts.
+        If the text begins within a word, its tail is no whole word. A word that is cut at the end counts.
 
         Args:
             input_ids: (T,), without special tokens around. One text, or N end to end.
             lengths: (N,), tokens of each of several texts.
 
-        Returns:
-            (O, 2): first token, and one past the last, as indices into ``input_ids``.
+        Returns (O, 2): first token, and one past the last, as indices into ``input_ids``.
         """
         first = np.flatnonzero(~self.continues[input_ids])
         end = np.append(first, len(input_ids))[1:]  # nothing where there is no first
@@ -207,15 +195,10 @@ class Words:
 
 
 def distinct(input_ids: np.ndarray, spans: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Group occurrences of the same word.
+    """Group occurrences of the same word among the tokens (n,), by the spans (O, 2) of ``Words.spans``.
 
-    Args:
-        input_ids: (n,).
-        spans: (O, 2), of ``Words.spans``.
-
-    Returns:
-        the first occurrence of each word, (W, 2), in text order, and the word's number in 0..W-1 for each
-            occurrence, (O,).
+    Returns the first occurrence of each word, (W, 2), in text order, and each occurrence's number in 0..W-1,
+    (O,).
     """
     words: dict[bytes, int] = {}
     numbers = np.array(

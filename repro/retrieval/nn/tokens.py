@@ -27,8 +27,8 @@ class RecentTokens:
         self._kept: dict[tuple, dict[str, list[int]]] = {}
 
     def read(self, texts: Sequence[str], way: tuple, reading: Reading) -> list[list[int]]:
-        """Return the ids of each text, from the cache or by ``reading``. ``way`` identifies the tokenizer and
-        its options."""
+        """Return the ids of each text, from the cache or by ``reading``. ``way`` identifies tokenizer and
+        options."""
         cache = self._kept.setdefault(way, {})
         new = [text for text in dict.fromkeys(texts) if text not in cache]
         rows = dict(zip(new, reading(new), strict=True)) if new else {}
@@ -53,8 +53,7 @@ def tokens_remembered() -> Iterator[None]:
 
 
 def read_once(texts: Sequence[str], way: tuple, reading: Reading) -> list[list[int]]:
-    """Return the ids of each text, from the cache within ``tokens_remembered`` or otherwise by
-    ``reading``."""
+    """Return the ids of each text, from the cache of ``tokens_remembered`` or by ``reading``."""
     recent = _recent.get()
     return reading(texts) if recent is None else recent.read(texts, way, reading)
 
@@ -89,13 +88,10 @@ class TokenRows:
         return len(self.lengths)
 
     def inputs(self, rows: np.ndarray | slice = slice(None)) -> dict[str, torch.Tensor]:
-        """Return ``input_ids``, ``attention_mask`` and, with kinds, ``token_type_ids`` of some texts, int64.
+        """Return ``input_ids``, ``attention_mask`` and, with kinds, ``token_type_ids`` of some texts, e.g. a
+        slice.
 
-        Args:
-            rows: (n,) indices, or a slice. The default is all.
-
-        Returns:
-            (n, L) each, right-padded to the longest of these texts.
+        Returns (n, L) int64 each, right-padded to the longest of these texts.
         """
         lengths, starts = self.lengths[rows], (np.cumsum(self.lengths) - self.lengths)[rows]
         places = np.arange(lengths.max(initial=0))
@@ -121,10 +117,7 @@ def token_ids(
 
     Of a much longer text, only a beginning up to a blank is read, and more if it gives too few tokens. A BERT
     tokenizer reads each word separately, so tokens before a blank do not depend on the rest. Other tokenizers
-    read the whole text.
-
-    Args:
-        length: in tokens, including [CLS] and [SEP] if ``add_special_tokens``.
+    read the whole text. ``length`` includes [CLS] and [SEP] if ``add_special_tokens``.
     """
 
     def read_ids(texts: Sequence[str]) -> list[list[int]]:
@@ -181,11 +174,9 @@ def truncating_tokenizer(tokenizer, length: int):
 
 
 def _reads_words(tokenizer) -> bool:
-    """Return whether the tokens before a blank are independent of the text after it.
+    """Return whether the tokens before a blank are independent of the text after it, as in BERT's.
 
-    BERT's normaliser changes single characters (or reorders marks within a word). Its pre-tokeniser splits at
-    every blank, and WordPiece reads one word. Added tokens are matched in the raw text, so they must not
-    contain a blank.
+    Added tokens are matched in the raw text, so they must not contain a blank.
     """
     backend = tokenizer.backend_tokenizer
     return (
@@ -202,8 +193,7 @@ def _reads_words(tokenizer) -> bool:
 def paired_rows(tokenizer, firsts: Sequence[str], seconds: Sequence[str], *, length: int) -> TokenRows:
     """Return the tokens of [CLS] first [SEP] second [SEP], or of [CLS] second [SEP] if the first is empty.
 
-    If a pair has more than ``length`` tokens, the longer text loses its last ones, as in transformers' call
-    with ``truncation="longest_first"``.
+    If a pair has more than ``length`` tokens, the longer text loses its last ones, as with ``longest_first``.
     """
     if length <= 3 or (frame := _frame(tokenizer)) is None:
         return _as_the_library_has_them(tokenizer, firsts, seconds, length=length)

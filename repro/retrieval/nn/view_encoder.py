@@ -23,7 +23,7 @@ class SparsePositions(TypedDict):
 
 
 class DenseReduction(TypedDict):
-    """The number of components ``to`` which a dense vector is reduced, and the method ``by``: ``linear`` or
+    """The components ``to`` which a dense vector is reduced, and the method ``by``: ``linear`` or
     ``truncate``."""
 
     to: int
@@ -40,16 +40,14 @@ def max_log_saturated(
     SPLADE with max pooling).
 
     The maximum is taken first, as log(1 + ReLU) keeps the order. Logits are computed for a few texts at a
-    time, as 1,024 passages of 144 tokens would have 18 GB of them. The gradient needs only the positions of
-    the maxima.
+    time, as 1,024 passages of 144 tokens would have 18 GB of them.
 
     Args:
         hidden: (B, L, H).
         head: (b, L, H) to (b, L, V) logits.
         keep: (B, L), bool. A text without a kept position gets zeros.
 
-    Returns:
-        (B, V), in float32 or above, not negative.
+    Returns (B, V), in float32 or above, not negative.
     """
 
     def highest(states: torch.Tensor, mask: torch.Tensor) -> torch.Tensor:
@@ -66,12 +64,7 @@ def sum_log_saturated(logits: torch.Tensor, keep: torch.Tensor) -> torch.Tensor:
     """Return s_j = sum_i log(1 + ReLU(w_ij)) over the kept positions i (Formal et al. 2021, the first
     SPLADE).
 
-    Args:
-        logits: (B, L, V).
-        keep: (B, L), bool.
-
-    Returns:
-        (B, V), in float32 or above, not negative.
+    Maps (B, L, V) and ``keep``, (B, L) bool, to (B, V), in float32 or above, not negative.
     """
     logits = logits.to(torch.promote_types(logits.dtype, torch.float32))
     return (logits.relu().log1p() * keep.unsqueeze(-1)).sum(dim=1)
@@ -80,8 +73,10 @@ def sum_log_saturated(logits: torch.Tensor, keep: torch.Tensor) -> torch.Tensor:
 def kept_positions(
     input_ids: torch.Tensor, attention_mask: torch.Tensor, *, cls: bool, sep: bool | str, tokenizer
 ) -> torch.Tensor:
-    """Return the positions that count in a sparse vector: (B, L) each to (B, L), bool. ``cls`` and ``sep``
-    are whether these tokens count. ``between`` keeps only the [SEP] after the title."""
+    """Return the positions that count in a sparse vector: (B, L) each to (B, L), bool.
+
+    ``cls`` and ``sep`` are whether these tokens count. ``between`` keeps only the [SEP] after the title.
+    """
     keep = attention_mask.bool()
     if sep == "between":
         places = torch.arange(keep.shape[1], device=keep.device)
@@ -93,8 +88,7 @@ def kept_positions(
 
 
 def top_k(values: torch.Tensor, k: int) -> torch.Tensor:
-    """Keep the k highest values of each row and set the others to zero, (N, V). Ties are resolved by the
-    lowest index."""
+    """Set all but the k highest values of each row of (N, V) to zero. The lowest index breaks ties."""
     if k >= values.shape[-1]:
         return values
     with torch.no_grad():
@@ -106,8 +100,7 @@ def top_k(values: torch.Tensor, k: int) -> torch.Tensor:
 
 
 def flops(vectors: torch.Tensor) -> torch.Tensor:
-    """Return sum_j ( 1/N sum_i |w_ij| )^2 of (N, V), a scalar that measures the work of an inverted index
-    (Paria et al. 2020, the regulariser of SPLADE)."""
+    """Return sum_j ( 1/N sum_i |w_ij| )^2 of (N, V), the regulariser of SPLADE (Paria et al. 2020)."""
     return _MeanMagnitude.apply(vectors).square().sum()
 
 
@@ -138,8 +131,6 @@ class ViewEncoder(nn.Module):
 
     Args:
         model: BertForMaskedLM, or a model with the same ``base_model`` and ``cls``.
-        tokenizer: its tokenizer.
-        views: ``dense``, ``sparse`` or both.
         sparse_positions: {cls, sep}, of ``kept_positions`` (reading ``sparse-pooling-positions``).
         vocabulary_head: w by BERT's masked-language head (``transform``), or without its dense layer and
             LayerNorm (``plain``) (reading ``vocabulary-head``).
@@ -179,8 +170,8 @@ class ViewEncoder(nn.Module):
                 nn.init.normal_(self.projection.weight, std=model.config.initializer_range)
 
     def forward(self, inputs: dict[str, torch.Tensor]) -> dict[str, torch.Tensor]:
-        """Map model inputs, (N, L) each, to ``dense``, (N, H) or (N, to), and ``sparse``, (N, V), without
-        truncation."""
+        """Map model inputs, (N, L) each, to ``dense``, (N, H) or (N, to), and ``sparse``, (N, V), not
+        truncated."""
         hidden = self.model.base_model(**inputs).last_hidden_state  # (N, L, H)
         vectors = {}
         if "dense" in self.views:
@@ -229,11 +220,8 @@ def load_view_encoder(
 ) -> ViewEncoder:
     """Return the encoder in a model directory, with the reduction of dense vectors used in training.
 
-    A masked LM that was not trained for views also works.
-
-    Raises:
-        DataError: the directory is not a model, or its projection is missing.
-        UsageError: the model was trained with other settings, or without one of these views.
+    A masked LM that was not trained for views also works. Raises DataError if the directory is not a model or
+    its projection is missing, UsageError if it was trained with other settings or without one of these views.
     """
     settings = {"sparse_positions": dict(sparse_positions), "vocabulary_head": vocabulary_head}
     description: dict[str, Any] = settings | {"views": list(VIEWS), "dense_reduction": None}

@@ -1,5 +1,4 @@
-"""Stage ``backbone``: a released checkpoint, e.g. ``bert-base-uncased``, from a folder or the hub's cache, or
-its architecture."""
+"""Stage ``backbone``: a released checkpoint, e.g. ``bert-base-uncased``, or its architecture."""
 
 import shutil
 from pathlib import Path
@@ -16,17 +15,11 @@ if TYPE_CHECKING:
 def run(params: dict, inputs: dict, out: Path, progress: Progress) -> dict:
     """Write ``model/``: the checkpoint ``name`` in safetensors and float32, with its tokenizer.
 
-    ``params["source"]`` is its location: ``{"kind": "folder", "path": …}`` or ``{"kind": "hub", …}``.
-    ``identity`` is the digest of the folder's files, or the commit. A checkpoint without a masked-language
-    head, e.g. a released retriever, is written without one, so that the artefact contains no random weights.
-    SEED's weights are converted to the equivalent architecture in transformers. With ``params["weights"]``
-    ``"random"``, only configuration and tokenizer are read. Weights are drawn with ``params["seed"]`` by the
-    configuration, with ``params["layers"]`` layers if given. Code of a checkpoint is never run, and nothing
-    is downloaded.
-
-    Raises:
-        BlockedError: it cannot be read, or its commit is not in the hub's cache.
-        DataError: it has changed since planning.
+    ``source`` is its location: ``{"kind": "folder", "path": …}`` or ``{"kind": "hub", …}``. ``identity`` is
+    the digest of the folder's files, or the commit. A checkpoint without a masked-language head is written
+    without one. SEED's weights are converted to the equivalent architecture. With ``weights`` ``"random"``,
+    weights are drawn with ``seed``, for ``layers`` layers if given. Code of a checkpoint is never run, and
+    nothing is downloaded. Raises BlockedError if it cannot be read.
     """
     from repro.retrieval.nn.checkpoint import reason, save_model
 
@@ -47,7 +40,7 @@ def run(params: dict, inputs: dict, out: Path, progress: Progress) -> dict:
 
 
 def _read(params: dict, folder: Path) -> tuple["PreTrainedModel", "PreTrainedTokenizerBase", dict]:
-    """Return model, tokenizer and facts about them. Raises what the library does."""
+    """Return model, tokenizer and facts about them. Raises the library's errors."""
     from transformers import AutoTokenizer
 
     from repro.retrieval.nn import seed_encoder

@@ -44,24 +44,16 @@ Encode = Callable[
 def run(params: dict, inputs: dict[str, Path], out: Path, progress: Progress) -> dict:
     """Write ``vectors.npy``, (N, H) in the order of ``ids.txt``, which is the source's order.
 
-    Vectors are float32, or rounded to float16 at the end if ``numbers`` is ``float16``. Texts are encoded in
-    blocks, see ``write_encoded``. Within a block they are sorted by length, and all batches have about as
-    many tokens.
+    Vectors are float32, or rounded to float16 at the end if ``numbers`` is ``float16``. Texts of a block are
+    sorted by length, and all batches have about as many tokens. On a CPU a large model built like BERT reads
+    texts end to end, without padding. A GPU does so in half precision unless REPRO_PADDING_FREE is 0, and the
+    record then contains ``padding_free``.
 
-    On a CPU a large model built like BERT reads the texts of a batch end to end, without padding. A GPU does
-    so in half precision unless REPRO_PADDING_FREE is 0, and the record then contains ``padding_free``.
-
-    Title and text are joined by ``separator``, or are two segments if it is ``pair``. Inputs are cut to
-    ``length`` tokens and pooled by ``pooling``. A fine-tuned projector is applied if there is one. With
-    ``normalize``, vectors have length 1. For a released encoder, ``pooling`` may be
-    ``sentence-transformers``, which uses its own modules. An optional ``prefix``, e.g. ``"query: "``,
-    precedes every text. If the separator is null, titles are left out.
-
-    Raises:
-        UsageError: an unknown kind, pooling, precision or type, or a length beyond the model's positions.
-        BlockedError: half precision without a GPU.
-        DataError: a model cannot be read, there is no text, or an id is invalid in a run.
-        StageError: a vector is not finite, or exceeds float16.
+    Title and text are joined by ``separator``, or are two segments if it is ``pair``. If it is null, titles
+    are left out. Inputs are cut to ``length`` tokens and pooled by ``pooling``, or for a released encoder by
+    its own modules (``sentence-transformers``). A fine-tuned projector is applied. With ``normalize``,
+    vectors have length 1. An optional ``prefix``, e.g. ``"query: "``, precedes every text. Raises StageError
+    if a vector exceeds float16.
     """
     from repro.retrieval.nn.batches import HalvingEncoder
     from repro.retrieval.nn.checkpoint import check_fits, load_tokenizer
@@ -90,7 +82,6 @@ class Texts:
     """Passages or queries to encode.
 
     Attributes:
-        folder: of the source.
         titled: maps a range of rows to their titles, empty for queries, and texts.
     """
 
@@ -100,8 +91,7 @@ class Texts:
 
     @classmethod
     def read(cls, folder: Path, params: Mapping[str, Any]) -> "Texts":
-        """Open texts of a ``kind``, with ``prefix`` before title or text, and without titles if ``separator``
-        is None. Raises DataError."""
+        """Open texts of a ``kind``, with any ``prefix``. If ``separator`` is None, titles are left out."""
         ids, titled = (_queries if params["kind"] == "queries" else _passages)(folder, params)
         if not ids:
             raise DataError(f"{folder}: there is no text to encode")
@@ -141,8 +131,7 @@ def _encoder(folder: Path, pooling: str) -> "Encoder | ReleasedEncoder":
 def outputs(
     encoder: Callable, batches: Batches, params: Mapping[str, Any]
 ) -> Iterator[tuple[list[int], Any]]:
-    """Yield the indices of each batch with the output of a ``HalvingEncoder``, which a GPU may still be
-    computing."""
+    """Yield each batch's indices with its output, which a GPU may still be computing."""
     import torch
 
     from repro.retrieval.nn.precision import autocast
@@ -199,9 +188,8 @@ def write_encoded(
     """Write ``ids.txt`` and the arrays of encoded texts, in blocks of ``size`` texts.
 
     Each block is a file in ``blocks/``. The first process appends the blocks to the arrays and removes each
-    afterwards, so that the disk never contains more than the artefact and one block. A resumed attempt uses
-    all complete blocks, joined or not. Under torchrun with n processes, each encodes every n-th block. Blocks
-    of a shard are not joined.
+    afterwards, so that the disk never contains more than the artefact and one block. Under torchrun with n
+    processes, each encodes every n-th block. Blocks of a shard are not joined.
 
     Args:
         params: of the stage: ``kind``, ``length`` and ``separator``.
@@ -240,8 +228,7 @@ def write_blocks(
     encode: Encode,
     advance: Callable[[int], object],
 ) -> list[int]:
-    """Write a file for each missing range of rows, encoding ahead of writing, and return the first row of
-    each."""
+    """Write a file for each missing range of rows, encoding ahead of writing. Returns their first rows."""
     from repro.retrieval.nn.batches import in_background
 
     done, rows = [], dict[int, Arrays]()
@@ -263,7 +250,7 @@ class TextGroup:
 
     Attributes:
         places: indices of these texts in the block.
-        batches: their indices among these texts and their inputs. None for a block from an earlier attempt.
+        batches: None for a block from an earlier attempt.
     """
 
     first: int
@@ -292,7 +279,7 @@ def _groups(
 def _in_turn(
     groups: Iterable[TextGroup], encode: Encode
 ) -> Iterator[tuple[TextGroup, Callable[[], list[Arrays]] | None]]:
-    """Yield each group with the result of ``encode``, once the next group has been started."""
+    """Yield each group with its encoded records after the next group has been started."""
     previous = None
     for group in groups:
         current = group, None if group.batches is None else encode(group.batches)
@@ -304,8 +291,7 @@ def _in_turn(
 
 
 def prepared_batches(tokenizer: Any, texts: Sequence[Titled], params: Mapping[str, Any]) -> Batches:
-    """Return batches of texts: the indices of each batch's texts, and its inputs, ready to be sent to a
-    GPU."""
+    """Return the indices and inputs of each batch of texts, ready to be sent to a GPU."""
     from repro.retrieval.nn.batches import token_batches
     from repro.retrieval.nn.precision import ready_for_device
     from repro.retrieval.nn.text import passage_rows

@@ -24,20 +24,15 @@ BLOCK = 10_000  # texts per call of the library, the most that an interruption l
 
 
 def run(params: dict, inputs: dict[str, Path], out: Path, progress: Progress) -> dict:
-    """Write the vectors of each text in the format of ``encode_views``, which for dense vectors is also that
-    of ``encode``.
+    """Write the vectors of each text in the format of ``encode_views`` (for dense vectors also ``encode``).
 
     ``source`` is the location of the encoder, and ``identity`` its digest or commit. ``kind_of_encoder``,
     ``pooling``, ``length``, ``truncate_dim`` and ``precision`` are settings of ``library_encoder.load``.
     ``prompt`` replaces the encoder's own, and null keeps it. ``separator`` joins title and text, ``pair``
     makes two segments, and null leaves titles out. A prompt may contain the title's position, e.g. ``"title:
     {title} | text: "``. With the ``similarity`` cosine, vectors have length 1. With euclidean they have an
-    extra number, so that the greatest inner product is the least distance.
-
-    Raises:
-        BlockedError: the encoder cannot be read, or its planned commit is not in the hub's cache.
-        DataError: the encoder has changed since planning, or there is no text.
-        StageError: a vector is not finite.
+    extra number, so that the greatest inner product is the least distance. Raises BlockedError if the encoder
+    cannot be read.
     """
     from repro.retrieval.nn import library_encoder
     from repro.retrieval.nn.precision import threads_for
@@ -73,7 +68,7 @@ def run(params: dict, inputs: dict[str, Path], out: Path, progress: Progress) ->
 
 
 def joined(titled: list[Titled], params: dict) -> tuple[list, str | None]:
-    """Return the texts for the library, joined with their titles, and the prompt that it adds."""
+    """Return the texts joined with their titles, and the prompt that the library adds."""
     separator, prompt = params["separator"], params["prompt"]
     if "{title}" in (prompt or ""):
         return [prompt.replace("{title}", title or "none") + text for title, text in titled], ""
@@ -91,7 +86,7 @@ def _joined(title: str, text: str, separator: str | None) -> str | Titled:
 
 
 def _rows(vectors, params: dict) -> list[dict[str, np.ndarray]]:
-    """Return a record per text in the format of ``save_block``, from vectors (N, H) or sparse (N, V)."""
+    """Return a record per text for ``save_block``, from vectors (N, H) or sparse (N, V)."""
     from torch.nn.functional import normalize
 
     if vectors.is_sparse:

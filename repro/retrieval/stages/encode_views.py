@@ -21,26 +21,17 @@ BLOCK = 10_000  # texts sorted by length together, the most that an interruption
 
 
 def run(params: dict, inputs: dict[str, Path], out: Path, progress: Progress) -> dict:
-    """Write the ``views`` of each text, e.g. ``["dense", "sparse"]``, in the order of ``ids.txt``, which is
-    the source's.
+    """Write the ``views`` of each text, e.g. ``["dense", "sparse"]``, in the source's order (``ids.txt``).
 
-    ``dense`` is ``vectors.npy``, (N, H) float32, with the reduction that the model was trained with.
-    ``sparse`` has rows in CSR format, ``indptr.npy`` int64, ``indices.npy`` int32 and ``values.npy`` float32,
-    without zeros. They are the ``top_k`` highest values of a text unless that is null. ``views.json``
-    contains the widths. All arrays can be memory-mapped.
+    ``dense`` is ``vectors.npy``, (N, H) float32. ``sparse`` is in CSR format without zeros: ``indptr.npy``
+    int64, ``indices.npy`` int32 and ``values.npy`` float32, the ``top_k`` highest values of a text unless
+    that is null. ``views.json`` contains the widths.
 
-    Texts are joined with titles, prefixed, cut and sorted as in ``encode``, and a GPU reads them without
-    padding as there. ``positions`` and ``head`` are sparse_positions and vocabulary_head of ``ViewEncoder``.
-    The head ``splade`` is a released masked language model of any architecture, with all positions.
-    ``splade-sum`` sums the positions instead of taking the maximum. With ``normalize`` each vector has length
-    1, a sparse one after truncation.
-
-    Raises:
-        UsageError: an unknown kind, view, head or precision, a length beyond the model's positions, or views
-            that the model was not trained for.
-        BlockedError: half precision without a GPU.
-        DataError: a model cannot be read, there is no text, or an id is invalid in a run.
-        StageError: a vector is not finite.
+    Texts are read as in ``encode``. ``positions`` and ``head`` are sparse_positions and vocabulary_head of
+    ``ViewEncoder``. The head ``splade`` is a released masked language model of any architecture, with all
+    positions. ``splade-sum`` sums the positions instead of taking the maximum. With ``normalize`` each vector
+    has length 1, a sparse one after truncation. Raises UsageError for views that the model was not trained
+    for.
     """
     from repro.retrieval.nn.batches import HalvingEncoder
     from repro.retrieval.nn.checkpoint import check_fits
@@ -99,8 +90,7 @@ def _batch_encoder(encoder: Callable, params: Mapping[str, Any]) -> Encode:
 
 
 def _rows(views: Arrays, count: int) -> list[Arrays]:
-    """Return a record per text from vectors by view: ``vectors``, and the nonzero ``values`` with their
-    ``indices``."""
+    """Return a record per text: its ``vectors``, and nonzero ``values`` with ``indices``."""
     rows: list[Arrays] = [{} for _ in range(count)]
     for row, vector in zip(rows, views.get("dense", ()), strict=False):
         row["vectors"] = vector

@@ -10,11 +10,8 @@ from repro.progress import Progress
 
 def run(params: dict, inputs: dict[str, Path], out: Path, progress: Progress) -> dict:
     """Write ``scores.json`` with the measure GB: N x H numbers of ``bytes_per_number`` bytes, e.g. 4, in
-    units of ``bytes_per_gb``. Only the vectors' shape is read.
-
-    For views, the values of sparse vectors also count, each with an index of ``bytes_per_index`` bytes. If
-    that is 0 or missing, only the values count.
-    """
+    units of ``bytes_per_gb``. Values of sparse vectors also count, each with an index of ``bytes_per_index``
+    bytes, 0 by default."""
     folder, size, values = inputs["passages"], 0, 0
     sparse = (folder / "indptr.npy").exists()
     if (folder / "vectors.npy").exists() or not sparse:

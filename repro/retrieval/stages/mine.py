@@ -33,13 +33,8 @@ def run(params: dict, inputs: dict[str, Path], out: Path, progress: Progress) ->
     the query's id. Rows are in the run's order of queries. With ``random_added``, passages drawn from the
     input ``corpus`` fill the negatives up to ``per_query`` + ``random_added``, and they are shuffled again.
 
-    An interrupted attempt resumes after the queries of its last 64 MiB of the run, and each shard writes some
-    of these blocks. Memory contains the judgements, about 1 kB per judged query, and the rows of one batch:
-    less than 1 GB for half a million queries.
-
-    Raises:
-        UsageError: random passages are wanted without a corpus.
-        DataError: run or judgements are malformed, or share no query.
+    A block is 64 MiB of the run. Memory contains the judgements, about 1 kB per judged query, and the rows of
+    one batch: less than 1 GB for half a million queries.
     """
     positives = relevant_documents(read_qrels(inputs["qrels"] / "qrels.trec"))
     ids = _ids(inputs) if params.get("random_added") else None
@@ -62,7 +57,7 @@ def run(params: dict, inputs: dict[str, Path], out: Path, progress: Progress) ->
 
 
 def _rows(results, facts: dict, *, params: dict, positives: dict[str, list[str]], ids) -> Iterator[dict]:
-    """Yield the rows of a part of the run; counts them in ``facts``."""
+    """Yield the rows of a part of the run and count them in ``facts``."""
     limits = {name: params[name] for name in ("depth", "per_query", "seed")}
     target = params["per_query"] + params.get("random_added", 0)
     for query, ranking, _ in results:
@@ -81,16 +76,14 @@ def _rows(results, facts: dict, *, params: dict, positives: dict[str, list[str]]
 def negatives(
     query: str, ranking: list[str], positives: list[str], *, depth: int, per_query: int, seed: int
 ) -> list[str]:
-    """Return ``per_query`` of the first ``depth`` documents of a ranking that are not positives, in random
-    order."""
+    """Return ``per_query`` of the first ``depth`` documents that are not positives, in random order."""
     relevant = set(positives)
     candidates = [document for document in ranking if document not in relevant][:depth]
     return sample(candidates, query, count=per_query, seed=seed)
 
 
 def sample(candidates: list[str], query: str, *, count: int, seed: int) -> list[str]:
-    """Return ``count`` of the candidates in random order, which depends only on the seed and the query's
-    id."""
+    """Return ``count`` candidates in random order, which depends only on the seed and the query's id."""
     order = np.random.default_rng((seed, zlib.crc32(query.encode()))).permutation(len(candidates))
     return [candidates[place] for place in order[:count]]
 
@@ -98,8 +91,7 @@ def sample(candidates: list[str], query: str, *, count: int, seed: int) -> list[
 def with_random(
     query: str, chosen: list[str], known: set[str], ids: list[str] | IdColumn, *, count: int, seed: int
 ) -> list[str]:
-    """Fill ``chosen`` up to ``count`` with distinct random documents that are not ``known``, as far as there
-    are any."""
+    """Fill ``chosen`` up to ``count`` with random documents that are not ``known``, if there are any."""
     generator = np.random.default_rng((seed, zlib.crc32(query.encode()), 1))
     documents, used = list(chosen), known.copy()
     available = len(ids) - len(known)

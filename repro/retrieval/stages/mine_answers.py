@@ -32,13 +32,8 @@ def run(params: dict, inputs: dict[str, Path], out: Path, progress: Progress) ->
     readings ``nq-training-data`` and ``nq-mined-score-decimals``.) ``tokenless_answers`` is ``tokenless`` of
     ``contains_answer``, False by default.
 
-    An interrupted attempt resumes after the questions of its last 16 MiB of the run. Memory contains
-    questions, judgements, the rankings of one block, and 4 bytes per passage. The passages' texts are
-    memory-mapped.
-
-    Raises:
-        DataError: an input is malformed, a question of the run has no answers, a document is missing from the
-            corpus, or no question is left.
+    A block is 16 MiB of the run. Memory contains questions, judgements, the rankings of one block, and 4
+    bytes per passage.
     """
     answers = read_answers(inputs["queries"] / "queries.jsonl")
     judgements = read_qrels(inputs["qrels"] / "qrels.trec")
@@ -79,7 +74,7 @@ def _examples(
 
 
 def annotated(grades: dict[str, int]) -> str | None:
-    """Return the first of a question's documents with the highest grade, or None if no grade is above 0."""
+    """Return the first document with the highest grade, or None if no grade is above 0."""
     best = max(grades, key=grades.__getitem__, default=None)
     return best if best is not None and grades[best] >= 1 else None
 
@@ -108,7 +103,6 @@ def example(
         documents, scores: the ranking.
         hits: whether each document has an answer.
         best: the annotated passage.
-        extra_positives, per_query, seed: parameters of the stage.
     """
     score = dict(zip(documents, scores, strict=True))
     is_hit = dict(zip(documents, hits, strict=True))

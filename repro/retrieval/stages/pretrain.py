@@ -26,8 +26,8 @@ class TokenRows:
         return len(self.table)
 
     def __getitems__(self, places: list[tuple[int, int]]) -> list[dict]:
-        """Return ``{"input_ids": (n,) int64, "epoch", "index"}`` for (epoch, index), with counts
-        ``sentences`` and ``spans`` for policy ``spans``."""
+        """Return ``{"input_ids": (n,) int64, "epoch", "index"}`` for (epoch, index). Policy ``spans`` adds
+        counts ``sentences`` and ``spans``."""
         return [
             {name: lists[index] for name, lists in self.columns.items()} | {"epoch": epoch, "index": index}
             for epoch, index in places
@@ -37,10 +37,8 @@ class TokenRows:
 class SpanRows:
     """The spans of all rows of a tokens artefact of policy ``spans``, read like ``TokenRows``.
 
-    An example is the row, with ``index``, the number of the span among all spans, and ``anchor``, its number
-    in the row.
-
-    Raises UsageError for tokens without spans.
+    An example is the row, with ``index``, the span's number among all spans, and ``anchor``, its number in
+    the row. Raises UsageError for tokens without spans.
     """
 
     def __init__(self, folder: Path):
@@ -73,16 +71,10 @@ def run(params: dict, inputs: dict[str, Path], out: Path, progress: Progress) ->
     """Train ``params["objective"]`` on a tokens artefact and save it in ``model/``.
 
     An example is a row of the tokens or, if ``examples`` is ``spans``, each span of a row. The objective may
-    take any of these parameters, e.g. ``length`` and ``seed``. It has to take the folders of the optional
-    inputs: ``statistics``, counts over the corpus, and ``generator``, another model. Its new weights, if any,
-    are drawn from torch's generator with the same seed. An interrupted attempt in ``out`` is resumed.
-
-    Raises:
-        BlockedError: half precision without a GPU.
-        UsageError: the objective differs from the declared one or does not accept these options, the model
-            has too few positions, or the kind of example is unknown.
-        DataError: the model cannot be read, or there are no texts.
-        StageError: a loss is not finite.
+    take any of these parameters, e.g. ``length`` and ``seed``. It must take the folders of the optional
+    inputs: ``statistics``, counts over the corpus, and ``generator``, another model. New weights are drawn
+    from torch's generator with the same seed. Raises UsageError if the objective differs from the declared
+    one or does not accept these options.
     """
     from transformers import set_seed
 

@@ -15,12 +15,8 @@ def run(params: dict, inputs: dict, out: Path, progress: Progress) -> dict:
 
     The ``kind`` ``splade`` or ``splade-sum`` keeps the masked-language head, ``cross-encoder`` the head that
     scores a pair, and ``term-weights`` the one that scores a token. Code of a checkpoint is never run, and
-    nothing is downloaded.
-
-    Raises:
-        BlockedError: it cannot be read, lacks a weight, has one that would be dropped, or its planned commit
-            is not in the hub's cache.
-        DataError: it has changed since planning.
+    nothing is downloaded. Raises BlockedError if it cannot be read, lacks a weight, or has one that would be
+    dropped.
     """
     from repro.retrieval.nn.checkpoint import reason, save_model
 

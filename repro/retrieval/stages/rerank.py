@@ -21,14 +21,7 @@ def run(params: dict, inputs: dict[str, Path], out: Path, progress: Progress) ->
     cross-encoder's logits.
 
     The run's passages from ``depth`` + 1 to ``keep`` follow in their order, each one point below the one
-    before. Pairs are read and scores rounded as in ``score_pairs``. An interrupted attempt resumes after its
-    last finished block, and each shard scores some blocks.
-
-    Raises:
-        BlockedError: half precision without a GPU.
-        UsageError: an unknown precision, or a length beyond the model's positions.
-        DataError: the model or run cannot be read, or a document or query is missing.
-        StageError: a score is not finite.
+    before. Pairs are read and scores rounded as in ``score_pairs``.
     """
     import pyarrow as pa
 
@@ -61,7 +54,7 @@ def run(params: dict, inputs: dict[str, Path], out: Path, progress: Progress) ->
 def _rerank(
     results: list[Ranking], scores: list[np.ndarray], *, depth: int, keep: int
 ) -> Iterator[tuple[str, list[str], np.ndarray]]:
-    """Yield each query's scored passages, then those up to ``keep``, each one point below the one before."""
+    """Yield each query's scored passages, then the tail up to ``keep``."""
     for (query, documents, _), logits in zip(results, scores, strict=True):
         tail = documents[depth : max(depth, keep)]
         places = np.arange(1, len(tail) + 1)

@@ -12,16 +12,12 @@ from repro.stage_table import check_choices
 
 
 def run(params: dict, inputs: dict[str, Path], out: Path, progress: Progress) -> dict:
-    """Write ``arrow/``: ``queries`` rows of a training set in its order, e.g. 100, or all if it has no more.
+    """Write ``arrow/``: ``queries`` rows of a training set in its order, e.g. 100, or the ``share`` of its
+    rows.
 
-    With ``share`` instead of ``queries`` it is that share of the rows.
-
-    ``random`` draws them without replacement. ``block`` takes consecutive rows from a random start (as in the
-    first version of the scripts released with one paper). The draw depends on ``seed`` and ``sample``, the
-    sample's number. Sample 0 of ``block`` is the block of those scripts for the same seed.
-
-    Raises:
-        UsageError: an unknown method, no queries, or an invalid share.
+    ``random`` draws them without replacement. ``block`` takes consecutive rows from a random start. The draw
+    depends on ``seed`` and ``sample``, the sample's number. Sample 0 of ``block`` equals that of the first
+    version of one paper's released scripts.
     """
     check_choices("sample", params)
     if "share" in params and not 0 < params["share"] <= 1:

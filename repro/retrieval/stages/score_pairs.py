@@ -26,15 +26,8 @@ def run(params: dict, inputs: dict[str, Path], out: Path, progress: Progress) ->
 
     All positives of a query and its first ``per_query`` negatives are scored. Other negatives are left out.
     Query and passage are read together, cut to ``length`` tokens, with title and text joined by
-    ``separator``. Scores are rounded to ``decimals``, e.g. 4, unless that is None. Existing scores are
-    replaced. An interrupted attempt resumes after its last finished block, and each shard scores some blocks.
-    A GPU in half precision reads pairs end to end unless REPRO_PADDING_FREE is 0.
-
-    Raises:
-        BlockedError: half precision without a GPU.
-        UsageError: an unknown precision, or a length beyond the model's positions.
-        DataError: the model cannot be read, a document or query is missing, or there is no row.
-        StageError: a score is not finite.
+    ``separator``. Scores are rounded to ``decimals``, e.g. 4, unless that is None. A GPU in half precision
+    reads pairs end to end unless REPRO_PADDING_FREE is 0.
     """
     import pyarrow.compute as pc
 

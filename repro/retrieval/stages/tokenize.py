@@ -31,18 +31,10 @@ def run(params: dict, inputs: dict[str, Path], out: Path, progress: Progress) ->
 
     ``spans`` keeps a document in one row, with tokens per sentence in ``sentences`` and sentences per span in
     ``spans``. The document is its ``fields``, e.g. ``["title", "body"]``, joined by blanks and split by
-    ``splitter``. Sentences are tokenised separately and packed by ``span_packing`` {overshoot,
-    short_probability, minimum_spans}, towards ``length`` tokens if a span may overshoot and otherwise
-    ``length`` - 2. Target lengths depend on (``seed``, row of the corpus). A document with fewer than
-    ``minimum_spans`` gives no row.
-
-    An interrupted attempt resumes after a block of 20,000 documents. Memory contains the tokens of 1,000.
-
-    Raises:
-        UsageError: an unknown policy, splitter or field, an invalid packing, or a length that is too short.
-        BlockedError: the splitter's library or model is missing.
-        DataError: the tokenizer cannot be read, the splitter's model has changed since planning, or no
-            document gives a row.
+    ``splitter``. Sentences are packed by ``span_packing`` {overshoot, short_probability, minimum_spans},
+    towards ``length`` tokens if a span may overshoot and otherwise ``length`` - 2. Target lengths depend on
+    (``seed``, row of the corpus). A document with fewer than ``minimum_spans`` gives no row. Blocks have
+    20,000 documents.
     """
     from repro.retrieval.nn.checkpoint import load_tokenizer
 
@@ -71,7 +63,7 @@ def run(params: dict, inputs: dict[str, Path], out: Path, progress: Progress) ->
 
 
 def _fill(blocks: RowBlocks, corpus, rows: Callable[..., dict], advance: Callable[[int], None]) -> dict:
-    """Write the blocks that are not there yet, and return the numbers of chunks and documents."""
+    """Write the missing blocks and return the numbers of chunks and documents."""
     firsts, total = range(0, len(corpus), BLOCK), {"chunks": 0, "documents": 0}
     for first in firsts:
         if (facts := blocks.kept(first)) is None:
@@ -85,8 +77,7 @@ def _fill(blocks: RowBlocks, corpus, rows: Callable[..., dict], advance: Callabl
 
 
 def _batches(corpus, rows: Callable[..., dict], first: int, facts: dict) -> Iterator[dict]:
-    """Apply ``rows`` to each batch of a block's documents and their rows in the corpus, and count them in
-    ``facts``."""
+    """Apply ``rows`` to each batch of a block and count its rows in ``facts``."""
     end = min(first + BLOCK, len(corpus))
     for begin in range(first, end, BATCH):
         places = list(range(begin, min(begin + BATCH, end)))
@@ -135,8 +126,7 @@ def _chunker(tokenizer, params: dict, advance: Callable[[int], None]) -> Callabl
 def _packer(
     tokenizer, splitter: SentenceSplitter, params: dict, advance: Callable[[int], None]
 ) -> Callable[..., dict]:
-    """Return a function that maps documents and their rows in the corpus, which seed the spans, to columns
-    with a row each."""
+    """Return a function that maps documents and their corpus rows, which seed the spans, to columns."""
     packing, columns = params["span_packing"], [FIELDS[field] for field in params["fields"]]
     target = params["length"] if packing["overshoot"] else params["length"] - 2
     options = {"target": target, **{name: packing[name] for name in ("overshoot", "short_probability")}}

@@ -18,12 +18,7 @@ def run(params: dict, inputs: dict[str, Path], out: Path, progress: Progress) ->
 
     Queries are matched by their text, ignoring case and whitespace. A missing query is replaced by the first
     unused query of the collection, with ``found`` false. The replacement depends only on the queries, so that
-    systems can be compared. A query without results has no passages. A grade is null if the document is not
-    judged, or without the input ``qrels``.
-
-    Raises:
-        UsageError: ``depth`` is below 1.
-        DataError: an input is malformed, a passage is missing from the corpus, or there are too few queries.
+    systems can be compared. A grade is null if the document is not judged.
     """
     if params["depth"] < 1:
         raise UsageError(f"depth is {params['depth']}; at least one passage has to be shown")

@@ -17,12 +17,7 @@ _INSIDE = 0xF0000
 
 def run(params: dict, inputs: dict[str, Path], out: Path, progress: Progress) -> dict:
     """Write ``model/``: an uncased BERT tokenizer of at most ``size`` entries, e.g. 8,000, including five
-    special ones.
-
-    Raises:
-        UsageError: the size has no room for the special tokens and an alphabet.
-        DataError: the corpus has no word.
-    """
+    special ones."""
     from transformers import BertTokenizer
 
     if params["size"] < 2 * len(SPECIAL):
@@ -53,10 +48,10 @@ def counted_words(texts: Iterable[str]) -> Counter[str]:
 def word_pieces(words: Counter[str], *, size: int) -> list[str]:
     """Return at most ``size`` pieces: characters, then merges of the most frequent pairs, as in HF's trainer.
 
-    HF's WordPiece trainer numbers continuing pieces in the order of a hash map. Numbers break ties, so two
-    runs give two vocabularies (huggingface/tokenizers issue 1794). Here characters inside a word are moved to
-    a private plane of Unicode and plain BPE is trained, which numbers its alphabet in the order of Unicode.
-    This gives the same merges, and always the same result.
+    HF's WordPiece trainer numbers continuing pieces in the order of a hash map, and numbers break ties, so
+    two runs give two vocabularies (huggingface/tokenizers issue 1794). Here characters inside a word are
+    moved to a private plane of Unicode and plain BPE is trained. This gives the same merges, and always the
+    same result.
     """
     from tokenizers import Tokenizer
     from tokenizers.models import BPE

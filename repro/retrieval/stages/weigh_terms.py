@@ -15,13 +15,7 @@ def run(params: dict, inputs: dict[str, Path], out: Path, progress: Progress) ->
 
     The model weighs each token of a text, cut to ``length`` tokens. A word's frequency is the weight of its
     first piece times ``scale``, rounded, e.g. 0.27 x 10 gives 3. The highest frequency of several occurrences
-    counts, and words below 1 are left out (Dai and Callan 2019, DeepCT-Index). An indexer counts the words
-    again.
-
-    Raises:
-        BlockedError: half precision without a GPU.
-        DataError: the model cannot be read.
-        UsageError: an unknown precision, or a length beyond the model's positions.
+    counts, and words below 1 are left out (Dai and Callan 2019, DeepCT-Index).
     """
     from transformers import AutoModelForTokenClassification
 
@@ -59,7 +53,7 @@ def run(params: dict, inputs: dict[str, Path], out: Path, progress: Progress) ->
 
 
 def weights(encoder, tokenizer, texts, params: dict) -> list[list[tuple[str, float]]]:
-    """Return the tokens and weights of each of the ``TokenRows``, in order, by a ``HalvingEncoder``."""
+    """Return the tokens and weights of each of the ``TokenRows``, by a ``HalvingEncoder``."""
     import torch
 
     from repro.retrieval.nn.batches import token_batches

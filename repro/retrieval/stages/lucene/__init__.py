@@ -1,8 +1,8 @@
 """BM25 indexing and search with Lucene through pyserini, in a child process.
 
-A Java virtual machine that fails while booting ends its process without an exception, and importing pyserini
-takes a second. Therefore only the child, ``__main__``, loads them. It stays alive for a while, e.g. for the
-searches after an index, as starting Java and pyserini takes longer than searching a small collection.
+A Java virtual machine that fails while booting ends its process without an exception. Therefore only the
+child, ``__main__``, loads it. The child stays alive for a while, e.g. for the searches after an index, as
+starting Java and pyserini takes longer than searching a small collection.
 """
 
 import contextlib
@@ -28,16 +28,14 @@ USABLE = 15  # seconds in which it certainly has not
 def call(action: str, arguments: dict, *, folder: Path, task: str, total: int, progress: Progress) -> dict:
     """Have a child process ``index`` or ``search``, and return the facts that it reports.
 
-    ``arguments`` are documented in ``__main__`` for each action. Java's output goes to ``folder/lucene.log``.
-    The child ends with this process in any case.
+    ``__main__`` documents the ``arguments``. Java's output goes to ``folder/lucene.log``. The child ends with
+    this process in any case.
 
     Args:
-        folder: existing directory for the log.
         task, total: name of the work on a progress bar, and its size (documents or queries).
 
-    Raises:
-        BlockedError: there is no Java 21.
-        StageError: the child failed. The message contains the most informative line of the log and its path.
+    Raises BlockedError without Java 21, StageError with the most informative line of the log if the child
+    failed.
     """
     missing = jvm.missing_requirement()
     if missing is not None:
@@ -60,11 +58,7 @@ def call(action: str, arguments: dict, *, folder: Path, task: str, total: int, p
 
 class _Child:
     """A process that executes one order at a time. It ends if an order fails, if none comes, and with its
-    parent.
-
-    Attributes:
-        since: the time at which it began to wait.
-    """
+    parent."""
 
     def __init__(self, log: Path, environment: dict[str, str]):
         self.environment, self.since = environment, 0.0
@@ -87,8 +81,7 @@ class _Child:
             self.process.stdin.flush()
 
     def follow(self, advance: Callable[[int], object]) -> dict | None:
-        """Call ``advance`` with each integer that the child prints, and return the object that ends an order,
-        or None if the child ended."""
+        """Call ``advance`` with each integer that the child prints. Returns its facts, or None."""
         for line in self.process.stdout or ():
             message = json.loads(line)
             if isinstance(message, dict):
@@ -109,7 +102,7 @@ _waiting: list[_Child] = []
 
 
 def _child(log: Path) -> _Child:
-    """Return a waiting child with this environment, which may name another Java, or a new one."""
+    """Return a waiting child with this environment, or a new one."""
     environment = _environment()
     while _waiting:
         child = _waiting.pop()
@@ -131,7 +124,7 @@ def _environment() -> dict[str, str]:
 
 
 def _reason(log: Path, status: int) -> str:
-    """Return why the child failed: the signal that killed it, or the most informative line of its log."""
+    """Return why the child failed: the signal that killed it, or a line of its log."""
     if status < 0:
         name = signal.Signals(-status).name
         return f"killed by {name}" + (", often a sign of too little memory" if name == "SIGKILL" else "")
@@ -147,6 +140,6 @@ def _statements(lines: list[str]) -> list[str]:
 
 
 def _last_statement(lines: list[str]) -> str:
-    """Return the last statement about an error, else the last one."""
+    """Return the last statement about an error, or the last statement."""
     errors = [line for line in _statements(lines) if "rror" in line or "xception" in line]
     return (errors or _statements(lines) or [""])[-1]

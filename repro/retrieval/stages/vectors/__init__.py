@@ -30,11 +30,8 @@ Advance = Callable[[int], object]  # called with the number of finished queries
 class VectorFile:
     """``vectors.npy`` of an embeddings folder, read block by block.
 
-    It is mapped anew for each read. A lasting mapping would count every page read as resident, in the end the
-    whole file.
-
-    Raises:
-        DataError: the folder has no such array.
+    It is mapped anew for each read, as a lasting mapping would count every page read as resident. Raises
+    DataError if the folder has no such array.
     """
 
     def __init__(self, folder: Path):
@@ -98,7 +95,7 @@ class SparseFile:
 
 
 def write_ids(ids: Iterable[str], folder: Path, source: Path) -> None:
-    """Write ``ids.txt``. Raises DataError for an id with white space or an empty one."""
+    """Write ``ids.txt``. Raises DataError for an empty id or one with white space."""
     names = iter(ids)
     with open(folder / "ids.txt", "w", encoding="utf-8") as file:
         while batch := list(itertools.islice(names, IDS)):
@@ -111,8 +108,7 @@ def write_ids(ids: Iterable[str], folder: Path, source: Path) -> None:
 
 
 class IdFile:
-    """``ids.txt``, one id per line, read on request. It takes 8 bytes of memory per id instead of a string.
-    Opening takes 16 bytes per id. The file is mapped: its resident pages can be reclaimed at any time."""
+    """``ids.txt``, one id per line, memory-mapped. It takes 8 bytes of memory per id, 16 on opening."""
 
     def __init__(self, folder: Path):
         path = folder / "ids.txt"
@@ -220,8 +216,7 @@ class Pairs:
         return Pairs(self.queries[chosen], self.rows[chosen], self.scores[chosen])
 
     def cut(self, depth: int, places: np.ndarray) -> Pairs:
-        """Return each query's ``depth`` best pairs. Ties go to the greatest of ``places``, (N,), among the
-        sorted ids."""
+        """Return each query's ``depth`` best pairs. Ties go to the greatest of ``places``, (N,)."""
         order = self._ascending(places[self.rows])
         counts = np.bincount(self.queries, minlength=1)
         ranks = np.repeat(np.cumsum(counts), counts) - np.arange(len(order))  # 1 for the best
@@ -237,7 +232,7 @@ class Pairs:
         return edges
 
     def _ascending(self, places: np.ndarray | int = 0) -> np.ndarray:
-        """Order pairs by query, score and place. Sorts integers of the same order, which is fastest."""
+        """Order pairs by query, score and place, as integers of the same order, which is fastest."""
         bits = (self.scores + np.float32(0)).view(np.uint32)  # 0 and -0 are equal
         scores = np.where(bits >> 31, ~bits, bits | np.uint32(1 << 31)).astype(np.uint64)
         order = np.argsort(scores << np.uint64(32) | np.asarray(places).astype(np.uint64))
@@ -247,13 +242,7 @@ class Pairs:
 
 @dataclass(frozen=True)
 class RunBlocks:
-    """The blocks of a run. Their boundaries depend only on the number of queries.
-
-    Attributes:
-        out: the stage's folder.
-        queries: their number.
-        size: queries per block.
-    """
+    """The blocks of a run, ``size`` queries each, in the stage's folder ``out``."""
 
     out: Path
     queries: int
@@ -267,8 +256,7 @@ class RunBlocks:
                 from 0.
             advance: called with the number of queries of each kept block.
 
-        Returns:
-            the first searched query if earlier blocks were kept, otherwise None.
+        Returns the first searched query if earlier blocks were kept, otherwise None.
         """
         (self.out / BLOCKS).mkdir(exist_ok=True)
         earliest = self.queries

@@ -28,7 +28,6 @@ class Joined:
         rows, values: the block's end in the arrays.
         size: dimensions of a dense vector. 0 without dense vectors.
         numbers: their type, float32 or float16.
-        names: names of the arrays.
     """
 
     rows: int = 0
@@ -46,10 +45,7 @@ def save_block(folder: Path, first: int, rows: list[Arrays]) -> None:
     """Write the vectors of texts from row ``first`` on as one file, which appears only when complete.
 
     A record has ``vectors``, (H,) float32 or float16, or the non-zero ``values`` and their ``indices``, or
-    both.
-
-    Raises:
-        StageError: a number is not finite.
+    both. Raises StageError if a number is not finite.
     """
     names: list[str] = [name for name in ("vectors", "values") if name in rows[0]]
     arrays = {name: np.concatenate([row[name] for row in rows]) for name in names}
@@ -84,7 +80,6 @@ def block_is_kept(folder: Path, first: int, rows: int) -> bool:
 
 
 def _path(folder: Path, first: int) -> Path:
-    """Return the file of the block that begins at row ``first``, until it is joined."""
     return folder / f"{first}.npz"
 
 
@@ -111,15 +106,14 @@ def _read(note: Path) -> Joined | None:
 def join_blocks(folder: Path, out: Path, firsts: range, *, vocabulary: int | None) -> dict[str, int]:
     """Append the blocks to the artefact's arrays in order, and remove each afterwards.
 
-    The disk needs space for one block beyond the artefact, memory for one array of a block. After an
-    interruption it continues behind the last block with a note, and overwrites anything beyond.
+    The disk needs space for one block beyond the artefact. After an interruption it continues behind the last
+    block with a note, and overwrites anything beyond.
 
     Args:
         firsts: the first row of every block. Its end is the number of texts.
         vocabulary: V, for the widths in ``views.json``. None for ``vectors`` alone, without this file.
 
-    Returns:
-        ``size`` of dense vectors and ``values`` of sparse ones, as far as present.
+    Returns ``size`` of dense vectors and ``values`` of sparse ones, as far as present.
     """
     last = Joined()
     for first in firsts:

@@ -49,9 +49,8 @@ def search(
     """Write the run of all queries, as described in the stage ``search_views``.
 
     Args:
-        terms: views, e.g. ["dense"].
-        list_depth: depth of one list per view, whose union is ranked. None ranks all passages.
-        tag: name of the run.
+        list_depth: depth of a list per view. Only passages of these lists are ranked. None ranks all
+            passages.
 
     Returns the counts of ``write_run``, and the first query searched as ``resumed_at`` if an earlier attempt
     finished others. Empty for a shard.
@@ -190,12 +189,10 @@ class ViewSearch:
     def _best_pairs(self, scorer: ViewScorer, name: str, products: np.ndarray, rows: np.ndarray) -> Pairs:
         """Return a list's best pairs among its candidates.
 
-        A candidate more than twice the error bound below rank ``depth`` is not rescored. If the last
-        candidate's score plus the error may reach rank ``depth``, so may passages outside the candidates, and
-        all passages are examined. If two scores of a candidate differ by more than the bound, the products
-        were not in float32 (e.g. TF32), and all queries are examined with float64 products.
-
-        Raises StageError if a query has fewer pairs than the list's depth.
+        Candidates more than twice the error bound below rank ``depth`` are not rescored. If the last
+        candidate may reach rank ``depth``, so may other passages, and all are examined. If two scores of a
+        candidate differ by more than the bound, products were not in float32 (e.g. TF32), and all queries are
+        examined in float64.
         """
         depth, count = self.lists[name], products.shape[1]
         near, errors = np.ones(products.shape, bool), scorer.errors(name, self.longest, SINGLE)
@@ -220,8 +217,8 @@ class ViewSearch:
     def _among_all(
         self, scorer: ViewScorer, name: str, unsure: np.ndarray, edges: np.ndarray, *, rough: bool
     ) -> Pairs:
-        """Return the pairs of the ``unsure`` queries, including their ``depth`` best, by a second pass over
-        all passages.
+        """Return pairs of the ``unsure`` queries, including their ``depth`` best, by a second pass over all
+        passages.
 
         Args:
             edges: (Q,) float32, scores reached by at least ``depth`` passages of each query.
@@ -265,7 +262,7 @@ def _faiss(
 
 @functools.cache
 def _gpu_resources() -> Any:
-    """Return what faiss keeps of a GPU for all searches, within the memory that is left to it."""
+    """Return the memory of a GPU that faiss uses for all searches."""
     import faiss
 
     resources = faiss.StandardGpuResources()
@@ -292,8 +289,7 @@ class ScoreBound:
     def near(
         self, tile: Tile, part: slice, block: Passages, vectors: Mapping[str, Matrix]
     ) -> Iterator[tuple[np.ndarray, np.ndarray]]:
-        """Yield queries and rows of pairs that may reach the bound. Uses float64 if float32 leaves too
-        many."""
+        """Yield queries and rows of pairs that may reach the bound, by float64 if float32 leaves too many."""
         scores = (tile.exact(block) if self.rough else tile.scores(block, vectors))[self.name]  # (n, t)
         near = scores >= self._bounds(part, scores)
         if not self.rough and int(near.sum()) > NEAR * scores.shape[1]:

@@ -56,8 +56,6 @@ class ViewScorer:
     def scores(self, queries: np.ndarray, rows: np.ndarray, name: str) -> np.ndarray:
         """Score P pairs by a view, or by the sum for "": (P,) float32, rounded once.
 
-        Reads passages in disk order, those of 4,096 pairs at a time.
-
         Args:
             queries, rows: (P,) int64, numbers of these queries and rows of all passages, without duplicate
                 pairs.
@@ -136,11 +134,11 @@ class ViewScorer:
         """Bound the distance of a list's products, summed in any order, from the scores made here: (Q,)
         float64.
 
-        A sum of n products, in any order, fused or not, has an error of at most n u / (1 - n u) times the sum
-        of their magnitudes, with u = ``rounding`` (Higham, Accuracy and Stability of Numerical Algorithms,
-        2nd ed., §3.1, Eq. 3.5). That sum is at most the product of both vectors' lengths (Cauchy and
-        Schwarz). n is the number of a sparse query's values, plus one per added view, plus four for rounding
-        these scores and the lengths, which also get one percent. The bound holds for float32, not for TF32.
+        A sum of n products, in any order, has an error of at most n u / (1 - n u) times the sum of their
+        magnitudes, with u = ``rounding`` (Higham, Accuracy and Stability of Numerical Algorithms, 2nd ed.,
+        §3.1, Eq. 3.5). That sum is at most the product of both vectors' lengths (Cauchy and Schwarz). n is
+        the number of a sparse query's values, plus one per added view, plus four for rounding these scores
+        and the lengths, which also get one percent. The bound holds for float32, not for TF32.
 
         Args:
             longest: the greatest length of a passage's vector, by view.
@@ -196,8 +194,8 @@ class Passages:
     def on(
         self, device: torch.device, frequent: np.ndarray, dtype: torch.dtype = torch.float32
     ) -> dict[str, Matrix]:
-        """Copy the vectors of each view to a device in the form that ``Tile`` multiplies. Dense vectors and
-        GPUs need one matrix. A sparse view on a CPU becomes columns of frequent words and all rows."""
+        """Copy each view's vectors to a device in the form that ``Tile`` multiplies: one matrix, or for a
+        sparse view on a CPU the columns of frequent words and all rows."""
         return {name: _to_device(vectors, device, frequent, dtype) for name, vectors in self.vectors.items()}
 
 
@@ -279,8 +277,10 @@ class Tile:
         return columns
 
     def scores(self, passages: Passages, vectors: Mapping[str, Matrix]) -> dict[str, torch.Tensor]:
-        """Return the sums by list, (n, t) float32, computed in float64 if one overflows. Raises StageError
-        for a score that is not finite."""
+        """Return the sums by list, (n, t) float32, computed in float64 if one overflows.
+
+        Raises StageError for a score that is not finite.
+        """
         scores = self._sums(vectors, self.columns)
         if not all(map(_is_finite, scores.values())):
             scores = {name: sums.to(torch.float32) for name, sums in self.exact(passages).items()}

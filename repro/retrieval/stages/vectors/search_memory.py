@@ -1,8 +1,4 @@
-"""Limit the memory of a search and divide the search to fit, e.g. with REPRO_SEARCH_MEMORY=8GB.
-
-By default a search uses half of the free memory of the machine and of its job's or container's control
-groups.
-"""
+"""Limit the memory of a search and divide the search to fit, e.g. with REPRO_SEARCH_MEMORY=8GB."""
 
 from __future__ import annotations
 
@@ -36,20 +32,14 @@ RANK = 40  # bytes per rank of the run: query, passage and score, and again whil
 
 
 def search_memory() -> int:
-    """Return the bytes for vectors, scores and rankings: REPRO_SEARCH_MEMORY, or half of the free memory.
-
-    The default is at least 64 MiB.
-
-    Raises:
-        UsageError: the variable is not a positive size.
-    """
+    """Return the bytes for vectors, scores and rankings: REPRO_SEARCH_MEMORY, or half of the free memory, at
+    least 64 MiB. Raises UsageError if the variable is not a positive size."""
     setting = os.environ.get(VARIABLE, "").strip()
     return parse_size(setting) if setting else max(LEAST, free_memory() // 2)
 
 
 def parse_size(size: str) -> int:
-    """Read ``1GB``, ``1.5 GiB`` or ``1000000`` in bytes. Raises UsageError for anything but a positive
-    size."""
+    """Read ``1GB``, ``1.5 GiB`` or ``1000000`` in bytes. Raises UsageError for other texts."""
     if number := bytes_of(size):
         return number
     raise UsageError(f"{VARIABLE} is {size!r}, which is no size; write it like 1GB, 800MB or 1.5GiB")
@@ -62,8 +52,7 @@ def free_memory() -> int:
 
 
 def _control_groups() -> Iterator[tuple[str, tuple[str, ...]]]:
-    """Yield the folders of this process' control group and of those around it, with the file names of their
-    version."""
+    """Yield this process's control group and its parents, with the file names of their version."""
     for line in (_text("/proc/self/cgroup") or "0::/").splitlines():
         _, kinds, path = line.split(":", 2)
         if not kinds or "memory" in kinds.split(","):
@@ -109,7 +98,6 @@ class MemoryNeeds:
     """The memory needs of a search.
 
     Attributes:
-        queries: their number.
         dense, sparse: widths of the views. 0 for an unused one.
         values: most sparse values of a query.
         bounds: (N + 1,), the start of each passage's sparse values. Zeros without them.
