@@ -87,8 +87,8 @@ class HalvingEncoder(Generic[Output]):
         # outside of the handler, since the error's traceback holds what was computed
         release_memory()
         if size == 1:
-            remedy = "run it where more memory is free"
-            raise StageError(f"memory does not suffice for one text of {length} tokens ({words}); {remedy}")
+            problem = f"memory does not suffice for one text of {length} tokens ({words})"
+            raise StageError(f"{problem}. Run it where more memory is free")
         self.tokens = (size + 1) // 2 * length
         return None
 

@@ -141,7 +141,7 @@ class CosineBiEncoder(RankedTextsLoss):
     ):
         super().__init__()
         if shares < 1:
-            raise UsageError(f"a batch cannot be cut into {shares} shares; give 1 or more")
+            raise UsageError(f"shares is {shares}, and has to be at least 1")
         self.model, self.tokenizer, self.pooling = model, tokenizer, check_pooling(pooling)
         self.temperature, self.temperature_warmup = temperature, temperature_warmup
         check_known("terms of the contrastive loss", terms, valid=self.contrasts)

@@ -28,10 +28,10 @@ from repro.retrieval.nn.text import passage_text
 from repro.retrieval.nn.tokens import TokenRows, paired_rows
 
 REGULARISERS = ("r-drop", "none")
-BLOCK = 20_000  # pairs sorted by length together, and lost at most when interrupted
+BLOCK = 20_000  # pairs sorted by length together
 BATCH = {"cpu": 32, "cuda": 256}
-TOGETHER = 8  # batches that are made tokens in one call, which uses all cores
-AHEAD = 2  # such pieces that lie ready while the model is at one
+TOGETHER = 8  # batches tokenised in one call, which uses all cores
+AHEAD = 2  # such pieces that are tokenised in advance
 Batches = list[dict[str, torch.Tensor]]
 
 
@@ -46,17 +46,10 @@ def load_cross_encoder(folder: Path):
     return load(AutoModelForSequenceClassification, folder, num_labels=1, dtype="float32")
 
 
-def pair_inputs(
-    tokenizer, queries: list[str], passages: list[dict], *, length: int, separator: str
-) -> dict[str, torch.Tensor]:
-    """Return N queries and N passages ``{"title", "text"}`` as pairs of segments, in (N, L) arrays."""
-    return pair_tokens(tokenizer, queries, passages, length=length, separator=separator).inputs()
-
-
 def pair_tokens(
     tokenizer, queries: list[str], passages: list[dict], *, length: int, separator: str
 ) -> TokenRows:
-    """Return the tokens of ``pair_inputs``, without padding."""
+    """Return the tokens of N queries and N passages ``{"title", "text"}`` as pairs of segments."""
     texts = [passage_text(passage["title"], passage["text"], separator=separator) for passage in passages]
     return paired_rows(tokenizer, queries, texts, length=length)
 
@@ -97,7 +90,7 @@ class CrossEncoder(nn.Module):
         super().__init__()
         check_known("regulariser", regulariser, valid=REGULARISERS)
         if trained_passages < 2:
-            raise UsageError(f"{trained_passages} passages leave the positive no negative; give 2 or more")
+            raise UsageError(f"trained_passages is {trained_passages}, and has to be at least 2")
         self.model, self.tokenizer = model, tokenizer
         self.trained_passages, self.regulariser = trained_passages, regulariser
         self.passage_length, self.separator = passage_length, separator
@@ -107,9 +100,9 @@ class CrossEncoder(nn.Module):
         per_query = len(examples[0]["passages"])
         queries = [example["query"] for example in examples for _ in range(per_query)]
         passages = [passage for example in examples for passage in example["passages"]]
-        inputs = pair_inputs(
+        inputs = pair_tokens(
             self.tokenizer, queries, passages, length=self.passage_length, separator=self.separator
-        )
+        ).inputs()
         return {name: value.unflatten(0, (len(examples), per_query)) for name, value in inputs.items()}
 
     def forward(self, batch: dict[str, torch.Tensor]) -> dict[str, torch.Tensor]:
@@ -174,8 +167,7 @@ class PairScorer:
         folder: a model directory.
         length: tokens of query and passage together, with [CLS] and both [SEP].
         separator: between title and text.
-        packed: whether a GPU should read pairs end to end, without padding. None means if possible.
-        say: called with the reason if ``packed`` is wanted but impossible.
+        say: called with the reason if pairs cannot be read end to end (``packs``).
 
     Raises BlockedError for half precision without a GPU, UsageError for an unknown precision or a length
     beyond the model's positions, DataError if the model cannot be read.
@@ -188,14 +180,13 @@ class PairScorer:
         length: int,
         separator: str,
         precision: str,
-        packed: bool | None = None,
         say: Callable[[str], None] = print,
     ):
         self.precision, self.length, self.separator = check_precision(precision), length, separator
         self.model, self.tokenizer = load_cross_encoder(folder), load_tokenizer(folder)
         check_fits(self.model, self.tokenizer, length)
         self.model.eval().to(device())
-        self.packed = packs(self.model, wanted=packed, precision=precision, say=say)
+        self.packed = packs(self.model, precision=precision, say=say)
         self.halved = HalvingEncoder(lambda inputs: self.model(**on_device(inputs)).logits.float().squeeze(1))
 
     def facts(self) -> dict[str, int]:

@@ -118,12 +118,12 @@ def _pool(model: SentenceTransformer, folder: Path, mode: str) -> None:
 
     places = [name for name, module in model.named_children() if isinstance(module, Pooling)]
     if not places:
-        raise DataError(f"{folder}: has no pooling that could be another one; leave pooling out")
+        raise DataError(f"{folder}: it has no pooling to replace. Remove the setting pooling")
     [place] = places
     if mode == "pooler":
         first: Any = model[0]  # a transformer of the library's
         if getattr(first.auto_model, "pooler", None) is None:
-            raise DataError(f"{folder}: the model has no pooler; choose another pooling")
+            raise DataError(f"{folder}: the model has no pooler. Choose another pooling")
         first.modality_config["text"]["method_output_name"] = "pooler_output"
         first.module_output_name = "sentence_embedding"
         delattr(model, place)
@@ -306,7 +306,7 @@ class ReleasedEncoder(PooledEncoder):
         transformer, pooling, *heads = children
         mode = getattr(pooling, "pooling_mode", None)
         if mode not in POOLINGS:
-            raise DataError(f"{folder}: pooling {mode} is not known; known: {', '.join(POOLINGS)}")
+            raise DataError(f"{folder}: its pooling {mode} is unknown. Known: {', '.join(POOLINGS)}")
         self.model, self.pooling, self.heads = transformer.auto_model, mode, nn.ModuleList(heads)
         self.size = encoder.get_embedding_dimension()
 

@@ -89,7 +89,7 @@ class RankedTextsLoss(BatchLoss):
 def teacher_scores(examples: list[dict]) -> torch.Tensor:
     """Return a re-ranker's scores of the passages, (Q, P) float32. Raises DataError if there are none."""
     if any("scores" not in example for example in examples):
-        raise DataError("the training set has no scores to distil; score it with a re-ranker first")
+        raise DataError("the training set has no scores to distil. Score it with a re-ranker first")
     return torch.tensor([example["scores"] for example in examples], dtype=torch.float32)
 
 
@@ -122,7 +122,7 @@ def set_dropout(model: nn.Module, rate: float) -> None:
     """Set the rate of every dropout module without changing the config. Raises UsageError unless 0 <= rate <
     1."""
     if not 0 <= rate < 1:
-        raise UsageError(f"a dropout of {rate!r} is impossible; give a rate from 0 to below 1")
+        raise UsageError(f"dropout is {rate!r}, and has to be from 0 to below 1")
     for module in model.modules():
         if isinstance(module, nn.Dropout):
             module.p = rate

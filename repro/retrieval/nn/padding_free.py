@@ -5,6 +5,7 @@ Only dropout differs: it zeroes as many numbers, in other places. E.g. texts of 
 """
 
 import contextlib
+import os
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -248,8 +249,7 @@ def is_asked_for(environment: Mapping[str, str]) -> bool | None:
     """Return the value of REPRO_PADDING_FREE (1 or 0), or None. Raises UsageError for other values."""
     text = environment.get(VARIABLE)
     if text not in (None, "0", "1"):
-        ways = "1 for texts without padding, to 0 for padding"
-        raise UsageError(f"{VARIABLE} is {text!r}; set it to {ways}, or unset it")
+        raise UsageError(f"{VARIABLE} is {text!r}, and has to be 1 (no padding), 0 (padding) or unset")
     return None if text is None else text == "1"
 
 
@@ -261,14 +261,14 @@ def trains_faster(objective: nn.Module, precision: str) -> bool:
     return not _obstacle(objective, precision, processor)
 
 
-def packs(model: nn.Module, *, wanted: bool | None, precision: str, say: Callable[[str], None]) -> bool:
+def packs(model: nn.Module, *, precision: str, say: Callable[[str], None]) -> bool:
     """Return whether a GPU should encode texts end to end. Calls ``say`` if it is wanted but impossible."""
-    processor = device()
+    processor, wanted = device(), is_asked_for(os.environ)
     if wanted is False or processor.type == "cpu":
         return False
     obstacle = _obstacle(model, precision, processor)
     if obstacle and wanted:
-        say(f"texts are encoded with padding, though {VARIABLE} asks for none: {obstacle}")
+        say(f"texts are encoded with padding although {VARIABLE} is 1: {obstacle}")
     return not obstacle
 
 

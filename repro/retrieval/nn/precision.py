@@ -29,7 +29,7 @@ def check_precision(precision: str) -> str:
     if precision != "fp32" and not torch.cuda.is_available():
         raise BlockedError(
             f"precision {precision!r} needs a CUDA GPU and none is visible",
-            "run on a GPU, or ask for fp32",
+            "run on a GPU, or use fp32",
         )
     return precision
 

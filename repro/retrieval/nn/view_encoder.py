@@ -155,7 +155,7 @@ class ViewEncoder(nn.Module):
         check_names("view", views, valid=VIEWS)
         check_known("vocabulary head", vocabulary_head, valid=HEADS)
         if len(set(views)) < len(views):
-            raise UsageError(f"each view is named once; given: {list(views)!r}")
+            raise UsageError(f"a view is listed twice: {list(views)!r}")
         self.model, self.tokenizer, self.views = model, tokenizer, tuple(views)
         self.positions, self.head = sparse_positions.copy(), vocabulary_head
         self.reduction = dense_reduction
@@ -241,7 +241,7 @@ def load_view_encoder(
         dense_reduction=description["dense_reduction"],
     )
     if encoder.projection is not None and not (folder / PROJECTION).exists():
-        raise DataError(f"{folder}: {PROJECTION} is missing, which its dense vectors pass")
+        raise DataError(f"{folder}: {PROJECTION} is missing, and its dense vectors need it")
     encoder.start_from(folder)
     return encoder
 
@@ -249,7 +249,7 @@ def load_view_encoder(
 def check_names(kind: str, names: Sequence[str], *, valid) -> None:
     """Raise UsageError if there is no name, or an invalid one."""
     if not names:
-        raise UsageError(f"there is no {kind} at all; known: {', '.join(valid)}")
+        raise UsageError(f"there is no {kind}. Known: {', '.join(valid)}")
     check_known(kind, *names, valid=valid)
 
 

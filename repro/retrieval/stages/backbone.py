@@ -15,11 +15,10 @@ if TYPE_CHECKING:
 def run(params: dict, inputs: dict, out: Path, progress: Progress) -> dict:
     """Write ``model/``: the checkpoint ``name`` in safetensors and float32, with its tokenizer.
 
-    ``source`` is its location: ``{"kind": "folder", "path": …}`` or ``{"kind": "hub", …}``. ``identity`` is
-    the digest of the folder's files, or the commit. A checkpoint without a masked-language head is written
-    without one. SEED's weights are converted to the equivalent architecture. With ``weights`` ``"random"``,
-    weights are drawn with ``seed``, for ``layers`` layers if given. Code of a checkpoint is never run, and
-    nothing is downloaded. Raises BlockedError if it cannot be read.
+    ``source`` is ``{"kind": "folder", "path": …}`` or ``{"kind": "hub", …}``, and ``identity`` the digest of
+    the folder's files, or the commit. A missing masked-language head is left out. SEED's weights are
+    converted to the equivalent architecture. With ``weights`` ``"random"``, weights are drawn with ``seed``,
+    for ``layers`` layers if given. Code of a checkpoint is never run, and nothing is downloaded.
     """
     from repro.retrieval.nn.checkpoint import reason, save_model
 
@@ -83,7 +82,5 @@ def _random_model(params: dict, folder: Path) -> tuple["PreTrainedModel", bool]:
 
 def _remedy(params: dict) -> str:
     if params["source"]["kind"] == "folder":
-        return "put config.json, weights and tokenizer of a kind that transformers knows there"
-    return (
-        f"put it, converted if need be, into $REPRO_DATA/models/{params['name']}, or choose another reading"
-    )
+        return "put config.json, weights and a tokenizer that transformers supports there"
+    return f"put it (converted) into $REPRO_DATA/models/{params['name']}, or choose another reading"

@@ -18,14 +18,13 @@ def run(params: dict, inputs: dict[str, Path], out: Path, progress: Progress) ->
     score(q, d) = sum over terms t of q of  idf(t) tf / (tf + k1 (1 - b + b |d| / avgdl)), idf(t) = ln(1 + (N
     - df + 0.5) / (df + 0.5)), with |d| stored in one byte (exact up to 40 terms), as in Lucene 9. With
     ``multifield`` this is summed over title and contents. Anserini rounds to four decimals and spreads ties
-    by 1e-6 in the order of document ids. Raises StageError if Lucene failed or the index has the other kind
-    of fields.
+    by 1e-6 in the order of document ids.
     """
     index, queries = inputs["index"], inputs["queries"] / "queries.jsonl"
     multifield = json.loads((index / FIELDS).read_text())["multifield"]
     if multifield != params["multifield"]:
         option = params["multifield"]
-        raise StageError(f"the index was made with multifield {multifield}, but the search asks for {option}")
+        raise StageError(f"the index was made with multifield {multifield}, and the search needs {option}")
     hits = out / "hits.jsonl"
     arguments = {
         **{name: params[name] for name in ("k1", "b", "depth", "multifield")},

@@ -3,7 +3,6 @@
 import json
 from functools import partial
 from pathlib import Path
-from typing import TypedDict
 
 from repro.errors import DataError
 from repro.progress import Progress
@@ -12,25 +11,15 @@ from repro.retrieval.evaluation.measures import coverage
 from repro.retrieval.evaluation.runs import Run, read_run
 from repro.retrieval.evaluation.text_lines import Qrels, read_qrels
 
-
-class Inputs(TypedDict, total=False):
-    """Folders of runs and judgements, or of scores."""
-
-    runs: list[Path]
-    qrels: Path
-    scores: list[Path]
-
-
 MAX_P = 0.05  # the level the papers print
 
 
-def run(params: dict, inputs: Inputs, out: Path, progress: Progress) -> dict:
+def run(params: dict, inputs: dict, out: Path, progress: Progress) -> dict:
     """Write ``significance.json``, the result of :func:`repro.retrieval.evaluation.significance.compare`.
 
     Params: ``measures`` (e.g. ``"nDCG@10"``), ``names`` (one per run in ``runs``) and
     ``ignore_identical_ids`` (BEIR's rule, False by default). With inputs ``scores`` instead of ``runs`` and
-    ``qrels``, ``names`` are systems, each with as many consecutive ``scores`` as a cell averages. Returns the
-    number of judged queries that each run misses.
+    ``qrels``, ``names`` are systems, each with as many consecutive ``scores`` as a cell averages.
     """
     if "scores" in inputs:
         return _by_scores(params, inputs["scores"], out)
@@ -76,7 +65,7 @@ def joint_queries(systems: list[list[dict]]) -> list[str]:
     systems differ."""
     ids = [[f"{n}:{q}" for n, part in enumerate(parts) for q in part["queries"]] for parts in systems]
     if any(queries != ids[0] for queries in ids):
-        raise DataError("the systems were scored on different queries; they cannot be compared by query")
+        raise DataError("the systems were scored on different queries and cannot be compared by query")
     return ids[0]
 
 

@@ -17,12 +17,9 @@ def run(params: dict, inputs: dict[str, Path], out: Path, progress: Progress) ->
     """Write ``arrow/`` with columns id, title and text, and url if the collection has addresses.
 
     Optional ``params`` are text (a template, e.g. ``"{url} {text}"``), untitled (a placeholder for an empty
-    title), and first (rows to read of each of the source's parts). Blocks have 20,000 documents. A resumed
-    attempt reads them again for the digests, and parses their documents again only if the written text has
-    another form. Memory contains a batch of 1,000 documents and 24 bytes per id, and 70 more per id of an
-    earlier attempt.
-
-    Returns the number of documents, the digest of the rows and, without ``first``, of the source's content.
+    title), and first (rows to read of each of the source's parts). A resumed attempt reads blocks again for
+    the digests, and parses their documents again only if the written text has another form. Memory contains
+    1,000 documents and 24 bytes per id, and 70 more per id of an earlier attempt.
     """
     entry = dataset(params["dataset"])
     columns = ("id", "title", "text", "url") if entry.addresses else ("id", "title", "text")

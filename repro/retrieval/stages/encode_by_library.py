@@ -28,11 +28,10 @@ def run(params: dict, inputs: dict[str, Path], out: Path, progress: Progress) ->
 
     ``source`` is the location of the encoder, and ``identity`` its digest or commit. ``kind_of_encoder``,
     ``pooling``, ``length``, ``truncate_dim`` and ``precision`` are settings of ``library_encoder.load``.
-    ``prompt`` replaces the encoder's own, and null keeps it. ``separator`` joins title and text, ``pair``
-    makes two segments, and null leaves titles out. A prompt may contain the title's position, e.g. ``"title:
-    {title} | text: "``. With the ``similarity`` cosine, vectors have length 1. With euclidean they have an
-    extra number, so that the greatest inner product is the least distance. Raises BlockedError if the encoder
-    cannot be read.
+    ``prompt`` replaces the encoder's own, and null keeps it. It may contain the title's position, e.g.
+    ``"title: {title} | text: "``. ``separator`` joins title and text, ``pair`` makes two segments, and null
+    leaves titles out. With the ``similarity`` cosine, vectors have length 1. With euclidean they have an
+    extra number, so that the greatest inner product is the least distance.
     """
     from repro.retrieval.nn import library_encoder
     from repro.retrieval.nn.precision import threads_for

@@ -1,6 +1,5 @@
 """Stage ``finetune``: a model trained on judged queries with negatives."""
 
-import os
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -16,6 +15,7 @@ from repro.retrieval.datasets.arrow import (
     query_texts,
     read_rows,
 )
+from repro.retrieval.stages.pretrain import trained
 from repro.stage_table import check_choices
 
 SCORES = ("positive_scores", "negative_scores")
@@ -115,14 +115,12 @@ def run(params: dict, inputs: dict[str, Path], out: Path, progress: Progress) ->
 
     A batch is ``queries_per_batch`` queries with ``passages_per_query`` passages each, over all devices, e.g.
     64 with 8. The objective may take any of these parameters, and ``start``, the directory of the starting
-    model. Its ``warmup_steps`` are the actual number for this training. Raises UsageError if the objective
-    differs from the declared one or does not accept these options.
+    model. Its ``warmup_steps`` are the actual number for this training.
     """
     from transformers import set_seed
 
     from repro.retrieval.nn.checkpoint import check_fits, load_tokenizer
-    from repro.retrieval.training.declaration import Execution, Optimisation, step_memory
-    from repro.retrieval.training.loop import save_model, train
+    from repro.retrieval.training.declaration import Optimisation
     from repro.retrieval.training.objective import build, import_declared
 
     check_choices("finetune", params)
@@ -145,16 +143,7 @@ def run(params: dict, inputs: dict[str, Path], out: Path, progress: Progress) ->
     check_fits(model, tokenizer, max(params.get("query_length", 0), params["passage_length"]))
     settings = params | {"start": start, "warmup_steps": optimisation.warmup(optimisation.steps(len(groups)))}
     objective = build(kind, model, tokenizer, params["options"], settings=settings)
-    facts = train(
-        objective,
-        groups,
-        optimisation,
-        out=out,
-        progress=progress,
-        execution=Execution.of(os.environ),
-        memory=step_memory(objective, params),
-    )
-    save_model(objective, out)
+    facts = trained(objective, groups, optimisation, params, out, progress)
     return facts | {"queries_left_out": groups.left_out}
 
 
@@ -169,16 +158,11 @@ def next_window(
 ) -> list[int]:
     """Return one positive and ``passages`` - 1 negatives, with another window of negatives every epoch.
 
-    This is the rule of Tevatron's training set (tevatron/data.py). The negatives of a query are shuffled
-    once, and a window of ``passages`` - 1 moves by its own length every epoch and wraps around. The positive
-    moves by one from a random start. A query with too few negatives draws them with replacement. Instead of
-    Python's ``hash`` of the tokens, (seed, index) seeds the shuffle, and (seed, index, epoch) drawing with
-    replacement.
-
-    Args:
-        positives: at least one.
-        negatives: at least one, unless ``passages`` is 1.
-        index: the query's row.
+    As in Tevatron's training set (tevatron/data.py), the negatives of a query are shuffled once, and a window
+    of ``passages`` - 1 moves by its own length every epoch and wraps around. The positive moves by one from a
+    random start. A query with too few negatives draws them with replacement. Instead of Python's ``hash`` of
+    the tokens, (seed, index) seeds the shuffle, and (seed, index, epoch) drawing with replacement. ``index``
+    is the query's row.
     """
     count, available = passages - 1, len(negatives)
     generator = np.random.default_rng((seed, index))
@@ -196,11 +180,11 @@ def next_window(
 def next_slice(
     positives: Sequence[int], negatives: Sequence[int], *, passages: int, seed: int, epoch: int
 ) -> list[int]:
-    """Return one positive and the next ``passages`` - 1 negatives in the order of the list, which move on
-    every epoch (the loader released with Wang et al. 2023).
+    """Return one positive and the next ``passages`` - 1 negatives of shuffled lists (the loader released with
+    Wang et al. 2023).
 
     With k = epoch + ``seed``, the positive is entry k, and the negatives start at entry k * (P - 1), both
-    modulo the length of their lists. The lists should already be shuffled.
+    modulo the length of their lists.
     """
     count, turn = passages - 1, epoch + seed
     choices = [negatives[(turn * count + place) % len(negatives)] for place in range(count)]

@@ -12,9 +12,8 @@ def run(params: dict, inputs: dict[str, Path], out: Path, progress: Progress) ->
     """Write ``model/``: a BertForMaskedLM of the given size over a tokenizer's vocabulary, and that
     tokenizer.
 
-    Weights are drawn from N(0, ``deviation``) by torch's generator with ``seed``. The default is BERT's
-    deviation, 0.02 for 768 dimensions. A narrow model with it starts with a [CLS] that hardly depends on the
-    text, as a layer's output grows with the deviation times the root of the width.
+    Weights are drawn from N(0, ``deviation``) by torch's generator with ``seed``. BERT's deviation is 0.02
+    for 768 dimensions. A narrow model with it starts with a [CLS] that hardly depends on the text.
     """
     from transformers import BertConfig, BertForMaskedLM, set_seed
 

@@ -19,8 +19,7 @@ def run(params: dict, inputs: dict[str, Path], out: Path, progress: Progress) ->
 
     The text is the first ``words`` words of the document titled ``title``, or of the first document. The
     values come from ``view`` ({name, version, path}), a function of the model's folder and the text, with
-    ``length`` and ``options``. Raises UsageError for another view than the planned one, or one with other
-    options.
+    ``length`` and ``options``.
     """
     import pyarrow.compute as pc
 

@@ -17,7 +17,7 @@ def run(params: dict, inputs: dict[str, Path], out: Path, progress: Progress) ->
 
     DPR's questions have grade 2 for the annotated passage, 1 for BM25's passages with the answer, 0 for hard
     negatives and -1 for others. The annotated passage scores 1,000 and all others 0, so that only the first
-    positive is ``confident``. A query without positive or negative is left out.
+    positive is ``confident``.
     """
     omitted_queries = 0
 

@@ -22,9 +22,6 @@ def run(params: dict, inputs: dict[str, Path], out: Path, progress: Progress) ->
     (None for all) and systems (names, e.g. ``["bm25"]``, or None for all). A query without a positive or a
     negative is left out. In a rehearsal the inputs ``queries`` and ``corpus`` are first rows, which replace
     all other names (``FirstRows``).
-
-    Returns the numbers of queries, negatives and omitted queries, and the digest of the rows. Raises
-    DataError if the file lacks scores for a margin, UsageError for a system that it does not contain.
     """
     entry, first_rows = dataset(params["dataset"]), FirstRows.of(inputs)
     margin, systems = params["margin"], params["systems"]

@@ -18,8 +18,7 @@ def run(params: dict, inputs: dict[str, Path], out: Path, progress: Progress) ->
     """Write ``lucene/`` and, for searches, ``fields.json``, e.g. ``{"multifield": false}``: whether titles
     are a separate field.
 
-    Scores are the same for any number of threads and commits. The bytes of the index are not. Every million
-    documents are committed. Raises StageError if Lucene failed or left out documents that have contents.
+    Scores are the same for any number of threads and commits. The bytes of the index are not.
     """
     fields, corpus, blocks = {"multifield": params["multifield"]}, inputs["corpus"], out / BLOCKS
     blocks.mkdir(exist_ok=True)

@@ -28,13 +28,11 @@ def run(params: dict, inputs: dict[str, Path], out: Path, progress: Progress) ->
     """Write a training set with hard negatives: for each query with a positive, ``per_query`` of the run's
     top passages.
 
-    Positives (grade 1 and above) are removed from the ranking. Its first ``depth`` entries are shuffled, and
-    the first ``per_query`` become negatives, e.g. 7 of the top 200. The shuffle depends only on the seed and
-    the query's id. Rows are in the run's order of queries. With ``random_added``, passages drawn from the
-    input ``corpus`` fill the negatives up to ``per_query`` + ``random_added``, and they are shuffled again.
-
-    A block is 64 MiB of the run. Memory contains the judgements, about 1 kB per judged query, and the rows of
-    one batch: less than 1 GB for half a million queries.
+    Positives (grade 1 and above) are removed from the ranking. Its first ``depth`` entries are shuffled, by
+    the seed and the query's id only, and the first ``per_query`` become negatives, e.g. 7 of the top 200.
+    Rows are in the run's order of queries. With ``random_added``, passages drawn from the input ``corpus``
+    fill the negatives up to ``per_query`` + ``random_added``, and they are shuffled again. Memory contains
+    about 1 kB per judged query and the rows of one batch.
     """
     positives = relevant_documents(read_qrels(inputs["qrels"] / "qrels.trec"))
     ids = _ids(inputs) if params.get("random_added") else None
@@ -120,13 +118,8 @@ def fill_blocks(
 ) -> tuple[range, dict[str, int]]:
     """Write the missing blocks of this process's shard, each for ``size`` bytes of the run.
 
-    Args:
-        rows: makes rows from queries with their documents and scores, and updates the counts in its second
-            argument.
-        counts: names of the counts, e.g. ``("queries", "queries_left_out")``.
-        advance: called with the number of queries of each block.
-
-    Returns all blocks, and the counts of this shard. Raises DataError for a malformed run.
+    ``rows`` makes rows from queries with their documents and scores, and updates the counts in its second
+    argument, e.g. ``queries_left_out``. Returns all blocks, and the counts of this shard.
     """
     firsts = parts(run, size)
     totals = Counter(dict.fromkeys(counts, 0))

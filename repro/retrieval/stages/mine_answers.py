@@ -21,19 +21,15 @@ FIRST_SCORE = 1000.0  # above every score of a retriever
 
 
 def run(params: dict, inputs: dict[str, Path], out: Path, progress: Progress) -> dict:
-    """Write a training set of questions, with passages of a run that contain an answer or do not.
+    """Write a training set of questions, with passages of a run that contain an answer or do not (the mining
+    script released with Wang et al. 2023, readings ``nq-training-data`` and ``nq-mined-score-decimals``).
 
-    The first positive is the passage judged best (grade 1 and above, the first of these in the file), even if
-    it is not among the run's first ``depth``. Its score is 1,000. With ``extra_positives``, passages of the
-    ``depth`` with an answer follow by rank, with the run's scores. Otherwise the first of them is the
-    positive if no passage is judged. Negatives are ``per_query`` of those without an answer, shuffled. Titles
-    are not searched. A question without positive or negative is left out. The run's scores are rounded to
-    each of ``score_decimals`` in turn, e.g. ``[4, 2]``. (The mining script released with Wang et al. 2023,
-    readings ``nq-training-data`` and ``nq-mined-score-decimals``.) ``tokenless_answers`` is ``tokenless`` of
-    ``contains_answer``, False by default.
-
-    A block is 16 MiB of the run. Memory contains questions, judgements, the rankings of one block, and 4
-    bytes per passage.
+    The first positive is the passage judged best (grade 1 and above, the first of these in the file), with
+    score 1,000. With ``extra_positives``, passages of the first ``depth`` with an answer follow by rank, with
+    the run's scores. Otherwise the first of them is the positive if no passage is judged. Negatives are
+    ``per_query`` of those without an answer, shuffled. Titles are not searched. A question without positive
+    or negative is left out. The run's scores are rounded to each of ``score_decimals`` in turn, e.g. ``[4,
+    2]``. ``tokenless_answers`` is ``tokenless`` of ``contains_answer``, False by default.
     """
     answers = read_answers(inputs["queries"] / "queries.jsonl")
     judgements = read_qrels(inputs["qrels"] / "qrels.trec")

@@ -34,10 +34,9 @@ def run(params: dict, inputs: dict[str, Path], out: Path, progress: Progress) ->
     """Write ``arrow/`` with columns query, positives and negatives (ids), in the triples' order of queries.
 
     ``per_query`` negatives are kept of a query, e.g. 30. With the input ``qrels``, all relevant documents are
-    positives, and the sampled negatives stay. Without it, positives come from the triples, and a negative
-    that another row calls relevant is removed. A query without a positive or a negative is left out. In a
-    rehearsal the inputs ``queries`` and ``corpus`` are first rows, which replace all other names
-    (``FirstRows``). Returns the numbers of queries and negatives and the digest of the rows.
+    positives. Without it, positives come from the triples, and a negative that another row calls relevant is
+    removed. A query without a positive or a negative is left out. In a rehearsal the inputs ``queries`` and
+    ``corpus`` are first rows, which replace all other names (``FirstRows``).
     """
     relevant = relevant_documents(read_qrels(inputs["qrels"] / "qrels.trec")) if "qrels" in inputs else None
     origin = [params, stamps(*inputs.values()), stamps(*Source.from_json(params["source"]).files)]
@@ -94,9 +93,7 @@ class TripleSamples:
     queries and their relevant documents, one chunk and one group: less than 1 GB for the 398 million triples
     of MS MARCO.
 
-    Args:
-        positives: whether to collect the triples' relevant documents and exclude them from negatives.
-        folder, origin: of ``RowBlocks``.
+    ``positives`` is whether to collect the triples' relevant documents and exclude them from negatives.
     """
 
     def __init__(self, folder: Path, *, per_query: int, seed: int, positives: bool, origin: Any = None):

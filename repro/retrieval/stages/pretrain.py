@@ -5,7 +5,7 @@ from pathlib import Path
 
 import numpy as np
 
-from repro.errors import UsageError
+from repro.errors import DataError, UsageError
 from repro.progress import Progress
 from repro.retrieval.datasets.arrow import ColumnLists, read_rows
 from repro.stage_table import check_choices
@@ -46,7 +46,7 @@ class SpanRows:
 
         self.rows = TokenRows(folder)
         if "spans" not in self.rows.columns:
-            raise UsageError(f"{folder}: the tokens have no spans; tokenise the corpus with policy 'spans'")
+            raise UsageError(f"{folder}: the tokens have no spans. Tokenise the corpus with policy 'spans'")
         counts = list_value_length(self.rows.table.column("spans")).to_numpy()
         self.begins = np.concatenate(([0], np.cumsum(counts)))
 
@@ -73,15 +73,12 @@ def run(params: dict, inputs: dict[str, Path], out: Path, progress: Progress) ->
     An example is a row of the tokens or, if ``examples`` is ``spans``, each span of a row. The objective may
     take any of these parameters, e.g. ``length`` and ``seed``. It must take the folders of the optional
     inputs: ``statistics``, counts over the corpus, and ``generator``, another model. New weights are drawn
-    from torch's generator with the same seed. Raises UsageError if the objective differs from the declared
-    one or does not accept these options.
+    from torch's generator with the same seed.
     """
     from transformers import set_seed
 
-    from repro.errors import DataError
     from repro.retrieval.nn.checkpoint import check_fits, load_masked_lm, load_tokenizer
-    from repro.retrieval.training.declaration import Execution, Optimisation, step_memory
-    from repro.retrieval.training.loop import save_model, train
+    from repro.retrieval.training.declaration import Optimisation
     from repro.retrieval.training.objective import build, import_declared
 
     check_choices("pretrain", params)
@@ -101,14 +98,17 @@ def run(params: dict, inputs: dict[str, Path], out: Path, progress: Progress) ->
         options["generator"] = inputs["generator"] / "model"
     kind = import_declared("objective", params["objective"])
     objective = build(kind, model, tokenizer, options, settings=params)
+    return trained(objective, rows, optimisation, params, out, progress)
+
+
+def trained(objective, examples, optimisation, params: dict, out: Path, progress: Progress) -> dict:
+    """Train an objective as the environment says and save its model. Returns the facts of the training."""
+    from repro.retrieval.training.declaration import Execution, step_memory
+    from repro.retrieval.training.loop import save_model, train
+
+    execution, memory = Execution.of(os.environ), step_memory(objective, params)
     facts = train(
-        objective,
-        rows,
-        optimisation,
-        out=out,
-        progress=progress,
-        execution=Execution.of(os.environ),
-        memory=step_memory(objective, params),
+        objective, examples, optimisation, out=out, progress=progress, execution=execution, memory=memory
     )
     save_model(objective, out)
     return facts

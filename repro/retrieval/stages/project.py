@@ -19,9 +19,9 @@ def run(params: dict, inputs: dict[str, Path], out: Path, progress: Progress) ->
     e.g. 100.
 
     If ``query`` is None it is the run's first. Points come from scikit-learn's t-SNE, started from the
-    principal components, with a perplexity of at most a third of the points. The exhibit also contains
-    measures of the vectors themselves: mean inner products of the query with relevant (``grade`` and above)
-    and other candidates, and the AUC, the probability that a relevant one is more similar than another one.
+    principal components, with a perplexity of at most a third of the points. The exhibit also contains the
+    mean inner products of the query with relevant (``grade`` and above) and other candidates, and the AUC,
+    the probability that a relevant one is more similar than another one.
     """
     check_choices("project", params)
     query, candidates = _candidates(params, inputs["run"])
@@ -74,7 +74,7 @@ def _candidates(params: dict, run: Path) -> tuple[str, list[str]]:
         raise DataError(f"{run}: query {query!r} is not in the run")
     documents = [document for document, _ in ranking[: params["candidates"]]]
     if len(documents) < FEWEST:
-        raise DataError(f"{run}: query {query!r} has {len(documents)} candidates; t-SNE needs {FEWEST}")
+        raise DataError(f"{run}: query {query!r} has {len(documents)} candidates, and t-SNE needs {FEWEST}")
     return query, documents
 
 

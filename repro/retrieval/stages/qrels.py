@@ -12,8 +12,7 @@ def run(params: dict, inputs: dict[str, Path], out: Path, progress: Progress) ->
     """Write ``qrels.trec``, lines "query 0 document grade" with each pair once. It is empty for answer sets.
 
     In a rehearsal the inputs ``queries`` and ``corpus`` are first rows, which replace other documents, and
-    other queries are left out (``FirstRows``). Returns the numbers of judgements and judged queries, the
-    digest of the rows and, without first rows, of the content.
+    other queries are left out (``FirstRows``).
     """
     first_rows, name = FirstRows.of(inputs), params["dataset"]
     with planned_source(params) as source, progress.task(f"reading judgements of {name}"):

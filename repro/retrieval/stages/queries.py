@@ -10,10 +10,7 @@ from repro.retrieval.datasets.digests import ContentDigest, RowDigest, planned_s
 
 
 def run(params: dict, inputs: dict[str, Path], out: Path, progress: Progress) -> dict:
-    """Write ``queries.jsonl``: id and text, and answers for an answer set, in the order of the source.
-
-    Returns the number of queries, the digest of the rows and, without ``first``, of the content.
-    """
+    """Write ``queries.jsonl``: id and text, and answers for an answer set, in the order of the source."""
     digest, content = RowDigest(), ContentDigest()
     path = out / "queries.jsonl"
     entry = dataset(params["dataset"])

@@ -15,8 +15,7 @@ def run(params: dict, inputs: dict, out: Path, progress: Progress) -> dict:
 
     The ``kind`` ``splade`` or ``splade-sum`` keeps the masked-language head, ``cross-encoder`` the head that
     scores a pair, and ``term-weights`` the one that scores a token. Code of a checkpoint is never run, and
-    nothing is downloaded. Raises BlockedError if it cannot be read, lacks a weight, or has one that would be
-    dropped.
+    nothing is downloaded. Raises BlockedError if it cannot be read or a weight is missing or unused.
     """
     from repro.retrieval.nn.checkpoint import reason, save_model
 
@@ -29,7 +28,7 @@ def run(params: dict, inputs: dict, out: Path, progress: Progress) -> dict:
         except (OSError, ValueError, KeyError, TypeError, AttributeError, DataError) as error:
             raise BlockedError(
                 f"{folder} cannot be read as such an encoder ({reason(error)})",
-                "put all of its files there, weights and tokenizer too, or correct what is said of it",
+                "put all of its files there, weights and tokenizer too, or correct its settings",
             ) from error
         save_model(model, tokenizer, out / "model")  # weights may be memory-mapped until they are written
     return {"parameters": model.num_parameters(), "vocabulary": len(tokenizer)}

@@ -1,6 +1,5 @@
 """Stage ``rerank``: re-rank the top of a run with a cross-encoder."""
 
-import os
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -26,15 +25,13 @@ def run(params: dict, inputs: dict[str, Path], out: Path, progress: Progress) ->
     import pyarrow as pa
 
     from repro.retrieval.nn.cross_encoder import PairScorer, PairTexts, score_pairs
-    from repro.retrieval.nn.padding_free import is_asked_for
 
     source, depth = inputs["run"] / "run.trec", params["depth"]
     results = list(rankings(source))
     if not results:
         raise DataError(f"{source}: there is nothing to re-rank")
     options = {name: params[name] for name in ("length", "separator", "precision")}
-    options |= {"packed": is_asked_for(os.environ), "say": progress.note}
-    scorer = PairScorer(inputs["model"] / "model", **options)
+    scorer = PairScorer(inputs["model"] / "model", say=progress.note, **options)
     texts = query_texts(inputs["queries"], [query for query, _, _ in results], source=source)
     sizes = [len(documents[:depth]) for _, documents, _ in results]
     documents = pa.array([document for _, ranking, _ in results for document in ranking[:depth]])

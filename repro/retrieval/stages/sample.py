@@ -15,15 +15,15 @@ def run(params: dict, inputs: dict[str, Path], out: Path, progress: Progress) ->
     """Write ``arrow/``: ``queries`` rows of a training set in its order, e.g. 100, or the ``share`` of its
     rows.
 
-    ``random`` draws them without replacement. ``block`` takes consecutive rows from a random start. The draw
-    depends on ``seed`` and ``sample``, the sample's number. Sample 0 of ``block`` equals that of the first
-    version of one paper's released scripts.
+    ``random`` draws them without replacement. ``block`` takes consecutive rows from a random start, for
+    sample 0 as in the first version of one paper's released scripts. The draw depends on ``seed`` and
+    ``sample``, the sample's number.
     """
     check_choices("sample", params)
     if "share" in params and not 0 < params["share"] <= 1:
-        raise UsageError(f"a share of {params['share']} is none; ask for more than 0 and at most 1")
+        raise UsageError(f"share is {params['share']}, and has to be above 0 and at most 1")
     if params.get("queries", 1) < 1:
-        raise UsageError(f"a sample of {params['queries']} queries is none; ask for at least 1")
+        raise UsageError(f"queries is {params['queries']}, and has to be at least 1")
     rows = read_rows(inputs["training_set"])
     selection = places(len(rows), **params)
     scratch = out / "scratch.arrow"

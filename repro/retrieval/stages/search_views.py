@@ -15,14 +15,14 @@ def run(params: dict, inputs: dict[str, Path], out: Path, progress: Progress) ->
     (``ViewScorer``), so that the run has the same bytes on a GPU and a CPU, for any number of threads and any
     memory. If more than those 100 may be as good as the last one within the error bound, the query is
     compared with all passages, in float64 if float32 leaves too many undecided or the device computes below
-    float32.
+    it.
 
-    Each block of 32,768 queries reads all passages twice. Within ``search_memory`` (on a GPU also within its
-    free memory) rankings take 40 bytes per rank. Half of the rest is for queries and candidates, half, at
-    most 1 GiB, for a block of passages. In addition every passage takes 32 bytes and its id.
+    Within ``search_memory`` (on a GPU also its free memory) rankings take 40 bytes per rank. Half of the rest
+    is for queries and candidates, half, at most 1 GiB, for a block of passages. In addition every passage
+    takes 32 bytes and its id.
 
     Among equal scores the greater id comes first. ``mode`` ``exact`` ranks all passages. ``union`` ranks only
-    those among the ``list_depth`` best by a single view. Raises UsageError for too little memory.
+    those among the ``list_depth`` best by a single view.
     """
     from repro.retrieval.stages.vectors.exact_search import search
 

@@ -26,15 +26,14 @@ def run(params: dict, inputs: dict[str, Path], out: Path, progress: Progress) ->
     ``chunk`` keeps all consecutive chunks of a document, ``whole-chunks`` all but a shorter last one (unless
     it is the only one), and ``truncate`` the first. With ``titles`` a document is title, separator and text,
     or only the text if it has no title. A document without tokens, or with fewer than ``fewest_tokens``,
-    gives no row. ``truncate-pair`` is ``truncate`` with the tokenizer's own [SEP] between title and text,
-    where the longer one loses its last tokens (``paired_rows``).
+    gives no row. ``truncate-pair`` has the tokenizer's own [SEP] between title and text, where the longer one
+    loses its last tokens.
 
     ``spans`` keeps a document in one row, with tokens per sentence in ``sentences`` and sentences per span in
     ``spans``. The document is its ``fields``, e.g. ``["title", "body"]``, joined by blanks and split by
     ``splitter``. Sentences are packed by ``span_packing`` {overshoot, short_probability, minimum_spans},
     towards ``length`` tokens if a span may overshoot and otherwise ``length`` - 2. Target lengths depend on
-    (``seed``, row of the corpus). A document with fewer than ``minimum_spans`` gives no row. Blocks have
-    20,000 documents.
+    (``seed``, row of the corpus). A document with fewer than ``minimum_spans`` gives no row.
     """
     from repro.retrieval.nn.checkpoint import load_tokenizer
 
@@ -170,13 +169,12 @@ def _splitter(params: dict) -> SentenceSplitter:
     packing = params["span_packing"]
     check_known("field", *params["fields"], valid=FIELDS)
     if not params["fields"]:
-        raise UsageError(f"a document has no field; give some of {', '.join(FIELDS)}")
+        raise UsageError(f"fields is empty. Choose some of {', '.join(FIELDS)}")
     if not 0 <= packing["short_probability"] <= 1:
-        raise UsageError(f"a short_probability of {packing['short_probability']!r} is not in 0..1")
+        raise UsageError(f"short_probability is {packing['short_probability']!r}, and has to be from 0 to 1")
     if packing["minimum_spans"] < 1:
-        raise UsageError(f"minimum_spans is {packing['minimum_spans']!r}; a document has at least 1")
+        raise UsageError(f"minimum_spans is {packing['minimum_spans']!r}, and has to be at least 1")
     splitter = sentence_splitter(params["splitter"], data_folder())
     if splitter.model != params.get("identity"):
-        change = f"the model of the sentence splitter {params['splitter']} changed since it was planned with"
-        raise DataError(f"{change}; run the same command again")
+        raise DataError(f"{params['splitter']}: its model changed since planning. Run the same command again")
     return splitter

@@ -178,7 +178,7 @@ def test_a_new_head_depends_on_the_seed_only(start):
     ("changes", "said"),
     [
         ({"regulariser": "dropout"}, "no regulariser 'dropout'"),
-        ({"trained_passages": 1}, "leave the positive no negative"),
+        ({"trained_passages": 1}, "trained_passages is 1, and has to be at least 2"),
     ],
 )
 def test_wrong_options_are_refused(start, changes, said):

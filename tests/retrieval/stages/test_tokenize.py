@@ -205,7 +205,7 @@ def test_fields_are_joined_in_their_order_and_those_a_corpus_lacks_are_passed_ov
     [
         ({"splitter": "lines"}, "no sentence splitter 'lines'"),
         ({"fields": ["body", "text"]}, "no field 'text'"),
-        ({"fields": []}, "give some of url, title, body"),
+        ({"fields": []}, "Choose some of url, title, body"),
         ({"span_packing": PACKING | {"short_probability": 1.5}}, r"1.5 is not in 0\.\.1"),
         ({"span_packing": PACKING | {"minimum_spans": 0}}, "minimum_spans is 0"),
     ],

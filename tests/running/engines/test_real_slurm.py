@@ -207,5 +207,5 @@ def test_of_siblings_one_that_fails_takes_only_what_waits_for_it(cluster, tmp_pa
     outcome = _run(store, *unions)
     assert [store.state(node) for node in unions] == ["stored", "missing", "stored"]
     assert {str(error) for error in outcome.failed.values()} == {
-        "a sample of 0 queries is none; ask for at least 1"
+        "queries is 0, and has to be at least 1"
     }

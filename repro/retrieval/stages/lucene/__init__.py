@@ -1,8 +1,7 @@
 """BM25 indexing and search with Lucene through pyserini, in a child process.
 
-A Java virtual machine that fails while booting ends its process without an exception. Therefore only the
-child, ``__main__``, loads it. The child stays alive for a while, e.g. for the searches after an index, as
-starting Java and pyserini takes longer than searching a small collection.
+A Java virtual machine that fails while booting ends its process without an exception. The child,
+``__main__``, stays alive for a while, e.g. for the searches after an index, as starting Java takes seconds.
 """
 
 import contextlib
@@ -28,14 +27,9 @@ USABLE = 15  # seconds in which it certainly has not
 def call(action: str, arguments: dict, *, folder: Path, task: str, total: int, progress: Progress) -> dict:
     """Have a child process ``index`` or ``search``, and return the facts that it reports.
 
-    ``__main__`` documents the ``arguments``. Java's output goes to ``folder/lucene.log``. The child ends with
-    this process in any case.
-
-    Args:
-        task, total: name of the work on a progress bar, and its size (documents or queries).
-
-    Raises BlockedError without Java 21, StageError with the most informative line of the log if the child
-    failed.
+    ``__main__`` documents the ``arguments``. Java's output goes to ``folder/lucene.log``. ``task`` and
+    ``total`` (documents or queries) are for a progress bar. Raises BlockedError without Java 21, StageError
+    with the most informative line of the log if the child failed.
     """
     missing = jvm.missing_requirement()
     if missing is not None:

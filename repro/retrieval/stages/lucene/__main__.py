@@ -1,10 +1,9 @@
 """The child process with Java: ``python -m repro.retrieval.stages.lucene SECONDS``.
 
 Each line of standard input is an order, a JSON object with ``action`` (``index`` or ``search``), its
-``arguments`` and the file ``log``. Standard output has JSON lines for the parent, e.g. ``2000``: integers
-(documents indexed or queries answered since the last one), then one object of facts. All other output goes to
-the log. The process ends with the first order that fails, after SECONDS without an order, and as soon as its
-standard input closes.
+``arguments`` and the file ``log``. Standard output has JSON lines, e.g. ``2000``: integers (documents or
+queries done since the last one), then one object of facts. All other output goes to the log. The process ends
+with the first order that fails, after SECONDS without an order, and as soon as its standard input closes.
 """
 
 import contextlib
@@ -69,8 +68,7 @@ def index(arguments: dict, report: Report) -> dict:
 
     Arguments: ``corpus`` (folder of datasets.Dataset.save_to_disk), ``index`` (folder to create),
     ``multifield``, ``threads``, ``commit`` (documents per commit), ``note`` and ``origin`` (of ``Commits``).
-    Documents without contents are left out, as in Anserini. With ``multifield`` this includes documents with
-    only a title.
+    Anserini leaves out documents without contents, e.g. with ``multifield`` only a title.
     """
     from datasets import load_from_disk
 
@@ -123,9 +121,7 @@ def search(arguments: dict, report: Report) -> dict:
     """Answer queries with BM25 and write a JSON line [query, [documents], [scores]] for each, in order.
 
     Arguments: ``index``, ``queries`` (JSON lines of id and text), ``output``, ``k1``, ``b``, ``depth``,
-    ``multifield`` (sum of the title's and contents' scores, equal weights), ``threads``. Scores are
-    Anserini's: rounded to four decimals. Ties are in the order of document ids, spread by 1e-6 as far as
-    float32 allows.
+    ``multifield`` (sum of the title's and contents' scores, equal weights), ``threads``.
     """
     from jnius import autoclass
     from pyserini.search.lucene import LuceneSearcher

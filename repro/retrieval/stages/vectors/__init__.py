@@ -49,7 +49,7 @@ class VectorFile:
         try:
             return np.load(self.path, mmap_mode="r")
         except (OSError, ValueError) as error:
-            raise DataError(f"{self.path}: not an array of vectors ({error}); encode again") from error
+            raise DataError(f"{self.path}: not an array of vectors ({error}). Encode again") from error
 
     def read(self, first: int, end: int) -> np.ndarray:
         """Read rows ``first`` to ``end``, (end - first, H), converted to float32."""
@@ -102,8 +102,8 @@ def write_ids(ids: Iterable[str], folder: Path, source: Path) -> None:
             lines = "\n".join(batch)
             if lines.split() != batch:
                 name = next(name for name in batch if name.split() != [name])
-                reason = f"the id {name!r} is empty or has white space in it, and a run could not hold it"
-                raise DataError(f"{source}: {reason}; give that text another id")
+                reason = f"the id {name!r} is empty or contains white space, which no run can contain"
+                raise DataError(f"{source}: {reason}. Give that text another id")
             file.write(f"{lines}\n")
 
 
@@ -251,12 +251,8 @@ class RunBlocks:
     def fill(self, search: Callable[[int, int], Pairs], advance: Advance) -> int | None:
         """Search the blocks of this shard that are missing or changed.
 
-        Args:
-            search: takes the first query of a block and its end, returns the best pairs with queries counted
-                from 0.
-            advance: called with the number of queries of each kept block.
-
-        Returns the first searched query if earlier blocks were kept, otherwise None.
+        ``search`` takes the first query of a block and its end, and returns the best pairs with queries
+        counted from 0. Returns the first searched query if earlier blocks were kept, otherwise None.
         """
         (self.out / BLOCKS).mkdir(exist_ok=True)
         earliest = self.queries

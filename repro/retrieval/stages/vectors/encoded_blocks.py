@@ -106,12 +106,9 @@ def _read(note: Path) -> Joined | None:
 def join_blocks(folder: Path, out: Path, firsts: range, *, vocabulary: int | None) -> dict[str, int]:
     """Append the blocks to the artefact's arrays in order, and remove each afterwards.
 
-    The disk needs space for one block beyond the artefact. After an interruption it continues behind the last
-    block with a note, and overwrites anything beyond.
-
-    Args:
-        firsts: the first row of every block. Its end is the number of texts.
-        vocabulary: V, for the widths in ``views.json``. None for ``vectors`` alone, without this file.
+    After an interruption it continues behind the last block with a note, and overwrites anything beyond.
+    ``firsts`` are the blocks' first rows, with the number of texts as their end. ``vocabulary`` is V, for the
+    widths in ``views.json``, or None without this file.
 
     Returns ``size`` of dense vectors and ``values`` of sparse ones, as far as present.
     """

@@ -29,11 +29,11 @@ from repro.retrieval.stages.vectors.products import (
 )
 from repro.retrieval.stages.vectors.search_memory import MemoryNeeds, Sizes, search_memory
 
-BLOCK = 32_768  # queries searched together, and lost at most when interrupted
+BLOCK = 32_768  # queries searched together
 SPARE = 100  # passages beyond a list's depth, so that few queries need a look at all passages
-SLAB = 1 << 18  # pairs looked through at a time
-GPU_DEPTH, FAISS_BYTES = 2048, 1 << 28  # of faiss on a GPU: the deepest search, and memory beside it
-NEAR = 64  # pairs of a query in a block that may reach its edge; where there are more, float64 tells
+SLAB = 1 << 18  # pairs compared at a time
+GPU_DEPTH, FAISS_BYTES = 2048, 1 << 28  # of faiss on a GPU: its deepest search and its memory
+NEAR = 64  # most pairs of a query in a block that may reach its edge by float32
 
 
 def search(
@@ -47,10 +47,6 @@ def search(
     tag: str,
 ) -> dict[str, int]:
     """Write the run of all queries, as described in the stage ``search_views``.
-
-    Args:
-        list_depth: depth of a list per view. Only passages of these lists are ranked. None ranks all
-            passages.
 
     Returns the counts of ``write_run``, and the first query searched as ``resumed_at`` if an earlier attempt
     finished others. Empty for a shard.
@@ -70,7 +66,8 @@ def search(
         ranked=min(len(queries), BLOCK) * min(depth, count) * (1 if "" in lists else len(lists)),
         inverted=uses_inverted_index(processor),
     )
-    sizes = needs.sizes(int(min(search_memory(), _device_memory(processor))))
+    free = torch.cuda.mem_get_info(processor)[0] if processor.type == "cuda" else float("inf")
+    sizes = needs.sizes(int(min(search_memory(), 0.9 * free)))  # PyTorch may hold back a tenth
     views = ViewSearch(passages, queries, terms, lists, depth, places, sizes, processor)
     blocks = RunBlocks(out, len(queries), BLOCK)
     with true_float32(), progress.task("searching", total=share(len(queries), BLOCK)) as advance:
@@ -84,7 +81,7 @@ def search(
 def _check(terms: Sequence[str], passages: Views, queries: Views) -> None:
     check_known("view", *terms, valid=("dense", "sparse"))
     if not terms:
-        raise UsageError("there is no view to search by; name dense, sparse or both")
+        raise UsageError("there is no view to search by. Choose dense, sparse or both")
     for view in terms:
         for side, views in (("passages", passages), ("queries", queries)):
             if view not in views.files:
@@ -94,11 +91,6 @@ def _check(terms: Sequence[str], passages: Views, queries: Views) -> None:
             raise DataError(f"{view} vectors of passages have {widths[0]} dimensions, of queries {widths[1]}")
 
 
-def _device_memory(processor: torch.device) -> float:
-    """Return 90 % of a GPU's free bytes, since PyTorch may hold back a tenth. Infinite on a CPU."""
-    return 0.9 * torch.cuda.mem_get_info(processor)[0] if processor.type == "cuda" else float("inf")
-
-
 @dataclass
 class ViewSearch:
     """A search of all passages.
@@ -106,7 +98,6 @@ class ViewSearch:
     Attributes:
         terms: the views that are added.
         lists: list name -> passages to find. A list is named after its view, or "" for the sum.
-        depth: of the run.
         places: (N,), each passage's place among the ids in ascending order.
         longest: greatest vector length of a passage by view, filled by the first pass.
     """
@@ -211,7 +202,7 @@ class ViewSearch:
         pairs = pairs.cut(depth, self.places)
         if (np.bincount(pairs.queries, minlength=len(scorer)) < min(depth, len(self.passages))).any():
             fault = f"a query has fewer than {min(depth, len(self.passages))} passages"
-            raise StageError(f"{fault}: products of this device are not what its number formats promise")
+            raise StageError(f"{fault}: products of this device are less exact than its number formats")
         return pairs
 
     def _among_all(
@@ -247,17 +238,12 @@ def _faiss(
 ) -> Callable[[np.ndarray, np.ndarray], tuple[np.ndarray, np.ndarray]] | None:
     import faiss
 
-    metric = faiss.METRIC_INNER_PRODUCT
-    if device.type == "cpu":
-        return lambda queries, passages: faiss.knn(
-            queries, passages, min(depth, len(passages)), metric=metric
-        )
-    if not hasattr(faiss, "StandardGpuResources") or depth > GPU_DEPTH:
-        return None
-    resources = _gpu_resources()
-    return lambda queries, passages: faiss.knn_gpu(
-        resources, queries, passages, min(depth, len(passages)), metric=metric
-    )
+    knn: Any = functools.partial(faiss.knn, metric=faiss.METRIC_INNER_PRODUCT)
+    if device.type != "cpu":
+        if not hasattr(faiss, "StandardGpuResources") or depth > GPU_DEPTH:
+            return None
+        knn = functools.partial(faiss.knn_gpu, _gpu_resources(), metric=faiss.METRIC_INNER_PRODUCT)
+    return lambda queries, passages: knn(queries, passages, min(depth, len(passages)))
 
 
 @functools.cache

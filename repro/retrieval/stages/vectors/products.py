@@ -138,11 +138,8 @@ class ViewScorer:
         magnitudes, with u = ``rounding`` (Higham, Accuracy and Stability of Numerical Algorithms, 2nd ed.,
         §3.1, Eq. 3.5). That sum is at most the product of both vectors' lengths (Cauchy and Schwarz). n is
         the number of a sparse query's values, plus one per added view, plus four for rounding these scores
-        and the lengths, which also get one percent. The bound holds for float32, not for TF32.
-
-        Args:
-            longest: the greatest length of a passage's vector, by view.
-            rounding: the relative error of one operation.
+        and the lengths, which also get one percent. The bound holds for float32, not for TF32. ``longest`` is
+        the greatest length of a passage's vector, by view.
         """
         terms = self.named(name)
         counts = np.max([_counts(self.vectors[view]) for view in terms], axis=0) + len(terms) + 4
@@ -202,8 +199,8 @@ class Passages:
 def uses_inverted_index(device: torch.device) -> bool:
     """Return whether sparse rows are multiplied by scipy through an inverted index of the queries.
 
-    PyTorch's product of sparse passages and dense queries uses all values of a passage for each query, which
-    is fast on a GPU only. Frequent words are multiplied densely, which takes a fiftieth of the time per word.
+    PyTorch's product of sparse passages and dense queries is fast on a GPU only. Frequent words are
+    multiplied densely, which takes a fiftieth of the time per word.
     """
     return device.type == "cpu"
 

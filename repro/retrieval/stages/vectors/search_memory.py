@@ -42,7 +42,7 @@ def parse_size(size: str) -> int:
     """Read ``1GB``, ``1.5 GiB`` or ``1000000`` in bytes. Raises UsageError for other texts."""
     if number := bytes_of(size):
         return number
-    raise UsageError(f"{VARIABLE} is {size!r}, which is no size; write it like 1GB, 800MB or 1.5GiB")
+    raise UsageError(f"{VARIABLE} is {size!r}, and has to be a size like 1GB, 800MB or 1.5GiB")
 
 
 def free_memory() -> int:
@@ -100,10 +100,10 @@ class MemoryNeeds:
     Attributes:
         dense, sparse: widths of the views. 0 for an unused one.
         values: most sparse values of a query.
-        bounds: (N + 1,), the start of each passage's sparse values. Zeros without them.
+        bounds: (N + 1,), the start of each passage's sparse values.
         candidates: per query, over all lists.
         ranked: ranks of the run in a block of queries.
-        inverted: whether sparse queries are an inverted index instead of columns of a full matrix.
+        inverted: of ``uses_inverted_index``.
     """
 
     queries: int
@@ -139,8 +139,8 @@ class MemoryNeeds:
         heaviest = self._dense() + VALUE * int(np.diff(self.bounds).max(initial=0)) + PAIR
         least = rankings + 2 * max(query, heaviest)
         if memory < least:
-            message = f"{memory} bytes do not hold the rankings with one query and one passage"
-            raise UsageError(f"{message}; set {VARIABLE} to at least {least}")
+            message = f"{memory} bytes are too few for the rankings with one query and one passage"
+            raise UsageError(f"{message}. Set {VARIABLE} to at least {least}")
         half = (memory - rankings) // 2
         block = min(BLOCK_BYTES, half)
         group = max(1, min(self.queries, half // query))
