@@ -10,13 +10,13 @@ from typing import Generic, TypeVar
 
 import numpy as np
 import torch
+from torch import Tensor
 
 from repro.errors import StageError
-from repro.retrieval.nn.precision import device
+from repro.retrieval.nn.precision import Tensors, device
 from repro.retrieval.nn.tokens import TokenRows
 
-Inputs = dict[str, torch.Tensor]
-Output = TypeVar("Output", torch.Tensor, dict[str, torch.Tensor])
+Output = TypeVar("Output", Tensor, Tensors)
 # torch's own class is of GPUs; its allocator on a CPU, CUDA's calls and its libraries raise a RuntimeError
 WORDS = ("can't allocate memory", "out of memory", "STATUS_ALLOC_FAILED")
 
@@ -42,19 +42,15 @@ class HalvingEncoder(Generic[Output]):
     """Encodes batches of texts. After the first that does not fit into memory, it encodes half as many tokens
     at once.
 
-    Args:
-        encode: model inputs, (n, l) each, to (n, …), or to several such arrays by name. The output for a text
-            must not depend on other texts.
-
-    Attributes:
-        tokens: tokens of a batch encoded at once, with padding. None while every batch fits.
+    ``encode`` maps model inputs, (n, l) each, to (n, …), or to several such arrays by name. ``tokens`` are
+    those encoded at once, with padding, or None while every batch fits.
     """
 
-    def __init__(self, encode: Callable[[Inputs], Output]):
-        self.encode: Callable[[Inputs], Output] = encode
+    def __init__(self, encode: Callable[[Tensors], Output]):
+        self.encode: Callable[[Tensors], Output] = encode
         self.tokens: int | None = None
 
-    def __call__(self, inputs: Inputs) -> Output:
+    def __call__(self, inputs: Tensors) -> Output:
         """Encode ``inputs``, which include ``attention_mask`` (N, L), in as few pieces as fit.
 
         Raises StageError if a single text does not fit.
@@ -77,7 +73,7 @@ class HalvingEncoder(Generic[Output]):
         """Return ``tokens_at_once``, the number of tokens that fits, unless every batch fits."""
         return {} if self.tokens is None else {"tokens_at_once": self.tokens}
 
-    def _attempt(self, inputs: Inputs, size: int, length: int) -> Output | None:
+    def _attempt(self, inputs: Tensors, size: int, length: int) -> Output | None:
         try:
             return self.encode(inputs)
         except RuntimeError as error:
@@ -95,12 +91,12 @@ class HalvingEncoder(Generic[Output]):
 
 def _concatenated(parts: list[Output]) -> Output:
     first = parts[0]
-    if isinstance(first, torch.Tensor):
+    if isinstance(first, Tensor):
         return torch.cat(parts)
     return {name: torch.cat([part[name] for part in parts]) for name in first}
 
 
-def side_inputs(batch: Inputs, prefix: str) -> Inputs:
+def side_inputs(batch: Tensors, prefix: str) -> Tensors:
     """Return the model inputs with this prefix, e.g. ``query_``, without it."""
     return {name.removeprefix(prefix): rows for name, rows in batch.items() if name.startswith(prefix)}
 
@@ -115,7 +111,7 @@ def tokenised_together(texts: Sequence[Sequence[str]]) -> Iterator[list[int]]:
     return (by_length[start : start + TOGETHER] for start in range(0, len(by_length), TOGETHER))
 
 
-def token_batches(rows: TokenRows) -> Iterator[tuple[list[int], Inputs]]:
+def token_batches(rows: TokenRows) -> Iterator[tuple[list[int], Tensors]]:
     """Yield batches by length, the longest first: the indices of the texts and their model inputs, (n, l)."""
     order, start = np.argsort(-rows.lengths, kind="stable"), 0
     while start < len(order):

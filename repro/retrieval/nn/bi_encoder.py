@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import ClassVar
 
 import torch
+from torch import Tensor
 
 from repro.errors import UsageError, check_known
 from repro.retrieval.nn.checkpoint import TextModel, Tokenizer, load_encoder, save_model
@@ -21,14 +22,13 @@ from repro.retrieval.nn.contrastive import (
 )
 from repro.retrieval.nn.encoder import PROJECTORS, Encoder, Projector, check_pooling, pooled, saved_projector
 from repro.retrieval.nn.objectives import RankedTextsLoss, teacher_scores
+from repro.retrieval.nn.precision import Tensors
 
 PROJECTOR_STARTS = ("pre-trained", "new")
 
 
 class BiEncoderContrastive(RankedTextsLoss):
     """Contrastive loss of each query's positive, with one encoder for queries and passages.
-
-    In-batch negatives come from all processes.
 
     Args:
         model: a transformers encoder without heads.
@@ -78,8 +78,8 @@ class BiEncoderContrastive(RankedTextsLoss):
         self.negatives = check_negatives(negatives)
         self.query_length, self.passage_length, self.separator = query_length, passage_length, separator
 
-    def losses(self, represented: dict[str, torch.Tensor]) -> dict[str, torch.Tensor]:
-        """Return the loss ``contrastive`` of the vectors from ``represent``."""
+    def losses(self, represented: Tensors) -> Tensors:
+        """Return the loss ``contrastive``."""
         loss = contrastive(
             represented["queries"],
             represented["passages"],
@@ -102,7 +102,7 @@ class CosineBiEncoder(RankedTextsLoss):
     Args:
         model, tokenizer, pooling, query_length, passage_length, separator: as in ``BiEncoderContrastive``.
         temperature: tau.
-        temperature_warmup: whether 1/tau grows from 1 to its value over the warm-up steps of the learning
+        temperature_warmup: whether 1/tau grows from 1 to its value over the ``warmup_steps`` of the learning
             rate (reading ``nq-temperature-warmup``).
         terms: denominator, a key of ``contrasts``: ``four-blocks``, or similarities to the ``query`` only
             (reading ``contrastive-terms``).
@@ -110,15 +110,14 @@ class CosineBiEncoder(RankedTextsLoss):
             without negatives across devices (reading ``cross-device-negatives``).
         weight: of the loss. For a training over R processes that does not multiply its loss by R it is 1/R
             (reading ``nq-loss-scale``).
-        warmup_steps: of the learning rate.
     """
 
     model: TextModel
-    steps: torch.Tensor  # that were made
+    steps: Tensor  # that were made
     name = "cosine-contrastive"
     version = 1
     load = staticmethod(load_encoder)
-    contrasts: ClassVar[Mapping[str, Callable[..., torch.Tensor]]] = {
+    contrasts: ClassVar[Mapping[str, Callable[..., Tensor]]] = {
         "four-blocks": four_block_contrastive,
         "query": partial(in_batch_contrastive, similarity="cosine"),
     }
@@ -151,13 +150,13 @@ class CosineBiEncoder(RankedTextsLoss):
         # saved with a checkpoint, so that a resumed training goes on from it
         self.register_buffer("steps", torch.zeros((), dtype=torch.int64))
 
-    def losses(self, represented: dict[str, torch.Tensor]) -> dict[str, torch.Tensor]:
-        """Return the loss ``contrastive`` of the vectors from ``represent``, and count a step."""
+    def losses(self, represented: Tensors) -> Tensors:
+        """Return the loss ``contrastive``, and count a step."""
         losses = {"contrastive": self.contrastive(represented["queries"], represented["passages"])}
         self.count_step()
         return losses
 
-    def contrastive(self, queries: torch.Tensor, passages: torch.Tensor) -> torch.Tensor:
+    def contrastive(self, queries: Tensor, passages: Tensor) -> Tensor:
         """Return the weighted loss of a whole batch: (Q, H), (Q*P, H) to a scalar."""
         size = -(-len(queries) // self.shares)  # queries in a share; the last of an epoch may have fewer
         per_query = len(passages) // len(queries)
@@ -170,7 +169,7 @@ class CosineBiEncoder(RankedTextsLoss):
             losses.append(loss * (len(query_share) / len(queries)))
         return self.weight * reduce(add, losses)
 
-    def warmed(self, temperature: float) -> float | torch.Tensor:
+    def warmed(self, temperature: float) -> float | Tensor:
         """Return the temperature at this step: 1 / max(1, min(1, steps / warmup_steps) / temperature)."""
         if not self.temperature_warmup:
             return temperature
@@ -182,7 +181,7 @@ class CosineBiEncoder(RankedTextsLoss):
         if self.training:
             self.steps += 1
 
-    def encoder(self, inputs: dict[str, torch.Tensor]) -> torch.Tensor:
+    def encoder(self, inputs: Tensors) -> Tensor:
         """Map model inputs, (N, L) each, to (N, H)."""
         hidden = self.model(**inputs).last_hidden_state  # (N, L, H)
         return pooled(hidden, inputs["attention_mask"], pooling=self.pooling)
@@ -244,15 +243,15 @@ class DistilledBiEncoder(CosineBiEncoder):
         )
         self.teacher_temperature, self.student_temperature = teacher_temperature, student_temperature
 
-    def collate(self, examples: list[dict]) -> dict[str, torch.Tensor]:
+    def collate(self, examples: list[dict]) -> Tensors:
         """Return the arrays of ``ranked_texts``, and ``teacher_scores`` as ``teacher``."""
         return super().collate(examples) | {"teacher": teacher_scores(examples)}
 
-    def represent(self, batch: dict[str, torch.Tensor]) -> dict[str, torch.Tensor]:
+    def represent(self, batch: Tensors) -> Tensors:
         """Return the vectors of ``CosineBiEncoder.represent``, and ``teacher``."""
         return super().represent(batch) | {"teacher": batch["teacher"]}
 
-    def losses(self, represented: dict[str, torch.Tensor]) -> dict[str, torch.Tensor]:
+    def losses(self, represented: Tensors) -> Tensors:
         """Return the losses ``divergence`` and, unless its weight is 0, ``contrastive``. Counts a step."""
         queries, passages, teacher = (represented[name] for name in ("queries", "passages", "teacher"))
         cosines = own_scores(queries, passages, similarity="cosine")  # (Q, P)

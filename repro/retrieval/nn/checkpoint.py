@@ -24,12 +24,12 @@ if TYPE_CHECKING:
     from transformers.models.bert.modeling_bert import BertLayer, BertOnlyMLMHead
     from transformers.models.roberta.modeling_roberta import RobertaEmbeddings
 
-# what encoders are released with, and retrieval has no use for
+# parts of released encoders that retrieval does not use
 HEADS = re.compile(
     r"(^|\.)(cls|lm_head|pooler|decoder|vocab_\w+|(generator|discriminator)_\w+|position_ids)(\.|$)"
 )
 OTHER = "it is another model's"
-POSITION_TABLES = ("position_embeddings", "embed_positions", "wpe")  # what families call theirs
+POSITION_TABLES = ("position_embeddings", "embed_positions", "wpe")  # their names in several families
 Tokenizer: TypeAlias = "PreTrainedTokenizerFast"
 
 

@@ -5,6 +5,7 @@ from functools import reduce
 from operator import add
 
 import torch
+from torch import Tensor
 from torch.nn import functional
 
 from repro.errors import check_known
@@ -18,7 +19,7 @@ def check_similarity(similarity: str) -> str:
     return similarity
 
 
-def similarities(left: torch.Tensor, right: torch.Tensor, *, similarity: str) -> torch.Tensor:
+def similarities(left: Tensor, right: Tensor, *, similarity: str) -> Tensor:
     """Return the similarity, ``dot`` or ``cosine``, of all rows of two matrices: (N, H), (M, H) to (N, M).
 
     Inputs are converted to float32 or above, as a dot product over a small temperature is too coarse in half
@@ -33,12 +34,12 @@ def similarities(left: torch.Tensor, right: torch.Tensor, *, similarity: str) ->
 
 
 OBJECTIVES = ("sum", "separate", "both")
-Views = Mapping[str, torch.Tensor]
+Views = Mapping[str, Tensor]
 
 
 def view_similarities(
     queries: Views, passages: Views, *, terms: Sequence[str], objective: str, similarity: str
-) -> dict[str, torch.Tensor]:
+) -> dict[str, Tensor]:
     """Return the similarities to train, (Q, M) each, by the suffix of their losses' names.
 
         d(q, p) = sum over the terms v of s(q_v, p_v)
@@ -48,7 +49,6 @@ def view_similarities(
         terms: views. One that is listed twice counts twice (reading ``hybrid-similarity``).
         objective: ``sum`` returns d under the suffix "", ``separate`` s of every view under ".<view>", and
             ``both`` returns both (reading ``view-objective``).
-        similarity: ``dot`` or ``cosine``, of each view separately.
     """
     check_known("objective of the views", objective, valid=OBJECTIVES)
     by_view = {
@@ -72,13 +72,12 @@ def check_negatives(negatives: str) -> str:
 
 
 def contrastive(
-    queries: torch.Tensor, passages: torch.Tensor, *, negatives: str, temperature: float, similarity: str
-) -> torch.Tensor:
+    queries: Tensor, passages: Tensor, *, negatives: str, temperature: float, similarity: str
+) -> Tensor:
     """Return the loss of each query's positive against the chosen ``negatives``, averaged over queries.
 
     ``in-batch`` is the cross-entropy among all passages of the batch, ``own`` among the query's own passages.
-    ``pairwise`` is -log sigmoid of the positive's lead over one own negative, averaged over these too. Other
-    arguments are those of ``in_batch_contrastive``.
+    ``pairwise`` is -log sigmoid of the positive's lead over one own negative, averaged over these too.
     """
     if negatives == "in-batch":
         return in_batch_contrastive(queries, passages, temperature=temperature, similarity=similarity)
@@ -88,25 +87,23 @@ def contrastive(
     return functional.softplus(scores[:, 1:] - scores[:, :1]).mean()
 
 
-def listwise(scores: torch.Tensor) -> torch.Tensor:
+def listwise(scores: Tensor) -> Tensor:
     """Return the cross-entropy of the first of each row's K scores, averaged over rows of (N, K)."""
     return functional.cross_entropy(scores, torch.zeros(len(scores), dtype=torch.long, device=scores.device))
 
 
-def own_scores(queries: torch.Tensor, passages: torch.Tensor, *, similarity: str) -> torch.Tensor:
+def own_scores(queries: Tensor, passages: Tensor, *, similarity: str) -> Tensor:
     """Return similarities of each query to its own passages: (Q, H), (Q*P, H) to (Q, P)."""
     return own_columns(similarities(queries, passages, similarity=similarity))
 
 
-def own_columns(scores: torch.Tensor) -> torch.Tensor:
+def own_columns(scores: Tensor) -> Tensor:
     """Return the scores of each query with its own passages: (Q, Q*P) to (Q, P)."""
     count = len(scores)
     return scores.view(count, count, -1).diagonal(dim1=0, dim2=1).T
 
 
-def in_batch_contrastive(
-    queries: torch.Tensor, passages: torch.Tensor, *, temperature: float, similarity: str
-) -> torch.Tensor:
+def in_batch_contrastive(queries: Tensor, passages: Tensor, *, temperature: float, similarity: str) -> Tensor:
     """Return the cross-entropy of each query's positive among all passages of the batch, averaged over
     queries.
 
@@ -118,7 +115,6 @@ def in_batch_contrastive(
         queries: (Q, H).
         passages: (Q*P, H), P of each query in turn, its positive first.
         temperature: tau.
-        similarity: ``dot`` or ``cosine``.
     """
     count, total = len(queries), len(passages)
     assert total % count == 0, f"{total} passages are not P for each of {count} queries"
@@ -127,9 +123,7 @@ def in_batch_contrastive(
     return functional.cross_entropy(scores, targets)
 
 
-def four_block_contrastive(
-    queries: torch.Tensor, passages: torch.Tensor, *, temperature: float | torch.Tensor
-) -> torch.Tensor:
+def four_block_contrastive(queries: Tensor, passages: Tensor, *, temperature: float | Tensor) -> Tensor:
     """Return the cross-entropy of each query's positive among four blocks of cosines, averaged over queries.
 
         L = 1/Q sum_i -log( phi(q_i, d_i+) / Z_i ),   phi(a, b) = exp( cos(a, b) / tau )
@@ -142,7 +136,7 @@ def four_block_contrastive(
     count, per_query = len(queries), len(passages) // len(queries)
     positives, targets = passages[::per_query], torch.arange(count, device=queries.device) * per_query
 
-    def block(left: torch.Tensor, right: torch.Tensor) -> torch.Tensor:
+    def block(left: Tensor, right: Tensor) -> Tensor:
         return similarities(left, right, similarity="cosine") / temperature
 
     diagonal = torch.eye(count, dtype=torch.bool, device=queries.device)
@@ -151,7 +145,7 @@ def four_block_contrastive(
     return functional.cross_entropy(torch.cat([block(queries, passages), *blocks], dim=1), targets)
 
 
-def divergence(target: torch.Tensor, scores: torch.Tensor) -> torch.Tensor:
+def divergence(target: Tensor, scores: Tensor) -> Tensor:
     """Return KL(softmax(target) || softmax(scores)) of (N, K) each, averaged over the N rows.
 
         1/N sum_i sum_k p_ik (log p_ik - log q_ik),   p = softmax(target), q = softmax(scores)

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import numpy as np
 import torch
-from torch import nn
+from torch import Tensor, nn
 
 from repro.errors import StageError, UsageError, check_known
 from repro.machine.shard import blocks
@@ -17,6 +17,7 @@ from repro.retrieval.nn.checkpoint import check_fits, load, load_tokenizer, save
 from repro.retrieval.nn.contrastive import divergence, listwise
 from repro.retrieval.nn.padding_free import packs, padding_free
 from repro.retrieval.nn.precision import (
+    Tensors,
     autocast,
     check_precision,
     device,
@@ -32,14 +33,13 @@ BLOCK = 20_000  # pairs sorted by length together
 BATCH = {"cpu": 32, "cuda": 256}
 TOGETHER = 8  # batches tokenised in one call, which uses all cores
 AHEAD = 2  # such pieces that are tokenised in advance
-Batches = list[dict[str, torch.Tensor]]
+Batches = list[Tensors]
 
 
 def load_cross_encoder(folder: Path):
-    """Return a transformers model for sequence classification with one label, in float32.
+    """Return a transformers model for sequence classification with one label, in float32. Raises DataError.
 
-    The architecture determines the head. Weights that the checkpoint lacks are drawn from torch's global
-    generator, so seed it before. Raises DataError if the directory is not a model.
+    Weights that the checkpoint lacks are drawn from torch's global generator, so seed it before.
     """
     from transformers import AutoModelForSequenceClassification
 
@@ -70,7 +70,7 @@ class CrossEncoder(nn.Module):
         model: of ``load_cross_encoder``.
         regulariser: ``r-drop`` or ``none``.
         passage_length: tokens of query and passage together, with [CLS] and both [SEP].
-        separator: between title and text. Query and passage are a pair of segments.
+        separator: between title and text.
     """
 
     name = "cross-encoder"
@@ -95,7 +95,7 @@ class CrossEncoder(nn.Module):
         self.trained_passages, self.regulariser = trained_passages, regulariser
         self.passage_length, self.separator = passage_length, separator
 
-    def collate(self, examples: list[dict]) -> dict[str, torch.Tensor]:
+    def collate(self, examples: list[dict]) -> Tensors:
         """Return arrays (Q, P, L) of examples ``{"query", "passages": [{"title", "text"}, …]}``."""
         per_query = len(examples[0]["passages"])
         queries = [example["query"] for example in examples for _ in range(per_query)]
@@ -105,7 +105,7 @@ class CrossEncoder(nn.Module):
         ).inputs()
         return {name: value.unflatten(0, (len(examples), per_query)) for name, value in inputs.items()}
 
-    def forward(self, batch: dict[str, torch.Tensor]) -> dict[str, torch.Tensor]:
+    def forward(self, batch: Tensors) -> Tensors:
         """Return the losses ``listwise`` and, in training with it, ``r_drop``."""
         if self.trained_passages < batch["input_ids"].shape[1]:
             with torch.no_grad(), _evaluation_mode(self.model):
@@ -121,7 +121,7 @@ class CrossEncoder(nn.Module):
             "r_drop": (divergence(first, second) + divergence(second, first)) / 2,
         }
 
-    def denominators(self, batch: dict[str, torch.Tensor]) -> dict[str, int]:
+    def denominators(self, batch: Tensors) -> dict[str, int]:
         """Return the number of queries that each loss averages."""
         names = ("listwise", "r_drop") if self._reads_twice() else ("listwise",)
         return dict.fromkeys(names, len(batch["input_ids"]))
@@ -133,14 +133,14 @@ class CrossEncoder(nn.Module):
     def _reads_twice(self) -> bool:
         return self.regulariser == "r-drop" and self.training and _drops_out(self.model)
 
-    def _scores(self, batch: dict[str, torch.Tensor]) -> torch.Tensor:
+    def _scores(self, batch: Tensors) -> Tensor:
         shape = batch["input_ids"].shape[:2]
         flat = {name: value.flatten(0, 1) for name, value in batch.items()}
         scores = self.model(**flat).logits.view(shape)  # (Q, P)
         return scores.to(torch.promote_types(scores.dtype, torch.float32))
 
 
-def hardest(scores: torch.Tensor, *, count: int) -> torch.Tensor:
+def hardest(scores: Tensor, *, count: int) -> Tensor:
     """Return the indices, (Q, K) int64, of the positive and the ``count`` - 1 highest negatives of (Q, P)."""
     negatives = scores[:, 1:].topk(count - 1, dim=1).indices + 1  # (Q, K - 1)
     return torch.cat((torch.zeros_like(negatives[:, :1]), negatives), dim=1)
@@ -163,11 +163,8 @@ def _evaluation_mode(model: nn.Module) -> Iterator[None]:
 class PairScorer:
     """A cross-encoder that returns its logit for each pair.
 
-    Args:
-        folder: a model directory.
-        length: tokens of query and passage together, with [CLS] and both [SEP].
-        separator: between title and text.
-        say: called with the reason if pairs cannot be read end to end (``packs``).
+    Query and passage have ``length`` tokens together, with [CLS] and both [SEP], and ``separator`` is between
+    title and text. ``say`` is called if pairs cannot be read end to end (``packs``).
 
     Raises BlockedError for half precision without a GPU, UsageError for an unknown precision or a length
     beyond the model's positions, DataError if the model cannot be read.
@@ -193,15 +190,8 @@ class PairScorer:
         """Return ``padding_free`` if pairs are read end to end, and the facts of ``HalvingEncoder``."""
         return ({"padding_free": 1} if self.packed else {}) | self.halved.facts()
 
-    def __call__(self, queries: list[str], passages: list[dict]) -> np.ndarray:
-        """Return scores of N queries with N passages ``{"title", "text"}``, (N,) float32."""
-        scores = np.empty(len(queries), dtype=np.float32)
-        for places, batches in self.prepared(queries, passages):
-            scores[places] = self.score(batches)
-        return scores
-
     def prepared(self, queries: list[str], passages: list[dict]) -> Iterator[tuple[list[int], Batches]]:
-        """Yield indices of some of the pairs, the longest first, and their tokenised batches."""
+        """Yield indices of some of the N pairs, the longest first, and their tokenised batches."""
         order = sorted(range(len(queries)), key=lambda n: len(passages[n]["text"]), reverse=True)
         batch = BATCH[device().type]
         for start in range(0, len(order), TOGETHER * batch):
@@ -230,10 +220,7 @@ class PairScorer:
 class PairTexts:
     """Pairs of a query and a corpus row, as texts.
 
-    Args:
-        queries: their texts.
-        corpus: directory of a corpus.
-        query, row: (N,), indices into ``queries`` and rows of the corpus.
+    ``query`` and ``row``, (N,), are indices into ``queries`` and rows of the corpus in a directory.
     """
 
     def __init__(self, queries: list[str], corpus: Path, *, query: np.ndarray, row: np.ndarray):
@@ -255,12 +242,11 @@ class PairTexts:
 
 @dataclass(frozen=True)
 class _Piece:
-    """Some pairs of the block of ``size`` pairs that begins with pair ``first``.
+    """Some pairs of the block of ``size`` pairs that begins with pair ``first``, the ``last`` of it or not.
 
     Attributes:
         places: of these pairs in the block.
         scores: of the whole block if a previous attempt scored it. ``batches`` are then empty.
-        last: whether these are the last pairs of the block.
     """
 
     first: int
@@ -281,9 +267,8 @@ def score_pairs(
 ) -> np.ndarray:
     """Return the score of every pair in order, (N,): float32, or float64 rounded to ``decimals``.
 
-    Pairs are tokenised in the background. Every finished block is kept in ``scratch`` with its checksum in
-    the name, e.g. ``0-CHECKSUM.npy``, so that a resumed attempt does not repeat it. A shard scores only its
-    own blocks, and its values for other blocks are meaningless.
+    Every finished block is kept in ``scratch`` with its checksum in the name, e.g. ``0-CHECKSUM.npy``. A
+    shard scores only its own blocks, and its values for other blocks are meaningless.
     """
     scratch.mkdir(parents=True, exist_ok=True)
     scores = np.zeros(len(pairs), dtype=np.float32)

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import torch
 from safetensors.torch import safe_open, save_file
-from torch import nn
+from torch import Tensor, nn
 from torch.nn import functional
 
 from repro.errors import check_known
@@ -52,7 +52,7 @@ class Projector(nn.Module):
             initializer_range=config.initializer_range,
         )
 
-    def forward(self, hidden: torch.Tensor) -> torch.Tensor:
+    def forward(self, hidden: Tensor) -> Tensor:
         """Map (..., H) to (..., H)."""
         if self.dense is None:
             return hidden
@@ -104,12 +104,12 @@ class PooledEncoder(nn.Module):
     model: nn.Module
     pooling: str
 
-    def forward(self, inputs: dict[str, torch.Tensor]) -> torch.Tensor:
+    def forward(self, inputs: dict[str, Tensor]) -> Tensor:
         """Map model inputs, (N, L) each, to (N, H). Without segments, every token is in the first."""
         hidden = self.model(**inputs).last_hidden_state  # (N, L, H)
         return self.finished(pooled(hidden, inputs["attention_mask"], pooling=self.pooling))
 
-    def finished(self, vectors: torch.Tensor) -> torch.Tensor:
+    def finished(self, vectors: Tensor) -> Tensor:
         """Map pooled vectors, (N, H), to the encoder's output."""
         return vectors
 
@@ -123,7 +123,7 @@ class Encoder(PooledEncoder):
         self.pooling = check_pooling(pooling)
         self.projector = projector
 
-    def finished(self, vectors: torch.Tensor) -> torch.Tensor:
+    def finished(self, vectors: Tensor) -> Tensor:
         """Map pooled vectors, (N, H), through the projector if there is one."""
         return vectors if self.projector is None else self.projector(vectors)
 
@@ -140,16 +140,15 @@ def check_pooling(pooling: str) -> str:
     return pooling
 
 
-def pooled(hidden: torch.Tensor, attention_mask: torch.Tensor, *, pooling: str) -> torch.Tensor:
-    """Return one vector per text: of its first token (``cls``), or the mean over its tokens (``mean``).
+def pooled(hidden: Tensor, attention_mask: Tensor, *, pooling: str) -> Tensor:
+    """Return one vector per text, (N, H): of its first token (``cls``), or the mean over its tokens
+    (``mean``).
 
     The mean is over all tokens that are not padding, including [CLS] and [SEP], as in sentence-transformers.
 
     Args:
         hidden: (N, L, H).
         attention_mask: (N, L), 1 at tokens and 0 at padding. Every text has at least one token.
-
-    Returns (N, H).
     """
     if check_pooling(pooling) == "cls":
         return hidden[:, 0]  # (N, H)
@@ -157,15 +156,15 @@ def pooled(hidden: torch.Tensor, attention_mask: torch.Tensor, *, pooling: str) 
     return (hidden * weights).sum(dim=1) / weights.sum(dim=1)  # (N, H)
 
 
-def span_means(hidden: torch.Tensor, spans: torch.Tensor) -> torch.Tensor:
-    """Return the mean token vector of each span by one matrix product, as running sums would lose digits.
+def span_means(hidden: Tensor, spans: Tensor) -> Tensor:
+    """Return the mean token vector of each span, (N, S, H), in float32 or above.
+
+    It is one matrix product, as running sums would lose digits.
 
     Args:
         hidden: (N, L, H).
         spans: (N, S, 2), positions in ``hidden``: first token, and one past the last. An empty span gives
             zeros.
-
-    Returns (N, S, H), in float32 or above.
     """
     dtype = torch.promote_types(hidden.dtype, torch.float32)
     positions = torch.arange(hidden.shape[1], device=hidden.device)

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
 import torch
-from torch import nn
+from torch import Tensor, nn
 
 from repro.errors import DataError, check_known
 from repro.retrieval.nn.batches import is_out_of_memory, release_memory
@@ -29,12 +29,14 @@ from repro.retrieval.nn.checkpoint import (
     reason,
 )
 from repro.retrieval.nn.encoder import PooledEncoder
-from repro.retrieval.nn.precision import autocast, device
+from repro.retrieval.nn.precision import Tensors, autocast, device
 from repro.retrieval.nn.view_encoder import POSITIONS, max_log_saturated, sum_log_saturated
 from repro.stage_table import POOLINGS
 
 if TYPE_CHECKING:
     from sentence_transformers import SentenceTransformer, SparseEncoder
+
+    AnyEncoder = SentenceTransformer | SparseEncoder
 
 
 # kinds -> what they take over the positions
@@ -42,17 +44,14 @@ SPARSE: dict[str, Literal["max", "sum"]] = {"splade": "max", "splade-sum": "sum"
 TASKS = {"queries": "query", "passages": "document"}  # kinds of texts in the library's words
 
 
-def load(folder: Path, settings: Mapping[str, Any]) -> SentenceTransformer | SparseEncoder:
-    """Load the dense or sparse encoder in a folder onto this process's device, without its own code and
-    offline.
+def load(folder: Path, settings: Mapping[str, Any]) -> AnyEncoder:
+    """Load the dense or sparse encoder in a folder onto this process's device. Its own code is never run.
 
-    Args:
-        settings: ``kind`` (``dense``, ``splade``, ``splade-sum``, or ``sparse`` for the folder's own
-            modules). ``pooling``, ``length`` in tokens, ``truncate_dim`` and ``precision`` override the
-            folder, where None keeps its value. ``cap`` limits the length of all texts.
+    ``settings``: ``kind`` (``dense``, ``splade``, ``splade-sum``, or ``sparse`` for the folder's own
+    modules). ``pooling``, ``length`` in tokens, ``truncate_dim`` and ``precision`` override the folder, where
+    None keeps its value. ``cap`` limits the length of all texts.
 
-    Raises DataError if the folder is not such an encoder, a weight is missing, or the tokenizer does not
-    match.
+    Raises DataError if it is not such an encoder, a weight is missing, or the tokenizer does not match.
     """
     reports: list[tuple] = []
     try:
@@ -86,7 +85,7 @@ def _unreadable_file(folder: Path) -> str:
     return ""
 
 
-def _loaded(folder: Path, settings: Mapping[str, Any]) -> SentenceTransformer | SparseEncoder:
+def _loaded(folder: Path, settings: Mapping[str, Any]) -> AnyEncoder:
     import sentence_transformers
     from sentence_transformers.sparse_encoder.modules import SpladePooling, Transformer
 
@@ -166,7 +165,7 @@ def _reports_kept(reports: list[tuple]) -> Iterator[None]:
         setattr(PreTrainedModel, name, original)
 
 
-def _check_weights(model: SentenceTransformer | SparseEncoder, reports: list[tuple]) -> None:
+def _check_weights(model: AnyEncoder, reports: list[tuple]) -> None:
     """Raise ValueError for a missing weight, which would be random, or a weight of an unknown head."""
     parts = transformers(model)
     has_pooler = any(part.module_output_name == "sentence_embedding" for part in parts)
@@ -177,14 +176,14 @@ def _check_weights(model: SentenceTransformer | SparseEncoder, reports: list[tup
         check_vocabulary(part.auto_model, part.tokenizer)
 
 
-def transformers(model: SentenceTransformer | SparseEncoder) -> list:
+def transformers(model: AnyEncoder) -> list:
     """Return the transformers of an encoder, one or several."""
     from sentence_transformers.base.modules import Transformer
 
     return [module for module in model.modules() if isinstance(module, Transformer)]
 
 
-def _set_lengths(model: SentenceTransformer | SparseEncoder, settings: Mapping[str, Any]) -> None:
+def _set_lengths(model: AnyEncoder, settings: Mapping[str, Any]) -> None:
     """Truncate texts to ``length`` if set, otherwise to the encoder's own length, and at most to ``cap``."""
     for part in model.modules():
         if part is model or hasattr(part, "sub_modules"):
@@ -197,7 +196,7 @@ def _set_lengths(model: SentenceTransformer | SparseEncoder, settings: Mapping[s
             text["max_length"] = limit
 
 
-def _check_lengths(model: SentenceTransformer | SparseEncoder) -> None:
+def _check_lengths(model: AnyEncoder) -> None:
     """Raise ValueError for longer texts than a transformer has positions."""
     for transformer in transformers(model):
         count = positions(transformer.auto_model)
@@ -223,21 +222,18 @@ def _length(part: torch.nn.Module, kind: str) -> int | None:
 
 
 def encode(
-    model: SentenceTransformer | SparseEncoder,
+    model: AnyEncoder,
     texts: list[str | tuple[str, str]],
     *,
     kind: str,
     prompt: str | None,
     precision: str | None = None,
     batch_size: int = 32,
-) -> torch.Tensor:
+) -> Tensor:
     """Encode texts, or pairs of segments, to (N, H) float32 or, for a sparse encoder, sparse (N, V).
 
-    Batches shrink if memory does not suffice for ``batch_size`` texts.
-
-    Args:
-        kind: ``queries`` or ``passages``, which the library calls documents.
-        prompt: replaces the encoder's own prompt for such texts. None keeps it.
+    Batches shrink if memory does not suffice. ``kind`` is ``queries`` or ``passages``. ``prompt`` replaces
+    the encoder's own, and None keeps it.
     """
     method: Callable[..., Any] = model.encode_query if kind == "queries" else model.encode_document
     options = {"convert_to_tensor": True, "show_progress_bar": False}
@@ -252,7 +248,7 @@ def encode(
                 release_memory()
 
 
-def reading(model: SentenceTransformer | SparseEncoder, kind: str) -> tuple[str, int | None]:
+def reading(model: AnyEncoder, kind: str) -> tuple[str, int | None]:
     """Return the library's prompt for such texts, and the maximum number of tokens it reads per text."""
     parts = [part for child in model.children() for part in _on_route(child, TASKS[kind])]
     limits = [limit for part in parts if (limit := _length(part, kind)) is not None]
@@ -269,13 +265,13 @@ def _on_route(module: torch.nn.Module, task: str) -> Iterator[torch.nn.Module]:
         yield module
 
 
-def unused_prompts(model: SentenceTransformer | SparseEncoder) -> list[str]:
+def unused_prompts(model: AnyEncoder) -> list[str]:
     """Return the names of prompts that the library uses neither for queries nor for documents."""
     used = {_prompt_name(model, kind) for kind in ("queries", "passages")}
     return [name for name, text in model.prompts.items() if text and name not in used]
 
 
-def _prompt_name(model: SentenceTransformer | SparseEncoder, kind: str) -> str | None:
+def _prompt_name(model: AnyEncoder, kind: str) -> str | None:
     names = ("query",) if kind == "queries" else ("document", "passage", "corpus")
     return next((name for name in names if name in model.prompts), model.default_prompt_name)
 
@@ -310,7 +306,7 @@ class ReleasedEncoder(PooledEncoder):
         self.model, self.pooling, self.heads = transformer.auto_model, mode, nn.ModuleList(heads)
         self.size = encoder.get_embedding_dimension()
 
-    def finished(self, vectors: torch.Tensor) -> torch.Tensor:
+    def finished(self, vectors: Tensor) -> Tensor:
         """Map pooled vectors, (N, H), through the heads to (N, ``size``)."""
         features = {"sentence_embedding": vectors}
         for head in self.heads:
@@ -323,7 +319,7 @@ class SpladeEncoder(nn.Module):
     al. 2021).
 
     The maximum, or with ``pooling`` ``sum`` the sum, is over all positions that are not padding, including
-    [CLS] and [SEP], as in released code. Logits are computed for a few texts at a time.
+    [CLS] and [SEP], as in released code.
     """
 
     def __init__(self, model: MaskedModel, tokenizer: Tokenizer, *, pooling: str = "max"):
@@ -331,7 +327,7 @@ class SpladeEncoder(nn.Module):
         check_known("pooling of logits", pooling, valid=("max", "sum"))
         self.model, self.tokenizer, self.pooling = model, tokenizer, pooling
 
-    def forward(self, inputs: dict[str, torch.Tensor]) -> dict[str, torch.Tensor]:
+    def forward(self, inputs: Tensors) -> Tensors:
         """Map model inputs, (N, L) each, to ``sparse``, (N, V)."""
         (count, length), rows = inputs["input_ids"].shape, []
         step = max(1, POSITIONS // length)

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import numpy as np
 import torch
-from torch import nn
+from torch import Tensor, nn
 
 from repro.errors import DataError, UsageError, check_known
 from repro.retrieval.nn.batches import side_inputs
@@ -21,9 +21,9 @@ from repro.retrieval.nn.masked_tokens import (
     token_cross_entropy,
     values_at,
 )
-from repro.retrieval.nn.text import passage_inputs, tokenised
+from repro.retrieval.nn.precision import Tensors
+from repro.retrieval.nn.text import passage_rows, tokenised
 
-Tensors = dict[str, torch.Tensor]
 SENTENCES, MASKS = 0, 1  # streams of random numbers
 
 
@@ -51,13 +51,9 @@ def ranked_texts(
     """
     passages = [passage for example in examples for passage in example["passages"]]
     queries = tokenised(tokenizer, [example["query"] for example in examples], length=query_length)
-    inputs = passage_inputs(
-        tokenizer,
-        [passage["title"] for passage in passages],
-        [passage["text"] for passage in passages],
-        length=passage_length,
-        separator=separator,
-    )
+    titles, texts = ([passage[name] for passage in passages] for name in ("title", "text"))
+    rows = passage_rows(tokenizer, titles, texts, length=passage_length, separator=separator)
+    inputs = rows.inputs()
     return {f"query_{k}": v for k, v in queries.items()} | {f"passage_{k}": v for k, v in inputs.items()}
 
 
@@ -65,7 +61,7 @@ class RankedTextsLoss(BatchLoss):
     """A loss over fine-tuning examples, with one ``encoder`` for all texts."""
 
     tokenizer: Tokenizer
-    encoder: Callable[[Tensors], torch.Tensor]
+    encoder: Callable[[Tensors], Tensor]
     query_length: int
     passage_length: int
     separator: str
@@ -86,7 +82,7 @@ class RankedTextsLoss(BatchLoss):
         return {name: self.encoder(side_inputs(batch, side)) for name, side in sides.items()}
 
 
-def teacher_scores(examples: list[dict]) -> torch.Tensor:
+def teacher_scores(examples: list[dict]) -> Tensor:
     """Return a re-ranker's scores of the passages, (Q, P) float32. Raises DataError if there are none."""
     if any("scores" not in example for example in examples):
         raise DataError("the training set has no scores to distil. Score it with a re-ranker first")
@@ -132,11 +128,9 @@ class MaskedPretraining(nn.Module):
     """Reading, masking, encoding and saving of texts. An objective adds its losses and sets the attributes.
 
     Attributes:
-        encoder: the objective's ``model``, BertForMaskedLM or a model with the same ``base_model`` and
-            ``cls``.
-        masking: arguments of ``masked_texts``. BERT has 0.15, 0.8, 0.1. ``draw`` defaults to ``each``.
+        encoder: the objective's ``model``.
+        masking: arguments of ``masked_texts``. ``draw`` defaults to ``each``.
         length: tokens per text, with [CLS] and [SEP].
-        seed: of all random draws.
     """
 
     encoder: MaskedModel
@@ -173,7 +167,7 @@ class MaskedPretraining(nn.Module):
         """Return the four arrays of ``masked_texts``. A mask depends only on (seed, epoch, index)."""
         return self.masked(self.texts(examples), self.generators(examples))
 
-    def hidden(self, input_ids: torch.Tensor, attention_mask: torch.Tensor) -> torch.Tensor:
+    def hidden(self, input_ids: Tensor, attention_mask: Tensor) -> Tensor:
         """Return the last hidden states: (N, L) each to (N, L, H)."""
         return self.encoder.base_model(input_ids, attention_mask=attention_mask).last_hidden_state
 
@@ -185,8 +179,8 @@ class MaskedPretraining(nn.Module):
 class MaskedLanguageModel(MaskedPretraining):
     """L = -1/M sum over the M masked tokens of a batch of log p(token | masked text) (Devlin et al. 2019).
 
-    A text's mask depends only on (seed, epoch, index), so it changes every epoch. Arguments are the
-    attributes of ``MaskedPretraining``, and ``reduction``: ``mean``, as above, or ``sum``, without 1/M.
+    A text's mask depends only on (seed, epoch, index). ``reduction`` is ``mean``, as above, or ``sum``,
+    without 1/M.
     """
 
     name = "mlm"
@@ -206,7 +200,7 @@ class MaskedLanguageModel(MaskedPretraining):
         self.encoder, self.tokenizer = model, tokenizer
         self.masking, self.reduction, self.length, self.seed = masking, reduction, length, seed
 
-    def forward(self, batch: dict[str, torch.Tensor]) -> dict[str, torch.Tensor]:
+    def forward(self, batch: Tensors) -> Tensors:
         """Return the loss ``mlm``, or an empty dict for a batch without masked tokens."""
         places = labelled(batch["labels"])
         if not len(places):
@@ -218,7 +212,7 @@ class MaskedLanguageModel(MaskedPretraining):
         labels = values_at(batch["labels"], places)
         return {"mlm": token_cross_entropy(logits, labels, reduction=self.reduction)}
 
-    def denominators(self, batch: dict[str, torch.Tensor]) -> dict[str, int | None]:
+    def denominators(self, batch: Tensors) -> dict[str, int | None]:
         """Return the number of masked tokens that ``mlm`` averages, or None if it is a sum."""
         return {"mlm": divisor(batch["labels"], reduction=self.reduction)}
 
@@ -229,10 +223,7 @@ class NeighbouringSentences(MaskedPretraining, BatchLoss):
     The second term is BERT's next-sentence prediction (Devlin et al. 2019, §3.1) over a batch: the next
     sentence of a_i has to be found among those of all N texts. (The original, a binary decision, took a
     narrow model more than a thousand steps to learn.) Both sentences are masked. A text of one sentence
-    counts only in L_MLM. Arguments are the attributes of ``MaskedPretraining``, and ``sentence_end``, the
-    token that ends a sentence, e.g. ``.``.
-
-    Raises UsageError for a sentence end that is not in the vocabulary.
+    counts only in L_MLM. ``sentence_end`` is the token that ends a sentence, e.g. ``.``.
     """
 
     name = "neighbours"

@@ -13,14 +13,14 @@ from itertools import groupby
 from typing import TYPE_CHECKING, Any, TypeGuard
 
 import torch
-from torch import nn
+from torch import Tensor, nn
 from torch.nn.functional import scaled_dot_product_attention
 from transformers.modeling_outputs import BaseModelOutputWithPooling
 
 from repro.errors import UsageError
 from repro.retrieval.nn.checkpoint import TextModel
 from repro.retrieval.nn.encoder import Encoder
-from repro.retrieval.nn.precision import device
+from repro.retrieval.nn.precision import Tensors, device
 
 if TYPE_CHECKING:
     from transformers.models.bert.modeling_bert import BertLayer
@@ -29,7 +29,6 @@ KINDS = ("bert", "roberta", "xlm-roberta")  # architectures whose layers have BE
 HALVES = (torch.float16, torch.bfloat16)
 KERNEL_FROM = (8, 0)  # the compute capability of an A100
 flash_attention = torch.ops.aten._flash_attention_forward  # torch's ``varlen_attn`` of it leaves dropout out
-Inputs = dict[str, torch.Tensor]
 
 
 def can_be_packed(model: nn.Module) -> TypeGuard[TextModel]:
@@ -41,10 +40,7 @@ def can_be_packed(model: nn.Module) -> TypeGuard[TextModel]:
 
 
 class Layout:
-    """The arrangement of the tokens of texts placed end to end.
-
-    Args:
-        lengths: tokens of each text. Empty texts are omitted.
+    """The arrangement of the tokens of texts placed end to end. Empty texts are omitted.
 
     Attributes:
         stretches: runs of consecutive texts of equal length, e.g. ``[(2, 7), (1, 9)]`` for lengths 7, 7 and
@@ -58,29 +54,25 @@ class Layout:
         self.longest = max(self.lengths, default=0)
 
     @cached_property
-    def bounds(self) -> torch.Tensor:
+    def bounds(self) -> Tensor:
         """(n + 1,) int32, the begin of each text and the end of the last."""
         sizes = torch.tensor([0, *self.lengths], dtype=torch.int32)
         return sizes.cumsum(0, dtype=torch.int32).to(self.device, non_blocking=True)
 
     @cached_property
-    def firsts(self) -> torch.Tensor:
+    def firsts(self) -> Tensor:
         """(n + 1,) int32, the bounds of queries if only the first token of each text is a query."""
         return torch.arange(len(self.lengths) + 1, dtype=torch.int32, device=self.device)
 
-    def attend(
-        self, query: torch.Tensor, key: torch.Tensor, value: torch.Tensor, dropout: float
-    ) -> torch.Tensor:
+    def attend(self, query: Tensor, key: Tensor, value: Tensor, dropout: float) -> Tensor:
         """Return attention within each text, by a single kernel if possible."""
         return (by_kernel if has_kernel(query) else text_by_text)(query, key, value, self, dropout)
 
 
-def embed(model: TextModel, inputs: Inputs, places: torch.Tensor) -> torch.Tensor:
+def embed(model: TextModel, inputs: Tensors, places: Tensor) -> Tensor:
     """Return the input of the first layer, (T, H), with positions counted within each text.
 
-    Args:
-        inputs: ``input_ids`` and optionally ``token_type_ids``, (N, L).
-        places: (T,) int64, indices of the tokens that are not padding among N x L, text by text.
+    ``places``, (T,) int64, are indices of the tokens that are not padding among N x L, text by text.
     """
     ids, kinds, embeddings = inputs["input_ids"], inputs.get("token_type_ids"), model.embeddings
     if model.config.model_type == "bert":
@@ -96,16 +88,15 @@ def embed(model: TextModel, inputs: Inputs, places: torch.Tensor) -> torch.Tenso
 
 def layer_output(
     layer: "BertLayer",
-    queries: torch.Tensor,
-    hidden: torch.Tensor,
+    queries: Tensor,
+    hidden: Tensor,
     layout: Layout,
     *,
     rows: int | None = None,
-) -> torch.Tensor:
+) -> Tensor:
     """Return a layer's output at the tokens of ``queries``: all of ``hidden``, (T, H), or each text's first.
 
-    ``rows`` is the number of rows per pass of the feed-forward part, which needs the most memory. None for
-    all.
+    The feed-forward part, which needs the most memory, has ``rows`` per pass, None for all.
     """
     attention = layer.attention.self
     query, key, value = attention.query(queries), attention.key(hidden), attention.value(hidden)
@@ -119,9 +110,7 @@ def layer_output(
     return torch.cat([layer.feed_forward_chunk(part) for part in states.split(rows)])
 
 
-def all_layers(
-    layers: Sequence["BertLayer"], hidden: torch.Tensor, layout: Layout, *, firsts: bool
-) -> torch.Tensor:
+def all_layers(layers: Sequence["BertLayer"], hidden: Tensor, layout: Layout, *, firsts: bool) -> Tensor:
     """Return the output of the last layer, (T, H), or with ``firsts`` each text's first token, (n, H)."""
     *before, last = layers
     for layer in before:
@@ -130,7 +119,7 @@ def all_layers(
     return layer_output(last, queries, hidden, layout)
 
 
-def has_kernel(query: torch.Tensor) -> bool:
+def has_kernel(query: Tensor) -> bool:
     """Return whether one kernel can attend within all texts of (T, heads, h): on a GPU in half precision."""
     is_supported = query.is_cuda and query.dtype in HALVES and has_size(query.shape[-1])
     return is_supported and torch.cuda.get_device_capability(query.device) >= KERNEL_FROM
@@ -141,9 +130,7 @@ def has_size(head: int) -> bool:
     return head % 8 == 0 and head <= 256
 
 
-def by_kernel(
-    query: torch.Tensor, key: torch.Tensor, value: torch.Tensor, layout: Layout, dropout: float = 0.0
-) -> torch.Tensor:
+def by_kernel(query: Tensor, key: Tensor, value: Tensor, layout: Layout, dropout: float = 0.0) -> Tensor:
     """Return the attention of ``text_by_text`` from a single kernel, with dropout in other places."""
     whole = len(query) == len(key)
     query_bounds, most = (layout.bounds, layout.longest) if whole else (layout.firsts, 1)
@@ -151,9 +138,7 @@ def by_kernel(
     return flash_attention(query, key, value, *bounds, dropout, False, False)[0]  # not causal, no debugging
 
 
-def text_by_text(
-    query: torch.Tensor, key: torch.Tensor, value: torch.Tensor, layout: Layout, dropout: float = 0.0
-) -> torch.Tensor:
+def text_by_text(query: Tensor, key: Tensor, value: Tensor, layout: Layout, dropout: float = 0.0) -> Tensor:
     """Return attention for queries of all tokens, (T, heads, h), or of one per text, (n, heads, h)."""
     sizes = [count * length for count, length in layout.stretches]
     widths = sizes if len(query) == len(key) else [count for count, _ in layout.stretches]
@@ -212,9 +197,9 @@ def _packed_model(model: TextModel, packing: PaddingFree, *, firsts: bool) -> It
 
 def _states(
     model: TextModel,
-    ids: torch.Tensor,
-    mask: torch.Tensor,
-    kinds: torch.Tensor | None,
+    ids: Tensor,
+    mask: Tensor,
+    kinds: Tensor | None,
     *,
     firsts: bool,
 ) -> BaseModelOutputWithPooling:

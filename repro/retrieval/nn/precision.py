@@ -4,12 +4,14 @@ import contextlib
 from collections.abc import Callable, Iterator
 
 import torch
-from torch import nn
+from torch import Tensor, nn
 
 from repro.errors import BlockedError, check_known
 from repro.machine import kernels
 from repro.machine.system import local_rank
 from repro.stage_table import PRECISIONS
+
+Tensors = dict[str, Tensor]
 
 
 def device() -> torch.device:
@@ -83,20 +85,20 @@ def threads_for(model: nn.Module) -> Iterator[None]:
         torch.set_num_threads(threads)
 
 
-def ready_for_device(inputs: dict[str, torch.Tensor]) -> dict[str, torch.Tensor]:
+def ready_for_device(inputs: Tensors) -> Tensors:
     """Return inputs in pinned memory, which a GPU copies without blocking the CPU."""
     if device().type == "cpu":
         return inputs
     return {name: values.pin_memory() for name, values in inputs.items()}
 
 
-def on_device(inputs: dict[str, torch.Tensor]) -> dict[str, torch.Tensor]:
+def on_device(inputs: Tensors) -> Tensors:
     """Return inputs copied to the device, without waiting for those that are ``ready_for_device``."""
     processor = device()
     return {name: values.to(processor, non_blocking=True) for name, values in inputs.items()}
 
 
-def to_host(values: torch.Tensor) -> Callable[[], torch.Tensor]:
+def to_host(values: Tensor) -> Callable[[], Tensor]:
     """Start copying a tensor to the CPU. The returned function waits for the copy and returns it."""
     if values.device.type == "cpu":
         return lambda: values
@@ -104,7 +106,7 @@ def to_host(values: torch.Tensor) -> Callable[[], torch.Tensor]:
     event = torch.cuda.Event()
     event.record()
 
-    def wait() -> torch.Tensor:
+    def wait() -> Tensor:
         event.synchronize()
         return copy
 

@@ -2,7 +2,7 @@
 
 Source: microsoft/SEED-Encoder@ececaa9, model/SEED_Encoder. It has post-norm layers, learned positions that
 count from the padding token's id, a LayerNorm over the embeddings and no segments. The vocabulary is
-WordPiece's in another order, with ``<mask>`` after its last entry. Texts are lower-cased.
+WordPiece's in another order, with ``<mask>`` last. Texts are lower-cased.
 """
 
 import re
@@ -11,8 +11,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import torch
+from torch import Tensor
 
 from repro.machine.bounded_reading import read_json_file
+from repro.retrieval.nn.precision import Tensors
 
 if TYPE_CHECKING:
     from transformers import PreTrainedModel, PreTrainedTokenizerBase
@@ -42,9 +44,8 @@ LAYER = {
 def load(folder: Path) -> tuple["PreTrainedModel", "PreTrainedTokenizerBase", dict]:
     """Return the checkpoint in ``folder``, its tokenizer, and facts, e.g. ``{"retrieval_head": "none", …}``.
 
-    The masked-language head is included if the release has one. The decoder of pre-training and the retrieval
-    head of a fine-tuned release are dropped. ``retrieval_head`` is ``new`` if that head still has its initial
-    values, and ``trained`` if it was trained on MS MARCO, and with it the encoder.
+    The decoder of pre-training and the retrieval head are dropped. ``retrieval_head`` is ``new`` if that head
+    has its initial values, and ``trained`` if it was trained on MS MARCO, and with it the encoder.
 
     Raises OSError for a missing file, ValueError if weights or vocabulary do not match the configuration.
     """
@@ -57,7 +58,9 @@ def load(folder: Path) -> tuple["PreTrainedModel", "PreTrainedTokenizerBase", di
     model: PreTrainedModel
     if head:
         model = RobertaForMaskedLM(config)
-        body = {f"roberta.{name}": value for name, value in body.items()} | _head(head)
+        head.pop("lm_head.weight", None)  # shared with the embeddings
+        body = {f"roberta.{name}": value for name, value in body.items()}
+        body |= {name: value.float() for name, value in head.items()}
     else:
         model = RobertaModel(config, add_pooling_layer=False)
     _fill(model, body, segments="roberta.embeddings" if head else "embeddings")
@@ -116,7 +119,7 @@ def _config(settings: Mapping):
     )
 
 
-def _body(weights: Mapping[str, torch.Tensor]) -> dict[str, torch.Tensor]:
+def _body(weights: Mapping[str, Tensor]) -> Tensors:
     """Return the encoder's weights under RoBERTa's names. Raises ValueError for an unknown one."""
     inner = {name.rpartition(BODY)[2]: value for name, value in weights.items() if BODY in name}
     return {_roberta_name(name): value.float() for name, value in inner.items()}
@@ -132,12 +135,7 @@ def _roberta_name(name: str) -> str:
     raise ValueError(f"its weight {name} has no place in the architecture")
 
 
-def _head(weights: Mapping[str, torch.Tensor]) -> dict[str, torch.Tensor]:
-    """Return the masked-language head's weights. Its output matrix is shared with the embeddings."""
-    return {name: value.float() for name, value in weights.items() if name != "lm_head.weight"}
-
-
-def _fill(model: torch.nn.Module, weights: dict[str, torch.Tensor], *, segments: str) -> None:
+def _fill(model: torch.nn.Module, weights: Tensors, *, segments: str) -> None:
     """Load the weights into ``model``. Raises ValueError if they do not fit."""
     name = f"{segments}.token_type_embeddings.weight"  # RoBERTa adds one vector to every token, SEED none
     weights = weights | {name: torch.zeros_like(model.state_dict()[name])}
@@ -151,7 +149,7 @@ def _fill(model: torch.nn.Module, weights: dict[str, torch.Tensor], *, segments:
         raise ValueError(f"its weights do not fit the architecture, {wrong[0]} is missing or left over")
 
 
-def _retrieval_head(weights: Mapping[str, torch.Tensor]) -> str:
+def _retrieval_head(weights: Mapping[str, Tensor]) -> str:
     """Return ``none``, ``new`` or ``trained``, by its LayerNorm, which training moves from 1 and 0."""
     if "norm.weight" not in weights:
         return "none"

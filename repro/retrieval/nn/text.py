@@ -7,8 +7,10 @@ from collections.abc import Collection, Mapping, Sequence
 
 import numpy as np
 import torch
+from torch import Tensor
 
 from repro.errors import check_known
+from repro.retrieval.nn.precision import Tensors
 from repro.retrieval.nn.tokens import TokenRows, paired_rows, token_ids
 
 KINDS = ("words", "letters", "marks")
@@ -19,7 +21,7 @@ def passage_text(title: str, text: str, *, separator: str) -> str:
     return f"{title}{separator}{text}" if title else text
 
 
-def tokenised(tokenizer, texts: Sequence[str], *, length: int) -> dict[str, torch.Tensor]:
+def tokenised(tokenizer, texts: Sequence[str], *, length: int) -> Tensors:
     """Return each text as one sequence, cut to ``length`` tokens with [CLS] and [SEP], padded to the longest.
 
     Returns ``input_ids`` and ``attention_mask``, (N, L) int64. Every token is in the first segment, as in
@@ -37,25 +39,10 @@ def text_rows(tokenizer, texts: Sequence[str], *, length: int) -> TokenRows:
 PAIR = "pair"  # in place of a separator: title and text are two segments
 
 
-def passage_inputs(
-    tokenizer, titles: Sequence[str], texts: Sequence[str], *, length: int, separator: str
-) -> dict[str, torch.Tensor]:
-    """Return titled passages as model inputs, joined by a separator or as a ``pair`` of segments.
-
-    Args:
-        titles, texts: N of each. A title may be empty.
-        length: in tokens, with [CLS] and [SEP].
-        separator: of ``passage_text``, or ``pair``.
-
-    Returns the arrays of ``tokenised``, and for pairs ``token_type_ids``: 0 up to the first [SEP], then 1.
-    """
-    return passage_rows(tokenizer, titles, texts, length=length, separator=separator).inputs()
-
-
 def passage_rows(
     tokenizer, titles: Sequence[str], texts: Sequence[str], *, length: int, separator: str
 ) -> TokenRows:
-    """Return the tokens of each passage like ``passage_inputs``, without padding."""
+    """Return the tokens of titled passages, joined by a separator or as a ``pair`` of segments."""
     if separator == PAIR:
         return paired_rows(tokenizer, titles, texts, length=length)
     strings = [passage_text(*pair, separator=separator) for pair in zip(titles, texts, strict=True)]
@@ -74,7 +61,7 @@ def pair_rows(
     return [{"input_ids": ids, "token_type_ids": kinds} for ids, kinds in pairs]
 
 
-def padded(rows: Sequence[np.ndarray], *, value: int) -> torch.Tensor:
+def padded(rows: Sequence[np.ndarray], *, value: int) -> Tensor:
     """Return rows of unequal length, right-padded: N of (l,) to (N, max l), int64."""
     full = np.full((len(rows), max(len(row) for row in rows)), value, dtype=np.int64)
     for place, row in enumerate(rows):
@@ -100,9 +87,7 @@ def inner_tokens(lengths: np.ndarray) -> np.ndarray:
     return inner
 
 
-def side_by_side(
-    columns: Mapping[str, tuple[np.ndarray, int | bool]], lengths: np.ndarray
-) -> dict[str, torch.Tensor]:
+def side_by_side(columns: Mapping[str, tuple[np.ndarray, int | bool]], lengths: np.ndarray) -> Tensors:
     """Return texts given end to end as padded rows, (N, L) each, with their ``attention_mask``.
 
     Args:
@@ -124,8 +109,7 @@ class Words:
     Attributes:
         pieces: the entries, lower-cased, without ``##``.
         continues: (V,), whether an entry continues a word.
-        barred: (V,), entries that no word may begin with: special tokens, and marks without a letter or
-            digit.
+        barred: (V,), entries that no word may begin with, e.g. special tokens.
         stop_words: excluded words, in lower case.
         stops: (V,), entries that are a complete stop word.
         foreign: (V,), entries that no word may contain.
@@ -172,7 +156,7 @@ class Words:
     def spans(self, input_ids: np.ndarray, lengths: np.ndarray | None = None) -> np.ndarray:
         """Return every whole word of a text in order, including repetitions.
 
-        If the text begins within a word, its tail is no whole word. A word that is cut at the end counts.
+        The tail of a word that begins before the text is left out. A word that is cut at the end counts.
 
         Args:
             input_ids: (T,), without special tokens around. One text, or N end to end.

@@ -14,6 +14,7 @@ import torch
 from tokenizers.models import WordPiece
 from tokenizers.normalizers import BertNormalizer
 from tokenizers.pre_tokenizers import BertPreTokenizer
+from torch import Tensor
 
 MOST = 4096  # texts; of 64 tokens they take 10 MB, of 512 75 MB, in each process that prepares batches
 
@@ -87,7 +88,7 @@ class TokenRows:
     def __len__(self) -> int:
         return len(self.lengths)
 
-    def inputs(self, rows: np.ndarray | slice = slice(None)) -> dict[str, torch.Tensor]:
+    def inputs(self, rows: np.ndarray | slice = slice(None)) -> dict[str, Tensor]:
         """Return ``input_ids``, ``attention_mask`` and, with kinds, ``token_type_ids`` of some texts, e.g. a
         slice.
 
@@ -115,9 +116,9 @@ def token_ids(
 ) -> list[list[int]]:
     """Return the ids of each text, cut to ``length`` tokens, equal to those of the tokenizer's own call.
 
-    Of a much longer text, only a beginning up to a blank is read, and more if it gives too few tokens. A BERT
-    tokenizer reads each word separately, so tokens before a blank do not depend on the rest. Other tokenizers
-    read the whole text. ``length`` includes [CLS] and [SEP] if ``add_special_tokens``.
+    Of a much longer text, only a beginning up to a blank is read, and more if it gives too few tokens.
+    Tokenizers unlike BERT's read the whole text. ``length`` includes [CLS] and [SEP] if
+    ``add_special_tokens``.
     """
 
     def read_ids(texts: Sequence[str]) -> list[list[int]]:

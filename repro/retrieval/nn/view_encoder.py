@@ -7,12 +7,13 @@ from typing import Any, TypedDict
 
 import torch
 from safetensors.torch import load_file, save_file
-from torch import nn
+from torch import Tensor, nn
 from torch.nn import functional
 
 from repro.errors import DataError, UsageError, check_known
 from repro.machine.bounded_reading import read_json_file
 from repro.retrieval.nn.checkpoint import MaskedModel, Tokenizer, load_masked_lm, load_tokenizer, save_model
+from repro.retrieval.nn.precision import Tensors
 
 
 class SparsePositions(TypedDict):
@@ -33,9 +34,7 @@ class DenseReduction(TypedDict):
 POSITIONS = 4096  # logits of 4,096 positions x 30,522 entries x 4 bytes = 500 MB at once
 
 
-def max_log_saturated(
-    hidden: torch.Tensor, head: Callable[[torch.Tensor], torch.Tensor], keep: torch.Tensor
-) -> torch.Tensor:
+def max_log_saturated(hidden: Tensor, head: Callable[[Tensor], Tensor], keep: Tensor) -> Tensor:
     """Return s_j = max_i log(1 + ReLU(w_ij)), w_i = head(h_i), over the kept positions i (Formal et al. 2021,
     SPLADE with max pooling).
 
@@ -47,10 +46,10 @@ def max_log_saturated(
         head: (b, L, H) to (b, L, V) logits.
         keep: (B, L), bool. A text without a kept position gets zeros.
 
-    Returns (B, V), in float32 or above, not negative.
+    Returns (B, V), in float32 or above.
     """
 
-    def highest(states: torch.Tensor, mask: torch.Tensor) -> torch.Tensor:
+    def highest(states: Tensor, mask: Tensor) -> Tensor:
         logits = head(states).masked_fill(~mask.unsqueeze(-1), -torch.inf)  # (b, L, V)
         return logits.max(dim=1).values  # (b, V)
 
@@ -60,7 +59,7 @@ def max_log_saturated(
     return logits.to(torch.promote_types(logits.dtype, torch.float32)).relu().log1p()
 
 
-def sum_log_saturated(logits: torch.Tensor, keep: torch.Tensor) -> torch.Tensor:
+def sum_log_saturated(logits: Tensor, keep: Tensor) -> Tensor:
     """Return s_j = sum_i log(1 + ReLU(w_ij)) over the kept positions i (Formal et al. 2021, the first
     SPLADE).
 
@@ -71,8 +70,8 @@ def sum_log_saturated(logits: torch.Tensor, keep: torch.Tensor) -> torch.Tensor:
 
 
 def kept_positions(
-    input_ids: torch.Tensor, attention_mask: torch.Tensor, *, cls: bool, sep: bool | str, tokenizer
-) -> torch.Tensor:
+    input_ids: Tensor, attention_mask: Tensor, *, cls: bool, sep: bool | str, tokenizer
+) -> Tensor:
     """Return the positions that count in a sparse vector: (B, L) each to (B, L), bool.
 
     ``cls`` and ``sep`` are whether these tokens count. ``between`` keeps only the [SEP] after the title.
@@ -87,7 +86,7 @@ def kept_positions(
     return keep
 
 
-def top_k(values: torch.Tensor, k: int) -> torch.Tensor:
+def top_k(values: Tensor, k: int) -> Tensor:
     """Set all but the k highest values of each row of (N, V) to zero. The lowest index breaks ties."""
     if k >= values.shape[-1]:
         return values
@@ -99,7 +98,7 @@ def top_k(values: torch.Tensor, k: int) -> torch.Tensor:
     return values.masked_fill(~keep, 0.0)
 
 
-def flops(vectors: torch.Tensor) -> torch.Tensor:
+def flops(vectors: Tensor) -> Tensor:
     """Return sum_j ( 1/N sum_i |w_ij| )^2 of (N, V), the regulariser of SPLADE (Paria et al. 2020)."""
     return _MeanMagnitude.apply(vectors).square().sum()
 
@@ -108,12 +107,12 @@ class _MeanMagnitude(torch.autograd.Function):
     """1/N sum_i |w_ij|, (N, V) to (V,). Its gradient is the only (N, V) array that is allocated."""
 
     @staticmethod
-    def forward(ctx, vectors: torch.Tensor) -> torch.Tensor:
+    def forward(ctx, vectors: Tensor) -> Tensor:
         ctx.save_for_backward(vectors)
         return vectors.abs().mean(dim=0)
 
     @staticmethod
-    def backward(ctx, gradient: torch.Tensor) -> torch.Tensor:
+    def backward(ctx, gradient: Tensor) -> Tensor:
         (vectors,) = ctx.saved_tensors
         return vectors.sign().mul_(gradient / len(vectors))
 
@@ -130,7 +129,6 @@ class ViewEncoder(nn.Module):
         DEN = h_0,   w_ij = h_i E_j + b_j,   SPR_j = max_i log(1 + ReLU(w_ij))
 
     Args:
-        model: BertForMaskedLM, or a model with the same ``base_model`` and ``cls``.
         sparse_positions: {cls, sep}, of ``kept_positions`` (reading ``sparse-pooling-positions``).
         vocabulary_head: w by BERT's masked-language head (``transform``), or without its dense layer and
             LayerNorm (``plain``) (reading ``vocabulary-head``).
@@ -169,7 +167,7 @@ class ViewEncoder(nn.Module):
                 self.projection = nn.Linear(size, width, bias=False)
                 nn.init.normal_(self.projection.weight, std=model.config.initializer_range)
 
-    def forward(self, inputs: dict[str, torch.Tensor]) -> dict[str, torch.Tensor]:
+    def forward(self, inputs: Tensors) -> Tensors:
         """Map model inputs, (N, L) each, to ``dense``, (N, H) or (N, to), and ``sparse``, (N, V), not
         truncated."""
         hidden = self.model.base_model(**inputs).last_hidden_state  # (N, L, H)
@@ -183,7 +181,7 @@ class ViewEncoder(nn.Module):
             vectors["sparse"] = max_log_saturated(hidden, self.logits, keep)
         return vectors
 
-    def logits(self, hidden: torch.Tensor) -> torch.Tensor:
+    def logits(self, hidden: Tensor) -> Tensor:
         """Return w, (..., H) to (..., V)."""
         if self.head == "transform":
             return self.model.cls(hidden)
@@ -192,9 +190,10 @@ class ViewEncoder(nn.Module):
 
     def start_from(self, folder: Path) -> None:
         """Load the projection saved in a model directory, if there is one of this shape."""
-        saved = _saved_projection(folder)
-        if self.projection is not None and saved is not None and saved.shape == self.projection.weight.shape:
-            self.projection.weight.data.copy_(saved)
+        if self.projection is not None and (folder / PROJECTION).exists():
+            saved, weight = load_file(folder / PROJECTION)["weight"], self.projection.weight
+            if saved.shape == weight.shape:
+                weight.data.copy_(saved)
 
     def save(self, folder: Path) -> None:
         """Save the masked LM, its tokenizer, any projection, and the settings in ``views.json``."""
@@ -209,7 +208,7 @@ class ViewEncoder(nn.Module):
         }
         (folder / FILE).write_text(json.dumps(description, sort_keys=True) + "\n", encoding="utf-8")
 
-    def _reduce(self, vectors: torch.Tensor) -> torch.Tensor:
+    def _reduce(self, vectors: Tensor) -> Tensor:
         if self.reduction is None:
             return vectors
         return vectors[:, : self.reduction["to"]] if self.projection is None else self.projection(vectors)
@@ -251,7 +250,3 @@ def check_names(kind: str, names: Sequence[str], *, valid) -> None:
     if not names:
         raise UsageError(f"there is no {kind}. Known: {', '.join(valid)}")
     check_known(kind, *names, valid=valid)
-
-
-def _saved_projection(folder: Path) -> torch.Tensor | None:
-    return load_file(folder / PROJECTION)["weight"] if (folder / PROJECTION).exists() else None

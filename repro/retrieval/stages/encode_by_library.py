@@ -20,7 +20,7 @@ from repro.stage_table import check_choices
 from repro.store.disk import BLOCKS
 
 LIBRARY = "sentence-transformers"
-BLOCK = 10_000  # texts per call of the library, the most that an interruption loses
+BLOCK = 10_000  # texts per call of the library
 
 
 def run(params: dict, inputs: dict[str, Path], out: Path, progress: Progress) -> dict:
@@ -43,11 +43,13 @@ def run(params: dict, inputs: dict[str, Path], out: Path, progress: Progress) ->
     with planned_checkpoint(params) as checkpoint:
         base = params["source"].get("base")
         if base and base_identity(base) != params["base"]:
-            raise DataError(f"{base}, which the adapter is for, is no longer the one that was planned with")
+            raise DataError(f"{base}, the adapter's model, changed since planning")
         try:
             model = library_encoder.load(checkpoint, params | {"kind": params["kind_of_encoder"]})
         except DataError as error:
-            raise BlockedError(str(error), "put all of its files there, weights and tokenizer too") from error
+            raise BlockedError(
+                str(error), "put all of its files there, including weights and tokenizer"
+            ) from error
         with threads_for(model), progress.task(f"encoding {params['kind']}", total=count) as advance:
             folder.mkdir(exist_ok=True)
             write_ids(texts.ids, out, inputs["texts"])

@@ -11,7 +11,7 @@ from repro.retrieval.stages.lucene import call
 from repro.store.disk import BLOCKS
 
 FIELDS = "fields.json"
-COMMIT = 1_000_000  # documents, the most that an interruption loses
+COMMIT = 1_000_000  # documents
 
 
 def run(params: dict, inputs: dict[str, Path], out: Path, progress: Progress) -> dict:

@@ -19,7 +19,7 @@ from repro.store.disk import BLOCKS
 
 Result = tuple[str, list[str], list[float]]  # query, documents and scores
 Rows = Callable[[Iterator[Result], dict[str, int]], Iterable[dict]]
-BLOCK = 1 << 26  # bytes of the run whose queries make a block, and are lost at most when interrupted
+BLOCK = 1 << 26  # bytes of the run per block of queries
 COLUMNS = {"query": "string", "positives": ["string"], "negatives": ["string"]}
 COUNTS = ("queries", "queries_with_fewer_negatives", "queries_not_in_run", "queries_without_positive")
 
@@ -35,7 +35,9 @@ def run(params: dict, inputs: dict[str, Path], out: Path, progress: Progress) ->
     about 1 kB per judged query and the rows of one batch.
     """
     positives = relevant_documents(read_qrels(inputs["qrels"] / "qrels.trec"))
-    ids = _ids(inputs) if params.get("random_added") else None
+    if (is_random := params.get("random_added")) and "corpus" not in inputs:
+        raise UsageError("random negatives need a corpus")
+    ids = IdColumn(read_rows(inputs["corpus"])) if is_random else None
     blocks = RowBlocks(out / BLOCKS, COLUMNS, origin=[params, stamps(*inputs.values())])
     facts = blocks.completed(out / "arrow")
     if facts is None:
@@ -99,12 +101,6 @@ def with_random(
             used.add(document)
             documents.append(document)
     return [documents[place] for place in generator.permutation(len(documents))]
-
-
-def _ids(inputs: dict[str, Path]) -> IdColumn:
-    if "corpus" not in inputs:
-        raise UsageError("random negatives are drawn from a corpus, and none is given")
-    return IdColumn(read_rows(inputs["corpus"]))
 
 
 def fill_blocks(

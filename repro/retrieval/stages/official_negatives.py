@@ -135,12 +135,8 @@ class TripleSamples:
         counts = np.bincount(codes, minlength=len(names))
         offsets = pa.array(np.concatenate(([0], np.cumsum(counts))), pa.int32())
         lists = pa.ListArray.from_arrays(offsets, negatives)
-        columns = {
-            "query": names,
-            "positives": pa.array(positives, pa.list_(pa.string())),
-            "negatives": lists,
-        }
-        table = pa.table(columns)
+        lists_of_positives = pa.array(positives, pa.list_(pa.string()))
+        table = pa.table({"query": names, "positives": lists_of_positives, "negatives": lists})
         complete_rows = np.flatnonzero((counts > 0) & np.fromiter(map(bool, positives), bool, len(names)))
         for first in range(0, len(complete_rows), ROWS):
             yield table.take(complete_rows[first : first + ROWS])
@@ -164,11 +160,8 @@ class TripleSamples:
         codes = np.array([self._codes[name] for name in names], np.int64)[queries.indices.to_numpy()]
         groups, places = np.divmod(codes, GROUP)
         order = np.argsort(groups.astype(np.uint16), kind="stable")
-        columns = [
-            places.astype(np.uint16),
-            self._ranks(table["query"], table["negative"]),
-            table["negative"],
-        ]
+        ranks = self._ranks(table["query"], table["negative"])
+        columns = [places.astype(np.uint16), ranks, table["negative"]]
         sorted_rows = pa.table(columns, names=list(_SORTED)).take(order).combine_chunks()
         counts = np.bincount(groups)
         ends = np.cumsum(counts)

@@ -8,6 +8,8 @@ from repro.progress import Progress
 from repro.retrieval.datasets.hub_models import planned_checkpoint
 from repro.stage_table import MODULES
 
+HEADS = {"cross-encoder": "ForSequenceClassification", "term-weights": "ForTokenClassification"}
+
 
 def run(params: dict, inputs: dict, out: Path, progress: Progress) -> dict:
     """Write ``model/``: the checkpoint ``name`` at ``revision`` in safetensors and float32, its tokenizer,
@@ -28,7 +30,7 @@ def run(params: dict, inputs: dict, out: Path, progress: Progress) -> dict:
         except (OSError, ValueError, KeyError, TypeError, AttributeError, DataError) as error:
             raise BlockedError(
                 f"{folder} cannot be read as such an encoder ({reason(error)})",
-                "put all of its files there, weights and tokenizer too, or correct its settings",
+                "put all of its files there, including weights and tokenizer, or correct its settings",
             ) from error
         save_model(model, tokenizer, out / "model")  # weights may be memory-mapped until they are written
     return {"parameters": model.num_parameters(), "vocabulary": len(tokenizer)}
@@ -59,9 +61,5 @@ def _read(folder: Path, params: dict):
 def _loader(kind: str):
     import transformers
 
-    heads = {
-        "cross-encoder": "AutoModelForSequenceClassification",
-        "term-weights": "AutoModelForTokenClassification",
-    }
-    heads |= dict.fromkeys(("splade", "splade-sum"), "AutoModelForMaskedLM")
-    return getattr(transformers, heads.get(kind, "AutoModel"))
+    head = "ForMaskedLM" if kind.startswith("splade") else HEADS.get(kind, "")
+    return getattr(transformers, f"AutoModel{head}")

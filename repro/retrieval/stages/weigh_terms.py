@@ -7,7 +7,7 @@ from repro.progress import Progress
 from repro.retrieval.datasets.arrow import read_rows, write_rows
 
 BATCH = 512  # texts that are read together
-AHEAD = 2  # such parts that lie ready as tokens while the model is at one
+AHEAD = 2  # such parts that are tokenised in advance
 
 
 def run(params: dict, inputs: dict[str, Path], out: Path, progress: Progress) -> dict:

@@ -309,8 +309,9 @@ def test_nothing_to_score_is_nothing(tmp_path):
 def test_a_score_that_is_not_finite_stops_the_stage(folder):
     scorer = PairScorer(folder, **HOW)
     torch.nn.init.constant_(scorer.model.classifier.weight, torch.inf)
+    [(_, batches)] = scorer.prepared(["king"], [{"title": "", "text": "king"}])
     with pytest.raises(StageError, match="not finite"):
-        scorer(["king"], [{"title": "", "text": "king"}])
+        scorer.score(batches)
 
 
 def test_a_length_beyond_the_models_positions_is_a_usage_error(folder):

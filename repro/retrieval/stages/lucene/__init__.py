@@ -20,7 +20,7 @@ from repro.progress import Progress
 
 CHILD = "repro.retrieval.stages.lucene.__main__"  # the module of the process, part of the stage's code
 LOG = "lucene.log"
-REST = 20  # seconds without an order after which a child ends, whose memory others may need
+REST = 20  # seconds without an order after which a child ends
 USABLE = 15  # seconds in which it certainly has not
 
 
@@ -58,19 +58,19 @@ class _Child:
         self.environment, self.since = environment, 0.0
         with open(log, "ab") as messages:
             self.process = subprocess.Popen(
-                # -P: a folder in which the user happens to stand must not shadow a dependency
+                # -P: the working directory must not shadow a dependency
                 [sys.executable, "-P", "-m", CHILD, str(REST)],
                 stdin=subprocess.PIPE,
                 stdout=subprocess.PIPE,
                 stderr=messages,
                 text=True,
                 env=environment,
-                start_new_session=True,  # Ctrl-C is for us; the child sees that its standard input has closed
+                start_new_session=True,  # Ctrl-C is for us. The child ends with its standard input
             )
 
     def order(self, order: dict) -> None:
         assert self.process.stdin  # as it is a pipe
-        with contextlib.suppress(BrokenPipeError):  # it is gone, as ``follow`` will tell
+        with contextlib.suppress(BrokenPipeError):  # it has ended, see ``follow``
             self.process.stdin.write(json.dumps(order) + "\n")
             self.process.stdin.flush()
 
@@ -123,17 +123,8 @@ def _reason(log: Path, status: int) -> str:
         name = signal.Signals(-status).name
         return f"killed by {name}" + (", often a sign of too little memory" if name == "SIGKILL" else "")
     lines = log.read_text(errors="replace").splitlines()[-400:]
-    if any("No space left on device" in line for line in _statements(lines)):  # whatever else that led to
+    lines = [line.strip() for line in lines if line[:1].strip() and " INFO " not in line]  # no stack traces
+    if any("No space left on device" in line for line in lines):  # whatever else that led to
         return f"no space is left on the file system of {log.parent}"
-    return _last_statement(lines) or f"it ended with status {status} and said nothing"
-
-
-def _statements(lines: list[str]) -> list[str]:
-    """Return lines of a log that are neither indented, as in a stack trace, nor mere information."""
-    return [line.strip() for line in lines if line and not line[0].isspace() and " INFO " not in line]
-
-
-def _last_statement(lines: list[str]) -> str:
-    """Return the last statement about an error, or the last statement."""
-    errors = [line for line in _statements(lines) if "rror" in line or "xception" in line]
-    return (errors or _statements(lines) or [""])[-1]
+    errors = [line for line in lines if "rror" in line or "xception" in line]
+    return (errors or lines or [""])[-1] or f"it ended with status {status} without a message"

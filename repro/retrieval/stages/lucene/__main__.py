@@ -25,10 +25,8 @@ from repro.store.disk import intact, read_note, write_note
 
 DOCUMENTS_PER_BATCH = 2000
 QUERIES_PER_BATCH = 256
-# Default heaps are a quarter of the memory: this leaves room for a Lucene buffer on a machine with 4 GB.
-BUFFER_MB = 256
-# What Java's String.trim strips, by which Anserini decides that a document is empty.
-TRIMMED = "".join(map(chr, range(0x21)))
+BUFFER_MB = 256  # of Lucene, for heaps of a quarter of 4 GB
+TRIMMED = "".join(map(chr, range(0x21)))  # by Java's String.trim: Anserini leaves out documents of these
 
 LOCK = "write.lock"  # of Lucene, beside an index's files
 
@@ -99,10 +97,10 @@ def _add(corpus, counts: dict[str, int], arguments: dict, report: Report) -> Non
         indexer.add_batch_raw([json.dumps(row) for row in rows])
         report(len(rows))
     indexer.close()
-    # Anserini logs what it could not write and goes on; an index with holes must not pass for a whole one.
+    # Anserini only logs documents that it could not write.
     count = LuceneIndexReader(arguments["index"]).stats()["documents"]
     if count != (total := counts["documents"] - counts["without_contents"]):
-        raise RuntimeError(f"the index holds {count} documents, not the {total} with contents")
+        raise RuntimeError(f"the index contains {count} documents, not the {total} with contents")
 
 
 def json_document(row: dict, *, multifield: bool) -> dict:
@@ -126,7 +124,7 @@ def search(arguments: dict, report: Report) -> dict:
     from jnius import autoclass
     from pyserini.search.lucene import LuceneSearcher
 
-    # A text taken as a query can have more distinct terms than the 1,024 at which Lucene refuses.
+    # A text as a query can have more terms than Lucene's limit of 1,024.
     autoclass("org.apache.lucene.search.IndexSearcher").setMaxClauseCount(2**31 - 1)
     searcher = LuceneSearcher(arguments["index"])
     searcher.set_bm25(arguments["k1"], arguments["b"])

@@ -258,32 +258,24 @@ class RunBlocks:
         earliest = self.queries
         for first in blocks(self.queries, self.size):
             end = min(first + self.size, self.queries)
-            if intact(self._note(first)) is not None:
+            path = self._path(first)
+            note, draft = path.with_suffix(".json"), path.with_suffix(".unfinished.npz")
+            if intact(note) is not None:
                 advance(end - first)
                 continue
             earliest = min(earliest, first)
-            self._save(first, search(first, end))
+            pairs = search(first, end)
+            np.savez(draft, queries=pairs.queries.astype(np.int32), rows=pairs.rows, scores=pairs.scores)
+            draft.replace(path)
+            write_note(note, [path])
         return earliest or None
-
-    def firsts(self) -> range:
-        """Return the first query of each block."""
-        return range(0, self.queries, self.size)
 
     def _path(self, first: int) -> Path:
         return self.out / BLOCKS / f"{first}.npz"
 
-    def _note(self, first: int) -> Path:
-        return self.out / BLOCKS / f"{first}.json"
-
-    def _save(self, first: int, pairs: Pairs) -> None:
-        draft = self._path(first).with_suffix(".unfinished.npz")
-        np.savez(draft, queries=pairs.queries.astype(np.int32), rows=pairs.rows, scores=pairs.scores)
-        draft.replace(self._path(first))
-        write_note(self._note(first), [self._path(first)])
-
     def ranked(self, topics: IdFile, documents: IdFile) -> Iterator[tuple[str, list[str], np.ndarray]]:
         """Yield each query's documents and scores, unordered, with one block in memory at a time."""
-        for first in self.firsts():
+        for first in range(0, self.queries, self.size):
             with np.load(self._path(first)) as block:
                 pairs = Pairs(*(block[name] for name in ("queries", "rows", "scores")))
             end = min(first + self.size, self.queries)

@@ -36,10 +36,6 @@ class Joined:
     numbers: str = "float32"
     names: tuple[str, ...] = ()
 
-    def type_of(self, name: str) -> np.dtype:
-        """Return the type of an array's numbers."""
-        return np.dtype(self.numbers if name == "vectors" else TYPES[name])
-
 
 def save_block(folder: Path, first: int, rows: list[Arrays]) -> None:
     """Write the vectors of texts from row ``first`` on as one file, which appears only when complete.
@@ -135,7 +131,6 @@ def join_blocks(folder: Path, out: Path, firsts: range, *, vocabulary: int | Non
 
 
 def _append(block: Mapping[str, np.ndarray], out: Path, last: Joined) -> Joined:
-    """Write a block's arrays behind those of the last one."""
     rows, values, size, numbers = last.rows, last.values, 0, last.numbers
     names: list[str] = []
     if "vectors" in block:
@@ -176,4 +171,5 @@ def _header(dtype: np.dtype, shape: tuple[int, ...]) -> bytes:
 def _finish(out: Path, name: str, last: Joined) -> None:
     shapes = {"vectors": (last.rows, last.size), "indptr": (last.rows + 1,)}
     with open(out / f"{name}.npy", "r+b") as file:
-        file.write(_header(last.type_of(name), shapes.get(name, (last.values,))))
+        dtype = np.dtype(last.numbers if name == "vectors" else TYPES[name])
+        file.write(_header(dtype, shapes.get(name, (last.values,))))

@@ -142,9 +142,6 @@ class ViewSearch:
             vectors = {view: scorer.vectors[view][part] for view in views}
             yield part, Tile(vectors, sums, self.device, frequent)
 
-    def _read(self, names: Sequence[str]) -> Iterator[Passages]:
-        return Passages.read_ahead(self.passages, tuple(dict.fromkeys(names)), self.sizes.ranges)
-
     def _candidates(self, scorer: ViewScorer, advance: Advance) -> dict[str, tuple[np.ndarray, np.ndarray]]:
         """Return each list's candidates: scores, (Q, K) float32 in descending order, and rows."""
         wide = {name: min(depth + SPARE, len(self.passages)) for name, depth in self.lists.items()}
@@ -155,7 +152,7 @@ class ViewSearch:
         report = in_shares(advance, len(scorer), len(self.passages))
         is_dense = list(wide) == [""] and list(self.terms) == ["dense"]
         nearest = _faiss(self.device, wide[""]) if is_dense else None
-        for block in self._read(self.terms):
+        for block in Passages.read_ahead(self.passages, self.terms, self.sizes.ranges):
             if not is_known:
                 longest = {view: max(most, longest[view]) for view, most in block.longest().items()}
             vectors = block.on(self.device, frequent)
@@ -168,14 +165,11 @@ class ViewSearch:
                     by_list[name].add(scores, block.first)
             report(block.end)
         self.longest = self.longest or longest
-        by_name = {name: [by_list[name] for by_list in best] for name in wide}
-        return {
-            name: (
-                torch.cat([part.scores for part in parts]).cpu().numpy(),
-                torch.cat([part.rows for part in parts]).cpu().numpy(),
-            )
-            for name, parts in by_name.items()
-        }
+
+        def whole(name: str, array: str) -> np.ndarray:
+            return torch.cat([getattr(by_list[name], array) for by_list in best]).cpu().numpy()
+
+        return {name: (whole(name, "scores"), whole(name, "rows")) for name in wide}
 
     def _best_pairs(self, scorer: ViewScorer, name: str, products: np.ndarray, rows: np.ndarray) -> Pairs:
         """Return a list's best pairs among its candidates.
@@ -220,7 +214,7 @@ class ViewSearch:
         frequent = frequent_words(subset.vectors, self.device)
         tiles = list(self._tiles(subset, [name], frequent))
         parts = [Pairs(np.empty(0, np.int64), np.empty(0, np.int64), np.empty(0, np.float32))]
-        for block in self._read(scorer.named(name)):
+        for block in Passages.read_ahead(self.passages, scorer.named(name), self.sizes.ranges):
             vectors = block.on(self.device, frequent)
             for part, tile in tiles:
                 for queries, rows in reach.near(tile, part, block, vectors):

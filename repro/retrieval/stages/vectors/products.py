@@ -15,14 +15,14 @@ import torch
 from repro.errors import StageError
 from repro.retrieval.stages.vectors import VectorFile, Views
 
-SCORED, PAIRS = 4096, 64  # pairs that a thread scores at a time; of them, dense ones multiplied at once
+SCORED, PAIRS = 4096, 64  # pairs scored by a thread at a time, dense ones multiplied at once
 SINGLE, DOUBLE = 2.0**-24, 2.0**-53  # the relative error of one operation in float32 and in float64
-SMALLEST = 2.0**-126  # what an operation in float32 may lose near zero
-SHARE, FREQUENT = 0.1, 1024  # of the queries that have a word which is frequent; such words
+SMALLEST = 2.0**-126  # the absolute error of one near zero in float32
+SHARE, FREQUENT = 0.1, 1024  # of the queries with a frequent word, most such words
 ROWS = 512  # passages multiplied through the index at once
-EIGHTHS = 8  # of a tile's queries are multiplied in float64 one after another, since these take twice as much
+EIGHTHS = 8  # of a tile's queries are multiplied in float64 at a time
 Rows = Any  # an array (n, H), or a csr_array (n, V) of scipy, which has no types
-Matrix = Any  # a tensor, or on a CPU for a sparse view the pair that ``uses_inverted_index`` speaks of
+Matrix = Any  # a tensor, or a pair for ``uses_inverted_index``
 
 
 @dataclass(frozen=True)
@@ -149,7 +149,6 @@ class ViewScorer:
 
 
 def _counts(vectors: Rows) -> np.ndarray:
-    """Count the numbers of each row that a product needs, (n,)."""
     return np.full(*vectors.shape) if isinstance(vectors, np.ndarray) else np.diff(vectors.indptr)
 
 
@@ -175,7 +174,8 @@ class Passages:
         """Yield the passages of each range, reading the next range meanwhile."""
 
         def read(first: int, end: int) -> Passages:
-            return cls(first, end, {name: views.block(name, first, end) for name in names})
+            vectors = {name: views.block(name, first, end) for name in dict.fromkeys(names)}
+            return cls(first, end, vectors)
 
         with ThreadPoolExecutor(1) as thread:
             futures = [thread.submit(read, *bounds) for bounds in ranges[:1]]

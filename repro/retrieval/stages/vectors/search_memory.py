@@ -35,14 +35,11 @@ def search_memory() -> int:
     """Return the bytes for vectors, scores and rankings: REPRO_SEARCH_MEMORY, or half of the free memory, at
     least 64 MiB. Raises UsageError if the variable is not a positive size."""
     setting = os.environ.get(VARIABLE, "").strip()
-    return parse_size(setting) if setting else max(LEAST, free_memory() // 2)
-
-
-def parse_size(size: str) -> int:
-    """Read ``1GB``, ``1.5 GiB`` or ``1000000`` in bytes. Raises UsageError for other texts."""
-    if number := bytes_of(size):
-        return number
-    raise UsageError(f"{VARIABLE} is {size!r}, and has to be a size like 1GB, 800MB or 1.5GiB")
+    if not setting:
+        return max(LEAST, free_memory() // 2)
+    if size := bytes_of(setting):
+        return size
+    raise UsageError(f"{VARIABLE} is {setting!r}, and has to be a size like 1GB, 800MB or 1.5GiB")
 
 
 def free_memory() -> int:
