@@ -39,8 +39,7 @@ def release_memory() -> None:
 
 
 class HalvingEncoder(Generic[Output]):
-    """Encodes batches of texts. After the first that does not fit into memory, it encodes half as many tokens
-    at once.
+    """Encodes batches, after the first that does not fit into memory with half as many tokens at once.
 
     ``encode`` maps model inputs, (n, l) each, to (n, …), or to several such arrays by name. ``tokens`` are
     those encoded at once, with padding, or None while every batch fits.
@@ -51,10 +50,7 @@ class HalvingEncoder(Generic[Output]):
         self.tokens: int | None = None
 
     def __call__(self, inputs: Tensors) -> Output:
-        """Encode ``inputs``, which include ``attention_mask`` (N, L), in as few pieces as fit.
-
-        Raises StageError if a single text does not fit.
-        """
+        """Encode ``inputs`` (N, L) in as few pieces as fit. Raises StageError if a single text does not fit."""
         count, length = inputs["attention_mask"].shape
         parts: list[Output] = []
         first = 0
@@ -67,7 +63,11 @@ class HalvingEncoder(Generic[Output]):
             if part is not None:
                 parts.append(part)
                 first += size
-        return parts[0] if len(parts) == 1 else _concatenated(parts)
+        if len(parts) == 1:
+            return parts[0]
+        if isinstance(parts[0], Tensor):
+            return torch.cat(parts)
+        return {name: torch.cat([part[name] for part in parts]) for name in parts[0]}
 
     def facts(self) -> dict[str, int]:
         """Return ``tokens_at_once``, the number of tokens that fits, unless every batch fits."""
@@ -87,13 +87,6 @@ class HalvingEncoder(Generic[Output]):
             raise StageError(f"{problem}. Run it where more memory is free")
         self.tokens = (size + 1) // 2 * length
         return None
-
-
-def _concatenated(parts: list[Output]) -> Output:
-    first = parts[0]
-    if isinstance(first, Tensor):
-        return torch.cat(parts)
-    return {name: torch.cat([part[name] for part in parts]) for name in first}
 
 
 def side_inputs(batch: Tensors, prefix: str) -> Tensors:

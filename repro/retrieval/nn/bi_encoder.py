@@ -12,7 +12,7 @@ from torch import Tensor
 from repro.errors import UsageError, check_known
 from repro.retrieval.nn.checkpoint import TextModel, Tokenizer, load_encoder, save_model
 from repro.retrieval.nn.contrastive import (
-    check_negatives,
+    NEGATIVES,
     check_similarity,
     contrastive,
     divergence,
@@ -75,7 +75,8 @@ class BiEncoderContrastive(RankedTextsLoss):
         self.encoder = Encoder(model, pooling=pooling, projector=head)
         self.tokenizer = tokenizer
         self.temperature, self.similarity = temperature, check_similarity(similarity)
-        self.negatives = check_negatives(negatives)
+        check_known("treatment of negatives", negatives, valid=NEGATIVES)
+        self.negatives = negatives
         self.query_length, self.passage_length, self.separator = query_length, passage_length, separator
 
     def losses(self, represented: Tensors) -> Tensors:

@@ -63,8 +63,7 @@ def load_encoder(folder: Path):
 
 
 def check_fits(model, tokenizer, length: int) -> None:
-    """Raise UsageError if the model has fewer positions than ``length``, DataError if the tokenizer does not
-    match."""
+    """Raise UsageError for too few positions, DataError if the tokenizer does not match the model."""
     count = positions(model)
     if count is not None and length > count:
         raise UsageError(f"a length of {length} tokens is more than the model's {count} positions")
@@ -84,7 +83,6 @@ def positions(model) -> int | None:
 
 
 def _position_table(model):
-    """Return the position embeddings, or None for a model without a table."""
     tables = (module for name, module in model.named_modules() if name.endswith(POSITION_TABLES))
     return next((table for table in tables if getattr(table, "num_embeddings", None)), None)
 
@@ -120,7 +118,6 @@ def check_vocabulary(model, tokenizer) -> None:
 
 
 def _check_padding(table, places, tokenizer) -> None:
-    """Raise ValueError if the padding row is a word, or if positions are counted from another token."""
     padding, row = tokenizer.pad_token_id, table.padding_idx
     counted = getattr(places, "padding_idx", None)
     if counted is not None and padding != counted:

@@ -65,12 +65,6 @@ def view_similarities(
 NEGATIVES = ("in-batch", "own", "pairwise")
 
 
-def check_negatives(negatives: str) -> str:
-    """Return ``negatives`` unchanged. Raises UsageError unless it is one of NEGATIVES."""
-    check_known("treatment of negatives", negatives, valid=NEGATIVES)
-    return negatives
-
-
 def contrastive(
     queries: Tensor, passages: Tensor, *, negatives: str, temperature: float, similarity: str
 ) -> Tensor:

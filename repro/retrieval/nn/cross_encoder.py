@@ -164,20 +164,12 @@ class PairScorer:
     """A cross-encoder that returns its logit for each pair.
 
     Query and passage have ``length`` tokens together, with [CLS] and both [SEP], and ``separator`` is between
-    title and text. ``say`` is called if pairs cannot be read end to end (``packs``).
-
-    Raises BlockedError for half precision without a GPU, UsageError for an unknown precision or a length
-    beyond the model's positions, DataError if the model cannot be read.
+    title and text. ``say`` is called if pairs cannot be read end to end (``packs``). Raises BlockedError,
+    UsageError or DataError.
     """
 
     def __init__(
-        self,
-        folder: Path,
-        *,
-        length: int,
-        separator: str,
-        precision: str,
-        say: Callable[[str], None] = print,
+        self, folder: Path, *, length: int, separator: str, precision: str, say: Callable[[str], None] = print
     ):
         self.precision, self.length, self.separator = check_precision(precision), length, separator
         self.model, self.tokenizer = load_cross_encoder(folder), load_tokenizer(folder)
@@ -218,10 +210,7 @@ class PairScorer:
 
 
 class PairTexts:
-    """Pairs of a query and a corpus row, as texts.
-
-    ``query`` and ``row``, (N,), are indices into ``queries`` and rows of the corpus in a directory.
-    """
+    """Texts of pairs: indices ``query`` into ``queries`` and ``row`` into a corpus, (N,) each."""
 
     def __init__(self, queries: list[str], corpus: Path, *, query: np.ndarray, row: np.ndarray):
         from datasets import load_from_disk
@@ -242,11 +231,9 @@ class PairTexts:
 
 @dataclass(frozen=True)
 class _Piece:
-    """Some pairs of the block of ``size`` pairs that begins with pair ``first``, the ``last`` of it or not.
+    """Pairs of the block of ``size`` pairs from ``first`` on, at ``places`` in it.
 
-    Attributes:
-        places: of these pairs in the block.
-        scores: of the whole block if a previous attempt scored it. ``batches`` are then empty.
+    ``scores`` of the whole block are those of an earlier attempt. ``last`` are the last pairs of the block.
     """
 
     first: int
@@ -286,7 +273,6 @@ def score_pairs(
 
 
 def _pieces(pairs: PairTexts, scorer: PairScorer, scratch: Path) -> Iterator[_Piece]:
-    """Yield the pieces of all blocks in order. A block from an earlier attempt is a single piece."""
     for first in blocks(len(pairs), BLOCK):
         size = min(BLOCK, len(pairs) - first)
         if (scores := _read_block(scratch, first, size)) is not None:

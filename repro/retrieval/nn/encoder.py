@@ -23,11 +23,10 @@ FILE = "projector.safetensors"
 
 
 class Projector(nn.Module):
-    """z = tanh(W h + b), z = W h + b, or z = h: ``nonlinear`` (BERT's pooler), ``linear`` or ``none``, all H
-    to H.
+    """z = tanh(W h + b), z = W h + b, or z = h: ``nonlinear`` (BERT's pooler), ``linear`` or ``none``.
 
-    With two layers, the first is preceded by h = gelu(W' x + b'). Two linear layers would equal one. Weights
-    start like BERT's linear layers: N(0, ``initializer_range``), bias 0.
+    With two layers, the first is preceded by h = gelu(W' x + b'). Weights start like BERT's linear layers:
+    N(0, ``initializer_range``), bias 0.
     """
 
     def __init__(self, hidden_size: int, *, architecture: str, layers: int, initializer_range: float):

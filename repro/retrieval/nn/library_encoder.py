@@ -22,8 +22,6 @@ from repro.retrieval.nn.checkpoint import (
     check_missing,
     check_self_contained,
     check_vocabulary,
-    load_masked_lm,
-    load_tokenizer,
     positions,
     quiet,
     reason,
@@ -112,7 +110,6 @@ def _loaded(folder: Path, settings: Mapping[str, Any]) -> AnyEncoder:
 
 
 def _pool(model: SentenceTransformer, folder: Path, mode: str) -> None:
-    """Replace the encoder's pooling by one of this mode. ``pooler`` is BERT's, including tanh."""
     from sentence_transformers.sentence_transformer.modules import Pooling
 
     places = [name for name, module in model.named_children() if isinstance(module, Pooling)]
@@ -134,7 +131,6 @@ def _pool(model: SentenceTransformer, folder: Path, mode: str) -> None:
 
 @contextlib.contextmanager
 def _silent() -> Iterator[None]:
-    """Suppress the library's messages on loading."""
     logger = logging.getLogger("sentence_transformers")
     level = logger.level
     logger.setLevel(logging.ERROR)
@@ -166,7 +162,7 @@ def _reports_kept(reports: list[tuple]) -> Iterator[None]:
 
 
 def _check_weights(model: AnyEncoder, reports: list[tuple]) -> None:
-    """Raise ValueError for a missing weight, which would be random, or a weight of an unknown head."""
+    """Raise ValueError for a missing weight, which would be random, or one of an unknown head."""
     parts = transformers(model)
     has_pooler = any(part.module_output_name == "sentence_embedding" for part in parts)
     for each, report in reports:
@@ -177,7 +173,7 @@ def _check_weights(model: AnyEncoder, reports: list[tuple]) -> None:
 
 
 def transformers(model: AnyEncoder) -> list:
-    """Return the transformers of an encoder, one or several."""
+    """Return the transformers of an encoder."""
     from sentence_transformers.base.modules import Transformer
 
     return [module for module in model.modules() if isinstance(module, Transformer)]
@@ -197,7 +193,6 @@ def _set_lengths(model: AnyEncoder, settings: Mapping[str, Any]) -> None:
 
 
 def _check_lengths(model: AnyEncoder) -> None:
-    """Raise ValueError for longer texts than a transformer has positions."""
     for transformer in transformers(model):
         count = positions(transformer.auto_model)
         limit = max((_length(transformer, kind) or 0 for kind in TASKS), default=0)
@@ -340,8 +335,3 @@ class SpladeEncoder(nn.Module):
             else:
                 rows.append(max_log_saturated(logits, lambda highest: highest, keep))
         return {"sparse": torch.cat(rows)}
-
-
-def load_splade_encoder(folder: Path, *, pooling: str = "max") -> SpladeEncoder:
-    """Return the masked language model in a directory as SPLADE. Raises DataError."""
-    return SpladeEncoder(load_masked_lm(folder), load_tokenizer(folder), pooling=pooling)

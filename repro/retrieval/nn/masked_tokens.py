@@ -67,12 +67,7 @@ def mlm_loss(rows: Tensors, *, reduction: str) -> Tensors:
 
 
 def chunked_token_cross_entropy(
-    hidden: Tensor,
-    head: Callable[[Tensor], Tensor],
-    labels: Tensor,
-    *,
-    reduction: str,
-    chunk: int | None,
+    hidden: Tensor, head: Callable[[Tensor], Tensor], labels: Tensor, *, reduction: str, chunk: int | None
 ) -> Tensor:
     """Return ``token_cross_entropy(head(hidden), labels)``, with logits for ``chunk`` positions at a time.
 
@@ -96,11 +91,7 @@ def chunked_token_cross_entropy(
 
 
 def mlm_rows(
-    hidden: Tensor,
-    head: Callable[[Tensor], Tensor],
-    labels: Tensor,
-    *,
-    chunk: int | None = None,
+    hidden: Tensor, head: Callable[[Tensor], Tensor], labels: Tensor, *, chunk: int | None = None
 ) -> Tensors:
     """Return the rows of a part of a batch for ``mlm_loss``, (1,) each: the summed loss ``mlm`` of labelled
     tokens of (N, L, H) and their number ``masked``."""
@@ -173,7 +164,6 @@ def masked_tokens(
 def _smallest_chances(
     chances: np.ndarray, lengths: Sequence[int] | np.ndarray, ordinary: np.ndarray, *, rate: float
 ) -> np.ndarray:
-    """Select the ordinary tokens with the smallest chances, a rounded share of each text: (T,) bool."""
     selection, end = np.zeros(len(chances), dtype=bool), 0
     for length in lengths:
         begin, end = end, end + length
@@ -185,8 +175,7 @@ def _smallest_chances(
 def masked_texts(
     texts: Sequence[np.ndarray], *, tokenizer, generators: Sequence[np.random.Generator], **shares: Any
 ) -> Tensors:
-    """Return token lists, (n,) each, framed by [CLS] and [SEP], both original and masked by
-    ``masked_tokens``.
+    """Return token lists, (n,) each, framed by [CLS] and [SEP], original and masked (``masked_tokens``).
 
     Returns ``clean_ids``, ``masked_ids``, ``labels`` and ``attention_mask``, all (N, L) int64.
     """

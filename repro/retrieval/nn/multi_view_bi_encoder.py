@@ -152,8 +152,7 @@ class MultiViewBiEncoder(RankedTextsLoss):
         return losses | self.flops_losses(top_vectors if self.flops_after else whole)
 
     def represent(self, batch: Tensors) -> Tensors:
-        """Return vectors as ``<side>.<view>``, e.g. ``queries.sparse``, without truncation, and any
-        ``teacher``."""
+        """Return vectors as ``<side>.<view>``, e.g. ``queries.sparse``, and any ``teacher``."""
         rows = {name: batch[name] for name in ("teacher",) if name in batch}
         for side in SIDES:
             rows |= {f"{side}.{view}": vectors for view, vectors in self.encoded(batch, side).items()}

@@ -115,10 +115,9 @@ def _draw(module: nn.Module, shared_ids: set[int], spread: float) -> None:
 
 
 def set_dropout(model: nn.Module, rate: float) -> None:
-    """Set the rate of every dropout module without changing the config. Raises UsageError unless 0 <= rate <
-    1."""
+    """Set the rate of every dropout module. Raises UsageError unless 0 <= rate < 1."""
     if not 0 <= rate < 1:
-        raise UsageError(f"dropout is {rate!r}, and has to be from 0 to below 1")
+        raise UsageError(f"dropout is {rate!r}, and has to be from 0 to below 1, e.g. 0.1")
     for module in model.modules():
         if isinstance(module, nn.Dropout):
             module.p = rate
@@ -146,7 +145,7 @@ class MaskedPretraining(nn.Module):
     def generators(
         self, examples: list[dict], *stream: int, each_epoch: bool = True
     ) -> list[np.random.Generator]:
-        """Return a generator per example, seeded by (seed, stream, epoch, index), with epoch 0 unless
+        """Return a generator per example, by (seed, stream, epoch, index). The epoch is 0 unless
         ``each_epoch``."""
         places = [(example["epoch"] if each_epoch else 0, example["index"]) for example in examples]
         return [np.random.default_rng((self.seed, *stream, *place)) for place in places]
@@ -247,8 +246,8 @@ class NeighbouringSentences(MaskedPretraining, BatchLoss):
         self.masking, self.length, self.seed = masking, length, seed
 
     def collate(self, examples: list[dict]) -> Tensors:
-        """Return the arrays of ``masked_texts`` over 2N sentences, the N first ones before their N
-        successors, and ``paired``, (N,) bool, whether a text has both."""
+        """Return the arrays of ``masked_texts`` over N first sentences, then N successors, and ``paired``,
+        (N,) bool."""
         streams = self.generators(examples, SENTENCES)
         pairs = [self.pair(text, random) for text, random in zip(self.texts(examples), streams, strict=True)]
         first, second = zip(*pairs, strict=True)
@@ -257,8 +256,7 @@ class NeighbouringSentences(MaskedPretraining, BatchLoss):
         return batch | {"paired": torch.tensor([len(sentence) > 0 for sentence in second])}
 
     def pair(self, text: np.ndarray, random: np.random.Generator) -> tuple[np.ndarray, np.ndarray]:
-        """Return a random sentence of a text (n,) and its successor, which is (0,) for a text of one
-        sentence."""
+        """Return a random sentence of a text (n,) and its successor, which may be (0,)."""
         ends = np.flatnonzero(text == self.end) + 1
         bounds = np.unique(np.array([0, *ends.tolist(), len(text)]))
         place = int(random.integers(max(1, len(bounds) - 2)))

@@ -2,13 +2,12 @@
 
 from collections.abc import Callable, Iterator, Sequence
 
-import numpy as np
 import torch
 from torch import Tensor, nn
 
 from repro.retrieval.nn.checkpoint import TextModel
 from repro.retrieval.nn.encoder import PooledEncoder
-from repro.retrieval.nn.padding_free import Layout, can_be_packed, embed, layer_output
+from repro.retrieval.nn.padding_free import Layout, all_layers, can_be_packed, embed
 from repro.retrieval.nn.precision import Tensors, device, is_small, on_device
 
 TOKENS = {"cpu": 2048, "cuda": 1 << 20}  # encoded at a time: as a processor's cache holds, or a whole batch
@@ -18,8 +17,8 @@ ROWS = {"cpu": 512, "cuda": None}  # of them in the feed-forward part; freed blo
 def without_padding(encoder: PooledEncoder, *, gpu: bool = False) -> Callable[[Tensors], Tensor]:
     """Return a function that encodes inputs on the CPU, end to end where this is faster.
 
-    On a CPU, large models built like BERT encode end to end. Small models use the library, so that their
-    vectors have the same bits on any number of cores. ``gpu`` is the result of ``padding_free.packs``.
+    Small models on a CPU use the library, so that their vectors have the same bits on any number of cores.
+    ``gpu`` is the result of ``padding_free.packs``.
     """
     on_cpu = device().type == "cpu" and not is_small(encoder)
     if not ((gpu or on_cpu) and can_be_packed(encoder.model)):
@@ -58,24 +57,19 @@ class PackedTexts(nn.Module):
 
     def _piece(self, rows: Tensors, lengths: Sequence[int]) -> Tensor:
         processor = device()
-        layout, options = Layout(lengths, processor), {"rows": self.rows}
         places = rows["attention_mask"].reshape(-1).nonzero().squeeze(1).to(processor, non_blocking=True)
         hidden = embed(self.model, on_device(rows), places)  # (T, H)
-        *layers, last = self.model.encoder.layer
-        for layer in layers:
-            hidden = layer_output(layer, hidden, hidden, layout, **options)
-        if self.pooling == "mean":
-            hidden = layer_output(last, hidden, hidden, layout, **options)
+        layout, takes_means = Layout(lengths, processor), self.pooling == "mean"
+        hidden = all_layers(self.model, hidden, layout, firsts=not takes_means, rows=self.rows)
+        if takes_means:
             padded = hidden.new_zeros(rows["attention_mask"].numel(), hidden.shape[1])
             texts = padded.index_copy_(0, places, hidden).view(*rows["attention_mask"].shape, -1)
             counts = torch.tensor(lengths).to(processor, non_blocking=True)
             precise = torch.promote_types(hidden.dtype, torch.float32)
             return texts.sum(dim=1, dtype=precise).div_(counts[:, None]).to(hidden.dtype)  # (n, H)
-        firsts = torch.from_numpy(np.cumsum([0, *lengths[:-1]])).to(processor, non_blocking=True)
-        vectors = layer_output(last, hidden[firsts], hidden, layout, **options)  # (n, H)
         if self.pooling == "cls" or self.model.pooler is None:
-            return vectors
-        return self.model.pooler(vectors.unsqueeze(1))
+            return hidden  # (n, H)
+        return self.model.pooler(hidden.unsqueeze(1))
 
 
 def _token_ranges(lengths: Sequence[int], tokens: int) -> Iterator[tuple[int, int]]:

@@ -42,10 +42,8 @@ def can_be_packed(model: nn.Module) -> TypeGuard[TextModel]:
 class Layout:
     """The arrangement of the tokens of texts placed end to end. Empty texts are omitted.
 
-    Attributes:
-        stretches: runs of consecutive texts of equal length, e.g. ``[(2, 7), (1, 9)]`` for lengths 7, 7 and
-            9.
-        longest: tokens of the longest text.
+    ``stretches`` are runs of consecutive texts of equal length, e.g. ``[(2, 7), (1, 9)]`` for lengths 7, 7
+    and 9. ``longest`` is the longest text's length.
     """
 
     def __init__(self, lengths: Sequence[int], device: torch.device):
@@ -87,16 +85,11 @@ def embed(model: TextModel, inputs: Tensors, places: Tensor) -> Tensor:
 
 
 def layer_output(
-    layer: "BertLayer",
-    queries: Tensor,
-    hidden: Tensor,
-    layout: Layout,
-    *,
-    rows: int | None = None,
+    layer: "BertLayer", queries: Tensor, hidden: Tensor, layout: Layout, *, rows: int | None = None
 ) -> Tensor:
     """Return a layer's output at the tokens of ``queries``: all of ``hidden``, (T, H), or each text's first.
 
-    The feed-forward part, which needs the most memory, has ``rows`` per pass, None for all.
+    The feed-forward part computes ``rows`` at a time, None for all.
     """
     attention = layer.attention.self
     query, key, value = attention.query(queries), attention.key(hidden), attention.value(hidden)
@@ -110,23 +103,24 @@ def layer_output(
     return torch.cat([layer.feed_forward_chunk(part) for part in states.split(rows)])
 
 
-def all_layers(layers: Sequence["BertLayer"], hidden: Tensor, layout: Layout, *, firsts: bool) -> Tensor:
+def all_layers(
+    model: TextModel, hidden: Tensor, layout: Layout, *, firsts: bool, rows: int | None = None
+) -> Tensor:
     """Return the output of the last layer, (T, H), or with ``firsts`` each text's first token, (n, H)."""
-    *before, last = layers
+    *before, last = model.encoder.layer
     for layer in before:
-        hidden = layer_output(layer, hidden, hidden, layout)
+        hidden = layer_output(layer, hidden, hidden, layout, rows=rows)
     queries = hidden[layout.bounds[:-1].long()] if firsts else hidden
-    return layer_output(last, queries, hidden, layout)
+    return layer_output(last, queries, hidden, layout, rows=rows)
 
 
 def has_kernel(query: Tensor) -> bool:
     """Return whether one kernel can attend within all texts of (T, heads, h): on a GPU in half precision."""
-    is_supported = query.is_cuda and query.dtype in HALVES and has_size(query.shape[-1])
+    is_supported = query.is_cuda and query.dtype in HALVES and _has_size(query.shape[-1])
     return is_supported and torch.cuda.get_device_capability(query.device) >= KERNEL_FROM
 
 
-def has_size(head: int) -> bool:
-    """Return whether the kernel supports heads of this size."""
+def _has_size(head: int) -> bool:
     return head % 8 == 0 and head <= 256
 
 
@@ -196,20 +190,13 @@ def _packed_model(model: TextModel, packing: PaddingFree, *, firsts: bool) -> It
 
 
 def _states(
-    model: TextModel,
-    ids: Tensor,
-    mask: Tensor,
-    kinds: Tensor | None,
-    *,
-    firsts: bool,
+    model: TextModel, ids: Tensor, mask: Tensor, kinds: Tensor | None, *, firsts: bool
 ) -> BaseModelOutputWithPooling:
     """Return the last layer's states, (N, L, H), which are 0 at padding. Texts are sorted by length for
     attention.
 
-    Args:
-        ids, mask, kinds: (N, L) each, with the mask on the CPU. ``kinds`` may be None or one row for all
-            texts.
-        firsts: whether only the first token of a text is used, so that other states may be 0.
+    ``ids``, ``mask`` and ``kinds`` are (N, L) each, with the mask on the CPU. ``firsts`` is whether only the
+    first token of a text is used, so that other states may be 0.
     """
     lengths = mask.sum(dim=1)  # (N,)
     order = lengths.argsort(stable=True)
@@ -219,7 +206,7 @@ def _states(
     if kinds is not None:
         inputs["token_type_ids"] = kinds.expand_as(ids)
     hidden, layout = embed(model, inputs, places), Layout(lengths[order].tolist(), ids.device)
-    hidden = all_layers(model.encoder.layer, hidden, layout, firsts=firsts)
+    hidden = all_layers(model, hidden, layout, firsts=firsts)
     if firsts:
         places = places[layout.bounds[:-1].long()]
     padded = hidden.new_zeros(mask.numel(), hidden.shape[1]).index_copy(0, places, hidden)
@@ -268,7 +255,7 @@ def _obstacle(model: nn.Module, precision: str, processor: torch.device) -> str:
     config = models[0].config
     heads = config.num_attention_heads
     size = config.hidden_size // heads
-    if not has_size(size):
+    if not _has_size(size):
         return f"the kernel takes heads of a multiple of 8 up to 256 numbers, and the model's have {size}"
     return _fault(processor, HALVES[precision == "bf16"], (heads, size))
 

@@ -22,16 +22,11 @@ def device() -> torch.device:
 
 
 def check_precision(precision: str) -> str:
-    """Return ``precision`` unchanged if this machine supports it.
-
-    Raises UsageError for an unknown one, BlockedError for half precision without a GPU, as silently using
-    fp32 would be another experiment.
-    """
+    """Return ``precision`` unchanged. Raises UsageError, or BlockedError for half precision without a GPU."""
     check_known("precision", precision, valid=PRECISIONS)
     if precision != "fp32" and not torch.cuda.is_available():
         raise BlockedError(
-            f"precision {precision!r} needs a CUDA GPU and none is visible",
-            "run on a GPU, or use fp32",
+            f"precision {precision!r} needs a CUDA GPU and none is visible", "run on a GPU, or use fp32"
         )
     return precision
 

@@ -69,8 +69,7 @@ def load(folder: Path) -> tuple["PreTrainedModel", "PreTrainedTokenizerBase", di
 
 
 def load_tokenizer(vocabulary: Path, size: int):
-    """Return the tokenizer of a ``vocab.txt``, with or without ``<mask>``. Raises ValueError for another
-    ``size``."""
+    """Return the tokenizer of a ``vocab.txt``. Raises ValueError for another ``size``."""
     from tokenizers import Tokenizer, decoders, models, normalizers, pre_tokenizers, processors
     from transformers import PreTrainedTokenizerFast
 
@@ -136,7 +135,6 @@ def _roberta_name(name: str) -> str:
 
 
 def _fill(model: torch.nn.Module, weights: Tensors, *, segments: str) -> None:
-    """Load the weights into ``model``. Raises ValueError if they do not fit."""
     name = f"{segments}.token_type_embeddings.weight"  # RoBERTa adds one vector to every token, SEED none
     weights = weights | {name: torch.zeros_like(model.state_dict()[name])}
     try:
@@ -150,7 +148,7 @@ def _fill(model: torch.nn.Module, weights: Tensors, *, segments: str) -> None:
 
 
 def _retrieval_head(weights: Mapping[str, Tensor]) -> str:
-    """Return ``none``, ``new`` or ``trained``, by its LayerNorm, which training moves from 1 and 0."""
+    """Return ``none``, ``new`` or ``trained``, by its LayerNorm, which training changes."""
     if "norm.weight" not in weights:
         return "none"
     scale, shift = weights["norm.weight"], weights["norm.bias"]

@@ -24,8 +24,7 @@ def passage_text(title: str, text: str, *, separator: str) -> str:
 def tokenised(tokenizer, texts: Sequence[str], *, length: int) -> Tensors:
     """Return each text as one sequence, cut to ``length`` tokens with [CLS] and [SEP], padded to the longest.
 
-    Returns ``input_ids`` and ``attention_mask``, (N, L) int64. Every token is in the first segment, as in
-    Tevatron.
+    Returns ``input_ids`` and ``attention_mask``, (N, L) int64, without segments as in Tevatron.
     """
     return text_rows(tokenizer, texts, length=length).inputs()
 
@@ -126,8 +125,7 @@ class Words:
 
     @classmethod
     def of(cls, tokenizer, stop_words: Collection[str], *, kind: str = "words") -> Words:
-        """Return a vocabulary's words of a ``kind``: ``words`` (which begin with a letter or digit),
-        ``letters`` or ``marks`` (all)."""
+        """Return a vocabulary's words, ``letters`` or ``marks``. Words begin with a letter or digit."""
         check_known("kind of words", kind, valid=KINDS)
         entries = tokenizer.convert_ids_to_tokens(range(len(tokenizer)))
         continues = np.array([entry.startswith("##") for entry in entries])
@@ -181,8 +179,7 @@ class Words:
 def distinct(input_ids: np.ndarray, spans: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """Group occurrences of the same word among the tokens (n,), by the spans (O, 2) of ``Words.spans``.
 
-    Returns the first occurrence of each word, (W, 2), in text order, and each occurrence's number in 0..W-1,
-    (O,).
+    Returns each word's first occurrence, (W, 2), and each occurrence's word in 0..W-1, (O,).
     """
     words: dict[bytes, int] = {}
     numbers = np.array(

@@ -28,8 +28,7 @@ class RecentTokens:
         self._kept: dict[tuple, dict[str, list[int]]] = {}
 
     def read(self, texts: Sequence[str], way: tuple, reading: Reading) -> list[list[int]]:
-        """Return the ids of each text, from the cache or by ``reading``. ``way`` identifies tokenizer and
-        options."""
+        """Return the ids of each text, from the cache of this ``way`` or by ``reading``."""
         cache = self._kept.setdefault(way, {})
         new = [text for text in dict.fromkeys(texts) if text not in cache]
         rows = dict(zip(new, reading(new), strict=True)) if new else {}
@@ -89,8 +88,7 @@ class TokenRows:
         return len(self.lengths)
 
     def inputs(self, rows: np.ndarray | slice = slice(None)) -> dict[str, Tensor]:
-        """Return ``input_ids``, ``attention_mask`` and, with kinds, ``token_type_ids`` of some texts, e.g. a
-        slice.
+        """Return ``input_ids``, ``attention_mask`` and, with kinds, ``token_type_ids`` of some texts.
 
         Returns (n, L) int64 each, right-padded to the longest of these texts.
         """

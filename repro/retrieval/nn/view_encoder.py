@@ -24,8 +24,7 @@ class SparsePositions(TypedDict):
 
 
 class DenseReduction(TypedDict):
-    """The components ``to`` which a dense vector is reduced, and the method ``by``: ``linear`` or
-    ``truncate``."""
+    """The components ``to`` which a dense vector is reduced ``by`` ``linear`` or ``truncate``."""
 
     to: int
     by: str
@@ -60,10 +59,9 @@ def max_log_saturated(hidden: Tensor, head: Callable[[Tensor], Tensor], keep: Te
 
 
 def sum_log_saturated(logits: Tensor, keep: Tensor) -> Tensor:
-    """Return s_j = sum_i log(1 + ReLU(w_ij)) over the kept positions i (Formal et al. 2021, the first
-    SPLADE).
+    """Return s_j = sum_i log(1 + ReLU(w_ij)) over the kept positions i (Formal et al. 2021, SPLADE).
 
-    Maps (B, L, V) and ``keep``, (B, L) bool, to (B, V), in float32 or above, not negative.
+    Maps (B, L, V) and ``keep``, (B, L) bool, to (B, V), in float32 or above.
     """
     logits = logits.to(torch.promote_types(logits.dtype, torch.float32))
     return (logits.relu().log1p() * keep.unsqueeze(-1)).sum(dim=1)
@@ -168,8 +166,7 @@ class ViewEncoder(nn.Module):
                 nn.init.normal_(self.projection.weight, std=model.config.initializer_range)
 
     def forward(self, inputs: Tensors) -> Tensors:
-        """Map model inputs, (N, L) each, to ``dense``, (N, H) or (N, to), and ``sparse``, (N, V), not
-        truncated."""
+        """Map model inputs, (N, L) each, to ``dense``, (N, H) or (N, to), and ``sparse``, (N, V)."""
         hidden = self.model.base_model(**inputs).last_hidden_state  # (N, L, H)
         vectors = {}
         if "dense" in self.views:
@@ -219,8 +216,8 @@ def load_view_encoder(
 ) -> ViewEncoder:
     """Return the encoder in a model directory, with the reduction of dense vectors used in training.
 
-    A masked LM that was not trained for views also works. Raises DataError if the directory is not a model or
-    its projection is missing, UsageError if it was trained with other settings or without one of these views.
+    A masked LM that was not trained for views also works. Raises DataError, or UsageError for other settings
+    or views than in training.
     """
     settings = {"sparse_positions": dict(sparse_positions), "vocabulary_head": vocabulary_head}
     description: dict[str, Any] = settings | {"views": list(VIEWS), "dense_reduction": None}

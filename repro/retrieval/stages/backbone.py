@@ -39,7 +39,6 @@ def run(params: dict, inputs: dict, out: Path, progress: Progress) -> dict:
 
 
 def _read(params: dict, folder: Path) -> tuple["PreTrainedModel", "PreTrainedTokenizerBase", dict]:
-    """Return model, tokenizer and facts about them. Raises the library's errors."""
     from transformers import AutoTokenizer
 
     from repro.retrieval.nn import seed_encoder

@@ -38,7 +38,6 @@ def run(params: dict, inputs: dict[str, Path], out: Path, progress: Progress) ->
 
 
 def _fill(blocks: RowBlocks, params: dict, source: Source, advance) -> tuple[list[int], dict]:
-    """Write the blocks after those of an earlier attempt. Returns all blocks and the facts."""
     digest, content = RowDigest(), ContentDigest()
     ids: list[str] = []
     firsts: list[int] = []

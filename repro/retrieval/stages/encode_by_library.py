@@ -10,12 +10,7 @@ from repro.progress import Progress
 from repro.retrieval.datasets.hub_models import base_identity, planned_checkpoint
 from repro.retrieval.stages.encode import Texts, Titled
 from repro.retrieval.stages.vectors import write_ids
-from repro.retrieval.stages.vectors.encoded_blocks import (
-    block_is_kept,
-    check_joined,
-    join_blocks,
-    save_block,
-)
+from repro.retrieval.stages.vectors.encoded_blocks import block_is_kept, check_joined, join_blocks, save_block
 from repro.stage_table import check_choices
 from repro.store.disk import BLOCKS
 

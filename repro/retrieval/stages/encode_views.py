@@ -54,9 +54,11 @@ def run(params: dict, inputs: dict[str, Path], out: Path, progress: Progress) ->
 
 def _encoder(folder: Path, params: dict) -> "SpladeEncoder | ViewEncoder":
     if params["head"].startswith("splade"):
-        from repro.retrieval.nn.library_encoder import SPARSE, load_splade_encoder
+        from repro.retrieval.nn.checkpoint import load_masked_lm, load_tokenizer
+        from repro.retrieval.nn.library_encoder import SPARSE, SpladeEncoder
 
-        return load_splade_encoder(folder, pooling=SPARSE[params["head"]])
+        model, tokenizer = load_masked_lm(folder), load_tokenizer(folder)
+        return SpladeEncoder(model, tokenizer, pooling=SPARSE[params["head"]])
     from repro.retrieval.nn.view_encoder import load_view_encoder
 
     return load_view_encoder(
@@ -86,7 +88,6 @@ def _batch_encoder(encoder: Callable, params: dict) -> Encode:
 
 
 def _rows(views: Arrays, count: int) -> list[Arrays]:
-    """Return a record per text: its ``vectors``, and nonzero ``values`` with ``indices``."""
     rows: list[Arrays] = [{} for _ in range(count)]
     for row, vector in zip(rows, views.get("dense", ()), strict=False):
         row["vectors"] = vector

@@ -51,7 +51,6 @@ def _by_answers(params: dict, ranking: Run, inputs: Mapping[str, Path], progress
 
 
 def _texts(corpus: Path, documents: set[str], progress: Progress) -> dict[str, str]:
-    """Return the texts of the documents, without titles. Raises DataError if one is missing."""
     import pyarrow as pa
     import pyarrow.compute as pc
 

@@ -148,13 +148,7 @@ def run(params: dict, inputs: dict[str, Path], out: Path, progress: Progress) ->
 
 
 def next_window(
-    positives: Sequence[int],
-    negatives: Sequence[int],
-    *,
-    passages: int,
-    seed: int,
-    index: int,
-    epoch: int,
+    positives: Sequence[int], negatives: Sequence[int], *, passages: int, seed: int, index: int, epoch: int
 ) -> list[int]:
     """Return one positive and ``passages`` - 1 negatives, with another window of negatives every epoch.
 

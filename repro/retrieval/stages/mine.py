@@ -57,7 +57,6 @@ def run(params: dict, inputs: dict[str, Path], out: Path, progress: Progress) ->
 
 
 def _rows(results, facts: dict, *, params: dict, positives: dict[str, list[str]], ids) -> Iterator[dict]:
-    """Yield the rows of a part of the run and count them in ``facts``."""
     limits = {name: params[name] for name in ("depth", "per_query", "seed")}
     target = params["per_query"] + params.get("random_added", 0)
     for query, ranking, _ in results:

@@ -142,7 +142,6 @@ class TripleSamples:
             yield table.take(complete_rows[first : first + ROWS])
 
     def _in_groups(self, table, facts: dict) -> Iterator[Any]:
-        """Yield a chunk's rows by group. Adds groups, new queries and pairs to ``facts``."""
         import pyarrow as pa
         import pyarrow.compute as pc
 
@@ -181,7 +180,6 @@ class TripleSamples:
             self._positives[self._codes[query]].append(positive)
 
     def _ranks(self, queries, negatives) -> np.ndarray:
-        """Return the keyed hash of each query and document, (N,) uint64."""
         import pyarrow.compute as pc
 
         empty_hasher = blake2b(digest_size=8, key=self._key)

@@ -51,7 +51,6 @@ def run(params: dict, inputs: dict[str, Path], out: Path, progress: Progress) ->
 def _rerank(
     results: list[Ranking], scores: list[np.ndarray], *, depth: int, keep: int
 ) -> Iterator[tuple[str, list[str], np.ndarray]]:
-    """Yield each query's scored passages, then the tail up to ``keep``."""
     for (query, documents, _), logits in zip(results, scores, strict=True):
         tail = documents[depth : max(depth, keep)]
         places = np.arange(1, len(tail) + 1)

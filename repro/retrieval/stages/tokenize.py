@@ -62,7 +62,6 @@ def run(params: dict, inputs: dict[str, Path], out: Path, progress: Progress) ->
 
 
 def _fill(blocks: RowBlocks, corpus, rows: Callable[..., dict], advance: Callable[[int], None]) -> dict:
-    """Write the missing blocks and return the numbers of chunks and documents."""
     firsts, total = range(0, len(corpus), BLOCK), {"chunks": 0, "documents": 0}
     for first in firsts:
         if (facts := blocks.kept(first)) is None:
@@ -76,7 +75,6 @@ def _fill(blocks: RowBlocks, corpus, rows: Callable[..., dict], advance: Callabl
 
 
 def _batches(corpus, rows: Callable[..., dict], first: int, facts: dict) -> Iterator[dict]:
-    """Apply ``rows`` to each batch of a block and count its rows in ``facts``."""
     end = min(first + BLOCK, len(corpus))
     for begin in range(first, end, BATCH):
         places = list(range(begin, min(begin + BATCH, end)))
@@ -87,8 +85,6 @@ def _batches(corpus, rows: Callable[..., dict], first: int, facts: dict) -> Iter
 
 
 def _chunker(tokenizer, params: dict, advance: Callable[[int], None]) -> Callable[..., dict]:
-    """Return a function that maps a batch of documents and their rows in the corpus to their chunks, as
-    columns."""
     from repro.retrieval.nn.text import pair_rows, passage_text
 
     room, pairs = params["length"] - 2, params["policy"] == "truncate-pair"
@@ -176,5 +172,6 @@ def _splitter(params: dict) -> SentenceSplitter:
         raise UsageError(f"minimum_spans is {packing['minimum_spans']!r}, and has to be at least 1")
     splitter = sentence_splitter(params["splitter"], data_folder())
     if splitter.model != params.get("identity"):
-        raise DataError(f"{params['splitter']}: its model changed since planning. Run the same command again")
+        change = f"the model of the sentence splitter {params['splitter']} changed since planning"
+        raise DataError(f"{change}. Run the same command again")
     return splitter

@@ -89,7 +89,6 @@ def _as_word_piece(piece: str) -> str:
 
 
 def _alphabet(words: Counter[str], *, size: int) -> set[str]:
-    """Return the most frequent characters, with ties in the order of Unicode."""
     counts: Counter[str] = Counter()
     for word, count in words.items():
         for character in word:

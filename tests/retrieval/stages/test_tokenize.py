@@ -222,9 +222,7 @@ def test_a_splitter_whose_model_changed_since_the_plan_is_refused(
         return SentenceSplitter(str.splitlines, "nltk", "the digest of another model")
 
     monkeypatch.setattr(tokenize, "sentence_splitter", other)
-    with pytest.raises(
-        DataError, match="the model of the sentence splitter nltk changed since it was planned"
-    ):
+    with pytest.raises(DataError, match="the model of the sentence splitter nltk changed since planning"):
         in_spans(prose, model, tmp_path, progress, splitter="nltk", identity="the digest of the model")
 
 

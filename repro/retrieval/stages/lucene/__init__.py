@@ -96,7 +96,6 @@ _waiting: list[_Child] = []
 
 
 def _child(log: Path) -> _Child:
-    """Return a waiting child with this environment, or a new one."""
     environment = _environment()
     while _waiting:
         child = _waiting.pop()

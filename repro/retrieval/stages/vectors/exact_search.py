@@ -242,7 +242,6 @@ def _faiss(
 
 @functools.cache
 def _gpu_resources() -> Any:
-    """Return the memory of a GPU that faiss uses for all searches."""
     import faiss
 
     resources = faiss.StandardGpuResources()

@@ -39,7 +39,7 @@ def search_memory() -> int:
         return max(LEAST, free_memory() // 2)
     if size := bytes_of(setting):
         return size
-    raise UsageError(f"{VARIABLE} is {setting!r}, and has to be a size like 1GB, 800MB or 1.5GiB")
+    raise UsageError(f"{VARIABLE} is {setting!r}, and has to be a size, e.g. 800MB or 1.5GiB")
 
 
 def free_memory() -> int:
@@ -150,7 +150,6 @@ class MemoryNeeds:
         return CANDIDATE * self.candidates + 20 * self.dense + 24 * self.values + columns
 
     def _dense(self) -> int:
-        """Count the bytes of a passage's dense vector and of its frequent words."""
         return NUMBER * self.dense + (12 * min(FREQUENT, self.sparse) if self.inverted else 0)
 
     def _ranges(self, tile: int, memory: int) -> Iterator[tuple[int, int]]:
