@@ -17,7 +17,7 @@ from repro.retrieval.nn.precision import Tensors, device
 from repro.retrieval.nn.tokens import TokenRows
 
 Output = TypeVar("Output", Tensor, Tensors)
-# torch's own class is of GPUs; its allocator on a CPU, CUDA's calls and its libraries raise a RuntimeError
+# of RuntimeErrors by torch's allocator on a CPU, CUDA's calls and its libraries
 WORDS = ("can't allocate memory", "out of memory", "STATUS_ALLOC_FAILED")
 
 
@@ -50,7 +50,7 @@ class HalvingEncoder(Generic[Output]):
         self.tokens: int | None = None
 
     def __call__(self, inputs: Tensors) -> Output:
-        """Encode ``inputs`` (N, L) in as few pieces as fit. Raises StageError if a single text does not fit."""
+        """Encode ``inputs``, (N, L), in as few pieces as fit. Raises StageError if a single text does not."""
         count, length = inputs["attention_mask"].shape
         parts: list[Output] = []
         first = 0
@@ -80,7 +80,7 @@ class HalvingEncoder(Generic[Output]):
             if not is_out_of_memory(error):
                 raise
             words = first_line(error)
-        # outside of the handler, since the error's traceback holds what was computed
+        # outside of the handler, as the traceback refers to computed tensors
         release_memory()
         if size == 1:
             problem = f"memory does not suffice for one text of {length} tokens ({words})"
@@ -94,7 +94,7 @@ def side_inputs(batch: Tensors, prefix: str) -> Tensors:
     return {name.removeprefix(prefix): rows for name, rows in batch.items() if name.startswith(prefix)}
 
 
-TOGETHER = 2_000  # texts tokenised in one call, which uses all cores and little memory
+TOGETHER = 2_000  # texts tokenised in one call
 TOKENS = {"cpu": 32 * 128, "cuda": 512 * 128}  # of a batch, with padding
 
 

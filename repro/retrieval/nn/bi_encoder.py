@@ -101,7 +101,6 @@ class CosineBiEncoder(RankedTextsLoss):
     """Contrastive loss of a query's positive within the batch of all processes, by cosine over a temperature.
 
     Args:
-        model, tokenizer, pooling, query_length, passage_length, separator: as in ``BiEncoderContrastive``.
         temperature: tau.
         temperature_warmup: whether 1/tau grows from 1 to its value over the ``warmup_steps`` of the learning
             rate (reading ``nq-temperature-warmup``).
@@ -114,7 +113,7 @@ class CosineBiEncoder(RankedTextsLoss):
     """
 
     model: TextModel
-    steps: Tensor  # that were made
+    steps: Tensor  # made so far, saved with a checkpoint
     name = "cosine-contrastive"
     version = 1
     load = staticmethod(load_encoder)
@@ -148,7 +147,6 @@ class CosineBiEncoder(RankedTextsLoss):
         self.terms, self.shares, self.weight = terms, shares, weight
         self.query_length, self.passage_length, self.separator = query_length, passage_length, separator
         self.warmup_steps = warmup_steps
-        # saved with a checkpoint, so that a resumed training goes on from it
         self.register_buffer("steps", torch.zeros((), dtype=torch.int64))
 
     def losses(self, represented: Tensors) -> Tensors:

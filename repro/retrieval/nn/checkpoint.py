@@ -153,7 +153,7 @@ def pretrained(kind: Any, folder: Path, **options) -> Any:
 
     Raises the library's errors.
     """
-    if (folder / "adapter_config.json").exists():  # taken into account with peft, passed over without
+    if (folder / "adapter_config.json").exists():  # ignored without peft
         raise ValueError("it has an adapter, adapter_config.json, which is not known here")
     check_self_contained(folder)
     with quiet():
@@ -179,7 +179,7 @@ def reason(error: Exception) -> str:
     if "Weights only load failed" in str(error):
         return "its weights are a pickle that holds more than tensors, which is never read here"
     first, *others = str(error).strip().split("\n")
-    if first.endswith(":") and others:  # what it announces is on the next line
+    if first.endswith(":") and others:  # the reason is on the next line
         first = f"{first} {others[0].strip()}"
     return first.rstrip(".")
 

@@ -44,11 +44,9 @@ def view_similarities(
 
         d(q, p) = sum over the terms v of s(q_v, p_v)
 
-    Args:
-        queries, passages: by view, (Q, H_v) and (M, H_v).
-        terms: views. One that is listed twice counts twice (reading ``hybrid-similarity``).
-        objective: ``sum`` returns d under the suffix "", ``separate`` s of every view under ".<view>", and
-            ``both`` returns both (reading ``view-objective``).
+    ``queries`` and ``passages`` are (Q, H_v) and (M, H_v) by view. A term that is listed twice counts twice
+    (reading ``hybrid-similarity``). ``objective`` ``sum`` returns d under the suffix "", ``separate`` s of
+    every view under ".<view>", and ``both`` returns both (reading ``view-objective``).
     """
     check_known("objective of the views", objective, valid=OBJECTIVES)
     by_view = {

@@ -93,12 +93,7 @@ def _linear(size: int, initializer_range: float) -> nn.Linear:
 
 
 class PooledEncoder(nn.Module):
-    """Maps token ids to one vector per text.
-
-    Attributes:
-        model: a transformers model with the output ``last_hidden_state``.
-        pooling: ``cls`` or ``mean``.
-    """
+    """Maps token ids to one vector per text, by a ``model`` and ``cls`` or ``mean`` ``pooling``."""
 
     model: nn.Module
     pooling: str
@@ -158,12 +153,8 @@ def pooled(hidden: Tensor, attention_mask: Tensor, *, pooling: str) -> Tensor:
 def span_means(hidden: Tensor, spans: Tensor) -> Tensor:
     """Return the mean token vector of each span, (N, S, H), in float32 or above.
 
-    It is one matrix product, as running sums would lose digits.
-
-    Args:
-        hidden: (N, L, H).
-        spans: (N, S, 2), positions in ``hidden``: first token, and one past the last. An empty span gives
-            zeros.
+    It is one matrix product, as running sums would lose digits. ``hidden`` is (N, L, H), ``spans`` (N, S, 2):
+    first position, and one past the last. An empty span gives zeros.
     """
     dtype = torch.promote_types(hidden.dtype, torch.float32)
     positions = torch.arange(hidden.shape[1], device=hidden.device)

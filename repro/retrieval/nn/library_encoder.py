@@ -37,7 +37,6 @@ if TYPE_CHECKING:
     AnyEncoder = SentenceTransformer | SparseEncoder
 
 
-# kinds -> what they take over the positions
 SPARSE: dict[str, Literal["max", "sum"]] = {"splade": "max", "splade-sum": "sum"}
 TASKS = {"queries": "query", "passages": "document"}  # kinds of texts in the library's words
 
@@ -62,7 +61,7 @@ def load(folder: Path, settings: Mapping[str, Any]) -> AnyEncoder:
         _check_lengths(model)
     except DataError:
         raise
-    except Exception as error:  # a library's for each of the many ways in which files can be wrong
+    except Exception as error:  # of many kinds
         why = _unreadable_file(folder) or reason(error).removeprefix("Error ")
         raise DataError(f"{folder}: cannot be read as an encoder ({why})") from error
     return model.eval()
@@ -142,7 +141,7 @@ def _silent() -> Iterator[None]:
 
 @contextlib.contextmanager
 def _reports_kept(reports: list[tuple]) -> Iterator[None]:
-    """Collect transformers' loading reports of all models, which sentence-transformers drops."""
+    """Collect transformers' loading reports, which sentence-transformers drops."""
     from transformers import PreTrainedModel
 
     name = "from_pretrained"
@@ -180,7 +179,6 @@ def transformers(model: AnyEncoder) -> list:
 
 
 def _set_lengths(model: AnyEncoder, settings: Mapping[str, Any]) -> None:
-    """Truncate texts to ``length`` if set, otherwise to the encoder's own length, and at most to ``cap``."""
     for part in model.modules():
         if part is model or hasattr(part, "sub_modules"):
             continue  # it has the limits of its parts

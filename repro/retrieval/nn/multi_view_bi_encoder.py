@@ -64,7 +64,7 @@ class MultiViewBiEncoder(RankedTextsLoss):
     """
 
     encoder: ViewEncoder
-    steps: Tensor  # that were made
+    steps: Tensor  # made so far, saved with a checkpoint
     name = "multi-view-contrastive"
     version = 1
     load = staticmethod(load_masked_lm)
@@ -120,7 +120,6 @@ class MultiViewBiEncoder(RankedTextsLoss):
         self.flops_weight, self.flops_after = dict(flops_weight), flops_vectors == "after"
         self.distillation = distillation
         self.query_length, self.passage_length, self.separator = query_length, passage_length, separator
-        # saved with a checkpoint, so that a resumed training goes on from it
         self.register_buffer("steps", torch.zeros((), dtype=torch.int64))
 
     def collate(self, examples: list[dict]) -> Tensors:

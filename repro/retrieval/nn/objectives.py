@@ -126,10 +126,8 @@ def set_dropout(model: nn.Module, rate: float) -> None:
 class MaskedPretraining(nn.Module):
     """Reading, masking, encoding and saving of texts. An objective adds its losses and sets the attributes.
 
-    Attributes:
-        encoder: the objective's ``model``.
-        masking: arguments of ``masked_texts``. ``draw`` defaults to ``each``.
-        length: tokens per text, with [CLS] and [SEP].
+    ``masking`` are arguments of ``masked_texts``, where ``draw`` defaults to ``each``. ``length`` is in
+    tokens per text, with [CLS] and [SEP].
     """
 
     encoder: MaskedModel

@@ -10,8 +10,8 @@ from repro.retrieval.nn.encoder import PooledEncoder
 from repro.retrieval.nn.padding_free import Layout, all_layers, can_be_packed, embed
 from repro.retrieval.nn.precision import Tensors, device, is_small, on_device
 
-TOKENS = {"cpu": 2048, "cuda": 1 << 20}  # encoded at a time: as a processor's cache holds, or a whole batch
-ROWS = {"cpu": 512, "cuda": None}  # of them in the feed-forward part; freed blocks all alike are used again
+TOKENS = {"cpu": 2048, "cuda": 1 << 20}  # encoded at a time
+ROWS = {"cpu": 512, "cuda": None}  # of them in the feed-forward part
 
 
 def without_padding(encoder: PooledEncoder, *, gpu: bool = False) -> Callable[[Tensors], Tensor]:

@@ -75,7 +75,7 @@ def embed(model: TextModel, inputs: Tensors, places: Tensor) -> Tensor:
     ids, kinds, embeddings = inputs["input_ids"], inputs.get("token_type_ids"), model.embeddings
     if model.config.model_type == "bert":
         positions = torch.arange(ids.shape[1], device=ids.device).expand_as(ids)
-    else:  # RoBERTa's begin behind its padding's, and pass over padding that a text itself names
+    else:  # RoBERTa's begin after its padding's
         positions = embeddings.create_position_ids_from_input_ids(ids, embeddings.padding_idx)
     return embeddings(
         input_ids=ids.reshape(-1)[places].unsqueeze(0),
@@ -136,7 +136,7 @@ def text_by_text(query: Tensor, key: Tensor, value: Tensor, layout: Layout, drop
     """Return attention for queries of all tokens, (T, heads, h), or of one per text, (n, heads, h)."""
     sizes = [count * length for count, length in layout.stretches]
     widths = sizes if len(query) == len(key) else [count for count, _ in layout.stretches]
-    # split once: the gradient of a slice would be as large as all tokens, for each of them
+    # the gradient of each slice would be as large as all tokens
     pieces = zip(query.split(widths), key.split(sizes), value.split(sizes), strict=True)
     parts = []
     for (count, _), blocks in zip(layout.stretches, pieces, strict=True):
@@ -147,7 +147,7 @@ def text_by_text(query: Tensor, key: Tensor, value: Tensor, layout: Layout, drop
 
 
 VARIABLE = "REPRO_PADDING_FREE"
-DATACLASS = ("return_dict", True)  # an argument by which the library's own heads ask for what is given here
+DATACLASS = ("return_dict", True)  # an argument of the library's own heads
 
 
 @dataclass
@@ -176,7 +176,7 @@ def _packed_model(model: TextModel, packing: PaddingFree, *, firsts: bool) -> It
         asks_more = any(value is not None for name, value in arguments.items() if (name, value) != DATACLASS)
         if input_ids is None or attention_mask is None or attention_mask.dim() != 2 or asks_more:
             return library(input_ids, attention_mask, token_type_ids, **arguments)
-        mask = attention_mask.cpu()  # what a GPU is waited for, once
+        mask = attention_mask.cpu()  # waits once for a GPU
         if not firsts and mask.all():
             return library(input_ids, attention_mask, token_type_ids)
         packing.used = True

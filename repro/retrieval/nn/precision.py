@@ -45,7 +45,7 @@ def true_float32() -> Iterator[None]:
     settings = [place.fp32_precision for place in places]
     try:
         old = torch.get_float32_matmul_precision()
-    except RuntimeError:  # the new ones were set without it, which is the old one's default
+    except RuntimeError:  # only the new settings were used
         old = "highest"
     torch.set_float32_matmul_precision("highest")
     for place in places:

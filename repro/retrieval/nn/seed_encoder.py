@@ -45,9 +45,8 @@ def load(folder: Path) -> tuple["PreTrainedModel", "PreTrainedTokenizerBase", di
     """Return the checkpoint in ``folder``, its tokenizer, and facts, e.g. ``{"retrieval_head": "none", …}``.
 
     The decoder of pre-training and the retrieval head are dropped. ``retrieval_head`` is ``new`` if that head
-    has its initial values, and ``trained`` if it was trained on MS MARCO, and with it the encoder.
-
-    Raises OSError for a missing file, ValueError if weights or vocabulary do not match the configuration.
+    has its initial values, and ``trained`` if it was trained on MS MARCO, and with it the encoder. Raises
+    OSError or ValueError for an unreadable checkpoint.
     """
     from transformers import RobertaForMaskedLM, RobertaModel
 

@@ -89,9 +89,7 @@ def inner_tokens(lengths: np.ndarray) -> np.ndarray:
 def side_by_side(columns: Mapping[str, tuple[np.ndarray, int | bool]], lengths: np.ndarray) -> Tensors:
     """Return texts given end to end as padded rows, (N, L) each, with their ``attention_mask``.
 
-    Args:
-        columns: a value per token, (T,), and the value for right padding.
-        lengths: (N,), tokens per text.
+    ``columns`` are a value per token, (T,), and the value for right padding. ``lengths`` are (N,).
     """
     mask = np.arange(lengths.max()) < lengths[:, None]  # (N, L)
     arrays = {"attention_mask": mask.astype(np.int64)}

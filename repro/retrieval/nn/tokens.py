@@ -16,7 +16,7 @@ from tokenizers.normalizers import BertNormalizer
 from tokenizers.pre_tokenizers import BertPreTokenizer
 from torch import Tensor
 
-MOST = 4096  # texts; of 64 tokens they take 10 MB, of 512 75 MB, in each process that prepares batches
+MOST = 4096  # texts, which take 10 MB with 64 tokens and 75 MB with 512
 
 Reading = Callable[[Sequence[str]], list[list[int]]]
 
@@ -70,7 +70,7 @@ class TokenRows:
         ids: (T,) int32, with special tokens.
         lengths: (N,), tokens per text.
         padding: the id that rows are padded with.
-        kinds: (T,) int32, the segment of each token, or None for a model without segments.
+        kinds: (T,) int32, the segment of each token, or None.
     """
 
     ids: np.ndarray
@@ -155,7 +155,7 @@ def _beginning(text: str, limit: int) -> str:
 
 
 def truncating_tokenizer(tokenizer, length: int):
-    """Return the library's tokenizer, set to truncate like transformers' call with ``truncation=True``."""
+    """Return the library's tokenizer, set to truncate like transformers with ``truncation=True``."""
     backend = tokenizer.backend_tokenizer
     truncation = {
         "max_length": length,

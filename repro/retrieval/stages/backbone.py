@@ -29,7 +29,7 @@ def run(params: dict, inputs: dict, out: Path, progress: Progress) -> dict:
         except (OSError, ValueError, KeyError) as error:
             problem = f"{folder} is not a checkpoint of {params['name']} that transformers can read"
             raise BlockedError(f"{problem} ({reason(error)})", _remedy(params)) from error
-        save_model(model, tokenizer, out / "model")  # weights may lie in their file until they are written
+        save_model(model, tokenizer, out / "model")  # may read weights from their file
     return {
         "parameters": model.num_parameters(),
         "vocabulary": len(tokenizer),

@@ -235,11 +235,9 @@ def write_blocks(
 
 @dataclass(frozen=True)
 class TextGroup:
-    """Some texts of the block of ``size`` texts that begins with row ``first``.
+    """Some texts, at ``places`` in the block of ``size`` texts from row ``first`` on.
 
-    Attributes:
-        places: indices of these texts in the block.
-        batches: None for a block from an earlier attempt.
+    ``batches`` is None for a block from an earlier attempt.
     """
 
     first: int

@@ -20,8 +20,7 @@ def run(params: dict, inputs: dict[str, Path], out: Path, progress: Progress) ->
 
     ``params`` contain the rules of ``ListedQuery.negatives``: margin (of the scores, or None), per_system
     (None for all) and systems (names, e.g. ``["bm25"]``, or None for all). A query without a positive or a
-    negative is left out. In a rehearsal the inputs ``queries`` and ``corpus`` are first rows, which replace
-    all other names (``FirstRows``).
+    negative is left out.
     """
     entry, first_rows = dataset(params["dataset"]), FirstRows.of(inputs)
     margin, systems = params["margin"], params["systems"]

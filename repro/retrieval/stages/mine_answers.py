@@ -14,7 +14,7 @@ from repro.retrieval.evaluation.text_lines import read_qrels
 from repro.retrieval.stages.mine import fill_blocks, sample
 from repro.store.disk import BLOCKS
 
-BLOCK = 1 << 24  # bytes of the run per block of questions: about 370,000 passages, half a minute
+BLOCK = 1 << 24  # bytes of the run per block of questions
 COUNTS = ("queries", "queries_left_out", "queries_not_judged")
 
 FIRST_SCORE = 1000.0  # above every score of a retriever

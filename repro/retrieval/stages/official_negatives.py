@@ -35,8 +35,7 @@ def run(params: dict, inputs: dict[str, Path], out: Path, progress: Progress) ->
 
     ``per_query`` negatives are kept of a query, e.g. 30. With the input ``qrels``, all relevant documents are
     positives. Without it, positives come from the triples, and a negative that another row calls relevant is
-    removed. A query without a positive or a negative is left out. In a rehearsal the inputs ``queries`` and
-    ``corpus`` are first rows, which replace all other names (``FirstRows``).
+    removed. A query without a positive or a negative is left out.
     """
     relevant = relevant_documents(read_qrels(inputs["qrels"] / "qrels.trec")) if "qrels" in inputs else None
     origin = [params, stamps(*inputs.values()), stamps(*Source.from_json(params["source"]).files)]

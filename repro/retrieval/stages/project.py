@@ -11,7 +11,7 @@ from repro.retrieval.evaluation.runs import read_run
 from repro.retrieval.evaluation.text_lines import read_qrels
 from repro.stage_table import check_choices
 
-FEWEST = 4  # candidates; t-SNE's perplexity must stay below a third of the points
+FEWEST = 4  # candidates of t-SNE
 
 
 def run(params: dict, inputs: dict[str, Path], out: Path, progress: Progress) -> dict:

@@ -11,8 +11,7 @@ from repro.retrieval.datasets.first_rows import FirstRows
 def run(params: dict, inputs: dict[str, Path], out: Path, progress: Progress) -> dict:
     """Write ``qrels.trec``, lines "query 0 document grade" with each pair once. It is empty for answer sets.
 
-    In a rehearsal the inputs ``queries`` and ``corpus`` are first rows, which replace other documents, and
-    other queries are left out (``FirstRows``).
+    In a rehearsal, queries beyond the first rows are left out.
     """
     first_rows, name = FirstRows.of(inputs), params["dataset"]
     with planned_source(params) as source, progress.task(f"reading judgements of {name}"):

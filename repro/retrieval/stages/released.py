@@ -32,7 +32,7 @@ def run(params: dict, inputs: dict, out: Path, progress: Progress) -> dict:
                 f"{folder} cannot be read as such an encoder ({reason(error)})",
                 "put all of its files there, including weights and tokenizer, or correct its settings",
             ) from error
-        save_model(model, tokenizer, out / "model")  # weights may be memory-mapped until they are written
+        save_model(model, tokenizer, out / "model")  # may read weights from their file
     return {"parameters": model.num_parameters(), "vocabulary": len(tokenizer)}
 
 

@@ -8,7 +8,7 @@ from repro.progress import Progress
 def run(params: dict, inputs: dict[str, Path], out: Path, progress: Progress) -> dict:
     """Write ``run.trec`` and ``raw.npy``: the ``depth`` best passages of every query by inner product.
 
-    It is ``search_views`` with only the dense view, with the same guarantees on ties and bytes.
+    It is ``search_views`` with only the dense view.
     """
     from repro.retrieval.stages.vectors.exact_search import search
 

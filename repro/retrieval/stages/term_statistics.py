@@ -10,7 +10,7 @@ from repro.errors import DataError
 from repro.progress import Progress
 from repro.retrieval.datasets.arrow import read_rows
 
-BATCH = 1000  # texts at a time, for a table of as many rows and V columns of bytes
+BATCH = 1000  # texts at a time, in a table of V columns
 
 
 def run(params: dict, inputs: dict[str, Path], out: Path, progress: Progress) -> dict:

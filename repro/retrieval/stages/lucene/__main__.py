@@ -36,9 +36,8 @@ Report = Callable[[object], None]
 class Commits:
     """The record of an index's last commit: document counts, and a digest of each file.
 
-    Lucene writes no file twice. When it opens an index again, it removes files written after the last commit.
-    An index with the recorded files can therefore be extended. One with another ``origin`` (its inputs, as
-    JSON) is started again.
+    Lucene writes no file twice, and removes files written after the last commit. An index with the recorded
+    files can therefore be extended. One with another ``origin`` (its inputs, as JSON) is started again.
     """
 
     def __init__(self, index: Path, note: Path, origin: Any):

@@ -160,7 +160,7 @@ def _write(out: Path, name: str, array: np.ndarray, place: int) -> None:
 
 
 def _header(dtype: np.dtype, shape: tuple[int, ...]) -> bytes:
-    """Return numpy's header, which has the same length for any number of rows."""
+    """Return numpy's header, of the same length for any number of rows."""
     file = io.BytesIO()
     description = {"descr": np.lib.format.dtype_to_descr(dtype)}
     np.lib.format.write_array_header_1_0(file, description | {"fortran_order": False, "shape": shape})

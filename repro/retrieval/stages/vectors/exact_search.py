@@ -30,7 +30,7 @@ from repro.retrieval.stages.vectors.products import (
 from repro.retrieval.stages.vectors.search_memory import MemoryNeeds, Sizes, search_memory
 
 BLOCK = 32_768  # queries searched together
-SPARE = 100  # passages beyond a list's depth, so that few queries need a look at all passages
+SPARE = 100  # candidates beyond a list's depth
 SLAB = 1 << 18  # pairs compared at a time
 GPU_DEPTH, FAISS_BYTES = 2048, 1 << 28  # of faiss on a GPU: its deepest search and its memory
 NEAR = 64  # most pairs of a query in a block that may reach its edge by float32

@@ -27,12 +27,10 @@ Matrix = Any  # a tensor, or a pair for ``uses_inverted_index``
 
 @dataclass(frozen=True)
 class ViewScorer:
-    """Scores pairs of some queries and any passages in one fixed way.
+    """Scores pairs of some queries, ``rows`` (Q,) of all queries, and any passages in one fixed way.
 
-    Attributes:
-        terms: the views that are added. A view named twice counts twice.
-        rows: (Q,) int64, the queries' rows among all queries.
-        vectors: of these queries, by view, e.g. "dense".
+    ``terms`` are the views that are added. A view named twice counts twice. ``vectors`` are those of the
+    queries by view, e.g. "dense".
     """
 
     passages: Views
@@ -237,10 +235,7 @@ def _to_device(vectors: Rows, device: torch.device, frequent: np.ndarray, dtype:
 class Tile:
     """Queries that are multiplied together and stay on the device for all passages.
 
-    Args:
-        vectors: by view, (t, H), or (t, V) sparse.
-        sums: the views that are added for each list.
-        frequent: ``frequent_words`` of all queries.
+    ``vectors`` are (t, H), or (t, V) sparse, by view. ``sums`` are the views that are added for each list.
     """
 
     def __init__(

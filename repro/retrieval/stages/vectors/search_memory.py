@@ -24,11 +24,11 @@ V2 = ("memory.max", "memory.current", "active_file", "inactive_file")
 V1 = ("memory.limit_in_bytes", "memory.usage_in_bytes", "total_active_file", "total_inactive_file")
 BLOCK_BYTES = 1 << 30  # of passages and their scores. More is not faster.
 TILE = 2048  # queries multiplied at once
-PAIR = 32  # bytes of a passage's scores for one query: by view, their sums, and the kept ones
-NUMBER = 16  # bytes per dense number of a passage: in this block, in the next one, and in float64
+PAIR = 32  # bytes of a passage's scores for one query
+NUMBER = 16  # bytes per dense number of a passage: in two blocks, and in float64
 VALUE = 32  # bytes per sparse value, likewise, with its index
-CANDIDATE = 152  # bytes per candidate of a query: 12 when stored, the rest while merging or scoring
-RANK = 40  # bytes per rank of the run: query, passage and score, and again while groups are joined
+CANDIDATE = 152  # bytes per candidate of a query
+RANK = 40  # bytes per rank of the run, twice while groups are joined
 
 
 def search_memory() -> int:
@@ -49,7 +49,6 @@ def free_memory() -> int:
 
 
 def _control_groups() -> Iterator[tuple[str, tuple[str, ...]]]:
-    """Yield this process's control group and its parents, with the file names of their version."""
     for line in (_text("/proc/self/cgroup") or "0::/").splitlines():
         _, kinds, path = line.split(":", 2)
         if not kinds or "memory" in kinds.split(","):
@@ -79,10 +78,8 @@ def _text(path: str) -> str:
 class Sizes:
     """The parts of a search that are in memory at a time.
 
-    Attributes:
-        group: queries that stay on the device for a pass over all passages.
-        tile: queries of a group that are multiplied at once.
-        ranges: of passages.
+    ``group`` queries stay on the device for a pass over all passages, and ``tile`` of them are multiplied at
+    once. ``ranges`` are of passages.
     """
 
     group: int
@@ -145,7 +142,6 @@ class MemoryNeeds:
         return Sizes(group, tile, tuple(self._ranges(tile, block)))
 
     def _query(self) -> int:
-        """Count the bytes of a query: on the device, an eighth of that in float64, and for its rescoring."""
         columns = 0 if self.inverted else 5 * self.sparse
         return CANDIDATE * self.candidates + 20 * self.dense + 24 * self.values + columns
 
