@@ -223,7 +223,7 @@ def load_view_encoder(
     description: dict[str, Any] = settings | {"views": list(VIEWS), "dense_reduction": None}
     if (folder / FILE).exists():
         description = read_json_file(folder / FILE)
-        check_names("view that the model was trained for,", views, valid=description["views"])
+        check_known("view that the model was trained for,", *views, valid=description["views"])
     differences = [name for name in settings if settings[name] != description[name]]
     if differences and "sparse" in views:
         details = ", ".join(f"{name} {description[name]!r}, not {settings[name]!r}" for name in differences)
@@ -245,5 +245,5 @@ def load_view_encoder(
 def check_names(kind: str, names: Sequence[str], *, valid) -> None:
     """Raise UsageError if there is no name, or an invalid one."""
     if not names:
-        raise UsageError(f"there is no {kind}. Known: {', '.join(valid)}")
+        raise UsageError(f"no {kind} is given. Known: {', '.join(valid)}")
     check_known(kind, *names, valid=valid)

@@ -163,7 +163,7 @@ def test_what_cannot_be_encoded_is_refused(model, corpus, queries, tmp_path, pro
     for changes, said in [
         ({"kind": "documents"}, "no value of kind 'documents'"),
         ({"views": ["colour"]}, "no view 'colour'"),
-        ({"views": []}, "no view at all"),
+        ({"views": []}, "no view is given"),
         ({"head": "none"}, "no value of head 'none'"),
         ({"length": 65}, "65 tokens is more than the model's 64 positions"),
     ]:
