@@ -53,18 +53,21 @@ def recorded_before(records: Iterable[Record], results: Results | None) -> dict[
     return {r.key: r for file in sorted(files) for r in results.read(*file)}
 
 
-def sentences(recurrences: Sequence[Recurrence]) -> Iterator[str]:
-    """Yield the number of reproduced numbers, the distances of the others, and the likely cause."""
-    if not recurrences:
-        return
+def equal_in_words(recurrences: Sequence[Recurrence]) -> Iterator[str]:
+    """Yield how many numbers equal the record, e.g. "60 of 60 equal the record.", if any is on record."""
+    if recurrences:
+        yield f"{sum(r.came_back for r in recurrences)} of {len(recurrences)} equal the record."
+
+
+def distances(recurrences: Sequence[Recurrence]) -> Iterator[str]:
+    """Yield the numbers that differ from the record, the farthest first, and the likely cause."""
     others = [r for r in recurrences if not r.came_back]
-    yield f"{len(recurrences) - len(others)} of {len(recurrences)} as on record"
     if others:
-        more = f"; and {len(others) - SHOWN} more" if len(others) > SHOWN else ""
         farthest = sorted(others, key=lambda r: -abs(r.measured.measured - r.on_record.measured))
-        yield f"not as on record: {'; '.join(map(str, farthest[:SHOWN]))}{more}"
+        more = f" and {len(others) - SHOWN} more" if len(others) > SHOWN else ""
+        yield f"Differs from the record: {', '.join(map(str, farthest[:SHOWN]))}{more}."
         causes = dict.fromkeys(cause for r in others for cause in _causes(r.measured, r.on_record))
-        yield f"likely cause: {'; '.join(causes) or 'none that the records tell'}"
+        yield f"Likely cause: {', '.join(causes) or 'none in the records'}."
 
 
 def _causes(now: Record, before: Record) -> Iterator[str]:

@@ -2,6 +2,7 @@
 
 import contextlib
 import time
+from collections import Counter
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -101,7 +102,7 @@ def describe_rows(places: Sequence[Place]) -> str:
 
 
 class RunProgress:
-    """Shows the running nodes with their rows and seconds, the number done and the time left.
+    """Shows the running stages, the finished rows of tables and the time left.
 
     Args:
         nodes: to run, inputs first.
@@ -131,6 +132,8 @@ class RunProgress:
         self._pace = Pace()
         self._pace.learn_stored((n for n in known if n.fingerprint not in self._left), store)
         self._whole = self._overall_progress()
+        self._open = Counter(place for fingerprint in self._left for place in places.get(fingerprint, ()))
+        self._rows = len(self._open)
 
     def begins(self, node: Node) -> None:
         """Show that a node began."""
@@ -152,13 +155,21 @@ class RunProgress:
         else:  # what was imported for the first of its kind is not said of the next
             self._pace.learn_stored([node], self._store)
         self._progress.ends(piece, span(seconds), self._without(node))
+        for place in self._places.get(node.fingerprint, ()):
+            self._open[place] -= 1
+            if not self._open[place]:
+                self._note_row(place)
+
+    def _note_row(self, place: Place) -> None:
+        done = sum(not stages for stages in self._open.values())
+        counts = filter(None, (f"{done} of {self._rows}", self._whole.left))
+        self._progress.note(f"{place.table} {place.row}: done ({', '.join(counts)})")
 
     def fails(self, node: Node, why: object, how: str = "failed") -> None:
         """Show that a node failed or is blocked. Nodes that need it are dropped without a message."""
         _, piece = self._began.pop(node.fingerprint)
         self._left = _unhindered(self._left.values(), {node.fingerprint}) | {node.fingerprint: node}
-        self._progress.ends(piece, how, self._without(node))
-        self._progress.note(f"  {how}: {why}")
+        self._progress.ends(piece, how, self._without(node), why=str(why))
 
     def _piece(self, node: Node) -> str:
         rows = describe_rows(self._places.get(node.fingerprint, ()))

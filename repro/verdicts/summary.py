@@ -77,6 +77,21 @@ def published(compared: Sequence[ComparedCell]) -> list[ComparedCell]:
     return [c for c in compared if c.cell.counted_as == "published"]
 
 
+NOT_MEASURABLE = "not measurable by the suite, see `repro show coverage`"
+
+
+def unmeasured(cells: Iterable[ComparedCell]) -> Counter[str]:
+    """Count the cells without a measurement of the suite by reason, e.g. "blocked". Each has one reason."""
+    return Counter(_why_unmeasured(c) for c in cells if c.measured is None and c.cell.counted_as)
+
+
+def _why_unmeasured(c: ComparedCell) -> str:
+    if c.verdict.name in ("failed", "blocked"):
+        return c.verdict.name
+    stated = c.cell.column.not_measurable or c.cell.row.not_measurable
+    return NOT_MEASURABLE if stated and c.verdict.why.startswith(stated) else c.verdict.why.split("; ")[0]
+
+
 def measured_in_words(compared: Sequence[ComparedCell]) -> str:
     """Return how many of the cells are measured at their scale, as ``count_in_words`` phrases it."""
     scales = ", ".join(sorted({c.scale for c in compared}))
