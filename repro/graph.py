@@ -48,7 +48,7 @@ class Node:
             identity = canonical(self.identity())
         except (TypeError, ValueError) as error:
             raise UsageError(
-                f"stage {self.stage!r} has a parameter that is no JSON value: {error}"
+                f"stage {self.stage!r} has a parameter that is not a JSON value: {error}"
             ) from error
         return hashlib.sha256(identity.encode()).hexdigest()
 
@@ -180,7 +180,7 @@ def check_types(node: Node) -> None:
     if missing or extra:
         lacks, has = (", ".join(map(repr, sorted(names))) or "none" for names in (missing, extra))
         takes = ", ".join(map(repr, spec.kinds)) or "none"
-        raise UsageError(f"stage {node.stage!r} takes inputs {takes}; missing: {lacks}; not known: {has}")
+        raise UsageError(f"stage {node.stage!r} takes inputs {takes} (missing: {lacks}, unknown: {has})")
     for name, value in node.inputs.items():
         for parent in value if isinstance(value, tuple) else (value,):
             output = STAGES[parent.stage].output

@@ -67,8 +67,8 @@ SILENT = Progress()
 class TerminalProgress(Progress):
     """Bars on a terminal, from the start of each piece or task. Otherwise lines on standard error.
 
-    Each task, and each piece in another process, has a line every ``interval``: amount done, rate and expected
-    end. The first one comes after ``FIRST`` seconds, or within a piece that has no line yet after ``interval``.
+    Each task, and each piece in another process, has a line every ``interval``: amount done, rate and
+    expected end. The first one comes after ``FIRST`` seconds, or after ``interval`` within a piece.
 
     Args:
         clock: seconds since the epoch.

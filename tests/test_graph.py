@@ -87,7 +87,7 @@ def test_a_graph_that_cannot_run_is_refused_with_stage_and_input():
         check_types(Node("search", {}, {}))
     with pytest.raises(UsageError, match=r"no stage 'serach' .did you mean 'search'"):
         Node("serach")
-    with pytest.raises(UsageError, match=r"stage 'corpus' has a parameter that is no JSON value: .* set"):
+    with pytest.raises(UsageError, match=r"stage 'corpus' has a parameter that is not a JSON value: .* set"):
         _ = Node("corpus", {"dataset": {1}}).fingerprint
 
 

@@ -37,8 +37,8 @@ def show_exhibits(plan: Plan, outcome: Outcome, *, quiet: bool = False) -> None:
 
 FEW_SENTENCES = 4  # on obstacles, or on doubts of one kind
 SUPERSCRIPTS = (
-    "Superscripts mark rows that this row significantly outperforms (one seed, ranx's two-sided paired t-test, "
-    "p ≤ .05, Holm-corrected per row)."
+    "Superscripts mark rows that this row significantly outperforms (one seed, paired two-sided t-test by"
+    " ranx, p ≤ .05, Holm-corrected per row)."
 )
 NOTES = (
     "Reported elsewhere: the closest of several values (~ where something else differs, ? where only the "
@@ -188,9 +188,8 @@ def summary(
         scales = " and ".join(sorted({c.scale for c in cells}))
         sentences.append(f"Scores at scale {scales} are not compared with the paper's.")
     if counts.intervals:
-        sentences.append(
-            f"{counts.inside} of {counts.intervals} published means are inside our 95 % interval over queries."
-        )
+        share = f"{counts.inside} of {counts.intervals} published means"
+        sentences.append(f"{share} are inside our 95 % interval over queries.")
     if counts.imported:
         runs = _count(counts.imported_runs, "distinct score")
         sentences.append(f"Runs by others of {_count(counts.imported, 'cell')} ({runs}) are not counted.")

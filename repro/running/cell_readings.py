@@ -57,13 +57,10 @@ class RecipeGraphs:
 
 @dataclass
 class CellReadings:
-    """The readings of cells, found by calling each distinct recipe once, as plans do.
-
-    Recipes do not depend on the scale. Choices are the defaults (see ``under_other_choices``), with the
-    papers' own files as in a plan at full.
+    """The readings of cells, found by calling each distinct recipe once. Recipes do not depend on the scale.
 
     Attributes:
-        machine: the machine with the data of the originals, which shares calls of recipes.
+        machine: has the data of the originals.
     """
 
     machine: Machine = field(default_factory=Machine)

@@ -53,9 +53,8 @@ class Consumers:
 
     Args:
         ends: requested nodes, which are kept.
-        nodes: all nodes of a plan.
         needed: the nodes to run.
-        stored: fingerprints of the nodes that are already stored.
+        stored: fingerprints of stored nodes.
         stages: stages with artefacts that may be discarded.
     """
 
@@ -150,7 +149,7 @@ def levels(
     """Simulate the nodes in this order and return the bytes at each.
 
     Args:
-        consumers: their state before the first node. It is used up.
+        consumers: is used up.
         sizes: bytes of a node's artefact, and further bytes while it is made.
         before: bytes that are already stored.
     """
@@ -181,12 +180,11 @@ class DiskRoom:
     """The disk space available to a run.
 
     Args:
-        consumers: readers of the artefacts that may be discarded.
         announcement: the file that announces this run to other processes.
         most: maximum bytes of the store. None for the limit of the file system.
         discard: kinds of artefacts that are already discarded after use, e.g. `("vectors",)`.
         may_discard: whether the user can request more kinds.
-        waiting: returns fingerprints of further artefacts that other requests will read.
+        waiting: returns fingerprints of artefacts that other requests will read.
     """
 
     def __init__(
@@ -220,7 +218,7 @@ class DiskRoom:
         self.let_go()
 
     def lacking(self, node: Node, beside: Iterable[Node] = ()) -> Obstacle | None:
-        """Return an obstacle if an artefact and those of ``beside`` do not fit on the disk, else None."""
+        """Return an obstacle if an artefact and those made at the same time do not fit on the disk, or None."""
         size = self._remaining_bytes(node)
         reserved_bytes = sum(map(self._remaining_bytes, beside))
         free_bytes, place = self._free_space()
@@ -249,7 +247,7 @@ class DiskRoom:
     def _remedy(self, missing_bytes: float) -> str:
         selections = [",".join([*self._discard, kind]) for kind in self._others[:1]]
         ways = [f"run with --discard {kinds}" for kinds in selections]
-        ways += ["free some (`repro store gc --finished` says what could go)", "or name another store"]
+        ways += ["free some (`repro store gc --finished` lists candidates)", "or name another store"]
         return f"{size_in_words(missing_bytes)} more are needed: {', '.join(ways)}"
 
 
@@ -258,7 +256,6 @@ class KeptArtefacts:
     """The artefacts that papers need at some scales.
 
     Attributes:
-        fingerprints: of the artefacts to keep.
         notices: sentences about records or artefacts that could not be checked.
         plans: of all cells and exhibits, and of records with other seeds or readings.
     """
@@ -278,15 +275,13 @@ def kept_artefacts(
 ) -> KeptArtefacts:
     """Return the fingerprints to keep for these papers at these scales.
 
-    These are nodes of every cell and exhibit with default readings and the available data, nodes of
-    records with their seeds and readings, and significance tests between any of those. Artefacts from data
-    or checkpoints that a manifest names but that are absent are also kept, as their fingerprints cannot be
-    computed. For ``undescribed`` scales (users' scales without their files), only nodes of records are
-    kept.
+    These are the nodes of cells, exhibits and records, the significance tests between them, and artefacts
+    with absent sources, as their fingerprints cannot be computed. For ``undescribed`` scales (users' scales
+    without their files), only nodes of records are kept.
     """
     plans: list[Plan] = []
     recorded_ids, notices = _recorded_fingerprints(papers, undescribed, workspace)
-    with progress.task("what the papers need", total=len(papers) * len(scales)) as advance:
+    with progress.task("needed artefacts", total=len(papers) * len(scales)) as advance:
         for paper, scale in product(papers, scales):
             cells, shown, machine = list(numeric_cells(paper)), exhibits((paper.name,), ()), workspace.machine
             plans.append(plan(cells, exhibits=shown, scale=scale, machine=machine))
@@ -306,7 +301,7 @@ def kept_artefacts(
     needed = {node.fingerprint for each in plans for node in each.nodes} | lineage.below(recorded_ids)
     unidentified = _unidentified_artefacts(lineage, plans) - needed
     if unidentified:
-        notices.append(f"{len(unidentified)} artefacts stay: what they were made from is not at hand")
+        notices.append(f"{len(unidentified)} artefacts stay because their sources are absent")
     needed |= unidentified
     return KeptArtefacts(needed | lineage.tests_between(needed), notices, plans)
 
@@ -332,13 +327,11 @@ def _stored_vectors(plan: Plan) -> list[Node]:
 
 
 def _recorded_fingerprints(papers, names: Iterable[str], workspace: Workspace) -> tuple[set[str], list[str]]:
-    """Return fingerprints of records at scales without files, and a sentence per scale."""
     fingerprints, notices = set(), []
     for name, paper in product(sorted(names), papers):
         fingerprints |= {record.fingerprint for record in workspace.results.read(name, paper.name)}
     for name in sorted(names):
-        reason = f"of the scale {name}, whose file was not given, only what lies behind records is kept"
-        notices.append(f"{reason}; --scale with its file keeps all that it needs")
+        notices.append(f"scale {name}: only artefacts of records are kept, use --scale FILE to keep all")
     return fingerprints, notices
 
 

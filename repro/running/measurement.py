@@ -32,9 +32,9 @@ class Measurement:
     """The evaluations that measure one cell with one seed.
 
     Attributes:
-        groups: groups of evaluations. The cell's value is the highest mean of a group. A group has
-            several evaluations if a dataset has members or a recipe returns several runs.
-        measure: the measure of the cell, e.g. "RR@10". A reading may replace that of the column.
+        groups: the cell's value is the highest mean of a group. A group has several evaluations if a dataset
+            has members or a recipe returns several runs.
+        measure: e.g. "RR@10". A reading may replace that of the column.
         departures: readings with a choice other than the default that changes something here.
         substitutes: readings without their original data, and the reasons.
     """
@@ -58,7 +58,7 @@ class Measurement:
 
     @property
     def cut_at(self) -> int | None:
-        """Return the documents per query if the measure looks deeper, e.g. 100 for "R@1000", else None."""
+        """Return the documents per query if the measure looks deeper, e.g. 100 for "R@1000". None otherwise."""
         return None if self.cell.column.kind in COMPUTED else cut_at(self.runs, self.measure)
 
     @cached_property
@@ -111,7 +111,6 @@ class MeasurementBuilder:
         )
 
     def _measure(self, cell: Cell, seed: int | None) -> Measurement:
-        """Return the measurement, with every requested choice other than the default as a departure."""
         entry, measure = _catalogued(cell)
         if cell.column.kind in COMPUTED:
             part, choices = self._computed(cell, entry.id, seed)
@@ -135,7 +134,7 @@ class MeasurementBuilder:
     def _evaluation(self, run: Node, member: Dataset, measure: str, scoring: Mapping[str, bool]) -> Node:
         evaluation = self._finish(shared_evaluation(run, member, measure, scoring, machine=self.machine))
         if reason := self.scale.undefined(measure, member.id):
-            raise UsageError(f"{reason}; take another choice, or another scale")
+            raise UsageError(f"{reason}, use another choice or scale")
         check_depths((run,), measure)
         return evaluation
 
@@ -156,7 +155,7 @@ class MeasurementBuilder:
     def _computed(self, cell: Cell | ShownExhibit, identifier: str, seed: int | None) -> tuple[Node, Choices]:
         result, choices = self._call(cell, identifier, seed)
         if isinstance(result, Runs):
-            reason = "returns Runs; it has to return the node that is shown"
+            reason = "returns Runs instead of one node"
             raise fault(cell, "recipe", f"recipe {recipe_path(cell)!r} {reason}")
         return self._finish(result), choices
 
@@ -176,14 +175,7 @@ class MeasurementBuilder:
         substitutes: Mapping[str, str],
         identity: Callable[["MeasurementBuilder"], Any],
     ) -> dict[str, str]:
-        """Remove from departures the user's choices that change nothing.
-
-        Choices are reset to their default one by one, so that the remaining ones always give the same
-        result.
-
-        Args:
-            identity: returns the identity of the result of a builder.
-        """
+        """Remove the user's choices that change no ``identity``, one by one, from the departures."""
         target, overrides = identity(self) if departures else None, dict(self.overrides)
         for reading in sorted(departures.keys() & self.overrides.keys() - substitutes.keys()):
             candidate = {key: choice for key, choice in overrides.items() if key != reading}
@@ -196,7 +188,6 @@ class MeasurementBuilder:
         return {reading: choice for reading, choice in departures.items() if reading not in dropped_ids}
 
     def _but(self, overrides: dict[str, str]) -> "MeasurementBuilder":
-        """Return a builder with other choices of the user."""
         return self._with_fewer.setdefault(
             canonical(overrides),
             MeasurementBuilder(self.scale, self.machine, overrides, _with_fewer=self._with_fewer),
@@ -241,7 +232,6 @@ class MeasurementBuilder:
     def _call(
         self, cell: Cell | ShownExhibit, identifier: str, seed: int | None
     ) -> tuple[Node | Runs, Choices]:
-        """Return the recipe's node for one dataset. Equal calls are made once."""
         key = canonical([recipe_path(cell), cell.paper.name, identifier, seed, cell.options])
         if key not in self._calls:
             request = identifier, self.overrides, seed
@@ -302,7 +292,7 @@ def depth_of(run: Node) -> float:
 
 
 def cut_at(runs: Iterable[Node], measure: str) -> int | None:
-    """Return the depth of the shortest run if the measure (ir_measures name) looks deeper, else None."""
+    """Return the depth of the shortest run if the measure, e.g. "R@1000", looks deeper. None otherwise."""
     depth = min(map(depth_of, runs), default=math.inf)
     return int(depth) if looks_deeper(measure, depth) else None
 
@@ -310,8 +300,8 @@ def cut_at(runs: Iterable[Node], measure: str) -> int | None:
 def check_depths(runs: Iterable[Node], measure: str) -> None:
     """Raise UsageError if a run ends above the cutoff of the measure."""
     if depth := cut_at(runs, measure):
-        reason = f"its run has {depth} documents a query, {measure} looks at {parse_measure(measure).cutoff}"
-        raise UsageError(f"{reason}; search deeper")
+        cutoff = parse_measure(measure).cutoff
+        raise UsageError(f"its run has {depth} documents per query, but {measure} needs {cutoff}")
 
 
 RULES = ("ignore_identical_ids", "judgements")

@@ -25,7 +25,6 @@ class Plan:
 
     Attributes:
         measurements: one per cell with a recipe and seed.
-        machine: the obstacles of single nodes.
         exhibits: the nodes of exhibits, e.g. drawings.
         departures: the choices of exhibits other than the default.
         states: fingerprint -> state in the store, e.g. "stored". Filled by ``look``.
@@ -127,14 +126,12 @@ def plan(
 
     Args:
         cells: numeric cells of result tables, and points of figures.
-        exhibits: drawings and other exhibits.
         seeds: the user's seeds. Empty for the seed of each paper.
         overrides: reading id -> choice.
 
     Raises:
         UsageError: an override names a reading or choice that no selected row has.
-        ManifestError: a cell names an unknown dataset, measure or recipe, or options that the recipe
-            does not take. It contains file and line.
+        ManifestError: a cell has an unknown dataset, measure, recipe or option, with file and line.
     """
     overrides = overrides or {}
     _check_overrides(overrides, [*cells, *exhibits])
@@ -179,6 +176,6 @@ def _check_overrides_matter(overrides: Mapping[str, str], requested_ids: set[str
     """Raise UsageError for a reading that no recipe uses, as it would have no effect."""
     for identifier in overrides:
         if identifier not in requested_ids:
-            reason = "no recipe of the selected cells asks for it"
             names = ", ".join(sorted(requested_ids)) or "none"
-            raise UsageError(f"reading {identifier!r} changes nothing here: {reason}; they ask for {names}")
+            reason = "no recipe of the selected cells uses it"
+            raise UsageError(f"reading {identifier!r} changes nothing: {reason}. Used readings: {names}.")

@@ -29,10 +29,8 @@ EQUAL_CODE = "code.yaml"
 def made_by(node: Node) -> dict[str, Any]:
     """Return facts about an artefact made now. They are not part of its identity.
 
-    ``entries`` are the modules of the stage and of the objective or view in its parameters. ``code`` is
-    the digest of their import closure and ``modules`` has a short digest of each module in it.
-    ``libraries`` has versions of those that change the stage's result, e.g. torch. ``commit`` is the
-    checkout's.
+    ``entries`` are the modules of the stage and of its objective or view. ``code`` is the digest of their
+    import closure, ``modules`` has a digest of each module in it, ``libraries`` the versions of e.g. torch.
     """
     code_here = code(*entries(node))
     facts = {"code": code_here.digest, "modules": dict(code_here.modules), "entries": list(entries(node))}
@@ -43,11 +41,8 @@ def made_by(node: Node) -> dict[str, Any]:
 def differences(facts: Mapping[str, Any], node: Node | None = None) -> list[str] | None:
     """Return the modules and libraries that made an artefact and differ here. None if facts lack them.
 
-    Code that results/code.yaml declares equal does not differ.
-
-    Args:
-        node: gives the current entries of stage and objective. Without it the recorded entries are
-            used.
+    Code that results/code.yaml declares equal does not differ. ``node`` gives the current entries instead of
+    the recorded ones.
     """
     try:
         digests, modules = str(facts["code"]).split(JOINED_BY), dict(facts.get("modules", {}))
@@ -148,8 +143,8 @@ class Origins:
         total: number of checked artefacts.
         other: fingerprint -> differing definitions and libraries.
         parents: fingerprint -> the artefacts that it was made from.
-        unknown: fingerprints of artefacts without a record of their code.
-        from_others: fingerprints of artefacts with inputs that were since rebuilt with other content.
+        unknown: artefacts without a record of their code.
+        from_others: artefacts with inputs that were since rebuilt with other content.
         environments: fingerprint -> libraries and kernels, in the form of a record's ``environment``.
     """
 
@@ -205,16 +200,15 @@ class Origins:
         """The counts in one sentence. Empty if the current code and libraries made everything."""
         parts = [f"{len(self.other)} of {self.total} artefacts were made by other code or libraries"]
         if behind_other := self.behind_other:
-            parts.append(f"{len(behind_other)} from what these made")
+            parts.append(f"{len(behind_other)} from those artefacts")
         if self.unknown:
             parts.append(f"{len(self.unknown)} by unknown code")
         if self.from_others:
-            parts.append(f"{len(self.from_others)} from inputs that were made again and came out otherwise")
-        return f"{', '.join(parts)}; {REMEDY}" if self.other or self.unknown or self.from_others else ""
+            parts.append(f"{len(self.from_others)} from inputs that were rebuilt with other content")
+        return f"{', '.join(parts)} ({REMEDY})" if self.other or self.unknown or self.from_others else ""
 
 
 def _known_contents(nodes: Sequence[Node], store: Store, read: dict[str, str]) -> dict[str, str]:
-    """Return the contents of stored artefacts. Those in ``read`` are not read again."""
     read |= store.contents(node for node in nodes if node.fingerprint not in read)
     return {node.fingerprint: read[node.fingerprint] for node in nodes if node.fingerprint in read}
 
@@ -236,14 +230,9 @@ def origins(plan: Plan, store: Store) -> Origins:
 
 
 def made_otherwise(plan: Plan, store: Store) -> list[Node]:
-    """Return the plan's stored nodes of other or unknown code or of other inputs, and those made from
-    them.
+    """Return stored nodes of other or unknown code or of other inputs, and those made from them.
 
-    Equal fingerprints may have different content, so artefacts made from these nodes are included.
-    Imported runs are not, as no code here made them.
-
-    Raises:
-        BlockedError: one of them cannot be made again on this machine.
+    Imported runs are left out. Raises BlockedError if a node cannot be made again on this machine.
     """
     origin = origins(plan, store)
     return _with_what_is_made_from({*origin.other, *origin.unknown, *origin.from_others}, plan)
@@ -289,8 +278,8 @@ def discard(nodes: Sequence[Node], store: Store) -> None:
         used_nodes = [node for node in nodes if node.fingerprint in read_fingerprints]
         if used_nodes:
             suffix = f" and {len(used_nodes) - 1} more" if used_nodes[1:] else ""
-            reason = f"nothing is discarded: another run reads, or is to read, {used_nodes[0]}{suffix}"
-            raise StoreError(f"{reason}; wait until it has ended, then give the same command again")
+            reason = f"nothing is discarded: another run needs {used_nodes[0]}{suffix}"
+            raise StoreError(f"{reason}. Wait until it has ended and repeat the command.")
         for node in nodes:
             store.discard(node)
 

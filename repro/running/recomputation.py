@@ -38,8 +38,8 @@ class Agreement:
 
     Attributes:
         name: ``bits``, ``tolerance`` or ``none``.
-        difference: the largest difference of two numbers, relative to the largest magnitude in their
-            file. 0.0 if no numbers differ, None if more than numbers differ.
+        difference: the largest difference of two numbers, relative to the largest magnitude in their file.
+            None if more than numbers differ.
         why: a sentence about the first file that does not agree. Empty if all do.
     """
 
@@ -178,7 +178,7 @@ class Recomputation:
 
     Attributes:
         agreement: ``bits``, ``tolerance`` or ``none``. ``failed`` or ``blocked`` without a result.
-        difference: as in :class:`repro.running.recomputation.Agreement`.
+        difference: as in ``Agreement``.
         why: a sentence if it does not agree or could not be computed.
         other_code: definitions and libraries of the stored artefact that differ here. None if unknown.
     """
@@ -203,9 +203,7 @@ class Sample:
     Attributes:
         nodes: in the order of the stages.
         of: stage -> number of candidates.
-        left_out: stage -> number of artefacts that cannot be recomputed: trainings, artefacts with
-            inputs or a plan missing from the store, artefacts of an earlier version of their stage,
-            and absent collections.
+        left_out: stage -> number of artefacts that cannot be recomputed, e.g. trainings.
         sources: fingerprint -> the available collection that an artefact is read from.
     """
 
@@ -218,10 +216,8 @@ class Sample:
 def draw(store: Store, *, size: int, seed: int, data: Path | None = None, home: Path | None = None) -> Sample:
     """Draw ``size`` artefacts per stage that can be recomputed from stored inputs or local data.
 
-    The choice depends only on the seed and the candidates of a stage.
-
-    Args:
-        data, home: folders of sources: the user's own, and that of ir_datasets.
+    The choice depends only on the seed and the candidates. ``data`` is the user's folder, ``home`` that of
+    ir_datasets.
     """
     nodes, counts, omissions, find_node = [], {}, {}, _node_lookup(Lineage(store.root))
     sources: dict[str, Source] = {}

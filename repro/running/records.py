@@ -121,10 +121,8 @@ def record(
 ) -> list[Recurrence]:
     """Append a record for every measured cell with stored evaluations, unless it is known.
 
-    Returns:
-        each record with that of ``on_record`` with its key, else with the one that it contradicts.
-
-    Damaged evaluations are left out. Raises StoreError if there are no others.
+    Returns each record with that of ``on_record`` with its key, or with the one that it contradicts. Damaged
+    evaluations are left out. Raises StoreError if there are no others.
     """
     plan.look(store)
     nodes = _evaluations(plan)
@@ -352,7 +350,6 @@ def _facts(path: Path, changed: int) -> dict[str, dict]:
 
 @functools.cache
 def _environment() -> dict:
-    """Return commit, versions and hardware, which help to explain small differences."""
     from repro.machine.system import hardware
     from repro.machine.versions import commit, software
 

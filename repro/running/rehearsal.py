@@ -30,7 +30,7 @@ class Rehearsal:
 
     Attributes:
         nodes: nodes of full scale with a stored rehearsal, inputs first.
-        left_out: nodes without a rehearsal, each with the reason, e.g. "it was not run; run it".
+        left_out: nodes without a rehearsal, each with the reason, e.g. "no Java".
     """
 
     plan: Plan
@@ -76,20 +76,16 @@ class Rehearsal:
 def rehearse(whole: Plan, plan: Plan, store: Store, progress: Progress) -> Rehearsal:
     """Run the missing nodes of ``plan``, a rehearsal of the plan ``whole``, and extrapolate their cost.
 
-    A failed or blocked stage stops only the stages that depend on it.
-
     Raises:
         UsageError: the plan's scale has other data or models than the papers', or reads all rows.
         StoreError: as ``repro.running.runner.prepare``.
     """
     if not plan.scale.has_originals:
-        reason = f"the scale {plan.scale.name} has data and a backbone of its own"
-        raise UsageError(f"{reason}, from which nothing follows for full; name one that is like rehearsal")
+        reason = f"scale {plan.scale.name} does not use the papers' data and checkpoints"
+        raise UsageError(f"{reason}, so it cannot predict the cost. Use a scale like rehearsal.")
     if plan.scale.facts.first == RowCounts():
-        reason = f"the scale {plan.scale.name} reads all rows, and would be run as a whole"
-        raise UsageError(
-            f"{reason}; leave --scale out, or say under first in a file of --scale which rows come first"
-        )
+        reason = f"scale {plan.scale.name} reads all rows and would be run as a whole"
+        raise UsageError(f"{reason}. Remove --scale, or limit the rows under first in its file.")
     outcome = ensure(
         plan.ends,
         store,
@@ -121,9 +117,7 @@ def _failure_reason(node: Node, outcome: Outcome) -> str:
 
 
 def run_apart(node: Node, store: Store, progress: Progress) -> Path:
-    """Build the node in a process of its own, so that the measured memory is the stage's.
-
-    Remains of an interrupted attempt are removed first, as a resumed stage would take less time.
+    """Build the node from scratch in its own process, so that memory and time are the stage's.
 
     Raises StageError or BlockedError as the stage would.
     """

@@ -38,8 +38,8 @@ class Obstacle:
 
     Attributes:
         of_machine: whether the machine lacks it (a GPU, Java). Another machine may have it.
-        lacks: short name of the missing item for lists, e.g. "Java". Empty if the cause is enough.
-        fetch: ids with which `repro data fetch` gets all or a part of it.
+        lacks: short name of the missing item, e.g. "Java". Empty if the cause is enough.
+        fetch: ids that `repro data fetch` can get.
         otherwise: remedy for the part that cannot be fetched.
     """
 
@@ -72,8 +72,7 @@ class Machine:
         data: the folder of REPRO_DATA, or None.
         digests: file that caches digests of data files.
         home: that of ir_datasets, or None.
-        recorded: ``<dataset> <piece>`` -> identity of measured files. Absent files are planned with
-            it, so that their records are found.
+        recorded: ``<dataset> <piece>`` -> identity of measured files, to plan with if the files are absent.
         obstacles: fingerprint -> why that node cannot run here. Filled by ``resolve``.
         stand_ins: an absent collection, splitter or file -> the ``reading=choice`` that avoids it.
         calls: graphs made by recipes with this data at any scale, see ``repro.running.recipe_calls``.
@@ -206,7 +205,7 @@ class Machine:
         """Return the obstacle, with the reading that selects a replacement if there is one."""
         if stand_in_key not in self.stand_ins:
             return obstacle
-        choice = f", or ask for the stand-in with `--reading {self.stand_ins[stand_in_key]}`"
+        choice = f", or use the replacement with `--reading {self.stand_ins[stand_in_key]}`"
         otherwise = obstacle.otherwise and obstacle.otherwise + choice
         return replace(obstacle, remedy=obstacle.remedy + choice, otherwise=otherwise)
 
@@ -222,7 +221,7 @@ class Machine:
 
 
 def checkpoint(name: str, revision: str, data: Path | None) -> dict | None:
-    """Return the place of a released model in REPRO_DATA/models, else in the hub's cache, else None."""
+    """Return the place of a released model in REPRO_DATA/models or the hub's cache. None if absent."""
     folder = data / "models" / name if data else None
     if folder and any((folder / file).exists() for file in SETTINGS) and has_weights(folder):
         return {"kind": "folder", "path": str(folder)}
@@ -239,10 +238,10 @@ def _checkpoint_obstacle(name: str, source: dict | None, stage: str) -> Obstacle
     if architecture and not readable(architecture, stage):
         cause = f"the checkpoint {name} is a {architecture!r}, which neither transformers nor the suite reads"
         remedy = f"put it, converted to an architecture of transformers, into {folder}"
-        return Obstacle(cause, f"{remedy}, or take another choice", lacks=name)
+        return Obstacle(cause, f"{remedy}, or use another choice", lacks=name)
     if place is not None:
         fault = tokenizer_fault(place)
-        remedy = f"put one whose files are of one model into {folder}"
+        remedy = f"put the files of one model into {folder}"
         return Obstacle(f"the checkpoint {name} is unusable: {fault}", remedy, lacks=name) if fault else None
     cause = f"the checkpoint {name} is not on this machine"
     if instruction := by_hand(name):
@@ -281,8 +280,8 @@ def _splitter_obstacle(name: str, data: Path | None) -> Obstacle | None:
 def _stand_in_obstacle(identifier: str) -> Obstacle:
     scale, _, original = identifier.partition("/")
     dataset(original)  # an id that no scale knows is the recipe's mistake
-    cause = f"scale {scale} has no stand-in for {original}"
-    return Obstacle(cause, "choose another scale", lacks=f"a stand-in for {original}")
+    cause = f"scale {scale} has no replacement of {original}"
+    return Obstacle(cause, "choose another scale", lacks=f"a replacement of {original}")
 
 
 @dataclass(frozen=True)

@@ -108,7 +108,7 @@ class RunProgress:
         nodes: to run, inputs first.
         known: further nodes. Stored ones provide the time of similar nodes.
         places: fingerprint -> rows that need the node, may be empty.
-        beside: nodes that run at once.
+        beside: number of nodes that run at once.
         apart: each node runs in its own process, with its start included in the time.
     """
 
@@ -205,9 +205,8 @@ def _unhindered(nodes: Iterable[Node], hindered: Collection[str]) -> dict[str, N
 class Pace:
     """Seconds of finished nodes, by stage and objective.
 
-    The time of a node is estimated from finished nodes of its stage and objective, else of its stage. The
-    nearest in operations counts, scaled by operations if these are known. Among equally near ones the
-    lower median counts, as the first of a kind also loads libraries. Other stages are ignored.
+    The estimate of a node is the lower median time of the finished nodes of its stage, and of its objective
+    if there are any, that are nearest in operations. It is scaled by operations if these are known.
     """
 
     _seconds: dict[tuple[str, ...], dict[float, list[float]]] = field(default_factory=dict)
@@ -225,7 +224,7 @@ class Pace:
                 self.learn(node, float(store.record(node)["facts"]["seconds"]))
 
     def left(self, nodes: Iterable[Node], *, beside: int = 1) -> tuple[float, bool]:
-        """Return the seconds of nodes, ``beside`` at once, and whether all of them could be estimated."""
+        """Return the seconds of nodes, several at once, and whether all of them could be estimated."""
         estimates = [self.expected(node) for node in nodes]
         known = [seconds for seconds in estimates if seconds is not None]
         return max([sum(known) / beside, *known]), len(known) == len(estimates)

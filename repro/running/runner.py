@@ -22,8 +22,7 @@ class Options:
     """Options of a run. Each engine uses those that apply to it.
 
     Attributes:
-        jobs: at once, for the engines local and snakemake. None for as many as fit, or as a profile
-            sets.
+        jobs: stages at once of engines local and snakemake. None for as many as fit, or as a profile sets.
         gpus_per_stage: of a training or an encoding, with one process each, for the same engines.
         profile: Snakemake's, a folder or a name. None for jobs on this machine.
         gpu: the GPU that Snakemake's hours are for, e.g. "h100". None for this machine's measurement.
@@ -47,9 +46,9 @@ class Options:
     def __post_init__(self):
         discarded_stages(self.discard)
         if self.jobs is not None and self.jobs < 1:
-            raise UsageError(f"--jobs is {self.jobs}; give the number of stages to run at once, 1 or more")
+            raise UsageError(f"--jobs is {self.jobs}, but must be 1 or more, e.g. --jobs 4")
         if self.shards < 1:
-            raise UsageError(f"--shards is {self.shards}; give 1 or more")
+            raise UsageError(f"--shards is {self.shards}, but must be 1 or more")
 
 
 @dataclass
@@ -67,7 +66,7 @@ class Outcome:
     blocked: dict[str, list[Obstacle]] = field(default_factory=dict)
 
     def raise_first(self) -> None:
-        """Raise the first failure, else the first obstacle, if there is one."""
+        """Raise the first failure, or without one the first obstacle."""
         for error in self.failed.values():
             raise error
         for obstacles in self.blocked.values():
@@ -79,14 +78,10 @@ Engine = Callable[[Plan, Store, Progress, Options], Outcome]
 
 
 def prepare(ends: Iterable[Node], store: Store) -> list[Node]:
-    """Return the nodes to run so that the store holds ``ends``, inputs first. Register all nodes below
-    ``ends`` in it.
+    """Return the nodes to run so that the store holds ``ends``, inputs first, and register all nodes.
 
-    Stored nodes, and nodes needed only by them, are not run. All are checked for damage: a damaged
-    artefact is refused, or discarded if its stage is one of ``MADE_AGAIN``.
-
-    Raises:
-        StoreError: an artefact is damaged and was not discarded.
+    Stored nodes, and nodes needed only by them, are not run. A damaged artefact is discarded if its stage is
+    one of ``MADE_AGAIN``. Raises StoreError otherwise.
     """
     ends = list(ends)
     nodes = walk(ends)
@@ -156,8 +151,8 @@ def _state(node: Node, store: Store) -> str:
     if state != "damaged":
         return state
     if node.stage not in MADE_AGAIN:
-        faults = "; ".join(damage(store.path(node)))
+        faults = ", ".join(damage(store.path(node)))
         remedy = "`repro store verify --rebuild` removes it, `repro run --rebuild damaged` builds it again"
-        raise StoreError(f"artefact {node} is damaged: {faults}; {remedy}")
+        raise StoreError(f"artefact {node} is damaged: {faults} ({remedy})")
     store.discard(node)
     return "missing"

@@ -120,8 +120,7 @@ class Scale:
         return f"{stand_in}, the stand-in for {identifier}, has no grade that {measure} counts as relevant"
 
     def _at_own_costs(self, node: Node) -> Node:
-        """Return the node at the costs of this scale, with its own data. Raises UsageError for an invalid
-        number."""
+        """Return the node at the costs of this scale, with its data. Raises UsageError for an invalid number."""
         check_numbers(node.params)
         inputs = {name: value for name, value in node.inputs.items() if name != "stand_in"}
         params = self._params(node)

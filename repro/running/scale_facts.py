@@ -87,7 +87,6 @@ class RowCounts(StrictMapping):
 
     Attributes:
         documents: of each collection, and of each part of one.
-        queries: of each split.
         triples: rows of the official negatives, with many per query.
         negatives: queries of a file of negatives from several retrievers.
     """
@@ -131,9 +130,7 @@ class ScaleFacts(_Additions):
     @model_validator(mode="after")
     def _no_parameter_is_capped_and_replaced(self):
         if duplicates := self.caps.keys() & self.replace.keys():
-            raise ValueError(
-                f"{min(duplicates)!r} stands under caps and under replace; leave it in one of them"
-            )
+            raise ValueError(f"{min(duplicates)!r} is in caps and in replace, remove one of the two")
         return self
 
     @property
@@ -211,11 +208,8 @@ def _additions(source: Paper, facts: Mapping[str, ScaleFacts]) -> dict[str, _Add
 class RowLimits:
     """The limits on rows of the sources of one graph.
 
-    Judgements and negatives may name queries and documents outside the first rows. These nodes get the
-    first queries and documents as inputs, some of which replace the others (``datasets.first_rows``).
-
-    Attributes:
-        corpora: the graph's collections as nodes, in reading order.
+    Judgements and negatives may name other queries and documents, which the first ones then replace
+    (``datasets.first_rows``). ``corpora`` are the graph's collections as nodes, in reading order.
     """
 
     first: RowCounts

@@ -26,7 +26,7 @@ def is_whole(node: Node) -> bool:
 
 
 def source_at_hand(node: Node, data: Path | None, home: Path | None) -> Source | None:
-    """Return a node's source if it is embedded or here with the bytes it was read with, else None."""
+    """Return a node's source if it is embedded or here with the bytes it was read with, or None."""
     source = locate(node.params["dataset"], PIECES[node.stage], data, home=home)
     if isinstance(source, Source) and identity(source) == node.params.get("identity"):
         return source
@@ -41,16 +41,16 @@ def fault(node: Node, folder: Path, facts: Mapping[str, Any], source: Source | N
     except Exception as error:  # whatever a library says of a file that it cannot read
         return f"its rows cannot be read ({type(error).__name__})"
     if stored != facts.get("digest"):
-        return "its rows are not those of which its record has the digest"
+        return "its rows do not match the digest in its record"
     if source is not None:
         with planned_source({**node.params, "source": source.to_json()}):
             made, content = _made(node, source)
         if made != stored:
             place = ", ".join(map(str, files(source))) or "the embedded collection"
-            return f"its rows are not those that {place} gives here"
+            return f"its rows differ from those of {place}"
     is_as_read = source is not None or node.params.keys().isdisjoint(FORMS)
     if is_as_read and facts.get("rows", content) != content:
-        return "its record has another digest of what its rows say"
+        return "its record has another digest of the contents of its rows"
     return ""
 
 

@@ -28,15 +28,10 @@ class _UserFacts(ScaleFacts):
 
 
 def read_user_scale(path: Path, known: Mapping[str, ScaleFacts]) -> tuple[str, ScaleFacts]:
-    """Read the name and the settings of the one scale in a user's file.
+    """Read the name and the settings of the one scale in a user's file. ``known`` are the built-in ones.
 
-    Args:
-        known: the settings of the built-in scales.
-
-    Raises:
-        ManifestError: the file is invalid, or an entry has an unknown name and would have no effect.
-            Its message begins with file and line.
-        UsageError: it describes no scale or several.
+    Raises ManifestError with file and line for an invalid file or an unknown name, UsageError for several
+    scales.
     """
 
     def faults(content: dict[str, _UserFacts]) -> Iterator[Fault]:
@@ -48,18 +43,17 @@ def read_user_scale(path: Path, known: Mapping[str, ScaleFacts]) -> tuple[str, S
     content = yaml_file.read(path, dict[str, _UserFacts], faults=faults)
     if len(content) != 1:
         described_names = ", ".join(content) or "none"
-        raise UsageError(f"{path} describes {len(content)} scales ({described_names}); a file describes one")
+        raise UsageError(f"{path} describes {len(content)} scales ({described_names}) instead of one")
     return next(iter(content.items()))
 
 
 def _own_faults(name: str, facts: _UserFacts, known_scales: Mapping[str, ScaleFacts]) -> Iterator[Fault]:
     if not NAME.fullmatch(name):
-        yield (), f"{name!r} is no name of a scale; take small letters, digits and hyphens"
+        yield (), f"{name!r} is not a valid scale name (small letters, digits and hyphens, e.g. my-scale)"
     if name in known_scales:
-        yield (), f"{name!r} is a scale of the suite's own; give yours another name"
+        yield (), f"{name!r} is a built-in scale, choose another name"
     if facts.compares is not None:
-        reason = "only the suite's own scale full is compared with the published numbers"
-        yield ("compares",), f"{reason}; leave this entry out"
+        yield ("compares",), "only scale full is compared with the published numbers, remove this entry"
     if facts.like is not None and facts.like not in known_scales:
         yield ("like",), f"{facts.like!r} is no scale ({', '.join(known_scales)})"
 
@@ -68,11 +62,9 @@ def _mixture_faults(facts: ScaleFacts, known_scales: Mapping[str, ScaleFacts]) -
     like = facts.like or "full"
     has_stand_ins = like in known_scales and inherit_facts(like, known_scales).backbone is not None
     if facts.backbone and not has_stand_ins:
-        reason = "the papers' own data go with their own checkpoints"
-        yield ("backbone",), f"{reason}; leave it out, or be like tiny or small"
+        yield ("backbone",), "the papers' data need the papers' checkpoints, remove it or use like: tiny"
     if has_stand_ins and facts.first != RowCounts():
-        reason = f"rows are taken from the papers' own data, and {like} has collections of its own"
-        yield ("first",), f"{reason}; leave it out, or be like full"
+        yield ("first",), f"{like} does not use the papers' data, remove it or use like: full"
 
 
 def _name_faults(facts: ScaleFacts, known_scales: Mapping[str, ScaleFacts]) -> Iterator[Fault]:

@@ -78,7 +78,7 @@ def measured_data(results: Results) -> dict[str, str]:
             try:
                 identities |= _IDENTITIES.validate_json(path.read_bytes())
             except ValidationError as error:
-                raise DataError(f"{path}: no names with a digest each; restore it") from error
+                raise DataError(f"{path}: not a mapping of names to digests, restore it") from error
     return identities
 
 

@@ -5,6 +5,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import asdict, dataclass
 
 from repro.manifest.cells import count_in_words
+from repro.running.recipe_calls import NOT_MEASURABLE
 from repro.running.records import member_cells
 from repro.running.scale import scales
 from repro.verdicts.compared import ComparedCell
@@ -75,9 +76,6 @@ def summarise(compared: Sequence[ComparedCell]) -> Summary:
 def published(compared: Sequence[ComparedCell]) -> list[ComparedCell]:
     """Return the cells that contain a paper's number."""
     return [c for c in compared if c.cell.counted_as == "published"]
-
-
-NOT_MEASURABLE = "not measurable by the suite, see `repro show coverage`"
 
 
 def unmeasured(cells: Iterable[ComparedCell]) -> Counter[str]:

@@ -40,12 +40,12 @@ class Throughput:
     """Operations per second of one device.
 
     Attributes:
-        unit: "GPU" or "CPU", the device of the hours.
+        unit: "GPU" or "CPU".
         basis: source of the numbers in words.
         search: in single precision. None if equal to inference.
         memory: bytes of the GPU. None if unknown.
         layer: minimum seconds per layer, forward and backward, in a training step.
-        fastest: an optimistic throughput if nothing was measured. This one is then the pessimistic one.
+        fastest: the optimistic throughput of an unmeasured GPU. This one is then the pessimistic one.
     """
 
     unit: str
@@ -67,7 +67,7 @@ class Throughput:
 
 
 def throughput(store: Store, gpu: str | None = None) -> Throughput | None:
-    """Return the named GPU's throughput, else the calibrated one or None. Raises UsageError if unknown."""
+    """Return the throughput of the named GPU, or the calibrated one if any. Raises UsageError if unknown."""
     if gpu is not None:
         return assumed_throughput(gpu)
     path = calibration_file(store)
@@ -114,9 +114,8 @@ def _read_calibration(path: Path) -> Throughput:
         if not (training > 0 and inference > 0):
             raise ValueError("a throughput is not positive")
     except (OSError, ValueError, LookupError, TypeError) as error:
-        raise UsageError(
-            f"{path} cannot be read ({error}); `repro doctor calibrate` writes it anew"
-        ) from None
+        remedy = "`repro doctor calibrate` writes it again"
+        raise UsageError(f"{path} cannot be read ({error}), {remedy}") from None
     rates = f"{training / 1e12:.3g} TFLOP/s training, {inference / 1e12:.3g} encoding"
     basis = f"{device}, calibrated {day}: {rates}"
     layer = gpus()["layer"] if unit == "GPU" else 0.0
@@ -127,10 +126,8 @@ def calibrate(seconds: float = SECONDS) -> dict:
     """Measure this machine, on its first GPU if it has one.
 
     Returns:
-        ``device``, ``name`` (of the device), ``precision``, ``model`` (sizes), ``training`` and
-        ``encoding`` (each ``tokens_per_second`` and ``flops_per_second``, by
-        ``repro.running.cost.work``), ``matrix_product_flops_per_second``, that of float32
-        (``single_precision_…``), ``hardware``, ``software`` and the time ``recorded``.
+        the content of calibration.json, e.g. ``training`` and ``encoding``, each with ``tokens_per_second``
+        and ``flops_per_second``.
     """
     import torch
 
@@ -162,7 +159,7 @@ def calibrate(seconds: float = SECONDS) -> dict:
 
 
 def _matrix_product(device: str, precision, seconds: float) -> float:
-    """Return the operations per second of a matrix product. Those of float32 are also used for search."""
+    """Return the operations per second of a matrix product."""
     import torch
 
     side = MATRIX[device]
@@ -203,7 +200,6 @@ def _steps(device: str, precision, sizes: Shape) -> tuple[Callable[[], object], 
 
 
 def _time_step(step: Callable[[], object], seconds: float) -> float:
-    """Return the median seconds of a step, over blocks of steps that last ``seconds`` in total."""
     import torch
     from torch.utils.benchmark import Timer
 
@@ -218,7 +214,7 @@ class Estimate:
     Attributes:
         works: fingerprint -> work, of the nodes to run.
         throughput: None without a measured or named device. Hours are then those of rehearsals alone.
-        rehearsals: times measured by this machine, by kind of node. Empty for another machine.
+        rehearsals: times on this machine by kind of node. Empty for another machine.
     """
 
     plan: Plan
@@ -320,24 +316,21 @@ def estimate(plan: Plan, throughput: Throughput | None, rehearsals: Rehearsals |
 def keep_within(cost: Estimate, hours: float, *, other_machine: bool = False) -> float:
     """Block the nodes that exceed a budget of hours. Return the hours of the others.
 
-    Nodes are taken in the order in which they run, up to the first that would exceed the budget. No later
-    node with a cost is taken, so that a larger budget only adds nodes. Nodes that cannot run here cost
+    No node with a cost runs after the first one that would exceed the budget. Nodes that cannot run cost
     nothing.
 
     Args:
-        other_machine: the hours are those of another machine, which may have the GPU or Java that this
-            one lacks.
+        other_machine: the hours are those of another machine, which may have a GPU or Java.
 
-    Raises:
-        UsageError: there is no throughput, or the budget is negative or not a number.
+    Raises UsageError without a throughput, or for a budget that is negative or not a number.
     """
     if not hours >= 0:
-        raise UsageError(f"--max-gpu-hours is {hours}; give a number of hours, 0 or more")
+        raise UsageError(f"--max-gpu-hours is {hours}, but must be 0 or more, e.g. 8")
     if cost.throughput is None:
         remedy = "`repro doctor calibrate` measures this machine, --gpu names another"
         raise UsageError(f"a budget needs a throughput: {remedy}")
     spent, is_over, plan = 0.0, False, cost.plan
-    cause = f"it lies beyond the budget of {hours:g} {cost.throughput.unit} hours"
+    cause = f"the budget of {hours:g} {cost.throughput.unit} hours is spent"
     for node in cost.nodes:
         node_hours, obstacles = cost.hours_of(node), plan.obstacles(node)
         if node_hours == 0 or any(not (other_machine and o.of_machine) for o in obstacles):

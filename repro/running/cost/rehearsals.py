@@ -77,13 +77,12 @@ class RehearsedNode:
     """A node of full scale and its rehearsal.
 
     Attributes:
-        node, rehearsal: of the two plans.
-        seconds, peak_bytes, gpu_bytes, disk_bytes: costs of the rehearsal. ``gpu_bytes`` is None
-            without a GPU.
-        share: the amount that its time grows with. None if it does not grow or the amount is unknown.
+        seconds, peak_bytes, gpu_bytes, disk_bytes: costs of the rehearsal. ``gpu_bytes`` is None without a
+            GPU.
+        share: the amount that its time grows with. None if unknown or constant.
         time: of this kind. None if a count is missing or too little was done to extrapolate.
         whole_peak_bytes, whole_disk_bytes: extrapolated. None if a count is missing.
-        at_most: whether the one-time work of the stage could not be separated from its repeated work.
+        at_most: whether the times include one-time work of the stage.
     """
 
     node: Node
@@ -169,7 +168,7 @@ def _share(name: str | None, node: Node, rehearsal: Node, store: Store) -> Share
 
 
 def _repeated_seconds(facts: Mapping[str, Any]) -> tuple[float, bool]:
-    """Return the seconds of a stage's repeated work, and whether they may include one-time work."""
+    """Return the seconds of repeated work, and whether they may include one-time work."""
     tasks = [task for task in facts.get("tasks", {}).values() if task["done"]]
     if not tasks:
         return float(facts["seconds"]), True
@@ -243,5 +242,5 @@ def _read(store: Store) -> dict[str, dict[str, MeasuredTime]]:
     try:
         return TIMES.validate_python(read_json_file(path)) if path.exists() else {}
     except (OSError, ValueError) as error:
-        remedy = "remove it, `repro run --rehearse` writes it anew"
-        raise UsageError(f"{path} cannot be read ({str(error).partition(chr(10))[0]}); {remedy}") from None
+        remedy = "remove it, `repro run --rehearse` writes it again"
+        raise UsageError(f"{path} cannot be read ({str(error).partition(chr(10))[0]}), {remedy}") from None

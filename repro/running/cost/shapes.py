@@ -117,9 +117,9 @@ class TextLength:
     """The tokens of texts that a stage reads.
 
     Attributes:
-        mean: of a text before truncation.
+        mean: before truncation.
         most: the maximum after truncation.
-        times: texts of this length per unit that the stage counts.
+        times: texts per unit that the stage counts.
         kind: ``queries`` or ``passages``.
     """
 

@@ -35,11 +35,11 @@ class Work:
     Attributes:
         training, inference: floating-point operations of models.
         search: inner products in single precision.
-        launched: layers with kernels launched by trainings, forward and backward, however small.
+        launched: layers with kernels launched by trainings, forward and backward.
         stored: bytes of the artefact.
-        beside: known further bytes on the disk while it is made.
+        beside: further bytes on the disk while it is made.
         core_seconds: of one core, for work outside models.
-        waited: seconds of one core during which the model's device waits.
+        waited: core seconds during which the model's device waits.
     """
 
     training: Number = 0.0
@@ -77,9 +77,8 @@ class Batching:
     """The batching of texts, as the REPRO_ variables set it, e.g. REPRO_MICRO_BATCH=16.
 
     Attributes:
-        packed: whether models read texts without padding, the default of BERT architectures on a GPU
-            in half precision.
-        part: requested number of examples encoded at once in a training. None if not requested.
+        packed: whether models read texts without padding, the default of BERT on a GPU in half precision.
+        part: requested examples encoded at once in a training, or None.
         memory: bytes of the GPU, from which such a number is estimated. None on a CPU.
     """
 
@@ -134,7 +133,6 @@ def work(node: Node, batching: Batching = PADDED) -> Work:
 
 
 def _bytes(node: Node) -> Number:
-    """Return the bytes of the artefact of a stage without a model, 0 for small ones."""
     if node.stage == "union":
         return shapes.added(map(_bytes, node.parents()))
     return total(cost_of(node).bytes, node)
@@ -162,9 +160,7 @@ def _forward_operations(
     """Return the forward operations of one text.
 
     Args:
-        sizes: its tokens, those read by an encoder, and those with padding, read by a decoder's
-            layers.
-        passes: the passes that an objective declares in addition to BERT's.
+        sizes: its tokens, those read by an encoder, and those with padding, read by a decoder's layers.
         prefix: of the names of the model's passes.
     """
     real, read, padded = sizes

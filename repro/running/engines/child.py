@@ -40,10 +40,7 @@ def stage_command(store: Store, *, processes: int = 1) -> list[str]:
 
 
 def import_path() -> str:
-    """Return the PYTHONPATH with which a child in any folder imports this program.
-
-    An installed program is not added, because its folder contains the packages of one Python version only.
-    """
+    """Return the PYTHONPATH for a child. An installed program is not added, as its folder has all packages."""
     checkout = [str(CHECKOUT)] if (CHECKOUT / "pyproject.toml").is_file() else []
     user_paths = filter(None, os.environ.get("PYTHONPATH", "").split(os.pathsep))
     return os.pathsep.join(dict.fromkeys([*checkout, *user_paths]))
@@ -87,7 +84,7 @@ def new_log(node: Node, store: Store) -> Path:
 
 
 def result_of(node: Node, status: int, log: Path, *, processes: int = 1) -> str | Obstacle | None:
-    """Return None if a stage with this exit status succeeded, else an error sentence or an obstacle."""
+    """Return None if a stage with this exit status succeeded, an error sentence or an obstacle otherwise."""
     if status == 0:
         log.unlink(missing_ok=True)
         return None
@@ -98,8 +95,8 @@ def result_of(node: Node, status: int, log: Path, *, processes: int = 1) -> str 
         cause, _, remedy = sentences[-1].partition("; ")
         return Obstacle(cause, remedy) if status == 4 else sentences[-1]
     ending = f"was ended by {signal.Signals(-status).name}" if status < 0 else f"ended with status {status}"
-    hint = ", as happens where memory runs out," if status == -signal.SIGKILL else ""
-    return f"stage {node} {ending}{hint} without a word (log: {log})"
+    hint = ", perhaps out of memory," if status == -signal.SIGKILL else ""
+    return f"stage {node} {ending}{hint} without a message (log: {log})"
 
 
 class Child:
@@ -108,7 +105,6 @@ class Child:
     Args:
         threads: of numerical libraries. The user's environment overrides it.
         gpus: the only visible GPUs, possibly none. None changes nothing.
-        processes: number of processes of the stage.
     """
 
     def __init__(
@@ -131,7 +127,7 @@ class Child:
         return self.process.poll() is not None
 
     def result(self) -> str | Obstacle | None:
-        """Return None if the stage stored its artefact, else an error sentence or an obstacle."""
+        """Return None if the stage stored its artefact, an error sentence or an obstacle otherwise."""
         return result_of(self.node, self.process.returncode, self.log, processes=self.processes)
 
 

@@ -125,17 +125,12 @@ def ensure(
 ) -> Outcome:
     """Run those of ``nodes`` that the store lacks, with the inputs they need.
 
-    A failed or blocked node stops only the nodes that depend on it.
+    A failed or blocked node stops only the nodes that depend on it. Raises StoreError as ``prepare``.
 
     Args:
-        machine: the obstacles of single nodes.
-        options: the options of every engine.
         quiet: show no progress.
         places: fingerprint -> rows of tables that need the node, to be shown.
         run: builds one node with stored inputs.
-
-    Raises:
-        StoreError: as ``repro.running.runner.prepare``.
     """
     ends, outcome, display = list(nodes), Outcome(), Progress() if quiet else progress
     with prepared_nodes(ends, store, display, options) as (needed, room):
@@ -208,10 +203,8 @@ def beginnings(directory: Path, made: Mapping[str, Any]) -> list[Mapping[str, An
 def made_by_all(
     made: Mapping[str, Any], begun: Iterable[Mapping[str, Any]], facts: Mapping[str, Any]
 ) -> dict[str, Any]:
-    """Add to ``made`` the code that began a resumed stage. Values that differ are joined, e.g. "a1 and
-    b2".
+    """Add the code that began a resumed stage to ``made``, with differing values joined, e.g. "a1 and b2".
 
-    An artefact made partly by other code therefore counts as made by other code, seen from either version.
     A training with 0 under ``resumed_at`` began anew. Lists (``entries``) are those of the current code.
     """
     sources = [*(begun if facts.get("resumed_at", True) else ()), made]
@@ -241,9 +234,8 @@ def _has_begun(directory: Path) -> bool:
 class TimedTasks(Progress):
     """Forwards the tasks and notes of a stage to ``shown`` and keeps the facts of each task by name.
 
-    The facts are the amount ``done``, the ``seconds`` and, after two or more advances, the ``pace``:
-    seconds per unit between the first and the last advance. Of tasks with the same name the longest is
-    kept.
+    The facts are the amount ``done``, the ``seconds`` and the ``pace``, seconds per unit between the first
+    and the last advance. Of tasks with the same name the longest is kept.
     """
 
     def __init__(self, shown: Progress):
@@ -279,13 +271,13 @@ def faulty_models(node: Node, store: Store) -> Iterator[str]:
     for model in node.parents():
         if STAGES[model.stage].output == "model" and (weight := _faulty_weight(store.path(model))):
             facts = store.record(model)["facts"]
-            made = f"made {facts.get('finished', 'at no known time')}, commit {facts.get('commit', 'none')}"
-            remedy = f"remove {store.path(model)} and `repro run` makes it again"
-            yield f"its model {model} ({made}) is not finite in {weight!r}; {remedy}"
+            made = f"made {facts.get('finished', 'at an unknown time')}, commit {facts.get('commit', 'none')}"
+            remedy = f"remove {store.path(model)}, `repro run` makes it again"
+            yield f"its model {model} ({made}) is not finite in {weight!r}, {remedy}"
 
 
 def _faulty_weight(folder: Path) -> str:
-    """Return the name of a weight that is not finite, e.g. "embeddings.word_embeddings.weight", else ""."""
+    """Return the name of a weight that is not finite, e.g. "embeddings.word_embeddings.weight", or ""."""
     from safetensors import safe_open
 
     for path in sorted(folder.rglob("*.safetensors")):

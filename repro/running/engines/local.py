@@ -31,8 +31,8 @@ def execute(plan: Plan, store: Store, progress: Progress, options: Options) -> O
         KeyboardInterrupt: it was interrupted, and all children have ended.
     """
     if options.gpus_per_stage != 1 and not 1 <= options.gpus_per_stage <= len(gpus()):
-        reason = f"--gpus-per-stage is {options.gpus_per_stage}, and this machine shows {len(gpus())} GPUs"
-        raise UsageError(f"{reason}; give 1, or as many as there are at most")
+        reason = f"--gpus-per-stage is {options.gpus_per_stage}, but this machine has {len(gpus())} GPUs"
+        raise UsageError(f"{reason} (1 is always possible)")
     with prepared_nodes(plan.ends, store, progress, options) as (needed, room):
         return _Run(plan, store, progress, options, needed, room).carry_out()
 
@@ -44,12 +44,12 @@ def default_jobs(plan: Plan, gpus_per_stage: int = 1) -> int:
 
 
 def threads(plan: Plan) -> int:
-    """Return the threads of a stage: OMP_NUM_THREADS, else 1 for a scale's small backbone, else all cores."""
+    """Return the threads of a stage: OMP_NUM_THREADS, 1 for a scale's small backbone, or all cores."""
     return min(stated_threads() or (1 if plan.scale.facts.backbone else cores()), cores())
 
 
 def gpus() -> list[str]:
-    """Return the GPUs as in CUDA_VISIBLE_DEVICES, e.g. ["0", "1"]: those listed there, else all."""
+    """Return the GPUs of this machine, or those in CUDA_VISIBLE_DEVICES, e.g. ["0", "1"]."""
     gpu_names = gpu() or []
     visible = os.environ.get("CUDA_VISIBLE_DEVICES")
     if gpu_names and visible:
@@ -119,8 +119,7 @@ class _Run:
         self.waiting = waiting_nodes
 
     def _begin(self, node: Node) -> bool:
-        """Start a node with stored inputs if a place and disk space are free. Return whether it stops
-        waiting."""
+        """Start a node if a place and disk space are free. Return whether it stops waiting."""
         if len(self.running) >= self.jobs or self._gpu_count(node) > len(self.free):
             return False
         obstacle = self.room.lacking(node, [child.node for child in self.running])

@@ -45,11 +45,7 @@ def build(
     waiting: Callable[[], None],
     way: Callable[..., Built] | None = None,
 ) -> Built:
-    """Run ``store.build`` in one or several processes. The first one holds the lock and seals the
-    artefact.
-
-    The others work in the same directory or wait for it. ``way`` replaces ``store.build``.
-    """
+    """Run ``store.build``, or ``way``, in one or several processes. The first one seals the artefact."""
     way = way or store.build
     if launched_processes() == 1:
         return way(node, work, waiting=waiting)
@@ -132,19 +128,16 @@ def build_shard(
 ) -> Path | None:
     """Fill one shard of the node's artefact. The last shard to end combines all of them.
 
-    The shards may run at any time on any machines that share the store. Existing blocks are kept, so that
-    a killed shard is resumed. The artefact's facts list every shard under ``shards``, with host and
-    seconds. Its own ``seconds`` are the total.
+    Shards may run at any time on any machines that share the store. A killed shard is resumed. The artefact's
+    facts list the host and seconds of every shard under ``shards``.
 
     Returns:
         the artefact's folder. None if other shards are unfinished.
 
-    Raises:
-        UsageError: the stage cannot be divided.
-        StoreError: as ``Store.build``.
+    Raises UsageError if the stage cannot be divided, StoreError as ``Store.build``.
     """
     if node.stage not in DIVISIBLE:
-        raise UsageError(f"{node}: a stage {node.stage} has no shards; {', '.join(DIVISIBLE)} do")
+        raise UsageError(f"{node}: stage {node.stage} has no shards (these have: {', '.join(DIVISIBLE)})")
 
     def fill_beside(node: Node, work: Work, *, waiting: Callable[[], None]) -> None:
         store.work_beside(node, lambda directory: _fill_blocks(directory, work, part), waiting=waiting)

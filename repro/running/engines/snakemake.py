@@ -52,22 +52,21 @@ RETRIES = 1  # of a job on this machine; a profile says its own number
 
 
 def execute(plan: Plan, store: Store, progress: Progress, options: Options) -> Outcome:
-    """Build the nodes of the plan with Snakemake, wait for it, and return the outcome as other engines do.
+    """Build the nodes of the plan with Snakemake and return the outcome as other engines do.
 
-    Jobs run elsewhere, so a missing GPU or Java on this machine blocks nothing. The store is looked up
-    each time, so that an interrupted run is resumed.
+    Jobs run elsewhere, so a missing GPU or Java on this machine blocks nothing. An interrupted run is
+    resumed.
 
     Raises:
         BlockedError: Snakemake is not installed.
-        UsageError: Snakemake ended before any job, or ``max_disk`` is set, which needs control over
-            the start of stages.
+        UsageError: Snakemake ended before any job, or ``max_disk`` is set.
         StoreError: as ``repro.running.runner.prepare``.
         KeyboardInterrupt: it was interrupted, and has ended its jobs.
     """
     if importlib.util.find_spec("snakemake") is None:
         raise BlockedError("Snakemake is not installed", "python -m pip install 'repro-bench[snakemake]'")
     if options.max_disk is not None:
-        raise UsageError("--max-disk is of the engines inline and local; --discard is of snakemake, too")
+        raise UsageError("--max-disk needs engine inline or local. With snakemake use --discard.")
     plan.machine.leave()
     plan.look(store)
     with prepared_nodes(plan.ends, store, progress, options) as (needed, room):
@@ -151,12 +150,12 @@ class _Course:
         while nodes:
             jobs = write(nodes, self.plan, self.store, self.folder, self.options)
             words = f"{len(jobs)} jobs of {len(nodes)} stages for Snakemake"
-            self.progress.note(f"{words}; what they say lies in {self.folder / 'logs'}")
+            self.progress.note(f"{words} (logs: {self.folder / 'logs'})")
             status = self._run_snakemake(jobs)
             left = self._untried(jobs, nodes)
             if len(left) == len(nodes):
-                fault = f"Snakemake ended with status {status} before any job; it says why above"
-                raise UsageError(f"{fault}, and {self.folder} has what it was given")
+                fault = f"Snakemake ended with status {status} before any job (reason above"
+                raise UsageError(f"{fault}, input in {self.folder})")
             nodes = left
         if not self.outcome.failed:
             shutil.rmtree(self.folder, ignore_errors=True)
@@ -233,7 +232,7 @@ def _result(node: Node, log: Path) -> str | Obstacle | None:
     except FileNotFoundError:
         return None
     if not lines:
-        return f"stage {node} did not begin, or was ended before it said a word; Snakemake says more above"
+        return f"stage {node} did not begin or was killed (see the output of Snakemake above)"
     word, _, status = lines[-1].partition(" ")
     killed = -signal.SIGKILL  # nobody could say it any more
     return result_of(node, int(status) if word == "status" and status.isdigit() else killed, log)
@@ -279,13 +278,10 @@ def takes_gpu(kind: str) -> bool:
 
 
 def arrange(nodes: Sequence[Node], cost: Estimate, *, shards: int = 1) -> list[Job]:
-    """Arrange the nodes of a plan, inputs first, into jobs.
+    """Arrange the nodes of a plan, inputs first, into jobs of at most ``shards`` parts.
 
-    Encodings of queries, searches and evaluations that read the vectors of one model on one collection
-    share a job, unless other stages read their output.
-
-    Args:
-        shards: maximum number of jobs that share a divisible stage, limited by its blocks.
+    Encodings of queries, searches and evaluations that read the vectors of one model on one collection share
+    a job, unless other stages read their output.
     """
     counts = {node.fingerprint: count_of(node, shards) for node in nodes}
     minutes = {node.fingerprint: _minutes(node, cost) for node in nodes}

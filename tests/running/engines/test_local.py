@@ -285,7 +285,7 @@ def test_what_one_of_several_processes_said_is_told_whatever_torchrun_ends_with(
     assert ended.result() == "no memory is left"
     ended.processes = 1
     ended.log.write_text("repro: no memory is left\n")
-    assert "ended with status 1 without a word" in ended.result()
+    assert "ended with status 1 without a message" in ended.result()
 
 
 def test_gpus_are_those_that_are_visible(monkeypatch):
