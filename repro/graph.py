@@ -86,7 +86,7 @@ class Node:
 
 
 def once_a_node(tell: Callable[[Node], Value]) -> Callable[[Node], Value]:
-    """Return a function that caches its result while the node exists. Results must not contain nodes."""
+    """Return a function that caches its result, without nodes, while the node exists."""
     values: WeakKeyDictionary[Node, Value] = WeakKeyDictionary()
 
     @wraps(tell)
@@ -106,17 +106,17 @@ _CANONICAL = json.JSONEncoder(sort_keys=True, separators=(",", ":"), ensure_asci
 
 
 def canonical(value: Any) -> str:
-    """Return JSON with sorted keys and no spaces, so equal values give equal text. NaN is refused."""
+    """Return JSON with sorted keys and no spaces. NaN is refused."""
     return _CANONICAL.encode(value)
 
 
 def missing_file(file: str) -> dict[str, str]:
-    """Return the value, to plan with, of a parameter that is in a file below REPRO_DATA that is not here."""
+    """Return the value of a parameter in an absent file below REPRO_DATA, to plan with."""
     return {MISSING_FILE: file}
 
 
 def missing_files(value: Any) -> list[str]:
-    """Return the files that a parameter, or something within it, would have been read from."""
+    """Return the absent files of a parameter."""
     if isinstance(value, dict):
         files = [file for inner in value.values() for file in missing_files(inner)]
         return [value[MISSING_FILE]] if MISSING_FILE in value else files
@@ -124,10 +124,7 @@ def missing_files(value: Any) -> list[str]:
 
 
 def walk(nodes: Iterable[Node], *, until: Callable[[Node], bool] | None = None) -> list[Node]:
-    """Return ``nodes`` and their ancestors without duplicates, inputs first.
-
-    Nodes that fulfil ``until`` are left out and not followed.
-    """
+    """Return ``nodes`` and their ancestors once, inputs first, without those that fulfil ``until``."""
     order: list[Node] = []
     seen: set[str] = set()
 
@@ -149,8 +146,7 @@ def walk(nodes: Iterable[Node], *, until: Callable[[Node], bool] | None = None) 
 def rewrite(node: Node, change: Callable[[Node], Node], done: dict[int, tuple[Node, Node]]) -> Node:
     """Return the graph below ``node`` with ``change`` applied to every node, inputs first.
 
-    ``done`` keeps originals and results by id, so that shared nodes stay shared. Unchanged nodes keep their
-    fingerprints.
+    ``done`` keeps originals and results by id, so that shared nodes stay shared.
     """
     if (pair := done.get(id(node))) is None:
         inputs = {
@@ -165,10 +161,7 @@ def rewrite(node: Node, change: Callable[[Node], Node], done: dict[int, tuple[No
 
 
 def distinct(node: Node, known: dict[tuple, Node]) -> Node:
-    """Return the node of ``known`` with this stage, these parameters and identical inputs, or this one.
-
-    Serves as a ``change`` of ``rewrite``.
-    """
+    """Return the equal node of ``known``, or this one. Serves as a ``change`` of ``rewrite``."""
     inputs = (tuple(map(id, v)) if isinstance(v, tuple) else id(v) for v in node.inputs.values())
     return known.setdefault((node.stage, repr(node.params), *node.inputs, *inputs), node)
 

@@ -21,11 +21,7 @@ TAIL = 4096  # bytes of a log in which its last line is looked for
 
 @dataclass(frozen=True)
 class OverallProgress:
-    """The overall progress of all pieces of work.
-
-    Attributes:
-        left: the estimated remaining time in words, or "" if unknown.
-    """
+    """The progress of all pieces of work. ``left`` is the estimated remaining time in words, or ""."""
 
     done: int
     total: int
@@ -49,10 +45,10 @@ class Progress:
         yield
 
     def begins(self, piece: str, whole: OverallProgress | None = None) -> None:
-        """Show the start of a piece of work. ``piece`` is a line that names no other piece under way."""
+        """Show the start of a piece of work, which has a unique name."""
 
     def goes_on(self, piece: str, log: Path) -> None:
-        """Show a piece that runs in another process, which writes its progress to ``log``."""
+        """Show a piece in another process, which writes its progress to ``log``."""
 
     def ends(self, piece: str, how: str, whole: OverallProgress | None = None, *, why: str = "") -> None:
         """Show the end of a piece. ``how`` is its duration, or e.g. "failed" with the reason ``why``."""
@@ -206,7 +202,7 @@ def last_line(log: Path) -> str:
 
 
 class _Bars:
-    """A bar for the whole, one per piece under way and one for its task, removed at the end."""
+    """A bar for the whole, for each piece under way and for its task."""
 
     def __init__(self):
         from rich.console import Console
@@ -281,7 +277,7 @@ class _Bars:
 
 
 def _clock():
-    """Return a column with the elapsed time of a bar and, for timed bars, the remaining time."""
+    """Return a column with the elapsed and, for timed bars, the remaining time."""
     from rich.progress import ProgressColumn
     from rich.text import Text
 
@@ -296,7 +292,7 @@ def _clock():
 
 
 def span(seconds: float) -> str:
-    """Return a duration in words, e.g. "0.4 s", "12 s", "3 min", "2 h 10 min", "3 days"."""
+    """Return a duration in words, e.g. "0.4 s", "3 min", "2 h 10 min"."""
     if seconds < 99.5:
         return f"{seconds:.1f} s" if seconds < 9.95 else f"{seconds:.0f} s"
     minutes = round(seconds / 60)

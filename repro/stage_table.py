@@ -156,7 +156,7 @@ ENCODINGS = ("encode", "encode_views")  # the stages that make vectors of texts
 
 @dataclass(frozen=True)
 class Range:
-    """The valid numbers of a parameter: from or above ``least`` to ``most``, all or only whole ones."""
+    """The valid numbers of a parameter: from or above ``least`` to ``most``, all or whole ones."""
 
     least: float
     most: float = math.inf

@@ -42,7 +42,7 @@ SCORING = "evaluate"
 
 
 def discarded_stages(kinds: Iterable[str]) -> frozenset[str]:
-    """Return the stages with artefacts of these kinds, e.g. "runs". Raises UsageError for an unknown kind."""
+    """Return the stages with artefacts of these kinds, e.g. "runs". Raises UsageError."""
     kinds = list(kinds)
     check_known("kind of artefact to discard", *kinds, valid=DISCARDABLE)
     return frozenset(stage for kind in kinds for stage in DISCARDABLE[kind])
@@ -88,7 +88,7 @@ class Consumers:
         self._free |= {one for one in fingerprints & self._there if not self._left[one]}
 
     def free(self) -> list[Node]:
-        """Return the stored artefacts without remaining readers, including those stored before the run."""
+        """Return the stored artefacts without remaining readers."""
         return [self._nodes[fingerprint] for fingerprint in sorted(self._free, key=self._place.__getitem__)]
 
     def gone(self, node: Node) -> None:
@@ -98,7 +98,7 @@ class Consumers:
 
 
 def readers_first(needed: Sequence[Node], stages: frozenset[str]) -> list[Node]:
-    """Return the same nodes, inputs first, with all readers of a large artefact right after it."""
+    """Return the nodes, inputs first, with all readers of a large artefact right after it."""
     readers: dict[str, list[Node]] = {}
     for node in needed:
         for parent in node.parents():
@@ -125,13 +125,7 @@ def readers_first(needed: Sequence[Node], stages: frozenset[str]) -> list[Node]:
 
 @dataclass(frozen=True)
 class MemoryLevel:
-    """The bytes of a plan at one node.
-
-    Attributes:
-        during: peak while the node is made.
-        after: bytes after it is stored and unused artefacts are removed.
-        gone: the artefacts removed then.
-    """
+    """The bytes of a plan while a node is made, and after unused artefacts are removed (``gone``)."""
 
     node: Node
     during: float
@@ -146,10 +140,9 @@ def levels(
     *,
     before: float = 0.0,
 ) -> list[MemoryLevel]:
-    """Simulate the nodes in this order and return the bytes at each.
+    """Simulate the nodes in this order and return the bytes at each. ``consumers`` is used up.
 
     Args:
-        consumers: is used up.
         sizes: bytes of a node's artefact, and further bytes while it is made.
         before: bytes that are already stored.
     """
@@ -218,7 +211,7 @@ class DiskRoom:
         self.let_go()
 
     def lacking(self, node: Node, beside: Iterable[Node] = ()) -> Obstacle | None:
-        """Return an obstacle if an artefact and those made at the same time do not fit on the disk, or None."""
+        """Return an obstacle if an artefact does not fit on the disk with those made at the same time."""
         size = self._remaining_bytes(node)
         reserved_bytes = sum(map(self._remaining_bytes, beside))
         free_bytes, place = self._free_space()
@@ -235,7 +228,6 @@ class DiskRoom:
         return max(0.0, (cost.stored or 0.0) + cost.beside - size_on_disk(self._store.partial(node)))
 
     def _free_space(self) -> tuple[float, str]:
-        """Return the free bytes and a phrase for their limit, e.g. "--max-disk 5 GB leaves"."""
         free = shutil.disk_usage(self._store.root).free
         if self._most is None:
             return free, f"the file system of {self._store.root} has"
@@ -294,7 +286,7 @@ def kept_artefacts(
                     plans.append(
                         plan(cells, seeds=seeds, overrides=dict(readings), scale=scale, machine=machine)
                     )
-                except UsageError as error:  # a cell or choice that the manifest no longer has
+                except UsageError as error:  # the manifest has changed
                     notices.append(f"records of {paper.name} at {scale.name} are not counted: {error}")
             advance()
     lineage = Lineage(workspace.store.root)
@@ -307,7 +299,7 @@ def kept_artefacts(
 
 
 def finished_vectors(plans: Iterable[Plan], store: Store, *, keep_days: float) -> list[Node]:
-    """Return stored vectors that no remaining stage of a plan, or noted within ``keep_days``, reads."""
+    """Return stored vectors that no remaining or recently noted stage reads."""
     lineage, read_fingerprints = Lineage(store.root), set[str]()
     vectors: dict[str, Node] = {}
     for each in plans:
@@ -336,7 +328,7 @@ def _recorded_fingerprints(papers, names: Iterable[str], workspace: Workspace) -
 
 
 def _variants(records: Iterable[Record]) -> dict[tuple, set[str]]:
-    """Return cells that the suite measured with a seed or non-default readings, by (seed, readings)."""
+    """Return measured cells by seed and non-default readings."""
     variants: dict[tuple, set[str]] = {}
     for record in records:
         readings = tuple(sorted((k, v) for k, v in record.readings.items() if k not in record.substitutes))
@@ -346,7 +338,7 @@ def _variants(records: Iterable[Record]) -> dict[tuple, set[str]]:
 
 
 def _unidentified_artefacts(lineage: Lineage, plans: list[Plan]) -> set[str]:
-    """Return stored artefacts made from a source that a plan names and that is absent now."""
+    """Return stored artefacts made from a source that is absent now."""
     absent_sources = {_source(node.stage, node.params) for each in plans for node in _absent_nodes(each)}
     unidentified: set[str] = set()
     for fingerprint in lineage.stored() if absent_sources else ():
@@ -364,6 +356,5 @@ def _absent_nodes(each: Plan) -> Iterator:
 
 
 def _source(stage: str, params: Mapping[str, Any]) -> str:
-    """Return a stage and its parameters, except those that depend on the source's bytes or place."""
     ignored_names = {"identity", *STAGES[stage].ignored}
     return canonical([stage, {name: value for name, value in params.items() if name not in ignored_names}])

@@ -44,14 +44,14 @@ class Plan:
         return walk(self.ends)
 
     def of_table(self, paper: str, table: str) -> Plan:
-        """Return the plan of one table's measurements alone, as a study compares only its own."""
+        """Return the plan of one table's measurements alone."""
         measurements = [
             m for m in self.measurements if (m.cell.paper.name, m.cell.table.id) == (paper, table)
         ]
         return replace(self, measurements=measurements)
 
     def split(self, by: str) -> dict[str, Plan]:
-        """Return the plan of each ``paper``, ``table`` (``paper/table``) or ``row`` alone, in order."""
+        """Return the plan of each ``paper``, ``table`` or ``row`` alone, in order."""
         depth = 1 + PLACES.index(by)
         places: dict[str, Plan] = {}
 
@@ -88,7 +88,7 @@ class Plan:
         return walk(self.ends, until=lambda node: self.states[node.fingerprint] == "stored")
 
     def obstacles(self, node: Node) -> list[Obstacle]:
-        """Return the obstacles of the node and of its inputs that are not stored. Empty without any."""
+        """Return the obstacles of the node and of its inputs that are not stored."""
         obstacles: dict[Obstacle, None] = {}
         seen: set[str] = set()
 
@@ -173,7 +173,6 @@ def _check_overrides(overrides: Mapping[str, str], items: Iterable[Cell | ShownE
 
 
 def _check_overrides_matter(overrides: Mapping[str, str], requested_ids: set[str]) -> None:
-    """Raise UsageError for a reading that no recipe uses, as it would have no effect."""
     for identifier in overrides:
         if identifier not in requested_ids:
             names = ", ".join(sorted(requested_ids)) or "none"

@@ -20,9 +20,9 @@ from repro.running.plan import Plan
 from repro.store import Store
 
 PRESENT = ("stored", "damaged")
-JOINED_BY = " and "  # between digests of an artefact that several versions of the code made
+JOINED_BY = " and "  # between digests of several versions of the code
 _NAMED = re.compile(r"[A-Za-z_][\w.]*:[A-Za-z_][\w.]*")
-OF_THIS_CODE = committed_results()  # of the code that runs, whatever results are read
+OF_THIS_CODE = committed_results()
 EQUAL_CODE = "code.yaml"
 
 
@@ -70,7 +70,7 @@ def join_codes(codes: Iterable[str]) -> str:
 
 
 class Makers:
-    """The recorded code and commits of stored artefacts and of their inputs, direct and indirect."""
+    """The recorded code and commits of stored artefacts and all their inputs."""
 
     def __init__(self, store: Store):
         self.store = store
@@ -97,7 +97,7 @@ class Makers:
         if node.fingerprint not in self._behind:
             try:
                 facts = self.store.record(node).get("facts", {})
-            except StoreError:  # it is damaged, or not there any more
+            except StoreError:  # damaged or gone
                 facts = {}
             codes = all_on_record(str(facts.get("code", "")).split(JOINED_BY))
             commits = set(filter(versions.COMMIT.fullmatch, str(facts.get("commit")).split(JOINED_BY)))
@@ -109,7 +109,7 @@ class Makers:
 
 
 def entries(node: Node) -> tuple[str, ...]:
-    """Return the entry modules of a node's code: its stage, and each parameter's ``path`` ("module:name")."""
+    """Return the entry modules of a node's stage and of parameters with a ``path``."""
     values = (value for value in node.params.values() if isinstance(value, Mapping))
     paths = (str(value.get("path", "")) for value in values)
     return f"repro.retrieval.stages.{node.stage}", *filter(_NAMED.fullmatch, paths)
@@ -161,7 +161,7 @@ class Origins:
         """Check one artefact's facts. ``inputs`` are the current contents of its stored inputs."""
         self.total += 1
         self.parents[fingerprint] = tuple(facts.get("inputs", inputs))
-        recorded_inputs = facts.get("inputs", inputs)  # older artefacts do not say
+        recorded_inputs = facts.get("inputs", inputs)  # older artefacts lack them
         if any(recorded_inputs.get(one) != content for one, content in inputs.items()):
             self.from_others.add(fingerprint)
         self.environments[fingerprint] = {
@@ -175,19 +175,19 @@ class Origins:
         elif changes:
             self.other[fingerprint] = changes
 
-    @cached_property  # once all have been looked at
+    @cached_property
     def behind_other(self) -> set[str]:
-        """The artefacts made by the current code and libraries from an artefact that was not."""
+        """The artefacts made by current code from artefacts of other code."""
         return self._behind(self.other.keys())
 
     @cached_property
     def of_other_code(self) -> set[str]:
-        """The artefacts of other code, those made from them, and those with inputs of other content."""
+        """The artefacts of other code, or made from those or from replaced inputs."""
         own = {name for name, names in self.other.items() if not libraries.LIBRARIES.keys() >= set(names)}
         return own | self._behind(own) | self.from_others
 
     def _behind(self, others: Collection[str]) -> set[str]:
-        names = {name: name.rpartition("/")[2] for name in self.parents}  # some are told with their stage
+        names = {name: name.rpartition("/")[2] for name in self.parents}  # some include their stage
         passed_on, before = {names[name] for name in others}, -1
         while before < (before := len(passed_on)):
             passed_on |= {
@@ -197,7 +197,7 @@ class Origins:
 
     @property
     def sentence(self) -> str:
-        """The counts in one sentence. Empty if the current code and libraries made everything."""
+        """The counts in one sentence. Empty if the current code made everything."""
         parts = [f"{len(self.other)} of {self.total} artefacts were made by other code or libraries"]
         if behind_other := self.behind_other:
             parts.append(f"{len(behind_other)} from those artefacts")
@@ -214,7 +214,7 @@ def _known_contents(nodes: Sequence[Node], store: Store, read: dict[str, str]) -
 
 
 def origins(plan: Plan, store: Store) -> Origins:
-    """Return the origins of the plan's artefacts that were stored when the plan looked at the store."""
+    """Return the origins of the plan's stored artefacts."""
     result = Origins()
     nearest: dict[str, tuple[str, ...]] = {}
     contents: dict[str, str] = {}
@@ -225,22 +225,21 @@ def origins(plan: Plan, store: Store) -> Origins:
             known = _known_contents(inputs, store, contents)
             result.add(node.fingerprint, store.record(node).get("facts", {}), known, node)
             result.parents[node.fingerprint], parents = parents, (node.fingerprint,)
-        nearest[node.fingerprint] = parents  # or what it was made from, where it is not stored any more
+        nearest[node.fingerprint] = parents  # or its nearest stored inputs
     return result
 
 
 def made_otherwise(plan: Plan, store: Store) -> list[Node]:
-    """Return stored nodes of other or unknown code or of other inputs, and those made from them.
+    """Return stored nodes of other code or inputs, and those made from them, without imported runs.
 
-    Imported runs are left out. Raises BlockedError if a node cannot be made again on this machine.
+    Raises BlockedError if a node cannot be made again on this machine.
     """
     origin = origins(plan, store)
     return _with_what_is_made_from({*origin.other, *origin.unknown, *origin.from_others}, plan)
 
 
 def damaged(plan: Plan, store: Store) -> list[Node]:
-    """Return the plan's damaged nodes, checked byte by byte, and those made from them. Raises BlockedError
-    if one cannot be remade."""
+    """Return damaged nodes, checked byte by byte, and those made from them. Raises BlockedError."""
     from repro.store.seal import damage
 
     present = (n for n in plan.nodes if plan.states[n.fingerprint] in PRESENT)
@@ -249,7 +248,6 @@ def damaged(plan: Plan, store: Store) -> list[Node]:
 
 
 def _with_what_is_made_from(others: set[str], plan: Plan) -> list[Node]:
-    """Return these nodes and those made from them, if stored. Raises BlockedError if one cannot be remade."""
     stale = _stale_fingerprints(others, plan)
     stale_nodes = [n for n in plan.nodes if n.fingerprint in stale and plan.states[n.fingerprint] in PRESENT]
     for node in stale_nodes:
@@ -268,7 +266,7 @@ def _stale_fingerprints(others: set[str], plan: Plan) -> set[str]:
 
 
 def discard(nodes: Sequence[Node], store: Store) -> None:
-    """Discard stored artefacts, all or none. Raises StoreError if a running process reads or needs one."""
+    """Discard artefacts, all or none. Raises StoreError if a running process needs one."""
     if not nodes:
         return
     from repro.store.underway import awaited_inputs, one_at_a_time
@@ -285,13 +283,13 @@ def discard(nodes: Sequence[Node], store: Store) -> None:
 
 
 def equal_code() -> dict[str, dict[str, Any]]:
-    """Return the entries of code.yaml by stage: ``recorded``, ``same``, ``date`` and ``evidence``."""
+    """Return the entries of code.yaml by stage, e.g. ``recorded`` and ``same``."""
     path = OF_THIS_CODE / EQUAL_CODE if OF_THIS_CODE else None
     return (read_facts(path) or {}) if path and path.is_file() else {}
 
 
 def on_record(digest: str) -> str:
-    """Return the digest that records contain for code equal to this. Without an entry it is the given one."""
+    """Return the digest in records for code equal to this."""
     return _recorded_by_digest().get(digest, digest)
 
 

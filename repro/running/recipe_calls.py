@@ -70,7 +70,7 @@ def _without_grades(cell: Cell, scale: Scale) -> str:
 
 
 def is_made_at(cell: Cell | ShownExhibit, scale: Scale) -> bool:
-    """Return whether the cell has a recipe that measures or shows something at this scale."""
+    """Return whether the cell has a recipe with a result at this scale."""
     return bool(cell.recipe) and not not_at(cell, scale)
 
 
@@ -88,14 +88,14 @@ def _refusal_of(cell: Cell, scale: Scale) -> str:
 
 
 def recipe_path(cell: Cell | ShownExhibit) -> str:
-    """Return ``module:function``. A bare name is a function of the paper's own recipes.py."""
+    """Return ``module:function``, by default in the paper's own recipes.py."""
     recipe = cell.recipe
     assert recipe, f"{cell.id} has no recipe"  # which is looked at before
     return recipe if ":" in recipe else f"{cell.paper.package}.recipes:{recipe}"
 
 
 def readings_for(source: Paper, path: str) -> dict[str, Reading]:
-    """Return the readings available to a recipe: those of its home and those of the row's paper."""
+    """Return the readings of a recipe's home and of the row's paper."""
     home_paper = home(path)
     if home_paper is not None:
         return {**source.readings, **home_paper.readings}
@@ -104,7 +104,7 @@ def readings_for(source: Paper, path: str) -> dict[str, Reading]:
 
 
 def recipe_function(cell: Cell | ShownExhibit, path: str) -> Callable[..., Node | Runs]:
-    """Return the recipe function of the cell. Raises ManifestError if none exists that takes its options."""
+    """Return the recipe function. Raises ManifestError if it is missing or refuses the options."""
     try:
         function = load(path)
     except (ReproError, OSError):  # of files, whose error names them
@@ -134,7 +134,6 @@ def _refusal(function: Callable, options: tuple[str, ...]) -> str:
 
 
 def _call(cell: Cell | ShownExhibit, function: Callable[..., Node | Runs], request: Request) -> Node | Runs:
-    """Call a recipe. Raises ManifestError if it fails in its own code or returns no node."""
     path = recipe_path(cell)
     try:
         result = function(request, **cell.options)

@@ -26,12 +26,7 @@ LOOK = 0.05  # seconds between looks at the process
 
 @dataclass(frozen=True)
 class Rehearsal:
-    """The outcome of a rehearsal.
-
-    Attributes:
-        nodes: nodes of full scale with a stored rehearsal, inputs first.
-        left_out: nodes without a rehearsal, each with the reason, e.g. "no Java".
-    """
+    """The outcome of a rehearsal: nodes of full scale, inputs first, and those ``left_out`` with reasons."""
 
     plan: Plan
     nodes: list[RehearsedNode]
@@ -45,7 +40,7 @@ class Rehearsal:
 
     @property
     def uncounted(self) -> list[Node]:
-        """Nodes without known hours: too little was done, a count is missing, or they were not rehearsed."""
+        """Nodes without known hours."""
         unknown_nodes = [node.node for node in self.nodes if node.whole_seconds is None]
         return unknown_nodes + [node for node, _ in self.left_out]
 
@@ -55,7 +50,7 @@ class Rehearsal:
         return sum(node.whole_disk_bytes or 0 for node in self.nodes)
 
     def fullest(self, discarded: frozenset[str] = frozenset()) -> float:
-        """Return the store's peak bytes if used artefacts go. Nodes without a rehearsal are estimated."""
+        """Return the store's peak bytes if used artefacts go."""
         by_fingerprint = {each.node.fingerprint: each.whole_disk_bytes for each in self.nodes}
 
         def sizes(node: Node) -> tuple[float, float]:
@@ -99,7 +94,7 @@ def rehearse(whole: Plan, plan: Plan, store: Store, progress: Progress) -> Rehea
 
 
 def extrapolated(whole: Plan, plan: Plan, store: Store, outcome: Outcome) -> Rehearsal:
-    """Return the cost of the nodes of ``whole``, from the stored nodes of its rehearsal."""
+    """Return the cost of ``whole`` from its stored rehearsal."""
     nodes, left_out = [], []
     for large, small in pairs(whole, plan).values():
         if store.state(small) == "stored":

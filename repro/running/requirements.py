@@ -91,11 +91,11 @@ class Machine:
     _met: dict[int, tuple[Node, Node]] = field(default_factory=dict)
 
     def without_data(self) -> "Machine":
-        """Return a machine without data. It shares the recipe calls of this one if this one has no data."""
+        """Return a machine without data, with the same recipe calls if this one has none."""
         return Machine() if self.data else Machine(calls=self.calls, _known=self._known, _met=self._met)
 
     def resolve(self, node: Node) -> Node:
-        """Return the graph below ``node`` with resolved sources. Record obstacles for missing ones."""
+        """Return the graph with resolved sources. Record obstacles for missing ones."""
         return rewrite(node, self._resolve, self._done)
 
     def leave(self) -> None:
@@ -148,7 +148,7 @@ class Machine:
             obstacle = self._or_stand_in(missing, name)
             if known := self.recorded.get(key(name, piece)):
                 return Node(node.stage, {**node.params, "identity": known}, node.inputs), obstacle
-            library_key = ("library", name, piece)  # to plan with, until it is here
+            library_key = ("library", name, piece)  # to plan with
             source = self.once(library_key, lambda: locate(name, piece, None, allow_download=True))
         params = {**node.params}
         if isinstance(source, Source):
@@ -170,7 +170,7 @@ class Machine:
         if source is None:
             return node, obstacle
         params = {**node.params, "source": source}
-        if source["kind"] == "folder":  # known by its bytes; one of the hub's cache by the hub's commit
+        if source["kind"] == "folder":  # a cached one is known by the hub's commit
             from repro.retrieval.datasets.digests import digest
 
             files = checkpoint_files(Path(source["path"]))
@@ -181,7 +181,6 @@ class Machine:
         return Node(node.stage, params, node.inputs), obstacle
 
     def _splitter(self, node: Node) -> tuple[Node, Obstacle | None]:
-        """Return the node of a splitter, identified by its model's bytes if any, and its obstacle."""
         from repro.retrieval.datasets.digests import digest
         from repro.retrieval.datasets.sentence_splitting import check_splitter  # loads numpy
 
@@ -202,7 +201,6 @@ class Machine:
         return self._or_stand_in(Obstacle(cause, remedy, lacks=file, otherwise=remedy), file)
 
     def _or_stand_in(self, obstacle: Obstacle, stand_in_key: str) -> Obstacle:
-        """Return the obstacle, with the reading that selects a replacement if there is one."""
         if stand_in_key not in self.stand_ins:
             return obstacle
         choice = f", or use the replacement with `--reading {self.stand_ins[stand_in_key]}`"
@@ -210,7 +208,7 @@ class Machine:
         return replace(obstacle, remedy=obstacle.remedy + choice, otherwise=otherwise)
 
     def shared(self, node: Node) -> Node:
-        """Return the graph below ``node``, with one shared object per distinct node of this machine."""
+        """Return the graph with one shared object per distinct node."""
         return rewrite(node, lambda each: distinct(each, self._known), self._met)
 
     def once(self, key: object, find: Callable[[], object]):
@@ -230,7 +228,6 @@ def checkpoint(name: str, revision: str, data: Path | None) -> dict | None:
 
 
 def _checkpoint_obstacle(name: str, source: dict | None, stage: str) -> Obstacle | None:
-    """Return the obstacle to reading a checkpoint: it is absent, unusable or of an unknown architecture."""
     folder, entry, place = f"{data_folder()}/models/{name}", known_checkpoints().get(name), None
     if source is not None:
         place = Path(source["path"]) if source["kind"] == "folder" else cached_folder(name, source["commit"])
@@ -279,18 +276,14 @@ def _splitter_obstacle(name: str, data: Path | None) -> Obstacle | None:
 
 def _stand_in_obstacle(identifier: str) -> Obstacle:
     scale, _, original = identifier.partition("/")
-    dataset(original)  # an id that no scale knows is the recipe's mistake
+    dataset(original)  # an unknown id is the recipe's mistake
     cause = f"scale {scale} has no replacement of {original}"
     return Obstacle(cause, "choose another scale", lacks=f"a replacement of {original}")
 
 
 @dataclass(frozen=True)
 class NodeObstacles:
-    """The obstacles of some nodes.
-
-    Attributes:
-        obstacles: without duplicates, in the order of the nodes.
-    """
+    """The distinct obstacles of some nodes, in their order."""
 
     obstacles: tuple[Obstacle, ...]
 
@@ -306,7 +299,7 @@ class NodeObstacles:
 
     @property
     def otherwise(self) -> list[str]:
-        """A sentence on each missing item that is neither the machine's nor available for download."""
+        """A sentence on each missing item that only the user can supply."""
         remedies: dict[str, str] = {}
         for o in self.obstacles:
             remedy = o.otherwise or ("" if o.fetch or o.of_machine else o.remedy)
@@ -316,7 +309,7 @@ class NodeObstacles:
 
     @property
     def names(self) -> list[str]:
-        """All missing items by short name: the machine's first, then checkpoints, then data."""
+        """All missing items: the machine's, checkpoints, data."""
         ranked = sorted(self.obstacles, key=lambda o: (not o.of_machine, not _is_checkpoint(o)))
         names = ((o.short,) if o.otherwise or _is_checkpoint(o) else o.fetch or (o.short,) for o in ranked)
         return list(dict.fromkeys(chain.from_iterable(names)))

@@ -13,7 +13,7 @@ from repro.running.requirements import Machine, Obstacle
 from repro.store import Store, damage, notes, underway
 from repro.store.notes import Lineage
 
-# What these make costs little, and what they are made from is at hand when they are asked for.
+# Cheap stages with inputs at hand
 MADE_AGAIN = ("compare", "imported_run")
 
 
@@ -73,7 +73,6 @@ class Outcome:
             raise BlockedError(obstacles[0].cause, obstacles[0].remedy)
 
 
-# Carries out a plan, for as long as it takes.
 Engine = Callable[[Plan, Store, Progress, Options], Outcome]
 
 
@@ -86,7 +85,7 @@ def prepare(ends: Iterable[Node], store: Store) -> list[Node]:
     ends = list(ends)
     nodes = walk(ends)
     states = {node.fingerprint: _state(node, store) for node in nodes}
-    store.remember(nodes)  # stored ones too: a child reads the notes of its inputs
+    store.remember(nodes)  # a child reads the notes of its inputs
     return walk(ends, until=lambda node: states[node.fingerprint] == "stored")
 
 
@@ -94,7 +93,7 @@ def prepare(ends: Iterable[Node], store: Store) -> list[Node]:
 def prepared_nodes(
     ends: Iterable[Node], store: Store, progress: Progress, options: Options
 ) -> Iterator[tuple[list[Node], DiskRoom]]:
-    """Announce and yield the nodes to run, with the available disk space. Raises StoreError."""
+    """Announce and yield the nodes to run, with the disk space. Raises StoreError."""
     ends = list(ends)
     stages, nodes = discarded_stages(options.discard), walk(ends)
     with contextlib.ExitStack() as stack:
@@ -118,19 +117,14 @@ def prepared_nodes(
 
 
 def _awaited_fingerprints(store: Store, *, since: int) -> set[str]:
-    """Return the inputs of nodes that others, e.g. `repro plan --remember`, noted after a time in ns."""
+    """Return the inputs of nodes noted by other processes after a time in ns."""
     lineage = Lineage(store.root)
     noted_ids = notes.asked_after(store.root, since) - lineage.stored()
     return {fingerprint for node in noted_ids for fingerprint in lineage.inputs(node)}
 
 
 def held_back(node: Node, machine: Machine, outcome: Outcome, obstacle: Obstacle | None = None) -> bool:
-    """Return whether an obstacle, or an input that failed or is blocked, stops a node. Adds it to
-    ``outcome``.
-
-    Args:
-        obstacle: a further obstacle of the node, which is added to the machine.
-    """
+    """Return whether an obstacle or a failed or blocked input stops a node. Adds it to ``outcome``."""
     if obstacle:
         machine.obstacles[node.fingerprint] = obstacle
     errors = [outcome.failed[p.fingerprint] for p in node.parents() if p.fingerprint in outcome.failed]
@@ -147,7 +141,7 @@ def held_back(node: Node, machine: Machine, outcome: Outcome, obstacle: Obstacle
 def _state(node: Node, store: Store) -> str:
     state = store.state(node)
     if state == "stored" and node.stage in MADE_AGAIN and damage(store.path(node)):
-        state = "damaged"  # at its size, which tells nothing; no verb removes an imported run
+        state = "damaged"  # of equal size
     if state != "damaged":
         return state
     if node.stage not in MADE_AGAIN:

@@ -55,11 +55,11 @@ class Scale:
 
     @property
     def pins_kernels(self) -> bool:
-        """Whether kernels are pinned. Not at full, nor at scales that time the first rows of full."""
+        """Whether kernels are pinned, i.e. not for full or its first rows."""
         return self.name != "full" and self.facts.first == scale_facts.RowCounts()
 
     def pin_kernels(self, progress: Progress) -> None:
-        """Pin kernels, so that every processor gives the same bits. This takes half as much time again."""
+        """Pin kernels, so that every processor gives the same bits (1.5 times slower)."""
         if self.pins_kernels:
             from repro.machine import kernels
 
@@ -73,7 +73,7 @@ class Scale:
 
     @property
     def has_originals(self) -> bool:
-        """Whether it uses the papers' own data and checkpoints, all of them or the first rows."""
+        """Whether it uses the papers' own data and checkpoints."""
         return self.facts.backbone is None
 
     @property
@@ -90,7 +90,7 @@ class Scale:
         return (f"this machine has no GPU: everything is done at {settings}",)
 
     def rewriter(self) -> Callable[[Node], Node]:
-        """Return a function that rewrites graphs. It keeps nodes shared between graphs shared."""
+        """Return a function that rewrites graphs and keeps shared nodes shared."""
         cache: dict[int, tuple[Node, Node]] = {}
         if not self.has_originals:
             return lambda node: rewrite(node, self._stood_for, cache)
@@ -102,14 +102,14 @@ class Scale:
         return rewrite_node
 
     def dataset(self, identifier: str) -> str:
-        """Return the dataset that replaces ``identifier`` at this scale, e.g. "tiny/passage/dev"."""
+        """Return the dataset that replaces ``identifier``, e.g. "tiny/passage/dev"."""
         if self.has_originals:
             return identifier
         stand_ins, lineage = catalogued(identifier).at, self.lineage or (self.name,)
         return next((stand_ins[name] for name in lineage if name in stand_ins), f"{lineage[-1]}/{identifier}")
 
     def undefined(self, measure: str, identifier: str) -> str:
-        """Return why the replacement of a dataset cannot be scored by a measure. Empty if it can."""
+        """Return why the replacement of a dataset cannot be scored by a measure, or ""."""
         if self.has_originals:
             return ""
         from repro.retrieval.datasets.digests import highest_grade
@@ -120,7 +120,7 @@ class Scale:
         return f"{stand_in}, the stand-in for {identifier}, has no grade that {measure} counts as relevant"
 
     def _at_own_costs(self, node: Node) -> Node:
-        """Return the node at the costs of this scale, with its data. Raises UsageError for an invalid number."""
+        """Return the node at the costs of this scale. Raises UsageError for an invalid number."""
         check_numbers(node.params)
         inputs = {name: value for name, value in node.inputs.items() if name != "stand_in"}
         params = self._params(node)
@@ -143,7 +143,6 @@ class Scale:
         return Node(node.stage, self._params(node), node.inputs)
 
     def _evaluation(self, node: Node) -> Node:
-        """Return the evaluation without measures that need grades absent from the replacing judgements."""
         from repro.retrieval.datasets.digests import highest_grade
 
         judged = node.input("qrels").params["dataset"]
@@ -151,7 +150,6 @@ class Scale:
         return Node(node.stage, {**node.params, "measures": measures}, node.inputs)
 
     def _params(self, node: Node) -> dict[str, Any]:
-        """Return a node's parameters at this scale: caps, replacements, datasets, rates and sizes."""
         params = dict(node.params)
         for name in params.keys() & self._parameter_names:
             params[name] = self._value(name, params[name])
@@ -248,13 +246,11 @@ class Scale:
         )
 
     def _bm25(self, topics: str) -> Node:
-        """Return the ranking for negatives, with Anserini's parameters for MS MARCO passages."""
         documents, depth = recipe.corpus(_corpus(topics)), self.facts.caps["depth"]
         return recipe.bm25(documents, recipe.queries(topics), k1=0.82, b=0.68, multifield=False, depth=depth)
 
 
 def _corpus(identifier: str) -> str:
-    """Return the collection of a dataset id. An unknown id is returned as it is and reported as missing."""
     entry = catalog().get(identifier)
     return entry.corpus_id if entry else identifier
 
@@ -292,7 +288,7 @@ _user_scales: list[Scale] = []
 
 @contextlib.contextmanager
 def with_scale_of(file: Path) -> Iterator[Scale]:
-    """Register the scale of a user's file by its name for a while. Raises the errors of ``user_scale``."""
+    """Register the scale of a user's file for a while. Raises as ``user_scale``."""
     _user_scales.append(new_scale := user_scale(file))
     try:
         yield new_scale

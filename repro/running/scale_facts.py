@@ -61,10 +61,7 @@ class RateFactor(StrictMapping):
 
 
 class Proportion(StrictMapping):
-    """A number of ``steps`` for ``of`` steps in a recipe, applied in proportion, e.g. 400 of 60,000.
-
-    A training with epochs only has ``steps``.
-    """
+    """A number of ``steps`` for ``of`` steps in a recipe, e.g. 400 of 60,000."""
 
     steps: Count
     of: Count
@@ -144,7 +141,7 @@ TABLES = ("caps", "replace", "without_gpu", "learning_rate", "objectives")
 
 
 def built_in() -> dict[str, ScaleFacts]:
-    """Return the scales of scales.yaml by name, without the settings inherited by ``like``."""
+    """Return the scales of scales.yaml by name, without inherited settings."""
     facts = yaml_file.read(Path(__file__).with_name("scales.yaml"), dict[str, ScaleFacts])
     for source in papers().values():
         for name, additions in _additions(source, facts).items():
@@ -185,7 +182,6 @@ def _merge_steps(parent: Steps, child: Steps) -> Steps:
 
 
 def _additions(source: Paper, facts: Mapping[str, ScaleFacts]) -> dict[str, _Additions]:
-    """Return the scales.yaml of a paper. Raises ManifestError for an unknown scale or a known objective."""
     path = source.folder / "scales.yaml"
     if not path.exists():
         return {}
@@ -269,7 +265,7 @@ def random_backbone(facts: Backbone) -> Node:
 
 
 def drawn_anew(blank: Node, seed: int, layers: int | None) -> Node:
-    """Return a model like ``blank`` with another seed and, if given, another number of layers."""
+    """Return a model like ``blank`` with another seed and number of layers."""
     changes = {"seed": seed} | ({} if layers is None else {"layers": layers})
     return Node(blank.stage, {**blank.params, **changes}, blank.inputs)
 

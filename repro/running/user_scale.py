@@ -19,19 +19,18 @@ from repro.retrieval.training.declaration import names_in
 from repro.running.scale_facts import RowCounts, ScaleFacts, inherit_facts
 from repro.stage_table import NUMBERS, TRAININGS
 
-NAME = re.compile(r"[a-z][a-z0-9-]*")  # records of a scale lie in a folder of its name
+NAME = re.compile(r"[a-z][a-z0-9-]*")
 OF_PARAMETERS, OF_STAGES = ("caps", "replace", "without_gpu"), ("steps", "learning_rate")
 
 
 class _UserFacts(ScaleFacts):
-    compares: Any = None  # for a sentence that says more than that the key is not known
+    compares: Any = None
 
 
 def read_user_scale(path: Path, known: Mapping[str, ScaleFacts]) -> tuple[str, ScaleFacts]:
-    """Read the name and the settings of the one scale in a user's file. ``known`` are the built-in ones.
+    """Read the name and settings of the one scale in a file. ``known`` are the built-in ones.
 
-    Raises ManifestError with file and line for an invalid file or an unknown name, UsageError for several
-    scales.
+    Raises ManifestError with file and line for invalid content, UsageError for several scales.
     """
 
     def faults(content: dict[str, _UserFacts]) -> Iterator[Fault]:
@@ -68,7 +67,7 @@ def _mixture_faults(facts: ScaleFacts, known_scales: Mapping[str, ScaleFacts]) -
 
 
 def _name_faults(facts: ScaleFacts, known_scales: Mapping[str, ScaleFacts]) -> Iterator[Fault]:
-    """Yield entries without effect, named after no known stage, parameter, objective or collection."""
+    """Yield entries without effect: unknown stages, parameters, objectives or collections."""
     scale_tables = [getattr(scale, table) for scale in known_scales.values() for table in OF_PARAMETERS]
     parameters = sorted(parameter_names().union(*scale_tables))
     for table in OF_STAGES:
@@ -96,17 +95,17 @@ def _unknown_keys(location: tuple, keys: Iterable[str], kind: str, valid: Iterab
 
 
 TAKEN = (Texts, Optimisation)
-OWN = Path(recipe.__file__).parent  # where those objectives are declared that belong to no paper
+OWN = Path(recipe.__file__).parent  # objectives of no paper
 
 
 @functools.cache
 def parameter_names() -> frozenset[str]:
-    """Return the parameters of recipes, e.g. "depth": keywords of public functions, and fields."""
+    """Return the parameters of recipes, e.g. "depth"."""
     of_verbs = [inspect.signature(verb) for verb in vars(recipe).values() if inspect.isfunction(verb)]
     keywords = [p.name for verb in of_verbs for p in verb.parameters.values() if p.kind is p.KEYWORD_ONLY]
     return frozenset([*keywords, *(f.name for each in TAKEN for f in fields(each))]) - {"batch_size"}
 
 
 def objective_names() -> frozenset[str]:
-    """Return the names of all objectives: the suite's own, and those in folders of papers."""
+    """Return the names of the suite's and the papers' objectives."""
     return names_in((OWN, *{paper.folder.parent for paper in papers().values()}))

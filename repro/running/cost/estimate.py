@@ -28,11 +28,11 @@ from repro.running.requirements import PIECES, Obstacle
 from repro.store import Store
 from repro.store.disk import size_on_disk
 
-SMALL = Shape(4, 256, 1024, 2000)  # what a CPU trains for seconds; a GPU is measured with BERT-base
+SMALL = Shape(4, 256, 1024, 2000)  # for a CPU, BERT-base for a GPU
 LENGTH = {"cpu": 128, "cuda": 144}
 BATCH = {"cpu": 16, "cuda": 256}
 MATRIX = {"cpu": 1024, "cuda": 8192}
-SECONDS = 2.0  # each measurement lasts at least so long
+SECONDS = 2.0  # of each measurement
 
 
 @dataclass(frozen=True)
@@ -67,7 +67,7 @@ class Throughput:
 
 
 def throughput(store: Store, gpu: str | None = None) -> Throughput | None:
-    """Return the throughput of the named GPU, or the calibrated one if any. Raises UsageError if unknown."""
+    """Return the throughput of the named GPU, or the calibrated one. Raises UsageError if unknown."""
     if gpu is not None:
         return assumed_throughput(gpu)
     path = calibration_file(store)
@@ -81,8 +81,9 @@ def gpus() -> dict:
 
 
 def assumed_throughput(gpu: str) -> Throughput:
-    """Return the throughput of a GPU at the lowest share of its peak reached by trainings, with the highest
-    as ``fastest``. Raises UsageError for an unknown GPU."""
+    """Return the throughput of a GPU at the lowest share of its peak reached by trainings (``fastest``:
+    highest). Raises UsageError.
+    """
     name, facts = gpu.lower(), gpus()
     if name not in facts["sheets"]:
         raise unknown("GPU", gpu, facts["sheets"], hint="`repro doctor calibrate` measures the one at hand")
@@ -123,12 +124,7 @@ def _read_calibration(path: Path) -> Throughput:
 
 
 def calibrate(seconds: float = SECONDS) -> dict:
-    """Measure this machine, on its first GPU if it has one.
-
-    Returns:
-        the content of calibration.json, e.g. ``training`` and ``encoding``, each with ``tokens_per_second``
-        and ``flops_per_second``.
-    """
+    """Measure this machine, on its first GPU if it has one. Return the content of calibration.json."""
     import torch
 
     device = "cuda" if torch.cuda.is_available() else "cpu"
@@ -159,7 +155,6 @@ def calibrate(seconds: float = SECONDS) -> dict:
 
 
 def _matrix_product(device: str, precision, seconds: float) -> float:
-    """Return the operations per second of a matrix product."""
     import torch
 
     side = MATRIX[device]
@@ -168,7 +163,6 @@ def _matrix_product(device: str, precision, seconds: float) -> float:
 
 
 def _steps(device: str, precision, sizes: Shape) -> tuple[Callable[[], object], Callable[[], object]]:
-    """Return a training step (forward, backward, AdamW) and an encoding step."""
     import torch
     from transformers import BertConfig, BertModel
 
@@ -224,7 +218,7 @@ class Estimate:
     rehearsals: Rehearsals = field(default_factory=dict)
 
     def hours(self, nodes: Iterable[Node]) -> float | None:
-        """Return the hours of ``nodes``, as rehearsed or by operations. None if none is known."""
+        """Return the hours of ``nodes``. None if none is known."""
         parts = [self.hours_of(n) for n in nodes if n.fingerprint in self.works]
         return None if self.throughput is None and not any(parts) else sum(hours or 0 for hours in parts)
 
@@ -236,7 +230,7 @@ class Estimate:
         return self.throughput.hours(self.work_of(node))
 
     def hours_in_words(self, nodes: Sequence[Node]) -> str:
-        """Return the hours to run ``nodes``, a range if nothing was measured, e.g. "3.1 to 4.6"."""
+        """Return the hours of ``nodes``, e.g. "3.1 to 4.6" if nothing was measured."""
         most, fastest = self.hours(nodes) or 0.0, self.throughput and self.throughput.fastest
         least = replace(self, throughput=fastest).hours(nodes) if fastest else None
         words = f"{most:,.1f}"
@@ -263,12 +257,12 @@ class Estimate:
         return sum(w.stored or 0 for w in self.works.values())
 
     def core_hours(self, nodes: Iterable[Node]) -> float:
-        """Return the known hours of one core for work outside models that ``hours`` does not include."""
+        """Return the known core hours outside models that ``hours`` does not include."""
         unrehearsed = (n for n in nodes if n.fingerprint in self.works and self.rehearsed(n) is None)
         return sum(self.works[n.fingerprint].core_seconds or 0 for n in unrehearsed) / 3600
 
     def disk(self, stages: frozenset[str] = frozenset(), *, before: float = 0.0) -> list[MemoryLevel]:
-        """Return the store's bytes during the run, from ``before`` on, if used artefacts of ``stages`` go."""
+        """Return the store's bytes during the run if used artefacts of ``stages`` go."""
 
         def sizes(node: Node) -> tuple[float, float]:
             cost = self.work_of(node)
@@ -307,7 +301,7 @@ class Estimate:
 
 
 def estimate(plan: Plan, throughput: Throughput | None, rehearsals: Rehearsals | None = None) -> Estimate:
-    """Return the cost of the nodes to run of a plan that has looked at a store, with the REPRO_ variables."""
+    """Return the cost of the nodes to run, with the REPRO_ variables."""
     nodes, batching = plan.needed(), Batching.of(os.environ, throughput.memory if throughput else None)
     works = {node.fingerprint: work(node, batching) for node in nodes}
     return Estimate(plan, nodes, works, throughput, rehearsals or {})

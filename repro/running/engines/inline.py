@@ -33,13 +33,13 @@ from repro.store.disk import BLOCKS, CHECKPOINTS, create_file, write_whole
 from repro.store.underway import INPUTS
 from repro.version import __version__
 
-# Libraries draw bars and print advice of their own; standard output belongs to results. Set before they load.
+# Silence the libraries, before they load
 _QUIET = {
     "HF_DATASETS_DISABLE_PROGRESS_BARS": "1",
     "HF_HUB_DISABLE_PROGRESS_BARS": "1",
     "TRANSFORMERS_VERBOSITY": "error",
     "TOKENIZERS_PARALLELISM": "true",
-    "OMP_WAIT_POLICY": "PASSIVE",  # threads that spin while they wait slow every other process on the machine
+    "OMP_WAIT_POLICY": "PASSIVE",  # spinning threads slow other processes
 }
 
 _DEFAULT = Options()
@@ -72,7 +72,7 @@ def run_node(node: Node, store: Store, progress: Progress, part: Shard = WHOLE) 
         raise
     except Exception as error:
         log = store.log(node)
-        if process := launched_rank():  # of several, each tells its own failure
+        if process := launched_rank():
             log = log.with_suffix(f".{process}.log")
         with translated_errors(store.root):
             log.parent.mkdir(exist_ok=True)
@@ -83,10 +83,10 @@ def run_node(node: Node, store: Store, progress: Progress, part: Shard = WHOLE) 
 
 
 def run_stage(node: Node, store: Store, directory: Path, progress: Progress) -> dict:
-    """Run the node's stage on stored inputs into a directory. Return the facts of its artefact."""
+    """Run a stage on stored inputs into a directory. Return the facts of its artefact."""
     _quieten_libraries()
     bind_papers_package()
-    # before the stage imports the rest of its modules, since files may be edited meanwhile
+    # first, as files may be edited meanwhile
     code_facts = made_by(node)
     earlier_code_facts, input_contents = beginnings(directory, code_facts), store.contents(node.parents())
     stage = importlib.import_module(f"repro.retrieval.stages.{node.stage}")
@@ -106,9 +106,7 @@ def run_stage(node: Node, store: Store, directory: Path, progress: Progress) -> 
         "tasks": tasks.facts,
         **code_facts,
         "inputs": input_contents,
-        **_circumstances(
-            max(peak.kib(), facts.get("peak_memory_kib", 0))
-        ),  # a stage may know more of a child
+        **_circumstances(max(peak.kib(), facts.get("peak_memory_kib", 0))),  # of a child process
     }
 
 
@@ -164,7 +162,7 @@ def _carry_out(node: Node, course: RunProgress, outcome: Outcome, run: Callable[
 
 
 def execute(plan: Plan, store: Store, progress: Progress, options: Options) -> Outcome:
-    """Run the nodes of the plan one after another. Raises StoreError as ``prepare`` does."""
+    """Run the nodes one after another. Raises StoreError as ``prepare``."""
     return ensure(plan.ends, store, progress, machine=plan.machine, options=options, places=places(plan))
 
 
@@ -187,11 +185,11 @@ def _circumstances(peak_kib: int) -> dict:
     }
 
 
-NOTE = "made_by"  # files in ``blocks``, with which they go: one of the whole, and one a shard
+NOTE = "made_by"  # files in ``blocks``
 
 
 def beginnings(directory: Path, made: Mapping[str, Any]) -> list[Mapping[str, Any]]:
-    """Return the code that began this attempt. For a new attempt this is ``made``, which is written down."""
+    """Return the code that began this attempt. A new attempt stores ``made``."""
     part, folder = shard(), directory / BLOCKS
     note = folder / (f"{NOTE}.json" if part.whole else f"{NOTE}.{part.number}-of-{part.count}.json")
     if not (note.is_file() and _has_begun(directory)):
@@ -203,9 +201,9 @@ def beginnings(directory: Path, made: Mapping[str, Any]) -> list[Mapping[str, An
 def made_by_all(
     made: Mapping[str, Any], begun: Iterable[Mapping[str, Any]], facts: Mapping[str, Any]
 ) -> dict[str, Any]:
-    """Add the code that began a resumed stage to ``made``, with differing values joined, e.g. "a1 and b2".
+    """Add the code that began a resumed stage to ``made``, e.g. "a1 and b2".
 
-    A training with 0 under ``resumed_at`` began anew. Lists (``entries``) are those of the current code.
+    A training with 0 under ``resumed_at`` began anew. Lists are those of the current code.
     """
     sources = [*(begun if facts.get("resumed_at", True) else ()), made]
     return {
@@ -245,7 +243,7 @@ class TimedTasks(Progress):
     @contextlib.contextmanager
     def task(self, name: str, total: int | None = None, *, log: Path | None = None):
         began, done = time.monotonic(), 0
-        marks: list[tuple[float, int]] = []  # when it advanced first and last, and what was done by then
+        marks: list[tuple[float, int]] = []  # (time, done) of the first and the last advance
         with self._shown.task(name, total, log=log) as advance:
 
             def advance_both(n: int = 1) -> None:
@@ -277,7 +275,7 @@ def faulty_models(node: Node, store: Store) -> Iterator[str]:
 
 
 def _faulty_weight(folder: Path) -> str:
-    """Return the name of a weight that is not finite, e.g. "embeddings.word_embeddings.weight", or ""."""
+    """Return the name of a weight that is not finite, or ""."""
     from safetensors import safe_open
 
     for path in sorted(folder.rglob("*.safetensors")):

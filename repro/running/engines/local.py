@@ -16,8 +16,8 @@ from repro.running.runner import Options, Outcome, held_back, prepared_nodes
 from repro.stage_table import STAGES
 from repro.store import Store
 
-STAY = True  # whether processes go on to the next stage
-LOOK = 0.05  # seconds between looks at the children, of which those that stay are heard at once
+STAY = True  # whether processes are reused
+LOOK = 0.05  # seconds between looks at the children
 
 
 def execute(plan: Plan, store: Store, progress: Progress, options: Options) -> Outcome:
@@ -38,13 +38,13 @@ def execute(plan: Plan, store: Store, progress: Progress, options: Options) -> O
 
 
 def default_jobs(plan: Plan, gpus_per_stage: int = 1) -> int:
-    """Return how many stages fit at once: cores / threads, or one per GPU share plus one if that is more."""
+    """Return the number of stages that fit at once, by threads and GPUs."""
     shares = len(gpus()) // gpus_per_stage
     return max(cores() // threads(plan), shares + 1 if shares else 1)
 
 
 def threads(plan: Plan) -> int:
-    """Return the threads of a stage: OMP_NUM_THREADS, 1 for a scale's small backbone, or all cores."""
+    """Return the threads of a stage: OMP_NUM_THREADS, 1 for a small backbone, or all cores."""
     return min(stated_threads() or (1 if plan.scale.facts.backbone else cores()), cores())
 
 
@@ -82,7 +82,7 @@ class _Run:
         )
         self.waiting = needed
         self.running: list[Child | WorkerStage] = []
-        self.unsettled = {node.fingerprint for node in needed}  # neither stored nor held back nor failed
+        self.unsettled = {node.fingerprint for node in needed}
         self.free, self.has_gpus = gpus(), bool(gpus())
         self.share = max(1, cores() // self.jobs)
         self.workers = Workers(store, threads=self.share)

@@ -20,12 +20,12 @@ from repro.stage_table import ENCODINGS, TRAININGS
 from repro.store import Store, translated_errors
 from repro.store.disk import BLOCKS, write_whole
 
-# stages that share their work among processes; of any other the first process does all
+# stages that share their work among processes
 SHARED = (*TRAININGS, *ENCODINGS)
 Work = Callable[[Path], dict | None]
 Built = Path | None
-RUN_LINES = (1 << 26) // 43  # in 64 MiB of a run, with ids of MS MARCO
-# stage whose work is blocks, of which each is made without the others -> texts, pairs or lines of a block
+RUN_LINES = (1 << 26) // 43  # 64 MiB
+# stage -> texts, pairs or lines of an independent block
 DIVISIBLE = {
     "encode": 20_000,
     "encode_views": 10_000,
@@ -45,7 +45,7 @@ def build(
     waiting: Callable[[], None],
     way: Callable[..., Built] | None = None,
 ) -> Built:
-    """Run ``store.build``, or ``way``, in one or several processes. The first one seals the artefact."""
+    """Run ``store.build``, or ``way``, in one or several processes."""
     way = way or store.build
     if launched_processes() == 1:
         return way(node, work, waiting=waiting)
@@ -67,7 +67,7 @@ def build(
 
 @contextlib.contextmanager
 def connected_processes() -> Iterator[int]:
-    """Connect the processes of a launcher unless they are connected. Yield the rank of this one."""
+    """Connect the processes of a launcher if necessary. Yield the rank of this one."""
     if launched_processes() == 1:
         yield 0
         return
@@ -97,7 +97,7 @@ def _broadcast_word(word: str = "") -> str:
 
 
 def count_of(node: Node, wanted: int) -> int:
-    """Return the number of shards of a node: ``wanted``, but at most its number of blocks if known."""
+    """Return the number of shards of a node, at most its number of blocks."""
     if node.stage not in DIVISIBLE:
         return 1
     size = _size(node)
@@ -105,7 +105,6 @@ def count_of(node: Node, wanted: int) -> int:
 
 
 def _size(node: Node) -> Number:
-    """Return the number of texts, queries, pairs or lines to process. None if unknown."""
     if node.params.get("kind") == "passages":
         return texts(node)
     per_node, source = 1, node
