@@ -134,7 +134,7 @@ class TerminalProgress(Progress):
         suffix = "" if piece in self._logged else f" (log: {log})"
         self._logged.add(piece)
         self._named.add(piece)
-        self._due[piece] = self._clock() + INTERVAL
+        self._due[piece] = self._clock() + self._interval
         self.note(f"{piece}: {last_line(log) or 'under way'}{suffix}")
 
     def ends(self, piece: str, how: str, whole: OverallProgress | None = None, *, why: str = "") -> None:

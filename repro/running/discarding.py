@@ -169,10 +169,11 @@ def fullest_level(course: Iterable[MemoryLevel]) -> MemoryLevel | None:
     return max(course, key=lambda level: level.during, default=None)
 
 
+@dataclass
 class DiskRoom:
     """The disk space available to a run.
 
-    Args:
+    Attributes:
         announcement: the file that announces this run to other processes.
         most: maximum bytes of the store. None for the limit of the file system.
         discard: kinds of artefacts that are already discarded after use, e.g. `("vectors",)`.
@@ -180,34 +181,26 @@ class DiskRoom:
         waiting: returns fingerprints of artefacts that other requests will read.
     """
 
-    def __init__(
-        self,
-        consumers: Consumers,
-        store: Store,
-        progress: Progress,
-        *,
-        announcement: Path,
-        most: int | None = None,
-        discard: Sequence[str] = (),
-        may_discard: bool = True,
-        waiting: Callable[[], Iterable[str]] = tuple,
-    ):
-        self._consumers, self._store, self._progress = consumers, store, progress
-        self._announcement, self._most, self._waiting = announcement, most, waiting
-        self._discard = discard
-        self._others = [kind for kind in DISCARDABLE if may_discard and kind not in discard]
+    consumers: Consumers
+    store: Store
+    progress: Progress
+    announcement: Path
+    most: int | None = None
+    discard: Sequence[str] = ()
+    may_discard: bool = True
+    waiting: Callable[[], Iterable[str]] = tuple
 
     def let_go(self) -> None:
         """Remove unused artefacts, except those that another process still needs."""
-        for node in self._consumers.free():
-            size = size_on_disk(self._store.path(node))
-            if underway.let_go(self._store, node, but=self._announcement, keep=self._waiting):
-                self._progress.note(f"  discarded: {describe(node)}, {size_in_words(size)}")
-                self._consumers.gone(node)
+        for node in self.consumers.free():
+            size = size_on_disk(self.store.path(node))
+            if underway.let_go(self.store, node, but=self.announcement, keep=self.waiting):
+                self.progress.note(f"  discarded: {describe(node)}, {size_in_words(size)}")
+                self.consumers.gone(node)
 
     def stored(self, node: Node) -> None:
         """Record that a node was stored and remove inputs that have no other reader."""
-        self._consumers.stored(node)
+        self.consumers.stored(node)
         self.let_go()
 
     def lacking(self, node: Node, beside: Iterable[Node] = ()) -> Obstacle | None:
@@ -225,20 +218,20 @@ class DiskRoom:
 
     def _remaining_bytes(self, node: Node) -> float:
         cost = work(node)
-        return max(0.0, (cost.stored or 0.0) + cost.beside - size_on_disk(self._store.partial(node)))
+        return max(0.0, (cost.stored or 0.0) + cost.beside - size_on_disk(self.store.partial(node)))
 
     def _free_space(self) -> tuple[float, str]:
-        free = shutil.disk_usage(self._store.root).free
-        if self._most is None:
-            return free, f"the file system of {self._store.root} has"
-        allowance = self._most - size_on_disk(self._store.root)
+        free = shutil.disk_usage(self.store.root).free
+        if self.most is None:
+            return free, f"the file system of {self.store.root} has"
+        allowance = self.most - size_on_disk(self.store.root)
         if allowance < free:
-            return allowance, f"--max-disk {size_in_words(self._most)} leaves"
-        return free, f"the file system of {self._store.root} has"
+            return allowance, f"--max-disk {size_in_words(self.most)} leaves"
+        return free, f"the file system of {self.store.root} has"
 
     def _remedy(self, missing_bytes: float) -> str:
-        selections = [",".join([*self._discard, kind]) for kind in self._others[:1]]
-        ways = [f"run with --discard {kinds}" for kinds in selections]
+        others = [kind for kind in DISCARDABLE if self.may_discard and kind not in self.discard]
+        ways = [f"run with --discard {','.join([*self.discard, kind])}" for kind in others[:1]]
         ways += ["free some (`repro store gc --finished` lists candidates)", "or name another store"]
         return f"{size_in_words(missing_bytes)} more are needed: {', '.join(ways)}"
 
@@ -305,17 +298,13 @@ def finished_vectors(plans: Iterable[Plan], store: Store, *, keep_days: float) -
     for each in plans:
         each.look(store)
         read_fingerprints |= {parent.fingerprint for node in each.needed() for parent in node.parents()}
-        vectors |= {node.fingerprint: node for node in _stored_vectors(each)}
+        made = (node for node in each.nodes if node.stage in DISCARDABLE["vectors"])
+        vectors |= {n.fingerprint: n for n in made if each.states[n.fingerprint] == "stored"}
         read_fingerprints |= {end.fingerprint for end in each.ends}
     stored_ids = lineage.stored()
     for note in notes.asked_since(store.root, days=keep_days):
         read_fingerprints.update(() if note in stored_ids else lineage.inputs(note))
     return [node for fingerprint, node in vectors.items() if fingerprint not in read_fingerprints]
-
-
-def _stored_vectors(plan: Plan) -> list[Node]:
-    stored_nodes = (node for node in plan.nodes if plan.states[node.fingerprint] == "stored")
-    return [node for node in stored_nodes if node.stage in DISCARDABLE["vectors"]]
 
 
 def _recorded_fingerprints(papers, names: Iterable[str], workspace: Workspace) -> tuple[set[str], list[str]]:

@@ -215,18 +215,15 @@ class MeasurementBuilder:
 
     def _finish(self, node: Node) -> Node:
         if node not in self._finished:
-            self._finished[node] = self._finish_anew(node)
+            finished = self.machine.resolve(self._rewrite(self.machine.shared(node)))
+            for part in walk([finished], until=lambda part: part.fingerprint in self._checked):
+                check_choices(part.stage, part.params)
+                check_numbers(part.params)
+                check_types(part)
+                check_options(part)
+                self._checked.add(part.fingerprint)
+            self._finished[node] = finished
         return self._finished[node]
-
-    def _finish_anew(self, node: Node) -> Node:
-        node = self.machine.resolve(self._rewrite(self.machine.shared(node)))
-        for part in walk([node], until=lambda node: node.fingerprint in self._checked):
-            check_choices(part.stage, part.params)
-            check_numbers(part.params)
-            check_types(part)
-            check_options(part)
-            self._checked.add(part.fingerprint)
-        return node
 
     def _call(
         self, cell: Cell | ShownExhibit, identifier: str, seed: int | None

@@ -228,7 +228,7 @@ class Pace:
         operations = self._work(node)
         for kind in _kinds(node):
             if by_operations := self._seconds.get(kind):
-                nearest = min(by_operations, key=lambda other: _ratio(other, operations))
+                nearest = min(by_operations, key=lambda n: max(n, operations) / max(1, min(n, operations)))
                 seconds = median_low(by_operations[nearest])
                 return seconds * operations / nearest if operations and nearest else seconds
         return None
@@ -237,10 +237,6 @@ class Pace:
         if node.fingerprint not in self._operations:
             self._operations[node.fingerprint] = work(node).operations
         return self._operations[node.fingerprint]
-
-
-def _ratio(one: float, other: float) -> float:
-    return max(one, other) / max(1, min(one, other))
 
 
 def _kinds(node: Node) -> list[tuple[str, ...]]:

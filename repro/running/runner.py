@@ -45,10 +45,9 @@ class Options:
 
     def __post_init__(self):
         discarded_stages(self.discard)
-        if self.jobs is not None and self.jobs < 1:
-            raise UsageError(f"--jobs is {self.jobs}, but must be 1 or more, e.g. --jobs 4")
-        if self.shards < 1:
-            raise UsageError(f"--shards is {self.shards}, but must be 1 or more")
+        for name, number in (("jobs", self.jobs), ("shards", self.shards)):
+            if number is not None and number < 1:
+                raise UsageError(f"--{name} is {number}, but must be 1 or more, e.g. --{name} 4")
 
 
 @dataclass

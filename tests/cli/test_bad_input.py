@@ -44,7 +44,7 @@ REFUSED = {
     "run costa --reading bm25-parameter=x": r"no unspecified choice of the selected papers 'bm25-parameter' \(did you mean",
     "run costa --reading bm25-parameters=x": "value of 'bm25-parameters' 'x'; known: anserini-default",
     "run costa --reading a=b --reading a=c": "--reading gives 'a' two choices",
-    "run costa --table 1 --row bm25 --reading span-resampling=every-epoch": "changes nothing here: no recipe",
+    "run costa --table 1 --row bm25 --reading span-resampling=every-epoch": "changes nothing: no recipe",
     "run costa --store=": "--store is empty; name a folder, or leave the option out",
     "run costa --store ~nobody-of-that-name/x": "given for REPRO_STORE, is no path",
     f"plan cotsa {CELL}": r"there is no paper 'cotsa' \(did you mean 'costa'",

@@ -29,7 +29,7 @@ def test_local_processes_end_with_the_same_scores(repro, measured_once):
         (("--engine", "snakemake", "--shards", "0"), "--shards is 0, but must be 1 or more"),
         (("--engine", "local", "--jobs", "0"), "--jobs is 0, but must be 1 or more"),
         (("--gpus-per-stage", "2"), "--gpus-per-stage is of the engines local and snakemake, not"),
-        (("--engine", "local", "--gpus-per-stage", "0"), "--gpus-per-stage is 0, and this machine shows"),
+        (("--engine", "local", "--gpus-per-stage", "0"), "--gpus-per-stage is 0, but this machine has"),
         (("--max-gpu-hours", "1"), "a budget needs a throughput"),
         (("--engine", "cloud"), "Invalid value for '--engine': 'cloud' is not one of"),
     ],

@@ -111,8 +111,8 @@ def test_what_differs_is_named_and_what_is_not_recorded_is_unknown():
     for name, one in (("a", facts), ("b", before), ("c", {})):
         made.add(name, one, {})
     assert made.sentence == (
-        "1 of 3 artefacts were made by other code or libraries, 1 by unknown code; "
-        "`repro run --rebuild other-code` with a selection makes them again"
+        "1 of 3 artefacts were made by other code or libraries, 1 by unknown code ("
+        "`repro run --rebuild other-code` with a selection makes them again)"
     )
 
 
@@ -211,7 +211,7 @@ def test_nothing_goes_while_another_run_is_to_read_some_of_it(chain):
     _, store, index, run = chain
     reads = Node("bm25", {"depth": 5}, dict(run.inputs))
     with announce(store.root, [reads]):
-        with pytest.raises(StoreError, match=f"another run reads, or is to read, {index}; wait until"):
+        with pytest.raises(StoreError, match=f"another run needs {index}. Wait until"):
             discard([index, run], store)
         assert store.state(run) == "stored"
     discard([index, run], store)

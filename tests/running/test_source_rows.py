@@ -100,7 +100,7 @@ def test_a_source_of_the_data_folder_is_at_hand_while_it_has_its_bytes(tmp_path,
     source = source_at_hand(node, tmp_path / "data", None)
     assert fault(node, tmp_path / "out", facts, source) == ""
     forged = facts_of(poison("qrels", tmp_path / "out"), facts)
-    assert fault(node, tmp_path / "out", forged, source).endswith("qrels/test.tsv gives here")
+    assert fault(node, tmp_path / "out", forged, source).endswith("qrels/test.tsv")
     file = tmp_path / "data/beir/scifact/qrels/test.tsv"
     file.write_text(file.read_text().replace("d0\t2", "d2\t2"))
     assert source_at_hand(node, tmp_path / "data", None) is None

@@ -129,7 +129,7 @@ def test_a_scale_is_known_by_its_name_as_long_as_its_file_is_at_hand(tmp_path):
             "mine: 'depth' is in caps and in replace",
         ),
         ("mine:\n  about: x\n  frist: 3", 3, "mine.frist: there is no key 'frist' (did you mean 'first'?)"),
-        ("mine:\n  about: x\n  like: tiny\n  first: {queries: 3}", 4, "and tiny has collections of its own"),
+        ("mine:\n  about: x\n  like: tiny\n  first: {queries: 3}", 4, "tiny does not use the papers' data"),
     ],
 )
 def test_a_fault_of_a_file_is_one_sentence_with_line_and_field(described, text, line, reason):
@@ -144,7 +144,7 @@ def test_a_backbone_of_ones_own_goes_with_stand_ins_only(described):
     training = "{max_steps: 1, texts_per_batch: 1, learning_rate: 0.1, length: 8}"
     parts = f"vocabulary: 9, initialise: {initialise}, pretrain: {training}"
     backbone = f"{{corpus: tiny/text, {parts}}}"
-    with pytest.raises(ManifestError, match="the papers' own data go with their own checkpoints"):
+    with pytest.raises(ManifestError, match="the papers' data need the papers' checkpoints"):
         described(f"mine: {{about: x, backbone: {backbone}}}")
     assert described(f"mine: {{about: x, like: tiny, backbone: {backbone}}}").facts.backbone.vocabulary == 9
     with pytest.raises(ManifestError, match="there is no dataset 'tiny/texts'"):
