@@ -74,7 +74,7 @@ class StageError(ReproError):
 
 
 class BlockedError(ReproError):
-    """Something is missing that only the user can supply. ``remedy`` is an imperative that fixes ``cause``."""
+    """Something is missing that only the user can supply. ``remedy`` is an imperative."""
 
     exit_status = 4
 

@@ -30,7 +30,7 @@ class Node:
     Attributes:
         stage: a key of ``repro.stage_table.STAGES``, e.g. ``"encode"``.
         params: plain JSON values.
-        inputs: input nodes by the stage's names for them, or a list if the stage takes several.
+        inputs: by the stage's names, a tuple if the stage takes several.
     """
 
     stage: str

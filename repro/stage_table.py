@@ -24,9 +24,9 @@ class StageSpec:
         ignored: parameters that do not affect the result. They are not part of the fingerprint.
         needs: ``java``, ``source`` (data), ``checkpoint``, ``splitter`` (of sentences) or ``precision`` (a
             GPU).
-        heavy: whether it gets a progress line and its own place in an estimate.
+        heavy: whether it has its own place in an estimate.
         widths: parameters that count numbers of a vector. A scale shrinks them like the backbone.
-        choices: the valid values of parameters that name one of a few.
+        choices: the valid values of parameters.
     """
 
     inputs: dict[str, str]

@@ -83,9 +83,7 @@ def test_a_graph_that_cannot_run_is_refused_with_stage_and_input():
         UsageError, match="'search' takes embeddings as input 'passages', and stage 'corpus' gives"
     ):
         check_types(Node("search", {}, {"passages": _corpus(), "queries": _corpus()}))
-    with pytest.raises(
-        UsageError, match="inputs 'passages', 'queries' .missing: 'passages', 'queries', unknown"
-    ):
+    with pytest.raises(UsageError, match=r"'queries' .missing: 'passages', 'queries', unknown"):
         check_types(Node("search", {}, {}))
     with pytest.raises(UsageError, match=r"no stage 'serach' .did you mean 'search'"):
         Node("serach")

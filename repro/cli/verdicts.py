@@ -1,7 +1,7 @@
 """Print a comparison on the terminal and derive the exit status from it."""
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
 from repro.cli.obstacles import blocked_cell_lines, row_of
@@ -80,23 +80,34 @@ def show(
     if form in ("latex", "markdown"):
         compared = replace(comparison, cells=list(cells))
         return _print_texts(compared, plan, store, results=results, form=form, **options)
-    if form in ("csv", "json"):
-        show_recurrences(recurrences)
+    if form == "terminal":
+        return _show_tables(comparison, cells, recurrences, results, brief=brief, quiet=quiet)
+    show_recurrences(recurrences)
     if form == "csv":
         return emit_csv([cell_as_row(c) for c in cells], head=["cell"])
-    if form == "json":
-        ids = {c.cell.id for c in cells}
-        objects = _cells_with_facts(comparison, plan, store, results)
-        return emit_json([cell for cell in objects if cell["id"] in ids])
+    ids = {c.cell.id for c in cells}
+    objects = _cells_with_facts(comparison, plan, store, results)
+    emit_json([cell for cell in objects if cell["id"] in ids])
+
+
+def _show_tables(
+    comparison: Comparison,
+    cells: Sequence[ComparedCell],
+    recurrences: Sequence[Recurrence],
+    results: Results | None,
+    *,
+    brief: bool,
+    quiet: bool,
+) -> None:
+    notes = [*distances(recurrences), *notices(comparison, cells, brief=brief)]
     if not quiet:
         say(summary(comparison, recurrences, results))
+        notes = [*legends(comparison), *notes]
+        notes += [comparison.origins.sentence] if comparison.origins else []
     show_cells(comparison, cells)
     show_paired(comparison, cells)
-    problems = [*distances(recurrences), *notices(comparison, cells, brief=brief)]
-    for line in problems if quiet else [*legends(comparison), *problems]:
-        say(line)
-    if comparison.origins and comparison.origins.sentence and not quiet:
-        say(comparison.origins.sentence)
+    for note in filter(None, notes):
+        say(note)
 
 
 def _cells_with_facts(
@@ -181,24 +192,27 @@ def summary(
     if counts.measurements < counts.measured:
         sentence += f" ({_count(counts.measurements, 'distinct measurement')})"
     if is_full:
-        verdicts = ", ".join(f"{number} {name}" for name, number in counts.verdicts.items())
-        sentence += f": {counts.passing} pass, {counts.failing} fail, {counts.neither} neither ({verdicts})"
+        sentence += f": {counts.passing} pass, {counts.failing} fail, {counts.neither} neither"
     sentences = [f"{sentence}.", *_released(comparison, counts, results), *equal_in_words(recurrences)]
-    if not is_full:
-        scales = " and ".join(sorted({c.scale for c in cells}))
-        sentences.append(f"Scores at scale {scales} are not compared with the paper's.")
+    return " ".join([*sentences, *_comparison_sentences(counts, "" if is_full else cells[0].scale)])
+
+
+def _comparison_sentences(counts: Summary, scale: str) -> Iterator[str]:
+    if scale:
+        yield f"Scores at scale {scale} are not compared with the paper's."
+    else:
+        yield f"Verdicts: {', '.join(f'{number} {name}' for name, number in counts.verdicts.items())}."
     if counts.intervals:
         share = f"{counts.inside} of {counts.intervals} published means"
-        sentences.append(f"{share} are inside our 95 % interval over queries.")
+        yield f"{share} are inside our 95 % interval over queries."
     if counts.imported:
         runs = _count(counts.imported_runs, "distinct score")
-        sentences.append(f"Runs by others of {_count(counts.imported, 'cell')} ({runs}) are not counted.")
-    return " ".join(sentences)
+        yield f"Runs by others of {_count(counts.imported, 'cell')} ({runs}) are not counted."
 
 
 def _measured_in_words(cells: Sequence[ComparedCell]) -> str:
     """Count the measured cells, e.g. "52 of 58 published cells and 8 reference cells"."""
-    measured, phrases = {c.cell.id for c in cells if c.measured is not None}, []
+    measured, phrases = {c.cell.id for c in cells if c.measured is not None}, list[str]()
     for kind, chosen in by_count(c.cell for c in cells).items():
         number, noun = len(measured & chosen.keys()), f"{NOUNS[kind]} cell{'s' * (len(chosen) != 1)}"
         is_short = phrases and number == len(chosen)
@@ -238,15 +252,10 @@ def notices(comparison: Comparison, cells: Sequence[ComparedCell], *, brief: boo
 
     Many doubts of one kind are merged, with ``brief`` also many obstacles.
     """
-    lines: dict[str, list[str]] = {}
-    sentences = {str(doubt): doubt.kind for c in cells for doubt in c.doubts}
-    many = {kind for kind, number in Counter(sentences.values()).items() if number > FEW_SENTENCES}
+    lines = _doubts(cells)
     for c in cells:
         if c.verdict.name == "failed":
             lines.setdefault(f"failed: {c.verdict.why}", []).append(c.cell.id)
-        for doubt in c.doubts:
-            merged = f"{doubt.kind}: several reasons, `repro show CELL` has them"
-            lines.setdefault(merged if doubt.kind in many else str(doubt), []).append(c.cell.id)
         for run in c.imported:
             lines.setdefault(run.verdict.why, []).append(c.cell.id)
         for reading, reason in (c.records[0].substitutes if c.records else {}).items():
@@ -257,6 +266,17 @@ def notices(comparison: Comparison, cells: Sequence[ComparedCell], *, brief: boo
         *(f"{text} [{first_of(cells, 3)}]" for text, cells in lines.items()),
         *(f"no tests between rows: {reason}" for reason in untested_reasons),
     ]
+
+
+def _doubts(cells: Sequence[ComparedCell]) -> dict[str, list[str]]:
+    kinds = {str(doubt): doubt.kind for c in cells for doubt in c.doubts}
+    many = {kind for kind, number in Counter(kinds.values()).items() if number > FEW_SENTENCES}
+    lines: dict[str, list[str]] = {}
+    for c in cells:
+        for doubt in c.doubts:
+            merged = f"{doubt.kind}: several reasons, `repro show CELL` has them"
+            lines.setdefault(merged if doubt.kind in many else str(doubt), []).append(c.cell.id)
+    return lines
 
 
 def _obstacle_lines(cells: Sequence[ComparedCell], brief: bool) -> list[str]:

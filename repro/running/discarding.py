@@ -49,13 +49,12 @@ def discarded_stages(kinds: Iterable[str]) -> frozenset[str]:
 
 
 class Consumers:
-    """The remaining readers of each artefact that may be discarded.
+    """The remaining readers of each artefact of ``stages`` that may be discarded. Requested ``ends`` are
+    kept.
 
     Args:
-        ends: requested nodes, which are kept.
         needed: the nodes to run.
         stored: fingerprints of stored nodes.
-        stages: stages with artefacts that may be discarded.
     """
 
     def __init__(
@@ -176,7 +175,7 @@ class DiskRoom:
     Attributes:
         announcement: the file that announces this run to other processes.
         most: maximum bytes of the store. None for the limit of the file system.
-        discard: kinds of artefacts that are already discarded after use, e.g. `("vectors",)`.
+        discard: kinds of artefacts discarded after use, e.g. `("vectors",)`.
         may_discard: whether the user can request more kinds.
         waiting: returns fingerprints of artefacts that other requests will read.
     """
@@ -238,12 +237,7 @@ class DiskRoom:
 
 @dataclass(frozen=True)
 class KeptArtefacts:
-    """The artefacts that papers need at some scales.
-
-    Attributes:
-        notices: sentences about records or artefacts that could not be checked.
-        plans: of all cells and exhibits, and of records with other seeds or readings.
-    """
+    """The fingerprints of artefacts that papers need at some scales, with plans and notices of faults."""
 
     fingerprints: set[str]
     notices: list[str]
@@ -298,13 +292,17 @@ def finished_vectors(plans: Iterable[Plan], store: Store, *, keep_days: float) -
     for each in plans:
         each.look(store)
         read_fingerprints |= {parent.fingerprint for node in each.needed() for parent in node.parents()}
-        made = (node for node in each.nodes if node.stage in DISCARDABLE["vectors"])
-        vectors |= {n.fingerprint: n for n in made if each.states[n.fingerprint] == "stored"}
+        vectors |= {node.fingerprint: node for node in _stored_vectors(each)}
         read_fingerprints |= {end.fingerprint for end in each.ends}
     stored_ids = lineage.stored()
     for note in notes.asked_since(store.root, days=keep_days):
         read_fingerprints.update(() if note in stored_ids else lineage.inputs(note))
     return [node for fingerprint, node in vectors.items() if fingerprint not in read_fingerprints]
+
+
+def _stored_vectors(plan: Plan) -> list[Node]:
+    stored_nodes = (node for node in plan.nodes if plan.states[node.fingerprint] == "stored")
+    return [node for node in stored_nodes if node.stage in DISCARDABLE["vectors"]]
 
 
 def _recorded_fingerprints(papers, names: Iterable[str], workspace: Workspace) -> tuple[set[str], list[str]]:

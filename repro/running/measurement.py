@@ -303,10 +303,10 @@ RULES = ("ignore_identical_ids", "judgements")
 
 
 def import_of(cell: Cell, made: Measurement | None, machine: Machine, file: Mapping[str, str]) -> Measurement:
-    """Return the measurement of a cell of one dataset by an imported run, without readings.
+    """Return the measurement of a cell by an imported run, without readings.
 
     Args:
-        made: the measurement by the cell's own recipe. None without a recipe.
+        made: the measurement by the cell's own recipe, if any.
         file: sha256 of the run and, to read it, its name and path (``source``).
     """
     entry, measure = _catalogued(cell)

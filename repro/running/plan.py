@@ -24,8 +24,7 @@ class Plan:
     """All nodes that a selection of cells needs at one scale.
 
     Attributes:
-        measurements: one per cell with a recipe and seed.
-        exhibits: the nodes of exhibits, e.g. drawings.
+        exhibits: the nodes of drawings and the like.
         departures: the choices of exhibits other than the default.
         states: fingerprint -> state in the store, e.g. "stored". Filled by ``look``.
     """
@@ -124,10 +123,7 @@ def plan(
 ) -> Plan:
     """Call every distinct recipe once and rewrite its graph for the scale and this machine.
 
-    Args:
-        cells: numeric cells of result tables, and points of figures.
-        seeds: the user's seeds. Empty for the seed of each paper.
-        overrides: reading id -> choice.
+    ``overrides`` maps readings to choices. Without ``seeds`` each paper's own counts.
 
     Raises:
         UsageError: an override names a reading or choice that no selected row has.

@@ -127,8 +127,6 @@ def _code_of_all(all_entries: frozenset[tuple[str, ...]]) -> str:
 
 @functools.cache
 def _commit() -> str | None:
-    from repro.machine import versions
-
     return versions.commit(CHECKOUT)
 
 
@@ -137,15 +135,15 @@ REMEDY = "`repro run --rebuild other-code` with a selection makes them again"
 
 @dataclass
 class Origins:
-    """The artefacts made by other code or libraries than the current ones.
+    """The artefacts made by other code or libraries than the current ones, by fingerprint.
 
     Attributes:
         total: number of checked artefacts.
-        other: fingerprint -> differing definitions and libraries.
-        parents: fingerprint -> the artefacts that it was made from.
+        other: differing definitions and libraries.
+        parents: the artefacts that it was made from.
         unknown: artefacts without a record of their code.
         from_others: artefacts with inputs that were since rebuilt with other content.
-        environments: fingerprint -> libraries and kernels, in the form of a record's ``environment``.
+        environments: libraries and kernels, in the form of a record's ``environment``.
     """
 
     total: int = 0

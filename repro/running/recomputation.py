@@ -176,9 +176,8 @@ class Recomputation:
     """One recomputed artefact.
 
     Attributes:
-        agreement: ``bits``, ``tolerance`` or ``none``. ``failed`` or ``blocked`` without a result.
-        difference: as in ``Agreement``.
-        why: a sentence if it does not agree or could not be computed.
+        agreement: as in ``Agreement``, or ``failed`` or ``blocked``.
+        why: a sentence if it does not agree.
         other_code: definitions and libraries of the stored artefact that differ here. None if unknown.
     """
 
@@ -197,13 +196,9 @@ class Recomputation:
 
 @dataclass(frozen=True)
 class Sample:
-    """Nodes to recompute, and counts of artefacts by stage.
+    """Nodes to recompute, the numbers of candidates (``of``) and of ``left_out`` artefacts by stage.
 
-    Attributes:
-        nodes: in the order of the stages.
-        of: stage -> number of candidates.
-        left_out: stage -> number of artefacts that cannot be recomputed, e.g. trainings.
-        sources: fingerprint -> the available collection that an artefact is read from.
+    ``sources`` maps fingerprints to the collections that they are read from.
     """
 
     nodes: list[Node]

@@ -107,8 +107,7 @@ def extrapolated(whole: Plan, plan: Plan, store: Store, outcome: Outcome) -> Reh
 def _failure_reason(node: Node, outcome: Outcome) -> str:
     if error := outcome.failed.get(node.fingerprint):
         return str(error)
-    obstacles = outcome.blocked.get(node.fingerprint, [Obstacle("it was not run", "run it")])
-    return f"{obstacles[0].cause}; {obstacles[0].remedy}"
+    return str(outcome.blocked.get(node.fingerprint, ["it was not run"])[0])
 
 
 def run_apart(node: Node, store: Store, progress: Progress) -> Path:

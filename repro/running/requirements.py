@@ -50,6 +50,9 @@ class Obstacle:
     fetch: tuple[str, ...] = ()
     otherwise: str = ""
 
+    def __str__(self) -> str:
+        return f"{self.cause}; {self.remedy}"
+
     @property
     def short(self) -> str:
         """The missing item, as briefly as possible."""
@@ -72,10 +75,10 @@ class Machine:
         data: the folder of REPRO_DATA, or None.
         digests: file that caches digests of data files.
         home: that of ir_datasets, or None.
-        recorded: ``<dataset> <piece>`` -> identity of measured files, to plan with if the files are absent.
-        obstacles: fingerprint -> why that node cannot run here. Filled by ``resolve``.
+        recorded: ``<dataset> <piece>`` -> identity of absent files, to plan with.
+        obstacles: fingerprint -> obstacle. Filled by ``resolve``.
         stand_ins: an absent collection, splitter or file -> the ``reading=choice`` that avoids it.
-        calls: graphs made by recipes with this data at any scale, see ``repro.running.recipe_calls``.
+        calls: graphs made by recipes with this data at any scale.
     """
 
     data: Path | None = None

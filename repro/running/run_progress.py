@@ -99,7 +99,6 @@ class RunProgress:
     """Shows the running stages, the finished rows of tables and the time left.
 
     Args:
-        nodes: to run, inputs first.
         known: further nodes. Stored ones provide the time of similar nodes.
         places: fingerprint -> rows that need the node, may be empty.
         beside: number of nodes that run at once.

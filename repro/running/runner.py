@@ -4,7 +4,7 @@ import contextlib
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
 
-from repro.errors import BlockedError, ReproError, StoreError, UsageError
+from repro.errors import BlockedError, ReproError, StageError, StoreError, UsageError
 from repro.graph import Node, walk
 from repro.progress import Progress
 from repro.running.discarding import Consumers, DiskRoom, discarded_stages, readers_first
@@ -19,19 +19,17 @@ MADE_AGAIN = ("compare", "imported_run")
 
 @dataclass(frozen=True)
 class Options:
-    """Options of a run. Each engine uses those that apply to it.
+    """Options of a run. Each engine uses those that apply to it. Raises UsageError for invalid ones.
 
     Attributes:
-        jobs: stages at once of engines local and snakemake. None for as many as fit, or as a profile sets.
-        gpus_per_stage: of a training or an encoding, with one process each, for the same engines.
+        jobs: stages at once. None for as many as fit, or as a profile sets.
+        gpus_per_stage: of a training or an encoding, with one process each.
         profile: Snakemake's, a folder or a name. None for jobs on this machine.
-        gpu: the GPU that Snakemake's hours are for, e.g. "h100". None for this machine's measurement.
+        gpu: the GPU that Snakemake's hours are for, e.g. "h100".
         discard: kinds of artefacts to remove when the plan no longer reads them.
         may_discard: whether the user can request more kinds.
         max_disk: maximum bytes of the store. None for the limit of the file system.
         shards: jobs of Snakemake that share the blocks of one stage, e.g. an encoding or a search.
-
-    Raises UsageError if the number of jobs or shards is below 1, or for an unknown kind.
     """
 
     jobs: int | None = None
@@ -52,17 +50,20 @@ class Options:
 
 @dataclass
 class Outcome:
-    """The results of the nodes that were to run.
-
-    Attributes:
-        run: nodes run by this invocation.
-        failed: fingerprint -> error, for nodes that failed and those below them.
-        blocked: fingerprint -> obstacles, for nodes that were not tried.
-    """
+    """The nodes run by this invocation, errors and obstacles by fingerprint, and those of the nodes below."""
 
     run: list[Node] = field(default_factory=list)
     failed: dict[str, ReproError] = field(default_factory=dict)
     blocked: dict[str, list[Obstacle]] = field(default_factory=dict)
+
+    def add(self, node: Node, result: str | Obstacle | None) -> None:
+        """Record that a node was stored (None), failed with an error sentence, or is blocked."""
+        if result is None:
+            self.run.append(node)
+        elif isinstance(result, Obstacle):
+            self.blocked[node.fingerprint] = [result]
+        else:
+            self.failed[node.fingerprint] = StageError(result)
 
     def raise_first(self) -> None:
         """Raise the first failure, or without one the first obstacle."""

@@ -34,11 +34,10 @@ HIDDEN_SIZE = 768  # of the papers' backbones
 
 @dataclass(frozen=True)
 class Scale:
-    """A named rewriting of graphs.
+    """A named rewriting of graphs, e.g. "tiny".
 
     Attributes:
-        name: "full", "small", "tiny", or a variation of one.
-        facts: settings from scales.yaml or a user's file, including those inherited by ``like``.
+        facts: settings, including those inherited by ``like``.
         lineage: its name, the name of the scale it is like, and so on.
         by_user: whether a user's file defines it.
     """
@@ -166,7 +165,7 @@ class Scale:
         if "objective" in params:
             params["options"] = self._options(node, params)
         if self.facts.backbone:
-            params = _shrink(params, STAGES[node.stage].widths, self._narrowing)
+            params = self._narrow(params, STAGES[node.stage].widths)
         return params
 
     @functools.cached_property
@@ -174,18 +173,17 @@ class Scale:
         return frozenset({*self.facts.caps, *self.facts.without_gpu, *self.facts.replace})
 
     @property
-    def _narrowing(self) -> float:
-        return self._stand_in.initialise.hidden_size / HIDDEN_SIZE
-
-    @property
     def _stand_in(self) -> Backbone:
         assert self.facts.backbone, f"{self.name} has the papers' own"
         return self.facts.backbone
 
+    def _narrow(self, values: Mapping[str, Any], names: Collection[str]) -> dict[str, Any]:
+        return _shrink(values, names, self._stand_in.initialise.hidden_size / HIDDEN_SIZE)
+
     def _options(self, node: Node, params: Mapping[str, Any]) -> dict[str, Any]:
         objective, options = declared(node.params["objective"]), params["options"]
         if self.facts.backbone:
-            options = _shrink(options, objective.vector_widths, self._narrowing)
+            options = self._narrow(options, objective.vector_widths)
         is_shorter = "length" in params and params["length"] != node.params["length"]
         if is_shorter and not self.facts.keeps_lengths:
             options = _shrink(options, objective.token_lengths, params["length"] / node.params["length"])

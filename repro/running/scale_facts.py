@@ -80,12 +80,8 @@ class ObjectiveSettings(StrictMapping):
 
 
 class RowCounts(StrictMapping):
-    """The number of rows that are read of each source. None reads all.
-
-    Attributes:
-        documents: of each collection, and of each part of one.
-        triples: rows of the official negatives, with many per query.
-        negatives: queries of a file of negatives from several retrievers.
+    """The number of rows that are read of each source: parts of collections, splits, official negatives, and
+    queries of a file of negatives. None reads all.
     """
 
     documents: Count | None = None

@@ -30,7 +30,10 @@ def test_a_table_that_cannot_be_trained_here_is_answered_in_few_lines(repro, fol
     assert "GB of artefacts" in took["disk"]
     out = said.out
     place = folders / "user/repro-bench/collections"
-    assert f"  repro data fetch --for costa/1          downloads the data into {place}, with your consent\n" in out
+    assert (
+        f"  repro data fetch --for costa/1          downloads the data into {place}, with your consent\n"
+        in out
+    )
     assert "  repro run costa --table 1 --scale tiny  " in out
     assert "  repro plan costa --table 1              " in out
 
@@ -74,7 +77,9 @@ def test_beside_what_ran_rows_are_told_everything_that_they_lack_and_the_one_com
 
 def test_what_is_not_trained_is_said_to_be_measured(repro, toy):
     out = repro("run", "toy").out
-    assert out.startswith("Nothing of toy/1/bm25 can be measured on this machine.\nBlocked: 2 published cells")
+    assert out.startswith(
+        "Nothing of toy/1/bm25 can be measured on this machine.\nBlocked: 2 published cells"
+    )
 
 
 def test_on_eighty_columns_no_line_is_longer_and_no_word_torn(repro, monkeypatch):

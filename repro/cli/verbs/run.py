@@ -75,8 +75,13 @@ Examples:
     is_flag=True,
     help="Exit with status 1 when a verdict does not pass, or a number is not as on record.",
 )
-@click.option("--verbose", "-v", is_flag=True, help="List the stages as they begin and end.")
-@click.option("--quiet", "-q", is_flag=True, help="Print only the tables and problems.")
+@click.option(
+    "--verbose/--quiet",
+    "-v/-q",
+    "verbose",
+    default=None,
+    help="List the stages as they begin and end, or print only tables and problems.",
+)
 @format_option("csv", "json")
 def command(
     selection,
@@ -94,7 +99,6 @@ def command(
     rebuild,
     strict,
     verbose,
-    quiet,
     form,
 ):
     """Measure the selected cells and compare them with the published numbers.
@@ -112,7 +116,8 @@ def command(
         return _rehearse(selection, as_json=form == "json")
     own = {"jobs": jobs, "gpus_per_stage": gpus_per_stage, "profile": profile, "shards": shards}
     options = replace(_options(engine, own), discard=discard, max_disk=max_disk, gpu=gpu)
-    progress, store = SILENT if quiet else TerminalProgress(verbose=verbose), selection.workspace.store
+    progress = SILENT if verbose is False else TerminalProgress(verbose=bool(verbose))
+    store = selection.workspace.store
     with progress.task("planning"):
         plan = selection.plan()
     if engine == "snakemake":
@@ -124,7 +129,7 @@ def command(
     for note in plan.scale.notes:
         progress.note(note)
     cells = measure(selection, plan=plan, engine=engine, options=options, progress=progress)
-    _show(cells, plan, selection.workspace, form, gpu, quiet=quiet)
+    _show(cells, plan, selection.workspace, form, gpu, quiet=verbose is False)
     return verdicts.status(
         cells.comparison, strict=strict, outcome=cells.outcome, recurrences=cells.recurrences
     )

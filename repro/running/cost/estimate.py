@@ -37,15 +37,13 @@ SECONDS = 2.0  # of each measurement
 
 @dataclass(frozen=True)
 class Throughput:
-    """Operations per second of one device.
+    """Operations per second of one device. Its ``unit`` is "GPU" or "CPU", its ``basis`` the source in words.
 
     Attributes:
-        unit: "GPU" or "CPU".
-        basis: source of the numbers in words.
         search: in single precision. None if equal to inference.
         memory: bytes of the GPU. None if unknown.
         layer: minimum seconds per layer, forward and backward, in a training step.
-        fastest: the optimistic throughput of an unmeasured GPU. This one is then the pessimistic one.
+        fastest: the optimistic throughput of an unmeasured GPU.
     """
 
     unit: str
@@ -203,13 +201,7 @@ def _time_step(step: Callable[[], object], seconds: float) -> float:
 
 @dataclass(frozen=True)
 class Estimate:
-    """The cost of the nodes to run.
-
-    Attributes:
-        works: fingerprint -> work, of the nodes to run.
-        throughput: None without a measured or named device. Hours are then those of rehearsals alone.
-        rehearsals: times on this machine by kind of node. Empty for another machine.
-    """
+    """The cost of the nodes to run. Without a throughput, hours are those of rehearsals alone."""
 
     plan: Plan
     nodes: list[Node]
@@ -308,15 +300,10 @@ def estimate(plan: Plan, throughput: Throughput | None, rehearsals: Rehearsals |
 
 
 def keep_within(cost: Estimate, hours: float, *, other_machine: bool = False) -> float:
-    """Block the nodes that exceed a budget of hours. Return the hours of the others.
+    """Block the nodes from the first one on that exceeds a budget of hours. Return the hours of the others.
 
-    No node with a cost runs after the first one that would exceed the budget. Nodes that cannot run cost
-    nothing.
-
-    Args:
-        other_machine: the hours are those of another machine, which may have a GPU or Java.
-
-    Raises UsageError without a throughput, or for a budget that is negative or not a number.
+    Nodes that cannot run here cost nothing, but ``other_machine`` may have a GPU or Java. Raises UsageError
+    for an invalid budget or without a throughput.
     """
     if not hours >= 0:
         raise UsageError(f"--max-gpu-hours is {hours}, but must be 0 or more, e.g. 8")

@@ -64,14 +64,11 @@ TIMES = TypeAdapter(dict[str, dict[str, MeasuredTime]])  # by machine and kind
 
 @dataclass(frozen=True)
 class RehearsedNode:
-    """A node of full scale and its rehearsal.
+    """A node of full scale and its rehearsal, with measured and extrapolated costs (None if unknown).
 
     Attributes:
-        seconds, peak_bytes, gpu_bytes, disk_bytes: costs of the rehearsal. ``gpu_bytes`` is None without a
-            GPU.
         share: the amount that its time grows with. None if unknown or constant.
-        time: of this kind. None if a count is missing or too little was done to extrapolate.
-        whole_peak_bytes, whole_disk_bytes: extrapolated. None if a count is missing.
+        time: None if too little was done to extrapolate.
         at_most: whether the times include one-time work of the stage.
     """
 

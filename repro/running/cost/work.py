@@ -79,7 +79,7 @@ class Batching:
     Attributes:
         packed: whether models read texts without padding, the default of BERT on a GPU in half precision.
         part: requested examples encoded at once in a training, or None.
-        memory: bytes of the GPU, which limit this number. None on a CPU.
+        memory: bytes of the GPU. None on a CPU.
     """
 
     packed: bool = False

@@ -99,12 +99,7 @@ def result_of(node: Node, status: int, log: Path, *, processes: int = 1) -> str 
 
 
 class Child:
-    """A running stage. Its standard error is in ``log``, which a success removes.
-
-    Args:
-        threads: of numerical libraries. The user's environment overrides it.
-        gpus: the only visible GPUs, possibly none. None changes nothing.
-    """
+    """A running stage with a ``log``. ``gpus`` are the only visible ones, None changes nothing."""
 
     def __init__(
         self, node: Node, store: Store, *, threads: int, gpus: Sequence[str] | None, processes: int = 1

@@ -46,14 +46,10 @@ _DEFAULT = Options()
 
 
 def run_node(node: Node, store: Store, progress: Progress, part: Shard = WHOLE) -> Path | None:
-    """Return the node's artefact, built here if the store lacks it. Its inputs must be stored.
+    """Return the node's artefact, built here from stored inputs if necessary. None if other shards are
+    missing.
 
-    Args:
-        part: the shard to build. Returns None until the other shards are built.
-
-    Raises:
-        StageError: the stage failed. The message names the log with the traceback.
-        ReproError: raised by the stage itself, unchanged.
+    Raises StageError, which names the log, or the stage's own ReproError.
     """
     _quieten_libraries()
 
@@ -121,12 +117,12 @@ def ensure(
     places: Mapping[str, Sequence[Place]] = MappingProxyType({}),
     run: Callable[[Node, Store, Progress], Path | None] = run_node,
 ) -> Outcome:
-    """Run those of ``nodes`` that the store lacks, with the inputs they need.
+    """Run those of ``nodes`` that the store lacks, with the inputs they need. Raises StoreError as
+    ``prepare``.
 
-    A failed or blocked node stops only the nodes that depend on it. Raises StoreError as ``prepare``.
+    A failed or blocked node stops only the nodes that depend on it.
 
     Args:
-        quiet: show no progress.
         places: fingerprint -> rows of tables that need the node, to be shown.
         run: builds one node with stored inputs.
     """
@@ -230,10 +226,9 @@ def _has_begun(directory: Path) -> bool:
 
 
 class TimedTasks(Progress):
-    """Forwards the tasks and notes of a stage to ``shown`` and keeps the facts of each task by name.
+    """Forwards the tasks and notes of a stage and keeps the facts of the longest task of each name.
 
-    The facts are the amount ``done``, the ``seconds`` and the ``pace``, seconds per unit between the first
-    and the last advance. Of tasks with the same name the longest is kept.
+    The facts are ``done``, ``seconds`` and ``pace``, seconds per unit between the first and the last advance.
     """
 
     def __init__(self, shown: Progress):

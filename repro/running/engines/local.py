@@ -2,7 +2,7 @@
 
 import os
 
-from repro.errors import StageError, UsageError
+from repro.errors import UsageError
 from repro.graph import Node
 from repro.machine.system import cores, gpu, stated_threads
 from repro.progress import Progress
@@ -151,14 +151,11 @@ class _Run:
         self.running.remove(child)
         self.workers.release(child)
         self.free += child.gpus or ()
-        fingerprint, result = child.node.fingerprint, child.result()
-        self.unsettled.discard(fingerprint)
+        result = child.result()
+        self.unsettled.discard(child.node.fingerprint)
+        self.outcome.add(child.node, result)
         if result is None:
-            self.outcome.run.append(child.node)
             self.course.ends(child.node)
-            return self.room.stored(child.node)
-        if isinstance(result, Obstacle):
-            self.outcome.blocked[fingerprint] = [result]
-            return self.course.fails(child.node, f"{result.cause}; {result.remedy}", "blocked")
-        self.outcome.failed[fingerprint] = StageError(result)
-        self.course.fails(child.node, result)
+            self.room.stored(child.node)
+        else:
+            self.course.fails(child.node, result, "blocked" if isinstance(result, Obstacle) else "failed")

@@ -125,15 +125,10 @@ def _size(node: Node) -> Number:
 def build_shard(
     node: Node, store: Store, work: Work, part: Shard, *, waiting: Callable[[], None]
 ) -> Path | None:
-    """Fill one shard of the node's artefact. The last shard to end combines all of them.
+    """Fill one shard of the node's artefact. The last shard to end combines them.
 
-    Shards may run at any time on any machines that share the store. A killed shard is resumed. The artefact's
-    facts list the host and seconds of every shard under ``shards``.
-
-    Returns:
-        the artefact's folder. None if other shards are unfinished.
-
-    Raises UsageError if the stage cannot be divided, StoreError as ``Store.build``.
+    Returns None if others are missing. A killed shard is resumed. The artefact's facts have the host and
+    seconds of every shard. Raises UsageError if the stage cannot be divided, StoreError as ``Store.build``.
     """
     if node.stage not in DIVISIBLE:
         raise UsageError(f"{node}: stage {node.stage} has no shards (these have: {', '.join(DIVISIBLE)})")
@@ -142,7 +137,7 @@ def build_shard(
         store.work_beside(node, lambda directory: _fill_blocks(directory, work, part), waiting=waiting)
 
     def build_whole(node: Node, work: Work, *, waiting: Callable[[], None]) -> Path | None:
-        is_finished = finished_shards(store, node, part.count) == shard_numbers(part.count)
+        is_finished = len(finished_shards(store, node, part.count)) == part.count
         if is_finished or store.state(node) == "stored":
             return store.build(node, work, waiting=waiting)
         return None
@@ -156,11 +151,6 @@ def build_shard(
         with only_shard(part):
             build(node, store, work, waiting=waiting, way=fill_beside)
         return build(node, store, combine, waiting=waiting, way=build_whole)
-
-
-def shard_numbers(count: int) -> set[int]:
-    """Return the numbers of ``count`` shards, e.g. {1, 2} for 2."""
-    return set(range(1, count + 1))
 
 
 def finished_shards(store: Store, node: Node, count: int) -> set[int]:

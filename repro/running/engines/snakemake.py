@@ -22,7 +22,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from repro.errors import BlockedError, StageError, UsageError
+from repro.errors import BlockedError, UsageError
 from repro.graph import Node
 from repro.machine.shard import Shard
 from repro.machine.system import cores, stated_threads
@@ -194,12 +194,10 @@ class _Course:
             if self._is_stored(node) or held_back(node, self.plan.machine, self.outcome):
                 continue
             result = _result(node, logs[node.fingerprint])
-            if isinstance(result, Obstacle):
-                self.outcome.blocked[node.fingerprint] = [result]
-            elif result is not None:
-                self.outcome.failed[node.fingerprint] = StageError(result)
-            else:
+            if result is None:
                 left.append(node)
+            else:
+                self.outcome.add(node, result)
         return left
 
 

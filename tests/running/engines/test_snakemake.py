@@ -94,7 +94,7 @@ def test_without_snakemake_it_is_one_sentence(make, store, monkeypatch):
         ("  5 of 9\n", "was ended by SIGKILL, perhaps out of memory, without a message"),
         ("Traceback\nstatus 1\n", "ended with status 1 without a message"),
         ("repro: no such thing; get it\nstatus 3\n", "no such thing; get it"),
-        ("repro: no Java; install one\nstatus 4\n", "cause='no Java', remedy='install one'"),
+        ("repro: no Java; install one\nstatus 4\n", "no Java; install one"),
     ],
 )
 def test_why_a_job_failed_follows_from_what_it_said(make, tmp_path, log, sentence):
