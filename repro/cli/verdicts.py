@@ -35,6 +35,7 @@ def show_exhibits(plan: Plan, outcome: Outcome, *, quiet: bool = False) -> None:
         say(f"{state} [{exhibit.id}]")
 
 
+WORDS = ("failed", "blocked", "not run")  # verdicts without a number
 FEW_SENTENCES = 4  # on obstacles, or on doubts of one kind
 SUPERSCRIPTS = (
     "Superscripts mark rows that this row significantly outperforms (one seed, paired two-sided t-test by"
@@ -200,8 +201,8 @@ def summary(
 def _comparison_sentences(counts: Summary, scale: str) -> Iterator[str]:
     if scale:
         yield f"Scores at scale {scale} are not compared with the paper's."
-    else:
-        yield f"Verdicts: {', '.join(f'{number} {name}' for name, number in counts.verdicts.items())}."
+    elif judged := {name: n for name, n in counts.verdicts.items() if name not in WORDS}:
+        yield f"Verdicts: {', '.join(f'{number} {name}' for name, number in judged.items())}."
     if counts.intervals:
         share = f"{counts.inside} of {counts.intervals} published means"
         yield f"{share} are inside our 95 % interval over queries."
