@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import functools
-import hashlib
 import re
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -18,6 +17,7 @@ from repro.machine.bounded_reading import read_facts
 from repro.machine.code_digest import code
 from repro.running.plan import Plan
 from repro.store import Store
+from repro.store.results import join_codes
 
 PRESENT = ("stored", "damaged")
 JOINED_BY = " and "  # between digests of an artefact that several versions of the code made
@@ -66,12 +66,6 @@ def differences(facts: Mapping[str, Any], node: Node | None = None) -> list[str]
 def planned_code(nodes: Iterable[Node]) -> str:
     """Return the ``code`` digest of a record if the current code makes all its artefacts."""
     return _code_of_all(frozenset().union(*map(_entries_below, nodes)))
-
-
-def join_codes(codes: Iterable[str]) -> str:
-    """Combine digests into one, ignoring duplicates. Returns "" if any of them is unknown."""
-    distinct = sorted(set(codes))
-    return hashlib.sha256(" ".join(distinct).encode()).hexdigest()[:16] if all(distinct) else ""
 
 
 class Makers:

@@ -1,5 +1,7 @@
 """Records of measured cells, made from stored scores and compared with earlier records."""
 
+from __future__ import annotations
+
 import contextlib
 import functools
 import hashlib
@@ -8,6 +10,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from repro.errors import StoreError
 from repro.graph import Node, canonical, walk
@@ -17,12 +20,14 @@ from repro.manifest.cells import Cell
 from repro.retrieval.datasets.catalog import dataset, key, key_of
 from repro.running.measurement import Measurement
 from repro.running.plan import Plan
-from repro.running.provenance import Makers, join_codes
 from repro.running.requirements import PIECES
 from repro.running.workspace import keep_data
 from repro.store import RECORD, Store, damage, read_json
-from repro.store.results import Record, Results, time_of
+from repro.store.results import Record, Results, join_codes, time_of
 from repro.store.seal import SCORES
+
+if TYPE_CHECKING:
+    from repro.running.provenance import Makers
 
 SHOWN = 3  # of those that did not come back
 UNKNOWN = "not said"
@@ -147,16 +152,20 @@ def _data_of_records(plan: Plan, results: Results) -> dict[str, str]:
 
 def stored_records(plan: Plan, store: Store) -> list[Record]:
     """Return records of stored evaluations, without time and machine. Marks damaged ones in the plan."""
+    stored = [m for m in plan.measurements if all(plan.states[p.fingerprint] == "stored" for p in m.parts)]
+    if not stored:
+        return []
+    from repro.running.provenance import Makers
+
     records, makers = [], Makers(store)
-    for m in plan.measurements:
-        if all(plan.states[p.fingerprint] == "stored" for p in m.parts):
-            try:
-                bare_record = _bare_record(m, plan.scale.name, store, makers)
-            except StoreError:
-                faulty = (part for part in m.parts if damage(store.path(part)))
-                plan.states |= {part.fingerprint: "damaged" for part in faulty}
-            else:
-                records.append(replace(bare_record, scale_facts=plan.scale.digest))
+    for m in stored:
+        try:
+            bare_record = _bare_record(m, plan.scale.name, store, makers)
+        except StoreError:
+            faulty = (part for part in m.parts if damage(store.path(part)))
+            plan.states |= {part.fingerprint: "damaged" for part in faulty}
+        else:
+            records.append(replace(bare_record, scale_facts=plan.scale.digest))
     return records + averages(plan, records)
 
 
@@ -174,6 +183,8 @@ def known_records(plan: Plan, records: Iterable[Record]) -> list[Record]:
 def measured_record(measurement: Measurement, scale: str, store: Store) -> Record:
     """Return the record of a cell in the paper's unit: the mean over queries, members and runs, or that of
     the best group of runs."""
+    from repro.running.provenance import Makers
+
     bare_record = _bare_record(measurement, scale, store, Makers(store))
     return replace(bare_record, **_circumstances(measurement.parts, store))
 

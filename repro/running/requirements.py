@@ -152,7 +152,9 @@ class Machine:
             library_key = ("library", name, piece)  # to plan with, until it is here
             source = self.once(library_key, lambda: locate(name, piece, None, allow_download=True))
         params = {**node.params}
-        if isinstance(source, Source):
+        if isinstance(source, Source) and source.kind == "library":
+            params |= {"identity": source.stated_identity, "source": source.to_json()}
+        elif isinstance(source, Source):
             from repro.retrieval.datasets.digests import identity
 
             seen = (name, piece, source.kind)

@@ -153,6 +153,12 @@ class Record:
         )
 
 
+def join_codes(codes: Iterable[str]) -> str:
+    """Combine digests into the ``code`` of a record. Returns "" if any of them is unknown."""
+    distinct = sorted(set(codes))
+    return hashlib.sha256(" ".join(distinct).encode()).hexdigest()[:16] if all(distinct) else ""
+
+
 _NEVER = datetime.min.replace(tzinfo=UTC)
 
 

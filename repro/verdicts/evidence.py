@@ -12,12 +12,12 @@ from repro.machine import libraries
 from repro.manifest.cells import Cell
 from repro.running.measurement import Measurement, import_of, scoring_settings
 from repro.running.plan import Plan
-from repro.running.provenance import Origins, join_codes, planned_code
 from repro.running.records import member_cells
 from repro.running.requirements import Obstacle
-from repro.store.results import Record
+from repro.store.results import Record, join_codes
 
 if TYPE_CHECKING:
+    from repro.running.provenance import Origins
     from repro.running.runner import Outcome
 
 Identity = tuple[str, str, str]  # fingerprint, measure, unit
@@ -141,6 +141,8 @@ class Evidence:
 
     def planned_code(self, record: Record) -> str:
         """Return the code digest of a record if the current code makes all its artefacts."""
+        from repro.running.provenance import planned_code
+
         seeds = [seed for seed, identity in self.identities.items() if identity == record.identity]
         codes = [planned_code(m.parts) for m in self.measured_by if m.seed in seeds[:1]]
         return join_codes(codes) if self.cell.column.mean_of or not codes else codes[0]

@@ -41,7 +41,7 @@ def command(selection, out, document, two_column, others, form):
     for option in stated_options("out", "document") if form else ():
         raise UsageError(f"--format prints the tables; leave {option} out")
     plan, store, results = selection.plan(), selection.workspace.store, selection.workspace.results
-    comparison = judged_cells(plan, results, store)
+    comparison = judged_cells(plan, results, store, stated=others or form not in (None, "latex"))
     options = {"seeds": selection.seeds, "two_column": two_column, "others": others, "results": results}
     if form:
         from repro.cli.verdicts import show

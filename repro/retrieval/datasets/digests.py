@@ -87,7 +87,7 @@ def identity(source: Source, *, cache: Path | None = None) -> str:
         return f"sha256:{digest(source.files, cache=cache)}"
     if source.kind == "embedded":
         return f"rows:{_generated(source)}"
-    return f"{source.kind}:{source.dataset}:{source.piece}:{source.version}"
+    return source.stated_identity
 
 
 def _generated(source: Source) -> str:
