@@ -6,6 +6,7 @@ degree), and the parts of their contractions after tokenisation.
 """
 
 from repro.graph import missing_file
+from repro.retrieval.datasets.word_lists import at_hand
 from repro.retrieval.recipe.request import Request
 
 LIST = "lists/stopwords.txt"  # below REPRO_DATA, where its content is held against a digest
@@ -40,7 +41,5 @@ def stop_words(request: Request) -> list[str] | dict[str, str]:
     if request.reading("word-stop-list") == "nltk-and-inquery":
         file = request.choices.original("word-stop-list", LIST, otherwise="function-words")
         if file is not None:
-            from repro.retrieval.datasets.word_lists import at_hand
-
             return at_hand(request.choices.data, LIST) or missing_file(LIST)
     return sorted(FUNCTION_WORDS)

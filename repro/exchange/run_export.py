@@ -9,8 +9,9 @@ from repro.manifest.cells import cell
 from repro.retrieval.datasets.catalog import catalog
 from repro.retrieval.evaluation.run_writer import complete_metadata, header, read_metadata, resources
 from repro.stage_table import STAGES
-from repro.store import RECORD, Store, read_json
+from repro.store import RECORD, Store
 from repro.store.results import Record, Results
+from repro.store.seal import read_json
 
 
 @dataclass(frozen=True)

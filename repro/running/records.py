@@ -22,9 +22,9 @@ from repro.running.measurement import Measurement
 from repro.running.plan import Plan
 from repro.running.requirements import PIECES
 from repro.running.workspace import keep_data
-from repro.store import RECORD, Store, damage, read_json
+from repro.store import RECORD, Store
+from repro.store.disk import SCORES
 from repro.store.results import Record, Results, join_codes, time_of
-from repro.store.seal import SCORES
 
 if TYPE_CHECKING:
     from repro.running.provenance import Makers
@@ -133,7 +133,7 @@ def record(
     stored = stored_records(plan, store)
     for part in () if stored else walk(part for m in plan.measurements for part in m.parts):
         if plan.states[part.fingerprint] == "damaged":
-            read_json(store.path(part) / SCORES)
+            scores_of(part, store)
     records = [replace(r, **_circumstances(nodes[r.cell], store)) for r in stored]
     before = recorded_before(records, on_record)  # which may be those that are added to
     contradicted = {a.record.key: a.contradicted for a in results.append(records) if a.contradicted}
@@ -156,6 +156,7 @@ def stored_records(plan: Plan, store: Store) -> list[Record]:
     if not stored:
         return []
     from repro.running.provenance import Makers
+    from repro.store.seal import damage
 
     records, makers = [], Makers(store)
     for m in stored:
@@ -256,6 +257,8 @@ def scores_of(part: Node, store: Store) -> dict:
 
 @functools.lru_cache(maxsize=8)  # columns share an evaluation
 def _content(path: Path, stamp: tuple[int, ...]) -> dict:
+    from repro.store.seal import read_json
+
     return read_json(path)
 
 
@@ -352,6 +355,8 @@ def _circumstances(evaluations: Iterable[Node], store: Store) -> dict:
 
 @functools.lru_cache(maxsize=4096)  # cells share artefacts
 def _facts(path: Path, changed: int) -> dict[str, dict]:
+    from repro.store.seal import read_json
+
     facts: dict = {}
     with contextlib.suppress(StoreError):
         facts = read_json(path).get("facts", {})

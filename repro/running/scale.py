@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 from repro.errors import check_known
 from repro.graph import Node, rewrite
 from repro.retrieval import recipe
-from repro.retrieval.datasets.catalog import catalog
+from repro.retrieval.datasets.catalog import catalog, highest_grade
 from repro.retrieval.datasets.catalog import dataset as catalogued
 from repro.retrieval.evaluation.measures import is_defined
 from repro.retrieval.training.declaration import declared
@@ -116,8 +116,6 @@ class Scale:
         """Return why the replacement of a dataset cannot be scored by a measure. Empty if it can."""
         if self.has_originals:
             return ""
-        from repro.retrieval.datasets.digests import highest_grade
-
         stand_in = self.dataset(identifier)
         if is_defined(measure, highest_grade(stand_in)):
             return ""
@@ -149,8 +147,6 @@ class Scale:
 
     def _evaluation(self, node: Node) -> Node:
         """Return the evaluation without measures that need grades absent from the replacing judgements."""
-        from repro.retrieval.datasets.digests import highest_grade
-
         judged = node.input("qrels").params["dataset"]
         measures = [name for name in node.params["measures"] if is_defined(name, highest_grade(judged))]
         return Node(node.stage, {**node.params, "measures": measures}, node.inputs)

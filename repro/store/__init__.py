@@ -6,14 +6,16 @@ system, synced and renamed. One kernel lock per fingerprint lets several process
 released when its holder dies.
 """
 
+from __future__ import annotations
+
 import contextlib
 import os
 from collections.abc import Callable, Iterable
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from repro.errors import StoreError
 from repro.graph import Node
-from repro.progress import SILENT, Progress
 from repro.store.disk import (
     RECORD,
     make_writable,
@@ -21,15 +23,15 @@ from repro.store.disk import (
     sync,
     translated_errors,
 )
-from repro.store.seal import content, damage, read_json, seal, wrong_sizes
+
+if TYPE_CHECKING:
+    from repro.progress import Progress
 
 __all__ = [
     "RECORD",
     "Store",
     "check_where_stored",
-    "damage",
     "make_writable",
-    "read_json",
     "remove",
     "translated_errors",
 ]
@@ -45,7 +47,7 @@ class Store:
         StoreError: on creation, if the path is a file, is inside a file, or may not be read.
     """
 
-    def __init__(self, root: Path, progress: Progress = SILENT):
+    def __init__(self, root: Path, progress: Progress | None = None):
         self.root, self.progress = root, progress
         self._checked: set[tuple] = set()
         with translated_errors(root), contextlib.suppress(FileNotFoundError):
@@ -68,6 +70,8 @@ class Store:
         stats = [(p, p.lstat()) for p in sorted(path.rglob("*"))]
         snapshot = (path, *((str(p), s.st_ino, s.st_size, s.st_mtime_ns, s.st_ctime_ns) for p, s in stats))
         if snapshot not in self._checked:
+            from repro.store.seal import damage
+
             if faults := damage(path, self.progress):
                 raise StoreError(_refusal(node, faults))
             self._checked.add(snapshot)
@@ -86,17 +90,23 @@ class Store:
         only."""
         path = f"{self.root}/{node.stage}/{node.fingerprint}"  # text: a plan asks of thousands of nodes
         if os.path.lexists(path):
+            from repro.store.seal import wrong_sizes
+
             return "damaged" if wrong_sizes(Path(path)) else "stored"
         return "partial" if os.path.exists(f"{path}.partial") else "missing"
 
     def record(self, node: Node) -> dict:
         """Return the content of artefact.json. Raises StoreError, with the artefact's name, if it is
         damaged."""
+        from repro.store.seal import read_json
+
         return read_json(self.path(node) / RECORD)
 
     def contents(self, nodes: Iterable[Node]) -> dict[str, str]:
         """Return the content digest of each stored node by fingerprint. Raises StoreError for a damaged
         one."""
+        from repro.store.seal import content
+
         return {node.fingerprint: content(path) for node in nodes if (path := self.path(node)).is_dir()}
 
     def discard(self, node: Node) -> None:
@@ -130,6 +140,7 @@ class Store:
         """
 
         from repro.store import underway
+        from repro.store.seal import seal
 
         path, partial = self.path(node), self.partial(node)
         with underway.exclusive_lock(self.root, node, waiting):
@@ -175,6 +186,8 @@ class Store:
 
     def _stored(self, node: Node) -> bool:
         """Return whether the artefact is stored. Raises StoreError if one of its files has another size."""
+        from repro.store.seal import wrong_sizes
+
         path = self.path(node)
         if os.path.lexists(path) and (faults := wrong_sizes(path)):
             raise StoreError(_refusal(node, faults))
@@ -189,6 +202,7 @@ class Store:
 def check_where_stored(path: Path) -> None:
     """Check the whole artefact that contains a user's path, if any. Raises StoreError for a damaged one."""
     from repro.store.notes import FINGERPRINT
+    from repro.store.seal import damage
 
     for folder in (path.resolve(), *path.resolve().parents):
         is_artefact = FINGERPRINT.fullmatch(folder.name) and os.path.lexists(folder / RECORD)

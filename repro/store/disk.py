@@ -15,6 +15,7 @@ from uuid import uuid4
 from repro.errors import StoreError, UsageError
 
 RECORD = "artefact.json"
+SCORES = "scores.json"
 GONE = ".gone"  # the name's end while what had the name is deleted
 STORE = "--store or REPRO_STORE"  # by which a user names it
 MEGABYTE = 10**6  # bytes that are read at a time

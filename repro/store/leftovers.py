@@ -10,9 +10,10 @@ from itertools import chain
 from pathlib import Path
 
 from repro.stage_table import STAGES
-from repro.store import Store, damage, notes
+from repro.store import Store, notes
 from repro.store.disk import remove, size_on_disk, translated_errors
 from repro.store.notes import Lineage
+from repro.store.seal import damage
 from repro.store.underway import LOCK, announcers, being_built, hold
 
 _NAME = re.compile(r"([0-9a-f]{64})(\.partial)?(\.gone)?")

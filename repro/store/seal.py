@@ -21,6 +21,7 @@ from repro.store.disk import (
     BLOCKS,
     CHECKPOINTS,
     RECORD,
+    SCORES,
     check_regular,
     megabytes,
     remove,
@@ -29,7 +30,6 @@ from repro.store.disk import (
     sync,
 )
 
-SCORES = "scores.json"
 Files = dict[str, tuple[int, str]]  # name -> size, sha256
 _DIGEST = re.compile(r"[0-9a-f]{64}")
 _REMEDY = "`repro store verify --rebuild` removes the artefact, the next run that needs it builds it again"
@@ -38,13 +38,13 @@ LARGEST_NUMBER = sys.float_info.max
 NUMBERS = {int, float}
 
 
-def seal(directory: Path, node: Node, facts: dict[str, Any], progress: Progress = SILENT) -> None:
+def seal(directory: Path, node: Node, facts: dict[str, Any], progress: Progress | None = None) -> None:
     """Write artefact.json last, then remove the folders ``blocks`` and ``checkpoints``. Raises StoreError for
     a link among the files."""
     paths, folders = _files_and_folders(directory)
     files = {}
     total = sum(megabytes(path.stat().st_size) for path in paths)
-    with progress.task(f"sealing {node}, MB", total=total) as advance:
+    with (progress or SILENT).task(f"sealing {node}, MB", total=total) as advance:
         for path in paths:
             share(path)
             sync(path)
@@ -154,13 +154,15 @@ def content(path: Path) -> str:
     return hashlib.sha256(canonical(files).encode()).hexdigest()
 
 
-def damage(path: Path, progress: Progress = SILENT) -> list[str]:
+def damage(path: Path, progress: Progress | None = None) -> list[str]:
     """Return an artefact's faults after reading every byte, e.g. "run.trec is altered", "x.bin was added"."""
     if faults := wrong_sizes(path):
         return faults
     files = recorded_files(path)
     total = sum(megabytes(size) for size, _ in files.values())
-    with progress.task(f"checking {path.parent.name}/{path.name[:12]}, MB", total=total) as advance:
+    with (progress or SILENT).task(
+        f"checking {path.parent.name}/{path.name[:12]}, MB", total=total
+    ) as advance:
         fault_by_name = {name: _fault(path / name, digest, advance) for name, (_, digest) in files.items()}
     faults = [f"{name} {fault}" for name, fault in fault_by_name.items() if fault]
     # a library that loads a folder might read a file that was added

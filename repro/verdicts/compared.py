@@ -14,7 +14,7 @@ from repro.hooks import CellNote
 from repro.manifest.cells import Cell
 from repro.manifest.printed import PublishedCell
 from repro.manifest.reading_schema import Reading
-from repro.retrieval.datasets.catalog import catalog, dataset
+from repro.retrieval.datasets.catalog import catalog, dataset, unpublished
 from repro.running.requirements import Obstacle
 from repro.store.results import Record
 from repro.verdicts.verdict import UNITS, CodeCounts, Doubt, Verdict, quantile
@@ -218,9 +218,7 @@ class ComparedCell:
     @property
     def data_without_digest(self) -> list[str]:
         """The data behind the number without a known published digest."""
-        from repro.retrieval.datasets.digests import unknown
-
-        return list(dict.fromkeys(name for r in self.records for name in unknown(r.rows)))
+        return list(dict.fromkeys(name for r in self.records for name in unpublished(r.rows)))
 
     @property
     def interval(self) -> QueryInterval | None:

@@ -16,9 +16,8 @@ from repro.running.recipe_calls import not_at
 from repro.running.records import identities, known_records, stored_records
 from repro.running.scale import known_scales
 from repro.running.workspace import Workspace
-from repro.store import Store, damage
+from repro.store import Store
 from repro.store.results import Record, Results
-from repro.store.seal import wrong_sizes
 from repro.verdicts.compared import ComparedCell, Comparison, ImportedRun
 from repro.verdicts.decision import Basis, code_counts, decide, doubts, is_changed
 from repro.verdicts.evidence import Evidence, libraries_not_compared
@@ -100,11 +99,14 @@ def _origins(plan: Plan, store: Store) -> Origins | None:
 
 def _damages(plan: Plan, store: Store) -> Iterator[str]:
     nodes = [node for node in plan.nodes if plan.states.get(node.fingerprint) == "damaged"]
+    if not nodes:
+        return
+    from repro.store.seal import damage, wrong_sizes
+
     for path in map(store.path, nodes[:FEW]):
         yield f"damaged: {path}: {'; '.join(wrong_sizes(path) or damage(path))}"  # all of it is small then
-    if nodes:
-        more = f"{len(nodes) - FEW} more are damaged; " if nodes[FEW:] else ""
-        yield f"{more}`repro store verify --rebuild` removes what is damaged, `repro run` builds it again"
+    more = f"{len(nodes) - FEW} more are damaged; " if nodes[FEW:] else ""
+    yield f"{more}`repro store verify --rebuild` removes what is damaged, `repro run` builds it again"
 
 
 def _unfinished(results: Results, scale: str) -> Iterator[str]:

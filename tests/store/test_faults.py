@@ -12,7 +12,8 @@ import pytest
 
 from repro.errors import StoreError
 from repro.graph import Node
-from repro.store import RECORD, Store, damage, read_json, remove
+from repro.store import RECORD, Store, remove
+from repro.store.seal import damage, read_json
 
 NODE = Node("corpus", {"dataset": "x"})
 OTHER = Node("corpus", {"dataset": "y"})

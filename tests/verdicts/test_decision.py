@@ -72,9 +72,7 @@ def test_a_record_of_another_seed_that_changes_nothing_is_as_current(results):
     ],
 )
 def test_what_a_record_says_is_the_only_doubt(results, monkeypatch, facts, kind):
-    monkeypatch.setattr(
-        "repro.retrieval.datasets.digests.differing", lambda rows: [f"{name} differ" for name in rows]
-    )
+    monkeypatch.setattr("repro.verdicts.decision.differing", lambda rows: [f"{name} differ" for name in rows])
     monkeypatch.setattr("repro.machine.versions.is_in_history", lambda folder, commit: commit != "2" * 40)
     made = planned(RR)
     results.append([recorded(made, **facts)])
@@ -99,9 +97,7 @@ def test_a_number_on_other_data_is_not_comparable_at_full(results, monkeypatch):
     made = planned(RR, at="full")
     results.append([recorded(made, measured=0.187)])
     assert only(made, results).verdict.name == "exact"
-    monkeypatch.setattr(
-        "repro.retrieval.datasets.digests.differing", lambda rows: ["the judgements are others"]
-    )
+    monkeypatch.setattr("repro.verdicts.decision.differing", lambda rows: ["the judgements are others"])
     verdict = only(made, results).verdict
     assert (verdict.name, verdict.difference) == ("not comparable", None)
     assert "the judgements are others" in verdict.why
