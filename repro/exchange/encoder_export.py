@@ -20,7 +20,7 @@ from repro.locations import CHECKOUT
 from repro.machine.versions import commit
 from repro.manifest.cells import cell, cells_of, is_measured
 from repro.retrieval.datasets.catalog import catalog
-from repro.retrieval.recipe.ranking import Conventions
+from repro.retrieval.recipe import Conventions
 from repro.running.measurement import Measurement
 from repro.running.plan import plan
 from repro.running.recipe_calls import recipe_path

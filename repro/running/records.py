@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 from repro.errors import StoreError
 from repro.graph import Node, canonical, walk
 from repro.locations import CHECKOUT
-from repro.machine import libraries
+from repro.machine import versions
 from repro.manifest.cells import Cell
 from repro.retrieval.datasets.catalog import dataset, key, key_of
 from repro.running.measurement import Measurement
@@ -349,7 +349,7 @@ def _circumstances(evaluations: Iterable[Node], store: Store) -> dict:
     paths = (store.path(node) / RECORD for node in walk(evaluations))
     facts = [_facts(path, path.stat().st_mtime_ns) for path in paths if path.exists()]
     environment = _environment() | {"kernels": kernels.merged(one["kernels"] for one in facts)}
-    environment["software"] = environment["software"] | libraries.joined(one["libraries"] for one in facts)
+    environment["software"] = environment["software"] | versions.joined(one["libraries"] for one in facts)
     return {"environment": environment, "recorded": datetime.now(UTC).isoformat(timespec="seconds")}
 
 

@@ -258,9 +258,9 @@ def _checkpoint_obstacle(name: str, source: dict | None, stage: str) -> Obstacle
 
 
 def _java_obstacle() -> Obstacle | None:
-    from repro.machine.jvm import missing_requirement as java_missing
+    from repro.machine.system import missing_java
 
-    missing = java_missing()
+    missing = missing_java()
     return Obstacle(*missing, of_machine=True, lacks="Java") if missing else None
 
 

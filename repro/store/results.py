@@ -19,8 +19,7 @@ from pydantic import ConfigDict, TypeAdapter, ValidationError
 
 from repro.errors import DataError
 from repro.graph import canonical
-from repro.machine.libraries import unlike_here
-from repro.machine.versions import check_commits, check_environment
+from repro.machine.versions import check_commits, check_environment, unlike_here
 from repro.store import make_writable, translated_errors
 from repro.store.disk import append_lines, check_regular
 from repro.version import DIRTY

@@ -301,7 +301,7 @@ DOUBTS = (
     DoubtRule(
         "other libraries",
         "artefacts behind it, or its record, name other versions of libraries that change numbers "
-        "(`repro/machine/libraries.py`) than are here; absent ones are not compared",
+        "(`repro/machine/versions.py`) than are here; absent ones are not compared",
         lambda b: _listed("made with {}", other_libraries(b.evidence, b.records)),
         "made with other libraries than are here",
     ),

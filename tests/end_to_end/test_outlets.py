@@ -16,9 +16,9 @@ import pytest
 import repro as suite
 from papers.head_to_head import article
 from repro import locations
+from repro.api import select
 from repro.api.comparisons import compare
 from repro.api.public import offered
-from repro.api.selection import select
 from repro.cli import cli
 from repro.cli.groups import LazyGroup
 from repro.exchange.encoder_export import _scores

