@@ -317,6 +317,13 @@ PLUGINS = {
             ),
         }
     ),
+    "same_code": OwnPlugin(
+        verbs={
+            "doctor same-code": Command(
+                "show that an edit of the code changes no number", "repro.plugins.same_code:command"
+            )
+        }
+    ),
 }
 
 
