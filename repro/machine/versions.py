@@ -1,8 +1,7 @@
 """Read the versions of installed packages and the commits of a checkout, e.g. torch 2.13.0.
 
-``LIBRARIES`` are those with numerical effects. Libraries that only store or fetch are not among them, e.g.
-pyarrow, datasets, safetensors, ir_datasets and beir. The digests of data and weights say more than their
-versions.
+``LIBRARIES`` are those with numerical effects. Libraries that only store or fetch are left out, e.g. pyarrow
+and beir, as the digests of data and weights say more.
 """
 
 import functools
@@ -46,7 +45,7 @@ def software() -> dict[str, str]:
 
 @functools.cache
 def version(distribution: str) -> str | None:
-    """Return the installed version of a distribution, e.g. of "torch". None if it is not installed."""
+    """Return the installed version of a distribution, e.g. "torch", or None."""
     try:
         return importlib.metadata.version(distribution)
     except importlib.metadata.PackageNotFoundError:
@@ -54,7 +53,7 @@ def version(distribution: str) -> str | None:
 
 
 def torch_cuda() -> str | None:
-    """Return the CUDA version of the installed torch, read from its files. None for a CPU build."""
+    """Return the CUDA version of the installed torch from its files, or None."""
     spec = importlib.util.find_spec("torch")
     [folder] = (spec and spec.submodule_search_locations) or [""]
     try:
@@ -66,16 +65,16 @@ def torch_cuda() -> str | None:
 
 
 def commit(root: Path) -> str | None:
-    """Return the commit at ``root``, with ``-dirty`` if tracked files differ. None without a checkout."""
+    """Return the commit at ``root``, with ``-dirty`` if tracked files differ, or None."""
     if not (root / ".git").exists():  # else git would answer for a checkout that merely surrounds a wheel
         return None
     return _git(root, "describe", "--always", "--abbrev=40", "--exclude=*", "--dirty") or None
 
 
 def check_commits(commits: Iterable[object]) -> None:
-    """Raise DataError for a commit that is not hexadecimal, e.g. ``main``. ``DIRTY`` may follow."""
+    """Raise DataError for a commit that is not hexadecimal, e.g. ``main``."""
     if others := [commit for commit in commits if not _is_commit(commit)]:
-        raise DataError(f"{shortened(repr(others[0]))} is not a commit in hexadecimal; restore the record")
+        raise DataError(f"{shortened(repr(others[0]))} is not a hexadecimal commit. Restore the record.")
 
 
 def check_environment(environment: Mapping[str, Any]) -> None:
@@ -92,7 +91,7 @@ def check_environment(environment: Mapping[str, Any]) -> None:
         and isinstance(hardware.get("cores") or 0, int)
     )
     if not is_sound:
-        raise DataError(f"{shortened(repr(dict(environment)))} is no environment; restore the record")
+        raise DataError(f"{shortened(repr(dict(environment)))} is no environment. Restore the record.")
 
 
 def _are_texts(value: object) -> bool:
@@ -104,8 +103,7 @@ def _is_commit(value: object) -> bool:
 
 
 def last_change(path: Path) -> tuple[str, str] | None:
-    """Return the commit that last changed a file, and its day. None if its present content is not
-    committed."""
+    """Return the commit that last changed a file, and its day, or None for uncommitted content."""
     if _git(path.parent, "status", "--porcelain", "--", path.name) != "":
         return None
     answer = _git(path.parent, "log", "-1", "--format=%H %cs", "--", path.name)
@@ -114,7 +112,7 @@ def last_change(path: Path) -> tuple[str, str] | None:
 
 
 def contains(folder: Path, commit: str, earlier: str) -> bool | None:
-    """Return whether ``commit`` contains ``earlier``. None if the checkout lacks one of them."""
+    """Return whether ``commit`` contains ``earlier``, or None if the checkout lacks one of them."""
     command = ["git", "-C", str(folder), "merge-base", "--is-ancestor", earlier, commit]
     try:
         status = subprocess.run(command, capture_output=True, timeout=60).returncode
@@ -125,7 +123,7 @@ def contains(folder: Path, commit: str, earlier: str) -> bool | None:
 
 @functools.cache
 def is_in_history(folder: Path, commit: str) -> bool | None:
-    """Return whether a checkout's history contains the commit. None without the full history."""
+    """Return whether a checkout's history contains the commit, or None without the full history."""
     if not (folder / ".git").exists() or _git(folder, "rev-parse", "--is-shallow-repository") != "false":
         return None
     if not re.fullmatch("[0-9a-f]{7,64}", commit):
@@ -158,8 +156,8 @@ class Library(NamedTuple):
 
     Attributes:
         why: the affected results.
-        stages: the stages that use it. None means all.
-        parts: number of leading parts of a version that are compared, e.g. 1 of 21.0.8. None means all.
+        stages: the stages that use it, or None for all.
+        parts: number of compared leading parts of a version, e.g. 1 of 21.0.8, or None for all.
     """
 
     why: str
@@ -168,10 +166,8 @@ class Library(NamedTuple):
 
 
 LIBRARIES: dict[str, Library] = {
-    # 3.11 to 3.13 are supported with one constraints.txt. They differ in the last bits of a mean alone, as
-    # sum() of floats compensates rounding since 3.12. That changes no rank and no printed digit.
+    # 3.11 to 3.13 differ in the last bits of a mean, as sum() of floats compensates rounding since 3.12
     "python": Library("sums of floats, and Unicode tables", None, parts=1),
-    # an update of one Java, e.g. 21.0.8, brings fixes only
     "java": Library("Unicode tables and arithmetic of Lucene", LUCENE, parts=1),
     "torch": Library("sums, random numbers and initial weights", MODELS | SEARCHES),
     "transformers": Library("architectures, initial weights and learning rates", MODELS | {"tokenize"}),
@@ -216,8 +212,7 @@ def comparable(recorded: Mapping[str, str]) -> list[str]:
 
 
 def differing(recorded: Mapping[str, str]) -> dict[str, str]:
-    """Return the libraries with another version than installed, e.g. {"torch": "torch 1.0.0 (here
-    2.13.0)"}."""
+    """Return libraries of other versions than here, e.g. {"torch": "torch 1.0.0 (here 2.13.0)"}."""
     by_name = {name: str(installed(name)) for name in comparable(recorded)}
     return {
         name: f"{name} {recorded[name]} (here {version})"
@@ -240,7 +235,7 @@ def _compared(name: str, version: str) -> str:
 
 
 def installed(name: str) -> str | None:
-    """Return the installed version of a library, of "python" or of "java". None if it is absent."""
+    """Return the installed version of a library, of "python" or of "java", or None."""
     if name == "java":
         return _java_version(*map(os.environ.get, system.JAVA_VARIABLES))
     return platform.python_version() if name == "python" else version(name)

@@ -1,9 +1,8 @@
 """Store artefacts on disk by fingerprint. A stored artefact is complete and a partial one can be resumed.
 
 ``<store>/<stage>/<fingerprint>/`` contains an artefact and its ``artefact.json`` (identity, checksums,
-facts), e.g. ``store/bm25/0a1b…/run.trec``. It is written as ``<fingerprint>.partial`` on the same file
-system, synced and renamed. One kernel lock per fingerprint lets several processes share a store. It is
-released when its holder dies.
+facts), e.g. ``store/bm25/0a1b…/run.trec``. It is written as ``<fingerprint>.partial``, synced and renamed.
+One kernel lock per fingerprint lets several processes share a store.
 """
 
 from __future__ import annotations
@@ -58,13 +57,9 @@ class Store:
         return self.root / node.stage / node.fingerprint
 
     def checked(self, node: Node) -> Path:
-        """Return the folder of a stored artefact after reading all of it.
+        """Return the folder of a stored artefact after reading all of it. Raises StoreError for damage.
 
-        It is read again only after a size or time of a file changed. Use this before reading an artefact,
-        since sizes alone do not reveal an edit.
-
-        Raises:
-            StoreError: the artefact is damaged or missing.
+        It is read again only if a size or time of a file changed.
         """
         path = self.path(node)
         stats = [(p, p.lstat()) for p in sorted(path.rglob("*"))]
@@ -86,8 +81,7 @@ class Store:
         return self.root / "logs" / f"{node.stage}-{node.fingerprint[:12]}.log"
 
     def state(self, node: Node) -> str:
-        """Return ``stored``, ``damaged``, ``partial`` or ``missing``, judged by record, names and sizes
-        only."""
+        """Return ``stored``, ``damaged``, ``partial`` or ``missing`` by record, names and sizes."""
         path = f"{self.root}/{node.stage}/{node.fingerprint}"  # text: a plan asks of thousands of nodes
         if os.path.lexists(path):
             from repro.store.seal import wrong_sizes
@@ -96,15 +90,13 @@ class Store:
         return "partial" if os.path.exists(f"{path}.partial") else "missing"
 
     def record(self, node: Node) -> dict:
-        """Return the content of artefact.json. Raises StoreError, with the artefact's name, if it is
-        damaged."""
+        """Return the content of artefact.json. Raises StoreError if it is damaged."""
         from repro.store.seal import read_json
 
         return read_json(self.path(node) / RECORD)
 
     def contents(self, nodes: Iterable[Node]) -> dict[str, str]:
-        """Return the content digest of each stored node by fingerprint. Raises StoreError for a damaged
-        one."""
+        """Return the content digests of stored nodes by fingerprint. Raises StoreError for damage."""
         from repro.store.seal import content
 
         return {node.fingerprint: content(path) for node in nodes if (path := self.path(node)).is_dir()}
@@ -131,14 +123,12 @@ class Store:
         """Build the node's artefact by ``work(directory)`` unless it is stored, and return its folder.
 
         Args:
-            work: writes the files into the directory, which may contain files of an interrupted attempt, and
-                returns facts to record.
+            work: writes the files and returns facts. The directory may have files of an interrupted attempt.
             waiting: called once if another process is building the same artefact.
 
         Raises:
             StoreError: the stored artefact or an input is damaged, or the disk refuses a write.
         """
-
         from repro.store import underway
         from repro.store.seal import seal
 
@@ -156,16 +146,10 @@ class Store:
         return path
 
     def work_beside(self, node: Node, work: Callable[[Path], None], *, waiting: Callable[[], None]) -> None:
-        """Call ``work(directory)`` to write one part of the node's artefact while others write other parts.
+        """Call ``work(directory)`` to write a part of the node's artefact while others write other parts.
 
-        Does nothing if the artefact is stored. ``build`` waits for all such workers, and they wait for
-        ``build``.
-
-        Args:
-            waiting: called once if another process builds the whole artefact.
-
-        Raises:
-            StoreError: the stored artefact or an input is damaged, or the disk refuses a write.
+        Does nothing if the artefact is stored. ``build`` waits for all such workers, and they for ``build``.
+        Arguments and errors are those of ``build``.
         """
         from repro.store import underway
 

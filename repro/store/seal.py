@@ -38,8 +38,7 @@ NUMBERS = {int, float}
 
 
 def seal(directory: Path, node: Node, facts: dict[str, Any], progress: Progress | None = None) -> None:
-    """Write artefact.json last, then remove the folders ``blocks`` and ``checkpoints``. Raises StoreError for
-    a link among the files."""
+    """Write artefact.json, then remove ``blocks`` and ``checkpoints``. Raises StoreError for a link."""
     paths, folders = _files_and_folders(directory)
     files = {}
     total = sum(megabytes(path.stat().st_size) for path in paths)
@@ -62,7 +61,7 @@ def seal(directory: Path, node: Node, facts: dict[str, Any], progress: Progress 
 
 
 def _files_and_folders(directory: Path) -> tuple[list[Path], list[Path]]:
-    """Return the files of an artefact and all of its folders. Raises StoreError for a link."""
+    """Return the files and folders of an artefact. Raises StoreError for a link."""
     files, folders = [], [directory]
     for path in sorted(directory.rglob("*")):
         if path.relative_to(directory).parts[0] in (BLOCKS, CHECKPOINTS):
@@ -70,7 +69,7 @@ def _files_and_folders(directory: Path) -> tuple[list[Path], list[Path]]:
         mode = path.lstat().st_mode
         if not (stat.S_ISDIR(mode) or stat.S_ISREG(mode)):
             kind = "a link" if stat.S_ISLNK(mode) else "no regular file"
-            raise StoreError(f"{path} is {kind}, which no artefact may hold; remove {directory}, run again")
+            raise StoreError(f"{path} is {kind}. Remove {directory} and run again.")
         if stat.S_ISDIR(mode):
             folders.append(path)
         elif path != directory / RECORD:
@@ -79,7 +78,7 @@ def _files_and_folders(directory: Path) -> tuple[list[Path], list[Path]]:
 
 
 def read_json(path: Path) -> Any:
-    """Return the content of an artefact's JSON file after checking it. Raises StoreError if it is damaged."""
+    """Return the checked content of an artefact's JSON file. Raises StoreError if it is damaged."""
     value, fault = _content(path)
     if fault:
         raise StoreError(f"{path}: damaged ({fault}); {_REMEDY}")
@@ -87,7 +86,7 @@ def read_json(path: Path) -> Any:
 
 
 def _content(path: Path) -> tuple[Any, str]:
-    """Return the content of a JSON file and its fault, e.g. "a score by RR@10 is nan", or ""."""
+    """Return the content of a JSON file and its fault, e.g. "a score by RR@10 is nan"."""
     try:
         check_regular(path)
         data = path.read_bytes()
@@ -99,7 +98,7 @@ def _content(path: Path) -> tuple[Any, str]:
     if (path.parent / RECORD).is_file():
         record = read_json(path.parent / RECORD)
         if _listed_files(record, path.parent).get(path.name, (0, ""))[1] != hashlib.sha256(data).hexdigest():
-            return value, "it is not what was written"
+            return value, "it is altered"
         if path.name == SCORES:
             return value, _scores_fault(value, path.parent.parent.parent, record)
     return value, ""
@@ -136,7 +135,7 @@ def _judged_queries(folder: Path, stamp: tuple[int, ...]) -> tuple[str, frozense
 
 
 def recorded_files(path: Path) -> Files:
-    """Return size and sha256 of every file listed in artefact.json. Raises StoreError if it is damaged."""
+    """Return size and sha256 of the files in artefact.json. Raises StoreError if it is damaged."""
     return _listed_files(read_json(path / RECORD), path)
 
 
@@ -209,8 +208,7 @@ def _size_fault(path: Path, name: str, size: int) -> str:
 
 
 def files_of(record: Any, *, stage: str, fingerprint: str) -> Files:
-    """Return size and sha256 of each file in a record. Raises StoreError if the record is of another
-    artefact."""
+    """Return size and sha256 of a record's files. Raises StoreError for another artefact's record."""
     try:
         files, identity = _files(record), canonical(record["identity"])
         identifiers = (
@@ -228,7 +226,7 @@ def files_of(record: Any, *, stage: str, fingerprint: str) -> Files:
 
 
 def _files(record: Any) -> Files:
-    """Return the files that a record lists. Raises ValueError for a record of another shape."""
+    """Return a record's files. Raises ValueError for a record of another shape."""
     try:
         files = {name: (facts["size"], facts["sha256"]) for name, facts in record["files"].items()}
         if all(
@@ -250,12 +248,11 @@ def _checksum(record: dict) -> str:
 
 
 def scores_fault(scores: Any, params: Mapping[str, Any], judged: Collection[str] | None) -> str:
-    """Return a reason why scores cannot be those of an evaluation, e.g. "a score by RR@10 is 500.0", or "".
+    """Return a reason why scores cannot be an evaluation's, e.g. "a score by RR@10 is 500.0", or "".
 
     Args:
-        params: parameters of the evaluation. Scores without ``measures`` are of another stage and may exceed
-            1.
-        judged: the judged queries. None if they are not available.
+        params: of the evaluation. Scores of a stage without ``measures`` may exceed 1.
+        judged: the judged queries, or None if unknown.
     """
     try:
         queries, missing, measures = scores["queries"], scores["missing"], scores["measures"]
