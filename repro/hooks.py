@@ -212,11 +212,9 @@ class OwnPlugin:
     """A plugin of the suite. Each function is ``module:name`` and is imported when it is called.
 
     Attributes:
-        verbs: the value of hook ``commands``.
-        names: the value of hook ``public_names``.
+        verbs, names: the values of hooks ``commands`` and ``public_names``.
         notes: a function of a cell that returns its notes.
-        cell: a function of a cell and its page that returns a ``CellPart`` or None.
-        paper: the function of hook ``part_of_paper``.
+        cell, paper: the functions of hooks ``part_of_cell``, for a cell with a page, and ``part_of_paper``.
     """
 
     verbs: Mapping[str, Command] = field(default_factory=dict)

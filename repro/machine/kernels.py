@@ -15,8 +15,7 @@ from repro.progress import SILENT, Progress
 
 # MKL gives equal bits on processors of other makers than Intel by no other branch than this one.
 _TORCH = {"ATEN_CPU_CAPABILITY": "avx2", "ONEDNN_MAX_CPU_ISA": "AVX2", "MKL_CBWR": "COMPATIBLE"}
-# FAISS_OPT_LEVEL: of a faiss that has a library for each level; FAISS_SIMD_LEVEL: of one that chooses inside
-_FAISS = {"FAISS_SIMD_LEVEL": "AVX2", "FAISS_OPT_LEVEL": "AVX2"}
+_FAISS = {"FAISS_SIMD_LEVEL": "AVX2", "FAISS_OPT_LEVEL": "AVX2"}  # of a newer and an older faiss
 _NUMPY = {"OPENBLAS_CORETYPE": "Haswell"}  # faiss and scipy, too, bring an OpenBLAS
 # numpy is told what not to use, and warns of what the processor lacks: its name of a level -> a flag of that
 _NUMPY_LEVELS = {"X86_V4": "avx512vl", "AVX512_ICL": "avx512_vbmi2", "AVX512_SPR": "avx512_fp16"}

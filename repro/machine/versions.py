@@ -73,7 +73,7 @@ def commit(root: Path) -> str | None:
 
 def check_commits(commits: Iterable[object]) -> None:
     """Raise DataError for a commit that is not hexadecimal, e.g. ``main``."""
-    if others := [commit for commit in commits if not _is_commit(commit)]:
+    if others := [c for c in commits if not (isinstance(c, str) and COMMIT.fullmatch(c))]:
         raise DataError(f"{shortened(repr(others[0]))} is not a hexadecimal commit. Restore the record.")
 
 
@@ -96,10 +96,6 @@ def check_environment(environment: Mapping[str, Any]) -> None:
 
 def _are_texts(value: object) -> bool:
     return isinstance(value, Mapping) and all(isinstance(each, str) for each in value.values())
-
-
-def _is_commit(value: object) -> bool:
-    return isinstance(value, str) and COMMIT.fullmatch(value) is not None
 
 
 def last_change(path: Path) -> tuple[str, str] | None:

@@ -46,7 +46,8 @@ def translated_errors(root: Path, what: str = "store", option: str = STORE) -> I
     try:
         yield
     except OSError as error:
-        place, root_path, reasons = _named_path(error), root.absolute(), dict(REASONS)
+        name, root_path, reasons = error.filename, root.absolute(), dict(REASONS)
+        place = Path(name).absolute() if isinstance(name, str | os.PathLike) else None
         if place in root_path.parents:
             reasons[errno.ENOENT] = f"{error.filename} is missing and cannot be made"
         is_elsewhere = place and not (place.is_relative_to(root_path) or root_path.is_relative_to(place))
@@ -54,10 +55,6 @@ def translated_errors(root: Path, what: str = "store", option: str = STORE) -> I
             raise
         remedy = f"{'free some, or ' * (error.errno in FULL)}name another{option and ' with ' + option}"
         raise StoreError(f"the {what} {root} cannot be used: {reasons[error.errno]}; {remedy}") from error
-
-
-def _named_path(error: OSError) -> Path | None:
-    return Path(error.filename).absolute() if isinstance(error.filename, str | os.PathLike) else None
 
 
 @contextlib.contextmanager

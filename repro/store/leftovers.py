@@ -12,14 +12,13 @@ from pathlib import Path
 from repro.stage_table import STAGES
 from repro.store import Store, notes
 from repro.store.disk import remove, size_on_disk, translated_errors
-from repro.store.notes import Lineage
+from repro.store.notes import DAY, Lineage
 from repro.store.seal import damage
 from repro.store.underway import LOCK, announcers, being_built, hold
 
 _NAME = re.compile(r"([0-9a-f]{64})(\.partial)?(\.gone)?")
 _NOTE = re.compile(r"([0-9a-f]{64})\.(json|\d+)")  # digits: a note whose writer was killed
 _ERRORS = re.compile(r"[a-z_0-9]+-([0-9a-f]{12})(?:\.\d+)?\.err")
-DAY = 24 * 60 * 60
 
 
 @dataclass(frozen=True)

@@ -32,11 +32,6 @@ LOCK = re.compile(r"([a-z_0-9]+)-([0-9a-f]{64})\.lock")
 _numbers = count()
 
 
-def lock_file(root: Path, stage: str, fingerprint: str) -> Path:
-    """Return the lock file for building or removing an artefact."""
-    return root / "locks" / f"{stage}-{fingerprint}.lock"
-
-
 @contextlib.contextmanager
 def exclusive_lock(root: Path, node: Node, waiting: Callable[[], None]) -> Iterator[None]:
     """Hold the node's lock alone. ``waiting`` is called once if another process holds it."""
@@ -59,7 +54,7 @@ def beside_others(root: Path, node: Node, waiting: Callable[[], None]) -> Iterat
 
 
 def _made_lock_file(root: Path, stage: str, fingerprint: str) -> Path:
-    file = lock_file(root, stage, fingerprint)
+    file = root / "locks" / f"{stage}-{fingerprint}.lock"
     file.parent.mkdir(parents=True, exist_ok=True)
     return file
 

@@ -172,7 +172,7 @@ def test_a_record_without_a_digest_of_its_own_is_refused(tmp_path):
     path = results.path("tiny", "p")
     older = {k: v for k, v in json.loads(path.read_text()).items() if k != "sha256"}
     path.write_text(json.dumps(older) + "\n")
-    with pytest.raises(DataError, match=r"p\.jsonl:1: a record without a digest of its own"):
+    with pytest.raises(DataError, match=r"p\.jsonl:1: a record without its own digest"):
         results.read("tiny", "p")
 
 
@@ -285,7 +285,7 @@ def test_what_two_branches_recorded_is_merged_by_git_and_the_newest_counts(tmp_p
         ({"measured": -2.0, "unit": "GB"}, "values in GB are not below 0"),
         ({"deviation": 1.5}, "1.5 cannot be the deviation of p/1/r/c in fraction"),
         ({"missing": 11}, "11 of 10 queries cannot be missing from p/1/r/c"),
-        ({"recorded": "soon"}, "'soon' is no time at which p/1/r/c can be recorded"),
+        ({"recorded": "soon"}, "'soon' is no time for a record of p/1/r/c"),
     ],
 )
 def test_what_cannot_have_been_measured_is_refused_when_made_and_when_read_with_its_line(
