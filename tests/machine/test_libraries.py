@@ -64,5 +64,5 @@ def test_versions_of_several_artefacts_are_joined():
 
 def test_versions_are_looked_up_once(monkeypatch):
     versions.installed("numpy")
-    monkeypatch.setattr(versions, "version", None)
+    monkeypatch.setattr("importlib.metadata.version", None)
     assert versions.installed("numpy")

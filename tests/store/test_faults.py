@@ -249,7 +249,7 @@ def test_a_note_that_leads_outside_or_to_itself_is_refused(tmp_path, inputs):
     given = {"corpus": above.fingerprint} if inputs == {"corpus": "itself"} else inputs
     note = notes / f"{above.fingerprint}.json"
     note.write_text(json.dumps({"stage": above.stage, "params": dict(above.params), "inputs": given}))
-    with pytest.raises(StoreError, match="damaged, or of another version"):
+    with pytest.raises(StoreError, match="damaged or of another version"):
         store.remembered(above.fingerprint)
 
 

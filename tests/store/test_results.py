@@ -152,7 +152,7 @@ def test_every_altered_line_is_named(tmp_path):
     path.write_text(path.read_text().replace(f'"measured": {1 / 7}', '"measured": 0.9').replace("0.0", "0.5"))
     lines, faults = results.checked()
     assert (lines, [fault.line for fault in faults]) == (4, [1, 2])
-    assert "altered: the line is not the one that its sha256 was taken of" in str(faults[1])
+    assert "altered: its sha256 is that of another line" in str(faults[1])
 
 
 @pytest.mark.parametrize("place", [("full", "p"), ("tiny", "other")])
@@ -276,8 +276,8 @@ def test_what_two_branches_recorded_is_merged_by_git_and_the_newest_counts(tmp_p
             {"measured": 38.7},
             "38.7 is impossible for p/1/r/c: values in fraction are between 0 and 1",
         ),
-        ({"measured": 100.1, "unit": "percent"}, "values in percent lie between 0 and 100"),
-        ({"measured": 1e308}, "values in fraction lie between 0 and 1"),
+        ({"measured": 100.1, "unit": "percent"}, "values in percent are between 0 and 100"),
+        ({"measured": 1e308}, "values in fraction are between 0 and 1"),
         (
             {"measured": -0.1},
             "-0.1 is impossible for p/1/r/c: values in fraction are between 0 and 1",
