@@ -16,7 +16,8 @@ from typing import TYPE_CHECKING, Any, Generic, TypeVar, overload
 from repro.errors import UsageError
 from repro.manifest.cells import Cell, ShownExhibit, exhibits, figure_of
 from repro.manifest.cells import select as cells_named
-from repro.manifest.papers import paper, papers
+from repro.manifest.papers import paper
+from repro.manifest.papers import papers as papers_at_hand  # not the module of this package
 from repro.running.plan import Plan, plan
 from repro.running.scale import Scale
 from repro.running.scale import scale as scale_of
@@ -183,7 +184,7 @@ def _place_cells(names: Names, owners: Names, rows: Names, shown_exhibits: list[
 
 def _figure_owners(names: Names, numbers: Sequence[str]) -> list[str]:
     """Return the ids of figures, e.g. ``figure-2``. Raises UsageError for a figure without a recipe."""
-    for name, number in product(_names_with_slashes(0, names) or papers(), numbers):
+    for name, number in product(_names_with_slashes(0, names) or papers_at_hand(), numbers):
         if not figure_of(paper(name), number).is_measured:
             remedy = f"`repro show {name} --table figure-{number}` describes it"
             raise UsageError(f"figure {number} of {name} has no recipe yet; {remedy}")
