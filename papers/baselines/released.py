@@ -9,8 +9,8 @@ from repro.errors import check_known
 from repro.graph import Node
 from repro.manifest.papers import ReleasedModel, released_models
 from repro.retrieval import recipe
-from repro.retrieval.recipe.ranking import Conventions, released_ranking
-from repro.retrieval.recipe.ranking import released_encoder as checkpoint
+from repro.retrieval.recipe import Conventions, released_ranking
+from repro.retrieval.recipe import released_encoder as checkpoint
 from repro.retrieval.recipe.request import Request
 
 FILE = Path(__file__).with_suffix(".yaml")

@@ -198,7 +198,7 @@ def test_the_whole_is_no_rehearsal_of_itself(repro, papers_data, folders):
 def test_a_stage_of_a_rehearsal_is_a_process_of_its_own_whose_failure_is_told(
     repro, papers_data, monkeypatch
 ):
-    from repro.api.selection import select
+    from repro.api import select
     from repro.errors import StageError
     from repro.progress import Progress
     from repro.running.scale import user_scale

@@ -16,15 +16,14 @@ import pytest
 import repro as suite
 from papers.head_to_head import article
 from repro import locations
+from repro.api import select
 from repro.api.comparisons import compare
 from repro.api.public import offered
-from repro.api.selection import select
 from repro.cli import cli
 from repro.cli.groups import LazyGroup
 from repro.exchange.encoder_export import _scores
 from repro.exchange.run_export import ExportedRun
 from repro.machine import versions
-from repro.retrieval.datasets import digests
 from repro.running.engines import table as engines
 from repro.running.provenance import planned_code
 from repro.running.runner import Outcome
@@ -100,7 +99,7 @@ def faulty() -> list[Record]:
 @pytest.fixture
 def world(repro, folders, monkeypatch, faulty):
     """A results folder of these records, whose commits and data are told apart without a history."""
-    monkeypatch.setattr(digests, "differing", lambda rows: [OTHER_DATA] * (rows == OTHER_ROWS))
+    monkeypatch.setattr(doubts, "differing", lambda rows: [OTHER_DATA] * (rows == OTHER_ROWS))
     absent = ("absent data", lambda b: ABSENT if any(r.collections == ["absent"] for r in b.records) else "")
     rules = [rule._replace(said=absent[1]) if rule.kind == absent[0] else rule for rule in doubts.DOUBTS]
     monkeypatch.setattr(doubts, "DOUBTS", tuple(rules))

@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import pytest
 
-from repro.api.selection import select
+from repro.api import select
 from repro.manifest.cells import cell, cells_of
 from repro.manifest.papers import papers
 from repro.store.results import Record, Results

@@ -88,7 +88,7 @@ def of_whole_papers(cells: Sequence[Cell]) -> Iterator[str]:
 class SettingsOfCell(CellPart):
     """The lines on the settings of a cell or its row. Its facts contain every planned parameter."""
 
-    def __init__(self, cell: Cell):
+    def __init__(self, cell: Cell, page: object = None):
         self._cell, self._settings = cell, of_cell(cell)
         self.facts = {"settings": [item.as_json() for item in self._settings]}
 

@@ -1,6 +1,9 @@
 """Read the catalogue of collections (catalog.yaml) and define their records.
 
 An entry has an id, e.g. ``beir/scifact/test``, with its pieces, counts, licence and stand-ins.
+``published_rows.yaml`` has the published rows of each piece, e.g. of ``beir/scifact`` ``documents``, as the
+``survey.summary`` in the JSON of `repro data check`. A piece published in several spellings has several
+digests.
 """
 
 import functools
@@ -55,6 +58,7 @@ DERIVED_FIELDS = ("id", "corpus_id", "pieces", "counts")  # derived from an entr
 # Fields that splits inherit from their corpus.
 INHERITED = ("licence", "source", "version", "ignore_identical_ids", "answers", "how")
 FILE = Path(__file__).with_name("catalog.yaml")
+PUBLISHED = FILE.with_name("published_rows.yaml")
 
 
 @dataclass(frozen=True)
@@ -212,3 +216,45 @@ def key(dataset: str, piece: str) -> str:
 def key_of(entry: Dataset, piece: str) -> str:
     """Return the key of a dataset's piece. Its documents are those of its corpus."""
     return key(entry.corpus_id if piece == "documents" else entry.id, piece)
+
+
+@functools.cache
+def published() -> dict[str, dict[str, Any]]:
+    """Return the known facts of published rows by ``key``."""
+    facts = read_facts(PUBLISHED)
+    return {key(dataset, piece): each for dataset, pieces in facts.items() for piece, each in pieces.items()}
+
+
+def differing(rows: Mapping[str, str]) -> list[str]:
+    """Return a sentence for each piece with other rows than published. ``rows`` are digests by ``key``."""
+    others = (name for name, digest in rows.items() if digest and name in published())
+    return [
+        f"the {in_words(name)} are not as published; `repro data check {name.split()[0]}` says what differs"
+        for name in others
+        if rows[name] not in published()[name]["digests"]
+    ]
+
+
+def unpublished(rows: Mapping[str, str]) -> list[str]:
+    """Return the pieces without a published digest, e.g. "documents of msmarco-passage"."""
+    return [
+        in_words(name)
+        for name, digest in rows.items()
+        if not (digest and name in published()) and not _is_embedded(name)
+    ]
+
+
+def highest_grade(dataset: str) -> int | None:
+    """Return the highest grade in a dataset's published judgements, e.g. 3. None if unknown."""
+    return max(published().get(key(dataset, "qrels"), {}).get("grades", ()), default=None)
+
+
+def in_words(name: str) -> str:
+    """Return a key in words, e.g. "judgements of beir/scifact/test"."""
+    dataset, _, piece = name.partition(" ")  # of a record, in which anything may stand
+    return f"{WORDS.get(piece, piece)} of {dataset}"
+
+
+def _is_embedded(name: str) -> bool:
+    entry = catalog().get(name.split()[0])
+    return entry is not None and entry.source == "embedded"

@@ -1,12 +1,9 @@
-"""Identify files by sha256, and compare rows with the published collections.
+"""Identify files and rows by sha256, e.g. "sha256:0a1b…" for the files of a collection.
 
-A plan may use cached digests, a stage always reads the files. ``published_rows.yaml`` contains the
-``survey.summary`` of each piece by dataset and piece name, e.g. of ``beir/scifact`` ``documents``, as in the
-JSON of `repro data check`. A piece published in several spellings has several digests.
+A plan may use cached digests, a stage always reads the files.
 """
 
 import contextlib
-import functools
 import hashlib
 import json
 import time
@@ -15,13 +12,11 @@ from pathlib import Path
 from typing import Any
 
 from repro.errors import BlockedError, DataError
-from repro.machine.bounded_reading import container, read_facts
-from repro.retrieval.datasets.catalog import WORDS, catalog, key
+from repro.machine.bounded_reading import container
 from repro.retrieval.datasets.sources import Source
 from repro.store.disk import write_whole
 
 SHORT = 16  # bytes kept of a row's digest: those of 21 million passages take 336 MB
-FILE = Path(__file__).with_name("published_rows.yaml")
 
 
 class RowDigest:
@@ -87,7 +82,7 @@ def identity(source: Source, *, cache: Path | None = None) -> str:
         return f"sha256:{digest(source.files, cache=cache)}"
     if source.kind == "embedded":
         return f"rows:{_generated(source)}"
-    return f"{source.kind}:{source.dataset}:{source.piece}:{source.version}"
+    return source.stated_identity
 
 
 def _generated(source: Source) -> str:
@@ -199,45 +194,3 @@ def _write_cache(cache: Path, entries: dict[str, list]) -> None:
     with contextlib.suppress(OSError):
         cache.parent.mkdir(parents=True, exist_ok=True)
         write_whole(cache, json.dumps(entries, indent=0, sort_keys=True))
-
-
-@functools.cache
-def published() -> dict[str, dict[str, Any]]:
-    """Return the known facts of published rows by ``key``."""
-    facts = read_facts(FILE)
-    return {key(dataset, piece): each for dataset, pieces in facts.items() for piece, each in pieces.items()}
-
-
-def differing(rows: Mapping[str, str]) -> list[str]:
-    """Return a sentence for each piece with other rows than published. ``rows`` are digests by ``key``."""
-    others = (name for name, digest in rows.items() if digest and name in published())
-    return [
-        f"the {in_words(name)} are not as published; `repro data check {name.split()[0]}` says what differs"
-        for name in others
-        if rows[name] not in published()[name]["digests"]
-    ]
-
-
-def unknown(rows: Mapping[str, str]) -> list[str]:
-    """Return the pieces without a published digest, e.g. "documents of msmarco-passage"."""
-    return [
-        in_words(name)
-        for name, digest in rows.items()
-        if not (digest and name in published()) and not _is_embedded(name)
-    ]
-
-
-def highest_grade(dataset: str) -> int | None:
-    """Return the highest grade in a dataset's published judgements, e.g. 3. None if unknown."""
-    return max(published().get(key(dataset, "qrels"), {}).get("grades", ()), default=None)
-
-
-def in_words(name: str) -> str:
-    """Return a key in words, e.g. "judgements of beir/scifact/test"."""
-    dataset, _, piece = name.partition(" ")  # of a record, in which anything may stand
-    return f"{WORDS.get(piece, piece)} of {dataset}"
-
-
-def _is_embedded(name: str) -> bool:
-    entry = catalog().get(name.split()[0])
-    return entry is not None and entry.source == "embedded"

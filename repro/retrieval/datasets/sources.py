@@ -45,6 +45,11 @@ class Source:
     parts: tuple[Source, ...] = ()
     version: str = "1"
 
+    @property
+    def stated_identity(self) -> str:
+        """The identity of data without files on this machine, e.g. "library:beir/scifact:qrels:1"."""
+        return f"{self.kind}:{self.dataset}:{self.piece}:{self.version}"
+
     def to_json(self) -> dict[str, Any]:
         """Return plain values for ``from_json``."""
         files, parts = [str(path) for path in self.files], [part.to_json() for part in self.parts]

@@ -7,9 +7,9 @@ from pathlib import Path
 from typing import Any
 
 from repro.errors import DataError, ReproError
-from repro.retrieval.datasets import digests, reading
-from repro.retrieval.datasets.catalog import Dataset, Judgement, catalog, dataset, key
-from repro.retrieval.datasets.digests import ContentDigest, file_sha256, files, in_words
+from repro.retrieval.datasets import reading
+from repro.retrieval.datasets.catalog import Dataset, Judgement, catalog, dataset, in_words, key, published
+from repro.retrieval.datasets.digests import ContentDigest, file_sha256, files
 from repro.retrieval.datasets.sources import MissingPiece, Source, locate
 
 SUMS = "SHA256SUMS"
@@ -152,7 +152,7 @@ def summary(source: Source) -> dict[str, Any]:
 def problem(source: Source, facts: Mapping[str, Any]) -> str:
     """Return the difference between rows of this ``summary`` and the published ones, or ""."""
     name = key(source.dataset, source.piece)
-    known = digests.published().get(name)
+    known = published().get(name)
     if known is None or facts["digest"] in known["digests"]:
         return ""
     place = f"{source.files[0]}: " if source.files else ""

@@ -368,13 +368,16 @@ def keywords(objective: Mapping[str, Any]) -> dict[str, bool]:
 def _constructor(module: str, name: str) -> ast.arguments | None:
     """Return the arguments of a class's own or inherited ``__init__``, or None if the source does not show
     them."""
+    package, *names = module.split(".")
     try:
-        spec = find_spec(module)
-    except (ModuleNotFoundError, ValueError):  # an import says what is wrong
+        spec = find_spec(package)
+    except ValueError:  # no name, or a script
         return None
-    if spec is None or not spec.origin or not spec.origin.endswith(".py"):
+    file = Path(spec.origin) if spec and spec.origin else Path()
+    file = file.parent.joinpath(*names).with_suffix(".py") if names else file
+    if file.suffix != ".py" or not file.is_file():  # an import says what is wrong
         return None
-    tree = ast.parse(Path(spec.origin).read_bytes(), spec.origin)
+    tree = ast.parse(file.read_bytes(), str(file))
     match [statement for statement in tree.body if name in _names(statement)]:
         case [ast.ImportFrom(module=str(origin), names=aliases, level=0)]:
             return _constructor(origin, next(a.name for a in aliases if name == (a.asname or a.name)))

@@ -6,14 +6,12 @@ import pytest
 
 from repro.errors import DataError
 from repro.machine.bounded_reading import read_facts
-from repro.retrieval.datasets import digests, tiny
-from repro.retrieval.datasets.catalog import Judgement, catalog
+from repro.retrieval.datasets import digests, survey, tiny
+from repro.retrieval.datasets.catalog import Judgement, catalog, differing, highest_grade, published
 from repro.retrieval.datasets.digests import (
     ContentDigest,
     RowDigest,
-    differing,
     digest,
-    highest_grade,
     identity,
     planned_source,
     unchanged,
@@ -188,7 +186,7 @@ def root(tmp_path, monkeypatch):
     for piece, dataset in PIECES.items():
         each = summary(locate(dataset, piece, tmp_path))
         facts[f"{dataset} {piece}"] = {**each, "digests": [each["digest"]]}
-    monkeypatch.setattr(digests, "published", lambda: facts)
+    monkeypatch.setattr(survey, "published", lambda: facts)
     return tmp_path
 
 
@@ -240,7 +238,7 @@ def test_of_judgements_the_grades_and_the_pairs_are_told(root, before, after, se
 
 def test_records_are_held_against_what_is_published():
     name = "beir/scifact documents"
-    [digest] = digests.published()[name]["digests"]
+    [digest] = published()[name]["digests"]
     assert differing({name: digest, "tiny/passage documents": "1", "msmarco-passage documents": "2"}) == []
     words = "the documents of beir/scifact are not as published; `repro data check beir/scifact` says"
     assert differing({name: "0" * 64}) == [f"{words} what differs"]
@@ -248,7 +246,7 @@ def test_records_are_held_against_what_is_published():
 
 
 def test_every_entry_is_a_piece_of_the_catalogue_that_is_not_embedded():
-    for name, facts in digests.published().items():
+    for name, facts in published().items():
         dataset, piece = name.split()
         entry = catalog()[dataset]
         assert piece in entry.pieces and entry.source != "embedded" and facts["digests"]
