@@ -1,7 +1,4 @@
-"""The schema of cells.yaml and its checks across fields.
-
-A misspelt key is an error. For example, a row of five cells in a table of four columns is a fault.
-"""
+"""The schema of cells.yaml and its checks across fields. A misspelt key is an error."""
 
 from __future__ import annotations
 
@@ -71,7 +68,7 @@ class Group(Identified):
 
 
 class Row(Identified):
-    """One system or configuration with its printed cells, in the order of the table's columns."""
+    """One system or configuration with its printed cells in the order of the columns."""
 
     label: str
     cells: tuple[str, ...] = ()
@@ -91,18 +88,18 @@ class Row(Identified):
     note: str = ""
 
     def printed(self, table: Table) -> tuple[str, ...]:
-        """Return the strings of its cells, one per column. Unpublished rows have dashes."""
+        """Return its cells' strings, one per column. Unpublished rows have dashes."""
         unpublished = table.kind == "study" or self.role == "reference"
         return self.cells or ("-",) * (len(table.columns) if unpublished else 0)
 
     def own(self, column: Column) -> Column:
-        """Return the column with this row's own measure, if the row overrides it."""
+        """Return the column with this row's own measure, if it has one."""
         measure = self.measures.get(column.id)
         return column if measure is None else column.model_copy(update={"measure": measure})
 
     @property
     def system(self) -> str:
-        """The id without its group, as used by marks and ``--row``, e.g. ``bert`` for ``dense.bert``."""
+        """The id without its group, e.g. ``bert`` for ``dense.bert``, as in marks and ``--row``."""
         prefix = f"{self.group}."
         return self.id.removeprefix(prefix) if self.id.startswith(prefix) else self.id.rpartition(".")[2]
 
@@ -125,7 +122,7 @@ class Example(StrictMapping):
 
 
 class Exhibit(Identified):
-    """An exhibit instead of numbers: a picture or view that a recipe makes an artefact for."""
+    """A picture or view, from an artefact that a recipe makes."""
 
     label: str
     recipe: str
@@ -134,7 +131,7 @@ class Exhibit(Identified):
 
 
 class Table(Identified):
-    """One printed table. Rows are always systems. ``transposed`` means that the paper prints them as columns.
+    """One printed table. Rows are systems. ``transposed`` means that the paper prints them as columns.
 
     A table of kind ``study`` is the suite's own: nothing is printed, and its rows may omit ``cells``.
     """
@@ -165,8 +162,8 @@ class Table(Identified):
 class Line(Identified):
     """One curve of a figure.
 
-    ``over`` is the option varied along the x-axis, or None for a level line. ``method`` is the common name of
-    several lines with different sizes.
+    ``over`` is the option on the x-axis, or None for a level line. ``method`` names lines that differ in
+    size.
     """
 
     label: str
@@ -179,8 +176,8 @@ class Line(Identified):
 class Figure(Identified):
     """One printed figure: the plotted values, not the pixels.
 
-    A figure with ``panels`` (columns) and ``lines`` is measured point by point. A figure with ``exhibits`` is
-    drawn from artefacts. ``across`` is an option of its lines, e.g. ``width``, with one panel per value.
+    A figure with ``panels`` (columns) and ``lines`` is measured point by point. One with ``exhibits`` is
+    drawn from artefacts. ``across`` is an option of its lines with one panel per value, e.g. ``width``.
     """
 
     kind: Literal["figure"] = "figure"
@@ -242,7 +239,7 @@ class Figure(Identified):
 
 
 class Manifest(StrictMapping):
-    """A whole cells.yaml. ``readings_of`` lists packages with readings that also apply to it."""
+    """A whole cells.yaml. ``readings_of`` lists packages with readings that also apply."""
 
     paper: str
     title: str

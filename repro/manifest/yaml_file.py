@@ -1,4 +1,4 @@
-"""Strict reading of YAML files. Repeated keys are errors, and errors begin with e.g. ``cells.yaml:7``."""
+"""Strict reading of YAML files. Errors begin with e.g. ``cells.yaml:7``."""
 
 import functools
 import re
@@ -18,7 +18,7 @@ _ID = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.-]*")
 
 
 class _SafeLoader(Composer, yaml.CSafeLoader):
-    """The safe loader. It refuses repeated keys and too many aliases.
+    """A loader that refuses repeated keys and too many aliases.
 
     Nodes are composed in Python: libyaml's own composer overflows the stack of deeply nested files.
     """
@@ -60,7 +60,7 @@ def _mistake(problem: str, node: yaml.Node) -> yaml.MarkedYAMLError:
 
 
 class _TextLoader(_SafeLoader):
-    """The loader that keeps every scalar but null as text."""
+    """A loader that keeps every scalar but null as text."""
 
     yaml_implicit_resolvers = {  # noqa: RUF012
         first: [(tag, form) for tag, form in forms if tag == "tag:yaml.org,2002:null"]
@@ -78,7 +78,7 @@ class StrictMapping(BaseModel):
 
 
 class Identified(StrictMapping):
-    """An object with an id of letters, digits and ``. _ -``. A slash would separate the parts of a path."""
+    """An object with an id of letters, digits and ``. _ -``, without the slash of paths."""
 
     id: str
 
@@ -90,7 +90,7 @@ class Identified(StrictMapping):
 
 
 def repetitions(name: str, items: Sequence[Identified], location: tuple[str | int, ...]) -> Iterator[Fault]:
-    """Yield a fault, with its location, for each entry of a list with the id of an earlier entry."""
+    """Yield a fault for each entry with the id of an earlier one."""
     seen: set[str] = set()
     for number, item in enumerate(items):
         if item.id in seen:
@@ -140,7 +140,7 @@ def read(
 def read_shared(
     path: Path, shape: Any, *, faults: Callable[[Any], Iterable[Fault]] = lambda content: ()
 ) -> Any:
-    """Return the content as ``read`` does, cached while the file is unchanged. Callers must not change it."""
+    """Read like ``read``, cached while the file is unchanged. Callers must not change the content."""
     return _read_cached(path, _text(path), shape, faults)
 
 
@@ -197,7 +197,7 @@ def _keys(shape: Any, place: Sequence[str | int]) -> list[str]:
 
 
 def _line(text: str, location: tuple[str | int, ...]) -> int:
-    """Return the line, from 1, of the innermost part of ``location`` that exists in the document."""
+    """Return the line, from 1, of the innermost existing part of ``location``."""
     node = yaml.compose(text, yaml.CSafeLoader)
     for part in location:
         if isinstance(node, yaml.SequenceNode) and isinstance(part, int) and part < len(node.value):

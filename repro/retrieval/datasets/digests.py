@@ -1,8 +1,8 @@
 """Identify files by sha256, and compare rows with the published collections.
 
-A plan may use cached digests, a stage always reads the files. ``published_rows.yaml`` contains the
-``survey.summary`` of each piece by dataset and piece name, e.g. of ``beir/scifact`` ``documents``, as in the
-JSON of `repro data check`. A piece published in several spellings has several digests.
+A plan may use cached digests, a stage reads the files. ``published_rows.yaml`` contains the
+``survey.summary`` of each piece by dataset, e.g. of ``beir/scifact`` ``documents``, as printed by `repro data
+check --format json`. A piece published in several spellings has several digests.
 """
 
 import contextlib
@@ -44,9 +44,8 @@ class RowDigest:
 class ContentDigest:
     """sha256 over the sorted digests of rows, with each run of white space as one blank.
 
-    It recognises a collection in any of its packings, e.g. with other line breaks or another order of
-    judgements. Neither affects scores. The row digests are sorted and not added up, since a sum is cheap to
-    forge.
+    It recognises a collection in any packing, e.g. with other line breaks. The digests are sorted and not
+    added up, since a sum is cheap to forge.
     """
 
     def __init__(self) -> None:
@@ -79,8 +78,8 @@ SETTLED = 2_000_000_000  # ns after a change until which a second one may carry 
 
 
 def identity(source: Source, *, cache: Path | None = None) -> str:
-    """Return the identity of a source's data, e.g. "sha256:…". Equal files have equal identities. See
-    ``digest`` for ``cache``."""
+    """Return the identity of a source's data, e.g. "sha256:…", equal for equal files. ``cache`` as in
+    ``digest``."""
     if source.kind == "parts":
         return f"sha256:{_join_digests(identity(part, cache=cache) for part in source.parts)}"
     if source.kind in ("folder", "home"):
@@ -91,7 +90,7 @@ def identity(source: Source, *, cache: Path | None = None) -> str:
 
 
 def _generated(source: Source) -> str:
-    """Return the digest of an embedded piece's rows, made anew each time, as looking writes nothing."""
+    """Return the digest of an embedded piece's rows."""
     from repro.retrieval.datasets import reading  # a plan of what lies in files reads no rows
 
     rows = RowDigest()
@@ -101,8 +100,10 @@ def _generated(source: Source) -> str:
 
 
 def digest(files: Sequence[Path], *, cache: Path | None = None) -> str:
-    """Return sha256 over names and contents of ``files``. The JSON file ``cache`` keeps the digests of files
-    older than two seconds by path, size, inode and times. Raises DataError for an unreadable file."""
+    """Return sha256 over names and contents of ``files``. Raises DataError for an unreadable file.
+
+    The JSON file ``cache`` keeps digests of files older than two seconds by path, size, inode and times.
+    """
     entries = _read_cache(cache)
     old_entries = dict(entries)
     parts = []
@@ -115,8 +116,10 @@ def digest(files: Sequence[Path], *, cache: Path | None = None) -> str:
 
 @contextlib.contextmanager
 def planned_source(params: Mapping[str, Any]) -> Iterator[Source]:
-    """Yield the source of a stage's parameters, and check afterwards that it is still the planned one. Raises
-    BlockedError if it was not downloaded when planned, DataError for a changed file."""
+    """Yield the source of a stage's parameters, then check that it is still the planned one.
+
+    Raises BlockedError if it was not downloaded when planned, DataError for a changed file.
+    """
     source = Source.from_json(params["source"])
     if source.kind == "library":
         problem = f"the {source.piece} of {source.dataset} were not on this machine when this was planned"
@@ -127,8 +130,10 @@ def planned_source(params: Mapping[str, Any]) -> Iterator[Source]:
 
 @contextlib.contextmanager
 def unchanged(files: Sequence[Path], planned: str, identity: Callable[[], str]) -> Iterator[None]:
-    """Let a stage read ``files``, then check that they were not changed and ``identity()`` is ``planned``.
-    ``identity`` must read the bytes, without a cache. Raises DataError for another file."""
+    """Let a stage read ``files``, then check that they did not change and ``identity()`` is ``planned``.
+
+    ``identity`` must read the bytes, without a cache. Raises DataError for another file.
+    """
     containers = list(dict.fromkeys(map(container, files)))
     old_stamps = [_stamp(path) for path in containers]
     yield
@@ -153,7 +158,7 @@ def file_sha256(path: Path) -> str:
 
 
 def _file_digest(path: Path, entries: dict[str, list]) -> str:
-    """Return the file's digest, which is added to ``entries`` once the file has settled."""
+    """Return the file's digest, added to ``entries`` once the file has settled."""
     key, stamp = str(path.resolve()), _stamp(path)
     entry = entries.get(key)
     if isinstance(entry, list) and len(entry) == len(stamp) + 1 and entry[:-1] == stamp:
@@ -165,7 +170,8 @@ def _file_digest(path: Path, entries: dict[str, list]) -> str:
 
 
 def _stamp(path: Path) -> list[int]:
-    """Return size, inode and change times in ns. Omits the device number, which differs between machines."""
+    """Return size, inode and change times in ns, but not the device number, which differs between
+    machines."""
     try:
         stat = path.stat()
     except OSError as error:
@@ -179,8 +185,7 @@ def files(source: Source) -> list[Path]:
 
 
 def _join_digests(parts: Iterable[str]) -> str:
-    """Return sha256 of the parts, each ended by a zero byte, so that different lists have different
-    digests."""
+    """Return sha256 of the parts, each ended by a zero byte."""
     return hashlib.sha256(b"".join(part.encode() + b"\0" for part in parts)).hexdigest()
 
 
@@ -195,7 +200,7 @@ def _read_cache(cache: Path | None) -> dict[str, list]:
 
 
 def _write_cache(cache: Path, entries: dict[str, list]) -> None:
-    """Replace the cache in one step, so that another process never reads half of it; do without at need."""
+    """Replace the cache in one step, if it can be written."""
     with contextlib.suppress(OSError):
         cache.parent.mkdir(parents=True, exist_ok=True)
         write_whole(cache, json.dumps(entries, indent=0, sort_keys=True))
@@ -228,7 +233,7 @@ def unknown(rows: Mapping[str, str]) -> list[str]:
 
 
 def highest_grade(dataset: str) -> int | None:
-    """Return the highest grade in a dataset's published judgements, e.g. 3. None if unknown."""
+    """Return the highest published grade of a dataset, e.g. 3. None if unknown."""
     return max(published().get(key(dataset, "qrels"), {}).get("grades", ()), default=None)
 
 

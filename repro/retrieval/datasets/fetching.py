@@ -1,7 +1,6 @@
 """Fetch collections and checkpoints into the data folder, in the layout that ``sources`` expects.
 
-Every file is written under a temporary name and then renamed. Some are converted from the makers' own form,
-e.g. topics to ``topics/topics.<short>.txt``.
+Some files are converted, e.g. topics to ``topics/topics.<short>.txt``.
 """
 
 import contextlib
@@ -38,16 +37,23 @@ class Offer:
 
 
 def offer(id: str, *, library: str = "") -> Offer:
-    """Return the download of a collection, e.g. ``beir/scifact``, or of ``model:NAME``. Raises UsageError or
-    BlockedError if it cannot be fetched."""
+    """Return the download of a collection, e.g. ``beir/scifact``, or of ``model:NAME``.
+
+    Args:
+        library: "beir" to fetch through beir.
+
+    Raises:
+        UsageError: a bad name, or an id that needs no download.
+        BlockedError: an id that nobody distributes. Loading raises it without network, and DataError for
+            wrong counts.
+    """
     if id.startswith(MODEL):
         return _model_offer(id.removeprefix(MODEL))
     return _collection_offer(id, library=library)
 
 
 def _model_offer(name: str) -> Offer:
-    """Return the download of the hub's model ``name`` to ``models/<name>``. Raises UsageError for a bad name.
-    Loading raises BlockedError without network or model."""
+    """Return the download of the hub's model ``name`` to ``models/<name>``."""
     if not _NAME.fullmatch(name):
         raise UsageError(f"{name!r} cannot be a model of the hub: those are named NAME or OWNER/NAME")
 
@@ -202,8 +208,7 @@ def _write_topics(entry: Dataset, root: Path) -> list[Path]:
 
 
 def _fetch_text(entry: Dataset, data_root: Path, progress: Progress) -> Path:
-    """Download the Parquet files of ``entry`` and convert them to JSON lines. Raises BlockedError. An
-    interrupted download continues."""
+    """Convert the Parquet files of ``entry`` to JSON lines. An interrupted download continues."""
     from huggingface_hub import hf_hub_download
 
     place = data_root / f"{entry.file}.jsonl"
@@ -266,14 +271,14 @@ def write_queries(queries: Iterable[Query], entry: Dataset, root: Path) -> Path:
 
 
 def write_qrels(judgements: Iterable[Judgement], entry: Dataset, root: Path) -> Path:
-    """Write the judgements of a split in three columns into the folder of its corpus."""
+    """Write a split's judgements in three columns into the folder of its corpus."""
     rows = (f"{row.query}\t{row.document}\t{row.grade}\n" for row in judgements)
     path = root / entry.corpus_id / "qrels" / f"{entry.split}.tsv"
     return write(path, ("query-id\tcorpus-id\tscore\n", *rows))
 
 
 def json_document(document: Document) -> str:
-    """Return a document as a line of JSON, without an empty address."""
+    """Return a document as a line of JSON."""
     row = {"_id": document.id, "title": document.title, "text": document.text}
     return _json({**row, "url": document.url} if document.url else row)
 
@@ -299,7 +304,7 @@ def _json(row: dict[str, str]) -> str:
 
 @contextlib.contextmanager
 def _partial_file(path: Path) -> Iterator[Path]:
-    """Yield a name beside ``path`` to write under; nothing of that name stays."""
+    """Yield a temporary path next to ``path``, which is removed afterwards."""
     path.parent.mkdir(parents=True, exist_ok=True)
     scratch = path.with_name(f"{path.name}.partial")
     try:
@@ -312,8 +317,10 @@ TITLED = "msmarco-passage/rocketqa"
 
 
 def make(name: str, files: Sequence[Path], data_root: Path, progress: Progress) -> Path:
-    """Build RocketQA's titled passages, or a list of words, from ``files`` and return its path. Raises
-    UsageError for another name, DataError for wrong files or counts."""
+    """Build RocketQA's titled passages, or a list of words, from ``files`` and return its path.
+
+    Raises UsageError for another name, DataError for wrong files or counts.
+    """
     check_known("collection or list to make", name, valid=(TITLED, *known_lists()))
     if name != TITLED:
         return write(data_root / name, (f"{word}\n" for word in word_lists.make(name, files)))
@@ -326,7 +333,10 @@ def make(name: str, files: Sequence[Path], data_root: Path, progress: Progress) 
 
 def documents(texts: Path, titles: Path) -> Iterator[Document]:
     """Yield each text of para.txt with its title in para.title.txt, or "". 8.8 million titles take about 1
-    GB. Raises DataError for a bad line, or for numbers that do not ascend."""
+    GB.
+
+    Raises DataError for a bad line, or for numbers that do not ascend.
+    """
     titles_by_number = {number: title for _, number, title in _rows(titles)}
     previous_number = -1
     for line, number, text in _rows(texts):

@@ -1,7 +1,7 @@
 """Read records through libraries that download them: ir_datasets, and optionally beir.
 
-This runs only if a download was requested. Network errors become a BlockedError. Downloads of ir_datasets,
-e.g. of ``msmarco-passage``, continue after an interruption and report their progress.
+Network errors become a BlockedError. Downloads of ir_datasets, e.g. of ``msmarco-passage``, continue after an
+interruption.
 """
 
 import contextlib
@@ -23,7 +23,7 @@ BEIR_ADDRESS = "https://public.ukp.informatik.tu-darmstadt.de/thakur/BEIR/datase
 
 
 def documents(id: str) -> Iterator[Document]:
-    """Yield the documents of a corpus through ir_datasets."""
+    """Yield the documents of a corpus."""
     with downloading(dataset(id)):
         for row in _ir_dataset(id).docs_iter():
             # MS MARCO's documents call their text body; a collection without titles has no such field.
@@ -32,34 +32,34 @@ def documents(id: str) -> Iterator[Document]:
 
 
 def queries(id: str) -> Iterator[Query]:
-    """Yield queries through ir_datasets, with answer strings if it has them."""
+    """Yield queries, with answer strings if there are any."""
     with downloading(dataset(id)):
         for row in _ir_dataset(id).queries_iter():
             yield Query(row.query_id, row.text.strip(), tuple(getattr(row, "answers", ())))
 
 
 def judgements(id: str) -> Iterator[Judgement]:
-    """Yield judgements through ir_datasets, row by row."""
+    """Yield judgements row by row."""
     with downloading(dataset(id)):
         for row in _ir_dataset(id).qrels_iter():
             yield Judgement(row.query_id, row.doc_id, int(row.relevance))
 
 
 def triples(id: str) -> Iterator[tuple[str, str, str]]:
-    """Yield query, relevant and irrelevant document from ir_datasets' document pairs."""
+    """Yield query, relevant and irrelevant document of each document pair."""
     with downloading(dataset(id)):
         for row in _ir_dataset(id).docpairs_iter():
             yield row.query_id, row.doc_id_a, row.doc_id_b
 
 
 def triples_file(id: str) -> Path:
-    """Return ir_datasets' packed file of document pairs, downloaded if necessary."""
+    """Return the packed file of document pairs, downloaded if necessary."""
     with downloading(dataset(id)):
         return Path(_ir_dataset(id).docpairs_path())
 
 
 def linked_file(id: str) -> Path:
-    """Return a collection's packed file in ir_datasets' home, which downloads it and checks its md5."""
+    """Return a collection's packed file in ir_datasets' home, downloaded and checked by md5."""
     entry = dataset(id)
     with downloading(entry):
         quiet_ir_datasets()
@@ -70,8 +70,7 @@ def linked_file(id: str) -> Path:
 
 
 def beir_folder(id: str, parent: Path) -> Path:
-    """Download a BEIR collection with beir and return its unpacked folder below ``parent``. No digest is
-    checked."""
+    """Download a BEIR collection with beir, without a digest, and return its folder below ``parent``."""
     name, _, member = id.removeprefix("beir/").removesuffix("/v2").partition("/")
     with downloading(dataset(id)):
         from beir import util
@@ -80,7 +79,7 @@ def beir_folder(id: str, parent: Path) -> Path:
 
 
 def beir_records(folder: Path, split: str) -> tuple[list[Document], list[Query], list[Judgement]]:
-    """Return all records of one split of a BEIR folder, in memory, through beir's GenericDataLoader."""
+    """Return all records of one split of a BEIR folder."""
     from beir.datasets.data_loader import GenericDataLoader
 
     corpus, texts, qrels = GenericDataLoader(str(folder)).load(split=split)
@@ -93,7 +92,7 @@ def beir_records(folder: Path, split: str) -> tuple[list[Document], list[Query],
 
 @contextlib.contextmanager
 def downloading(entry: Dataset) -> Iterator[None]:
-    """Turn the errors of a download into a BlockedError of one sentence."""
+    """Convert the errors of a download to a BlockedError."""
     try:
         yield
     except ImportError as error:
@@ -145,8 +144,8 @@ PAST_THE_END = 416
 
 @contextlib.contextmanager
 def resumable_downloads(progress: Progress) -> Iterator[None]:
-    """Store unfinished downloads of ir_datasets in ``downloads`` of its home, so that a later process
-    continues. Processes with the same home take turns."""
+    """Keep unfinished downloads in ``downloads`` of ir_datasets' home, so that a later process continues.
+    Processes with the same home take turns."""
     from ir_datasets.util import RequestsDownload, home_path
 
     folder = home_path() / "downloads"
@@ -178,8 +177,7 @@ def _stream(request: Any, folder: Path, progress: Progress) -> Iterator[BinaryIO
 
 
 def _complete(request: Any, partial_file: Path, progress: Progress) -> None:
-    """Append to ``partial_file`` until it is complete. Raises requests' error after ``TRIES`` without a
-    byte."""
+    """Append until the file is complete. Raises requests' error after ``TRIES`` without a byte."""
     from ir_datasets.lazy_libs import requests
 
     tries = TRIES
@@ -195,7 +193,7 @@ def _complete(request: Any, partial_file: Path, progress: Progress) -> None:
 
 
 def _fetch_remainder(request: Any, partial_file: Path, progress: Progress) -> None:
-    """Request the bytes after those of ``partial_file``, or all if the server does not support ranges."""
+    """Request the missing bytes, or all if the server does not support ranges."""
     from ir_datasets.lazy_libs import requests
 
     size = _size(partial_file)

@@ -26,9 +26,11 @@ class ListedQuery(NamedTuple):
     def negatives(
         self, *, margin: float | None, per_system: int | None, systems: set[str] | None
     ) -> list[str]:
-        """Return found passages that are no positives, in file order, as in BEIR's train_msmarco_v3.py:
-        scored at least ``margin`` below any positive, at most ``per_system`` new ones for each of
-        ``systems``. None is no limit."""
+        """Return found passages that are no positives, in file order, as in BEIR's train_msmarco_v3.py.
+
+        They score at least ``margin`` below any positive, with at most ``per_system`` new ones for each of
+        ``systems``. None is no limit.
+        """
         seen = {passage for passage, _ in self.positives}
         limit = None if margin is None else min(s for _, s in self.positives if s is not None) - margin
         passages: list[str] = []
@@ -43,9 +45,11 @@ class ListedQuery(NamedTuple):
 
 
 def read_listed_queries(path: Path, *, scored: bool) -> Iterator[ListedQuery]:
-    """Read records {"qid": id, "pos": [item, …], "neg": {system: [item, …], …}} of items {"pid": id,
-    "ce-score": number} or ids. Raises DataError for others, a duplicate query, or with ``scored`` a missing
-    score."""
+    """Read records {"qid": id, "pos": [item, …], "neg": {system: [item, …], …}}.
+
+    An item is an id or {"pid": id, "ce-score": number}. Raises DataError for others, a duplicate query, or
+    with ``scored`` a missing score.
+    """
     seen: set[str] = set()
     for number, row in json_rows(path):
         query = _id(row.get("qid"), "qid", path, number)
@@ -102,7 +106,7 @@ _PLAIN = bytes([9, 10, *range(33, 127)])  # tab, line feed and visible ASCII cha
 
 
 def triples(path: Path) -> Iterator[Triple]:
-    """Return rows of three ids separated by white space. Raises DataError, with file and line, for others."""
+    """Return rows of three ids separated by white space. Raises DataError, with file and line."""
     return _rows(lines(path), path)
 
 
@@ -124,14 +128,14 @@ class Chunk(NamedTuple):
     text: bytes
 
     def table(self):
-        """Return the rows as a pyarrow table of ``COLUMNS``. Raises DataError as ``triples`` does."""
+        """Return the rows as a pyarrow table of ``COLUMNS``. Raises DataError."""
         if (table := self._parsed_table()) is not None:
             return table
         numbered_lines = texts(io.BytesIO(self.text), self.path, first=self.first)
         return Piece(self.first, list(_rows(numbered_lines, self.path))).table()
 
     def _parsed_table(self):
-        """Return the rows parsed by pyarrow's CSV reader. None if anything is unusual."""
+        """Return the rows parsed by pyarrow, or None if anything is unusual."""
         import pyarrow as pa
         import pyarrow.compute as pc
         from pyarrow import csv
@@ -174,8 +178,7 @@ def pieces(rows: Iterable[Triple]) -> Iterator[Piece]:
 
 
 def chunks(path: Path) -> Iterator[Chunk]:
-    """Yield the lines of a file, plain or packed, in chunks of ``CHUNK`` bytes. Raises DataError as
-    ``triples``."""
+    """Yield the lines of a file, plain or packed, in chunks of ``CHUNK`` bytes. Raises DataError."""
     first, empty = 1, True
     with open_unpacked(path) as file:
         while text := file.read(CHUNK):

@@ -1,7 +1,6 @@
 """Read documents, queries and judgements from files: BEIR's, TREC's, and the makers' own.
 
-The makers' own files are those in the home of ir_datasets, e.g. MS MARCO's ``collection.tsv``. Nothing is
-unpacked to disk.
+The makers' files are those in the home of ir_datasets, e.g. ``collection.tsv``. Nothing is unpacked to disk.
 """
 
 import ast
@@ -25,7 +24,10 @@ RECENT = 20_000  # ids kept as strings
 
 def documents(path: Path, known: Sequence[str] = ()) -> Iterator[Document]:
     """Yield the documents of a JSON-lines file after the ``known`` ones: _id, title, text and url (or
-    metadata.url). Raises DataError for another object, and for a duplicate id, perhaps 20,000 lines later."""
+    metadata.url).
+
+    Raises DataError for another object, and for a duplicate id, perhaps 20,000 lines later.
+    """
     seen = SeenIds(path)
     for place, id in enumerate(known):
         seen.add(id, place)
@@ -41,8 +43,8 @@ def documents(path: Path, known: Sequence[str] = ()) -> Iterator[Document]:
 
 
 class SeenIds:
-    """Find duplicate ids in a file, with 8 bytes of memory per id after the first thousands. These bytes are
-    hashes. If two are equal, the file is read again to compare the ids."""
+    """Finds duplicate ids with 8 bytes of memory per id, a hash. If two are equal, the file is read again to
+    compare the ids."""
 
     def __init__(self, path: Path):
         self._path = path
@@ -84,8 +86,8 @@ class SeenIds:
 
 
 def json_rows(path: Path, *, after: int = 0) -> Iterator[tuple[int, dict[str, Any]]]:
-    """Yield line number and object of each line after the first ``after``. Raises DataError for anything but
-    an object, and for a duplicate key."""
+    """Yield line number and object of each line after the first ``after``. Raises DataError for others, and
+    for a duplicate key."""
     for number, line in itertools.islice(lines(path), after, None):
         try:
             row = _DECODER.decode(line)
@@ -98,8 +100,7 @@ def json_rows(path: Path, *, after: int = 0) -> Iterator[tuple[int, dict[str, An
 
 
 def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    """Return pairs as a dictionary. Raises ValueError for a duplicate key, since parsers treat it
-    differently."""
+    """Return pairs as a dictionary. Raises ValueError for a duplicate key."""
     row = dict(pairs)
     if len(row) != len(pairs):
         [(key, _)] = Counter(key for key, _ in pairs).most_common(1)
@@ -126,9 +127,11 @@ def checked_text(row: Mapping[str, Any], name: str, path: Path, number: int, *, 
 
 
 def queries(path: Path, format: str) -> Iterator[Query]:
-    """Yield the queries of a file in ``format`` "beir" (JSON lines), "trec" (id, tab, text) or "answers"
-    (question, tab, Python list, with ids counted from 0). Raises DataError for others, no text or a duplicate
-    id."""
+    """Yield the queries of a file. Raises DataError for a bad line, no text or a duplicate id.
+
+    ``format`` is "beir" (JSON lines), "trec" (id, tab, text) or "answers" (question, tab, Python list, with
+    ids counted from 0).
+    """
     seen: set[str] = set()
     for number, query in _QUERY_READERS[format](path):
         if query.id in seen:
@@ -197,8 +200,10 @@ HEADER = ("query-id", "corpus-id", "score")
 
 
 def judgements(path: Path, format: str) -> Iterator[Judgement]:
-    """Yield one judgement per row. ``format`` is "beir" (tabs, optional header) or "trec" (white space, four
-    columns). Raises DataError for a bad row, or a pair with two different grades."""
+    """Yield one judgement per row. Raises DataError for a bad row, or a pair with two different grades.
+
+    ``format`` is "beir" (tabs, optional header) or "trec" (white space, four columns).
+    """
     grades: dict[tuple[str, str], int] = {}
     for number, line in lines(path):
         fields = line.split("\t") if format == "beir" else line.split()
@@ -229,8 +234,7 @@ def _judgement(fields: list[str], path: Path, number: int, *, columns: int) -> J
 
 
 class _File:
-    """A file in the form that readers of ir_datasets take. ``path`` hides it, as they would look for caches
-    next to it."""
+    """A file for readers of ir_datasets. ``path`` hides it, as they would look for caches next to it."""
 
     def __init__(self, path: Path):
         self._path = path
@@ -292,7 +296,7 @@ def contexts(path: Path) -> Iterator[Judgement]:
 
 @contextlib.contextmanager
 def _dpr_readers(path: Path) -> Iterator[tuple]:
-    """Yield ir_datasets' readers of questions and passages. Both write temporary tables."""
+    """Yield ir_datasets' readers of questions and passages."""
     quiet_ir_datasets()
     from ir_datasets.datasets.dpr_w100 import QREL_DEFS, DprW100Manager, DprW100Queries
     from ir_datasets.formats import TrecQrels

@@ -1,4 +1,4 @@
-"""Find the pieces of a collection by file names alone, without importing libraries or reading data.
+"""Find the pieces of a collection by file names alone.
 
 A data folder (REPRO_DATA) has a folder per corpus id in BEIR format, e.g. ``beir/scifact/corpus.jsonl``,
 ``queries.jsonl`` and ``qrels/test.tsv``. Judgements and topics without their corpus are
@@ -31,9 +31,9 @@ class Source:
         kind: "embedded" (generated), "folder" (``files`` under the data folder), "home" (``files`` in the
             home of ir_datasets, perhaps in archives), "library" (to be downloaded), "parts" (concatenated
             sources) or "absent" (a set judged by answers has no qrels).
-        format: of ``files``: "jsonl", "beir", "trec", "answers", "triples", "negatives" or a form of
-            homes.yaml. For kind "library" the library.
-        files: of queries, also the qrels that select those of the split, as the second file.
+        format: "jsonl", "beir", "trec", "answers", "triples", "negatives" or a form of homes.yaml. For kind
+            "library" the library.
+        files: of queries, the second file is the qrels that select those of the split.
         version: of the collection in the catalogue.
     """
 
@@ -65,7 +65,7 @@ class MissingPiece:
     Attributes:
         cause, remedy: half-sentences for an error. The remedy is an imperative.
         fetch: ids for `repro data fetch` that provide all or some of it, e.g. ("beir/scifact",).
-        otherwise: the remedy for the rest. Empty if fetching provides all.
+        otherwise: the remedy for the rest.
     """
 
     dataset: str
@@ -87,8 +87,8 @@ LIBRARIES = ("ir_datasets", "datasets", "web")
 def locate(
     id: str, piece: str, data_root: Path | None, *, home: Path | None = None, allow_download: bool = False
 ) -> Source | MissingPiece:
-    """Find the source of a ``piece`` of a collection: embedded, in the data folder, in ir_datasets' ``home``
-    or, with ``allow_download``, a library. Raises UsageError for an unknown id or piece, e.g. "topics"."""
+    """Find a ``piece`` of a collection: embedded, in the data folder, in ir_datasets' ``home`` or, with
+    ``allow_download``, a library. Raises UsageError for an unknown id or piece."""
     entry = _entry(id, piece)
     if piece not in entry.pieces:
         return Source(entry.id, piece, "absent", version=entry.version)
@@ -108,7 +108,7 @@ def locate(
 
 
 def _entry(id: str, piece: str) -> Dataset:
-    """Return the entry with the piece, or with answers instead of qrels. Raises UsageError without one."""
+    """Return the entry with the piece, or with answers instead of qrels. Raises UsageError."""
     if piece not in PIECES:
         raise unknown("piece", piece, PIECES)
     entry = dataset(id)
@@ -174,7 +174,7 @@ def _topic_candidates(entry: Dataset, piece: str, root: Path) -> Iterable[tuple[
 
 
 def existing(path: Path) -> Path | None:
-    """Return the file of that name, plain or packed. None without one."""
+    """Return the file of that name, plain or packed, or None."""
     return next(
         (candidate for end in PACKINGS if (candidate := path.with_name(path.name + end)).is_file()), None
     )
@@ -200,8 +200,7 @@ def _missing_piece(entry: Dataset, piece: str, root: Path | None) -> MissingPiec
 
 
 def fetched_with(entry: Dataset) -> str:
-    """Return the id to fetch for ``entry``: its own if its topics are separate files, otherwise its
-    corpus."""
+    """Return the id to fetch for ``entry``: its own if its topics are separate files, or its corpus."""
     return entry.id if entry.topics or entry.only_negatives else entry.corpus_id
 
 
@@ -220,7 +219,7 @@ def home_layout() -> Mapping[str, Any]:
 
 
 def in_home(entry: Dataset, piece: str, home: Path) -> Source | None:
-    """Return the piece in the home of ir_datasets, found by file names. None if a file is missing."""
+    """Return the piece in the home of ir_datasets. None if a file is missing."""
     places = home_layout()["pieces"].get(entry.id, _beir_places(entry))
     if piece not in places:
         return None
@@ -233,7 +232,7 @@ def in_home(entry: Dataset, piece: str, home: Path) -> Source | None:
 
 
 def check_home(source: Source) -> None:
-    """Check the md5 of each download of a source of kind "home". Raises DataError for another file."""
+    """Check the md5 of each download of a source in the home of ir_datasets. Raises DataError."""
     from repro.machine.bounded_reading import container
 
     for file in dict.fromkeys(map(container, source.files)):

@@ -1,4 +1,4 @@
-"""List the collections on this machine, and check that they are the right ones."""
+"""List the collections on this machine, e.g. ``beir/scifact``, and compare them with the published ones."""
 
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
@@ -57,8 +57,10 @@ class Piece:
 
 
 def check(data_root: Path | None, ids: Iterable[str] = (), *, home: Path | None = None) -> list[Piece]:
-    """Read collections in full, by default all found ones, and compare counts, rows and SHA256SUMS. Raises
-    UsageError for an unknown id. A missing piece has a BlockedError among its problems."""
+    """Read collections in full, by default all found ones, and compare counts, rows and SHA256SUMS.
+
+    Raises UsageError for an unknown id. A missing piece has a BlockedError among its problems.
+    """
     entries = [dataset(id) for id in ids]
     sources = dict.fromkeys(_sources(entries or list(catalog().values()), data_root, home))
     return [_check_source(source, data_root) for source in sources if entries or isinstance(source, Source)]

@@ -1,4 +1,4 @@
-"""Read word lists below REPRO_DATA and check by digest that they are those of a paper's authors."""
+"""Read word lists below REPRO_DATA and compare their digests with the papers' lists."""
 
 import functools
 from collections.abc import Iterable, Mapping
@@ -15,13 +15,12 @@ FILE = Path(__file__).with_name("word_lists.yaml")
 
 @functools.cache
 def known_lists() -> dict[str, Mapping[str, Any]]:
-    """Return the facts about each list in word_lists.yaml, by its path below REPRO_DATA."""
+    """Return the content of word_lists.yaml, by path below REPRO_DATA."""
     return read_facts(FILE)
 
 
 def words(path: Path) -> list[str]:
-    """Return the words of a file with one per line, packed or not: unique, lower-case and sorted. Raises
-    DataError if the file cannot be read."""
+    """Return the unique, lower-case and sorted words of a file. Raises DataError if it cannot be read."""
     from repro.machine.bounded_reading import lines
 
     return sorted({word for _, line in lines(path) if (word := line.strip().lower())})
@@ -34,8 +33,7 @@ def at_hand(data: Path | None, name: str) -> list[str] | None:
 
 
 def fault(data: Path | None, name: str) -> str:
-    """Return why the file ``name`` is not that list, e.g. wrong words. "" if it is, or if there is no such
-    file or list."""
+    """Return why the file ``name`` is not that list, e.g. wrong words, or ""."""
     file = existing(data / name) if data is not None and name in known_lists() else None
     if file is None:
         return ""
@@ -61,8 +59,10 @@ def remedy(name: str) -> str:
 
 
 def make(name: str, files: Iterable[Path]) -> list[str]:
-    """Return the words of the list ``name`` from its published parts, in any order. Raises UsageError for an
-    unknown list, DataError for a wrong or missing part."""
+    """Return the words of the list ``name`` from its published parts, in any order.
+
+    Raises UsageError for an unknown list, DataError for a wrong or missing part.
+    """
     check_known("list of words", name, valid=known_lists())
     facts, union = known_lists()[name], set()
     missing_parts = {part["sha256"]: part for part in facts["parts"]}

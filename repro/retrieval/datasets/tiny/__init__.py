@@ -1,8 +1,8 @@
-"""Generate the embedded collections: an invented world, small enough for a CPU to train and test in minutes.
+"""Generate the embedded collections, e.g. ``tiny/passage``, small enough for a CPU to train and test in
+minutes.
 
-Their ids begin with ``tiny/``, e.g. ``tiny/passage``, and their content is deterministic. Texts describe the
-deeds of invented people, questions use other words for them. BM25 is therefore clearly imperfect, while a
-model can learn the synonyms from the training questions and the answers.
+Texts describe the deeds of invented people, and questions use other words. BM25 is therefore clearly
+imperfect, while a model can learn the synonyms from the training questions and the answers.
 """
 
 import functools
@@ -90,7 +90,7 @@ HARD = (
 
 
 def wiki() -> Collection:
-    """Return 360 passages of 60 towns and 7 hard cases; 160 train, 60 dev and 67 test questions."""
+    """Return 360 passages of 60 towns and 7 hard cases, with 160 train, 60 dev and 67 test questions."""
     draw = Draw("tiny/wiki")
     world = deeds(draw, people(draw, 120), each=3)
     ids = shuffled_ids(draw, len(world), first=1)
@@ -133,8 +133,8 @@ def _question_and_answer(
 
 
 def beir() -> Collection:
-    """Return 285 titled documents, 45 graded questions (0-2), and 15 whose ids are documents' (to be ignored
-    in runs)."""
+    """Return 285 titled documents, 45 graded questions (0-2), and 15 with the ids of documents to ignore in
+    runs."""
     draw = Draw("tiny/beir")
     world = deeds(draw, people(draw, 90), each=3)
     ids = shuffled_ids(draw, len(world) + 15, first=1)
@@ -159,7 +159,7 @@ def beir() -> Collection:
 
 
 def forum(name: str) -> Collection:
-    """Return 120 posts, 24 of which ask what another asks; 36 questions with one or two relevant posts."""
+    """Return 120 posts with 24 duplicate questions, and 36 questions with one or two relevant posts."""
     draw = Draw(f"tiny/cqadupstack/{name}")
     world = deeds(draw, people(draw, 96), each=1)
     ids = shuffled_ids(draw, 120, first=1)
@@ -186,7 +186,7 @@ NOUNS = ("object", "trade", "helper", "place", "occasion")
 
 
 def articles() -> Collection:
-    """Return 1,200 articles titled with a name: a sentence with it, and two without that tell its deed."""
+    """Return 1,200 articles titled with a name: a sentence with it, and two nameless ones on its deed."""
     draw = Draw("tiny/text")
     persons = people(draw, 1200, asked=False)
     all_deeds = deeds(draw, persons, each=1, of=SHORT_DEED)
@@ -262,5 +262,5 @@ def queries(corpus: str, split: str) -> tuple[Query, ...]:
 
 
 def judgements(corpus: str, split: str) -> tuple[Judgement, ...]:
-    """Return the judgements of one split. Empty if answers decide."""
+    """Return the judgements of one split, or () if answers decide."""
     return collection(corpus).topics[split].judgements

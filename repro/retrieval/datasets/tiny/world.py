@@ -176,8 +176,7 @@ class Deed:
 
 
 def people(draw: Draw, n: int, *, asked: bool = True) -> list[Person]:
-    """Return ``n`` people with different names. Questions are about ``asked`` ones only, who have names of
-    their own."""
+    """Return ``n`` people with different names. Those that questions are about have names of their own."""
     pairs = names()[:TOLD_ONLY] if not asked else names()[TOLD_ONLY:]
     return [
         Person(
