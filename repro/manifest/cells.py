@@ -188,7 +188,7 @@ def count_in_words(cells: Iterable[Cell], *, measured: Container[str] | None = N
             phrase = f"{sum(name in measured for name in chosen)} of {phrase}"
             phrase += "" if phrases else f" measured at {scale}"
         phrases.append(phrase)
-    return "; apart, ".join(filter(None, (phrases[0], ", ".join(phrases[1:])))) if phrases else "no cells"
+    return ", and ".join(filter(None, (phrases[0], ", ".join(phrases[1:])))) if phrases else "no cells"
 
 
 def cell(identifier: str) -> Cell:
@@ -289,7 +289,7 @@ def select(
     result = [cell(identifier) for identifier in cells]
     for chosen in result:
         if not is_measured(chosen):
-            raise UsageError(f"{chosen.id} is published as {chosen.text!r}, which is no measured number")
+            raise UsageError(f"{chosen.id} is published as {chosen.text!r}, which is not a measured number")
     if tables or rows or not cells:
         candidates: list[Cell] = []
         for source in map(paper, names or papers()):
@@ -298,10 +298,8 @@ def select(
         result += _cells_in_rows(candidates, rows, result)
     measured_cells = {c.id: c for c in result if is_measured(c)}
     if not measured_cells:
-        reason = "what is selected has no published number that could be measured"
-        raise UsageError(
-            f"{reason}; `repro show` prints it, and `repro show settings` judges what is a setting"
-        )
+        reason = "the selection has no published number that can be measured"
+        raise UsageError(f"{reason}. `repro show` prints it, `repro show settings` compares settings.")
     return list(measured_cells.values())
 
 
@@ -323,8 +321,8 @@ def lack_of(chosen: Cell) -> str:
     if chosen.column.not_measurable or chosen.row.not_measurable:
         return ""
     if not (chosen.column.dataset or chosen.column.mean_of):
-        return "no dataset and measure; give its column both"
-    return "" if chosen.recipe else "no recipe; give the row one"
+        return "no dataset and measure (add both to its column)"
+    return "" if chosen.recipe else "no recipe (add `recipe` to the row)"
 
 
 def is_measured(chosen: Cell) -> bool:

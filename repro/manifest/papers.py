@@ -125,8 +125,7 @@ def _package_folder(entry) -> Path:
     except (ImportError, ValueError):
         spec = None
     if spec is None or not spec.submodule_search_locations:
-        package = f"the package {entry.value!r}, which is not there"
-        raise UsageError(f"the installed paper {entry.name!r} names {package}")
+        raise UsageError(f"the package {entry.value!r} of the installed paper {entry.name!r} does not exist")
     return Path(next(iter(spec.submodule_search_locations)))
 
 

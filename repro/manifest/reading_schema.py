@@ -53,8 +53,9 @@ class Place(StrictMapping):
             (self.title, self.table, self.arxiv or self.doi),
         )
         if sum(map(all, places)) != 1:
-            ways = "repository, path and commit; repository, issue or pull, and date; card and commit or date"
-            raise ValueError(f"a source has one place: {ways}; or title, table and arxiv or doi")
+            of_repository = "(repository, path, commit), (repository, issue or pull, date)"
+            others = "(card, commit or date) or (title, table, arxiv or doi)"
+            raise ValueError(f"a source has one place: {of_repository}, {others}")
         return self
 
     @field_validator("date")

@@ -309,10 +309,10 @@ def _column_faults(table: Table, column: Column) -> Iterator[str]:
         yield f"averages a column twice: {', '.join(column.mean_of)}"
     if column.mean_of:
         if column.dataset:
-            yield "has a dataset and averages others; keep one of the two"
+            yield "has both a dataset and `mean_of`. Keep one of the two."
     elif bool(column.dataset) != bool(column.measure):
         has, lacks = ("dataset", "measure") if column.dataset else ("measure", "dataset")
-        yield f"has a {has} and no {lacks}, so that nothing would be measured; give both"
+        yield f"has a {has}, but no {lacks}. Give both."
 
 
 def _unit_faults(table: Table, place: int) -> Iterator[str]:
@@ -324,7 +324,7 @@ def _unit_faults(table: Table, place: int) -> Iterator[str]:
     if magnitudes and max(magnitudes) > SHARES[unit]:
         yield f"has the number {max(magnitudes)}, and its unit is {unit}, which ends at {SHARES[unit]}"
     if unit == "percent" and len(magnitudes) > 1 and 0 < max(magnitudes) <= 1:
-        yield "has no number above 1, and its unit is percent; give `unit: fraction`"
+        yield "has no number above 1, but the unit percent. Set `unit: fraction`."
 
 
 def _row_faults(table: Table, row: Row) -> Iterator[str]:
@@ -335,9 +335,9 @@ def _row_faults(table: Table, row: Row) -> Iterator[str]:
     if row.delta_from is not None and row.delta_from not in {other.id for other in table.rows} - {row.id}:
         yield f"is compared with {row.delta_from!r}, which is no other row of the table"
     if row.recipe and row.not_measurable:
-        yield "has a recipe and says why it cannot be measured; keep one of the two"
+        yield "has both a recipe and `not_measurable`. Keep one of the two."
     if row.with_ and not (row.recipe or any(column.recipe for column in table.columns)):
-        yield "has options and no recipe that takes them; give `recipe` or leave `with` out"
+        yield "has options, but no recipe for them. Add `recipe` or remove `with`."
     for column in sorted({*row.roles, *row.grades, *row.measures} - {c.id for c in table.columns}):
         yield f"names column {column!r}, which the table does not have"
     yield from _cell_faults(table, row)
@@ -346,7 +346,7 @@ def _row_faults(table: Table, row: Row) -> Iterator[str]:
 def _cell_faults(table: Table, row: Row) -> Iterator[str]:
     for text in row.cells:
         if table.kind == "results" and parse(text).is_garbled:
-            yield f"has {text!r}, which is neither a number, with marks and bold, nor a dash, nor words"
+            yield f"has {text!r}, which is neither a number nor a dash nor words"
         for mark in dict.fromkeys(parse(text).marks):
             if mark not in table.marks:
-                yield f"marks {text!r} with {mark!r}, whose meaning the table's marks do not state"
+                yield f"marks {text!r} with {mark!r}, which the table's `marks` do not explain"

@@ -85,7 +85,7 @@ class Identified(StrictMapping):
     @model_validator(mode="after")
     def _id_is_a_path_segment(self):
         if not _ID.fullmatch(self.id):
-            raise ValueError(f"id {self.id!r} may hold only letters, digits, '.', '_' and '-'")
+            raise ValueError(f"id {self.id!r} may contain only letters, digits, '.', '_' and '-'")
         return self
 
 
@@ -171,13 +171,13 @@ def _text(path: Path) -> str:
 def _reason(error: Mapping[str, Any], shape: Any) -> str:
     kind, value = error["type"], error["input"]
     if kind in ("model_type", "dataclass_type", "dict_type"):
-        return "a mapping of names to values is wanted here"
+        return "expected a mapping of names to values"
     if kind == "extra_forbidden":
         *place, key = error["loc"]
         known = _keys(shape, place)
         return str(unknown("key", key, known)) if known else "there is no such key here"
     if kind == "string_type" and isinstance(value, int | float | date):
-        return f"{value!r} is no text; write it in quotes"
+        return f"{value!r} is not text. Put it in quotes."
     if kind == "missing":
         return "this key is missing"
     return error["msg"].removeprefix("Value error, ")

@@ -240,7 +240,7 @@ def test_a_pipe_gets_the_table_of_a_terminal_and_a_program_a_line_a_cell(repro, 
     assert set(piped.split()) == set(said.out.split())
     assert "Fine-tuning with official BM25 negatives" in shown
     assert all(len(line) <= 80 for line in shown)
-    assert said.err.startswith("1 of 58 published cells measured at tiny; apart, 0 of 8")
+    assert said.err.startswith("1 of 58 published cells measured at tiny, and 0 of 8")
     assert any(line.startswith("measured on tiny/passage/dev in place of") for line in shown)
 
 

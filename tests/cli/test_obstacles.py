@@ -22,7 +22,7 @@ def test_a_table_that_cannot_be_trained_here_is_answered_in_few_lines(repro, fol
     assert said.status == 4
     lines = said.out.splitlines()
     assert len(lines) < 25 and lines[0] == "Nothing of costa/1 can be trained on this machine:"
-    assert lines[1].startswith("55 published cells; apart, 8 cells of reference rows wait for ")
+    assert lines[1].startswith("55 published cells, and 8 cells of reference rows wait for ")
     assert not any("published" in line for line in lines[2:])
     took = {line.split()[0]: line for line in lines[2:9]}
     assert "needs a GPU" in took["machine"] and "GPU hours (h100, 18% to 27%" in took["work"]

@@ -132,7 +132,7 @@ def catalog() -> dict[str, Dataset]:
     datasets: dict[str, Dataset] = {}
     for dataset in (each for entry in read_facts(FILE)["collections"] for each in _collections(entry)):
         if dataset.id in datasets:
-            raise UsageError(f"{FILE}: {dataset.id!r} occurs twice; give one of the two another id")
+            raise UsageError(f"{FILE}: {dataset.id!r} occurs twice. Rename one of the two.")
         datasets[dataset.id] = dataset
     for collection in list(datasets.values()):
         datasets.update(_with_substitutes(collection, datasets))

@@ -17,7 +17,7 @@ from typing import Any
 from repro.errors import BlockedError, DataError
 from repro.machine.bounded_reading import container, read_facts
 from repro.retrieval.datasets.catalog import WORDS, catalog, key
-from repro.retrieval.datasets.sources import Source
+from repro.retrieval.datasets.sources import Source, file_digest
 from repro.store.disk import write_whole
 
 SHORT = 16  # bytes kept of a row's digest: those of 21 million passages take 336 MB
@@ -91,7 +91,7 @@ def identity(source: Source, *, cache: Path | None = None) -> str:
 
 def _generated(source: Source) -> str:
     """Return the digest of an embedded piece's rows."""
-    from repro.retrieval.datasets import reading  # a plan of what lies in files reads no rows
+    from repro.retrieval.datasets import reading
 
     rows = RowDigest()
     for row in reading.rows(source):
@@ -110,7 +110,9 @@ def digest(files: Sequence[Path], *, cache: Path | None = None) -> str:
     for path in files:
         parts += [path.name, _file_digest(container(path), entries)]
     if cache is not None and entries != old_entries:
-        _write_cache(cache, entries)
+        with contextlib.suppress(OSError):
+            cache.parent.mkdir(parents=True, exist_ok=True)
+            write_whole(cache, json.dumps(entries, indent=0, sort_keys=True))
     return _join_digests(parts)
 
 
@@ -139,7 +141,7 @@ def unchanged(files: Sequence[Path], planned: str, identity: Callable[[], str]) 
     yield
     if identity() != planned or [_stamp(path) for path in containers] != old_stamps:
         names = ", ".join(map(str, files)) or "the embedded collection"
-        raise DataError(f"{names}: changed since it was planned with; run the same command again")
+        raise DataError(f"{names}: changed after planning. Run the same command again.")
 
 
 def stamps(*paths: Path) -> list[list]:
@@ -148,22 +150,13 @@ def stamps(*paths: Path) -> list[list]:
     return [[file.name, *_stamp(file)] for files in file_lists for file in files if not file.is_dir()]
 
 
-def file_sha256(path: Path) -> str:
-    """Return a file's sha256, as printed by ``sha256sum``. Raises DataError if it cannot be read."""
-    try:
-        with path.open("rb") as file:
-            return hashlib.file_digest(file, "sha256").hexdigest()
-    except OSError as error:
-        raise DataError(f"{path}: cannot be read: {error.strerror}") from error
-
-
 def _file_digest(path: Path, entries: dict[str, list]) -> str:
     """Return the file's digest, added to ``entries`` once the file has settled."""
     key, stamp = str(path.resolve()), _stamp(path)
     entry = entries.get(key)
     if isinstance(entry, list) and len(entry) == len(stamp) + 1 and entry[:-1] == stamp:
         return str(entry[-1])
-    sha256 = file_sha256(path)
+    sha256 = file_digest(path)
     if time.time_ns() - stamp[-1] > SETTLED and _stamp(path) == stamp:
         entries[key] = [*stamp, sha256]
     return sha256
@@ -190,20 +183,11 @@ def _join_digests(parts: Iterable[str]) -> str:
 
 
 def _read_cache(cache: Path | None) -> dict[str, list]:
-    if cache is None or not cache.is_file():
-        return {}
     try:
-        entries = json.loads(cache.read_text(encoding="utf-8"))
+        entries = json.loads(cache.read_text(encoding="utf-8")) if cache else {}
     except (OSError, ValueError):
         return {}
     return entries if isinstance(entries, dict) else {}
-
-
-def _write_cache(cache: Path, entries: dict[str, list]) -> None:
-    """Replace the cache in one step, if it can be written."""
-    with contextlib.suppress(OSError):
-        cache.parent.mkdir(parents=True, exist_ok=True)
-        write_whole(cache, json.dumps(entries, indent=0, sort_keys=True))
 
 
 @functools.cache
@@ -215,21 +199,18 @@ def published() -> dict[str, dict[str, Any]]:
 
 def differing(rows: Mapping[str, str]) -> list[str]:
     """Return a sentence for each piece with other rows than published. ``rows`` are digests by ``key``."""
-    others = (name for name, digest in rows.items() if digest and name in published())
     return [
-        f"the {in_words(name)} are not as published; `repro data check {name.split()[0]}` says what differs"
-        for name in others
-        if rows[name] not in published()[name]["digests"]
+        f"the {in_words(name)} differ from the published ones (see `repro data check {name.split()[0]}`)"
+        for name, digest in rows.items()
+        if digest and name in published() and digest not in published()[name]["digests"]
     ]
 
 
 def unknown(rows: Mapping[str, str]) -> list[str]:
     """Return the pieces without a published digest, e.g. "documents of msmarco-passage"."""
-    return [
-        in_words(name)
-        for name, digest in rows.items()
-        if not (digest and name in published()) and not _is_embedded(name)
-    ]
+    unknown_names = (name for name, digest in rows.items() if not (digest and name in published()))
+    embedded = {entry.id for entry in catalog().values() if entry.source == "embedded"}
+    return [in_words(name) for name in unknown_names if name.split()[0] not in embedded]
 
 
 def highest_grade(dataset: str) -> int | None:
@@ -239,10 +220,5 @@ def highest_grade(dataset: str) -> int | None:
 
 def in_words(name: str) -> str:
     """Return a key in words, e.g. "judgements of beir/scifact/test"."""
-    dataset, _, piece = name.partition(" ")  # of a record, in which anything may stand
+    dataset, _, piece = name.partition(" ")
     return f"{WORDS.get(piece, piece)} of {dataset}"
-
-
-def _is_embedded(name: str) -> bool:
-    entry = catalog().get(name.split()[0])
-    return entry is not None and entry.source == "embedded"

@@ -70,8 +70,7 @@ def _model_offer(name: str) -> Offer:
             raise BlockedError(f"the model {name} could not be fetched ({reason})", remedy) from error
         return [folder]
 
-    content = "weights and tokenizer from the model hub; the licence is on its page"
-    return Offer(f"{name} at main: {content}", load)
+    return Offer(f"{name} at main: weights and tokenizer (see the licence on the hub's page)", load)
 
 
 def amount(ids: Iterable[str]) -> str:
@@ -120,7 +119,7 @@ def _collection_offer(id: str, *, library: str = "") -> Offer:
     parts = [dataset(part) for part in _parts(entry) or [fetched_with(entry)]]
     _check(entry, parts, library)
     size = max((part.size for part in parts if part.size), default=None)  # forums come in one archive
-    description = f"{entry.title}: {describe_size(size)} to download; {entry.licence}"
+    description = f"{entry.title}: {describe_size(size)} to download, {entry.licence}"
 
     def load(data_root: Path, progress: Progress) -> list[Path]:
         if entry.source == "datasets":
@@ -139,7 +138,7 @@ def _check(entry: Dataset, parts: list[Dataset], library: str) -> None:
         if part.source not in LIBRARIES:
             raise BlockedError(f"{part.id} cannot be fetched ({part.licence})", part.how)
     if library not in ("", "beir") or (library and not entry.id.startswith("beir/")):
-        raise UsageError(f"{entry.id} cannot be fetched with {library!r}; beir fetches what is called beir/…")
+        raise UsageError(f"{library!r} cannot fetch {entry.id}, only ids such as beir/scifact")
 
 
 def _load(entry: Dataset, root: Path, progress: Progress, library: str) -> list[Path]:
@@ -225,7 +224,7 @@ def _fetch_text(entry: Dataset, data_root: Path, progress: Progress) -> Path:
         write(place, (json_document(document) for file in files for document in _parquet_documents(file)))
     except Exception as error:  # the hub's errors share no class with its network library's
         reason = getattr(error, "strerror", None) or type(error).__name__
-        remedy = "check the network and the free disk space and run it again: it goes on where it stopped"
+        remedy = "check the network and the free disk space, and run the command again to continue"
         raise BlockedError(f"{entry.id} could not be downloaded ({reason})", remedy) from error
     shutil.rmtree(folder)
     return place
@@ -325,7 +324,7 @@ def make(name: str, files: Sequence[Path], data_root: Path, progress: Progress) 
     if name != TITLED:
         return write(data_root / name, (f"{word}\n" for word in word_lists.make(name, files)))
     if len(files) != 2:
-        raise UsageError(f"{TITLED} is made of two files, para.txt and para.title.txt, not of {len(files)}")
+        raise UsageError(f"{TITLED} needs two files, para.txt and para.title.txt, not {len(files)}")
     entry = dataset(TITLED)
     source = Source(entry.id, "documents", "folder", "jsonl", (files[0],), version=entry.version)
     return write_documents(reading.counted(documents(*files), source), entry, data_root, progress)
@@ -341,9 +340,8 @@ def documents(texts: Path, titles: Path) -> Iterator[Document]:
     previous_number = -1
     for line, number, text in _rows(texts):
         if number <= previous_number:
-            raise malformed(
-                texts, line, f"passage {number} comes behind {previous_number}; order the lines by `sort -n`"
-            )
+            reason = f"passage {number} follows {previous_number}. Sort the lines by `sort -n`."
+            raise malformed(texts, line, reason)
         previous_number = number
         yield Document(str(number), titles_by_number.get(number, ""), text)
 
@@ -352,5 +350,5 @@ def _rows(path: Path) -> Iterator[tuple[int, int, str]]:
     for line, content in lines(path):
         number, tab, text = content.partition("\t")
         if not (tab and number.isascii() and number.isdecimal()) or "\t" in text:
-            raise malformed(path, line, "is not a number and a text parted by a tab")
+            raise malformed(path, line, "is not a number and a text separated by a tab")
         yield line, int(number), text.strip()

@@ -107,25 +107,23 @@ def planned_checkpoint(params: Mapping[str, Any]) -> Iterator[Path]:
         return
     snapshot = cached_folder(name, identity)
     if snapshot is None:
-        problem = (
-            f"the checkpoint {name} of commit {identity}, which was planned with, is not in the hub's cache"
-        )
+        problem = f"the planned commit {identity} of the checkpoint {name} is not in the hub's cache"
         remedy = f"run the same command again, or `repro data fetch model:{name}` before it"
         raise BlockedError(problem, remedy)
     files = checkpoint_files(snapshot)
     with unchanged(files, identity, lambda: identity):
         yield snapshot
     for file in filter(_is_edited, files):
-        raise DataError(f"{file}: is not what the hub gave; remove {file.resolve()} and fetch it again")
+        raise DataError(f"{file}: differs from the hub's file. Remove {file.resolve()} and fetch it again.")
 
 
 def _is_edited(file: Path) -> bool:
     """Return whether a cached file differs from the sha256 or git sha1 in its name."""
-    from repro.retrieval.datasets.digests import file_sha256
+    from repro.retrieval.datasets.sources import file_digest
 
     blob = file.resolve()
     if len(blob.name) == len(sha256().hexdigest()):
-        return file_sha256(blob) != blob.name
+        return file_digest(blob) != blob.name
     if len(blob.name) == len(sha1().hexdigest()):
         content = blob.read_bytes()
         return sha1(b"blob %d\0%b" % (len(content), content)).hexdigest() != blob.name

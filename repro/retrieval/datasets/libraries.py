@@ -24,38 +24,38 @@ BEIR_ADDRESS = "https://public.ukp.informatik.tu-darmstadt.de/thakur/BEIR/datase
 
 def documents(id: str) -> Iterator[Document]:
     """Yield the documents of a corpus."""
-    with downloading(dataset(id)):
-        for row in _ir_dataset(id).docs_iter():
-            # MS MARCO's documents call their text body; a collection without titles has no such field.
-            text = row.body if hasattr(row, "body") else row.text
-            yield Document(row.doc_id, getattr(row, "title", "") or "", text, getattr(row, "url", "") or "")
+    for row in _rows(id, "docs"):
+        text = row.body if hasattr(row, "body") else row.text
+        yield Document(row.doc_id, getattr(row, "title", "") or "", text, getattr(row, "url", "") or "")
 
 
 def queries(id: str) -> Iterator[Query]:
     """Yield queries, with answer strings if there are any."""
-    with downloading(dataset(id)):
-        for row in _ir_dataset(id).queries_iter():
-            yield Query(row.query_id, row.text.strip(), tuple(getattr(row, "answers", ())))
+    for row in _rows(id, "queries"):
+        yield Query(row.query_id, row.text.strip(), tuple(getattr(row, "answers", ())))
 
 
 def judgements(id: str) -> Iterator[Judgement]:
     """Yield judgements row by row."""
-    with downloading(dataset(id)):
-        for row in _ir_dataset(id).qrels_iter():
-            yield Judgement(row.query_id, row.doc_id, int(row.relevance))
+    for row in _rows(id, "qrels"):
+        yield Judgement(row.query_id, row.doc_id, int(row.relevance))
 
 
 def triples(id: str) -> Iterator[tuple[str, str, str]]:
     """Yield query, relevant and irrelevant document of each document pair."""
+    for row in _rows(id, "docpairs"):
+        yield row.query_id, row.doc_id_a, row.doc_id_b
+
+
+def _rows(id: str, kind: str) -> Iterator[Any]:
     with downloading(dataset(id)):
-        for row in _ir_dataset(id).docpairs_iter():
-            yield row.query_id, row.doc_id_a, row.doc_id_b
+        yield from getattr(quiet_ir_datasets().load(id), f"{kind}_iter")()
 
 
 def triples_file(id: str) -> Path:
     """Return the packed file of document pairs, downloaded if necessary."""
     with downloading(dataset(id)):
-        return Path(_ir_dataset(id).docpairs_path())
+        return Path(quiet_ir_datasets().load(id).docpairs_path())
 
 
 def linked_file(id: str) -> Path:
@@ -101,11 +101,11 @@ def downloading(entry: Dataset) -> Iterator[None]:
         raise BlockedError(cause, f"run `python -m pip install {library}`") from error
     except (OSError, RuntimeError) as error:  # requests' errors are OSErrors; ir_datasets adds RuntimeErrors
         if mismatch := _hash_mismatch(error):
-            cause = f"what was downloaded for {entry.id} is not the file that was meant ({mismatch})"
-            remedy = f"fetch it again, and if it stays so, lay {entry.id} into REPRO_DATA"
+            cause = f"the download of {entry.id} is not the expected file ({mismatch})"
+            remedy = f"fetch it again, or put {entry.id} into REPRO_DATA"
             raise BlockedError(cause, remedy) from error
         reason = getattr(error, "strerror", None) or type(error).__name__
-        remedy = f"check the network and the free disk space, or lay {entry.id} into REPRO_DATA"
+        remedy = f"check the network and the free disk space, or put {entry.id} into REPRO_DATA"
         raise BlockedError(f"{entry.id} could not be downloaded ({reason})", remedy) from error
 
 
@@ -113,15 +113,10 @@ def _hash_mismatch(error: Exception) -> str:
     from ir_datasets.util import HashVerificationError
 
     mirrors = error.args[1] if len(error.args) > 1 and isinstance(error.args[1], list) else []
-    errors = [error, *(cause for _, cause in mirrors)]
-    message = next(
-        (str(candidate) for candidate in errors if isinstance(candidate, HashVerificationError)), ""
-    )
-    return f"{message[:1].lower()}{message[1:]}"
-
-
-def _ir_dataset(id: str):
-    return quiet_ir_datasets().load(id)
+    errors = [
+        str(e) for e in (error, *(cause for _, cause in mirrors)) if isinstance(e, HashVerificationError)
+    ]
+    return errors[0][:1].lower() + errors[0][1:] if errors else ""
 
 
 def quiet_ir_datasets():

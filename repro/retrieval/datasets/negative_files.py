@@ -54,7 +54,7 @@ def read_listed_queries(path: Path, *, scored: bool) -> Iterator[ListedQuery]:
     for number, row in json_rows(path):
         query = _id(row.get("qid"), "qid", path, number)
         if query in seen:
-            raise malformed(path, number, f"the qid {query!r} was on a line before")
+            raise malformed(path, number, f"the qid {query!r} repeats an earlier one")
         seen.add(query)
         retrievers = row.get("neg")
         if not isinstance(retrievers, dict):

@@ -128,17 +128,16 @@ def _some(records: Iterable[T], test: Callable[[T], object], source: Source, cla
         count, passed = count + 1, passed or bool(test(record))
         yield record
     if count and not passed:
-        place = f"{source.files[0]}: " if source.files else ""
-        raise DataError(f"{place}none of the {count:,} {WORDS[source.piece]} of {source.dataset} {claim}")
+        counts = f"{count:,} {WORDS[source.piece]} of {source.dataset}"
+        raise DataError(f"{source.place}none of the {counts} {claim}")
 
 
 def check_count(count: int, source: Source) -> None:
     """Raise DataError if the catalogue has another number of records."""
     expected_count = dataset(source.dataset).counts.get(source.piece)
     if expected_count is not None and count != expected_count:
-        place = f"{source.files[0]}: " if source.files else ""
-        counts = f"{count:,} {source.piece} where {source.dataset} has {expected_count:,}"
-        raise DataError(f"{place}{counts}: not the collection the papers used")
+        expected = f"{source.dataset} has {expected_count:,} in the papers"
+        raise DataError(f"{source.place}{count:,} {source.piece}, but {expected}")
 
 
 def _records(source: Source, kind: str, read: Callable[[Path], Iterable[T]]) -> Iterable[T]:

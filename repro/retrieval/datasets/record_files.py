@@ -82,7 +82,7 @@ class SeenIds:
         return (row.get("_id") for _, row in rows)
 
     def _duplicate_error(self, id: str, number: int) -> DataError:
-        return malformed(self._path, number, f"the _id {id!r} was on a line before")
+        return malformed(self._path, number, f"the _id {id!r} repeats an earlier one")
 
 
 def json_rows(path: Path, *, after: int = 0) -> Iterator[tuple[int, dict[str, Any]]]:
@@ -104,7 +104,7 @@ def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     row = dict(pairs)
     if len(row) != len(pairs):
         [(key, _)] = Counter(key for key, _ in pairs).most_common(1)
-        raise ValueError(f"the key {key!r} comes twice")
+        raise ValueError(f"the key {key!r} occurs twice")
     return row
 
 
@@ -135,7 +135,7 @@ def queries(path: Path, format: str) -> Iterator[Query]:
     seen: set[str] = set()
     for number, query in _QUERY_READERS[format](path):
         if query.id in seen:
-            raise malformed(path, number, f"the query id {query.id!r} was on a line before")
+            raise malformed(path, number, f"the query id {query.id!r} repeats an earlier one")
         if not query.text:
             raise malformed(path, number, f"query {query.id!r} has no text")
         seen.add(query.id)
@@ -160,20 +160,21 @@ def _beir_queries(path: Path) -> Iterator[tuple[int, Query]]:
 
 def _trec_queries(path: Path) -> Iterator[tuple[int, Query]]:
     for number, line in lines(path):
-        id, text = _two_columns(line, path, number)
+        id, text = _columns(line.split("\t"), 2, path, number)
         yield number, Query(checked_id(id.strip(), "query id", path, number), text.strip())
 
 
 def _answer_queries(path: Path) -> Iterator[tuple[int, Query]]:
     for position, (number, line) in enumerate(lines(path)):
-        question, text = _two_columns(line, path, number)
+        question, text = _columns(line.split("\t"), 2, path, number)
         yield number, Query(str(position), question.strip(), _answer_list(text.strip(), path, number))
 
 
-def _two_columns(line: str, path: Path, number: int) -> list[str]:
-    fields = line.split("\t")
-    if len(fields) != 2:
-        raise malformed(path, number, f"has {len(fields)} columns instead of 2 parted by a tab")
+def _columns(fields: list[str], count: int, path: Path, number: int, *, separator: str = "tabs") -> list[str]:
+    if len(fields) != count:
+        raise malformed(
+            path, number, f"has {len(fields)} columns instead of {count} separated by {separator}"
+        )
     return fields
 
 
@@ -186,9 +187,9 @@ def _answer_list(text: str, path: Path, number: int) -> tuple[str, ...]:
     except (ValueError, SyntaxError, MemoryError, RecursionError, TypeError) as error:
         raise malformed(path, number, f"the answers are not a list of strings: {text[:60]!r}") from error
     if not isinstance(answers, list) or not answers:
-        raise malformed(path, number, f"the answers are not a list with something in it: {text[:60]!r}")
+        raise malformed(path, number, f"the answers are not a non-empty list: {text[:60]!r}")
     if not all(isinstance(answer, str) and answer.strip() for answer in answers):
-        raise malformed(path, number, f"an answer is not a string with something in it: {text[:60]!r}")
+        raise malformed(path, number, f"an answer is not a non-empty string: {text[:60]!r}")
     return tuple(answers)
 
 
@@ -209,22 +210,22 @@ def judgements(path: Path, format: str) -> Iterator[Judgement]:
         fields = line.split("\t") if format == "beir" else line.split()
         if format == "beir" and number == 1 and tuple(field.strip() for field in fields) == HEADER:
             continue
-        judgement = _judgement(fields, path, number, columns=3 if format == "beir" else 4)
+        if format == "beir":
+            _columns(fields, 3, path, number)
+        else:
+            _columns(fields, 4, path, number, separator="white space")
+        judgement = _judgement(fields, path, number)
         earlier_grade = grades.setdefault((judgement.query, judgement.document), judgement.grade)
         if earlier_grade != judgement.grade:
             pair = f"{judgement.document!r} for query {judgement.query!r}"
-            raise malformed(
-                path, number, f"judges {pair} as {judgement.grade}, a line before as {earlier_grade}"
-            )
+            reason = f"judges {pair} as {judgement.grade}, an earlier line as {earlier_grade}"
+            raise malformed(path, number, reason)
         yield judgement
     if not grades:
         raise DataError(f"{path}: has a header but no judgements")
 
 
-def _judgement(fields: list[str], path: Path, number: int, *, columns: int) -> Judgement:
-    if len(fields) != columns:
-        separator = "tabs" if columns == 3 else "white space"
-        raise malformed(path, number, f"has {len(fields)} columns instead of {columns} parted by {separator}")
+def _judgement(fields: list[str], path: Path, number: int) -> Judgement:
     query = checked_id(fields[0].strip(), "query id", path, number)
     document = checked_id(fields[-2].strip(), "document id", path, number)
     grade = fields[-1].strip()
@@ -256,7 +257,7 @@ def collection(path: Path) -> Iterator[Document]:
     for number, line in enumerate(FixEncoding(_File(path)), 1):
         id, tab, text = line.decode().removesuffix("\n").partition("\t")
         if not tab:
-            raise malformed(path, number, "is not a number and a text parted by a tab")
+            raise malformed(path, number, "is not a number and a text separated by a tab")
         yield Document(id, "", text)
 
 
@@ -274,10 +275,8 @@ def psgs(path: Path) -> Iterator[Document]:
     rows = lines(path)
     next(rows)
     for number, line in rows:
-        fields = line.split("\t")
-        if len(fields) != 3:
-            raise malformed(path, number, f"has {len(fields)} columns instead of 3 parted by tabs")
-        yield Document(fields[0], fields[2], fields[1])
+        id, text, title = _columns(line.split("\t"), 3, path, number)
+        yield Document(id, title, text)
 
 
 def questions(path: Path) -> Iterator[Query]:

@@ -17,7 +17,7 @@ from typing import Any
 
 from repro.errors import BlockedError, DataError, UsageError, unknown
 from repro.locations import data_folder
-from repro.machine.bounded_reading import read_facts
+from repro.machine.bounded_reading import container, read_facts
 from repro.retrieval.datasets.catalog import PIECES, Dataset, dataset
 
 
@@ -44,6 +44,11 @@ class Source:
     files: tuple[Path, ...] = ()
     parts: tuple[Source, ...] = ()
     version: str = "1"
+
+    @property
+    def place(self) -> str:
+        """The beginning of an error about its first file, e.g. "corpus.jsonl: "."""
+        return f"{self.files[0]}: " if self.files else ""
 
     def to_json(self) -> dict[str, Any]:
         """Return plain values for ``from_json``."""
@@ -93,10 +98,8 @@ def locate(
     if piece not in entry.pieces:
         return Source(entry.id, piece, "absent", version=entry.version)
     if entry.parts:
-        parts = [
-            locate(part, piece, data_root, home=home, allow_download=allow_download) for part in entry.parts
-        ]
-        return _join_parts(entry, piece, parts)
+        find = functools.partial(locate, home=home, allow_download=allow_download)
+        return _join_parts(entry, piece, [find(part, piece, data_root) for part in entry.parts])
     if entry.source == "embedded":
         return Source(entry.id, piece, "embedded")
     source = _folder_source(entry, piece, data_root) if data_root is not None else None
@@ -117,7 +120,7 @@ def _entry(id: str, piece: str) -> Dataset:
     if piece == "documents":
         entry = dataset(entry.corpus_id)
     if piece not in entry.pieces and (piece, entry.judgements) != ("qrels", "answers"):
-        raise UsageError(f"{id} has no {piece}; it is a {entry.what}")
+        raise UsageError(f"{id} has no {piece}: it is a {entry.what}")
     return entry
 
 
@@ -133,11 +136,11 @@ def _join_parts(entry: Dataset, piece: str, sources: list[Source | MissingPiece]
     if not missing:
         parts = tuple(part for part in sources if isinstance(part, Source))
         return Source(entry.id, piece, "parts", parts=parts, version=entry.version)
-    cause, remedy = (
-        " and ".join(getattr(m, attribute) for m in missing) for attribute in ("cause", "remedy")
+    cause, remedy, otherwise = (
+        " and ".join(filter(None, (getattr(m, name) for m in missing)))
+        for name in ("cause", "remedy", "otherwise")
     )
     fetch = tuple(id for m in missing for id in m.fetch)
-    otherwise = " and ".join(m.otherwise for m in missing if m.otherwise)
     return MissingPiece(entry.id, piece, f"{entry.id}: {cause}", remedy, fetch, otherwise)
 
 
@@ -175,9 +178,7 @@ def _topic_candidates(entry: Dataset, piece: str, root: Path) -> Iterable[tuple[
 
 def existing(path: Path) -> Path | None:
     """Return the file of that name, plain or packed, or None."""
-    return next(
-        (candidate for end in PACKINGS if (candidate := path.with_name(path.name + end)).is_file()), None
-    )
+    return next(filter(Path.is_file, (path.with_name(path.name + end) for end in PACKINGS)), None)
 
 
 def _missing_piece(entry: Dataset, piece: str, root: Path | None) -> MissingPiece:
@@ -189,13 +190,11 @@ def _missing_piece(entry: Dataset, piece: str, root: Path | None) -> MissingPiec
         prefix = "set REPRO_DATA to a folder, then "
     if entry.source in LIBRARIES:
         download = dataset(fetched_with(entry))
-        price = f"{describe_size(download.size)}; {entry.licence}"
-        command = f"{prefix}run `repro data fetch {download.id}` ({price})"
-        remedy = f"{command} or lay {_layout(entry, piece)} into the data folder"
+        fetching = f"run `repro data fetch {download.id}` ({describe_size(download.size)}, {entry.licence})"
+        remedy = f"{prefix}{fetching} or put {_layout(entry, piece)} into the data folder"
         return MissingPiece(entry.id, piece, cause, remedy, (download.id,))
-    remedy = (
-        f"{prefix}{entry.how} and lay it as {_layout(entry, piece)} into the data folder ({entry.licence})"
-    )
+    place = f"{_layout(entry, piece)} into the data folder"
+    remedy = f"{prefix}{entry.how} and put it as {place} ({entry.licence})"
     return MissingPiece(entry.id, piece, cause, remedy, otherwise=remedy)
 
 
@@ -224,8 +223,6 @@ def in_home(entry: Dataset, piece: str, home: Path) -> Source | None:
     if piece not in places:
         return None
     files = tuple(home / file for file in places[piece]["files"])
-    from repro.machine.bounded_reading import container
-
     if not all(container(file).is_file() for file in files):
         return None
     return Source(entry.id, piece, "home", places[piece]["form"], files, version=entry.version)
@@ -233,24 +230,21 @@ def in_home(entry: Dataset, piece: str, home: Path) -> Source | None:
 
 def check_home(source: Source) -> None:
     """Check the md5 of each download of a source in the home of ir_datasets. Raises DataError."""
-    from repro.machine.bounded_reading import container
-
     for file in dict.fromkeys(map(container, source.files)):
-        expected_md5 = next(
-            (md5 for place, md5 in home_layout()["md5"].items() if file.as_posix().endswith(place)), None
-        )
-        if expected_md5 is not None and _md5(file) != expected_md5:
+        digests = home_layout()["md5"].items()
+        expected_md5 = next((md5 for place, md5 in digests if file.as_posix().endswith(place)), None)
+        if expected_md5 is not None and file_digest(file, "md5") != expected_md5:
             problem = f"{file}: is not the file that ir_datasets downloads (its md5 is not {expected_md5})"
-            raise DataError(f"{problem}; remove it, and `repro data fetch {source.dataset}`")
+            raise DataError(f"{problem}. Remove it and run `repro data fetch {source.dataset}`.")
 
 
 def _beir_places(entry: Dataset) -> dict[str, dict[str, Any]]:
     if not entry.id.startswith("beir/"):
         return {}
     name = entry.corpus_id.removeprefix("beir/")
-    top, _, forum_name = name.partition("/")
-    forum = f"{top}/{forum_name}" if top == "cqadupstack" else top
-    prefix = f"beir/{top if top == 'cqadupstack' else name}/source.zip/{forum}"
+    top, _, forum = name.partition("/")
+    is_forum = top == "cqadupstack"
+    prefix = f"beir/cqadupstack/source.zip/{top}/{forum}" if is_forum else f"beir/{name}/source.zip/{top}"
     documents, queries, qrels = (f"{prefix}/{file}" for file in ("corpus.jsonl", "queries.jsonl", "qrels"))
     split_qrels = f"{qrels}/{entry.split}.tsv"
     return {
@@ -260,9 +254,10 @@ def _beir_places(entry: Dataset) -> dict[str, dict[str, Any]]:
     }
 
 
-def _md5(file: Path) -> str:
+def file_digest(file: Path, algorithm: str = "sha256") -> str:
+    """Return a file's digest, e.g. the sha256 of ``sha256sum``. Raises DataError if it cannot be read."""
     try:
         with file.open("rb") as content:
-            return hashlib.file_digest(content, "md5").hexdigest()
+            return hashlib.file_digest(content, algorithm).hexdigest()
     except OSError as error:
         raise DataError(f"{file}: cannot be read: {error.strerror}") from error

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from repro.errors import DataError, check_known
-from repro.machine.bounded_reading import read_facts
+from repro.machine.bounded_reading import lines, read_facts
 from repro.retrieval.datasets.sources import existing
 
 FILE = Path(__file__).with_name("word_lists.yaml")
@@ -21,8 +21,6 @@ def known_lists() -> dict[str, Mapping[str, Any]]:
 
 def words(path: Path) -> list[str]:
     """Return the unique, lower-case and sorted words of a file. Raises DataError if it cannot be read."""
-    from repro.machine.bounded_reading import lines
-
     return sorted({word for _, line in lines(path) if (word := line.strip().lower())})
 
 
@@ -45,15 +43,13 @@ def fault(data: Path | None, name: str) -> str:
     if digest(file_words) == facts["sha256"]:
         return ""
     titles = " and ".join(part["title"] for part in facts["parts"])
-    return (
-        f"{file} is not the union of {titles} ({len(file_words):,} words, where that has {facts['words']:,})"
-    )
+    return f"{file} is not the union of {titles} ({len(file_words):,} words instead of {facts['words']:,})"
 
 
 def remedy(name: str) -> str:
     """Return an imperative for obtaining the file ``name``."""
     if name not in known_lists():
-        return "lay it there"
+        return "put it there"
     parts = " and ".join(f"{part['title']} ({part['from']})" for part in known_lists()[name]["parts"])
     return f"run `repro data make {name} FILE FILE` with {parts}"
 
@@ -69,16 +65,11 @@ def make(name: str, files: Iterable[Path]) -> list[str]:
     for file in files:
         file_words = words(file)
         if missing_parts.pop(digest(file_words), None) is None:
-            descriptions = (
-                "; ".join(map(_describe, missing_parts.values())) or "all of which are named before it"
-            )
-            raise DataError(
-                f"{file}: its {len(file_words):,} words are no part of {name}, "
-                f"which is made of: {descriptions}"
-            )
+            missing = " and ".join(map(_describe, missing_parts.values())) or "none"
+            raise DataError(f"{file}: its {len(file_words):,} words are no missing part of {name}: {missing}")
         union.update(file_words)
     if missing_parts:
-        raise DataError(f"{name} is made of more: {'; '.join(map(_describe, missing_parts.values()))}")
+        raise DataError(f"{name} also needs {' and '.join(map(_describe, missing_parts.values()))}")
     return sorted(union)
 
 

@@ -42,7 +42,7 @@ def answer_measures(measures: Sequence[str]) -> dict[str, Measure]:
     by_name = {text: parse_measure(text) for text in measures}
     for text, measure in by_name.items():
         if measure.name != "Success" or measure.rel != 1:
-            raise UsageError(f"{text} is not defined for answers; known there: Success@k, as in Success@20")
+            raise UsageError(f"{text} is not defined for answers. Use Success@k, e.g. Success@20.")
     return by_name
 
 
@@ -87,7 +87,7 @@ def read_answers(path: Path) -> dict[str, list[str]]:
         if not isinstance(strings, list) or not all(isinstance(answer, str) for answer in strings):
             raise DataError(f"{path}:{number}: answers are not a list of strings")
         if qid in answers:
-            raise DataError(f"{path}:{number}: query {qid!r} comes twice")
+            raise DataError(f"{path}:{number}: query {qid!r} occurs twice")
         answers[qid] = strings
     return answers
 

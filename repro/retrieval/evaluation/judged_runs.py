@@ -91,8 +91,8 @@ def _check_queries(path: Path, run: Run, judged: Mapping[str, object]) -> None:
         raise DataError(f"{path}: there are no judgements to score the run with")
     if judged.keys().isdisjoint(run):
         problem = f"none of the run's {len(run)} queries is among the {len(judged)} judged ones"
-        ids = f"the first is {next(iter(run))!r}, of those judged {min(judged)!r}"
-        raise OtherQueriesError(f"{path}: {problem}, {ids}; name the dataset whose queries it answers")
+        ids = f"e.g. {next(iter(run))!r} and {min(judged)!r}"
+        raise OtherQueriesError(f"{path}: {problem} ({ids}). Name the dataset of these queries.")
 
 
 def _check_documents(path: Path, run: Run, judged: Mapping[str, Mapping[str, int]]) -> dict[str, int]:
@@ -107,9 +107,8 @@ def _check_documents(path: Path, run: Run, judged: Mapping[str, Mapping[str, int
             own_places[query] = ids.index(query)
         is_judged = is_judged or not judged[query].keys().isdisjoint(ids)
     if not is_judged and (judged_ids := set(chain.from_iterable(judged.values()))):
-        problem = f"none of its documents is judged for its query; their ids look like {ids[0]!r}"
-        remedy = f"those judged like {min(judged_ids)!r}: check that they are ids of the dataset"
-        raise DataError(f"{path}: {problem}, {remedy}")
+        ids = f"its ids look like {ids[0]!r}, the judged ones like {min(judged_ids)!r}"
+        raise DataError(f"{path}: none of its documents is judged for its query ({ids}). Check the dataset.")
     return own_places
 
 
@@ -123,11 +122,10 @@ def _notes_on_ranks(run: RunFile, rankings: Run) -> dict[str, int]:
     """Return sentences on doubtful ranks, each with its number of queries."""
     opposite = [run.contradicted[query] for query in rankings if query in run.contradicted]
     late = [run.form == MS_MARCO and ranking[0][1] < -1 for ranking in rankings.values() if ranking]
-    decided = "of the scores, which decide as in trec_eval"
-    remedy = "if they are distances, write them with a minus"
+    order = "the order of the scores, which decide as in trec_eval"
     return {
-        f"the ranks say the opposite {decided}; {remedy}": sum(opposite),
-        f"the ranks say another order than that {decided}": len(opposite) - sum(opposite),
+        f"the ranks reverse {order} (negate scores that are distances)": sum(opposite),
+        f"the ranks differ from {order}": len(opposite) - sum(opposite),
         "no document has rank 0 or 1: were scores written as ranks?": sum(late),
     }
 
@@ -137,10 +135,10 @@ def _notes_on_scores(rankings: Run) -> dict[str, int]:
     lengths = [len(ranking) for ranking in rankings.values() if ranking]
     usual = median(lengths) if lengths else 0
     ends = [(np.float32(r[0][1]), np.float32(r[-1][1])) for r in rankings.values() if len(r) > 1]
-    padding = "the last scores are the smallest float32, as of the padding of a search that found too little"
-    few = f"few documents are listed, the fewest {min(lengths, default=0)}, where half have {usual:g} or more"
+    padding = "the last scores are the smallest float32, the padding of a search (remove such lines)"
+    few = f"few documents are listed (minimum {min(lengths, default=0)}, median {usual:g})"
     return {
         "all scores are equal, so that the ids decide the order": sum(best == last for best, last in ends),
-        f"{padding}; leave such lines out": sum(last == _PADDING for _, last in ends),
+        padding: sum(last == _PADDING for _, last in ends),
         few: sum(length * _SHORT < usual for length in lengths),
     }

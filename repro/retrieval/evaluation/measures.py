@@ -110,7 +110,7 @@ def parse_measure(text: str) -> Measure:
     row = families().get(match["name"]) if match else None
     if match is None or row is None or not row.scored or (match["rel"] and not row.graded):
         *graded, last = [each.name for each in families().values() if each.scored and each.graded]
-        hint = f"with any cut-off from 1; rel=… for {', '.join(graded)} and {last}"
+        hint = f"with any cutoff from 1 (rel=… for {', '.join(graded)} and {last})"
         raise unknown("measure", text, _examples(scored=True), hint=hint)
     return Measure(match["name"], int(match["cutoff"]), int(match["rel"] or 1))
 
@@ -178,7 +178,7 @@ def coverage(run: Mapping[str, object], judged: Mapping[str, object]) -> tuple[l
     ignored = sum(qid not in judged for qid in run)
     if ignored == len(run):
         problem = f"none of the run's {len(run)} queries is among the {len(judged)} judged ones"
-        raise DataError(f"{problem}; check that run and judgements belong to the same queries")
+        raise DataError(f"{problem}. Check that they belong together.")
     return sorted(qid for qid in judged if qid not in run), ignored
 
 
@@ -326,7 +326,7 @@ def _capped_recalls(
 
 def _gain(grade: int) -> int:
     if grade > _LARGEST_GRADE:
-        raise DataError(f"grade {grade} is too large for the exponential gain; name nDCG with its grades")
+        raise DataError(f"grade {grade} is too large for an exponential gain. Use nDCG@k.")
     return 2**grade - 1
 
 
@@ -343,8 +343,8 @@ def _parsed(text: str, name: str):
     except (ValueError, NameError, AssertionError, TypeError, KeyError):
         is_known = False
     if not is_known:
-        hint = "and what else ir_measures knows, with a cut-off from 1 where it has one"
+        hint = "and other measures of ir_measures, with a cutoff from 1"
         raise unknown("measure", name, _examples(scored=False), hint=hint)
     if not is_computed:
-        raise UsageError(f"{name} is known to ir_measures, and nothing that is installed computes it")
+        raise UsageError(f"{name} is a measure of ir_measures, but no installed package computes it")
     return measure

@@ -45,14 +45,13 @@ def read_metadata(path: Path) -> dict[str, Any]:
         metadata = yaml.safe_load("".join(line for line in lines if line.strip() not in marks))
     except (OSError, ValueError, yaml.YAMLError) as error:
         reason = str(error).splitlines()[0]
-        raise StoreError(f"{path}: damaged ({reason}); `repro store verify` names what is") from None
+        raise StoreError(f"{path}: damaged ({reason}). Run `repro store verify`.") from None
     metadata = metadata if isinstance(metadata, dict) else {}
     stated_versions = {key: str(metadata[key]) for key in VERSIONS.values() if key in metadata}
     if not set(stated_versions.values()) <= set(VERSIONS):
         versions = " and ".join(VERSIONS)
-        raise StoreError(
-            f"{path}: ir_metadata {', '.join(stated_versions.values())} is not known here, {versions} are"
-        )
+        stated = ", ".join(stated_versions.values())
+        raise StoreError(f"{path}: ir_metadata {stated} is not supported, only {versions}")
     return metadata
 
 
@@ -194,7 +193,7 @@ def break_ties(
     documents = list(documents)
     if " ".join(documents).split() != documents:
         bad_id = next(d for d in documents if d.split() != [d])
-        raise DataError(f"query {query!r}: document id {bad_id!r} is empty or holds white space")
+        raise DataError(f"query {query!r}: document id {bad_id!r} is empty or contains white space")
     if len(set(documents)) != len(documents):
         raise DataError(f"query {query!r}: a document is given twice")
     with np.errstate(over="ignore"):
@@ -205,7 +204,7 @@ def break_ties(
         )
     if not np.isfinite(raw_scores).all():
         bad_id = documents[int(np.flatnonzero(~np.isfinite(raw_scores))[0])]
-        raise DataError(f"query {query!r}: the score of document {bad_id!r} is no finite float32 number")
+        raise DataError(f"query {query!r}: the score of document {bad_id!r} is not a finite float32 number")
     ranking = sorted(zip(raw_scores.tolist(), documents, strict=True), reverse=True)
     raw_scores = np.array([score for score, _ in ranking], dtype=np.float32)
     return [document for _, document in ranking], raw_scores, _lower_ties(raw_scores)
@@ -241,7 +240,7 @@ def _next_below(score: np.float32) -> np.float32:
 
 def _check_one_word(kind: str, value: str) -> None:
     if value.split() != [value]:
-        raise DataError(f"the {kind} {value!r} is empty or holds white space, which separates columns")
+        raise DataError(f"the {kind} {value!r} is empty or contains white space")
 
 
 def rankings(
@@ -280,7 +279,7 @@ def parts(path: Path, size: int) -> range:
 
 def scattered_query_error(path: Path, query: str) -> DataError:
     """Return the error for a query with lines in two places."""
-    return DataError(f"{path}: the lines of query {query!r} do not stand together")
+    return DataError(f"{path}: the lines of query {query!r} are not consecutive")
 
 
 def _score(text: str, path: Path, number: int, begin: int) -> float:

@@ -132,7 +132,7 @@ def read_run_file(path: Path, *, strict: bool = True) -> RunFile:
         else:
             run = read_fast(path) or read_lines(path)
     if not (strict or run.rankings):
-        raise DataError(f"{path}: there is no document in it; get the file again")
+        raise DataError(f"{path}: it contains no document. Get the file again.")
     return run
 
 
@@ -260,9 +260,9 @@ def _columns(data: bytes, form: str) -> Iterable:
 
 
 _SIX = f"a TREC run has 6 ({' '.join(COLUMNS)})"
-_EXPECTED = {TREC: _SIX, MS_MARCO: "an MS MARCO run has 3 (qid pid rank), parted by tabs"}
-_EXPECTED[""] = f"{_SIX}, an MS MARCO run 3 (qid pid rank) parted by tabs"
-AGAIN = "the last line looks cut off; get the file again"
+_EXPECTED = {TREC: _SIX, MS_MARCO: "an MS MARCO run has 3 (qid pid rank), separated by tabs"}
+_EXPECTED[""] = f"{_SIX}, an MS MARCO run 3 (qid pid rank) separated by tabs"
+AGAIN = "the last line is incomplete (get the file again)"
 
 
 def ranked(pairs: list[tuple[str, float]]) -> list[tuple[str, float]]:
@@ -298,7 +298,7 @@ class _Lines:
         form = _form(line, fields)
         if form is None or self.form not in ("", form):
             reason = AGAIN if is_last and self.form else _EXPECTED[self.form]
-            raise DataError(f"{place}: {len(fields)} columns; {reason}")
+            raise DataError(f"{place}: {len(fields)} columns: {reason}")
         self.form = form
         parse = self._trec_line if form == TREC else self._ms_marco_line
         query, document, score = parse(fields, place, is_last=is_last)
@@ -319,7 +319,7 @@ class _Lines:
     def _trec_line(self, fields: list[str], place: str, *, is_last: bool) -> tuple[str, str, float]:
         query, _, document, rank, score, tag = fields
         if not rank.isdecimal():
-            raise DataError(f"{place}: the rank {rank!r} is no whole number")
+            raise DataError(f"{place}: the rank {rank!r} is not a whole number")
         if is_last and is_cut_off(tag, self.last_tag):
             raise DataError(f"{place}: the tag {tag!r} is not {self.last_tag!r}: {AGAIN}")
         self.tag, self.last_tag = self.tag or tag, tag
@@ -330,7 +330,7 @@ class _Lines:
         """Return query, document and negative rank."""
         query, document, text = fields
         if not (text.isdecimal() and len(text) < 9 and int(text) <= LARGEST_RANK):
-            reason = f"is no whole number up to {LARGEST_RANK}; {_EXPECTED[MS_MARCO]}"
+            reason = f"is not a whole number up to {LARGEST_RANK} ({_EXPECTED[MS_MARCO]})"
             raise DataError(f"{place}: the rank {text!r} {reason}")
         rank, ranks = int(text), self.places.setdefault(query, set())
         if rank in ranks:
@@ -360,7 +360,7 @@ def _table(path: Path) -> dict[str, dict[str, float]]:
         rows = zip(*(table[name].to_pylist() for name in ("q_id", "doc_id", "score")), strict=True)
     except (ArrowException, OSError, ValueError, KeyError) as error:
         reason = next(iter(str(error).splitlines()), "")
-        raise DataError(f"{path}: it is no sound Parquet file of q_id, doc_id and score ({reason})") from None
+        raise DataError(f"{path}: it is not a Parquet file of q_id, doc_id and score ({reason})") from None
     scores: dict[str, dict[str, float]] = {}
     for query, document, score in rows:
         ranking = scores.setdefault(str(query), {})

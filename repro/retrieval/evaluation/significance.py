@@ -42,7 +42,7 @@ def pairwise_tests(scores: np.ndarray, queries: Sequence[str], measure: str) -> 
     if not np.isfinite(scores).all():
         row, column = np.argwhere(~np.isfinite(scores))[0]
         place = f"system {row + 1} on query {queries[column]!r}"
-        raise DataError(f"{measure} of {place} is {scores[row, column]}, no finite number; score it again")
+        raise DataError(f"{measure} of {place} is {scores[row, column]}, not a finite number. Score again.")
     count, size = scores.shape
     resamples = RESAMPLES_OF_FEW if size <= FEW_QUERIES else RESAMPLES
     seed = seed_of(measure, queries)
@@ -170,7 +170,7 @@ def compare(
     Raises UsageError for an unknown measure or if names and runs differ in number.
     """
     if len(runs) != len(names):
-        raise UsageError(f"{len(runs)} runs were given {len(names)} names; each needs one")
+        raise UsageError(f"{len(runs)} runs were given {len(names)} names")
     for text in measures:
         parse_measure(text)
     rankings = (run() if callable(run) else run for run in runs)
@@ -192,7 +192,7 @@ def compare_scores(
     Raises UsageError if names and systems differ in number, DataError for nan.
     """
     if len(scores) != len(names):
-        raise UsageError(f"{len(scores)} systems were given {len(names)} names; each needs one")
+        raise UsageError(f"{len(scores)} systems were given {len(names)} names")
     tables_by_measure = {}
     for text in measures:
         values = np.array([system[text] for system in scores], dtype=np.float64)

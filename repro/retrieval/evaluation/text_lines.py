@@ -44,7 +44,7 @@ def numbered_lines(path: Path) -> Iterator[tuple[int, str]]:
     except FileNotFoundError:
         raise DataError(f"{path}: no such file") from None
     except UnicodeDecodeError:
-        raise DataError(f"{path}:{number + 1}: not UTF-8 text; unpack it, or write it as UTF-8") from None
+        raise DataError(f"{path}:{number + 1}: not UTF-8 text. Unpack it, or save it as UTF-8.") from None
     except (EOFError, zlib.error, gzip.BadGzipFile) as error:
         raise DataError(f"{path}:{number + 1}: damaged gzip file ({error})") from None
 
@@ -70,11 +70,9 @@ def read_json(path: Path, what: str, read_value: Callable[[Any, str], Any]) -> d
         with open_text(path) as file:
             content = json.loads(file.read(_LARGEST), object_pairs_hook=_unrepeated)
     except (ValueError, OSError, EOFError, RecursionError, zlib.error) as error:
-        raise DataError(
-            f"{path}: it is no sound JSON file ({error}); {{qid: {{docid: {what}}}}} is read"
-        ) from None
+        raise DataError(f"{path}: it is not a valid JSON file ({error})") from None
     if not isinstance(content, dict) or not all(isinstance(values, dict) for values in content.values()):
-        raise DataError(f"{path}: in JSON {{qid: {{docid: {what}}}}} is read, and it is something else")
+        raise DataError(f"{path}: its JSON is not {{qid: {{docid: {what}}}}}")
     return {
         query: {document: read_value(value, f"{path}: query {query!r}") for document, value in values.items()}
         for query, values in content.items()
@@ -117,7 +115,7 @@ def read_score(text: str, where: str) -> float:
     except ValueError:
         score = math.nan
     if "_" in text or not -SCORE_BOUND < score < SCORE_BOUND:
-        raise DataError(f"{where}: the score {text!r} is no finite float32 number")
+        raise DataError(f"{where}: the score {text!r} is not a finite float32 number")
     return score
 
 
@@ -128,10 +126,10 @@ def read_qrels(path: Path) -> Qrels:
     for number, line in numbered_lines(path):
         fields = columns(line, f"{path}:{number}")
         if len(fields) != 4:
-            raise DataError(f"{path}:{number}: {len(fields)} columns; TREC qrels have 4 (qid 0 docid grade)")
+            raise DataError(f"{path}:{number}: {len(fields)} columns: TREC qrels have 4 (qid 0 docid grade)")
         qid, _, document, grade = fields
         if not _GRADE.fullmatch(grade):
-            raise DataError(f"{path}:{number}: the grade {grade!r} is no whole number")
+            raise DataError(f"{path}:{number}: the grade {grade!r} is not a whole number")
         grades = qrels.setdefault(qid, {})
         if document in grades:
             raise DataError(f"{path}:{number}: document {document!r} is judged twice for query {qid!r}")

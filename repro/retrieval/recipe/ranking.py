@@ -117,7 +117,7 @@ def mine(
     params, inputs = {"depth": depth, "per_query": per_query, "seed": seed}, {"run": run, "qrels": judgements}
     if random_added:
         if documents is None:
-            raise UsageError("random passages are drawn from documents; give them")
+            raise UsageError("random_added needs `documents` to draw passages from")
         params["random_added"], inputs["corpus"] = random_added, documents
     return Node("mine", params, inputs)
 

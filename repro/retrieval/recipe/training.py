@@ -242,5 +242,5 @@ def _of(optimisation: Optimisation) -> dict[str, Any]:
     """Return the parameters of an optimisation. Raises UsageError for a warm-up that never ends."""
     if optimisation.is_all_warm_up:
         steps = f"{optimisation.warmup_steps} steps of warm-up, and ends after {optimisation.max_steps}"
-        raise UsageError(f"the training has {steps}; give fewer warmup_steps, or more max_steps")
+        raise UsageError(f"the training has {steps}. Give fewer warmup_steps, or more max_steps.")
     return optimisation.as_params()

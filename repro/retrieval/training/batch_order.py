@@ -34,7 +34,7 @@ class BatchOrder:
         if smallest < processes:
             raise UsageError(
                 f"a batch of {smallest} of the {examples} examples cannot be shared among {processes} "
-                f"processes; start {smallest} or fewer"
+                f"processes. Start {smallest} or fewer."
             )
 
     def __len__(self) -> int:
@@ -99,8 +99,8 @@ class BatchReading:
         if checkpoint is not None:
             began = json.loads((checkpoint / FILE).read_text())["padding_free"]
             if execution.padding_free not in (None, began["wanted"]):
-                words = f"this training began with {VARIABLE}={began['wanted']}, not {wanted}"
-                say(f"{words}, and goes on so: it ends with the bits of one that was not interrupted")
+                words = f"this training began with {VARIABLE}={began['wanted']}"
+                say(f"{words} and continues with it instead of {wanted}, to end with the same bits")
             wanted, self._used = began["wanted"], began["used"]
         self.execution = replace(execution, padding_free=wanted)
 

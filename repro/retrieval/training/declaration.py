@@ -113,11 +113,11 @@ def check_options(node: Node) -> None:
     options = {*node.params["options"], *optional & set(node.inputs)}
     if unknown := options - set(objective.parameters):
         known = _quote(objective.parameters)
-        raise UsageError(f"objective {objective.name!r} takes no {_quote(unknown)}; it takes {known}")
+        raise UsageError(f"objective {objective.name!r} takes no {_quote(unknown)}. Its options: {known}.")
     _check_values(objective, node.params["options"])
     available = options | set(node.params) | {"start"}
     if missing := {name for name, required in objective.parameters.items() if required} - available:
-        raise UsageError(f"objective {objective.name!r} needs {_quote(missing)}; the recipe gives none")
+        raise UsageError(f"objective {objective.name!r} needs {_quote(missing)}, missing in the recipe")
 
 
 def _check_values(objective: Objective, options: Mapping[str, Any]) -> None:
@@ -128,7 +128,7 @@ def _check_values(objective: Objective, options: Mapping[str, Any]) -> None:
         check_numbers({k: v for k, v in values.items() if not isinstance(v, Mapping)}, OPTION_NUMBERS)
         if values.keys() >= {"mask", "random"} and values["mask"] + values["random"] > 1:
             shares = f"mask is {values['mask']!r} and random is {values['random']!r}"
-            raise UsageError(f"{shares}, shares of the masked tokens; together they have to be 1 at most")
+            raise UsageError(f"{shares}, but their sum may be 1 at most")
 
 
 def _quote(names: Iterable[str]) -> str:
@@ -169,9 +169,9 @@ class Optimisation:
 
     def __post_init__(self):
         if self.epochs is None and self.max_steps is None:
-            raise UsageError("a training needs epochs or max_steps; both are null")
+            raise UsageError("a training needs epochs or max_steps, but both are null")
         if self.warmup_ratio and self.warmup_steps:
-            raise UsageError("a training takes warmup_ratio or warmup_steps, not both; set one to 0")
+            raise UsageError("a training takes either warmup_ratio or warmup_steps. Set one of them to 0.")
 
     @classmethod
     def of(cls, params: Mapping[str, Any], *, batch_size: int) -> Optimisation:
@@ -253,7 +253,7 @@ class Execution:
             if text is None:
                 continue
             if not (text.isascii() and text.isdigit()) or int(text) == 0:
-                raise UsageError(f"{variable} is {text!r}; give a number of {description}")
+                raise UsageError(f"{variable} is {text!r}. Set a number of {description}.")
             values[name] = int(text)
         return cls(**values)
 
@@ -361,7 +361,7 @@ def keywords(objective: Mapping[str, Any]) -> dict[str, bool]:
         taken = {p.name: p.default is p.empty for p in parameters if p.kind is p.KEYWORD_ONLY}
         others = [p.name for p in parameters if p.kind is p.VAR_KEYWORD]
     if others:
-        raise UsageError(f"{objective['path']} has **{others[0]}; its __init__ has to name each option")
+        raise UsageError(f"{objective['path']} has **{others[0]}, but its __init__ must name each option")
     return taken
 
 

@@ -100,7 +100,7 @@ def import_declared(kind: str, declared: Mapping[str, Any]):
     for key in ("name", "version"):
         actual = getattr(value, key, declared[key])
         if actual != declared[key]:
-            raise UsageError(f"{path} has {key} {actual!r}, the plan says {declared[key]!r}; plan again")
+            raise UsageError(f"{path} has {key} {actual!r}, the plan says {declared[key]!r}. Plan again.")
     return value
 
 
@@ -145,8 +145,5 @@ def as_objective(module: nn.Module) -> SumObjective | BatchObjective:
     """Return the module as one of the two forms. Raises UsageError if it is neither."""
     if isinstance(module, (SumObjective, BatchObjective)):
         return module
-    raise UsageError(
-        f"objective {getattr(module, 'name', type(module).__name__)!r} can be trained neither as a sum over "
-        "texts nor as a loss in which they meet; repro/retrieval/training/objective.py says what each has to "
-        "offer"
-    )
+    name = getattr(module, "name", type(module).__name__)
+    raise UsageError(f"objective {name!r} is neither a SumObjective nor a BatchObjective (see {__file__})")

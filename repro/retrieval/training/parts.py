@@ -108,7 +108,7 @@ class Fitting:
         if self.fixed or size == 1:
             parts = f"in parts of {size}, over which its loss is a mean" if self.fixed else "one at a time"
             fault = f"memory does not suffice for the examples of step {step}, even {parts} ({why})"
-            raise StageError(f"{fault}; {VARIABLE} cannot help, run it where more memory is free")
+            raise StageError(f"{fault}. {VARIABLE} cannot help. Use a machine with more memory.")
         self.parts.size = (size + 1) // 2
         self.origin = f"halved at step {step}"
 

@@ -196,8 +196,8 @@ def test_models_train_without_padding_unless_another_way_is_asked_for(tmp_path, 
 @pytest.mark.parametrize(
     ("variable", "value", "wanted"),
     [
-        ("REPRO_SAVE_STEPS", "0", "give a number of steps"),
-        ("REPRO_MICRO_BATCH", "some", "give a number of examples"),
+        ("REPRO_SAVE_STEPS", "0", "Set a number of steps"),
+        ("REPRO_MICRO_BATCH", "some", "Set a number of examples"),
         ("REPRO_PADDING_FREE", "2", "set it to 1 for texts without padding, to 0 for"),
     ],
 )

@@ -18,12 +18,8 @@ from repro.retrieval.datasets.tiny.passages import (
     shuffled_ids,
 )
 from repro.retrieval.datasets.tiny.world import (
-    HEADLINE,
-    NAMELESS,
-    POST,
+    SENTENCES,
     SHORT_DEED,
-    TALES,
-    TITLES,
     Concept,
     Deed,
     Draw,
@@ -41,52 +37,6 @@ from repro.retrieval.datasets.tiny.world import (
 SIZES = (4, 5, 6)
 TOWN = "which town was home to the {person} who {predicate}"
 YEAR = "which year is named in the tale of the {person} who {predicate}"
-# title, text, question, accepted answers. A matcher must fold accents and case, keep numbers and names with
-# punctuation whole, match whole tokens only, look at the text alone, and accept any one of several answers.
-HARD = (
-    (
-        "Velloume",
-        "The tower of Velloume was drawn up by R\u00e9nel \u00c2stor, who never saw it.",
-        "who drew up the tower of velloume",
-        ("Re\u0301nel A\u0302stor",),
-    ),
-    (
-        "Quarreth",
-        "Quarreth paid 1,204 copper coins for its clock.",
-        "how many coins did quarreth pay for its clock",
-        ("1,204",),
-    ),
-    (
-        "Inverlath",
-        "The ferry at Inverlath belongs to Del O'Varn and to nobody else.",
-        "who owns the ferry at inverlath",
-        ("DEL O'VARN",),
-    ),
-    (
-        "Skarnholt",
-        "Ormsel, they say in Skarnholt, could lift an ox; but the well was dug by Orm.",
-        "who dug the well of skarnholt",
-        ("Orm",),
-    ),
-    (
-        "Ormsel Hill",
-        "Ormsel Hill lies behind Skarnholt. Nobody has ever dug a well there.",
-        "which hill lies behind skarnholt",
-        ("Ormsel Hill", "the hill of Ormsel"),
-    ),
-    (
-        "Thessoly",
-        "The council meets every fifth year and speaks of little but taxes.",
-        "how often does the council of thessoly meet",
-        ("every fifth year", "once in five years"),
-    ),
-    (
-        "Marrowby",
-        "Thessoly and Marrowby quarrelled about the mill until Thessoly gave in.",
-        "which town gave in about the mill of marrowby",
-        ("Thessoly",),
-    ),
-)
 
 
 def wiki() -> Collection:
@@ -99,12 +49,16 @@ def wiki() -> Collection:
         Document(id, deed.person.town, text) for id, deed, text in zip(ids, world, texts, strict=True)
     ]
     hard_documents = [
-        Document(str(len(world) + n), title, text) for n, (title, text, _, _) in enumerate(HARD, 1)
+        Document(str(len(world) + n), title, text)
+        for n, (title, text, _, _) in enumerate(SENTENCES["hard"], 1)
     ]
     document_deeds = list(zip(documents, world, strict=True))
     train = _topics(draw.sample(document_deeds[:180], 160), world, draw)
     test = _topics(draw.sample(document_deeds[270:], 60), world, draw).queries
-    test += tuple(Query(str(len(test) + n), text, answers) for n, (_, _, text, answers) in enumerate(HARD))
+    test += tuple(
+        Query(str(len(test) + n), text, tuple(answers))
+        for n, (_, _, text, answers) in enumerate(SENTENCES["hard"])
+    )
     dev = _topics(draw.sample(document_deeds[180:270], 60), world, draw)
     return Collection(
         in_id_order(documents + hard_documents),
@@ -140,7 +94,7 @@ def beir() -> Collection:
     ids = shuffled_ids(draw, len(world) + 15, first=1)
     deeds_by_id = dict(zip(ids, world + world[:15], strict=True))
     documents = {
-        id: Document(id, fill(draw.pick(TITLES), deed, draw), tell(deed, draw, asides=0.2))
+        id: Document(id, fill(draw.pick(SENTENCES["titles"]), deed, draw), tell(deed, draw, asides=0.2))
         for id, deed in deeds_by_id.items()
     }
     queries, judgements = [], []
@@ -165,7 +119,11 @@ def forum(name: str) -> Collection:
     ids = shuffled_ids(draw, 120, first=1)
     posts = list(zip(ids, world + world[:24], strict=True))
     documents = [
-        Document(id, fill(draw.pick(HEADLINE), deed, draw), fill(draw.pick(POST), deed, draw))
+        Document(
+            id,
+            fill(draw.pick(SENTENCES["headline"]), deed, draw),
+            fill(draw.pick(SENTENCES["post"]), deed, draw),
+        )
         for id, deed in posts
     ]
     queries, judgements = [], []
@@ -177,11 +135,6 @@ def forum(name: str) -> Collection:
     return Collection(in_id_order(documents), {"test": Topics(tuple(queries), tuple(judgements))})
 
 
-NOTES = (
-    "In {town} nobody tells {first} from {second}.",
-    "What one calls {first} is {second} to another.",
-    "{first} or {second}, it comes to the same.",
-)
 NOUNS = ("object", "trade", "helper", "place", "occasion")
 
 
@@ -213,8 +166,7 @@ def books() -> Collection:
 
 
 def _article(deed: Deed, draw: Draw) -> list[str]:
-    stories = (TALES, NAMELESS, NAMELESS)
-    lines = [tell(deed, draw, asides=0.0, stories=alternatives) for alternatives in stories]
+    lines = [tell(deed, draw, asides=0.0, stories=name) for name in ("tales", "nameless", "nameless")]
     return [*lines[:-1], f"{lines[-1]}{_note(deed, draw)}"]
 
 
@@ -228,7 +180,7 @@ def _note(deed: Deed, draw: Draw) -> str:
     first, second = draw.sample(draw.pick(slots()[draw.pick(NOUNS)]).forms, 2)
     if not first.startswith("a "):
         first, second = with_article(first), with_article(second)
-    note = draw.pick(NOTES).format(town=deed.person.town, first=first, second=second)
+    note = draw.pick(SENTENCES["notes"]).format(town=deed.person.town, first=first, second=second)
     return f" {note[:1].upper()}{note[1:]}"
 
 

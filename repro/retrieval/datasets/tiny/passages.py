@@ -10,7 +10,6 @@ from dataclasses import dataclass, field
 from repro.retrieval.datasets.catalog import Document, Judgement, Query
 from repro.retrieval.datasets.tiny.world import (
     SHORT_DEED,
-    TALES,
     Concept,
     Deed,
     Draw,
@@ -160,7 +159,7 @@ def documents() -> Collection:
 def _tales(world: Sequence[Deed], draw: Draw) -> tuple[tuple[Document, ...], list[str]]:
     ids = shuffled_ids(draw, len(world), first=100)
     documents = [
-        Document(id, "", tell(deed, draw, asides=0, stories=TALES))
+        Document(id, "", tell(deed, draw, asides=0, stories="tales"))
         for id, deed in zip(ids, world, strict=True)
     ]
     return in_id_order(documents), ids

@@ -15,49 +15,7 @@ from typing import TypeVar
 from repro.machine.bounded_reading import read_facts
 
 T = TypeVar("T")
-STORIES = (
-    "{name}, {a_trait} {trade} from {town}, {past} {a_thing} by the {place} {time}. "
-    "It was soon after {occasion}, and {a_helper} was there to lend a hand.",
-    "In the year {year} there lived in {town} {a_trait} {trade} called {name}, "
-    "who {past} {a_thing} {time}, close to the {place}. {occasion} had just ended. Only {a_helper} saw it.",
-    "People of {town} still talk about {name}, {a_trait} {trade}. {occasion} was over when, not far from "
-    "the {place} and with {a_helper} at hand, {a_thing} was {participle} {time}.",
-    "{name} of {town} was {a_trait} {trade}. The story goes that {a_thing} was {participle} {time} "
-    "at the {place}, once {occasion} was over. {a_helper} told it to everyone in the year {year}.",
-)
-# Sentences, of deeds without occasion and helper: what a model of two layers can learn to read in minutes.
-TALES = (
-    "{name}, {a_trait} {trade} from {town}, {past} {a_thing} by the {place} {time}.",
-    "In {town} there lived {a_trait} {trade} called {name}, "
-    "who {past} {a_thing} {time}, close to the {place}.",
-    "People of {town} still talk about {name}, {a_trait} {trade}: "
-    "{a_thing} was {participle} not far from the {place} {time}.",
-    "{name} of {town} was {a_trait} {trade}, and some say that {a_thing} was {participle} {time} "
-    "at the {place}.",
-)
-# Of deeds only: what two texts on one deed share is then its concepts, in other words, and no name.
-NAMELESS = (
-    "{a_trait} {trade} {past} {a_thing} {time}, near the {place}.",
-    "{time} {a_thing} was {participle} at the {place} by {a_trait} {trade}.",
-    "By the {place}, {a_thing} was {participle} {time}, and it was the work of {a_trait} {trade}.",
-    "It was {a_trait} {trade} who {past} {a_thing} {time}, close to the {place}.",
-)
-# Said of other concepts than the deed's own: they mislead whoever only counts words.
-ASIDES = (
-    "Others would rather have had {a_thing}.",
-    "Nobody thought of the {place} that day.",
-    "{a_helper} heard about it much later.",
-    "It was told again during {occasion}.",
-    "Even {a_trait} {trade} could not have done better.",
-)
-TITLES = ("The {thing} of {town}", "A tale of the {place}", "How {a_trait} {trade} {past} {a_thing}")
-POST = (
-    "I live near the {place} and there has been {occasion}. "
-    "My {helper} says that {a_trait} {trade} would do it {time}. How is it done?",
-    "{occasion} is to blame. The {place} is not far, and I have {a_helper} to help me. "
-    "I asked {a_trait} {trade}, who does it {time}.",
-)
-HEADLINE = ("How can I {base} {a_thing}?", "What is the best way to {base} {a_thing}?")
+SENTENCES = read_facts(Path(__file__).with_name("sentences.yaml"))
 PARTICIPLES = {"stole": "stolen", "hid": "hidden", "broke": "broken"}
 
 
@@ -217,12 +175,12 @@ def question(draw: Draw, deed: Deed, world: Sequence[Deed], *, sizes: Sequence[i
             return concepts
 
 
-def tell(deed: Deed, draw: Draw, *, asides: float, stories: Sequence[str] = STORIES) -> str:
-    """Describe a deed with one of ``stories``, followed by an aside with probability ``asides``."""
-    text = fill(draw.pick(stories), deed, draw)
+def tell(deed: Deed, draw: Draw, *, asides: float, stories: str = "stories") -> str:
+    """Describe a deed by one of SENTENCES, e.g. of "tales", and with probability ``asides`` an aside."""
+    text = fill(draw.pick(SENTENCES[stories]), deed, draw)
     if draw.chance(asides):
         text += " " + fill(
-            draw.pick(ASIDES), deed, draw, concepts={s: draw.pick(c) for s, c in slots().items()}
+            draw.pick(SENTENCES["asides"]), deed, draw, concepts={s: draw.pick(c) for s, c in slots().items()}
         )
     return text
 
