@@ -19,7 +19,7 @@ def root_mean_square_error(first: Sequence[float], second: Sequence[float]) -> f
 
 
 def kendall_union(first: Run, second: Run, *, depth: int = DEPTH) -> float | None:
-    """Return the mean over topics of Kendall's tau on the union of both rankings to ``depth``; or None."""
+    """Return the mean over topics of Kendall's tau on the union of both rankings to ``depth``, or None."""
     taus = [_tau(*_cut_to_depth(first[topic], second[topic], depth)) for topic in first if topic in second]
     return _mean([tau for tau in taus if tau is not None])
 
@@ -27,7 +27,7 @@ def kendall_union(first: Run, second: Run, *, depth: int = DEPTH) -> float | Non
 def rank_biased_overlap(
     first: Run, second: Run, *, persistence: float = PERSISTENCE, depth: int = DEPTH
 ) -> float | None:
-    """Return the mean over topics of the overlap to ``depth``, weighted by persistence^k and normalised; or
+    """Return the mean over topics of the overlap to ``depth``, weighted by persistence^k and normalised, or
     None."""
     topics = [topic for topic in first if topic in second]
     return _mean([_overlap(first[topic], second[topic], persistence, depth) for topic in topics])

@@ -1,9 +1,9 @@
 """Scores success by answer strings: a passage is relevant if its text contains an answer to the question.
 
-The rule is the one of DPR's released evaluation: both sides are decomposed (NFD), cut into tokens (runs of
-letters, digits and marks, and each other visible character) and lower-cased. The answer's tokens must be
-consecutive in the passage's text. The passage's title is not searched. The released code keys its results
-by question text, which drops repeated questions. Here questions are keyed by id and all are kept.
+The rule is that of DPR's released evaluation. Both sides are decomposed (NFD), cut into tokens (runs of
+letters, digits and marks, and other visible characters) and lower-cased. The answer's tokens must be
+consecutive in the passage's text, e.g. "new york" in "in New York,". Titles are not searched. Unlike the
+released code, repeated questions are kept.
 """
 
 import json
@@ -25,12 +25,13 @@ def _token():
 
 
 def tokens(text: str) -> list[str]:
-    """Return tokens of a text, each lower-cased alone, as a final sigma would depend on its neighbours."""
+    """Return the tokens of a text, each lower-cased alone, as a final sigma would depend on its
+    neighbours."""
     return [match.group().lower() for match in _token().finditer(unicodedata.normalize("NFD", text))]
 
 
 def contains_answer(text: str, answers: Iterable[str], *, tokenless: bool = False) -> bool:
-    """Return whether an answer's tokens are consecutive in the text, or ``tokenless`` for one without."""
+    """Return whether the text contains an answer. One without tokens gives ``tokenless``."""
     # no token holds a space, so a spaced-out string contains another exactly where tokens do
     passage = f" {' '.join(tokens(text))} "
     answer_tokens = (tokens(answer) for answer in answers)
@@ -38,7 +39,7 @@ def contains_answer(text: str, answers: Iterable[str], *, tokenless: bool = Fals
 
 
 def answer_measures(measures: Sequence[str]) -> dict[str, Measure]:
-    """Read measures for answers, e.g. ``Success@20``. Raises UsageError for any other than Success@k."""
+    """Read measures for answers, e.g. ``Success@20``. Raises UsageError for others."""
     by_name = {text: parse_measure(text) for text in measures}
     for text, measure in by_name.items():
         if measure.name != "Success" or measure.rel != 1:
@@ -56,8 +57,8 @@ def score_by_answers(
 ) -> Scores:
     """Return Success@k of a run for questions ``{qid: [answer, …]}``.
 
-    ``texts`` has every document in the first k ranks. Raises UsageError as :func:`answer_measures`, DataError
-    if no query has answers.
+    ``texts`` has every document in the first k ranks. Raises UsageError for another measure, DataError if no
+    query has answers.
     """
     by_name = answer_measures(measures)
     depth = max((measure.cutoff for measure in by_name.values()), default=0)

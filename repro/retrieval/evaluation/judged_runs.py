@@ -1,8 +1,5 @@
-"""Match a run with judgements. A run of another collection is refused, and a doubtful run gets notes.
-
-For example, distances instead of scores give "for 43 of 43 queries the ranks say the opposite of the
-scores".
-"""
+"""Match a run with judgements, with notes on a doubtful run, e.g. "for 43 of 43 queries all scores are
+equal"."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -29,8 +26,8 @@ class GivenRun:
     """A run as it is scored.
 
     Attributes:
-        rankings: judged query -> (document, score), best document first, without the query's own id if the
-            rule drops it. A rank becomes a score below zero.
+        rankings: judged query -> (document, score), best document first, perhaps without the query's own id.
+            A rank becomes a negative score.
         form: the file's format.
         tag: the tag of its first line, or None in a format without tags.
         lines: the number of documents in the file.
@@ -55,9 +52,9 @@ def read_given(
 ) -> GivenRun:
     """Read a run for judgements ``{qid: {docid: grade}}``. Without judged documents only queries are checked.
 
-    ``ignore_identical_ids`` first drops documents with the id of the query, as BEIR does.
-    Raises DataError as ``read_run_file`` does, and if no document is judged for its query. Raises
-    OtherQueriesError if no query is judged.
+    ``ignore_identical_ids`` first drops documents with the id of the query, as BEIR does. Raises DataError
+    for a malformed run, and if no document is judged for its query. Raises OtherQueriesError if no query is
+    judged.
     """
     run = read_run_file(path, strict=False)
     return given_run(path, run, judged, ignore_identical_ids=ignore_identical_ids)
@@ -96,10 +93,7 @@ def _check_queries(path: Path, run: Run, judged: Mapping[str, object]) -> None:
 
 
 def _check_documents(path: Path, run: Run, judged: Mapping[str, Mapping[str, int]]) -> dict[str, int]:
-    """Return the places of the queries' own ids in the rankings that have them.
-
-    Raises DataError if no document is judged for its query, though judgements exist.
-    """
+    """Return the places of the queries' own ids. Raises DataError if no document is judged for its query."""
     own_places, is_judged, ids = {}, False, [""]
     for query, ranking in run.items():
         ids = document_ids(ranking)

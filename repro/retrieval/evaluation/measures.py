@@ -1,6 +1,6 @@
 """Measures named as in ir_measures, e.g. ``RR@10``, and their scores per query.
 
-Importing this module loads no scorer, as plans use :func:`parse_measure` to check names.
+Importing this module loads no scorer.
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ class Family:
 
 @cache
 def families() -> dict[str, Family]:
-    """Return the rows of measures.yaml by their names, in its order."""
+    """Return the rows of measures.yaml by name."""
     return {row["name"]: Family(**row) for row in read_facts(FILE)}
 
 
@@ -102,10 +102,7 @@ class Scores:
 
 
 def parse_measure(text: str) -> Measure:
-    """Read e.g. ``"R(rel=2)@1000"``. The cutoff is required. Graded rows of measures.yaml allow ``rel``.
-
-    Raises UsageError.
-    """
+    """Read e.g. ``"R(rel=2)@1000"``. Raises UsageError without a cutoff, or for another measure."""
     match = _FORM.fullmatch(text)
     row = families().get(match["name"]) if match else None
     if match is None or row is None or not row.scored or (match["rel"] and not row.graded):
@@ -121,7 +118,7 @@ def is_defined(measure: str, highest: int | None) -> bool:
 
 
 def check_grades(qrels: Mapping[str, Mapping[str, int]], measures: Sequence[str]) -> None:
-    """Raise DataError for judgements under which every run scores 0 on all measures or on one of them."""
+    """Raise DataError for judgements under which every run scores 0 on one of the measures."""
     highest = max((grade for grades in qrels.values() for grade in grades.values()), default=None)
     if highest is not None and highest < 1:
         count = sum(map(len, qrels.values()))
@@ -142,9 +139,9 @@ def score(
     """Score a run (best document first, as from ``read_run``) against graded judgements.
 
     nDCG, R and Success come from trec_eval through pytrec_eval, RR@k from the MS MARCO script's port in
-    ir_measures. Both receive ranks instead of scores, so neither has to break ties.
-    ``ignore_identical_ids`` drops a document with the id of the query before ranks are counted, as BEIR does.
-    Raises UsageError for an unknown measure, DataError if no query of the run is judged.
+    ir_measures. Both receive ranks instead of scores. ``ignore_identical_ids`` drops a document with the id
+    of the query before ranks are counted, as BEIR does. Raises UsageError for an unknown measure, DataError
+    if no query of the run is judged.
     """
     from repro.retrieval.evaluation.text_lines import many_objects
 
@@ -183,15 +180,12 @@ def coverage(run: Mapping[str, object], judged: Mapping[str, object]) -> tuple[l
 
 
 def by_rank(documents: Sequence[str]) -> dict[str, float]:
-    """Return the scores K, K-1, …, 1 in the given order, which every scorer ranks alike."""
+    """Return the scores K, K-1, …, 1 in the given order."""
     return dict(zip(documents, map(float, range(len(documents), 0, -1)), strict=True))
 
 
 def _trec_scores(measures, qrels, documents) -> dict[Measure, dict[str, float]]:
-    """Return scores of all queries of ``qrels``.
-
-    Rankings are cut at the last relevant document, which does not change the scores.
-    """
+    """Return scores of all queries of ``qrels``, from rankings cut at the last relevant document."""
     import ir_measures
 
     scores: dict[Measure, dict[str, float]] = {measure: {} for measure in measures}
@@ -213,7 +207,7 @@ def _ir_measure(measure: Measure):
 
 
 def _to_last_hit(documents: list[str], grades: Mapping[str, int]) -> list[str]:
-    """Return the ranking down to its last relevant document, or only its first document without one."""
+    """Return the ranking down to its last relevant document, or only its first document."""
     hits = {document for document, grade in grades.items() if grade > 0}.intersection(documents)
     return documents[: max((documents.index(hit) + 1 for hit in hits), default=1)]
 
@@ -224,7 +218,7 @@ _LARGEST_GRADE = 20  # whose exponential gain trec_eval can count
 
 
 def canonical(name: str) -> str:
-    """Return a measure's name in ir_measures, or ``R_cap@k``. Raises UsageError for an unknown one."""
+    """Return a measure's name in ir_measures, or ``R_cap@k``. Raises UsageError."""
     match = _NAME_FORM.fullmatch(name.strip())
     if match is None:
         raise unknown("measure", name, _examples(scored=False))

@@ -1,10 +1,9 @@
-"""Writes TREC run files in which no reader finds a tie to break, and reads them back query by query.
+"""Writes TREC run files without ties, and reads them back query by query.
 
-Written scores are float32 numbers printed in full: parsing a line as double (Python, ranx) or narrowing it
-to float32 (trec_eval, pytrec_eval) gives the same number, and within a query every number is below the one
-before it. Ties of the raw scores are broken once, here, the way trec_eval breaks them: by document id,
-descending. A score that is already below its predecessor is written as it is; one that is not becomes the
-next float32 below its predecessor. A run may have a hundred million lines, which exceed the memory.
+Written scores are float32 numbers printed in full. They are the same as double (Python, ranx) and as float32
+(trec_eval, pytrec_eval), and decrease within a query. Ties of the raw scores are broken as by trec_eval, by
+document id descending: a score that is not below its predecessor becomes the next float32 below it. A run may
+have a hundred million lines, which exceed the memory.
 """
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -56,10 +55,8 @@ def read_metadata(path: Path) -> dict[str, Any]:
 
 
 def resources(facts: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the "resources" of a run (ir_metadata 0.2) from its artefact's facts.
-
-    Memory is the peak of the process in KiB.
-    """
+    """Return the "resources" of a run (ir_metadata 0.2) from its artefact's facts, e.g. peak memory in
+    KiB."""
     entries: dict[str, Any] = {}
     if "finished" in facts and "seconds" in facts:
         stop = datetime.fromisoformat(facts["finished"])
@@ -136,15 +133,13 @@ def write_run(
 
     Args:
         run: ``{qid: [(docid, score), …]}``, or an iterable of ``(qid, docids, scores)`` with a sequence and a
-            (K,) array per query, e.g. from a search that writes block by block. Documents may be in any
-            order. Queries are written in the given order. Queries without documents have no line.
+            (K,) array per query. Documents may be in any order. Queries keep their order.
         tag: last column of every line.
         method: facts about how the run was made, for the key "method" of ir_metadata 0.1.
 
-    Returns counts: ``queries``, ``lines``, and ``nudged``, the scores that differ from the raw ones.
-    ``raw.npy`` contains the raw scores, float32, in the order of the lines.
-    Raises DataError for ids with white space, duplicate documents or queries, and scores that are not finite
-    in float32.
+    Returns counts: ``queries`` with documents, ``lines``, and ``nudged``, the scores that differ from the raw
+    ones. ``raw.npy`` contains the raw scores, float32, in the order of the lines. Raises DataError for ids
+    with white space, duplicate documents or queries, and scores that are not finite in float32.
     """
     _check_one_word("tag", tag)
     counts, seen = {"queries": 0, "lines": 0, "nudged": 0}, set()
@@ -176,7 +171,7 @@ def write_run(
 
 
 def _start_raw(file: BinaryIO, scores: int) -> None:
-    """Write numpy's header for this number of float32 scores. It can be overwritten with another number."""
+    """Write numpy's header for this number of float32 scores, which can be overwritten."""
     header = {"descr": "<f4", "fortran_order": False, "shape": (scores,)}
     file.seek(0)
     np.lib.format.write_array_header_1_0(file, header)
@@ -185,10 +180,9 @@ def _start_raw(file: BinaryIO, scores: int) -> None:
 def break_ties(
     documents: Sequence[str], scores: Sequence[float] | np.ndarray, *, query: str
 ) -> tuple[list[str], np.ndarray, np.ndarray]:
-    """Rank K documents of one query.
+    """Rank K documents of one query. Raises DataError.
 
-    Returns ids, raw scores (float32, like trec_eval) and scores without ties, (K,) each. Raises DataError as
-    :func:`write_run` does.
+    Returns ids, raw scores (float32) and scores without ties, (K,) each.
     """
     documents = list(documents)
     if " ".join(documents).split() != documents:
@@ -231,7 +225,7 @@ def _lower_ties(scores: np.ndarray) -> np.ndarray:
 
 
 def _next_below(score: np.float32) -> np.float32:
-    """Return the next smaller float32 that is not subnormal, which some processes flush to zero."""
+    """Return the next smaller float32 that is not subnormal, which some processors flush to zero."""
     next_score = np.nextafter(score, np.float32(-np.inf))
     if abs(next_score) < _SMALLEST and next_score != 0:
         return np.float32(0) if score > 0 else -_SMALLEST

@@ -1,7 +1,7 @@
-"""Reads run files. A doubtful line is refused by its number, e.g. ``my.run:7: 5 columns``.
+"""Reads run files. Errors name the line, e.g. ``my.run:7: 5 columns``.
 
 A TREC run (``qid Q0 docid rank score tag``) is ranked by its scores, an MS MARCO run (``qid TAB pid TAB
-rank``) by its ranks. Files of other people may also be JSON or Parquet.
+rank``) by its ranks. Given runs may also be JSON or Parquet.
 """
 
 import zlib
@@ -116,12 +116,10 @@ def read_run_file(path: Path, *, strict: bool = True) -> RunFile:
     """Read a run in TREC or MS MARCO format, plain or gzipped. The first line decides the format.
 
     Unless ``strict``, also read ``{qid: {docid: score}}`` in JSON, as written by ranx and BEIR, and ranx's
-    Parquet, and refuse a run without documents.
-    A file without faults is kept as columns, about 20 bytes a line.
-    The order is trec_eval's: score in float32 descending, then document id descending. Ranks of a TREC run
-    must be whole numbers but do not affect the order. Tags may differ. An ir_metadata header (lines that
-    begin with ``#``) may precede the first line.
-    Raises DataError ``file:line: reason`` at the first malformed or truncated line.
+    Parquet, and refuse a run without documents. The order is trec_eval's: score in float32 descending, then
+    document id descending. Ranks of a TREC run must be whole numbers but do not affect the order. Tags may
+    differ. An ir_metadata header (lines that begin with ``#``) may precede the first line. Raises DataError
+    ``file:line: reason`` at the first malformed or truncated line.
     """
     start = b"" if strict else first_bytes(path)
     with many_objects():
@@ -141,7 +139,7 @@ class _UnusualFileError(ValueError):
 
 
 def read_fast(path: Path) -> RunFile | None:
-    """Read a run with a CSV parser. Return None for an unusual file, which is left to ``read_lines``."""
+    """Read a run with a CSV parser. Returns None for an unusual file."""
     try:
         with open_text(path) as file:
             first_line = file.readline(LONGEST_LINE)
@@ -163,10 +161,7 @@ def read_fast(path: Path) -> RunFile | None:
 
 
 def _distinct(parts: Iterable[tuple]) -> Iterator[tuple]:
-    """Yield documents, scores and ranks of a query's parts. Parts after the first are checked for duplicates.
-
-    The check stops at the first repetition, so a repetitive file is not read to its end.
-    """
+    """Yield documents, scores and ranks of a query's parts. Raises at the first repeated document."""
     for place, (_, documents, *numbers) in enumerate(parts):
         if place and len(documents.unique()) != len(documents):
             raise _UnusualFileError("a document twice")
@@ -174,7 +169,7 @@ def _distinct(parts: Iterable[tuple]) -> Iterator[tuple]:
 
 
 def trec_order(documents: Sequence[str], scores: np.ndarray) -> list[int]:
-    """Return places of documents by score in float32, then by id, both descending: trec_eval's order."""
+    """Return places of documents in trec_eval's order: by score in float32, then by id, both descending."""
     keys = list(zip(scores.astype(np.float32).tolist(), documents, strict=True))
     return sorted(range(len(keys)), key=keys.__getitem__, reverse=True)
 
@@ -266,7 +261,7 @@ AGAIN = "the last line is incomplete (get the file again)"
 
 
 def ranked(pairs: list[tuple[str, float]]) -> list[tuple[str, float]]:
-    """Return documents by score in float32, then by id, both descending: trec_eval's order."""
+    """Return documents in trec_eval's order."""
     scores = np.fromiter((score for _, score in pairs), np.float64, len(pairs))
     return [pairs[place] for place in trec_order([document for document, _ in pairs], scores)]
 

@@ -1,4 +1,4 @@
-"""Reads text files, plain or gzipped, by line or as JSON, and names the line at fault, e.g. of qrels."""
+"""Reads text files, plain or gzipped, by line or as JSON. Errors name the line, e.g. ``qrels:7``."""
 
 import contextlib
 import gc
@@ -24,7 +24,7 @@ _LARGEST = 2**31  # characters of a JSON file
 
 @contextlib.contextmanager
 def many_objects() -> Iterator[None]:
-    """Switch the garbage collector off, which only costs time while millions of objects are created."""
+    """Switch the garbage collector off, e.g. while millions of objects are created."""
     was_on = gc.isenabled()
     gc.disable()
     try:
@@ -65,7 +65,7 @@ def first_bytes(path: Path) -> bytes:
 
 
 def read_json(path: Path, what: str, read_value: Callable[[Any, str], Any]) -> dict[str, dict[str, Any]]:
-    """Read ``{qid: {docid: value}}``. Raises DataError for another content, and for an id given twice."""
+    """Read ``{qid: {docid: value}}``. Raises DataError for other content, or for an id given twice."""
     try:
         with open_text(path) as file:
             content = json.loads(file.read(_LARGEST), object_pairs_hook=_unrepeated)
@@ -120,8 +120,10 @@ def read_score(text: str, where: str) -> float:
 
 
 def read_qrels(path: Path) -> Qrels:
-    """Read ``qid iteration docid grade`` lines, plain or gzipped, as ``{qid: {docid: grade}}``. Raises
-    DataError ``file:line: reason`` for other columns or a document judged twice."""
+    """Read ``qid iteration docid grade`` lines, plain or gzipped, as ``{qid: {docid: grade}}``.
+
+    Raises DataError ``file:line: reason`` for other columns or a document judged twice.
+    """
     qrels: Qrels = {}
     for number, line in numbered_lines(path):
         fields = columns(line, f"{path}:{number}")

@@ -1,9 +1,9 @@
 """Functions for recipes. Each returns a node of the graph and runs nothing.
 
 A recipe is a function ``recipe(request, *, option=…) -> Node`` in a paper's ``recipes.py``, e.g. one that
-ends in ``return recipe.search(passages, topics, depth=1000)``. It returns the measured node: a run over
-``request.dataset``, or several as ``Runs``. Every value that a paper leaves open comes from
-``request.reading(id)``. Hyper-parameters have no defaults here, and scales are applied later.
+ends in ``return recipe.search(passages, topics, depth=1000)``. It returns a run over ``request.dataset``, or
+several as ``Runs``. Values that a paper leaves open come from ``request.reading(id)``. Hyper-parameters have
+no defaults here, and scales are applied later.
 """
 
 from repro.retrieval.recipe.ranking import (

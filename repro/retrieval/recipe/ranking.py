@@ -1,7 +1,4 @@
-"""Recipe functions for vectors, rankings, mined negatives and figures, e.g. ``bm25`` or ``search``.
-
-``released_ranking`` ranks by encoders of others: their checkpoint, their conventions for vectors.
-"""
+"""Recipe functions for vectors, rankings, mined negatives and figures, e.g. ``bm25`` or ``search``."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -29,8 +26,7 @@ def encode(
     precision: str | Mapping[str, str],
     numbers: str = "float32",
 ) -> tuple[Node, Node]:
-    """Return one vector per passage and per query. Passage vectors are stored as float32 or float16
-    ``numbers``."""
+    """Return one vector per passage and per query. ``numbers`` of passages are float32 or float16."""
     precisions = precision if isinstance(precision, Mapping) else dict.fromkeys(KINDS_OF_TEXTS, precision)
     pooling = {"pooling": texts.pooling, "normalize": normalize}
     params = {kind: {**pooling, "precision": precisions[kind]} for kind in KINDS_OF_TEXTS}
@@ -55,8 +51,7 @@ def encode_views(
     head: str,
     precision: str,
 ) -> tuple[Node, Node]:
-    """Return dense and sparse vectors of passages and queries. ``top_k`` limits sparse values, None keeps
-    all."""
+    """Return dense and sparse vectors of passages and queries, with at most ``top_k`` sparse values."""
     options = {"positions": dict(positions), "head": head, "precision": precision}
     params = {kind: {"normalize": normalize, "top_k": top_k[kind], **options} for kind in KINDS_OF_TEXTS}
     return _encode_sides("encode_views", model, texts, params, views=list(views))
@@ -83,8 +78,10 @@ def _encode_sides(
 def search_views(
     passages: Node, topics: Node, *, depth: int, terms: Sequence[str], mode: str, list_depth: int | None
 ) -> Node:
-    """Search by the sum of the inner products of ``terms``, e.g. ["dense", "sparse"]. ``mode`` is "exact", or
-    "union" of the first ``list_depth`` passages of each view."""
+    """Search by the sum of the inner products of ``terms``, e.g. ["dense", "sparse"].
+
+    ``mode`` is "exact", or "union" of the first ``list_depth`` passages of each view.
+    """
     params = {"depth": depth, "terms": list(terms), "mode": mode, "list_depth": list_depth}
     return Node("search_views", params, {"passages": passages, "queries": topics})
 
@@ -112,8 +109,7 @@ def mine(
     random_added: int = 0,
     documents: Node | None = None,
 ) -> Node:
-    """Return hard negatives: ``per_query`` from the top of a run, and ``random_added`` from ``documents``.
-    Positives are excluded."""
+    """Return hard negatives: ``per_query`` from the top of a run, and ``random_added`` from ``documents``."""
     params, inputs = {"depth": depth, "per_query": per_query, "seed": seed}, {"run": run, "qrels": judgements}
     if random_added:
         if documents is None:
@@ -170,8 +166,8 @@ def mine_answers(
     score_decimals: Sequence[int] = (),
     tokenless_answers: bool = False,
 ) -> Node:
-    """Return hard negatives of answer-judged questions: the top passages of a run without an answer. Scores
-    are rounded to each of ``score_decimals`` in turn."""
+    """Return top passages of a run without an answer as hard negatives. Scores are rounded to each of
+    ``score_decimals`` in turn."""
     params: dict[str, Any] = {"depth": depth, "per_query": per_query, "seed": seed}
     params["extra_positives"] = extra_positives
     params |= {"score_decimals": list(score_decimals)} if score_decimals else {}
@@ -231,8 +227,8 @@ class Conventions:
     """How an encoder reads texts, and how vectors are compared.
 
     Attributes:
-        kind: ``dense``, or ``splade``: max of log(1 + ReLU) of the masked-language head over all positions.
-            ``splade-sum``, the first version, has their sum.
+        kind: ``dense``, ``splade`` (max of log(1 + ReLU) of the masked-language head over all positions) or
+            ``splade-sum`` (their sum, the first version).
         pooling: ``cls``, ``mean``, or ``sentence-transformers``, which uses modules.json.
         similarity: ``dot`` or ``cosine``.
         query_length, passage_length: tokens with [CLS] and [SEP].
@@ -268,7 +264,7 @@ def released_encoder(
 
 
 def released_reranker_or(own: Node, checkpoint: str | None) -> Node:
-    """Return a released cross-encoder with its scoring head, with our own as stand-in at other scales."""
+    """Return a released cross-encoder with our own as stand-in at other scales."""
     if checkpoint is None:
         return own
     return released_encoder(checkpoint, revision="main", kind="cross-encoder", pooling=None, stand_in=own)
@@ -279,9 +275,7 @@ def released_ranking(
 ) -> Node:
     """Rank passages for queries by the vectors of released encoders.
 
-    Args:
-        models: the encoders of passages and of queries, which may be the same.
-        conventions: how they read texts and compare vectors.
+    ``models`` are the encoders of passages and of queries, which may be the same.
     """
     is_splade = conventions.kind.startswith("splade")
     stage = "encode_views" if is_splade else "encode"

@@ -19,9 +19,8 @@ Place = tuple[int, int]  # epoch, index
 class BatchOrder:
     """Batches of (epoch, index): a new permutation of the examples every epoch, ``steps`` batches in all.
 
-    It is a batch sampler of a torch DataLoader, which sees the whole training as one pass. Each of several
-    processes gets its share of every batch, and rank 0 gets the first. E.g. a batch of 10 is shared by 3
-    processes as 4, 3 and 3.
+    It is a batch sampler of a torch DataLoader. Each process gets its share of every batch, e.g. 4, 3 or 3 of
+    10 examples.
     """
 
     def __init__(
@@ -86,9 +85,6 @@ class BatchReading:
         checkpoint: to resume from, or None.
         say: called with a message if REPRO_PADDING_FREE differs from the checkpoint.
         faster: whether reading without padding takes less time, which is the default.
-
-    Attributes:
-        execution: the options in effect.
     """
 
     def __init__(

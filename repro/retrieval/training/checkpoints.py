@@ -1,8 +1,7 @@
 """The log and the checkpoints that a training resumes from.
 
-A checkpoint, e.g. ``checkpoints/checkpoint-500``, is written file by file. It is complete once it has a seal,
-which is written last and by renaming. The seal contains the digest of each file and the length of the
-training.
+A checkpoint, e.g. ``checkpoints/checkpoint-500``, is complete once it has a seal, which contains the digest
+of each file and the length of the training.
 """
 
 from __future__ import annotations
@@ -64,8 +63,8 @@ class TrainingLog:
         rate: float,
         norm: torch.Tensor,
     ) -> None:
-        """Record a step's losses, learning rate and gradient norm. When a line is due, raises StageError for
-        a loss that is not finite."""
+        """Record a step's losses, learning rate and gradient norm. Raises StageError for a loss that is not
+        finite, when a line is due."""
         whole = loss if self._total is None else self._total + loss
         self._total = whole
         self._steps += 1
@@ -135,8 +134,7 @@ def last_complete(checkpoints: Path, *, steps: int) -> Path | None:
 
 
 def step_of(checkpoint: Path) -> int:
-    """Return the step of a checkpoint from its name, e.g. 500 for ``checkpoint-500``, or -1 if it has no
-    number."""
+    """Return the step of a checkpoint, e.g. 500 for ``checkpoint-500``, or -1 if its name has no number."""
     number = checkpoint.name.rpartition("-")[2]
     return int(number) if number.isdigit() else -1
 

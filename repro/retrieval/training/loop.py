@@ -1,7 +1,7 @@
 """Training of an objective, with batches in a fixed order, a log and checkpoints to resume from.
 
 A training that is killed at any step and resumed in the same folder ends with the same bits on a CPU, e.g.
-one that is killed at step 700 and resumed from ``checkpoints/checkpoint-500``.
+one that is resumed from ``checkpoints/checkpoint-500``.
 """
 
 import json
@@ -74,9 +74,6 @@ class ObjectiveTrainer:
         resumed: a complete checkpoint to resume from, or None.
         execution: contains the size of parts. Every batch is a list of its parts.
         reading: how texts are read, which checkpoints keep.
-
-    Attributes:
-        step: number of completed steps, including those before the checkpoint.
     """
 
     def __init__(
@@ -146,9 +143,8 @@ class ObjectiveTrainer:
     def training_step(self, pieces: list[Batch]) -> torch.Tensor:
         """Return the loss of a batch and leave its gradient with the parameters.
 
-        The operations of the first steps are counted. If memory runs out, the step is repeated in parts half
-        as large, from the same state of torch's generator. Batches that were prepared in larger parts are
-        collated again.
+        If memory runs out, the step is repeated in parts half as large, from the same state of torch's
+        generator. Batches that were prepared in larger parts are collated again.
         """
         state = random_state(self.device)
         while True:
@@ -164,7 +160,7 @@ class ObjectiveTrainer:
             self.fitting.reduce(max(self.order.shares(self.step)), step=self.step + 1, why=reason)
 
     def _cut(self, pieces: list[Batch]) -> list[Batch]:
-        """Return the parts of a batch, collated again if they are now too large."""
+        """Return the parts of a batch, collated again if they are too large."""
         if len(pieces) < self.fitting.parts.count(self.order.shares(self.step)[rank()]):
             pieces = self.fitting.parts(self.examples.__getitems__(self.order.at(self.step)))
         return pieces
@@ -253,14 +249,13 @@ def train(
 ) -> dict:
     """Minimise the losses of an objective, in place.
 
-    ``out/checkpoints`` keeps checkpoints until the artefact is sealed, including one of the last step. An
-    interrupted training resumes from the last complete one. ``out/train_log.jsonl`` gets about 200 lines with
-    step, learning rate, gradient norm and losses (means since the previous line).
+    ``out/checkpoints`` keeps checkpoints until the artefact is sealed. An interrupted training resumes from
+    the last complete one. ``out/train_log.jsonl`` gets about 200 lines with step, learning rate, gradient
+    norm and losses (means since the previous line).
 
     Under torchrun every process takes its share of each batch. All end with the same weights, and rank 0
     writes them. If memory does not suffice for a step, it and later steps are made in smaller parts. On a GPU
-    ``memory`` gives the first size. A resumed training reads batches with or without padding as before, and
-    reports it through ``progress`` if the environment sets the other way.
+    ``memory`` gives the first size. A resumed training reads batches with or without padding as before.
 
     Returns:
         facts: steps, epochs, examples, losses of the last log line, seconds of this attempt, floating-point
@@ -319,15 +314,14 @@ def _outcome(steps: int, examples: int, batch_size: int, log: Path) -> dict:
 
 
 def save_model(objective: nn.Module, out: Path) -> None:
-    """Save a trained objective in ``out/model`` (rank 0 only). Sealing the artefact removes its
-    checkpoints."""
+    """Save a trained objective in ``out/model`` (rank 0 only)."""
     if rank() == 0:
         as_objective(objective).save(out / "model")
 
 
 def options_in_effect(trainer: ObjectiveTrainer, reading: BatchReading) -> dict[str, int | str]:
-    """Return the batch options in effect, the step of resuming, and the number of steps skipped by fp16.
-    Zeros are omitted."""
+    """Return the batch options in effect, the step of resuming, and the steps skipped by fp16. Zeros are
+    omitted."""
     options = {
         "resumed_at": trainer.resumed_at,
         "padding_free": int(reading.used),

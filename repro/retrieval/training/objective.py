@@ -1,12 +1,11 @@
 """The interface between a training and its objective, and how a stage finds and makes one.
 
-An objective is an ``nn.Module`` made as ``Class(model, tokenizer, **options)``. All of its keyword parameters
-are named in ``__init__``. They are the options of its stage, and parameters of the stage that it uses by
-name, e.g. ``length``, ``seed`` or ``pooling``. In fine-tuning ``start`` is the directory of the starting
-model. Its random draws depend only on the seed, the epoch and the example's index, so that every process
-makes the same batch at any time. It is a ``SumObjective`` or a ``BatchObjective``. One of fine-tuning also
-has a static ``load(folder)`` that returns its starting model. In pre-training this is always a masked
-language model.
+An objective is an ``nn.Module`` made as ``Class(model, tokenizer, **options)``. Its ``__init__`` names all
+keyword parameters: the options of its stage, and parameters of the stage that it uses, e.g. ``length``,
+``seed`` or ``pooling``. In fine-tuning ``start`` is the directory of the starting model. Its random draws
+depend only on the seed, the epoch and the example's index. It is a ``SumObjective`` or a ``BatchObjective``.
+One of fine-tuning also has a static ``load(folder)`` that returns its starting model, in pre-training always
+a masked language model.
 """
 
 from __future__ import annotations
@@ -59,8 +58,7 @@ class SumObjective(Objective, Protocol):
         """Return named scalar losses, which are summed. A loss is absent if the batch has nothing for it."""
 
     def denominators(self, batch: Tensors) -> dict[str, int | None]:
-        """Return the number of elements that each loss averages in this part, or None for a loss that is a
-        sum."""
+        """Return the number of elements that each loss averages in this part, or None for a sum."""
 
 
 @runtime_checkable
@@ -107,9 +105,8 @@ def import_declared(kind: str, declared: Mapping[str, Any]):
 def objective_class(stage: str, params: Mapping[str, Any]):
     """Return the class of a training's objective, which has the methods that its stage calls.
 
-    Raises:
-        UsageError: the class is missing, its name or version differs from the recipe's, or it lacks a method
-            of the interface.
+    Raises UsageError if the class or a method is missing, or if its name or version differs from the
+    recipe's.
     """
     path, kind = params["objective"]["path"], import_declared("objective", params["objective"])
     needed = ["collate", "save", *(["load"] if stage == "finetune" else [])]

@@ -1,9 +1,9 @@
 """The gradient of a batch that is cut into parts which fit into memory.
 
 Parts of a ``SumObjective`` are weighted by its denominators. For a ``BatchObjective`` the representations of
-all processes are gathered. Several parts are then encoded twice, first without a graph to get the gradient of
-the losses and then with one to propagate it (gradient caching, Gao et al. 2021). E.g. a batch of 64 examples
-with ``REPRO_MICRO_BATCH=16`` is encoded in four parts.
+all processes are gathered. Several parts are encoded twice, first without a graph to get the gradient of the
+losses and then with one to propagate it (gradient caching, Gao et al. 2021). E.g. a batch of 64 examples with
+``REPRO_MICRO_BATCH=16`` is encoded in four parts.
 """
 
 import contextlib
@@ -29,8 +29,7 @@ MOST = 16  # each holds two batches, and pages of what it reads
 def collating_processes(*, gpu: bool) -> int:
     """Return the number of processes that make batches for one training process.
 
-    With a GPU it is the number of cores per training process minus one, between 1 and ``MOST``. Without a GPU
-    it is 0, as a training has no core to spare. A batch does not depend on the process that makes it.
+    With a GPU it is the number of cores per training process minus one, between 1 and ``MOST``, else 0.
     """
     return max(1, min(MOST, cores() // local_processes() - 1)) if gpu else 0
 
@@ -39,13 +38,8 @@ Batch = dict[str, torch.Tensor]
 
 
 class Parts:
-    """Collates examples in parts. The size may shrink during a training.
-
-    The size is in shared memory, which the processes that make batches read.
-
-    Args:
-        size: examples per part. None puts all into one.
-    """
+    """Collates examples in parts of ``size`` examples (None: all), in shared memory for the collating
+    processes."""
 
     def __init__(self, collate: Callable[[list[dict]], Batch], *, size: int | None):
         self.collate = collate
@@ -70,8 +64,7 @@ class Parts:
 def collated_in_parts(
     collate: Callable[[list[dict]], Batch], examples: list[dict], *, size: int | None
 ) -> list[Batch]:
-    """Return batches of ``size`` examples each, where the last may be smaller. Without a size, return a
-    single batch."""
+    """Return batches of ``size`` examples each (None: one batch). The last may be smaller."""
     size = size or len(examples)
     return [collate(examples[first : first + size]) for first in range(0, len(examples), size)]
 
@@ -235,8 +228,7 @@ def _with_cached_gradient(
     backward: Backward,
     autocast: Precision,
 ) -> Batch:
-    """Compute the gradient of the losses at the representations of all parts, then propagate it part by
-    part."""
+    """Propagate the gradient at the representations of all parts, part by part."""
     device = next(objective.parameters()).device
 
     def encode() -> list[tuple[RandomState, Batch]]:
@@ -270,7 +262,7 @@ def _gradients_by_part(rows: Batch, outputs: Sequence[Batch]) -> list[Batch]:
 
 
 def _pass_gradients(pairs: list[tuple[torch.Tensor, torch.Tensor]]) -> None:
-    """Pass gradients on from the rows that they belong to, as far as these have a graph."""
+    """Pass gradients on from their rows, if these have a graph."""
     if pairs := [pair for pair in pairs if pair[0].requires_grad]:
         torch.autograd.backward([rows for rows, _ in pairs], [gradient for _, gradient in pairs])
 
