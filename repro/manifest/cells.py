@@ -5,13 +5,14 @@ from collections.abc import Container, Iterable
 from dataclasses import dataclass
 from decimal import Decimal
 from functools import cached_property
+from itertools import filterfalse
 
-from repro.errors import UsageError, unknown
+from repro.errors import UsageError, check_known, unknown
 from repro.manifest import printed
 from repro.manifest.papers import Paper, paper, papers
 from repro.manifest.schema import Column, Exhibit, Figure, Row, Table
 
-# what cells are counted as -> the words for one and for several; only the first are papers' numbers
+# how cells are counted -> the words for one and for several
 COUNTED = {
     "published": ("published cell", "published cells"),
     "point": ("point of figures", "points of figures"),
@@ -43,8 +44,7 @@ class Cell:
     @property
     def number(self) -> Decimal:
         """Return the published number, in its unit."""
-        assert self.printed.value is not None, self.id
-        return self.printed.value
+        return self.printed.number
 
     def equals(self, value: Decimal) -> bool:
         """Return whether a value equals the published one at the coarser rounding of both."""
@@ -212,10 +212,10 @@ def cell_of(source: Paper, table: Table, row: str, column: str) -> Cell:
 
 def table_of(source: Paper, identifier: str) -> Table:
     """Return a paper's table or measured figure by id. Raises UsageError."""
-    for table in (*source.manifest.tables, *figure_tables(source)):
-        if table.id == str(identifier):
-            return table
-    raise unknown(f"table of {source.name}", identifier, [t.id for t in source.manifest.tables])
+    by_id = {t.id: t for t in (*source.manifest.tables, *figure_tables(source))}
+    if str(identifier) not in by_id:
+        raise unknown(f"table of {source.name}", identifier, [t.id for t in source.manifest.tables])
+    return by_id[str(identifier)]
 
 
 def figure_tables(source: Paper) -> tuple[Table, ...]:
@@ -266,10 +266,9 @@ def exhibits(names: tuple[str, ...], owners: tuple[str, ...]) -> list[ShownExhib
 
 def figure_of(source: Paper, identifier: str) -> Figure:
     """Return a paper's figure by id. Raises UsageError."""
-    for figure in source.manifest.figures:
-        if figure.id == str(identifier):
-            return figure
-    raise unknown(f"figure of {source.name}", identifier, [f.id for f in source.manifest.figures])
+    by_id = {figure.id: figure for figure in source.manifest.figures}
+    check_known(f"figure of {source.name}", str(identifier), valid=by_id)
+    return by_id[str(identifier)]
 
 
 def select(
@@ -287,9 +286,8 @@ def select(
         UsageError: an unknown name, or a selection without a number to measure.
     """
     result = [cell(identifier) for identifier in cells]
-    for chosen in result:
-        if not is_measured(chosen):
-            raise UsageError(f"{chosen.id} is published as {chosen.text!r}, which is not a measured number")
+    if chosen := next(filterfalse(is_measured, result), None):
+        raise UsageError(f"{chosen.id} is published as {chosen.text!r}, which is not a measured number")
     if tables or rows or not cells:
         candidates: list[Cell] = []
         for source in map(paper, names or papers()):

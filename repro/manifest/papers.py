@@ -36,7 +36,7 @@ class Paper:
     package: str
 
     def __hash__(self) -> int:
-        return hash(self.name)  # what is kept with the papers at hand is asked for thousands of times
+        return hash(self.name)  # a key of caches that are read thousands of times
 
     @functools.cached_property
     def manifest(self) -> Manifest:
@@ -44,13 +44,12 @@ class Paper:
         path = self.folder / "cells.yaml"
         manifest = yaml_file.read(path, Manifest, faults=faults)
         if manifest.paper != self.name:
-            reason = f"says paper {manifest.paper!r}, but this is {self.name!r}"
-            raise yaml_file.fault_at(path, ("paper",), reason)
+            raise yaml_file.fault_at(path, ("paper",), f"is {manifest.paper!r}, but must be {self.name!r}")
         return manifest
 
     def once(self, of: object, make: Callable[[], Made]) -> Made:
         """Return the value of ``make``, which is called once per object ``of``."""
-        if id(of) not in self._values:  # with the object: the id of one that is gone may be another's
+        if id(of) not in self._values:  # keeps the object, so that its id is not reused
             self._values[id(of)] = of, make()
         return self._values[id(of)][1]
 
@@ -71,8 +70,8 @@ class Paper:
             try:
                 file = Path(load(f"{package}:__file__")).with_name("readings.yaml")
             except ImportError as error:
-                location = ("readings_of", place)
-                raise yaml_file.fault_at(self.folder / "cells.yaml", location, str(error)) from None
+                path = self.folder / "cells.yaml"
+                raise yaml_file.fault_at(path, ("readings_of", place), str(error)) from None
             by_id |= readings(file)
         return by_id
 
@@ -159,10 +158,9 @@ class StatedCost(StrictMapping):
     def __str__(self) -> str:
         if self.gpus is None:
             return f"{self.of}: not stated"
-        hours = "hours not stated"
-        if self.hours is not None:
-            hours = f"{self.hours:g} h = {self.gpu_hours:,.0f} GPU hours"
-        return f"{self.of}: {self.gpus} {self.gpu or 'GPUs of no named kind'}, {hours} ({self.where})"
+        is_stated = self.hours is not None
+        hours = f"{self.hours:g} h = {self.gpu_hours:,.0f} GPU hours" if is_stated else "hours not stated"
+        return f"{self.of}: {self.gpus} {self.gpu or 'GPUs of an unnamed kind'}, {hours} ({self.where})"
 
 
 def stated_costs(source: Paper) -> tuple[StatedCost, ...]:
@@ -183,7 +181,7 @@ def load(dotted: str):
     module_name, _, name = dotted.partition(":")
     if module_name.split(".")[0] == "papers":
         bind_papers_package()
-    module = sys.modules.get(module_name)  # asked for thousands of times: import_module takes its locks
+    module = sys.modules.get(module_name)  # faster than import_module, which takes locks
     return getattr(module or importlib.import_module(module_name), name)
 
 

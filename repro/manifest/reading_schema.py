@@ -17,7 +17,7 @@ from repro.manifest.yaml_file import Fault, Identified, StrictMapping, repetitio
 RELATIONS = ("above", "below", "against")
 _FORM = re.compile(rf"([\w-]+)/([\w.-]+)/([\w.-]+) ({'|'.join(RELATIONS)}) ([\w.-]+)")
 DAY = r"^\d{4}-\d{2}-\d{2}$"
-FIRST = datetime.date(2016, 11, 28)  # MS MARCO came out: nothing is said of a cell before
+FIRST = datetime.date(2016, 11, 28)  # the release of MS MARCO
 
 Who = Literal["authors", "toolkit", "independent", "later-paper"]
 
@@ -138,12 +138,7 @@ def study_pointer(text: str) -> StudyPointer:
     return StudyPointer(*parts.groups())
 
 
-def _check_pointer(text: str) -> str:
-    study_pointer(text)
-    return text
-
-
-PointerText = Annotated[str, AfterValidator(_check_pointer)]
+PointerText = Annotated[str, AfterValidator(lambda text: study_pointer(text) and text)]
 Against = Literal["paper", "code", "another paper", "third party"]
 
 

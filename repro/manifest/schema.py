@@ -15,7 +15,7 @@ from repro.manifest.yaml_file import Fault, Identified, StrictMapping, repetitio
 Role = Literal["ours", "rerun", "cited", "reference"]
 Grade = Literal["A", "B", "C", "P"]
 ToleranceClass = Literal["deterministic", "re-encoded", "retrained"]
-SHARES = {"fraction": 1, "percent": 100}  # the greatest number of each unit that is a share
+SHARES = {"fraction": 1, "percent": 100}  # unit of a share -> its greatest number
 ColumnKind = Literal["retrieval", "rerank", "answers", "glue", "index-size", "text"]
 
 
@@ -81,10 +81,10 @@ class Row(Identified):
     with_: dict[str, Any] = Field(default_factory=dict, alias="with")
     marks: str = ""
     attributes: dict[str, Any] = Field(default_factory=dict)
-    measures: dict[str, str] = Field(default_factory=dict)  # column -> what its own number is of
+    measures: dict[str, str] = Field(default_factory=dict)  # column -> the row's own measure
     tolerance: ToleranceClass | None = None
-    delta_from: str | None = None  # the row of its table that it is compared with, if not the table's own
-    not_measurable: str = ""  # why no recipe makes it: what was looked for, or what the suite lacks
+    delta_from: str | None = None  # the row it is compared with instead of the table's
+    not_measurable: str = ""  # the reason
     note: str = ""
 
     def printed(self, table: Table) -> tuple[str, ...]:
@@ -150,7 +150,7 @@ class Table(Identified):
     entries: tuple[Example, ...] = ()
     exhibits: tuple[Exhibit, ...] = ()
     settings: dict[str, Any] = Field(default_factory=dict)
-    decimals: int = 3  # of measured values in a column in which nothing is published
+    decimals: int = 3  # of measured values in a column without published ones
     note: str = ""
 
     def base_of(self, row: Row) -> str | None:
@@ -197,10 +197,9 @@ class Figure(Identified):
 
     @model_validator(mode="after")
     def _lines_have_what_panels_are_across(self):
-        if self.across and (
-            missing := [x.label for x in self.lines if x.method and self.across not in x.with_]
-        ):
-            raise ValueError(f"across: line {missing[0]!r} has no option {self.across!r}")
+        for line in self.lines:
+            if self.across and line.method and self.across not in line.with_:
+                raise ValueError(f"across: line {line.label!r} has no option {self.across!r}")
         return self
 
     @property
@@ -290,10 +289,10 @@ def _table_faults(table: Table) -> Iterator[Fault]:
 def _figure_faults(figure: Figure) -> Iterator[Fault]:
     for name in ("panel", "line", "exhibit"):
         yield from repetitions(name, getattr(figure, f"{name}s"), (f"{name}s",))
-    texts = [f"{point:g}" for point in figure.points]  # by which cells are named
+    texts = [f"{point:g}" for point in figure.points]
     for place, text in enumerate(texts):
         if text in texts[:place]:
-            yield ("points", place), f"point {text} occurs twice, to six digits, as cells are named by it"
+            yield ("points", place), f"point {text} occurs twice, to the six digits of cells' names"
     for place, line in enumerate(figure.lines):
         if line.over and not figure.points:
             yield ("lines", place), f"line {line.id!r} varies {line.over!r}, and the figure has no `points`"

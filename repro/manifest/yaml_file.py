@@ -13,7 +13,7 @@ from yaml.composer import Composer
 
 from repro.errors import ManifestError, unknown
 
-LARGEST, MOST_ALIASES = 2**22, 2_000  # bytes and aliases of a file, several times those of the suite's own
+LARGEST, MOST_ALIASES = 2**22, 2_000  # bytes and aliases of a file
 _ID = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.-]*")
 
 
@@ -121,15 +121,14 @@ def read(
         mark, start = error.problem_mark, error.context_mark
         context = f" ({error.context} on line {start.line + 1})" if start and start.line != mark.line else ""
         raise ManifestError(f"{path}:{mark.line + 1}: not valid YAML: {error.problem}{context}") from None
-    except RecursionError:
-        raise ManifestError(f"{path}: not valid YAML: it is nested too deeply") from None
-    except yaml.YAMLError as error:
-        reason = " ".join(str(error).split())
+    except (RecursionError, yaml.YAMLError) as error:
+        is_deep = isinstance(error, RecursionError)
+        reason = "it is nested too deeply" if is_deep else " ".join(str(error).split())
         raise ManifestError(f"{path}: not valid YAML: {reason}") from None
     try:
         content = TypeAdapter(shape).validate_python(data)
     except ValidationError as error:
-        # a key that is not known is usually the misspelling of one that is then missing: say that first
+        # an unknown key is usually the misspelling of a missing one
         fault = min(error.errors(), key=lambda e: e["type"] != "extra_forbidden")
         raise fault_at(path, fault["loc"], _reason(fault, shape)) from None
     for location, reason in faults(content):

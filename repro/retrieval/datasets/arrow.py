@@ -14,8 +14,8 @@ from repro.errors import DataError
 from repro.store.disk import intact, read_note, write_note
 
 BATCH = 1000  # rows of a record batch, as `datasets` writes them
-BLOCK = 20_000  # rows of a block, where a stage goes on behind one
-ALL = "all.json"  # is there once every block is
+BLOCK = 20_000  # rows of a block, which an interrupted stage keeps
+ALL = "all.json"  # written after the last block
 
 
 def write_rows(rows: Iterable[Mapping[str, Any]], columns: Mapping[str, Any], folder: Path) -> int:

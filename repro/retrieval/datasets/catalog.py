@@ -48,8 +48,7 @@ def in_fold(query: str, fold: str | None) -> bool:
 
 PIECES = ("documents", "queries", "qrels", "triples", "negatives")
 WORDS = {piece: piece for piece in PIECES} | {"qrels": "judgements"}
-DERIVED_FIELDS = ("id", "corpus_id", "pieces", "counts")  # derived from an entry's position and counts
-# Fields that splits inherit from their corpus.
+DERIVED_FIELDS = ("id", "corpus_id", "pieces", "counts")
 INHERITED = ("licence", "source", "version", "ignore_identical_ids", "answers", "how")
 FILE = Path(__file__).with_name("catalog.yaml")
 

@@ -20,7 +20,7 @@ from repro.retrieval.datasets.catalog import WORDS, catalog, key
 from repro.retrieval.datasets.sources import Source, file_digest
 from repro.store.disk import write_whole
 
-SHORT = 16  # bytes kept of a row's digest: those of 21 million passages take 336 MB
+SHORT = 16  # bytes of a row's digest: 336 MB for 21 million passages
 FILE = Path(__file__).with_name("published_rows.yaml")
 
 
@@ -57,7 +57,7 @@ class ContentDigest:
 
     def hexdigest(self) -> str:
         """Return the hexadecimal digest of all rows so far."""
-        import numpy as np  # a plan takes no other digest than the one above
+        import numpy as np
 
         return hashlib.sha256(np.sort(np.frombuffer(self._digests, f"V{SHORT}")).tobytes()).hexdigest()
 
@@ -74,7 +74,7 @@ def _with_blanks(value: Any) -> Any:
     return list(map(_with_blanks, value)) if isinstance(value, tuple | list) else value
 
 
-SETTLED = 2_000_000_000  # ns after a change until which a second one may carry the same time
+SETTLED = 2_000_000_000  # ns in which two changes may have the same time
 
 
 def identity(source: Source, *, cache: Path | None = None) -> str:

@@ -155,7 +155,6 @@ def _load(entry: Dataset, root: Path, progress: Progress, library: str) -> list[
     if entry.topics:
         paths += _write_topics(entry, root)
     elif splits := _splits(entry):
-        # ir_datasets keeps the queries of all splits under the id of the corpus, as a BEIR folder does.
         paths.append(write_queries(libraries.queries(entry.id), entry, root))
         for split in splits:
             paths.append(write_qrels(reading.judgement_rows(_library_source(split, "qrels")), split, root))

@@ -54,7 +54,7 @@ def tokenizer_fault(folder: Path) -> str | None:
         tokens = max((*places, *added)) + 1
         is_larger = rows is not None and tokens > rows
     except (OSError, ValueError, KeyError, TypeError, AttributeError):
-        return None  # another form, or broken, which reading reports
+        return None  # reading reports it
     return f"its tokenizer has {tokens:,} tokens and its embeddings {rows:,} rows" if is_larger else None
 
 
@@ -71,7 +71,7 @@ def cached_folder(name: str, revision: str) -> Path | None:
     if not Path(constants.HF_HUB_CACHE, f"models--{name.replace('/', '--')}").is_dir():
         return None  # the function below imports the hub's whole client
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # about progress bars in a notebook without widgets
+        warnings.simplefilter("ignore")
         from huggingface_hub import try_to_load_from_cache
 
     found = (try_to_load_from_cache(name, file, revision=revision) for file in SETTINGS)

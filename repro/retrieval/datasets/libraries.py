@@ -129,7 +129,7 @@ def quiet_ir_datasets():
     return ir_datasets
 
 
-TRIES = 3  # in a row that bring nothing
+TRIES = 3  # in a row without a byte
 PAUSE = 2.0  # seconds between them
 TIMEOUT = 30.0  # seconds without a byte
 CHUNK = 1 << 20
@@ -196,7 +196,7 @@ def _fetch_remainder(request: Any, partial_file: Path, progress: Progress) -> No
     options = {"headers": headers, "cookies": request.cookies, "stream": True, "timeout": TIMEOUT}
     with requests().get(request.url, **options) as response:
         if response.status_code == PAST_THE_END and size:
-            return  # it was whole before, which its digest will tell
+            return  # it was complete
         response.raise_for_status()
         offset = size if response.status_code == PARTIAL else 0
         length = response.headers.get("Content-Length")

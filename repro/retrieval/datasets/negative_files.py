@@ -102,7 +102,7 @@ Triple = tuple[str, str, str]
 COLUMNS = ("query", "positive", "negative")
 CHUNK = 1 << 25  # bytes of text parsed together, some 1.4 million rows
 PIECE = 100_000  # rows of a piece
-_PLAIN = bytes([9, 10, *range(33, 127)])  # tab, line feed and visible ASCII characters
+_PLAIN = bytes([9, 10, *range(33, 127)])
 
 
 def triples(path: Path) -> Iterator[Triple]:

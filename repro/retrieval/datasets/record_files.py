@@ -61,7 +61,7 @@ class SeenIds:
 
     def check(self) -> None:
         """Compare the most recent ids with all earlier ones. Raises DataError for a duplicate."""
-        import numpy as np  # here, since the command line lists collections without it
+        import numpy as np
 
         ids = list(self._recent)
         hashes = np.fromiter(map(hash, ids), np.int64, len(ids))

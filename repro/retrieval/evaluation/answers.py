@@ -8,7 +8,7 @@ released code, repeated questions are kept.
 
 import json
 import unicodedata
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from functools import cache, partial
 from pathlib import Path
 
@@ -32,7 +32,7 @@ def tokens(text: str) -> list[str]:
 
 def contains_answer(text: str, answers: Iterable[str], *, tokenless: bool = False) -> bool:
     """Return whether the text contains an answer. One without tokens gives ``tokenless``."""
-    # no token holds a space, so a spaced-out string contains another exactly where tokens do
+    # tokens have no spaces, so the joined tokens contain the answer's exactly if the text does
     passage = f" {' '.join(tokens(text))} "
     answer_tokens = (tokens(answer) for answer in answers)
     return any(f" {' '.join(answer)} " in passage if answer else tokenless for answer in answer_tokens)
@@ -67,7 +67,8 @@ def score_by_answers(
     tops = [[document for document, _ in run.get(qid, ())[:depth]] for qid in queries]
     has_answer = partial(contains_answer, tokenless=tokenless)
     first_ranks = [
-        _first_hit(top, answers[qid], texts, has_answer) for qid, top in zip(queries, tops, strict=True)
+        next((rank for rank, d in enumerate(top, 1) if has_answer(texts[d], answers[qid])), None)
+        for qid, top in zip(queries, tops, strict=True)
     ]
     scores = {
         text: [float(rank is not None and rank <= measure.cutoff) for rank in first_ranks]
@@ -91,13 +92,3 @@ def read_answers(path: Path) -> dict[str, list[str]]:
             raise DataError(f"{path}:{number}: query {qid!r} occurs twice")
         answers[qid] = strings
     return answers
-
-
-def _first_hit(
-    documents: Sequence[str],
-    answers: Sequence[str],
-    texts: Mapping[str, str],
-    has_answer: Callable[..., bool],
-) -> int | None:
-    ranks = (rank for rank, document in enumerate(documents, 1) if has_answer(texts[document], answers))
-    return next(ranks, None)

@@ -14,7 +14,7 @@ from repro.retrieval.evaluation.runs import MS_MARCO, Run, RunFile, document_ids
 from repro.retrieval.evaluation.text_lines import many_objects
 
 _PADDING = -np.finfo(np.float32).max
-_SHORT = 10  # a ranking is short where it has fewer than a tenth of the usual number of documents
+_SHORT = 10  # a short ranking has fewer than a tenth of the median number of documents
 
 
 class OtherQueriesError(DataError):
@@ -101,8 +101,8 @@ def _check_documents(path: Path, run: Run, judged: Mapping[str, Mapping[str, int
             own_places[query] = ids.index(query)
         is_judged = is_judged or not judged[query].keys().isdisjoint(ids)
     if not is_judged and (judged_ids := set(chain.from_iterable(judged.values()))):
-        ids = f"its ids look like {ids[0]!r}, the judged ones like {min(judged_ids)!r}"
-        raise DataError(f"{path}: none of its documents is judged for its query ({ids}). Check the dataset.")
+        reason = f"its ids look like {ids[0]!r}, the judged ones like {min(judged_ids)!r}"
+        raise DataError(f"{path}: none of its documents is judged for its query ({reason})")
     return own_places
 
 

@@ -55,8 +55,7 @@ def _names() -> dict[str, str]:
 
 
 def _examples(*, scored: bool) -> list[str]:
-    rows = (row for row in families().values() if row.scored or not scored)
-    return [example for row in rows for example in row.examples]
+    return [each for row in families().values() if row.scored or not scored for each in row.examples]
 
 
 @dataclass(frozen=True)
@@ -174,8 +173,7 @@ def coverage(run: Mapping[str, object], judged: Mapping[str, object]) -> tuple[l
         raise DataError("there are no judgements to score the run with")
     ignored = sum(qid not in judged for qid in run)
     if ignored == len(run):
-        problem = f"none of the run's {len(run)} queries is among the {len(judged)} judged ones"
-        raise DataError(f"{problem}. Check that they belong together.")
+        raise DataError(f"none of the run's {len(run)} queries is among the {len(judged)} judged ones")
     return sorted(qid for qid in judged if qid not in run), ignored
 
 
@@ -249,9 +247,7 @@ def scores_by_query(names: Sequence[str], qrels: Qrels, rankings: Run) -> dict[s
     own_names = list(filter(_is_suites, by_name.values()))
     check_grades(qrels, own_names)
     own_scores = score(rankings, qrels, own_names, ignore_identical_ids=False)
-    found = {
-        name: dict(zip(own_scores.queries, own_scores.measures[name], strict=True)) for name in own_names
-    }
+    found = {n: dict(zip(own_scores.queries, own_scores.measures[n], strict=True)) for n in own_names}
     found |= {name: _other_scores(name, qrels, rankings) for name in {*by_name.values()} - found.keys()}
     return {name: found[by_name[name]] for name in names}
 
@@ -267,7 +263,8 @@ def _other_scores(name: str, qrels: Qrels, rankings: Run) -> dict[str, float]:
     """Return the scores by a measure outside the suite's own."""
     from repro.retrieval.evaluation.runs import document_ids
 
-    check_grades(qrels, _same_level(name))
+    level = re.search(r"\brel=([0-9]+)", name)
+    check_grades(qrels, [f"R(rel={level[1]})@1"] if level else [])
     capped = _CAPPED.fullmatch(name)
     queries = sorted(qrels)
     scores: dict[str, float] = {}
@@ -280,11 +277,6 @@ def _other_scores(name: str, qrels: Qrels, rankings: Run) -> dict[str, float]:
             else _scores_of_block(name, block, ids)
         )
     return scores
-
-
-def _same_level(name: str) -> list[str]:
-    level = re.search(r"\brel=([0-9]+)", name)
-    return [f"R(rel={level[1]})@1"] if level else []
 
 
 def _scores_of_block(name: str, qrels: Qrels, ids: Mapping[str, Sequence[str]]) -> dict[str, float]:
@@ -301,9 +293,7 @@ def _scores_of_block(name: str, qrels: Qrels, ids: Mapping[str, Sequence[str]]) 
         metrics = list(ir_measures.iter_calc([type(measure)(**params)], grades, ranks))
     except Exception as error:  # each provider has its own, e.g. of a Perl script
         reason = f"{type(error).__name__}: {str(error)[:80]}"
-        raise UsageError(
-            f"ir_measures cannot compute {name} here ({reason}). Choose another measure."
-        ) from error
+        raise UsageError(f"ir_measures cannot compute {name} here ({reason})") from error
     return {metric.query_id: float(metric.value) for metric in metrics}
 
 

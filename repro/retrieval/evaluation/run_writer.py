@@ -84,10 +84,8 @@ def complete_metadata(
         full_metadata["research goal"] = {"evaluation": {"reported measures": measures}}
     if environment:
         full_metadata["platform"] = _platform(environment)
-        if environment.get("commit"):
-            full_metadata["implementation"] = {
-                "source": {"lang": ["Python"], "commit": environment["commit"]}
-            }
+        if commit := environment.get("commit"):
+            full_metadata["implementation"] = {"source": {"lang": ["Python"], "commit": commit}}
     return full_metadata
 
 
@@ -164,7 +162,7 @@ def write_run(
             counts["lines"] += len(raw_scores)
             counts["nudged"] += int((raw_scores != untied_scores).sum())
         _start_raw(raw_file, counts["lines"])
-    # a file of its own: as a header inside the run it would stop pytrec_eval, ir_measures and ranx
+    # a separate file, since pytrec_eval, ir_measures and ranx read no header
     method = {"automatic": True, "score ties": "reverse alphabetical order", **(method or {})}
     write_metadata(out / "run.ir_metadata.yml", {"tag": tag, "method": method})
     return counts
@@ -193,9 +191,8 @@ def break_ties(
     with np.errstate(over="ignore"):
         raw_scores = np.asarray(scores, dtype=np.float32)
     if raw_scores.shape != (len(documents),):
-        raise DataError(
-            f"query {query!r}: {len(documents)} documents, but scores of shape {raw_scores.shape}"
-        )
+        shape = f"scores of shape {raw_scores.shape}"
+        raise DataError(f"query {query!r}: {len(documents)} documents, but {shape}")
     if not np.isfinite(raw_scores).all():
         bad_id = documents[int(np.flatnonzero(~np.isfinite(raw_scores))[0])]
         raise DataError(f"query {query!r}: the score of document {bad_id!r} is not a finite float32 number")

@@ -32,7 +32,7 @@ from repro.retrieval.evaluation.text_lines import (
 TREC, MS_MARCO = "TREC", "MS MARCO"
 COLUMNS = ("qid", "Q0", "docid", "rank", "score", "tag")
 BLOCK = 1 << 22  # bytes of the file that are parsed at a time
-_PLAIN = bytes([10, *range(33, 127)])  # and one separator between columns; nothing that only looks like one
+_PLAIN = bytes([10, *range(33, 127)])  # allowed besides the separator
 _SEPARATORS = {TREC: " ", MS_MARCO: "\t"}
 _COLUMNS = {TREC: COLUMNS, MS_MARCO: ("qid", "docid", "rank")}
 LARGEST_RANK = 2**24  # up to here a rank is exact as a float32 score
@@ -254,9 +254,11 @@ def _columns(data: bytes, form: str) -> Iterable:
     return queries.dictionary_encode(), documents, scores, ranks
 
 
-_SIX = f"a TREC run has 6 ({' '.join(COLUMNS)})"
-_EXPECTED = {TREC: _SIX, MS_MARCO: "an MS MARCO run has 3 (qid pid rank), separated by tabs"}
-_EXPECTED[""] = f"{_SIX}, an MS MARCO run 3 (qid pid rank) separated by tabs"
+_EXPECTED = {
+    TREC: f"a TREC run has 6 ({' '.join(COLUMNS)})",
+    MS_MARCO: "an MS MARCO run has 3 (qid pid rank), separated by tabs",
+}
+_EXPECTED[""] = ", ".join(_EXPECTED.values())
 AGAIN = "the last line is incomplete (get the file again)"
 
 

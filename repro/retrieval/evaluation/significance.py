@@ -19,7 +19,7 @@ CONFIDENCE = 0.95
 FEW_QUERIES = 100
 RESAMPLES_OF_FEW, RESAMPLES = 100_000, 10_000
 _BATCH = 256
-_ROUNDING = 1e-12  # of the largest sum there can be: sums that are equal in exact arithmetic count as equal
+_ROUNDING = 1e-12  # of the largest possible sum, within which sums count as equal
 
 
 def pairwise_tests(scores: np.ndarray, queries: Sequence[str], measure: str) -> dict:

@@ -61,7 +61,7 @@ def first_bytes(path: Path) -> bytes:
         reason = "it is no file" if path.exists() else "no such file"
         raise DataError(f"{path}: {reason}") from None
     except (OSError, EOFError, ValueError, zlib.error):
-        return b""  # the reader of lines says where it is damaged
+        return b""  # the reader of lines raises for it
 
 
 def read_json(path: Path, what: str, read_value: Callable[[Any, str], Any]) -> dict[str, dict[str, Any]]:

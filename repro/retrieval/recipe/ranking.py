@@ -10,7 +10,7 @@ from repro.retrieval.recipe.training import Texts, qrels, queries
 from repro.retrieval.training.declaration import Objective
 from repro.stage_table import KINDS_OF_TEXTS
 
-SPLADE_VIEW = {  # the whole sparse vector, by the model's own head at every position
+SPLADE_VIEW = {  # the whole sparse vector
     "views": ["sparse"],
     "top_k": None,
     "positions": {"cls": True, "sep": True},
@@ -281,18 +281,15 @@ def released_ranking(
     stage = "encode_views" if is_splade else "encode"
     vectors = SPLADE_VIEW | {"head": conventions.kind} if is_splade else {"pooling": conventions.pooling}
     options = {"normalize": conventions.similarity == "cosine", "precision": conventions.precision}
-    lengths = conventions.passage_length, conventions.query_length
-    prefixes = conventions.passage_prefix, conventions.query_prefix
-    sides = {
-        "passages": (models[0], passages, lengths[0], conventions.separator, prefixes[0]),
-        "queries": (models[1], topics, lengths[1], "", prefixes[1]),
-    }
+    sides = (
+        ("passages", passages, conventions.passage_length, conventions.separator, conventions.passage_prefix),
+        ("queries", topics, conventions.query_length, "", conventions.query_prefix),
+    )
     nodes = []
-    for kind, (model, texts, length, separator, prefix) in sides.items():
+    for model, (kind, texts, length, separator, prefix) in zip(models, sides, strict=True):
         params = {"kind": kind, "length": length, "separator": separator, **options}
-        if prefix:
-            params["prefix"] = prefix
-        nodes.append(Node(stage, params | vectors, {"model": model, "texts": texts}))
+        prefixes = {"prefix": prefix} if prefix else {}
+        nodes.append(Node(stage, params | prefixes | vectors, {"model": model, "texts": texts}))
     if is_splade:
         return search_views(*nodes, depth=depth, terms=["sparse"], mode="exact", list_depth=None)
     return search(*nodes, depth=depth)

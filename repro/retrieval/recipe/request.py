@@ -2,7 +2,6 @@
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from functools import cached_property
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -10,6 +9,7 @@ from repro.errors import unknown
 from repro.graph import Node
 from repro.locations import data_folder
 from repro.manifest.reading_schema import Reading
+from repro.retrieval.datasets import word_lists
 from repro.retrieval.datasets.catalog import dataset as catalogued
 from repro.retrieval.datasets.sources import PACKINGS
 
@@ -77,15 +77,13 @@ class Choices:
             otherwise: the choice to use without the file.
             known_as: its name in the graph, e.g. a collection, or by default ``file``.
         """
-        from repro.retrieval.datasets import word_lists
-
         fault = word_lists.fault(self.data, file)
         path = None if self.data is None else self.data / file
         if path and not fault and any(path.with_name(path.name + end).exists() for end in PACKINGS):
             return path
         if self.originals_only:
             self.missing[known_as or file] = f"{identifier}={otherwise}"
-            return path or self._download_folder / file
+            return path or data_folder() / file
         self.used[identifier] = otherwise
         self.substitutes[identifier] = fault or f"{file} is not in REPRO_DATA"
         return None
@@ -104,10 +102,6 @@ class Choices:
             if full != choices[choice] and matches:
                 replacements[identifier] = matches[0]
         return replacements
-
-    @cached_property
-    def _download_folder(self) -> Path:
-        return data_folder()
 
     def _reading(self, identifier: str) -> Reading:
         try:

@@ -83,10 +83,9 @@ def sample(
     share: float | None = None,
 ) -> Node:
     """Return a number of ``queries`` or a ``share`` of a training set. ``method`` is "random" or "block"."""
-    size = {"queries": queries} if share is None else {"share": share}
-    return Node(
-        "sample", size | {"sample": sample, "method": method, "seed": seed}, {"training_set": training_set}
-    )
+    params: dict[str, Any] = {"queries": queries} if share is None else {"share": share}
+    params |= {"sample": sample, "method": method, "seed": seed}
+    return Node("sample", params, {"training_set": training_set})
 
 
 def tokenize(

@@ -65,8 +65,7 @@ class TrainingLog:
     ) -> None:
         """Record a step's losses, learning rate and gradient norm. Raises StageError for a loss that is not
         finite, when a line is due."""
-        whole = loss if self._total is None else self._total + loss
-        self._total = whole
+        self._total = whole = loss if self._total is None else self._total + loss
         self._steps += 1
         for name, value in losses.items():
             total, count = self._noted.get(name, (None, 0))
@@ -184,7 +183,9 @@ def write_state(objective: nn.Module, optimizer: Optimizer, folder: Path) -> Non
         save_model(objective, str(folder / WEIGHTS))  # supports weights that share memory
         for name, part in _parts(optimizer).items():
             torch.save(part.state_dict(), folder / name)
-    torch.save(_generator_states(), _generators(folder))
+    states = {"python": random.getstate(), "numpy": np.random.get_state(), "cpu": torch.get_rng_state()}
+    cuda = {"cuda": torch.cuda.get_rng_state()} if torch.cuda.is_available() else {}
+    torch.save(states | cuda, _generators(folder))
 
 
 def read_state(objective: nn.Module, optimizer: Optimizer, folder: Path) -> None:
@@ -211,11 +212,6 @@ def restore_generators(folder: Path) -> None:
 def _parts(optimizer: Optimizer) -> dict:
     scaler = {} if optimizer.scaler is None else {SCALER: optimizer.scaler}
     return {OPTIMIZER: optimizer.adamw, SCHEDULE: optimizer.schedule, **scaler}
-
-
-def _generator_states() -> dict:
-    cuda = {"cuda": torch.cuda.get_rng_state()} if torch.cuda.is_available() else {}
-    return {"python": random.getstate(), "numpy": np.random.get_state(), "cpu": torch.get_rng_state(), **cuda}
 
 
 def _generators(folder: Path) -> Path:

@@ -23,7 +23,7 @@ from repro.errors import UsageError, check_known
 from repro.graph import Node
 from repro.stage_table import POSITIVE, SHARE, STAGES, check_numbers
 
-OPTION_NUMBERS = {  # of options, and of what lies within one, which mean the same in every objective
+OPTION_NUMBERS = {  # of options, also nested ones, with the same meaning in every objective
     **dict.fromkeys(("temperature", "student_temperature", "teacher_temperature"), POSITIVE),
     **dict.fromkeys(("rate", "encoder_rate", "decoder_rate", "mask", "random"), SHARE),
 }
@@ -75,7 +75,6 @@ class Objective:
     @cached_property
     def parameters(self) -> dict[str, bool]:
         """Return keyword parameters and whether each is required. Raises UsageError for ``**options``."""
-
         return keywords(self.identity)
 
 
@@ -197,9 +196,7 @@ class Optimisation:
     @property
     def is_all_warm_up(self) -> bool:
         """Whether the warm-up is known to be longer than the training."""
-        return (
-            self.epochs is None and self.max_steps is not None and (self.warmup_steps or 0) > self.max_steps
-        )
+        return self.epochs is None and (self.warmup_steps or 0) > (self.max_steps or 0)
 
     def warmup(self, steps: int) -> int:
         """Return the warm-up steps in a training of so many steps."""
@@ -251,9 +248,7 @@ class Execution:
 
     def for_parts_of(self, size: int | None) -> Execution:
         """Return the execution for losses that are means over parts of ``size``, if any."""
-        if size is None:
-            return self
-        return replace(self, micro_batch=size, parts_are_fixed=True)
+        return self if size is None else replace(self, micro_batch=size, parts_are_fixed=True)
 
 
 WHOLE_BATCHES = Execution()

@@ -60,6 +60,7 @@ from repro.retrieval.training.process_group import (
 from repro.store.disk import CHECKPOINTS
 
 Batch = dict[str, torch.Tensor]
+LOG = "train_log.jsonl"
 AHEAD = 8  # batches made at once without a GPU, as caches are cold between two steps
 
 
@@ -69,8 +70,7 @@ class ObjectiveTrainer:
     Args:
         objective, examples, optimisation: arguments of ``train``.
         order: of the batches, with their number as its length.
-        log: JSON lines. Lines after the resumed step are removed.
-        checkpoints: folder of the checkpoints.
+        out: the folder of the log and the checkpoints.
         resumed: a complete checkpoint to resume from, or None.
         execution: contains the size of parts. Every batch is a list of its parts.
         reading: how texts are read, which checkpoints keep.
@@ -83,8 +83,7 @@ class ObjectiveTrainer:
         optimisation: Optimisation,
         order,
         *,
-        log: Path,
-        checkpoints: Path,
+        out: Path,
         resumed: Path | None,
         execution: Execution,
         reading: BatchReading,
@@ -101,8 +100,8 @@ class ObjectiveTrainer:
         self.reading = reading
         self.resumed, self.step = resumed, step_of(resumed) if resumed else 0
         self.resumed_at = self.step
-        self.log = TrainingLog(log, steps=len(order))
-        self.checkpoints = Checkpoints(checkpoints, execution.save_steps, steps=len(order))
+        self.log = TrainingLog(out / LOG, steps=len(order))
+        self.checkpoints = Checkpoints(out / CHECKPOINTS, execution.save_steps, steps=len(order))
         self._losses: Batch = {}  # of the current step
 
     def run(self, advance: Callable[[int], None]) -> None:
@@ -128,7 +127,7 @@ class ObjectiveTrainer:
         gpu = self.device.type == "cuda"
         loader = DataLoader(
             self.examples,
-            batch_sampler=_RemainingBatches(self.order, self.step),
+            batch_sampler=islice(self.order, self.step, None),
             collate_fn=self.fitting.parts,
             num_workers=collating_processes(gpu=gpu),
             pin_memory=gpu,
@@ -211,21 +210,13 @@ class ObjectiveTrainer:
         self.fitting.load(checkpoint)
 
 
-class _RemainingBatches:
-    def __init__(self, order, start: int):
-        self.order, self.done = order, start
-
-    def __iter__(self):
-        return islice(self.order, self.done, None)
-
-
 def _one_thread(worker: int) -> None:
-    # A forked tokeniser that was used before would wait for threads of its parent.
+    # A forked tokeniser would wait for threads of its parent.
     os.environ["TOKENIZERS_PARALLELISM"] = "false"
 
 
 def _zero_loss(model: nn.Module) -> torch.Tensor:
-    # A small last batch may have no loss. Zero still needs a graph.
+    # for a small last batch without a loss, with a graph
     return next(model.parameters()).sum() * 0
 
 
@@ -265,7 +256,7 @@ def train(
         StageError: a loss is not finite, or memory does not suffice for a single example.
         UsageError: a batch has fewer examples than there are processes.
     """
-    start, steps, log = time.monotonic(), optimisation.steps(len(examples)), out / "train_log.jsonl"
+    start, steps, log = time.monotonic(), optimisation.steps(len(examples)), out / LOG
     execution = execution.for_parts_of(getattr(objective, "part_size", None))
     join_others()
     share = {"rank": rank(), "processes": processes(), "seed": optimisation.seed}
@@ -280,8 +271,7 @@ def train(
         examples,
         optimisation,
         order,
-        log=log,
-        checkpoints=out / CHECKPOINTS,
+        out=out,
         resumed=checkpoint,
         execution=execution,
         reading=reading,
@@ -289,10 +279,11 @@ def train(
     _run(trainer, bar.task("training", total=steps, log=log))
     everybody_waits()
     seconds = round(time.monotonic() - start, 1)
-    facts = _outcome(steps, len(examples), optimisation.batch_size, log) | {"seconds": seconds}
+    epochs = steps * optimisation.batch_size / len(examples)
+    facts: dict = {"steps": steps, "epochs": epochs, "examples": len(examples), "losses": _last_losses(log)}
     everybody_waits()  # the first process may now pass the folder on
-    facts |= trainer.flops.facts(steps * processes())
-    return facts | options_in_effect(trainer, reading)
+    facts |= {"seconds": seconds} | trainer.flops.facts(steps * processes())
+    return facts | options_in_effect(trainer)
 
 
 def _run(trainer: ObjectiveTrainer, task: AbstractContextManager[Callable[[int], None]]) -> None:
@@ -308,23 +299,18 @@ def _run(trainer: ObjectiveTrainer, task: AbstractContextManager[Callable[[int],
         trainer.run(advance)
 
 
-def _outcome(steps: int, examples: int, batch_size: int, log: Path) -> dict:
-    epochs = steps * batch_size / examples
-    return {"steps": steps, "epochs": epochs, "examples": examples, "losses": _last_losses(log)}
-
-
 def save_model(objective: nn.Module, out: Path) -> None:
     """Save a trained objective in ``out/model`` (rank 0 only)."""
     if rank() == 0:
         as_objective(objective).save(out / "model")
 
 
-def options_in_effect(trainer: ObjectiveTrainer, reading: BatchReading) -> dict[str, int | str]:
+def options_in_effect(trainer: ObjectiveTrainer) -> dict[str, int | str]:
     """Return the batch options in effect, the step of resuming, and the steps skipped by fp16. Zeros are
     omitted."""
     options = {
         "resumed_at": trainer.resumed_at,
-        "padding_free": int(reading.used),
+        "padding_free": int(trainer.reading.used),
         "skipped_steps": trainer.optimizer.skipped(trainer.step),
     }
     return trainer.fitting.facts() | {name: value for name, value in options.items() if value}

@@ -76,7 +76,7 @@ class Optimizer:
         self.schedule = rate_schedule(self.adamw, optimisation, steps=steps)
         self.limit = optimisation.max_grad_norm if optimisation.max_grad_norm > 0 else math.inf
         self.scaler = torch.amp.GradScaler(device) if optimisation.precision == "fp16" else None
-        if self.scaler is not None:  # else a process whose first batch has no loss could not unscale
+        if self.scaler is not None:  # a process without a first loss could not unscale otherwise
             self.scaler.scale(torch.zeros((), device=device))
         self._scale: float | None = None  # after the last step
         dtype = AUTOCAST.get(optimisation.precision)

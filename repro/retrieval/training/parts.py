@@ -23,13 +23,13 @@ from repro.retrieval.training.declaration import VARIABLES, Execution, StepMemor
 from repro.retrieval.training.objective import BatchObjective, SumObjective
 from repro.retrieval.training.process_group import gather_rows, in_memory, sum_gradients, sum_values
 
-MOST = 16  # each holds two batches, and pages of what it reads
+MOST = 16  # each keeps two batches in memory
 
 
 def collating_processes(*, gpu: bool) -> int:
     """Return the number of processes that make batches for one training process.
 
-    With a GPU it is the number of cores per training process minus one, between 1 and ``MOST``, else 0.
+    With a GPU it is the number of cores per training process minus one, between 1 and ``MOST``. Otherwise 0.
     """
     return max(1, min(MOST, cores() // local_processes() - 1)) if gpu else 0
 
@@ -184,10 +184,7 @@ def _of_whole(objective: BatchObjective, piece: Batch, backward: Backward, autoc
 
 
 def _sum_of_parts(
-    objective: SumObjective,
-    pieces: list[Batch],
-    backward: Backward,
-    autocast: Precision,
+    objective: SumObjective, pieces: list[Batch], backward: Backward, autocast: Precision
 ) -> Batch:
     """Sum the losses of parts. A mean is weighted by the part's share of the whole batch's denominator."""
     device = next(objective.parameters()).device
@@ -223,10 +220,7 @@ def _totals(counts: list[dict[str, int | None]], device: torch.device) -> dict[s
 
 
 def _with_cached_gradient(
-    objective: BatchObjective,
-    pieces: list[Batch],
-    backward: Backward,
-    autocast: Precision,
+    objective: BatchObjective, pieces: list[Batch], backward: Backward, autocast: Precision
 ) -> Batch:
     """Propagate the gradient at the representations of all parts, part by part."""
     device = next(objective.parameters()).device
@@ -248,7 +242,9 @@ def _with_cached_gradient(
         for piece, state, gradients in zip(pieces, states, _gradients_by_part(rows, outputs), strict=True):
             restore_random_state(state, device)  # the dropout of the first pass
             second_pass = _represent(objective, piece, autocast)
-            _pass_gradients([(second_pass[name], gradient) for name, gradient in gradients.items()])
+            pairs = [(second_pass[name], gradient) for name, gradient in gradients.items()]
+            if pairs := [pair for pair in pairs if pair[0].requires_grad]:
+                torch.autograd.backward([rows for rows, _ in pairs], [gradient for _, gradient in pairs])
         restore_random_state(final_state, device)
         return {name: loss.detach() for name, loss in losses.items()}
 
@@ -259,12 +255,6 @@ def _gradients_by_part(rows: Batch, outputs: Sequence[Batch]) -> list[Batch]:
     sizes = {name: [len(part[name]) for part in outputs] for name in rows}
     split = {name: v.grad.split(sizes[name]) for name, v in rows.items() if v.grad is not None}
     return [{name: parts[place] for name, parts in split.items()} for place in range(len(outputs))]
-
-
-def _pass_gradients(pairs: list[tuple[torch.Tensor, torch.Tensor]]) -> None:
-    """Pass gradients on from their rows, if these have a graph."""
-    if pairs := [pair for pair in pairs if pair[0].requires_grad]:
-        torch.autograd.backward([rows for rows, _ in pairs], [gradient for _, gradient in pairs])
 
 
 def _represent(objective: BatchObjective, piece: Batch, autocast: Precision) -> Batch:

@@ -73,13 +73,6 @@ def decided_by_first(decision: bool, device: torch.device) -> bool:
     return bool(value.item())
 
 
-def happened_anywhere(event: bool, device: torch.device) -> bool:
-    """Return whether the event happened in any process. All processes have to call it."""
-    if processes() == 1:
-        return event
-    return sum_values(torch.tensor(int(event), device=device)).item() > 0
-
-
 class OutOfMemory(Exception):
     """Memory ran out in a training step, in this process or another."""
 
@@ -93,8 +86,11 @@ def in_memory(work: Callable[[], T], device: torch.device) -> T:
         if not is_out_of_memory(error):
             raise
         words = first_line(error)
-    # outside of the handler, since the error's traceback holds what was computed
-    if happened_anywhere(bool(words), device):
+    # outside of the handler, since the error's traceback refers to the computed tensors
+    failures = int(bool(words))
+    if processes() > 1:
+        failures = int(sum_values(torch.tensor(failures, device=device)).item())
+    if failures:
         raise OutOfMemory(words or "it ran out in another process")
     return value
 

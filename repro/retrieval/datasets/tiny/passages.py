@@ -111,7 +111,7 @@ def many_passages() -> Collection:
     need."""
     draw = Draw("tiny/passage-many")
     deeds_by_keys = {deed.keys: deed for deed in deeds(draw, people(draw, 805), each=3, of=SHORT_DEED)}
-    world = list(deeds_by_keys.values())[:2400]  # no two alike: there would be no question for one of them
+    world = list(deeds_by_keys.values())[:2400]  # each with a question of its own
     documents, ids = _tales(world, draw)
     lives = {id: (deed,) for id, deed in zip(ids, world, strict=True)}
     targets = draw.sample(list(zip(ids, world, strict=True)), len(world))
