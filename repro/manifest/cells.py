@@ -188,7 +188,7 @@ def count_in_words(cells: Iterable[Cell], *, measured: Container[str] | None = N
             phrase = f"{sum(name in measured for name in chosen)} of {phrase}"
             phrase += "" if phrases else f" measured at {scale}"
         phrases.append(phrase)
-    return ", and ".join(filter(None, (phrases[0], ", ".join(phrases[1:])))) if phrases else "no cells"
+    return ", and ".join(filter(None, (*phrases[:1], ", ".join(phrases[1:])))) or "no cells"
 
 
 def cell(identifier: str) -> Cell:

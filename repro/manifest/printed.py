@@ -65,16 +65,16 @@ def parse(text: str) -> PublishedCell:
     """Read a printed cell, e.g. ``"**0.342*†‡**"`` as 0.342, three decimals, bold, marks ``*†‡``."""
     bare_text = text.strip()
     closing = bare_text.rfind("**") if bare_text.startswith("**") else 0
-    bold = closing >= 2
-    if bold:
+    if bold := closing >= 2:
         bare_text = bare_text[2:closing] + bare_text[closing + 2 :]
     match = _NUMBER.fullmatch(bare_text)
     if match is None:
         return PublishedCell(text)
-    number, delta = match["number"].replace("−", "-"), (match["delta"] or "").replace("−", "-")
-    decimals, bound = len(number.partition(".")[2]), match["bound"] or ""
-    difference = Decimal(delta) if delta else None
-    return PublishedCell(text, Decimal(number), decimals, match["marks"], bold, bound, difference)
+    number, delta = (
+        Decimal(match[name].replace("−", "-")) if match[name] else None for name in ("number", "delta")
+    )
+    decimals = len(match["number"].partition(".")[2])
+    return PublishedCell(text, number, decimals, match["marks"], bold, match["bound"] or "", delta)
 
 
 def decimals_of(value: Decimal) -> int:

@@ -68,11 +68,10 @@ class Place(StrictMapping):
     @property
     def address(self) -> str:
         """The URL of the place."""
-        if self.path:
-            return f"https://github.com/{self.repository}/blob/{self.commit}/{quote(self.path)}"
         if self.repository:
-            kind, number = ("issues", self.issue) if self.issue else ("pull", self.pull)
-            return f"https://github.com/{self.repository}/{kind}/{number}"
+            thread = f"issues/{self.issue}" if self.issue else f"pull/{self.pull}"
+            file = f"blob/{self.commit}/{quote(self.path)}"
+            return f"https://github.com/{self.repository}/{file if self.path else thread}"
         if self.card:
             at_commit = f"/tree/{self.commit}" if self.commit else ""
             return f"https://huggingface.co/{self.card}{at_commit}"
@@ -84,8 +83,8 @@ class Place(StrictMapping):
         if self.path:
             return f"{self.repository}@{self.commit[:7]}, {self.path}"
         if self.repository:
-            kind, number = ("issue", self.issue) if self.issue else ("pull request", self.pull)
-            return f"{self.repository}, {kind} {number}, {self.date}"
+            thread = f"issue {self.issue}" if self.issue else f"pull request {self.pull}"
+            return f"{self.repository}, {thread}, {self.date}"
         if self.card:
             return f"model card {self.card}"
         return f"{self.title}, Table {self.table}"

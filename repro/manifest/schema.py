@@ -262,10 +262,13 @@ def faults(manifest: Manifest) -> Iterator[Fault]:
     """Yield the faults of a manifest, each with its location in the document."""
     yield from repetitions("table", manifest.tables, ("tables",))
     yield from repetitions("figure", manifest.figures, ("figures",))
-    within = [(("tables", number), _table_faults(table)) for number, table in enumerate(manifest.tables)]
-    within += [(("figures", number), _figure_faults(one)) for number, one in enumerate(manifest.figures)]
-    for location, found in within:
-        yield from (((*location, *place), reason) for place, reason in found)
+    within = [
+        ("tables", map(_table_faults, manifest.tables)),
+        ("figures", map(_figure_faults, manifest.figures)),
+    ]
+    for name, groups in within:
+        for number, found in enumerate(groups):
+            yield from (((name, number, *place), reason) for place, reason in found)
 
 
 def _table_faults(table: Table) -> Iterator[Fault]:
@@ -299,9 +302,8 @@ def _figure_faults(figure: Figure) -> Iterator[Fault]:
 
 
 def _column_faults(table: Table, column: Column) -> Iterator[str]:
-    for part in column.mean_of:
-        if part not in {c.id for c in table.columns}:
-            yield f"averages {part!r}, which the table does not have"
+    for part in sorted({*column.mean_of} - {c.id for c in table.columns}):
+        yield f"averages {part!r}, which the table does not have"
     if column.id in column.mean_of:
         yield "averages itself"
     if len(set(column.mean_of)) < len(column.mean_of):

@@ -133,8 +133,7 @@ def document_rows(documents, corpus: Path, *, source: Path) -> np.ndarray:
     ids = read_rows(corpus).data.column("id").combine_chunks()
     rows = pc.index_in(documents, value_set=ids)
     if rows.null_count:
-        missing = documents.filter(pc.is_null(rows))[0].as_py()
-        raise DataError(f"{source}: document {missing!r} is not in the corpus ({rows.null_count} are not)")
+        raise _absent(documents.filter(pc.is_null(rows))[0].as_py(), rows.null_count, source)
     return rows.to_numpy()
 
 
@@ -150,9 +149,12 @@ def rows_of_few(documents: Sequence[str], corpus: Path, *, source: Path) -> np.n
     rows[positions[places][::-1]] = places[::-1]  # of equal ids the first counts
     missing = np.flatnonzero(rows < 0)
     if len(missing):
-        problem = f"document {documents[missing[0]]!r} is not in the corpus ({len(missing)} are not)"
-        raise DataError(f"{source}: {problem}")
+        raise _absent(documents[missing[0]], len(missing), source)
     return rows
+
+
+def _absent(document: str, count: int, source: Path) -> DataError:
+    return DataError(f"{source}: document {document!r} is not in the corpus ({count} are not)")
 
 
 def query_texts(queries: Path, wanted: Sequence[str], *, source: Path) -> list[str]:

@@ -106,6 +106,11 @@ class Dataset:
     parts: tuple[str, ...] = ()
 
     @property
+    def components(self) -> tuple[str, ...]:
+        """The ids of its members or parts."""
+        return self.members or self.parts
+
+    @property
     def only_negatives(self) -> bool:
         """Whether it is one file of negatives in either form."""
         return not {"triples", "negatives"}.isdisjoint(self.pieces)

@@ -10,6 +10,8 @@ import shutil
 import tempfile
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from fnmatch import fnmatchcase
+from functools import partial
 from pathlib import Path
 
 from repro.errors import BlockedError, DataError, UsageError, check_known
@@ -77,13 +79,9 @@ def amount(ids: Iterable[str]) -> str:
     """Return the downloads in words, e.g. "6 collections (2.93 GB, and 1 of unknown size), 2 checkpoints"."""
     unique_ids = dict.fromkeys(ids)
     collections = [id for id in unique_ids if not id.startswith(MODEL)]
-    checkpoints = len(unique_ids) - len(collections)
-    parts = []
-    if collections:
-        plural = "s" * (len(collections) > 1)
-        parts.append(f"{len(collections)} collection{plural} ({_size(collections)})")
-    if checkpoints:
-        parts.append(f"{checkpoints} checkpoint{'s' * (checkpoints > 1)}")
+    checkpoints, count = len(unique_ids) - len(collections), len(collections)
+    parts = [f"{count} collection{'s' * (count > 1)} ({_size(collections)})"] if count else []
+    parts += [f"{checkpoints} checkpoint{'s' * (checkpoints > 1)}"] if checkpoints else []
     return ", ".join(parts)
 
 
@@ -91,16 +89,12 @@ def archives(collections: Iterable[str]) -> dict[int | str, int | None]:
     """Return the downloads of collections with their bytes (None if unknown). A shared archive counts
     once."""
     sizes = {}
-    for entry in (dataset(part) for id in collections for part in _parts(dataset(id)) or [id]):
+    for entry in (dataset(part) for id in collections for part in dataset(id).components or [id]):
         if entry.source not in ("none", "embedded"):
             of_corpus = dataset(entry.corpus_id).size if entry.source == "ir_datasets" else None
             size = entry.size or of_corpus
             sizes[size or entry.id] = size
     return sizes
-
-
-def _parts(entry: Dataset) -> tuple[str, ...]:
-    return entry.members or entry.parts
 
 
 def _size(collections: list[str]) -> str:
@@ -116,7 +110,7 @@ def _collection_offer(id: str, *, library: str = "") -> Offer:
     needs none, BlockedError for one that nobody distributes. Loading raises BlockedError without network,
     DataError for wrong counts."""
     entry = dataset(id)
-    parts = [dataset(part) for part in _parts(entry) or [fetched_with(entry)]]
+    parts = [dataset(part) for part in entry.components or [fetched_with(entry)]]
     _check(entry, parts, library)
     size = max((part.size for part in parts if part.size), default=None)  # forums come in one archive
     description = f"{entry.title}: {describe_size(size)} to download, {entry.licence}"
@@ -149,9 +143,8 @@ def _load(entry: Dataset, root: Path, progress: Progress, library: str) -> list[
         return _load_through_beir(entry, root)
     paths = []
     if "documents" in entry.pieces:
-        paths.append(
-            write_documents(reading.documents(_library_source(entry, "documents")), entry, root, progress)
-        )
+        documents = reading.documents(_library_source(entry, "documents"))
+        paths.append(write_documents(documents, entry, root, progress))
     if entry.topics:
         paths += _write_topics(entry, root)
     elif splits := _splits(entry):
@@ -172,9 +165,8 @@ def _load_through_beir(entry: Dataset, root: Path) -> list[Path]:
             list(reading.counted(documents, _library_source(entry, "documents")))
             list(reading.counted(queries, _library_source(split, "queries")))
             texts.update((query.id, query) for query in queries)
-            paths.append(
-                write_qrels(list(reading.counted(judgements, _library_source(split, "qrels"))), split, root)
-            )
+            rows = list(reading.counted(judgements, _library_source(split, "qrels")))
+            paths.append(write_qrels(rows, split, root))
         paths.append(write_queries(texts.values(), entry, root))
         return [*paths, write_documents(documents, entry, root, Progress())]
 
@@ -214,11 +206,11 @@ def _fetch_text(entry: Dataset, data_root: Path, progress: Progress) -> Path:
     try:
         commit, names = _parquet_files(entry)
         with progress.task(f"fetching {entry.id}, files", len(names)) as advance:
+            fetch = partial(
+                hf_hub_download, entry.hub, repo_type="dataset", revision=commit, local_dir=folder
+            )
             for name in names:
-                path = hf_hub_download(
-                    entry.hub, name, repo_type="dataset", revision=commit, local_dir=folder
-                )
-                files.append(Path(path))
+                files.append(Path(fetch(name)))
                 advance()
         write(place, (json_document(document) for file in files for document in _parquet_documents(file)))
     except Exception as error:  # the hub's errors share no class with its network library's
@@ -233,13 +225,11 @@ def _parquet_files(entry: Dataset) -> tuple[str, list[str]]:
     from huggingface_hub import HfApi
 
     info = HfApi().dataset_info(entry.hub)
-    names = [file.rfilename for file in info.siblings or ()]
-    version_names = [
-        name for name in names if name.startswith(f"{entry.version}/") and name.endswith(".parquet")
-    ]
-    if not version_names or info.sha is None:
+    pattern = f"{entry.version}/*.parquet"
+    names = [file.rfilename for file in info.siblings or () if fnmatchcase(file.rfilename, pattern)]
+    if not names or info.sha is None:
         raise FileNotFoundError(2, f"{entry.hub} has no files of {entry.version}")
-    return info.sha, sorted(version_names)
+    return info.sha, sorted(names)
 
 
 def _parquet_documents(file: Path) -> Iterator[Document]:

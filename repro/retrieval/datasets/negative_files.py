@@ -11,6 +11,7 @@ from typing import Any, NamedTuple
 from repro.errors import DataError
 from repro.machine.bounded_reading import checked_id, lines, malformed, open_unpacked, texts, whole_lines
 from repro.retrieval.datasets.record_files import json_rows
+from repro.retrieval.evaluation.text_lines import csv_table
 
 LARGEST = sys.float_info.max
 Item = tuple[str, float | None]  # a passage and its cross-encoder score
@@ -138,18 +139,12 @@ class Chunk(NamedTuple):
         """Return the rows parsed by pyarrow, or None if anything is unusual."""
         import pyarrow as pa
         import pyarrow.compute as pc
-        from pyarrow import csv
 
         if self.text.translate(None, _PLAIN):
             return None
-        read_options = csv.ReadOptions(column_names=COLUMNS, use_threads=False, block_size=CHUNK + (1 << 20))
-        parse_options = csv.ParseOptions(
-            delimiter="\t", quote_char=False, double_quote=False, ignore_empty_lines=False
-        )
-        types = dict.fromkeys(COLUMNS, pa.string())
-        convert_options = csv.ConvertOptions(column_types=types, null_values=[], strings_can_be_null=False)
+        options = {"use_threads": False, "block_size": CHUNK + (1 << 20)}
         try:
-            table = csv.read_csv(pa.BufferReader(self.text), read_options, parse_options, convert_options)
+            table = csv_table(self.text, dict.fromkeys(COLUMNS, pa.string()), "\t", **options)
         except pa.ArrowInvalid:
             return None
         return None if any(pc.any(pc.equal(table[name], "")).as_py() for name in COLUMNS) else table

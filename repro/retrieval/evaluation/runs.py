@@ -20,6 +20,7 @@ from repro.machine.bounded_reading import LONGEST_LINE
 from repro.retrieval.evaluation.text_lines import (
     SCORE_BOUND,
     columns,
+    csv_table,
     first_bytes,
     many_objects,
     numbered_lines,
@@ -234,15 +235,10 @@ def _columns(data: bytes, form: str) -> Iterable:
     """Return queries (dictionary array), documents (array), scores and ranks. Raises for a bad value."""
     import pyarrow as pa
     import pyarrow.compute as pc
-    from pyarrow import csv
 
-    names, types = _COLUMNS[form], {**dict.fromkeys(COLUMNS, pa.string()), "score": pa.float64()}
-    read_options = csv.ReadOptions(column_names=names)
-    parse_options = csv.ParseOptions(
-        delimiter=_SEPARATORS[form], quote_char=False, double_quote=False, ignore_empty_lines=False
-    )
-    convert_options = csv.ConvertOptions(column_types=types, null_values=[], strings_can_be_null=False)
-    table = csv.read_csv(pa.BufferReader(data), read_options, parse_options, convert_options)
+    names = _COLUMNS[form]
+    types = {name: pa.float64() if name == "score" else pa.string() for name in names}
+    table = csv_table(data, types, _SEPARATORS[form])
     if not pc.all(pc.ascii_is_decimal(table["rank"])).as_py():
         raise _UnusualFileError("a rank")
     ranks = table["rank"].cast(pa.float64()).to_numpy()

@@ -264,7 +264,7 @@ def released_encoder(
 
 
 def released_reranker_or(own: Node, checkpoint: str | None) -> Node:
-    """Return a released cross-encoder with our own as stand-in at other scales."""
+    """Return a released cross-encoder, replaced by our own at other scales."""
     if checkpoint is None:
         return own
     return released_encoder(checkpoint, revision="main", kind="cross-encoder", pooling=None, stand_in=own)

@@ -159,7 +159,7 @@ def initialise(
 
 
 def released_or(own: Node, checkpoint: str | None) -> Node:
-    """Return a released checkpoint with our own training as stand-in at other scales, or ``own``."""
+    """Return a released checkpoint, replaced by our own training at other scales."""
     return own if checkpoint is None else backbone(checkpoint, revision="main", stand_in=own)
 
 

@@ -318,7 +318,7 @@ def example_tokens(params: dict) -> int:
 
 
 def predicts_words(params: dict) -> bool:
-    """Return whether a training with these parameters predicts words, as pre-training does."""
+    """Return whether a training with these parameters is a pre-training, which predicts words."""
     return "texts_per_batch" in params
 
 

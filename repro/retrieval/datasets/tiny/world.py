@@ -82,10 +82,8 @@ def with_article(noun: str) -> str:
 def names() -> tuple[tuple[str, str], ...]:
     """Return all pairs of 50 given and 50 family names, shuffled. So few names suit a small vocabulary."""
     draw = Draw("tiny/names")
-    given_names, family_names = (
-        _invent_names(draw, GIVEN_ENDINGS, 50),
-        _invent_names(draw, FAMILY_ENDINGS, 50),
-    )
+    given_names = _invent_names(draw, GIVEN_ENDINGS, 50)
+    family_names = _invent_names(draw, FAMILY_ENDINGS, 50)
     pairs = [(first, last) for first in given_names for last in family_names]
     return tuple(draw.sample(pairs, len(pairs)))
 
@@ -100,12 +98,9 @@ def _invent_names(draw: Draw, endings: tuple[str, ...], n: int) -> list[str]:
     """Return ``n`` different names that end in one of ``endings``."""
     unique_names: dict[str, None] = {}
     while len(unique_names) < n:
-        unique_names[_syllable(draw).capitalize() + draw.pick(endings)] = None
+        syllable = draw.pick(ONSETS) + draw.pick(VOWELS) + draw.pick(CODAS)
+        unique_names[syllable.capitalize() + draw.pick(endings)] = None
     return list(unique_names)
-
-
-def _syllable(draw: Draw) -> str:
-    return draw.pick(ONSETS) + draw.pick(VOWELS) + draw.pick(CODAS)
 
 
 PERSONAL = ("trait", "trade")
@@ -179,9 +174,8 @@ def tell(deed: Deed, draw: Draw, *, asides: float, stories: str = "stories") -> 
     """Describe a deed by one of SENTENCES, e.g. of "tales", and with probability ``asides`` an aside."""
     text = fill(draw.pick(SENTENCES[stories]), deed, draw)
     if draw.chance(asides):
-        text += " " + fill(
-            draw.pick(SENTENCES["asides"]), deed, draw, concepts={s: draw.pick(c) for s, c in slots().items()}
-        )
+        aside, concepts = draw.pick(SENTENCES["asides"]), {s: draw.pick(c) for s, c in slots().items()}
+        text += " " + fill(aside, deed, draw, concepts=concepts)
     return text
 
 
@@ -241,21 +235,12 @@ def _person(forms: Mapping[str, str]) -> str:
 
 
 def _predicate(forms: Mapping[str, str]) -> list[str]:
-    phrases = [forms.get("act", "had to do with"), _thing(forms)]
-    if "place" in forms:
-        phrases.append(f"near the {forms['place']}")
-    if "time" in forms:
-        phrases.append(forms["time"])
-    if "occasion" in forms:
-        phrases.append(f"after {forms['occasion']}")
-    if "helper" in forms:
-        phrases.append(f"with {with_article(forms['helper'])}")
-    return phrases
+    phrases = {"place": "near the {}", "time": "{}", "occasion": "after {}"}
+    described = [phrase.format(forms[slot]) for slot, phrase in phrases.items() if slot in forms]
+    helper = [f"with {with_article(forms['helper'])}"] if "helper" in forms else []
+    return [forms.get("act", "had to do with"), _thing(forms), *described, *helper]
 
 
 def _thing(forms: Mapping[str, str]) -> str:
-    if "object" in forms:
-        return with_article(
-            f"{forms['quality']} {forms['object']}" if "quality" in forms else forms["object"]
-        )
-    return f"something {forms['quality']}" if "quality" in forms else "something"
+    words = [forms[slot] for slot in ("quality", "object") if slot in forms]
+    return with_article(" ".join(words)) if "object" in forms else " ".join(["something", *words])
