@@ -49,13 +49,13 @@ def triples(id: str) -> Iterator[tuple[str, str, str]]:
 
 def _rows(id: str, kind: str) -> Iterator[Any]:
     with downloading(dataset(id)):
-        yield from getattr(quiet_ir_datasets().load(id), f"{kind}_iter")()
+        yield from getattr(_ir_dataset(id), f"{kind}_iter")()
 
 
 def triples_file(id: str) -> Path:
     """Return the packed file of document pairs, downloaded if necessary."""
     with downloading(dataset(id)):
-        return Path(quiet_ir_datasets().load(id).docpairs_path())
+        return Path(_ir_dataset(id).docpairs_path())
 
 
 def linked_file(id: str) -> Path:
@@ -117,6 +117,10 @@ def _hash_mismatch(error: Exception) -> str:
         str(e) for e in (error, *(cause for _, cause in mirrors)) if isinstance(e, HashVerificationError)
     ]
     return errors[0][:1].lower() + errors[0][1:] if errors else ""
+
+
+def _ir_dataset(id: str):
+    return quiet_ir_datasets().load(id)
 
 
 def quiet_ir_datasets():

@@ -9,9 +9,16 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from repro.errors import DataError
-from repro.machine.bounded_reading import checked_id, lines, malformed, open_unpacked, texts, whole_lines
+from repro.machine.bounded_reading import (
+    checked_id,
+    csv_table,
+    lines,
+    malformed,
+    open_unpacked,
+    texts,
+    whole_lines,
+)
 from repro.retrieval.datasets.record_files import json_rows
-from repro.retrieval.evaluation.text_lines import csv_table
 
 LARGEST = sys.float_info.max
 Item = tuple[str, float | None]  # a passage and its cross-encoder score

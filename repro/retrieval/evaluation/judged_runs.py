@@ -89,7 +89,7 @@ def _check_queries(path: Path, run: Run, judged: Mapping[str, object]) -> None:
     if judged.keys().isdisjoint(run):
         problem = f"none of the run's {len(run)} queries is among the {len(judged)} judged ones"
         ids = f"e.g. {next(iter(run))!r} and {min(judged)!r}"
-        raise OtherQueriesError(f"{path}: {problem} ({ids}). Name the dataset of these queries.")
+        raise OtherQueriesError(f"{path}: {problem} ({ids}), so it is a run of another dataset")
 
 
 def _check_documents(path: Path, run: Run, judged: Mapping[str, Mapping[str, int]]) -> dict[str, int]:

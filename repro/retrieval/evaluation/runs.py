@@ -16,11 +16,10 @@ from typing import AnyStr
 import numpy as np
 
 from repro.errors import DataError
-from repro.machine.bounded_reading import LONGEST_LINE
+from repro.machine.bounded_reading import LONGEST_LINE, csv_table
 from repro.retrieval.evaluation.text_lines import (
     SCORE_BOUND,
     columns,
-    csv_table,
     first_bytes,
     many_objects,
     numbered_lines,

@@ -7,7 +7,7 @@ import json
 import math
 import re
 import zlib
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator
 from io import BufferedReader, TextIOWrapper
 from pathlib import Path
 from typing import Any
@@ -106,19 +106,6 @@ def open_bytes(path: Path) -> BufferedReader | gzip.GzipFile:
     with open(path, "rb") as file:
         is_zipped = file.read(2) == b"\x1f\x8b"
     return gzip.open(path) if is_zipped else open(path, "rb")
-
-
-def csv_table(data: bytes, types: Mapping[str, Any], separator: str, **reading: Any) -> Any:
-    """Return a pyarrow table of lines without quotes, e.g. ``{"rank": pa.string()}``. Raises ArrowInvalid."""
-    import pyarrow as pa
-    from pyarrow import csv
-
-    read = csv.ReadOptions(column_names=list(types), **reading)
-    parse = csv.ParseOptions(
-        delimiter=separator, quote_char=False, double_quote=False, ignore_empty_lines=False
-    )
-    convert = csv.ConvertOptions(column_types=types, null_values=[], strings_can_be_null=False)
-    return csv.read_csv(pa.BufferReader(data), read, parse, convert)
 
 
 def read_score(text: str, where: str) -> float:

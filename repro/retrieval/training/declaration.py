@@ -165,7 +165,9 @@ class Optimisation:
         if self.epochs is None and self.max_steps is None:
             raise UsageError("a training needs epochs or max_steps, but both are null")
         if self.warmup_ratio and self.warmup_steps:
-            raise UsageError("a training takes either warmup_ratio or warmup_steps. Set one of them to 0.")
+            raise UsageError(
+                "a training cannot have both warmup_ratio and warmup_steps. Set one of them to 0."
+            )
 
     @classmethod
     def of(cls, params: Mapping[str, Any], *, batch_size: int) -> Optimisation:

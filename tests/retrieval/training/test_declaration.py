@@ -70,7 +70,7 @@ def test_what_ends_first_of_epochs_and_steps_ends_the_training():
     ("changes", "said"),
     [
         ({"max_steps": None}, "epochs or max_steps"),
-        ({"warmup_steps": 3}, "not both"),
+        ({"warmup_steps": 3}, "cannot have both"),
         ({"precision": "fp8"}, "no precision 'fp8'"),
     ],
 )

@@ -202,7 +202,7 @@ def test_models_train_without_padding_unless_another_way_is_asked_for(tmp_path, 
     ],
 )
 def test_an_option_of_another_value_is_refused(variable, value, wanted):
-    with pytest.raises(UsageError, match=f"{variable} is '{value}'; {wanted}"):
+    with pytest.raises(UsageError, match=f"{variable} is '{value}'[.;] {wanted}"):
         Execution.of({variable: value})
 
 
