@@ -77,10 +77,8 @@ class Cell:
     @property
     def counted_as(self) -> str | None:
         """Its key of ``COUNTED``, e.g. ``"published"``. None if it cannot be measured."""
-        if self.table.kind == "study" or (self.table.kind == "figure" and self.paper.manifest.is_study):
-            return "study"
-        if self.table.kind == "figure":
-            return "point"
+        if self.table.kind in ("study", "figure"):
+            return "study" if self.table.kind == "study" or self.paper.manifest.is_study else "point"
         if self.row.role == "reference":
             return "reference"
         return "published" if self.table.kind == "results" and self.is_numeric else None

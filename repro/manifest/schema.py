@@ -16,6 +16,7 @@ Role = Literal["ours", "rerun", "cited", "reference"]
 Grade = Literal["A", "B", "C", "P"]
 ToleranceClass = Literal["deterministic", "re-encoded", "retrained"]
 SHARES = {"fraction": 1, "percent": 100}  # unit of a share -> its greatest number
+OPTIONS: Any = Field(default_factory=dict, alias="with")  # of a recipe
 ColumnKind = Literal["retrieval", "rerank", "answers", "glue", "index-size", "text"]
 
 
@@ -50,7 +51,7 @@ class Column(Identified):
     unit: str | None = None
     mean_of: tuple[str, ...] = ()
     recipe: str | None = None
-    with_: dict[str, Any] = Field(default_factory=dict, alias="with")
+    with_: dict[str, Any] = OPTIONS
     grade: Grade | None = None
     not_measurable: str = ""
     note: str = ""
@@ -78,7 +79,7 @@ class Row(Identified):
     roles: dict[str, Role] = Field(default_factory=dict)
     grades: dict[str, Grade] = Field(default_factory=dict)
     recipe: str | None = None
-    with_: dict[str, Any] = Field(default_factory=dict, alias="with")
+    with_: dict[str, Any] = OPTIONS
     marks: str = ""
     attributes: dict[str, Any] = Field(default_factory=dict)
     measures: dict[str, str] = Field(default_factory=dict)  # column -> the row's own measure
@@ -126,7 +127,7 @@ class Exhibit(Identified):
 
     label: str
     recipe: str
-    with_: dict[str, Any] = Field(default_factory=dict, alias="with")
+    with_: dict[str, Any] = OPTIONS
     dataset: str | None = None
 
 
@@ -169,7 +170,7 @@ class Line(Identified):
     label: str
     method: str = ""
     recipe: str
-    with_: dict[str, Any] = Field(default_factory=dict, alias="with")
+    with_: dict[str, Any] = OPTIONS
     over: str | None = None
 
 

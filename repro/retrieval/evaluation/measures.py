@@ -153,15 +153,13 @@ def score(
             block = queries[first : first + QUERIES]
             # pytrec_eval counts grades into an array: below zero they would be written outside it
             grades = {q: {d: max(grade, 0) for d, grade in qrels[q].items()} for q in block}
-            rankings = {q: _documents(run[q], q if ignore_identical_ids else None) for q in block if q in run}
+            rankings = {
+                q: [d for d, _ in run[q] if not (ignore_identical_ids and d == q)] for q in block if q in run
+            }
             scores = _trec_scores(set(measures_by_name.values()), grades, rankings)
             for text, measure in measures_by_name.items():
                 by_measure[text] += [scores[measure][q] for q in block]
     return Scores(queries, by_measure, missing, ignored)
-
-
-def _documents(ranking: Sequence[tuple[str, float]], ignored_id: str | None) -> list[str]:
-    return [document for document, _ in ranking if document != ignored_id]
 
 
 def coverage(run: Mapping[str, object], judged: Mapping[str, object]) -> tuple[list[str], int]:

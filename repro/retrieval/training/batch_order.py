@@ -31,9 +31,9 @@ class BatchOrder:
         last = examples % batch_size if steps > examples // batch_size else 0  # of an epoch, if reached
         smallest = min(batch_size, last or batch_size)
         if smallest < processes:
+            batch = f"a batch of {smallest} of the {examples} examples"
             raise UsageError(
-                f"a batch of {smallest} of the {examples} examples cannot be shared among {processes} "
-                f"processes. Start {smallest} or fewer."
+                f"{batch} cannot be shared among {processes} processes. Start {smallest} or fewer."
             )
 
     def __len__(self) -> int:

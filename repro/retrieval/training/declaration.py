@@ -178,7 +178,7 @@ class Optimisation:
         """
         from repro.retrieval.nn.precision import check_precision
 
-        names = [field.name for field in fields(cls) if field.name != "batch_size"]
+        names = (field.name for field in fields(cls) if field.name != "batch_size")
         optimisation = cls(batch_size=batch_size, **{name: params[name] for name in names})
         check_precision(optimisation.precision)
         return optimisation
@@ -373,5 +373,5 @@ def _constructor(module: str, name: str) -> ast.arguments | None:
 def _names(statement: ast.stmt) -> set[str]:
     aliases = statement.names if isinstance(statement, ast.ImportFrom) else []
     targets = statement.targets if isinstance(statement, ast.Assign) else []
-    named = {alias.asname or alias.name for alias in aliases} | {ast.unparse(target) for target in targets}
-    return named | {getattr(statement, "name", "")}
+    named = [*(alias.asname or alias.name for alias in aliases), *map(ast.unparse, targets)]
+    return {*named, getattr(statement, "name", "")}

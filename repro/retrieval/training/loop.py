@@ -170,9 +170,7 @@ class ObjectiveTrainer:
         return in_memory(lambda: self._whole(*self._on_device(pieces)), self.device)
 
     def _on_device(self, pieces: list[Batch]) -> list[Batch]:
-        if self.device.type == "cpu":
-            return pieces
-        return [on_device(piece) for piece in pieces]
+        return pieces if self.device.type == "cpu" else list(map(on_device, pieces))
 
     def _whole(self, batch: Batch) -> torch.Tensor:
         loss = self.compute_loss(batch)
@@ -308,11 +306,8 @@ def save_model(objective: nn.Module, out: Path) -> None:
 def options_in_effect(trainer: ObjectiveTrainer) -> dict[str, int | str]:
     """Return the batch options in effect, the step of resuming, and the steps skipped by fp16. Zeros are
     omitted."""
-    options = {
-        "resumed_at": trainer.resumed_at,
-        "padding_free": int(trainer.reading.used),
-        "skipped_steps": trainer.optimizer.skipped(trainer.step),
-    }
+    options = {"resumed_at": trainer.resumed_at, "padding_free": int(trainer.reading.used)}
+    options["skipped_steps"] = trainer.optimizer.skipped(trainer.step)
     return trainer.fitting.facts() | {name: value for name, value in options.items() if value}
 
 

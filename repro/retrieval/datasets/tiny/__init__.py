@@ -101,15 +101,13 @@ def beir() -> Collection:
     for number, deed in enumerate(draw.sample(world[15:], 45), 5001):
         concepts = question(draw, deed, world, sizes=(3, 4))
         queries.append(Query(str(number), ask(concepts, draw, keywords=0.2)))
-        judgements += graded_judgements(
-            str(number), concepts, {id: (d,) for id, d in deeds_by_id.items()}, draw, top=2, others=6
-        )
+        lives = {id: (d,) for id, d in deeds_by_id.items()}
+        judgements += graded_judgements(str(number), concepts, lives, draw, top=2, others=6)
     for copy_id, original_id in zip(ids[len(world) :], ids[:15], strict=True):
         queries.append(Query(copy_id, documents[copy_id].text))
         judgements.append(Judgement(copy_id, original_id, 2))
-    return Collection(
-        in_id_order(list(documents.values())), {"test": Topics(tuple(queries), tuple(judgements))}
-    )
+    topics = Topics(tuple(queries), tuple(judgements))
+    return Collection(in_id_order(list(documents.values())), {"test": topics})
 
 
 def forum(name: str) -> Collection:
@@ -128,9 +126,8 @@ def forum(name: str) -> Collection:
     ]
     queries, judgements = [], []
     for number, deed in enumerate(world[12:48], 9001):
-        queries.append(
-            Query(str(number), fill("How to {base} {a_thing} near the {place} after {occasion}", deed, draw))
-        )
+        text = fill("How to {base} {a_thing} near the {place} after {occasion}", deed, draw)
+        queries.append(Query(str(number), text))
         judgements += [Judgement(str(number), id, 1) for id, post_deed in posts if post_deed is deed]
     return Collection(in_id_order(documents), {"test": Topics(tuple(queries), tuple(judgements))})
 
@@ -143,35 +140,27 @@ def articles() -> Collection:
     draw = Draw("tiny/text")
     persons = people(draw, 1200, asked=False)
     all_deeds = deeds(draw, persons, each=1, of=SHORT_DEED)
-    return Collection(
-        tuple(
-            Document(str(number), deed.person.name, "\n".join(_article(deed, draw)))
-            for number, deed in enumerate(all_deeds, 1)
-        )
-    )
+    texts = ((deed.person.name, "\n".join(_article(deed, draw))) for deed in all_deeds)
+    return Collection(tuple(Document(str(n), title, text) for n, (title, text) in enumerate(texts, 1)))
 
 
 def books() -> Collection:
     """Return 40 books without titles, ten deeds of five people each."""
     draw = Draw("tiny/text/books")
     persons = people(draw, 200, asked=False)
-    return Collection(
-        tuple(
-            Document(
-                str(n + 1), "", "\n".join(_chapters(deeds(draw, persons[5 * n : 5 * n + 5], each=2), draw))
-            )
-            for n in range(40)
+    books = []
+    for n in range(40):
+        book_deeds = deeds(draw, persons[5 * n : 5 * n + 5], each=2)
+        lines = (
+            f"{tell(deed, draw, asides=0.1)}{_note(deed, draw)}" for deed in book_deeds for _ in range(2)
         )
-    )
+        books.append(Document(str(n + 1), "", "\n".join(lines)))
+    return Collection(tuple(books))
 
 
 def _article(deed: Deed, draw: Draw) -> list[str]:
     lines = [tell(deed, draw, asides=0.0, stories=name) for name in ("tales", "nameless", "nameless")]
     return [*lines[:-1], f"{lines[-1]}{_note(deed, draw)}"]
-
-
-def _chapters(book_deeds: Sequence[Deed], draw: Draw) -> list[str]:
-    return [f"{tell(deed, draw, asides=0.1)}{_note(deed, draw)}" for deed in book_deeds for _ in range(2)]
 
 
 def _note(deed: Deed, draw: Draw) -> str:
