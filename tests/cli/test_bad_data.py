@@ -51,7 +51,7 @@ MALFORMED = {
         ":2: byte 24 of the line (0xff) is not",
     ),
     "empty": ("corpus.jsonl", b"", ": is empty"),
-    "a query twice": ("queries.jsonl", b'{"_id": "q0", "text": "x"}\n' * 2, ":2: the query id 'q0' was on"),
+    "a query twice": ("queries.jsonl", b'{"_id": "q0", "text": "x"}\n' * 2, ":2: the query id 'q0' repeats"),
     "a grade": (
         "qrels/test.tsv",
         b"query-id\tcorpus-id\tscore\nq0\td0\tx\n",
