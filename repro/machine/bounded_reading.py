@@ -8,7 +8,7 @@ import re
 import tarfile
 import zipfile
 import zlib
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from typing import IO, Any, AnyStr
 
@@ -143,3 +143,16 @@ def _member(archive: Path, name: str, stack: contextlib.ExitStack) -> IO[bytes] 
         return stack.enter_context(files.open(name)) if name in files.namelist() else None
     tar = stack.enter_context(tarfile.open(archive, "r|gz"))  # noqa: SIM115 (the stack closes it)
     return next((tar.extractfile(entry) for entry in tar if entry.name == name), None)
+
+
+def csv_table(data: bytes, types: Mapping[str, Any], separator: str, **reading: Any) -> Any:
+    """Return a pyarrow table of lines without quotes, e.g. ``{"rank": pa.string()}``. Raises ArrowInvalid."""
+    import pyarrow as pa
+    from pyarrow import csv
+
+    read = csv.ReadOptions(column_names=list(types), **reading)
+    parse = csv.ParseOptions(
+        delimiter=separator, quote_char=False, double_quote=False, ignore_empty_lines=False
+    )
+    convert = csv.ConvertOptions(column_types=types, null_values=[], strings_can_be_null=False)
+    return csv.read_csv(pa.BufferReader(data), read, parse, convert)

@@ -18,7 +18,7 @@ BROKEN = {
         12,
         "rows.1.lable: there is no key 'lable' (did you mean 'label'?)",
     ),
-    "a number for a printed string": ('["0.1", "-"]', '[0.1, "-"]', 12, "0.1 is no text; write it in quotes"),
+    "a number for a printed string": ('["0.1", "-"]', '[0.1, "-"]', 12, "0.1 is not text. Put it in quotes."),
     "a key twice": ("title: A toy", "title: A toy\ntitle: B", 3, "key 'title' occurs twice"),
     "a percentage where fractions are": (
         '"0.1", "-"',

@@ -83,7 +83,7 @@ def test_nodes_are_noted_whatever_is_lacking_where_nothing_is_to_run(repro, fold
 
 def test_what_was_measured_is_counted_without_its_store(repro, measured):
     line = ("costa", "--table", "1", "--scale", "tiny")
-    counted = "so far: 1 of 58 published cells measured at tiny; apart, 0 of 8 cells of reference rows\n"
+    counted = "so far: 1 of 58 published cells measured at tiny, and 0 of 8 cells of reference rows\n"
     stored = f"6 of 155 nodes are stored in {measured}/store\n"
     assert counted + stored in repro("plan", *line).err
     other = measured / "another"

@@ -36,7 +36,7 @@ from tests.cli.conftest import repro as repro
 
 TABLE = ("costa", "--table", "1", "--scale", "tiny")
 OTHER_ROWS = {"beir/scifact/test qrels": "0" * 64}
-OTHER_DATA = "the judgements of beir/scifact/test are not as published"
+OTHER_DATA = "the judgements of beir/scifact/test differ from the published ones"
 ABSENT = "the files of absent were not there to be checked"
 # kind -> what a record says, beside a sound one, that its number is doubted for
 FAULTS = {

@@ -83,15 +83,14 @@ MEASURED = (
     "costa/1/reference.untrained/dev.rr10",
     "costa/figure-4/costa.500/dev.rr10",
 )
-COSTA = "1 of 157 published cells measured at full; apart, 1 of 36 points of figures"
+COSTA = "1 of 157 published cells measured at full, and 1 of 36 points of figures"
 REFERENCE = "1 of 8 cells of reference rows"
 STUDY = "1 of 740 cells of the suite's own study"
 EVERY = sum(c.counted_as == "published" for source in papers().values() for c in cells_of(source))
 SELECTIONS = {
-    "costa/1": f"1 of 58 published cells measured at full; apart, {REFERENCE}",
+    "costa/1": f"1 of 58 published cells measured at full, and {REFERENCE}",
     "costa": f"{COSTA}, {REFERENCE}",
-    "": f"1 of {EVERY} published cells measured at full; apart, 1 of 70 points of figures, "
-    f"{REFERENCE}, {STUDY}",
+    "": f"1 of {EVERY} published cells measured at full, and 1 of 70 points of figures, {REFERENCE}, {STUDY}",
 }
 
 

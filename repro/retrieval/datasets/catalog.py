@@ -30,7 +30,7 @@ class Document(NamedTuple):
 
 
 class Query(NamedTuple):
-    """A topic. ``answers`` are the accepted strings in a set judged by answers, otherwise empty."""
+    """A topic. ``answers`` are the accepted strings in a set judged by answers."""
 
     id: str
     text: str
@@ -38,7 +38,7 @@ class Query(NamedTuple):
 
 
 class Judgement(NamedTuple):
-    """One line of relevance judgements. Grades may be negative (judged worse than irrelevant)."""
+    """One line of relevance judgements. Grades may be negative (worse than irrelevant)."""
 
     query: str
     document: str
@@ -54,8 +54,7 @@ def in_fold(query: str, fold: str | None) -> bool:
 
 PIECES = ("documents", "queries", "qrels", "triples", "negatives")
 WORDS = {piece: piece for piece in PIECES} | {"qrels": "judgements"}
-DERIVED_FIELDS = ("id", "corpus_id", "pieces", "counts")  # derived from an entry's position and counts
-# Fields that splits inherit from their corpus.
+DERIVED_FIELDS = ("id", "corpus_id", "pieces", "counts")
 INHERITED = ("licence", "source", "version", "ignore_identical_ids", "answers", "how")
 FILE = Path(__file__).with_name("catalog.yaml")
 PUBLISHED = FILE.with_name("published_rows.yaml")
@@ -69,8 +68,8 @@ class Dataset:
         id: the id of ir_datasets if it has the collection, e.g. "msmarco-passage/dev/small".
         corpus_id: id with the documents. A corpus has its own.
         pieces: its own ``PIECES``.
-        counts: records of each piece in the collection that the papers used (qrels: rows), if known.
-        split: name of its qrels file in a BEIR folder, e.g. "test". None without queries.
+        counts: records of each piece that the papers used (qrels: rows), if known.
+        split: its qrels file in a BEIR folder, e.g. "test". None without queries.
         fold: the part of that split's queries, "fitting" or "validation". None for all.
         judgements: "qrels", or "answers" if strings found in passages decide. None without queries.
         answers: whether its queries come with answer strings.
@@ -81,9 +80,9 @@ class Dataset:
         topics, qrels: stems of TREC-style files (``topics/topics.<stem>.txt``), the preferred one first.
         addresses: whether its documents have a URL.
         at: scale -> id of the substitute, e.g. {"tiny": "tiny/passage/dev"}.
-        queries_of: id of the queries of triples or negatives. None for anything else.
-        members: ids whose mean it is.
-        parts: ids whose documents it concatenates.
+        queries_of: id of the queries of triples or negatives.
+        members: ids that its scores are averaged over.
+        parts: ids of the collections that it concatenates.
     """
 
     id: str
@@ -114,13 +113,18 @@ class Dataset:
     parts: tuple[str, ...] = ()
 
     @property
+    def components(self) -> tuple[str, ...]:
+        """The ids of its members or parts."""
+        return self.members or self.parts
+
+    @property
     def only_negatives(self) -> bool:
         """Whether it is one file of negatives in either form."""
         return not {"triples", "negatives"}.isdisjoint(self.pieces)
 
     @property
     def what(self) -> str:
-        """The kind of the collection for a table, e.g. "corpus and topics with qrels"."""
+        """The kind of the collection, e.g. "corpus and topics with qrels"."""
         if self.members:
             return f"mean of {len(self.members)}"
         if self.only_negatives:
@@ -134,12 +138,12 @@ ENTRY_KEYS = (*PIECES, "piece", "short", *(f.name for f in fields(Dataset) if f.
 
 @functools.cache
 def catalog() -> dict[str, Dataset]:
-    """Return all collections in the order of catalog.yaml, each corpus followed by its splits or members.
-    Raises UsageError for a broken entry."""
+    """Return all collections in the order of catalog.yaml, each corpus before its splits or members. Raises
+    UsageError for a duplicate id."""
     datasets: dict[str, Dataset] = {}
     for dataset in (each for entry in read_facts(FILE)["collections"] for each in _collections(entry)):
         if dataset.id in datasets:
-            raise UsageError(f"{FILE}: {dataset.id!r} occurs twice; give one of the two another id")
+            raise UsageError(f"{FILE}: {dataset.id!r} occurs twice. Rename one of the two.")
         datasets[dataset.id] = dataset
     for collection in list(datasets.values()):
         datasets.update(_with_substitutes(collection, datasets))
@@ -147,7 +151,7 @@ def catalog() -> dict[str, Dataset]:
 
 
 def dataset(id: str) -> Dataset:
-    """Return the collection of an id. Raises UsageError, with the nearest id, for an unknown one."""
+    """Return the collection of an id. Raises UsageError."""
     if id not in catalog():
         raise unknown("dataset", id, catalog(), hint="`repro data list` lists them")
     return catalog()[id]
@@ -188,7 +192,7 @@ def _dataset(id: str, corpus_id: str, entry: Mapping) -> Dataset:
 
 
 def _pieces(facts: dict, judgements: str, *, is_corpus: bool) -> tuple[str, ...]:
-    """Return an entry's own pieces. Removes the key ``piece`` from its fields."""
+    """Return an entry's own pieces, and remove the key ``piece``."""
     piece = facts.pop("piece", None)
     if facts.get("members"):
         return ()
@@ -199,7 +203,7 @@ def _pieces(facts: dict, judgements: str, *, is_corpus: bool) -> tuple[str, ...]
 
 
 def _with_substitutes(collection: Dataset, datasets: Mapping[str, Dataset]) -> dict[str, Dataset]:
-    """Return the members of ``collection``, each with one member of the stand-in as its own."""
+    """Return the members of ``collection``, each with a member of the substitute as its own."""
     check_known(f"stand-in of {collection.id} in {FILE}", *collection.at.values(), valid=datasets)
     substitutes = {scale: datasets[id].members or (id,) for scale, id in collection.at.items()}
     return {

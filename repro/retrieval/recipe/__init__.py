@@ -1,9 +1,9 @@
 """Functions for recipes. Each returns a node of the graph and runs nothing.
 
 A recipe is a function ``recipe(request, *, option=…) -> Node`` in a paper's ``recipes.py``, e.g. one that
-ends in ``return recipe.search(passages, topics, depth=1000)``. It returns the measured node: a run over
-``request.dataset``, or several as ``Runs``. Every value that a paper leaves open comes from
-``request.reading(id)``. Hyper-parameters have no defaults here, and scales are applied later.
+ends in ``return recipe.search(passages, topics, depth=1000)``. It returns a run over ``request.dataset``, or
+several as ``Runs``. Values that a paper leaves open come from ``request.reading(id)``. Hyper-parameters have
+no defaults here, and scales are applied later.
 """
 
 from collections.abc import Mapping, Sequence
@@ -37,7 +37,7 @@ from repro.retrieval.recipe.training import (
 from repro.retrieval.training.declaration import Objective, Optimisation
 from repro.stage_table import KINDS_OF_TEXTS
 
-SPLADE_VIEW = {  # the whole sparse vector, by the model's own head at every position
+SPLADE_VIEW = {  # the whole sparse vector
     "views": ["sparse"],
     "top_k": None,
     "positions": {"cls": True, "sep": True},
@@ -53,8 +53,7 @@ def encode(
     precision: str | Mapping[str, str],
     numbers: str = "float32",
 ) -> tuple[Node, Node]:
-    """Return one vector per passage and per query. Passage vectors are stored as float32 or float16
-    ``numbers``."""
+    """Return one vector per passage and per query. ``numbers`` of passages are float32 or float16."""
     precisions = precision if isinstance(precision, Mapping) else dict.fromkeys(KINDS_OF_TEXTS, precision)
     pooling = {"pooling": texts.pooling, "normalize": normalize}
     params = {kind: {**pooling, "precision": precisions[kind]} for kind in KINDS_OF_TEXTS}
@@ -79,8 +78,7 @@ def encode_views(
     head: str,
     precision: str,
 ) -> tuple[Node, Node]:
-    """Return dense and sparse vectors of passages and queries. ``top_k`` limits sparse values, None keeps
-    all."""
+    """Return dense and sparse vectors of passages and queries, with at most ``top_k`` sparse values."""
     options = {"positions": dict(positions), "head": head, "precision": precision}
     params = {kind: {"normalize": normalize, "top_k": top_k[kind], **options} for kind in KINDS_OF_TEXTS}
     return _encode_sides("encode_views", model, texts, params, views=list(views))
@@ -107,8 +105,10 @@ def _encode_sides(
 def search_views(
     passages: Node, topics: Node, *, depth: int, terms: Sequence[str], mode: str, list_depth: int | None
 ) -> Node:
-    """Search by the sum of the inner products of ``terms``, e.g. ["dense", "sparse"]. ``mode`` is "exact", or
-    "union" of the first ``list_depth`` passages of each view."""
+    """Search by the sum of the inner products of ``terms``, e.g. ["dense", "sparse"].
+
+    ``mode`` is "exact", or "union" of the first ``list_depth`` passages of each view.
+    """
     params = {"depth": depth, "terms": list(terms), "mode": mode, "list_depth": list_depth}
     return Node("search_views", params, {"passages": passages, "queries": topics})
 
@@ -136,12 +136,11 @@ def mine(
     random_added: int = 0,
     documents: Node | None = None,
 ) -> Node:
-    """Return hard negatives: ``per_query`` from the top of a run, and ``random_added`` from ``documents``.
-    Positives are excluded."""
+    """Return hard negatives: ``per_query`` from the top of a run, and ``random_added`` from ``documents``."""
     params, inputs = {"depth": depth, "per_query": per_query, "seed": seed}, {"run": run, "qrels": judgements}
     if random_added:
         if documents is None:
-            raise UsageError("random passages are drawn from documents; give them")
+            raise UsageError("random_added needs `documents` to draw passages from")
         params["random_added"], inputs["corpus"] = random_added, documents
     return Node("mine", params, inputs)
 
@@ -194,8 +193,8 @@ def mine_answers(
     score_decimals: Sequence[int] = (),
     tokenless_answers: bool = False,
 ) -> Node:
-    """Return hard negatives of answer-judged questions: the top passages of a run without an answer. Scores
-    are rounded to each of ``score_decimals`` in turn."""
+    """Return top passages of a run without an answer as hard negatives. Scores are rounded to each of
+    ``score_decimals`` in turn."""
     params: dict[str, Any] = {"depth": depth, "per_query": per_query, "seed": seed}
     params["extra_positives"] = extra_positives
     params |= {"score_decimals": list(score_decimals)} if score_decimals else {}
@@ -255,8 +254,8 @@ class Conventions:
     """How an encoder reads texts, and how vectors are compared.
 
     Attributes:
-        kind: ``dense``, or ``splade``: max of log(1 + ReLU) of the masked-language head over all positions.
-            ``splade-sum``, the first version, has their sum.
+        kind: ``dense``, ``splade`` (max of log(1 + ReLU) of the masked-language head over all positions) or
+            ``splade-sum`` (their sum, the first version).
         pooling: ``cls``, ``mean``, or ``sentence-transformers``, which uses modules.json.
         similarity: ``dot`` or ``cosine``.
         query_length, passage_length: tokens with [CLS] and [SEP].
@@ -292,7 +291,7 @@ def released_encoder(
 
 
 def released_reranker_or(own: Node, checkpoint: str | None) -> Node:
-    """Return a released cross-encoder with its scoring head, with our own as stand-in at other scales."""
+    """Return a released cross-encoder, replaced by our own at other scales."""
     if checkpoint is None:
         return own
     return released_encoder(checkpoint, revision="main", kind="cross-encoder", pooling=None, stand_in=own)
@@ -303,26 +302,21 @@ def released_ranking(
 ) -> Node:
     """Rank passages for queries by the vectors of released encoders.
 
-    Args:
-        models: the encoders of passages and of queries, which may be the same.
-        conventions: how they read texts and compare vectors.
+    ``models`` are the encoders of passages and of queries, which may be the same.
     """
     is_splade = conventions.kind.startswith("splade")
     stage = "encode_views" if is_splade else "encode"
     vectors = SPLADE_VIEW | {"head": conventions.kind} if is_splade else {"pooling": conventions.pooling}
     options = {"normalize": conventions.similarity == "cosine", "precision": conventions.precision}
-    lengths = conventions.passage_length, conventions.query_length
-    prefixes = conventions.passage_prefix, conventions.query_prefix
-    sides = {
-        "passages": (models[0], passages, lengths[0], conventions.separator, prefixes[0]),
-        "queries": (models[1], topics, lengths[1], "", prefixes[1]),
-    }
+    sides = (
+        ("passages", passages, conventions.passage_length, conventions.separator, conventions.passage_prefix),
+        ("queries", topics, conventions.query_length, "", conventions.query_prefix),
+    )
     nodes = []
-    for kind, (model, texts, length, separator, prefix) in sides.items():
+    for model, (kind, texts, length, separator, prefix) in zip(models, sides, strict=True):
         params = {"kind": kind, "length": length, "separator": separator, **options}
-        if prefix:
-            params["prefix"] = prefix
-        nodes.append(Node(stage, params | vectors, {"model": model, "texts": texts}))
+        prefixes = {"prefix": prefix} if prefix else {}
+        nodes.append(Node(stage, params | prefixes | vectors, {"model": model, "texts": texts}))
     if is_splade:
         return search_views(*nodes, depth=depth, terms=["sparse"], mode="exact", list_depth=None)
     return search(*nodes, depth=depth)

@@ -59,7 +59,7 @@ def test_each_problem_is_told_once(tmp_path):
     (folder / "qrels/test.tsv").write_text("3\td0\tx\n")
     problems = [str(problem) for problem in check(tmp_path, ["beir/scifact", "beir/scifact/test"])]
     assert len(problems) == 2
-    assert "3 documents where beir/scifact has 5,183" in problems[0]
+    assert "3 documents, but beir/scifact has 5,183" in problems[0]
     assert problems[1].endswith("test.tsv:1: the grade 'x' is not an integer")
 
 
@@ -81,7 +81,7 @@ def test_files_are_compared_with_the_sums_of_the_folder(tmp_path, monkeypatch):
     assert check(tmp_path, ["beir/scifact"]) == []
     write(tmp_path / "SHA256SUMS", f"{'0' * 64} *beir/scifact/corpus.jsonl\n")
     (problem,) = check(tmp_path, ["beir/scifact"])
-    assert "corpus.jsonl: is not the file whose sha256" in str(problem)
+    assert "corpus.jsonl: its sha256 is not the one in" in str(problem)
 
 
 def test_the_real_data_is_sound(real_data):
