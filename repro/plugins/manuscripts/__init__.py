@@ -1,5 +1,4 @@
-"""Papers' sources: their tables are read, drafted as a manifest, and audited, e.g. by ``repro audit
-paper.tex``."""
+"""Reads, drafts and audits tables of papers' sources, e.g. ``repro audit paper.tex``."""
 
 from repro.hooks import Command, answer
 

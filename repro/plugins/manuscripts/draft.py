@@ -1,5 +1,5 @@
-"""A draft of cells.yaml from the tables of a source, with questions for everything that the source leaves
-open. For example, the heading "MRR@10" becomes column ``mrr10`` with the remark "asked: dataset? …"."""
+"""A draft of cells.yaml from the tables of a source. For example, heading "MRR@10" becomes column ``mrr10``
+with the remark "todo: dataset? …"."""
 
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -35,7 +35,7 @@ ROLES = (
 
 @dataclass(frozen=True)
 class Remark:
-    """A comment in the draft: a question (``asked``), an assumption (``likely``) or a ``note``."""
+    """A comment in the draft: a question (``todo``), an assumption (``likely``) or a ``note``."""
 
     kind: str
     text: str
@@ -47,7 +47,7 @@ def _asked(text: str) -> Remark:
 
 @dataclass(frozen=True)
 class Entry:
-    """A column, row, mark or table of the draft, with its position in the source."""
+    """A column, row, mark or table of the draft."""
 
     facts: Mapping[str, Any]
     place: Place
@@ -61,13 +61,8 @@ class Entry:
 
 @dataclass(frozen=True)
 class TableDraft:
-    """A results table of the draft.
-
-    Attributes:
-        head: the fields of the whole table.
-        marks: mark -> its entry.
-        readings: id -> an unspecified choice of the rows' recipes, with the name of its paper.
-    """
+    """A results table of the draft. ``readings`` maps the id of a reading of the rows' recipes to its
+    paper."""
 
     head: Entry
     marks: Mapping[str, Entry]
@@ -99,7 +94,7 @@ class TableDraft:
 
 @dataclass(frozen=True)
 class Draft:
-    """All results tables of a source, the reasons for omitted ones, and its title, authors and venue."""
+    """The results tables of a source, the reasons for omitted ones, and its title, authors and venue."""
 
     tables: tuple[TableDraft, ...]
     left_out: tuple[tuple[Place, str], ...]
@@ -107,7 +102,7 @@ class Draft:
 
 
 def draft(name: str, manuscript: Manuscript) -> Draft:
-    """Return the draft of a paper with this name. Tables that a manifest cannot represent are omitted."""
+    """Draft a paper with this name. Tables that a manifest cannot represent are omitted."""
     tables: dict[str, TableDraft] = {}
     left_out = []
     meanings = with_neighbours([meaning(source) for source in manuscript.tables])
@@ -145,7 +140,6 @@ class _Drafting:
     readings: dict[str, tuple[Reading, str]] = field(default_factory=dict)
 
     def table(self, id: str) -> TableDraft:
-        """Return the table with the given id."""
         plan = self.told.layout
         for row in plan.rows:
             for column in self.told.columns:
@@ -187,7 +181,6 @@ class _Drafting:
         return {mark: entry for mark in MARKS if mark in used}
 
     def _column(self, column: ColumnMeaning, id: str) -> Entry:
-        """Return a column. If its collection or measure is unclear, it has neither, and a question."""
         facts: dict[str, Any] = {"id": id, "head": list(column.head)} | self._unit(column)
         meant = (column.dataset, column.measure)
         remarks: list[Remark] = []
@@ -302,7 +295,7 @@ def _described(head, cells: Sequence[SourceCell], places: Sequence[int]) -> dict
 
 
 def _slug(text: str) -> str:
-    """Return an id from a text, e.g. ``mrr10`` for ``MRR@10``."""
+    """Return an id, e.g. ``mrr10`` for ``MRR@10``."""
     import unicodedata
 
     plain_text = unicodedata.normalize("NFKD", text.lower()).encode("ascii", "ignore").decode()

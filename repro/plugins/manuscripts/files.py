@@ -1,5 +1,5 @@
-"""The files of a source: a single file, a folder or an archive, e.g. ``arxiv.tar.gz``. Sizes are limited, and
-nothing outside of the source is read."""
+"""The files of a source: a file, a folder or an archive, e.g. ``arxiv.tar.gz``. Sizes are limited, and files
+outside of the source are never read."""
 
 import gzip
 import os
@@ -19,15 +19,10 @@ MEMBERS = 20_000
 
 
 class Files:
-    """Text files below one root, by their relative names.
-
-    Attributes:
-        path: the file, folder or archive given by the user.
-        only: the name of the single file, or "" for several.
-    """
+    """Text files below one root, by their relative names. ``only`` is the name of a single file, or ""."""
 
     def __init__(self, path: Path):
-        """Open a source. Raises UsageError for a missing ``path``, DataError for an unreadable one."""
+        """Open a source. Raises UsageError if it is missing, DataError if it is unreadable."""
         self.path, self.only, self._read = path, "", 0
         self._texts: dict[str, str] = {}
         self._members: dict[str, bytes] = {}
@@ -57,7 +52,7 @@ class Files:
         return iter(sorted(self._names))
 
     def shown(self, name: str) -> Path:
-        """Return the path of a file for messages. A path inside an archive follows the archive's path."""
+        """Return the path of a file for messages."""
         return self.root / name
 
     def resolve(
@@ -87,7 +82,7 @@ class Files:
             return False
 
     def text(self, name: str) -> str:
-        """Return the decoded content of a file. Raises DataError if it is not text or too large."""
+        """Return the content of a file. Raises DataError if it is not text or too large."""
         if name not in self._texts:
             shown = self.shown(name)
             try:
@@ -102,8 +97,8 @@ class Files:
 
 
 def decoded(content: bytes, shown: Path) -> str:
-    r"""Return text from UTF-8, UTF-16 with a byte order mark, or Windows-1252, with line ends as ``\n``.
-    Raises DataError for a PDF or another binary file."""
+    r"""Decode UTF-8, UTF-16 with a byte order mark, or Windows-1252, with line ends as ``\n``. Raises
+    DataError for a binary file."""
     if content.startswith((b"\xff\xfe", b"\xfe\xff")):
         text = content.decode("utf-16", errors="replace")
     elif content.startswith(b"%PDF"):
@@ -178,7 +173,6 @@ def _too_much_text(path: Path) -> DataError:
 
 
 def _texts(members, path: Path) -> dict[str, bytes]:
-    """Return name -> content of text files. Names that lead outside of the archive are skipped."""
     kept: dict[str, bytes] = {}
     unpacked = text = 0
     for count, (name, size, opened) in enumerate(members):

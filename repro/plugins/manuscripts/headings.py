@@ -1,5 +1,5 @@
-"""The collection and measure of each column of a table, and the certainty given its headings. For example,
-the heading "MS MARCO dev, MRR@10" determines both."""
+"""The collection and measure of each column, and their certainty. For example, the heading "MS MARCO dev,
+MRR@10" determines both."""
 
 import re
 from collections import Counter
@@ -33,10 +33,8 @@ class ColumnMeaning:
     Attributes:
         place: its index in the table, from 0.
         head: the texts above it, the outermost first.
-        unit: ``percent``, ``fraction``, or None without numbers.
-        mean_of: indices of the columns that it averages, according to its heading and the numbers.
+        mean_of: indices of the columns that it averages.
         is_cost: True if its heading names a size, a time or a setting.
-        is_mean: True if its heading names an average.
         named: the measure as named.
     """
 
@@ -53,14 +51,8 @@ class ColumnMeaning:
 
 @dataclass(frozen=True)
 class Meaning:
-    """The meaning of a table according to its headings, with systems as rows.
-
-    Attributes:
-        layout: the layout, after transposition if necessary.
-        is_transposed: True if the source has the systems as columns.
-        columns: the columns of values, in order.
-        unit: the unit of most columns.
-    """
+    """The meaning of a table with systems as rows, after transposition if necessary. ``unit`` is the most
+    frequent one."""
 
     layout: Layout
     is_transposed: bool
@@ -75,7 +67,7 @@ class Meaning:
 
 
 def meaning(table: SourceTable) -> Meaning:
-    """Return the meaning of a table, transposed first if its rows are named by measures or collections."""
+    """Return the meaning of a table. It is transposed if measures or collections name its rows."""
     plan = layouts.layout(table, vocabulary.measures)
     above = sum(vocabulary.names_something(" ".join(plan.head(place))) for place in plan.values)
     beside, depth = _named_beside(plan)
@@ -90,8 +82,7 @@ def meaning(table: SourceTable) -> Meaning:
 
 
 def _named_beside(plan: Layout) -> tuple[int, int]:
-    """Return the number of rows with the name of a measure or collection as label, and of columns up to
-    it."""
+    """Return the number of rows labelled by a measure or collection, and of columns up to that label."""
     last = max(plan.labels, default=0)
     named = {}
     for place in (last, *range(last + 1, min(plan.values, default=0))):
@@ -103,7 +94,7 @@ def _named_beside(plan: Layout) -> tuple[int, int]:
 @dataclass(frozen=True)
 class _Shared:
     """The measures and words of caption and corner, which apply to all columns. Measures of the caption count
-    only if no heading names one. ``is_beir`` is True for a table of BEIR."""
+    only if no heading names one."""
 
     measures: tuple[NamedMeasure, ...]
     words: frozenset[str]
@@ -223,7 +214,7 @@ def _averaged(plan: Layout, column: ColumnMeaning, columns: Sequence[ColumnMeani
 
 
 def _averageable(column: ColumnMeaning, columns: Sequence[ColumnMeaning]) -> list[list[ColumnMeaning]]:
-    """Return candidate columns of an average: those before it, all, those of its heading or measure."""
+    """Return candidates for an average: the columns before it, all, and those of its heading or measure."""
     others = [c for c in columns if not (c.is_mean or c.is_cost)]
     before = [c for c in others if c.place < column.place]
     of_heading = [c for c in others if c.head[:1] == column.head[:1]]
@@ -247,8 +238,8 @@ Collections = Mapping[NamedMeasure, frozenset[str]]
 
 
 def with_neighbours(tables: Sequence[Meaning]) -> list[Meaning]:
-    """Return the tables of a source, with collections for columns that name none. Such a column is assumed to
-    be on the collection that alone has its measure elsewhere."""
+    """Complete columns without a collection. Such a column is assumed to be on the only collection that has
+    its measure elsewhere in the source."""
     known = _collections(tables)
     return [_completed(table, known) for table in tables]
 

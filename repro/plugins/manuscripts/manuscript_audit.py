@@ -1,5 +1,4 @@
-"""The command ``repro audit FILE``: the findings on a manuscript, as lines or in formats for other
-programs."""
+"""The command ``repro audit FILE``, e.g. ``repro audit paper.tex --format sarif``."""
 
 import os
 import re
@@ -34,7 +33,7 @@ _COMMENT = re.compile(r"(%|#|<!--)\s*repro:\s*ignore(?:\[(?P<checks>[^\]\n]*)\])
 
 @dataclass(frozen=True)
 class Ignored:
-    """A comment ``repro: ignore[check, …] reason``: its line, the lines it applies to, and its checks."""
+    """A comment ``repro: ignore[check, …] reason`` with the lines and checks that it applies to."""
 
     place: Place
     lines: tuple[int, ...]
@@ -58,7 +57,7 @@ def ignores(file: Path) -> Iterator[Ignored]:
 
 
 def without_ignored(findings: Iterable[Finding], files: Iterable[Path]) -> list[Finding]:
-    """Return the findings that no comment suppresses, and a finding for each comment that suppresses none."""
+    """Return the findings that no comment suppresses, and a finding for each useless comment."""
     kept, told = list(findings), list[Finding]()
     for comment in (comment for file in files for comment in ignores(file)):
         aside = list(filter(comment.is_about, kept))
@@ -94,7 +93,7 @@ ACROSS = (emphasis.best, emphasis.second_best, across.several_values, across.unp
 
 
 def findings(manuscript: Manuscript) -> list[Finding]:
-    """Return all findings on a manuscript by file and line, including suppressed ones."""
+    """Return all findings by file and line, including suppressed ones."""
     pairs = [grids(table) for table in manuscript.tables]
     of_units = [each for by_system, _ in pairs for each in values.mixed_units(by_system)]
     odd = [value.cell for value, _ in of_units]
@@ -109,7 +108,7 @@ def findings(manuscript: Manuscript) -> list[Finding]:
 
 
 def audit(manuscript: Manuscript) -> list[Finding]:
-    """Return the findings that no comment suppresses, and a finding for each comment that suppresses none."""
+    """Return the findings that no comment suppresses, and a finding for each useless comment."""
     places = [cell.place for table in manuscript.tables for row in (*table.head, *table.body) for cell in row]
     places += [place for place, _ in manuscript.prose]
     files = dict.fromkeys(place.file for place in places)
@@ -121,7 +120,7 @@ LEVELS = {"error": "error", "doubt": "warning", "note": "note"}
 
 
 def print_lines(findings: Sequence[Finding]) -> None:
-    """Print ``file:line: severity [check] says; why``."""
+    """Print ``file:line: severity [check] text``."""
     for f in findings:
         put(f"{f.place}: {f.severity} [{f.check}] {f.says}; {f.why}")
 
@@ -148,8 +147,7 @@ def sarif(findings: Sequence[Finding]) -> dict:
 
 
 def print_commands(findings: Sequence[Finding]) -> None:
-    """Print workflow commands that GitHub shows at changed lines, e.g. ``::error
-    file=a%0Ab.tex,line=7::``."""
+    """Print workflow commands for GitHub, e.g. ``::error file=a%0Ab.tex,line=7::``."""
     for f in findings:
         file, title = (_escaped(text, ":,") for text in (str(f.place.file), f"repro audit: {f.check}"))
         place = f"file={file},line={f.place.line},title={title}"
@@ -182,12 +180,12 @@ Examples:
 @click.option("--strict", is_flag=True, help="Exit with status 1 when there are errors or doubts.")
 @format_option("json", "sarif", "github")
 def file_command(file, strict, form):
-    """List what does not fit in the tables of a paper's source, and in sentences that quote them.
+    """List contradictions in the tables of a paper's source, and in sentences that quote them.
 
-    FILE is LaTeX, Markdown, CSV or HTML, or the folder or archive of a paper's source. An error is what
-    arithmetic cannot have otherwise, a doubt breaks a habit of its table, a note is worth a look. A check
-    that cannot tell what a table means says nothing. `% repro: ignore[CHECK] reason` on a line, or on one of
-    its own above, sets a finding aside (`<!-- ... -->` in Markdown and HTML, `#` in CSV). Nothing is run.
+    FILE is LaTeX, Markdown, CSV or HTML, or the folder or archive of a paper's source. An error is
+    arithmetically impossible, a doubt breaks a rule of its table, and a note is worth a look. A check is
+    skipped if it cannot interpret a table. `% repro: ignore[CHECK] reason` on a line, or alone on the line
+    above, suppresses a finding (`<!-- ... -->` in Markdown and HTML, `#` in CSV). Runs nothing.
     """
     from repro.plugins.manuscripts.reading import read
 

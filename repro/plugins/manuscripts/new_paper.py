@@ -71,7 +71,7 @@ def cells_text(name: str, source: str, draft: Draft) -> str:
 
 
 def readings_text(draft: Draft) -> str:
-    """Return entries for readings.yaml: the readings of known systems' recipes, with their choices."""
+    """Return entries for readings.yaml: the readings of known systems' recipes."""
     lines = []
     for id, (reading, name) in _readings(draft).items():
         facts: dict[str, Any] = {"id": id, "kind": "silence", "where": "asked"}
@@ -91,7 +91,7 @@ def readme_text(name: str, source: str, draft: Draft) -> str:
 
 
 def questions(draft: Draft, kind: str) -> dict[str, list[tuple[str, str]]]:
-    """Return each remark of a kind, with its entries in the draft and their positions in the source."""
+    """Return each remark of a kind, with its entries and their positions in the source."""
     by_text: dict[str, list[tuple[str, str]]] = {}
     for table in draft.tables:
         for what, entry in table.entries():
@@ -186,7 +186,7 @@ Examples:
     help="Draft its cells from a source: LaTeX (a file, folder or archive), Markdown, CSV, HTML.",
 )
 def command(name, source, directory):
-    """Begin another paper with placeholders, or with a draft of the tables of a source."""
+    """Create another paper with placeholders, or with a draft of the tables of a source."""
     if source is None:
         return click.get_current_context().invoke(plain_paper.paper, name=name, directory=directory)
     from repro.plugins.manuscripts.draft import draft

@@ -1,5 +1,5 @@
-r"""The LaTeX commands that are executed before tables are read: definitions, conditionals and includes. For
-example, ``\input{tables/main}`` reads ``tables/main.tex``."""
+r"""The LaTeX commands that are executed before tables are read. For example, ``\input{tables/main}`` reads
+``tables/main.tex``."""
 
 import re
 from collections.abc import Callable, Mapping
@@ -88,7 +88,7 @@ def _other(g: Gullet, token: Token) -> bool:
 
 
 def _conditional(g: Gullet, token: Token) -> None:
-    r"""Continue if a switch is on, else after ``\else``. Adds a note if the condition is a comparison."""
+    r"""Continue if a switch is on, otherwise after ``\else``. Comparisons count as false, with a note."""
     if token.text in _COMPARISONS and not g.reader.only_defines:
         g.note(token, f"{token.text} is not decided: what stands behind its \\else is read")
     if not g.switches.get(token.text, token.text in _TRUE):

@@ -1,5 +1,4 @@
-"""Reads a source of any form: LaTeX with floats and prose, or files of tables, e.g.
-``read(Path("paper.tex"))``."""
+"""Reads a source: LaTeX with floats and prose, or files of tables, e.g. ``read(Path("paper.tex"))``."""
 
 import re
 from collections.abc import Iterator
@@ -24,15 +23,10 @@ Read = tuple[list[SourceTable], list[tuple[Place, str]], dict[str, str], list[st
 
 
 def read(path: Path) -> Manuscript:
-    """Return the tables, prose and labels of a LaTeX file, of files of tables, or of a folder or archive.
+    """Return the tables, prose and labels of a file, folder or archive of LaTeX, Markdown, CSV, TSV or HTML.
 
-    Files of tables are Markdown, CSV, TSV and HTML. They are ignored in a folder with LaTeX. Nothing is
-    written, and nothing outside of the folder is read.
-
-    Raise:
-        UsageError: if ``path`` does not exist or is not a source.
-        DataError: if it cannot be read, e.g. because it is binary, broken or too large, includes itself, has
-            endless macros or contains no table.
+    Raises UsageError if ``path`` does not exist or is not a source, and DataError if it cannot be read, e.g.
+    because it is binary, broken or too large, includes itself, has endless macros or contains no table.
     """
     try:
         tables, prose, labels, notes, front = _read(Files(path))
@@ -120,7 +114,6 @@ class _Float:
         self.scope.gather(self.nodes)
 
     def tables(self, numbers: dict[str, str]) -> list[SourceTable]:
-        """Return the tables in the order of the text."""
         made: list[tuple[int, SourceTable]] = []
         legend = self._legend(numbers) if any(scope.tabulars for scope in self.scope.walk()) else ()
         for scope in self.scope.walk():
@@ -160,7 +153,7 @@ def _text_of(caption: Caption, numbers: dict[str, str]) -> str:
 
 
 def read_latex(files: Files, first: list[str]) -> Read:
-    """Return tables, prose, numbers of labels, notes and front of LaTeX files, in the order of the text."""
+    """Return tables, prose, numbers of labels, notes and front of LaTeX files."""
     flat = expand(files, first)
     floats, outside = _parts(flat)
     numbers = numbered(one.scope for one in floats)

@@ -209,7 +209,7 @@ Read = tuple[list[SourceTable], list[tuple[Place, str]]]
 
 
 def read_tables(files: Files, name: str) -> Read:
-    """Return the tables and paragraphs of a file, according to its extension."""
+    """Return the tables and paragraphs of a file by its extension."""
     ending = PurePosixPath(name).suffix.lower()
     text = files.text(name)
     if ending in SEPARATED:

@@ -1,5 +1,4 @@
-"""The meaning of words in headings: collections of the catalogue, and measures in ir_measures' notation. For
-example, "MRR@10" means ``RR@10``."""
+"""The collections and measures that headings name. For example, "MRR@10" means ``RR@10``."""
 
 import functools
 import re
@@ -22,9 +21,9 @@ class Resolution:
 
     Attributes:
         value: an id of the catalogue or a measure in ir_measures' notation, or None if it is unknown.
-        sure: ``certain``, ``likely`` (by convention, named in the reason), ``unknown``, or ``elsewhere`` for
-            a known name that the suite does not have.
-        reason: the reason, as a sentence without full stop, or "" if ``certain``.
+        sure: ``certain``, ``likely`` (by convention), ``unknown``, or ``elsewhere`` for a known name that
+            the
+            suite does not have.
         choices: possible values if ``value`` is None, the usual one first.
     """
 
@@ -47,14 +46,13 @@ class NamedMeasure:
 
 @dataclass(frozen=True)
 class NamedCollection:
-    """An entry of vocabulary.yaml: a collection and the words for it.
+    """An entry of vocabulary.yaml.
 
     Attributes:
-        id: its id in the catalogue, or a displayed name.
         names: sets of words, each sufficient.
         because: the reason why it is only likely, or "".
         measures: the measures that it is used with. Empty for all.
-        levels: grades from which a document may count as relevant, the usual one first.
+        levels: lowest relevant grades, the usual one first.
     """
 
     id: str
@@ -113,7 +111,7 @@ def names_something(text: str) -> bool:
 
 
 def is_name(text: str) -> bool:
-    """Return whether a text names a measure, or only collections and no system trained on them."""
+    """Return whether a text only names measures or collections, and no system trained on them."""
     if measures(text):
         return True
     plain = words(text)

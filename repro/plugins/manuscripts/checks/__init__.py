@@ -1,4 +1,4 @@
-"""The checks of a manuscript that need no recipe. Each yields findings, or nothing if it does not apply."""
+"""The checks of a manuscript. Each yields findings, or nothing if it does not apply."""
 
 from collections.abc import Iterable
 from dataclasses import dataclass
@@ -29,15 +29,15 @@ CHECKS = {
 
 @dataclass(frozen=True)
 class Finding:
-    """An inconsistency, e.g. ``Finding("error", "sum", place, "12 is not the sum of …", "it is 13")``.
+    """An inconsistency, e.g. ``Finding("error", "sum", place, "12 is not the sum of …", "It is 13")``.
 
     Attributes:
-        severity: error (arithmetically impossible), doubt (one of two must be wrong, or a habit of the table
-            is broken) or note (useful to know, often nobody's mistake).
+        severity: error (arithmetically impossible), doubt (one of two must be wrong, or a rule of the
+            table is
+            broken) or note (useful, often no mistake).
         check: a key of ``CHECKS``.
         place: the line to look at first.
-        says: the inconsistency.
-        why: the evidence.
+        says, why: the inconsistency and the evidence, each a sentence without its full stop.
     """
 
     severity: str

@@ -1,5 +1,5 @@
-"""Checks of values that occur in several places: in two tables, in a sentence, or in a known paper. For
-example, "0.366 in Table 2" although Table 2 has .361."""
+"""Checks of values that occur in several places: two tables, a sentence, or a known paper. For example,
+"0.366 in Table 2" although Table 2 has .361."""
 
 from __future__ import annotations
 
@@ -198,7 +198,7 @@ class Numbered:
 
 
 def wrong_quotes(manuscript: Manuscript, grids: Sequence[Grid]) -> Iterator[Finding]:
-    """Find sentences that quote a number which their table or cell does not have, e.g. "0.366 in Table 2"."""
+    """Find sentences with a number that their table or cell does not have, e.g. "0.366 in Table 2"."""
     labels, pairs = manuscript.labels, zip(manuscript.tables, grids, strict=True)
     tables = [Numbered(each.number or labels.get(each.label, ""), grid) for each, grid in pairs]
     by_number = {table.number: table for table in tables}

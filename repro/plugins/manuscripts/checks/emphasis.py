@@ -39,7 +39,7 @@ BOLD, UNDERLINE = Style("bold", "bold", 0, "best"), Style("underline", "underlin
 
 @dataclass(frozen=True)
 class Scope:
-    """Numbers of one series in which the best or second best has a style."""
+    """Numbers of one series, with a style for the best or second best."""
 
     series: Series
     members: tuple[Value, ...]
@@ -105,7 +105,7 @@ class Habit:
 
 def best(grids: Sequence[Grid]) -> Iterator[Finding]:
     """Find bold numbers that are not the best of their column or group, and equal ones that are not bold. The
-    scope is the one that fits most of a table. Tables without such a habit are skipped."""
+    scope is the one that fits most of a table."""
     yield from _of_style([grid for grid in grids if not OTHER_MEANING.search(grid.remarks)], BOLD)
 
 
@@ -190,8 +190,8 @@ LETTERED = re.compile(r"^[(\[]?(?P<letter>[a-z0-9])[)\].:]\s*(?P<label>\S.*)$")
 
 
 def impossible(grid: Grid) -> Iterator[Finding]:
-    """Find marks of significance on numbers that are not better than those of the beaten row. The caption
-    must name that row, or baselines."""
+    """Find marks of significance on numbers that are not better than the row, or baselines, named by the
+    caption."""
     if SIGNIFICANT.search(grid.remarks):
         rivals = _named_rivals(grid) or _lettered(grid)
         for series in grid.scores:

@@ -1,5 +1,5 @@
-"""Checks of single numbers: the limits of their measure and collection, and the format of their column. For
-example, R@1000 cannot be below R@100 in the same row."""
+"""Checks of single numbers against the limits of their measure and collection, and the format of their
+column. For example, R@1000 cannot be below R@100 in the same row."""
 
 import re
 from collections import Counter
