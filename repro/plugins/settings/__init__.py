@@ -1,5 +1,4 @@
-"""The planned parameters, compared with settings.yaml (``schema``): settings of papers and of released
-scripts."""
+"""Compares the planned parameters with settings.yaml (``schema``)."""
 
 from repro.hooks import Command, answer
 

@@ -1,8 +1,5 @@
-"""The plan of a paper compared with its settings.yaml: a verdict on every parameter and every statement.
-
-For example, parameter ``options.temperature`` is "as published", and ``options.warmup_ratio`` is
-"unspecified: warmup".
-"""
+"""A verdict on every planned parameter and every statement of settings.yaml. For example,
+``options.temperature`` is "as published", and ``options.warmup_ratio`` is "unspecified: warmup"."""
 
 from collections import Counter
 from collections.abc import Iterable, Iterator
@@ -45,7 +42,7 @@ class CheckedParameter:
         reading: the reading that justifies a difference or fills a gap.
         cell: the cell of a table of settings that publishes the value.
         state: as published, as released, departs, unspecified, no parameter or failure.
-        says: the problem and its remedy for a failure, or the reason for no parameter.
+        says: the problem and its remedy, or the reason for no parameter.
     """
 
     row: str
@@ -68,7 +65,7 @@ class CheckedParameter:
 
     @property
     def verdict(self) -> str:
-        """The state in words, with the reading or the reason, e.g. "departs by batch-size"."""
+        """The state in words, e.g. "departs by batch-size"."""
         phrases = {"departs": f"departs by {self.reading}", "unspecified": f"unspecified: {self.reading}"}
         return f"{self.state}: {self.says}" if self.says else phrases.get(self.state, self.state)
 
@@ -78,7 +75,7 @@ class CheckedParameter:
 
 
 def of_cells(items: Iterable[CheckedParameter]) -> dict[str, CheckedParameter]:
-    """Return the verdict on each cell of a table of settings, the gravest one of its rows."""
+    """Return the gravest verdict on each cell of a table of settings."""
     weights = (FAILURE, "departs", "as published", NO_PARAMETER)
     ordered = sorted((item for item in items if item.cell), key=lambda item: -weights.index(item.state))
     return {item.cell: item for item in ordered}
@@ -102,7 +99,7 @@ def in_words(value: Any) -> str:
 
 
 def by_step(items: Iterable[CheckedParameter]) -> dict[str, list[CheckedParameter]]:
-    """Return the parameters under the name of their step, or under a heading for those without a step."""
+    """Return the parameters under the name of their step, or a heading for those without one."""
     steps: dict[str, list[CheckedParameter]] = {}
     for item in items:
         default = f"{item.stage}, not in settings.yaml" if item.stage else "stated, but no parameter"
@@ -183,7 +180,7 @@ def _alike_failures(source: Paper, rows: list[PlannedRow]) -> Iterator[CheckedPa
 
 
 def of_cell(cell: Cell) -> list[CheckedParameter]:
-    """Return the parameters of a cell's row, or of a published setting. Empty without settings.yaml."""
+    """Return the parameters of a cell's row, or of a published setting, if settings.yaml exists."""
     if not steps_of(cell.paper):
         return []
     if cell.is_setting:

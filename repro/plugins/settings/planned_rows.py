@@ -1,5 +1,5 @@
-"""The planned stages of a row that a step of settings.yaml describes, and the expected values. For example,
-the cell text "5 × 10⁻⁶" has the value 5e-06."""
+"""The planned stages of a row, and the values that settings.yaml expects. For example, the cell text "5 ×
+10⁻⁶" has the value 5e-06."""
 
 import functools
 import re
@@ -30,11 +30,7 @@ WARMUPS = ("warmup_ratio", "warmup_steps")  # two forms of one setting, of which
 
 @dataclass(frozen=True)
 class PlannedRow:
-    """A row of a table or figure, or an exhibit, with the stages planned for each of its cells.
-
-    Attributes:
-        nodes: id of a cell -> its stages. An exhibit has its own id as the key.
-    """
+    """A row of a table or figure, or an exhibit, with the planned stages by id of cell or exhibit."""
 
     id: str
     nodes: Mapping[str, list[Node]]
@@ -98,7 +94,7 @@ def planned_alike(source: Paper, rows: Iterable[PlannedRow]) -> Iterator[tuple[s
 
 
 def lies_within(identifier: str, places: Iterable[str]) -> bool:
-    """Return whether one of the places contains a cell, row or exhibit: its table, its row or itself."""
+    """Return whether one of the places contains a cell, row or exhibit."""
     return not _beginnings(identifier, "/").isdisjoint(places)
 
 
@@ -170,12 +166,12 @@ NOT_APPLICABLE = ("n.a.", "-", "–")
 
 @dataclass(frozen=True)
 class ExpectedValue:
-    """The value that the plan should have, or the reason why it cannot be determined.
+    """The value that the plan should have, or a fault.
 
     Attributes:
         value: None if the plan should not have the parameter.
         set_of: True if ``value`` lists the values over all stages of a row.
-        fault: the reason, or "".
+        fault: the reason for no value, or "".
     """
 
     value: Any = None
@@ -216,7 +212,7 @@ def cell_value(text: str) -> Any:
 
 
 def expected(setting: Setting, row: str, readings: Mapping[str, Reading]) -> ExpectedValue:
-    """Return the value that a row's stages should have. ``readings`` are the readings of the row, by id."""
+    """Return the value that a row's stages should have, given the row's readings."""
     try:
         published = published_value(setting, row)
         default, choices = _reading_values(setting.reading, readings) if setting.reading else (None, [])
@@ -236,13 +232,13 @@ def expected(setting: Setting, row: str, readings: Mapping[str, Reading]) -> Exp
 
 
 class ExpectedValues:
-    """The expected values of settings, computed once for rows with the same published value and reading."""
+    """The expected values of settings, cached for rows with the same published value and reading."""
 
     def __init__(self) -> None:
         self._known: dict[tuple, tuple] = {}
 
     def of(self, setting: Setting, row: str, readings: Mapping[str, Reading]) -> ExpectedValue:
-        """Return the value that a row's stages should have, as ``expected`` does."""
+        """Return the value that a row's stages should have."""
         row_key = row if _is_by_row(setting.published) else ""
         reading = readings.get(_identifier(setting.reading, readings))
         key = id(setting), row_key, id(reading)

@@ -1,4 +1,4 @@
-"""Settings in a report: a section per paper, and a line on the card of each cell, e.g. "36 as released"."""
+"""Settings in a report: a section per paper, and a line on each cell's card, e.g. "36 as released"."""
 
 from collections.abc import Iterable, Iterator, Sequence
 

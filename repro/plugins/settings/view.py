@@ -1,5 +1,5 @@
-"""The command ``repro show settings``, and the settings in ``repro show CELL``. For example, ``repro show
-settings PAPER --table 1 --failing``."""
+"""The settings in ``repro show CELL`` and the command ``repro show settings``, e.g. ``repro show settings
+PAPER --table 1 --failing``."""
 
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
@@ -86,7 +86,7 @@ def of_whole_papers(cells: Sequence[Cell]) -> Iterator[str]:
 
 
 class SettingsOfCell(CellPart):
-    """The lines on the settings of a cell or its row. Its facts contain every planned parameter."""
+    """The lines on the settings of a cell or its row."""
 
     def __init__(self, cell: Cell):
         self._cell, self._settings = cell, of_cell(cell)
@@ -116,11 +116,11 @@ class SettingsOfCell(CellPart):
 @click.option("--strict", is_flag=True, help="Exit with status 1 when something does not fit.")
 @json_option
 def command(names, tables, rows, failing, strict, as_json):
-    """Hold the plan at scale full against the settings that text and released scripts state.
+    """Compare the plan at full scale with the settings of papers and released scripts.
 
-    Every planned parameter is as published, as released, departs by an unspecified choice, or is
-    filled by one; anything else is a failure, and so is a statement that the plan does not follow. Cells of
-    the papers' own tables of settings have a verdict each.
+    Every planned parameter is as published, as released, unspecified (filled by a reading), or departs by a
+    reading. Anything different is a failure, and so is a statement that the plan does not follow. Each cell
+    of a paper's own tables of settings has a verdict.
     """
     from repro.cli.printing import emit_json, say
     from repro.plugins.settings.checked import counts

@@ -1,5 +1,5 @@
-"""Differences between papers: values of one system, settings, bold numbers and marks. For example, two papers
-print .187 and .184 for the same BM25 run on one set."""
+"""Differences between papers in values, bold numbers and marks. For example, two papers print .187 and .184
+for the same BM25 run on one set."""
 
 from collections.abc import Iterator
 from itertools import combinations, product
@@ -14,8 +14,8 @@ _SUCCESS = "Success@"  # printed as recall, and equal to it on nearly all querie
 
 
 def disagreements(sources: list[Paper], notes: Notes) -> Iterator[Finding]:
-    """Yield a finding for every configuration with incompatible published values of one measure (in per
-    cent). It is an error of the paper that contradicts the makers of the system, or a doubt."""
+    """Yield a finding for every configuration with incompatible published values of one measure. It is an
+    error if it contradicts the makers of the system."""
     configurations: dict[str, dict[Scored, list[Cell]]] = {}
     for source in sources:
         for cell in numeric_cells(source):
@@ -38,7 +38,7 @@ def _disagree(cells: list[Cell]) -> bool:
 
 
 def numbers_differ(a: Cell, b: Cell) -> bool:
-    """Return whether two published numbers (in per cent) cannot be equal before rounding."""
+    """Return whether two published numbers cannot be equal before rounding."""
     (one, half), (other, other_half) = (
         (percent(cell.number, cell.unit), percent(half_unit(cell.printed.decimals), cell.unit))
         for cell in (a, b)
@@ -47,8 +47,6 @@ def numbers_differ(a: Cell, b: Cell) -> bool:
 
 
 def _disagreement(configuration: str, contradictions: dict[Scored, list[Cell]]) -> Finding:
-    """Return the finding on a configuration: an error against the makers or within one paper, else a
-    doubt."""
     all_cells = [cell for cells in contradictions.values() for cell in cells]
     makers = [c for c in all_cells if c.role == "ours"]
     subject = next((c for c in all_cells if _is_misquoted(c, makers)), all_cells[0])
@@ -137,8 +135,7 @@ def _namesake_finding(system: str, differences: dict[Scored, list[Cell]]) -> Fin
 
 
 def conventions(sources: list[Paper], notes: Notes) -> Iterator[Finding]:
-    """Yield findings on equal numbers of mostly the same authors: bold in one paper only, or different
-    marks."""
+    """Yield findings on equal numbers of mostly the same authors with different bold or marks."""
     for one, other in combinations(sources, 2):
         if _mostly_the_same(one.manifest.authors, other.manifest.authors):
             pairs = list(_equal_cells(one, other, notes))

@@ -1,5 +1,5 @@
-"""The commands ``repro audit papers`` and ``repro audit claims``. For example, ``repro audit claims PAPER
---failing`` prints the contradicted statements of one paper."""
+"""The commands ``repro audit papers`` and ``repro audit claims``, e.g. ``repro audit claims PAPER
+--failing``."""
 
 from collections import Counter
 
@@ -21,17 +21,17 @@ from repro.errors import UsageError
 )
 @json_option
 def claims_command(names, scale_name, failing, as_json):
-    """Judge what papers state by their own cells, by ours, and by what others state of them.
+    """Judge the statements of papers by published, our and others' numbers.
 
-    Sentences of the text, marks of significance and bold numbers; of several measures each is judged by
-    itself: it holds, fails, is untested, or its rows are not told apart, as the interval over queries of
-    their difference holds both orders. Marks need the tests between rows that `repro compare` stores; an
-    order without a test says "means only". Of a printed mark the standard deviation of the differences over
-    queries that it needs at most (sd), by the largest lead that rounding allows, stands beside the smallest
-    known of two public runs of that set; bold numbers are counted that need less than half of that. Of what
-    others state (`repro show others`) the closest in kind on each cell judges, unless it matches by name
-    alone; how it was made is told. Where a study compares what a sentence is about on equal terms, its
-    difference is told below; it judges no claim. Nothing is run.
+    Statements are sentences, marks of significance and bold numbers. Each one holds, fails, is untested or is
+    not told apart (the interval of the difference over queries includes both orders), separately for each
+    measure. Marks need the tests between rows that `repro compare` stores. "means only" denotes an order
+    without a test.
+
+    For marks, the table compares the standard deviation of differences that the lead needs at most with the
+    smallest one known for two public runs of that set. Bold numbers that need less than half of it are
+    counted. Others' numbers (`repro show others`) are the closest report on each cell, unless it matches by
+    name only. Comparisons by a study are listed below and do not affect verdicts. Runs nothing.
     """
     from repro.cli.printing import emit_json
     from repro.cli.readings import answers_as_json
@@ -177,11 +177,11 @@ def _counts(states) -> str:
 )
 @json_option
 def papers_command(names, strict, references, as_json):
-    """List what does not fit in papers, and records that prove themselves altered; nothing is measured.
+    """List contradictions in papers, and altered records.
 
-    Averages that do not recompute, bold numbers that are not the best, sentences and marks that their table
-    contradicts, systems published with several values, wrong references, misleading words. Each finding says
-    what it is held against: the paper alone, its released code, another paper, a third party.
+    Examples are wrong averages, bold numbers that are not the best, sentences and marks that their table
+    contradicts, systems with several published values, wrong references and misleading words. Each finding
+    names its evidence: the paper alone, its released code, another paper or a third party. Measures nothing.
     """
     if references:
         return _print_references(names, strict=strict, as_json=as_json)
@@ -210,7 +210,6 @@ def _print_findings(findings) -> None:
 
 
 def _print_references(names, *, strict: bool, as_json: bool) -> None:
-    """Print every pointer and every entry of the reference lists. Right ones have no explanation."""
     if strict:
         raise UsageError("--strict judges the findings, in whose place --references lists; give one of them")
     from dataclasses import asdict

@@ -25,7 +25,7 @@ SEVERITIES = {"error": ("fail", "✕"), "doubt": ("open", "?"), "note": ("none",
 
 
 class StatementsPart(PaperPart):
-    """The claims at each scale and the audit of each paper, for all pages of a report."""
+    """The claims at each scale and the audit of each paper, for a whole report."""
 
     def __init__(self, sources: Sources):
         self._published = {name: published_judgements(source) for name, source in sources.papers.items()}
@@ -35,7 +35,7 @@ class StatementsPart(PaperPart):
         self._ours: dict[int, MeasuredValues] = {}
 
     def sections(self, part: Part) -> Iterator[Section]:
-        """Yield the sections on a paper's claims at one scale and on its audit."""
+        """Yield the sections on claims at one scale and on the audit."""
         name, comparison = part.paper.name, part.view.comparison
         ours = self._ours.setdefault(id(comparison), MeasuredValues(comparison))
         if statements := [j.judged(ours, part.scale) for j in self._published[name]]:
@@ -156,7 +156,7 @@ def _finding(finding: Finding) -> Markup:
 
 
 def used_reports(judged: OthersJudgement) -> Markup:
-    """Return a folded HTML list of the reports used for a statement, with their making."""
+    """Return a folded list of the reports used for a statement."""
     items = [
         el("li", el("code", cell.id), f" {shown_note(note, cell)} ({note.making}, {note.label})")
         for cell, note in judged.used

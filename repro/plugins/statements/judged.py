@@ -1,5 +1,5 @@
-"""Statements of papers, each judged by the paper's own numbers, by ours and by others' values. For example,
-``judged_at([paper("PAPER")], scale("tiny"), workspace)`` returns the statements of one paper."""
+"""Statements judged by the paper's own numbers, by ours and by others' values, e.g.
+``judged_at([paper("PAPER")], scale("tiny"), workspace)``."""
 
 import re
 from collections import Counter
@@ -30,13 +30,8 @@ ALIKE = {"released": OF_ONE_SYSTEM, "trained again": TRAINED_AGAIN}
 
 @dataclass(frozen=True)
 class ClosestReports:
-    """The closest report on each cell, i.e. the first note of ``repro.hooks.notes``.
-
-    A report that matches by name alone is not used.
-
-    Attributes:
-        starts: the accepted ways of making, e.g. ``("trained", "fine-tuned")``. All if empty.
-    """
+    """The closest report on each cell, unless it matches by name only. ``starts`` are the accepted ways of
+    making, e.g. ``("trained", "fine-tuned")``, all if empty."""
 
     starts: tuple[str, ...] = ()
     is_published, is_stated = False, True
@@ -70,7 +65,7 @@ class ClosestReports:
             )
 
     def p(self, one: Cell, other: Cell) -> None:
-        """Return None: reports have no scores by query."""
+        """Return None."""
         return None
 
     def why_untested(self, cell: Cell) -> str:
@@ -78,11 +73,11 @@ class ClosestReports:
         return "values of others are means, without a test between them"
 
     def over_seeds(self, cell: Cell) -> list[float]:
-        """Raise MissingNumber: a report has a single number."""
+        """Raise MissingNumber."""
         raise MissingNumber(f"nothing says how values of others for {cell.id} vary over seeds")
 
     def drawn(self, shown: str, fact: str) -> float:
-        """Raise MissingNumber: nobody reports numbers of drawings."""
+        """Raise MissingNumber."""
         raise MissingNumber(f"nobody else is known to state {shown}")
 
 
@@ -91,10 +86,8 @@ class OthersJudgement:
     """The judgement of a statement by reports.
 
     Attributes:
-        used: the closest report of each cell concerned, if usable.
         cells: the number of cells with a published number concerned.
-        alike: the states by reports of released systems alone and of retrained ones alone, if ``used`` has
-            both.
+        alike: the states by reports of released systems alone and of retrained ones alone, if both exist.
     """
 
     judgement: Judgement = field(default_factory=partial(Judgement, UNTESTED))
@@ -114,13 +107,13 @@ class OthersJudgement:
 
     @property
     def kinds(self) -> dict[str, int]:
-        """The number of used reports by way of making, in the order of ``MAKINGS``."""
+        """The number of used reports by way of making."""
         counts = Counter(note.making for _, note in self.used)
         return {making: counts[making] for making in MAKINGS if counts[making]}
 
     @property
     def basis(self) -> str:
-        """The number of cells with a report, their making and authors, e.g. "2 of 4 cells: …", or ""."""
+        """The reports used, e.g. "2 of 4 cells: …", or ""."""
         if not self.used:
             return ""
         kinds = ", ".join(f"{MAKINGS[start]} ({number})" for start, number in self.kinds.items())
@@ -136,12 +129,12 @@ class OthersJudgement:
 
     @property
     def like_beside_like(self) -> str:
-        """The states by reports of one kind of making, in words, or "" if all reports are of one kind."""
+        """The states by reports of one kind of making, or ""."""
         states = ", ".join(f"{name}: {SAID.get(state, state)}" for name, state in self.alike.items())
         return f"like beside like ({states})" if states else ""
 
     def as_json(self) -> dict:
-        """Return the judgement as plain values, with every report used."""
+        """Return the judgement as plain values."""
         return {
             "state": self.state,
             "why": self.judgement.why,
@@ -154,8 +147,7 @@ class OthersJudgement:
 
 
 def by_others(statement: Statement, places: Places, *, published: Judgement) -> OthersJudgement:
-    """Judge a statement by the closest report of each cell. ``published`` is its judgement by the paper's
-    numbers, which contains the cells."""
+    """Judge a statement by the closest report of each cell of its ``published`` judgement."""
     values = ClosestReports()
     numeric_cells = [cell for cell in published.cells if cell.is_numeric]
     used = []
@@ -175,13 +167,7 @@ def by_others(statement: Statement, places: Places, *, published: Judgement) -> 
 
 @dataclass(frozen=True)
 class JudgedStatement:
-    """A statement judged by three sources of numbers.
-
-    Attributes:
-        published, ours: by the paper's own numbers, and by our measurements at ``scale``.
-        others: by others' values, without effect on the other two.
-        doubts: kinds of doubts about our numbers used.
-    """
+    """A statement judged by three sources of numbers. ``doubts`` are kinds of doubts about our numbers."""
 
     statement: Statement
     published: Judgement
@@ -192,7 +178,7 @@ class JudgedStatement:
 
     @property
     def fails(self) -> bool:
-        """True if the paper's own numbers, our measurements or others' values contradict it."""
+        """True if any source of numbers contradicts it."""
         return FAILS in (self.published.state, self.ours.state, self.others.state)
 
     def as_json(self) -> dict:
@@ -245,7 +231,7 @@ class PublishedJudgement:
 
 
 def published_judgements(source: Paper) -> list[PublishedJudgement]:
-    """Return every statement of a paper, judged by the paper's own numbers and by others' values."""
+    """Return every statement of a paper, judged by its own numbers and by others' values."""
     places, judgements = Places(source), []
     for statement in statements(source):
         published = statement.judge(PublishedValues(), places)
@@ -255,7 +241,7 @@ def published_judgements(source: Paper) -> list[PublishedJudgement]:
 
 
 def judged(sources: list[Paper], ours: MeasuredValues, *, scale: str) -> list[JudgedStatement]:
-    """Return every statement of the papers, judged by their own numbers, by ours and by others' values."""
+    """Return every statement of the papers, judged by all numbers."""
     return [judgement.judged(ours, scale) for source in sources for judgement in published_judgements(source)]
 
 

@@ -1,9 +1,5 @@
-"""The functions of ``expect``, evaluated on published numbers, on ours or on others' values.
-
-Paths are short: ``table/row/column`` of the claim's own paper, or ``PAPER:table/row/column`` of another one.
-For example, ``above("1/ours", "1/bm25", "rr10")``. Relations record the contradicting cells and the tests
-between the compared rows.
-"""
+"""The functions of ``expect``, e.g. ``above("1/ours", "1/bm25", "rr10")``. Paths are ``table/row/column`` of
+the claim's own paper, or ``PAPER:table/row/column``."""
 
 from collections.abc import Callable, Collection
 from dataclasses import dataclass, field
@@ -28,14 +24,14 @@ from repro.retrieval.evaluation.p_values import unpaired_t_test
 
 
 class Places:
-    """Finds cells, rows and columns by the paths that the claims of one paper use."""
+    """Finds cells, rows and columns by the paths in the claims of one paper."""
 
     def __init__(self, source: Paper):
         self.paper = source
         self._cells: dict[tuple[str, str], dict[tuple[str, str], Cell]] = {}
 
     def cell(self, path: str) -> Cell:
-        """Return the cell ``table/row/column`` or ``paper:table/row/column``. Raises UsageError."""
+        """Return the cell of a path. Raises UsageError."""
         source, table, cell_path = self._table(path)
         row, _, column = cell_path.partition("/")
         key = source.name, table.id
@@ -106,7 +102,6 @@ class Orders:
         against: contradicting cells, and numbers that do not fit.
         seen: numbers and counts computed.
         tests: p for every compared pair of cells, None without a test.
-        outcomes: the cells used, and the state of every compared pair.
     """
 
     places: Places
@@ -131,11 +126,11 @@ class Orders:
         return [(mine, theirs) for mine, theirs in pairs if has_number(theirs)]
 
     def holds(self, pairs: list[Pair], relation: str) -> bool:
-        """Return whether the relation holds for all pairs. A single contradicting pair decides."""
+        """Return whether the relation holds for all pairs."""
         return self.all_fit(pairs, lambda mine, theirs: RELATIONS[relation](self.order(mine, theirs)))
 
     def all_fit(self, pairs: list[Pair], fits: Callable[[Cell, Cell], bool]) -> bool:
-        """Return whether all pairs fit. Records contradictions, and the state of each pair by column."""
+        """Return whether all pairs fit. A single contradicting pair decides. Raises MissingNumber."""
         if not pairs:
             raise MissingNumber("there is nothing to compare with")
         missing, states = None, []
@@ -165,12 +160,12 @@ class Orders:
 
 
 def has_number(cell: Cell) -> bool:
-    """Return whether the cell has a published number, or is a cell of a figure or study that may get one."""
+    """Return whether the cell has a published number, or belongs to a figure or study that may get one."""
     return cell.is_numeric or cell.is_unpublished
 
 
 def as_columns(columns: Listed) -> list[str]:
-    """Return the columns as a list, also for a single column."""
+    """Return the columns as a list."""
     return [columns] if isinstance(columns, str) else columns
 
 
@@ -250,7 +245,7 @@ class Language(Relations):
     """The functions for one statement, with records of their use."""
 
     def functions(self) -> dict[str, Callable]:
-        """Return the functions by their names in the language, e.g. ``"gain"``."""
+        """Return the functions by name, e.g. ``"gain"``."""
         methods = FUNCTIONS - {"rows", "columns"}
         return {name: getattr(self, name) for name in methods} | {
             "rows": self.places.rows,
@@ -258,7 +253,7 @@ class Language(Relations):
         }
 
     def number(self, text: str) -> Decimal | float:
-        """Return a written number in the type of the values, Decimal or float."""
+        """Return a written number as Decimal or float."""
         return Decimal(text) if self.values.is_stated else float(text)
 
     # numbers
@@ -301,7 +296,7 @@ class Language(Relations):
         return sum(marks)
 
     def drawn(self, exhibit: str, fact: str) -> float:
-        """Return a number that the suite computes with a drawing of the paper."""
+        """Return a number that the suite computes with a drawing."""
         return self._tell(self.values.drawn(f"{self.places.paper.name}/{exhibit}", fact))
 
     def rounds(self, x, text: str) -> bool:
@@ -323,7 +318,7 @@ class Language(Relations):
     # ranks and trends
 
     def best_count(self, row: str, columns: Listed, among: list[str] | None = None) -> int:
-        """Count the columns in which a row is strictly the best."""
+        """Count the columns with a row as the strict best."""
         best_columns, tied_columns = [], []
         for column in as_columns(columns):
             pairs = self._rivals(row, column, among)

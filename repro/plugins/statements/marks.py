@@ -1,5 +1,5 @@
-"""Findings on bold numbers and marks of significance: ties, missing tests, and leads that are too small. For
-example, a mark over a cited row is doubtful, because no scores by query exist for that row."""
+"""Findings on bold numbers and marks of significance. For example, a mark over a cited row is doubtful,
+because no scores by query exist for that row."""
 
 from collections.abc import Iterator
 from itertools import product
@@ -18,8 +18,7 @@ Marked = tuple[str, Cell, list[Cell]]  # the mark, its cell, the cells that it i
 
 
 def of_marks(source: Paper) -> Iterator[Finding]:
-    """Yield ties of bold numbers, marks that no test supports or on too small leads, and large unmarked
-    leads."""
+    """Yield ties of bold numbers, unsupported or implausible marks, and large unmarked leads."""
     yield from _ties(source)
     yield from _unsupported_marks(source)
     marked = [(mark, cell, rivals) for mark, cell, _, rivals in marks(source)]
@@ -124,8 +123,7 @@ def _need_in_words(mark: str, cell: Cell, wanted: Need) -> str:
 
 
 def _unmarked_leads(source: Paper, marked: list[Marked]) -> Iterator[Finding]:
-    """Yield a finding for unmarked leads that are at least as large as a marked lead over the same row. The
-    unmarked differences may vary more between queries."""
+    """Yield a finding for unmarked leads that are at least as large as a marked lead over the same row."""
     leads, cells = list[str](), dict[str, str]()
     for key in dict.fromkeys(map(_scope, marked)):
         mark, cell, rivals = min((m for m in marked if _scope(m) == key), key=lambda m: m[1].number)
@@ -148,7 +146,7 @@ def _unmarked_leads(source: Paper, marked: list[Marked]) -> Iterator[Finding]:
 
 def _certain_leads(source: Paper, marked: list[Marked]) -> Iterator[Finding]:
     """Yield a finding for unmarked leads that are significant for any two systems with these means. Rows
-    without any mark are skipped."""
+    without marks are skipped."""
     table = marked[0][1].table
     tested, cells = {cell.row.id for _, cell, _ in marked}, list(cells_of(source, (table,)))
     texts, leads = dict[str, str](), list[str]()

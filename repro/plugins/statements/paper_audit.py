@@ -1,8 +1,5 @@
-"""All findings of the audit, and the findings within a single paper.
-
-The latter are on tables, sentences, domains and indices. For example, a sentence states a lead over one
-system although the same table has a stronger system in the same group.
-"""
+"""All findings of the audit, and those within a single paper. For example, a sentence states a lead over one
+system although its table has a stronger one in the same group."""
 
 import ast
 from collections.abc import Iterator
@@ -44,7 +41,6 @@ def findings(source: Paper) -> Iterator[Finding]:
 
 
 def _sum_findings(source: Paper) -> Iterator[Finding]:
-    """Yield averages and deltas; a wrong bold number is a statement that fails."""
     for identifier, reason in arithmetic_faults(source):
         subject = cell_named(identifier)
         if subject.column.mean_of or subject.printed.delta is not None:
@@ -76,7 +72,6 @@ def _explanation(statement: Statement) -> str:
 
 
 def _held_against(statement: Statement) -> str:
-    """Another paper where its cells are named in the expression, else the paper alone."""
     return "another paper" if named_papers(statement.expect) else "paper"
 
 
@@ -191,9 +186,8 @@ LEADS = ("gain", "percent")
 
 
 def of_leads(source: Paper) -> Iterator[Finding]:
-    """Yield a note for every claimed lead that skips a stronger system. For example, ``rounds(gain(a, b),
-    "3.6")`` states a lead of ``a`` over ``b``, and a system of the same table and group that the claim does
-    not name is between the two."""
+    """Yield a note for every claimed lead that skips a stronger system of the same group. For example,
+    ``rounds(gain(a, b), "3.6")`` states a lead of ``a`` over ``b``."""
     places = Places(source)
     for claim in claims_of(source).values():
         for mine, theirs in _leads(claim, places):
