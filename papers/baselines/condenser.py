@@ -30,13 +30,14 @@ class Condenser(MaskedPretraining):
     language head. A text's mask depends on (seed, epoch, index) only.
 
     Args, in addition to the attributes of ``MaskedPretraining``:
-        unit: ``whole-word``, as in the original (see ``WholeWords.chosen``), or ``bernoulli``, every token
+        unit: ``whole-word``, as in the original (see ``WholeWords.chosen``), or ``bernoulli``, every
+            token
             independently.
         quota: the total for the share of masked words: the ``text`` alone, as in the original, or ``all``
             tokens (reading: condenser-quota).
         head_layers: 2 in the original.
-        early_share: the share of the encoder's layers before the head's tokens, rounded down: half in the
-            original, 6 of 12.
+        early_share: the share of layers before the head's tokens, rounded down, e.g. 6 of 12 in the
+            original.
         late: whether there is L_late. The original adds it when starting from a trained BERT.
         seed: of the masks. The head's weights come from torch's generator.
     """

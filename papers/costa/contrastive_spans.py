@@ -30,9 +30,9 @@ SPANS, MASKS = 0, 1  # streams of random numbers
 class ContrastiveSpans(MaskedPretraining, BatchLoss):
     """COSTA: L_total = lambda L_GWC + L_MLM, one encoder, a projector on the text's [CLS] only.
 
-    Choices that the paper leaves open are options named after their readings in readings.yaml. A text's spans
-    depend on (seed, index), and on the epoch if ``resample`` is ``epoch``. Its mask always depends on (seed,
-    epoch, index).
+    Choices that the paper leaves open are options named after their readings, e.g. ``mlm-head``. A text's
+    spans depend on (seed, index), and on the epoch if ``resample`` is ``epoch``. Its mask always depends on
+    (seed, epoch, index).
 
     Args, in addition to the attributes of ``MaskedPretraining`` (with a WordPiece tokenizer):
         temperature, similarity, reduction: of Eq. 8. ``reduction`` also of Eq. 9.
@@ -44,7 +44,8 @@ class ContrastiveSpans(MaskedPretraining, BatchLoss):
         spans_reach_sep: whether a span other than a word may include the closing [SEP].
         projector: ``nonlinear`` (Eq. 5), ``linear`` or ``none``, always learnt from scratch.
         projector_layers: 1 or 2, of the nonlinear one (reading: projector-layers).
-        contrastive_input: ``masked``, Eqs. 4-8 on the text as masked for Eq. 9, or ``clean``, in a pass of
+        contrastive_input: ``masked``, Eqs. 4-8 on the text as masked for Eq. 9, or ``clean``, in a pass
+            of
             its own.
         resample: ``once`` or ``epoch``.
         start, short_text, span_unit, stop_words_left_out: see ``sampled_spans``.

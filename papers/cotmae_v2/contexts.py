@@ -15,18 +15,19 @@ STREAM = 20  # of random numbers; an objective that masks these texts draws from
 class Contexts:
     """One span of a document, the anchor, and contexts of it: other text of the same document.
 
-    The kinds are the first version's: ``random``, another span, at most 100 spans away; ``nearby``, the one
-    before or after; ``overlap``, the anchor's last k sentences and the sentences that follow, or, where the
-    anchor is the document's last span, its first k sentences and those before them. k is 1 for an anchor
-    of fewer than 4 sentences, else uniform in 1..floor(n/2).
+    The kinds are the first version's. ``random`` is another span, at most 100 spans away, and ``nearby`` the
+    one before or after. ``overlap`` is the anchor's last k sentences and those that follow or, if the anchor
+    is the last span, its first k sentences and those before them. k is 1 for an anchor of fewer than 4
+    sentences, and uniform in 1..floor(n/2) otherwise.
 
-    Everything drawn depends on (seed, epoch, index). The anchor is any span of the document, or the one that
-    the example names (reading ``pretraining-examples``).
+    Draws depend on (seed, epoch, index). The anchor is any span of the document, or the one that the example
+    names (reading ``pretraining-examples``).
 
     Args:
         kinds: those that a context is drawn from, with equal odds (reading ``context-selection``).
         room: tokens of any text that is given, without [CLS] and [SEP].
-        truncation: what is kept of a longer text: ``random``, a window anywhere in it, or ``head`` (reading
+        truncation: the kept part of a longer text: ``random``, a window anywhere in it, or ``head``
+            (reading
             ``span-truncation``).
         seed: of all choices.
 
@@ -49,15 +50,12 @@ class Contexts:
 
         Args:
             example: ``input_ids`` (n,), ``sentences`` (S,) tokens of each and ``spans`` (P,) sentences of
-                each, ``epoch`` and ``index``; ``anchor`` too, a span's number, where examples are spans.
+                each, ``epoch`` and ``index``, and ``anchor``, a span's number, if examples are spans.
             count: C, contexts.
-            whole: leave texts as long as they are, for a caller that takes a ``window`` of its own.
+            whole: return texts uncut.
 
-        Returns:
-            the anchor, (a,), and C contexts, (c,), of at most ``room`` tokens unless whole. The anchor does
-            not depend on C.
-
-        Raises DataError for a document without spans, or of one span.
+        Returns the anchor, (a,), and C contexts, (c,), of at most ``room`` tokens unless whole. The anchor
+        does not depend on C. Raises DataError for a document without spans, or of one span.
         """
         if "spans" not in example:
             raise DataError("the tokens have no spans; tokenise the corpus with policy 'spans'")
@@ -95,7 +93,7 @@ class Contexts:
 
 
 def other_span(anchor: int, count: int, *, reach: int, generator: np.random.Generator) -> int:
-    """Any of ``count`` >= 2 spans that lies within ``reach`` of the anchor and is not the anchor."""
+    """Return any of ``count`` >= 2 spans within ``reach`` of the anchor, except the anchor."""
     first, last = max(0, anchor - reach), min(count - 1, anchor + reach)
     drawn = int(generator.integers(first, last))
     return drawn + (drawn >= anchor)

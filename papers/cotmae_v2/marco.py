@@ -39,7 +39,7 @@ class Marco:
 
     @classmethod
     def second_version(cls, request: Request, views: Views) -> Marco:
-        """Return the stages of this paper's version (§4.2; readings: stage-two, passage-cut)."""
+        """Return the stages of this paper's version (§4.2, readings: stage-two, passage-cut)."""
         second, decay = request.reading("stage-two"), request.reading("fine-tuning-weight-decay")
         rest = {"weight_decay": decay, "passage_lengths": request.reading("passage-cut")}
         return cls(request, views, (3, second["epochs"]), second["negatives"], second["kept"], **rest)
@@ -92,7 +92,7 @@ class Marco:
         return self._reranking(regulariser).tuned(encoder, negatives, how)
 
     def run(self, model: Node) -> Node:
-        """Return the model's ranking of the request's queries; recall as a reading says."""
+        """Return the model's ranking of the request's queries, with recall by a reading."""
         recall_as_read(self.request, "recall-definition")
         return self._stages("search").search(model, self.request.dataset, depth=DEPTH)
 
@@ -154,5 +154,5 @@ def optimisation(
 
 
 def seed(request: Request) -> int:
-    """Return the seed of fine-tuning and of what is drawn for it."""
+    """Return the seed of fine-tuning and its draws."""
     return request.seed_or(request.reading("fine-tuning-seed"))

@@ -19,16 +19,15 @@ BATCH = 64
 
 @dataclass(frozen=True)
 class WordShares:
-    """Means over texts.
-
-    The paper says that common words, those in almost every text, are predicted less after contrastive
-    pre-training, and the other words of the text more. It defines neither by a number.
+    """Means over texts of the shares behind two conclusions that the paper states without numbers:
+    contrastive pre-training predicts common words less and the other words of the text more.
 
     Attributes:
         common: the sum of the word distribution (z~ of §3.2.2, which sums to 1) over common words.
         own: its sum over the words of the text that are not common.
         of_text: the part of common words in the distribution's sum over the words of the text.
-        by_count: the part of common words among the distinct words of the text, i.e. ``of_text`` of a decoder
+        by_count: the part of common words among the distinct words of the text, i.e. ``of_text`` of a
+            decoder
             with equal values.
         texts: the number of texts with both kinds of words.
     """
@@ -41,11 +40,7 @@ class WordShares:
 
 
 def commonest(rows: Sequence[Sequence[int]], count: int, *, left_out: Sequence[int]) -> list[int]:
-    """Return the ``count`` ids that occur in most texts, the smaller id first where two occur in equally
-    many.
-
-    Ids in ``left_out``, such as special tokens, are not among them.
-    """
+    """Return the ``count`` ids that occur in most texts, smaller ids first in ties, without ``left_out``."""
     frequencies = Counter(token for row in rows for token in set(row) - set(left_out))
     return sorted(frequencies, key=lambda token: (-frequencies[token], token))[:count]
 
@@ -82,11 +77,8 @@ def word_shares(
 
 
 def decoded(folder: Path, rows: Sequence[Sequence[int]]) -> "torch.Tensor":
-    """Return the word distributions, (N, V), that a saved model and its decoder give unmasked texts of these
-    ids.
-
-    Raises DataError where the folder has no model, or no decoder beside it.
-    """
+    """Return the word distributions, (N, V), of a saved model and its decoder for unmasked texts of these
+    ids. Raises DataError if the folder has no model or no decoder."""
     import torch
 
     from papers.cpdae.decoder import saved_decoder
@@ -125,8 +117,7 @@ def _read(path: Path, count: int) -> Iterator[str]:
 
 
 def main(arguments: Sequence[str]) -> int:
-    """Return ``python -m papers.cpdae.common_words TEXTS MODEL_FOLDER...``: a line a model; the exit
-    status."""
+    """Run ``python -m papers.cpdae.common_words TEXTS MODEL_FOLDER...`` and return the exit status."""
     parser = argparse.ArgumentParser(prog="python -m papers.cpdae.common_words", description=__doc__)
     parser.add_argument("texts", metavar="TEXTS", type=Path, help="a file of a text a line")
     parser.add_argument("folders", metavar="MODEL_FOLDER", type=Path, nargs="+", help="pre-trained by CPDAE")

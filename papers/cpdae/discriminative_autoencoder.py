@@ -115,19 +115,13 @@ class DiscriminativeAutoencoder(MaskedPretraining, BatchLoss):
 
     def collate(self, examples: list[dict]) -> dict[str, torch.Tensor]:
         """Turn token rows into the four arrays of ``masked_texts``, (2m, L): all first versions, then all
-        second.
-
-        Without a use for the second versions there are only the first, (m, L).
-        """
+        second if they are used."""
         generators = [one for version in range(self.made) for one in self.generators(examples, version)]
         return self.masked(self.texts(examples) * self.made, generators)
 
     def represent(self, batch: dict[str, torch.Tensor]) -> dict[str, torch.Tensor]:
-        """Return the representations of a part of a batch.
-
-        These are ``mlm_rows``, each text's Eq. 4, and of the m texts in L_CL ``first`` and ``second``, (m, V)
-        z~ or (m, H) h of the two versions.
-        """
+        """Return the representations of a part of a batch: ``mlm_rows``, each text's Eq. 4, and of the m
+        texts in L_CL ``first`` and ``second``, (m, V) z~ or (m, H) h of the two versions."""
         hidden = self.hidden(batch["masked_ids"], batch["attention_mask"])  # (2m, L, H)
         counted = len(hidden) // self.made * self.predicted  # m or 2m: first versions come first
         represented = mlm_rows(hidden[:counted], self.encoder.cls, batch["labels"][:counted], chunk=CHUNK)

@@ -62,8 +62,9 @@ class Article:
 
     Attributes:
         tables, figures: of the manifest, by their ids.
-        cells: ``table/row/column`` -> the cell. ``points`` are those of figures, as ``figure-N/row/column``.
-            Records of earlier recipes do not count. ``outdated`` cells have them.
+        cells: ``table/row/column`` -> the cell. ``points`` are those of figures. Records of earlier
+            recipes
+            are in ``outdated``.
         plan: of the tables.
         studies: table -> its means and comparisons.
     """
@@ -111,7 +112,7 @@ class Article:
         return [node for node in walk(next(measurements).parts) if stage in ("", node.stage)]
 
     def flops(self, row: str) -> float | None:
-        """Return the operations of the own pre-training of ``table/row``, or None if unknown."""
+        """Return the operations of the own pre-training of ``table/row``, if known."""
         table, _, name = row.partition("/")
         cost = self.studies[table].costs.get(name)
         return cost.flops if cost else None
@@ -128,7 +129,6 @@ class Article:
 
     @cached_property
     def _doubts_of_all(self) -> set[str]:
-        """The kinds of doubts that all measured cells share."""
         measured = [c for c in (*self.cells.values(), *self.points.values()) if c.measured is not None]
         return (
             set.intersection(*({doubt.kind for doubt in c.doubts} for c in measured)) if measured else set()
@@ -250,7 +250,6 @@ class Article:
 
     @cached_property
     def _table_texts(self) -> dict[str, str]:
-        """The Markdown of every table, by the name of its file."""
         store, results, seeds = self.workspace.store, self.workspace.results, self.seed_numbers
         files = table_texts(self.compared, self.plan, store, seeds=seeds, results=results, form="markdown")
         return {file.name: file.text for file in files}
@@ -355,7 +354,7 @@ def _html(markdown: str, folder: Path) -> Markup:
 
 
 def main() -> None:
-    """Write index.md, article.html, each picture with its numbers; equal results give equal bytes."""
+    """Write index.md, article.html and each picture with its numbers. Equal results give equal bytes."""
     parser = argparse.ArgumentParser(prog=f"python -m papers.{NAME}.article", description=main.__doc__)
     parser.add_argument("-o", "--out", type=Path, required=True, help="the folder that they go into")
     parser.add_argument("--scale", default="small-cpu", help="of the tables (%(default)s)")

@@ -144,12 +144,8 @@ def _chunks(model: Node) -> Node:
 def papers_own(
     request: Request, encoder: str, options: dict[str, Any], *, readings: dict[str, str] | None = None
 ) -> Node:
-    """Return the pre-training of a paper, never a released checkpoint, with the default readings of its
-    folder.
-
-    Args:
-        readings: other choices of these readings, by id.
-    """
+    """Return the pre-training of a paper, never a released checkpoint. ``readings`` are its choices by id, by
+    default those of its folder."""
     asked, source = request.choices, home(encoder)
     if source is None:
         raise UsageError(f"{encoder} is no recipe of a paper")

@@ -97,7 +97,7 @@ class FineTuning:
         return stages.tuned(encoder, recipe.listed_negatives(LISTED, **ask("beir-negatives")), how)
 
     def run(self, model: Node) -> Node:
-        """Return the model's ranking of the request's queries; the columns scored as the readings say."""
+        """Return the model's ranking of the request's queries, with columns scored by the readings."""
         request = self.request
         if request.collection in DEPTHS:
             stages, _ = self._stages()
@@ -162,7 +162,7 @@ class FineTuning:
         return stages.reranking(separator="[SEP]", trained=read["passages"], regulariser="none", **sizes)
 
     def _teacher(self, reranking: TwoStage, negatives: Node, how: Optimisation) -> Node:
-        """Return a BERT_base cross-encoder fine-tuned on the mined negatives (§4.1; reading:
+        """Return a BERT_base cross-encoder fine-tuned on the mined negatives (§4.1, reading:
         reranker-training)."""
         read = self.request.reading("reranker-training")
         names = ("epochs", "learning_rate", "warmup_steps", "weight_decay")

@@ -82,10 +82,7 @@ class MaskedAutoEncoder(MaskedPretraining):
 
     def collate(self, examples: list[dict]) -> dict[str, torch.Tensor]:
         """Turn token rows into ids and labels of encoder and decoder, and ``attention_mask``, all (N, L)
-        int64.
-
-        For an enhanced decoder also ``visible``, M as (N, L, L) bool: [n, i, j] is whether row i sees j.
-        """
+        int64. An enhanced decoder also gets ``visible``, M as (N, L, L) bool: [n, i, j] if row i sees j."""
         ids, lengths = frame_texts(self.texts(examples), self.tokenizer)
         generators, pad = self.generators(examples), self.tokenizer.pad_token_id
         masked, labels = self._masked(ids, lengths, generators, rate=self.rates[0])

@@ -90,7 +90,7 @@ class ThroughBottleneck:
 
     @property
     def part_size(self) -> int | None:
-        """The number of texts encoded together if the losses are means of their means, else None."""
+        """The number of texts encoded together if the losses are means of their means, or None."""
         return self.per if isinstance(self.per, int) else None
 
     def collate(self, examples: list[dict]) -> dict[str, torch.Tensor]:

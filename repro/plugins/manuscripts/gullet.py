@@ -204,7 +204,7 @@ class Gullet:
             self._characters += len(token.text)
             if self._characters > CHARACTERS:
                 limit = f"{CHARACTERS:,} characters"
-                raise DataError(f"{self.files.path}: has more than {limit}, no paper's source")
+                raise DataError(f"{self.files.path} has more than {limit}, the limit for a source.")
 
     # input
 
@@ -301,7 +301,7 @@ class Gullet:
         """Read a file before the rest of the current one. Raises DataError for a cycle."""
         if any(reader.name == name for reader in self._readers) or len(self._readers) >= DEPTH:
             cycle = " -> ".join([*self.under_way, name][-6:])
-            raise DataError(f"{self.files.shown(self.under_way[-1])}: reads itself in: {cycle}")
+            raise DataError(f"{self.files.shown(self.under_way[-1])} includes itself: {cycle}")
         if name not in self.flat.names:
             self.flat.names.append(name)
         self._readers.append(Reader(self.files.text(name), self.flat.names.index(name), name))
@@ -353,11 +353,11 @@ class Gullet:
         self._steps, self._tokens = self._steps + 1, self._tokens + tokens
         self._call_steps, self._call_tokens = self._call_steps + 1, self._call_tokens + tokens
         if self._steps > STEPS or self._tokens > TOKENS:
-            raise DataError(f"{self.flat.place_of(call)}: the macros of this source come to no end")
+            raise DataError(f"{self.flat.place_of(call)}: The macros of this source never end.")
         if self._call_steps > CALL_STEPS or self._call_tokens > CALL_TOKENS:
             self._given_up.add(call.text)
             self.reader.back.clear()
-            self.note(call, f"the macro {call.text} comes to no end and is left out")
+            self.note(call, f"The macro {call.text} never ends and is omitted.")
 
     def _arguments(self, macro: Macro) -> list[list[Token]]:
         arguments: list[list[Token]] = []

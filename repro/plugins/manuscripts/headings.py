@@ -22,7 +22,7 @@ from repro.plugins.manuscripts.vocabulary import (
 
 NOTHING = Resolution(None, "certain")  # for a column without a collection or measure
 UNNAMED = Resolution(reason="neither the heading nor the caption names one collection")
-_BEIR = "no measure is named; nDCG@10 is that of BEIR's tables"
+_BEIR = "no measure is named, and BEIR uses nDCG@10"
 _NUMBER = re.compile(r"[-+]?(?:\d[\d,]*\.?\d*|\.\d+)")
 
 
@@ -161,13 +161,13 @@ def _refined(plain: frozenset[str], caption: frozenset[str]) -> frozenset[str]:
 def _of_part(dataset: Resolution, said: frozenset[str]) -> Resolution:
     """Return a collection, unless the text names another part of it, e.g. dev instead of test."""
     if dataset.value and said & set(facts()["pieces"]):
-        return Resolution(reason=f"a piece of {dataset.value} is said to be meant")
+        return Resolution(reason=f"the heading names a part of {dataset.value}")
     parts = frozenset(("train", "dev", "test"))
     meant = parts & set((dataset.value or "").split("/"))
     if not meant or not (parts & said) or meant & said:
         return dataset
     other = " and ".join(sorted(parts & said))
-    return Resolution(reason=f"{other} is said, and {dataset.value} is another part")
+    return Resolution(reason=f"the heading says {other}, but {dataset.value} is another part")
 
 
 def _of_caption(plain: frozenset[str], measure: str | None) -> Resolution:
@@ -179,7 +179,7 @@ def _of_caption(plain: frozenset[str], measure: str | None) -> Resolution:
     if vocabulary.named_collections(rest):
         return Resolution(reason="the heading names no collection, and the caption several")
     reason = "the caption alone names the collection"
-    return replace(dataset, sure="likely", reason="; ".join(filter(None, (reason, dataset.reason))))
+    return replace(dataset, sure="likely", reason=", and ".join(filter(None, (reason, dataset.reason))))
 
 
 def _unit(texts: Iterable[str], head: str) -> Literal["percent", "fraction"] | None:
@@ -206,10 +206,10 @@ def _averaged(plan: Layout, column: ColumnMeaning, columns: Sequence[ColumnMeani
         if len(parts) > 1 and _fits(plan, column, parts):
             measure = parts[0].measure
             if any(part.measure.value != measure.value for part in parts):
-                measure = Resolution(reason="the columns that it averages have several measures")
+                measure = Resolution(reason="its columns have several measures")
             places = tuple(part.place for part in parts)
             return replace(column, dataset=NOTHING, measure=measure, mean_of=places)
-    reason = "which columns it averages is not clear: the means of those beside it are not its numbers"
+    reason = "no set of columns has these means"
     return replace(column, dataset=Resolution(reason=reason))
 
 
@@ -269,6 +269,6 @@ def _is_open(column: ColumnMeaning) -> bool:
 
 def _of(column: ColumnMeaning, id: str) -> ColumnMeaning:
     assert column.named, "an open column has a measure"
-    reason = "no other collection of the tables has such a measure as the columns here"
+    reason = "no other collection of the source has this measure"
     dataset = Resolution(id, "likely", reason)
     return replace(column, dataset=dataset, measure=measure_on(column.named, dataset))

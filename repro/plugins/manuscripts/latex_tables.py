@@ -219,7 +219,7 @@ class Tabular:
         head = head_length(rows, [at for at, is_full in rules if is_full])
         place = self.flat.place(self.offset + self.node.pos)
         if self.words.unknown:
-            self.notes.append(f"{place}: not known what {', '.join(sorted(self.words.unknown))} prints")
+            self.notes.append(f"{place}: Unknown macros: {', '.join(sorted(self.words.unknown))}")
         return [
             SourceTable(
                 place=rows[start][0].place if start else place,

@@ -58,12 +58,12 @@ def ignores(file: Path) -> Iterator[Ignored]:
 
 def without_ignored(findings: Iterable[Finding], files: Iterable[Path]) -> list[Finding]:
     """Return the findings that no comment suppresses, and a finding for each useless comment."""
-    kept, told = list(findings), list[Finding]()
+    kept, on_comments = list(findings), list[Finding]()
     for comment in (comment for file in files for comment in ignores(file)):
-        aside = list(filter(comment.is_about, kept))
-        kept = [finding for finding in kept if finding not in aside]
-        told += _of_comment(comment, {finding.check for finding in aside})
-    return in_order([*kept, *told])
+        suppressed = list(filter(comment.is_about, kept))
+        kept = [finding for finding in kept if finding not in suppressed]
+        on_comments += _of_comment(comment, {finding.check for finding in suppressed})
+    return in_order([*kept, *on_comments])
 
 
 def _of_comment(comment: Ignored, used: set[str]) -> Iterator[Finding]:
@@ -71,12 +71,12 @@ def _of_comment(comment: Ignored, used: set[str]) -> Iterator[Finding]:
         return Finding("note", "ignore", comment.place, says, why)
 
     if not comment.checks:
-        yield note("this comment names no check", "write repro: ignore[check] and the reason")
+        yield note("The comment names no check", "Write `repro: ignore[CHECK]` and a reason")
     for name in comment.checks:
         if name not in CHECKS:
-            yield note(str(unknown("check", name, CHECKS)), "nothing is set aside by it")
+            yield note(str(unknown("check", name, CHECKS)), "The comment suppresses nothing")
         elif name not in used:
-            yield note(f"nothing of {name} is set aside here", "no such finding on this line")
+            yield note(f"The comment suppresses no finding of {name}", "This line has none")
 
 
 BOTH_WAYS = (arithmetic.totals, arithmetic.in_series, arithmetic.in_groups)
@@ -122,7 +122,7 @@ LEVELS = {"error": "error", "doubt": "warning", "note": "note"}
 def print_lines(findings: Sequence[Finding]) -> None:
     """Print ``file:line: severity [check] text``."""
     for f in findings:
-        put(f"{f.place}: {f.severity} [{f.check}] {f.says}; {f.why}")
+        put(f"{f.place}: {f.severity} [{f.check}] {f.text}")
 
 
 def sarif(findings: Sequence[Finding]) -> dict:
@@ -136,7 +136,7 @@ def sarif(findings: Sequence[Finding]) -> dict:
             "ruleId": f.check,
             "ruleIndex": list(CHECKS).index(f.check),
             "level": LEVELS[f.severity],
-            "message": {"text": visible(f"{f.says}; {f.why}")},
+            "message": {"text": visible(f.text)},
             "locations": [{"physicalLocation": {"artifactLocation": {"uri": uri}, "region": region}}],
         }
         for f in findings
@@ -151,7 +151,7 @@ def print_commands(findings: Sequence[Finding]) -> None:
     for f in findings:
         file, title = (_escaped(text, ":,") for text in (str(f.place.file), f"repro audit: {f.check}"))
         place = f"file={file},line={f.place.line},title={title}"
-        print(f"::{LEVELS[f.severity].replace('note', 'notice')} {place}::{_escaped(f'{f.says}; {f.why}')}")
+        print(f"::{LEVELS[f.severity].replace('note', 'notice')} {place}::{_escaped(f.text)}")
 
 
 def _escaped(text: str, more: str = "") -> str:
@@ -195,7 +195,7 @@ def file_command(file, strict, form):
     for note in manuscript.notes:
         say(note)
     numbers = Counter(finding.severity for finding in findings)
-    told = [f"{numbers[name]} {name}{'s' * (numbers[name] != 1)}" for name in SEVERITIES]
+    counts = [f"{numbers[name]} {name}{'s' * (numbers[name] != 1)}" for name in SEVERITIES]
     number = len(manuscript.tables)
-    say(f"{number} table{'s' * (number != 1)}: {', '.join(told)}")
+    say(f"{number} table{'s' * (number != 1)}: {', '.join(counts)}")
     return int(strict and numbers.total() > numbers["note"])

@@ -171,13 +171,13 @@ def match(label: str, values: Values) -> Match:
     """Return the known row for a label and its numbers. Numbers of shared recipes may differ by a point."""
     named = known_rows().get(plain(label), [])
     if not named:
-        return Match(None, "unknown", "the suite knows no system of this name")
+        return Match(None, "unknown", "no known system has this name")
     rows = [row for row in named if _shared(row, values)] or named
     best = max(rows, key=lambda row: (_equal(row, values), row.is_shared, -_apart(row, values)))
     if _is_same(best, values):
-        return Match(best, "certain", f"name and numbers are those of {best.id}")
+        return Match(best, "certain", f"same name and numbers as {best.id}")
     if best.is_shared and _apart(best, values) <= CLOSE:
-        return Match(best, "likely", f"the name is that of {best.id}, and no number is equal")
+        return Match(best, "likely", f"same name as {best.id}, but no equal number")
     ids = tuple(dict.fromkeys(row.id for row in named))
     return Match(None, "unknown", "rows of this name have other numbers", ids)
 

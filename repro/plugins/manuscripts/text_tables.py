@@ -306,5 +306,5 @@ def _separated(text: str, files: Files, name: str) -> list[SourceTable]:
                 check_size(cells, place)
                 rows.append([styled(_of_markdown(v.strip()), place, v) for v in values])
     except csv.Error as error:
-        raise DataError(f"{files.shown(name)}:{reader.line_num}: is no table of values: {error}") from error
+        raise DataError(f"{files.shown(name)}:{reader.line_num}: This is no table: {error}") from error
     return table_of(rows)

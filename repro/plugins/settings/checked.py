@@ -102,7 +102,7 @@ def by_step(items: Iterable[CheckedParameter]) -> dict[str, list[CheckedParamete
     """Return the parameters under the name of their step, or a heading for those without one."""
     steps: dict[str, list[CheckedParameter]] = {}
     for item in items:
-        default = f"{item.stage}, not in settings.yaml" if item.stage else "stated, but no parameter"
+        default = f"{item.stage}, not in settings.yaml" if item.stage else "statements without a parameter"
         steps.setdefault(item.step or default, []).append(item)
     return steps
 
@@ -175,7 +175,7 @@ def _published_steps(source: Paper) -> list[tuple[Step, dict[str, Setting]]]:
 
 def _alike_failures(source: Paper, rows: list[PlannedRow]) -> Iterator[CheckedParameter]:
     for one, other in planned_alike(source, rows):
-        says = f"{one} is planned as {other}, which is published with another number; correct their options"
+        says = f"{one} is planned like {other}, which has another published number (correct their options)"
         yield CheckedParameter(one.rpartition("/")[0], "", "evaluate", "", says=says)
 
 
@@ -210,7 +210,7 @@ def _unplanned_statements(
         )
     for c in cells_of(source):
         if c.is_setting and c.id not in claimed_cells:
-            says = "no entry of settings.yaml names this cell; add it to a setting, or under elsewhere"
+            says = "settings.yaml does not name this cell (add it to a setting, or under elsewhere)"
             yield CheckedParameter(c.id, "", "", c.row.label, published=c.text, cell=c.id, says=says)
 
 
@@ -238,9 +238,9 @@ def _checked_parameter(
     values = list({canonical(value): value for value in planned}.values())
     says, state = expected.fault, _state(setting)
     if not says and not expected.is_met_by(planned):
-        says = f"the plan has {_in_words(values)} where {_in_words([expected.value])} is expected"
+        says = f"the plan has {_in_words(values)} instead of {_in_words([expected.value])}"
         if all(value is None for value in planned):
-            says = f"{stage} has no parameter {path!r} in the plan; correct the path or take it out"
+            says = f"{stage} has no parameter {path!r} in the plan (correct or remove the path)"
     return CheckedParameter(
         row=row.id,
         step=step.id,
@@ -282,9 +282,9 @@ def _unclaimed_parameters(row: PlannedRow, claims_by_node: dict[str, set[str]]) 
         details = (node.params.get("objective", {}).get("name"), node.params.get("kind"))
         name = " ".join(filter(None, (node.stage, *details)))
         if node.fingerprint not in claims_by_node:
-            faults = {"": "no step is about this node of the row; add one, or the row to one"}
+            faults = {"": "no step describes this stage of the row (add a step, or the row to one)"}
         else:
-            says = "nothing states it; add where it is from, or an unspecified choice"
+            says = "it has no source (add its source, or an unspecified choice)"
             faults = dict.fromkeys(parameters(node), says)
         for path, says in faults.items():
             if begins_path(path, claims_by_node.get(node.fingerprint, ())) or (name, path) in seen:
@@ -303,7 +303,7 @@ def _idle_failures(steps: Iterable[Step], rows: list[PlannedRow]) -> Iterator[Ch
                 row for row in rows if lies_within(row.id, (place,)) or lies_within(place, (row.id,))
             ]
             if not any(row.of_step(single) for row in candidates):
-                says = "no planned node is what the step describes; correct its rows or its nodes"
+                says = "the step describes no planned stage (correct its rows or nodes)"
                 yield CheckedParameter(place, step.id, step.nodes.stage if step.nodes else "", "", says=says)
 
 

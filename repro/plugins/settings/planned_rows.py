@@ -219,14 +219,14 @@ def expected(setting: Setting, row: str, readings: Mapping[str, Reading]) -> Exp
     except ReproError as error:
         return ExpectedValue(fault=str(error))
     if _disagrees(setting, published) and not setting.reading:
-        says = "text and script state different values; name the unspecified choice that tells which is taken"
+        says = "text and script state different values (name the unspecified choice between them)"
         return ExpectedValue(fault=says)
     value, stated = setting.taken(published, default), [published, setting.released]
     if setting.departs and _is_number(value) and not _is_among(value, [*stated, *choices]):
-        says = f"neither text, script nor {setting.reading!r} has {value}; correct planned"
+        says = f"neither text, script nor {setting.reading!r} has {value} (correct planned)"
         return ExpectedValue(fault=says)
     if missing := _numbers_without_choice(stated, value, choices):
-        says = f"no value of {setting.reading!r} is {missing[0]}, which is stated; correct either"
+        says = f"{setting.reading!r} lacks the stated value {missing[0]} (correct either)"
         return ExpectedValue(fault=says)
     return ExpectedValue(_as_list(value) if _is_set(value) else value, _is_set(value))
 
@@ -272,9 +272,7 @@ def _reading_values(name: str, readings: Mapping[str, Reading]) -> tuple[Any, li
     """Return the values (or their parts under a key) of the default and of all choices. Raises UsageError."""
     identifier = _identifier(name, readings)
     if not identifier:
-        raise UsageError(
-            f"the row rests on no unspecified choice {name!r}; name one of `repro show readings`"
-        )
+        raise UsageError(f"the row uses no unspecified choice {name!r} (see `repro show readings`)")
     reading, keys = readings[identifier], [*filter(None, name[len(identifier) + 1 :].split("."))]
     value = reading.choices[reading.default]
     for key in keys:

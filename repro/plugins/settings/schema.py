@@ -205,7 +205,7 @@ def _faults(content: Settings) -> Iterator[Fault]:
 
 def _step_faults(content: Settings, step: Step) -> Iterator[Fault]:
     if step.rows and not (step.nodes or step.like):
-        yield (), f"step {step.id!r} has rows and names neither nodes nor a step that it is like"
+        yield (), f"step {step.id!r} has rows but neither `nodes` nor `like`"
     if step.nodes and step.nodes.stage not in STAGES:
         yield ("nodes",), f"there is no stage {step.nodes.stage!r}"
     for path, setting in step.settings.items():
@@ -215,17 +215,17 @@ def _step_faults(content: Settings, step: Step) -> Iterator[Fault]:
 
 def _setting_faults(content: Settings, setting: Setting) -> Iterator[str]:
     if not (setting.is_published or setting.released is not None or setting.reading):
-        yield "nothing is said of where the value comes from; give published, cell, released or reading"
+        yield "the value has no source (give published, cell, released or reading)"
     if setting.departs and not setting.reading:
-        yield "the plan departs from what is stated without an unspecified choice; name the one in force"
+        yield "the plan departs from the stated value without an unspecified choice (name it as reading)"
     yield from _value_faults(content, setting)
 
 
 def _value_faults(content: Settings, value: SourcedValue) -> Iterator[str]:
     if value.published is not None and not (value.where or value.cell):
-        yield "a published value says where it stands; give where or cell"
+        yield "a published value needs where or cell"
     if (value.released is None) != (not value.script):
-        yield "a released value and the script that sets it belong together; give both or none"
+        yield "a released value needs its script, and a script its value"
     source = value.script.partition(":")[0]
     if value.script and source not in content.sources:
         yield f"{source!r} is not among the sources ({', '.join(content.sources) or 'none'})"

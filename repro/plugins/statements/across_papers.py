@@ -51,7 +51,7 @@ def _disagreement(configuration: str, contradictions: dict[Scored, list[Cell]]) 
     makers = [c for c in all_cells if c.role == "ours"]
     subject = next((c for c in all_cells if _is_misquoted(c, makers)), all_cells[0])
     has_several_papers = len({c.paper.name for c in all_cells}) > 1
-    measures = ", and of ".join(f"{measure} on {dataset}" for dataset, measure in contradictions)
+    measures = " and ".join(f"{measure} on {dataset}" for dataset, measure in contradictions)
     return Finding(
         "error" if makers or not (has_several_papers or _is_run_again(all_cells)) else "doubt",
         "values",
@@ -126,8 +126,8 @@ def _unequal_cells(by_paper: dict[str, list[Cell]], notes: Notes) -> list[Cell]:
 def _namesake_finding(system: str, differences: dict[Scored, list[Cell]]) -> Finding:
     cells = [c for measure_cells in differences.values() for c in measure_cells]
     papers = sorted({c.paper.name for c in cells})
-    measures = ", and of ".join(f"{measure} on {dataset}" for dataset, measure in differences)
-    says = f"{system} is in {', '.join(papers)} without a value that all have: of {measures}"
+    measures = " and ".join(f"{measure} on {dataset}" for dataset, measure in differences)
+    says = f"{', '.join(papers)} have no common value of {system} for {measures}"
     places, printed_values = tuple(c.id for c in cells), tuple(c.printed.plain for c in cells)
     return Finding(
         "note", "values", "another paper", papers[0], f"names/{system}", places, printed_values, says
@@ -141,8 +141,8 @@ def conventions(sources: list[Paper], notes: Notes) -> Iterator[Finding]:
             pairs = list(_equal_cells(one, other, notes))
             bold = [pair for pair in pairs if _bold_differs(*pair)]
             marks = [pair for pair in pairs if _marks_differ(*pair)]
-            yield from _findings("note", "bold", bold, "the same number is bold in one paper only")
-            yield from _findings("doubt", "mark", marks, "the same number has marks that mean other things")
+            yield from _findings("note", "bold", bold, "the same number is bold in only one paper")
+            yield from _findings("doubt", "mark", marks, "the same number has marks with different meanings")
 
 
 def _mostly_the_same(one: tuple[str, ...], other: tuple[str, ...]) -> bool:
@@ -180,7 +180,7 @@ def _differing_meanings(one: Cell, other: Cell) -> str:
         for meanings in (first, second)
         for m in marks
     ]
-    return f": {' beside '.join(phrases)}"
+    return f": {' and '.join(phrases)}"
 
 
 def _findings(severity: str, kind: str, pairs: list[tuple[Cell, Cell]], says: str) -> Iterator[Finding]:

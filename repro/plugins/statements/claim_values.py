@@ -58,7 +58,7 @@ class PublishedValues:
         """Return the printed number. Raises MissingNumber for a dash or words."""
         if cell.printed.value is None:
             verb = "plots" if cell.table.kind == "figure" else "prints"
-            raise MissingNumber(f"{cell.id} {verb} no number")
+            raise MissingNumber(f"the paper {verb} no number in {cell.id}")
         return cell.printed.value
 
     def told(self, cell: Cell) -> str:
@@ -78,7 +78,7 @@ class PublishedValues:
 
     def over_seeds(self, cell: Cell) -> list[float]:
         """Raise MissingNumber."""
-        raise MissingNumber(f"{cell.id} is one number, of which nothing says how it varies")
+        raise MissingNumber(f"{cell.id} is a single number without a deviation")
 
     def drawn(self, shown: str, fact: str) -> float:
         """Raise MissingNumber."""
@@ -122,7 +122,7 @@ class MeasuredValues:
             return
         low, high = interval
         if low <= 0 <= high and low < high:
-            difference = f"{one.table.id}/{one.row.id} less {other.row.id} in {one.column.id}"
+            difference = f"{one.table.id}/{one.row.id} minus {other.row.id} in {one.column.id}"
             raise NotToldApart(f"{difference} is between {low:+.4f} and {high:+.4f}")
 
     def p(self, one: Cell, other: Cell) -> float | None:
@@ -142,22 +142,20 @@ class MeasuredValues:
 
     def why_untested(self, cell: Cell) -> str:
         """Return the command that computes the tests between rows."""
-        return f"no test between its rows is stored; `repro compare {cell.paper.name}` computes it"
+        return f"no test between its rows is stored (run `repro compare {cell.paper.name}`)"
 
     def over_seeds(self, cell: Cell) -> list[float]:
         """Return the measured values, one per seed. Raises MissingNumber for fewer than two."""
         records = self._known[cell.id].records if cell.id in self._known else ()
         if len(records) < 2:
-            raise MissingNumber(
-                f"{cell.id} is not measured with two seeds; `repro run {cell.id} --seeds 1,2,3`"
-            )
+            raise MissingNumber(f"{cell.id} needs two seeds (run `repro run {cell.id} --seeds 1,2,3`)")
         return [record.measured for record in records]
 
     def drawn(self, shown: str, fact: str) -> float:
         """Return a number computed with a drawing. Raises MissingNumber."""
         value = self.exhibits.get(shown, {}).get(fact)
         if value is None:
-            raise MissingNumber(f"{shown} is not drawn yet, or has no {fact}")
+            raise MissingNumber(f"{shown} has no {fact} yet")
         return float(value)
 
     def is_incomparable(self, cell: Cell) -> bool:

@@ -69,7 +69,7 @@ def _fault_of(node: ast.AST, callee_ids: set[int]) -> str | None:
         case ast.Constant(value=value) if isinstance(value, bool) or not isinstance(value, int | float | str):
             return f"{value!r} is neither a number nor a string"
         case ast.Name(id=name) if name not in FUNCTIONS or id(node) not in callee_ids:
-            return f"there is no function {name!r}; known: {', '.join(sorted(FUNCTIONS))}"
+            return f"there is no function {name!r} (known: {', '.join(sorted(FUNCTIONS))})"
         case ast.keyword(arg=None):
             return f"{ast.unparse(node)!r} is outside the language of claims"
     return None if isinstance(node, _KNOWN) else f"{ast.unparse(node)!r} is outside the language of claims"
@@ -206,7 +206,7 @@ def all_hold(expect: str, evaluation: Evaluation, seen: Outcomes) -> bool:
 
 def _truth(value, part: str) -> bool:
     if not isinstance(value, bool):
-        raise UsageError(f"{part!r} is {value!r}, which neither holds nor fails")
+        raise UsageError(f"{part!r} is {value!r}, neither true nor false")
     return value
 
 
@@ -248,7 +248,7 @@ class Claim(Identified):
     @model_validator(mode="after")
     def _is_judged_or_says_why_not(self):
         if bool(self.expect) == bool(self.beyond):
-            raise ValueError("needs either `expect` or, where no cell can confirm it, `beyond`")
+            raise ValueError("needs `expect`, or `beyond` if no cell can confirm it")
         return self
 
     @model_validator(mode="after")

@@ -116,7 +116,7 @@ class Need:
     @property
     def in_words(self) -> str:
         """The needed and the known deviation, e.g. "means only, needs a deviation of 0.102, known 0.312"."""
-        return f"means only; needs a deviation of {self.sd:.3f}, known {self.known_in_words}"
+        return f"means only, needs a deviation of {self.sd:.3f}, known {self.known_in_words}"
 
     def as_json(self) -> dict:
         """Return plain values."""
@@ -188,7 +188,7 @@ def _faults(content: Deviations) -> Iterator[Fault]:
     for number, pair in enumerate(content.known):
         for place, name in enumerate(pair.runs):
             if name not in content.runs:
-                yield ("known", number, "runs", place), f"{name!r} is not among the runs"
+                yield ("known", number, "runs", place), f"{name!r} is not in `runs`"
     pairs = {(pair.dataset, pair.measure) for pair in content.known}
     for part, entries in (("known", content.known), ("instead", content.instead)):
         for number, entry in enumerate(entries):
@@ -199,4 +199,4 @@ def _faults(content: Deviations) -> Iterator[Fault]:
                     yield (part, number, field), str(error)
     for number, stead in enumerate(content.instead):
         if (stead.by, stead.measure) not in pairs:
-            yield ("instead", number, "by"), f"no pair of {stead.by!r} with {stead.measure} is known here"
+            yield ("instead", number, "by"), f"`known` has no pair of {stead.by!r} with {stead.measure}"

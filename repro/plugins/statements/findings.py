@@ -252,7 +252,7 @@ def _idle_indices(content: Notes) -> Iterator[yaml_file.Fault]:
     for number, index in enumerate(content.indices):
         letters = sorted({end[0] for end in (*index.sequence, *index.runs) if end[0].isalpha()})
         if len(letters) > 1:
-            yield ("indices", number, "runs"), f"which of {' and '.join(letters)} is larger is not known"
+            yield ("indices", number, "runs"), f"the order of {' and '.join(letters)} is unknown"
 
 
 def _lies_within(place: str, prefix: str) -> bool:

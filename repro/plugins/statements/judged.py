@@ -24,7 +24,7 @@ from repro.verdicts.decision import KINDS
 
 # The first ways of making use the system that the authors trained. The second ones train it again.
 OF_ONE_SYSTEM, TRAINED_AGAIN = ("run", "checkpoint", "index"), ("trained", "fine-tuned")
-SAID = {UNTESTED: "say nothing"}
+SAID = {UNTESTED: "undecided"}
 ALIKE = {"released": OF_ONE_SYSTEM, "trained again": TRAINED_AGAIN}
 
 
@@ -40,9 +40,9 @@ class ClosestReports:
         """Return the report used for a cell. Raises MissingNumber without one."""
         counting = [note for note in notes(cell) if not self.starts or note.making in self.starts]
         if not counting:
-            raise MissingNumber(f"nobody else is known to state {cell.id}")
+            raise MissingNumber(f"others report no value of {cell.id}")
         if counting[0].match == "loose":
-            raise MissingNumber(f"no value of others is known to be of {cell.id} but by its name")
+            raise MissingNumber(f"others' values match {cell.id} only by name")
         return counting[0]
 
     def number(self, cell: Cell) -> Decimal:
@@ -60,9 +60,7 @@ class ClosestReports:
         first, second = (value.scaleb(digits) for value, digits in values)
         decimals = [decimals_of(value) - digits for value, digits in values]
         if decimals[0] != decimals[1] and abs(first - second) <= half_unit(min(decimals)):
-            raise MissingNumber(
-                f"others' values of {one.id} and {other.id} are one number at the coarser of their roundings"
-            )
+            raise MissingNumber(f"others' values of {one.id} and {other.id} are equal after rounding")
 
     def p(self, one: Cell, other: Cell) -> None:
         """Return None."""
@@ -70,15 +68,15 @@ class ClosestReports:
 
     def why_untested(self, cell: Cell) -> str:
         """Return the reason for the missing test."""
-        return "values of others are means, without a test between them"
+        return "others report means without a test"
 
     def over_seeds(self, cell: Cell) -> list[float]:
         """Raise MissingNumber."""
-        raise MissingNumber(f"nothing says how values of others for {cell.id} vary over seeds")
+        raise MissingNumber(f"others report no seeds of {cell.id}")
 
     def drawn(self, shown: str, fact: str) -> float:
         """Raise MissingNumber."""
-        raise MissingNumber(f"nobody else is known to state {shown}")
+        raise MissingNumber(f"others report no value of {shown}")
 
 
 @dataclass(frozen=True)
@@ -118,20 +116,16 @@ class OthersJudgement:
             return ""
         kinds = ", ".join(f"{MAKINGS[start]} ({number})" for start, number in self.kinds.items())
         by_authors = sum(note.who == "authors" for _, note in self.used)
-        parts = [
-            f"{len(self.used)} of {self.cells} cells: {kinds}",
-            f"{by_authors} by authors of the systems" if by_authors else "",
-            f"released systems stand beside systems trained again; {self.like_beside_like}"
-            if self.alike
-            else "",
-        ]
-        return "; ".join(filter(None, parts))
+        basis = f"{len(self.used)} of {self.cells} cells: {kinds}"
+        basis += f", {by_authors} by authors of the systems" if by_authors else ""
+        mixed = ", mixes released and retrained systems: "
+        return basis + (mixed + self.like_beside_like if self.alike else "")
 
     @property
     def like_beside_like(self) -> str:
         """The states by reports of one kind of making, or ""."""
         states = ", ".join(f"{name}: {SAID.get(state, state)}" for name, state in self.alike.items())
-        return f"like beside like ({states})" if states else ""
+        return f"by kind of making ({states})" if states else ""
 
     def as_json(self) -> dict:
         """Return the judgement as plain values."""

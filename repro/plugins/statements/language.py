@@ -72,7 +72,7 @@ class Places:
 
     def _table(self, path: str) -> tuple[Paper, Table, str]:
         if not isinstance(path, str):
-            raise UsageError(f"{path!r} names no cell, row or table; write 'table/row/column'")
+            raise UsageError(f"{path!r} is no path of a cell, row or table. Write 'table/row/column'.")
         name, colon, inner = path.rpartition(":")
         source = paper(name) if colon else self.paper
         table, _, path_in_table = inner.partition("/")
@@ -132,7 +132,7 @@ class Orders:
     def all_fit(self, pairs: list[Pair], fits: Callable[[Cell, Cell], bool]) -> bool:
         """Return whether all pairs fit. A single contradicting pair decides. Raises MissingNumber."""
         if not pairs:
-            raise MissingNumber("there is nothing to compare with")
+            raise MissingNumber("there are no rows to compare with")
         missing, states = None, []
         for mine, theirs in pairs:
             try:
@@ -141,7 +141,7 @@ class Orders:
                 states.append(reason.state)
                 missing = missing or reason
             if states[-1] == FAILS:
-                self.against.append(f"{self._shown(mine)} beside {self._shown(theirs)}")
+                self.against.append(f"{self._shown(mine)} and {self._shown(theirs)}")
             self.outcomes.pairs.append((mine, states[-1]))
         if missing and FAILS not in states:
             raise missing
@@ -213,7 +213,7 @@ class Relations(Orders):
         is_turned = self.order(*first) * self.order(*second) < 0
         self.outcomes.pairs.append((first[0], FAILS if is_turned else HOLDS))
         if is_turned:
-            parts = [f"{self._shown(mine)} beside {self._shown(theirs)}" for mine, theirs in (first, second)]
+            parts = [f"{self._shown(mine)} and {self._shown(theirs)}" for mine, theirs in (first, second)]
             self.against.append(", but ".join(parts))
         return is_turned
 
@@ -236,7 +236,7 @@ def is_marked_over(mine: Cell, theirs: Cell) -> bool:
     marks = {m: meaning.over for m, meaning in mine.table.marks.items() if meaning.means == "significant"}
     candidates = {mark for mark, over in marks.items() if theirs.row.system in over}
     if not candidates:
-        raise MissingNumber(f"no mark of table {mine.table.id} speaks of {theirs.row.label}")
+        raise MissingNumber(f"no mark of table {mine.table.id} is over {theirs.row.label}")
     return bool(candidates & set(mine.printed.marks))
 
 
@@ -275,7 +275,7 @@ class Language(Relations):
         groups = [[float(self.v(f"{row}/{column}")) for row in group] for group in (rows, others)]
         test = unpaired_t_test(*groups)
         if test is None:
-            raise MissingNumber("without a variance over the runs there is no test")
+            raise MissingNumber("the runs do not vary, so there is no test")
         self.tests.append(test.p)
         self.seen.append(f"t {test.statistic:.3g} with {test.degrees} degrees of freedom, p {test.p:.3g}")
         return test.p
@@ -291,7 +291,7 @@ class Language(Relations):
         """Return the number of a table's examples with a relevant passage of a system."""
         marks = self.places.examples(table, system)
         if not self.values.is_published:
-            raise MissingNumber(f"table {table} shows passages; no others were ever judged")
+            raise MissingNumber(f"only the passages that table {table} shows were judged")
         self.seen.append(f"{system} {sum(marks)} of {len(marks)}")
         return sum(marks)
 
@@ -324,13 +324,13 @@ class Language(Relations):
             pairs = self._rivals(row, column, among)
             orders = [self.order(*pair) for pair in pairs]
             if not orders:
-                raise MissingNumber(f"there is nothing to compare {row}/{column} with")
+                raise MissingNumber(f"there are no rows to compare {row}/{column} with")
             labels = [pair[1].row.label for pair, order in zip(pairs, orders, strict=True) if order == 0]
             if min(orders) > 0:
                 best_columns.append(column)
             elif min(orders) == 0:
                 tied_columns.append(f"{column} (with {', '.join(labels)})")
-        suffix = f"; tied in {', '.join(tied_columns)}" if tied_columns else ""
+        suffix = f", tied in {', '.join(tied_columns)}" if tied_columns else ""
         self.seen.append(f"strictly best in {len(best_columns)} of {len(as_columns(columns))}{suffix}")
         return len(best_columns)
 

@@ -76,7 +76,7 @@ def references_of(source: Paper) -> References:
         for part, items in (("pointers", enumerate(content.pointers)), ("works", content.works.items())):
             for place, item in items:
                 if (item.verdict == "right") == bool(item.why):
-                    yield (part, place), "needs `why` where the verdict is not right, and only there"
+                    yield (part, place), "needs `why` if and only if the verdict is not right"
         for number, pointer in enumerate(content.pointers):
             for target in pointer.targets:
                 if not _is_part(target) and target not in content.works:
@@ -142,7 +142,7 @@ def of_references(source: Paper) -> Iterator[Finding]:
             source,
             key,
             "partly",
-            f"{key} ({references.works[key].work}) is cited nowhere in the text",
+            f"the text never cites {key} ({references.works[key].work})",
             "paper",
         )
 
@@ -151,7 +151,7 @@ def _pointer_finding(source: Paper, pointer: Pointer) -> Finding:
     targets = ", ".join(pointer.targets)
     identifier = f"{source.name}/reference/{pointer.at}/{targets}/{pointer.as_}"
     places = (f"{source.name}/{pointer.at}",)
-    says = f"{pointer.at}, {pointer.as_}: points at {targets}; {pointer.why}"
+    says = f"{pointer.at} refers to {targets} for {pointer.as_}: {pointer.why}"
     severity = _SEVERITIES[pointer.verdict]
     return Finding(severity, "reference", pointer.against, source.name, identifier, places, (targets,), says)
 
@@ -176,7 +176,7 @@ def _shared_numbers(source: Paper, references: References) -> Iterator[Finding]:
             places = (f"{source.name}/references",) * len(keys)
             identifier, says = (
                 f"{source.name}/work/arXiv:{number}",
-                f"{names} have one number, arXiv:{number}",
+                f"{names} have the same number, arXiv:{number}",
             )
             fields = source.name, identifier, places[:1], (", ".join(keys),)
             yield Finding("error", "reference", "paper", *fields, says)

@@ -25,7 +25,7 @@ from repro.plugins.statements.claims import (
     claims_of,
 )
 from repro.plugins.statements.deviations import Need, need
-from repro.plugins.statements.language import LEVEL, Language, Places, has_number
+from repro.plugins.statements.language import LEVEL, Language, Places
 
 
 @dataclass(frozen=True)
@@ -163,7 +163,7 @@ def _test(language: Language, values: Values) -> str:
         if len(p_values) < len(language.tests):
             text += f" ({len(p_values)} of {len(language.tests)} pairs)"
     if isinstance(values, MeasuredValues) and any(values.is_incomparable(c) for c in language.outcomes.used):
-        text += "; with substituted data"
+        text += ", with substituted data"
     return text
 
 
@@ -199,7 +199,7 @@ def bolds(source: Paper) -> Iterator[tuple[Cell, list[Cell]]]:
     """Yield every bold number and the other published numbers of its scope."""
     for table in source.manifest.tables:
         if table.kind == "results" and table.bold not in ("unknown", "none"):
-            cells = list(filter(has_number, cells_of(source, (table,))))
+            cells = [c for c in cells_of(source, (table,)) if c.is_numeric]
             for c in cells:
                 if c.printed.bold:
                     yield c, [o for o in cells if o is not c and bold_scope(o) == bold_scope(c)]
@@ -209,7 +209,7 @@ def mark_holds(language: Language, cell: Cell, over: list[Cell]) -> bool:
     """Return whether a number is above all cells that it is marked over, and our tests confirm it. Raises
     MissingNumber."""
     if not over:
-        raise MissingNumber("the paper has no such row beside it")
+        raise MissingNumber("the paper has no such row in its group")
     if not language.holds([*product([cell], over)], "above"):
         return False
     if language.values.is_published:
@@ -239,7 +239,7 @@ def _averages(table: Table, cells: dict[tuple[str, str], Cell]) -> Iterator[tupl
             continue
         mean = sum((part.printed.number for part in parts), Decimal()) / len(parts)
         if cell.printed.value not in rounded(mean, cell.printed.decimals):
-            statement = f"{mean:.4f}, the paper says {cell.printed.plain}"
+            statement = f"{mean:.4f}, but the paper says {cell.printed.plain}"
             yield cell.id, f"the mean of its {len(parts)} cells is {statement}"
 
 
@@ -270,7 +270,7 @@ def _bold_faults(table: Table, cells: dict[tuple[str, str], Cell]) -> Iterator[t
         for cell in members:
             if cell.printed.bold != (cell.printed.number == best):
                 state = "bold" if cell.printed.bold else "not bold"
-                yield cell.id, f"{cell.printed.plain} is {state}, the best of its {table.bold} is {best}"
+                yield cell.id, f"{cell.printed.plain} is {state}, but the best of its {table.bold} is {best}"
 
 
 def bold_scope(cell: Cell) -> tuple:

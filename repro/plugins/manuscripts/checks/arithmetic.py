@@ -115,10 +115,10 @@ def _finding(grid: Grid, parts: Parts, line: int) -> Finding:
     names = f"{parts.series[0].name or 'the first'} to {parts.series[-1].name or 'the last'}"
     says = f"{grid.where(parts.total, value)} is not the {word} of its {len(parts.series)} cells"
     exact = f"{parts.exact(line):.{value.decimals + 1}f}"
-    why = f"the {word} of {names} is {exact}, and {parts.right} other lines have theirs"
+    why = f"The {word} of {names} is {exact}, and {parts.right} other lines are right"
     if fitting:
         [left_out] = set(parts.series) - set(fitting[0].series)
-        why += f"; without {left_out.name} it would fit"
+        why += f". It fits without {left_out.name}"
     return Finding("doubt" if fitting else "error", parts.check, value.place, says, why)
 
 
@@ -142,9 +142,9 @@ def behind_values(grid: Grid) -> Iterator[Finding]:
     right = sum(best.values())
     wrong = filterfalse(best.get, best)
     for series, value, base in wrong if right >= LEAST and 4 * right >= 3 * len(best) else ():
-        says = f"{grid.where(series, value)} does not differ so from {base.cell.text}"
+        says = f"{grid.where(series, value)} does not differ by this from {base.cell.text}"
         exact = value.number - base.number
-        why = f"the difference to {name} is {exact:+f}, and {right} of {len(best)} differences are to it"
+        why = f"The difference from {name} is {exact:+f}. {right} of {len(best)} are from it"
         yield Finding("error", "delta", value.place, says, why)
 
 
@@ -240,8 +240,8 @@ def _of_difference(grid: Grid, series: Series, pair: Explained, line: int, right
     exact = one.number - other.number
     exact = 100 * exact / other.number if pair.is_share and other.number else exact
     says = f"{grid.where(series, value)} is not the difference of {one.cell.text} and {other.cell.text}"
-    told = f"{exact:+.3f}{' %' * pair.is_share}"
-    why = f"{pair.one.name} to {pair.other.name} is {told}, and {right} others are so"
+    difference = f"{exact:+.3f}{' %' * pair.is_share}"
+    why = f"{pair.one.name} minus {pair.other.name} is {difference}, and {right} others fit"
     return Finding("error", "delta", value.place, says, why)
 
 
