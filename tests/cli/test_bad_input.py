@@ -56,7 +56,7 @@ REFUSED = {
     "store verify --store nowhere": "there is no folder .*/nowhere to verify; name another with --store",
     f"export run {CELL} --output=": "-o was given an empty name",
     "doctor smoke costa x/": "one encoder is scored, in the columns of one PAPER's --table or of none named",
-    "show settings head_to_head": "head_to_head: no settings.yaml says what a plan could be held against",
+    "show settings head_to_head": "head_to_head: there is no settings.yaml to compare the plan with",
     "plan costa --discard vector": r"no kind of artefact to discard 'vector' \(did you mean 'vectors'",
     "plan costa --table 7 --scale tiny --gpu=": "there is no GPU ''; known: v100",
     f"import run none {CELL}": "none: no such file",

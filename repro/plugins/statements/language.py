@@ -141,7 +141,7 @@ class Orders:
                 states.append(reason.state)
                 missing = missing or reason
             if states[-1] == FAILS:
-                self.against.append(f"{self._shown(mine)} and {self._shown(theirs)}")
+                self.against.append(f"{self._shown(mine)} vs. {self._shown(theirs)}")
             self.outcomes.pairs.append((mine, states[-1]))
         if missing and FAILS not in states:
             raise missing
@@ -213,7 +213,7 @@ class Relations(Orders):
         is_turned = self.order(*first) * self.order(*second) < 0
         self.outcomes.pairs.append((first[0], FAILS if is_turned else HOLDS))
         if is_turned:
-            parts = [f"{self._shown(mine)} and {self._shown(theirs)}" for mine, theirs in (first, second)]
+            parts = [f"{self._shown(mine)} vs. {self._shown(theirs)}" for mine, theirs in (first, second)]
             self.against.append(", but ".join(parts))
         return is_turned
 

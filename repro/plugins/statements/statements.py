@@ -269,8 +269,8 @@ def _bold_faults(table: Table, cells: dict[tuple[str, str], Cell]) -> Iterator[t
         best = max(cell.printed.number for cell in members)
         for cell in members:
             if cell.printed.bold != (cell.printed.number == best):
-                state = "bold" if cell.printed.bold else "not bold"
-                yield cell.id, f"{cell.printed.plain} is {state}, but the best of its {table.bold} is {best}"
+                state = f"bold, but {best} is" if cell.printed.bold else "not bold, but it is"
+                yield cell.id, f"{cell.printed.plain} is {state} the best of its {table.bold}"
 
 
 def bold_scope(cell: Cell) -> tuple:

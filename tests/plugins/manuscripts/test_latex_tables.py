@@ -280,12 +280,10 @@ def test_braces_that_do_not_match_are_told_with_what_could_be_read(tmp_path):
         tmp_path,
         r"\begin{table}\begin{tabular}{lc}Model & MRR\\ BM25 & {\bf 18.7\\ X & 1.0\\\end{tabular}\end{table}",
     ).tables
-    assert table.notes == (
-        f"{tmp_path}/main.tex:4: braces are not balanced, so that cells may run into each other",
-    )
+    assert table.notes == (f"{tmp_path}/main.tex:4: Unbalanced braces may merge cells.",)
 
 
 def test_a_float_without_an_end_hides_no_other(tmp_path):
     made = manuscript(tmp_path, rf"\begin{{table}}{HALF}\begin{{table}}{HALF}\end{{table}}")
     assert [rows(table)[0] for table in made.tables] == [["BM25", "18.7"]] * 2
-    assert made.notes == (f"{tmp_path}/main.tex:4: \\begin{{table}} has no \\end",)
+    assert made.notes == (f"{tmp_path}/main.tex:4: \\begin{{table}} has no \\end.",)
