@@ -37,7 +37,7 @@ class BottleneckDecoder(nn.Module):
         super().__init__()
         check_known("attention of a decoder", attention, valid=ATTENTIONS)
         if window is not None and window < 1:
-            raise UsageError(f"a window of {window} positions shows nothing; give at least 1")
+            raise UsageError(f"a window of {window} positions shows nothing. Give at least 1.")
         self.layers = nn.ModuleList(layers)
         self.causal, self.window, self.sees_first = attention == "causal", window, sees_first
 

@@ -39,7 +39,7 @@ class ContrastiveTermWords(MaskedPretraining):
     A text's sets depend on (seed, index), and on the epoch if ``resample`` is ``epoch``. Its mask always
     depends on (seed, epoch, index). The sets are drawn in ``forward``, on the unmasked text.
 
-    Args, in addition to the attributes of ``MaskedPretraining`` (with a WordPiece tokenizer):
+    Args, with those of ``MaskedPretraining`` (with a WordPiece tokenizer):
         pairs, set_size_mean, set_size, repeats, ties: see ``SetSampling``.
         masking: see ``TextMasks``.
         set_most_tokens: tokens of a set, without [CLS] and [SEP].
@@ -184,8 +184,8 @@ class ContrastiveTermWords(MaskedPretraining):
         return {name: array.to(first.device) for name, array in sets.items()}
 
     def _words(self, text: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-        """Word of each token of the framed text, (n + 2,); first occurrences in it, (W, 2), 0 for what is
-        counted only; shares, (W,)."""
+        """Return the word of each token of the framed text, (n + 2,), first occurrences in it, (W, 2), 0 for
+        words that are only counted, and shares, (W,)."""
         spans = self.counted.spans(text)
         first, numbers = distinct(text, spans)
         token_words = np.full(len(text) + 2, -1)

@@ -155,7 +155,6 @@ class FineTuning:
         )
 
     def _bm25_negatives(self) -> Node:
-        """Return the official BM25 negatives (COSTA §4.5.2), sampled per query."""
         ask = self.request.reading
         judged = recipe.qrels(PASSAGES) if ask("bm25-negatives-positives") == "judged" else None
         return recipe.official_negatives(

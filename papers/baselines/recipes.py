@@ -5,7 +5,7 @@ from repro.graph import Node
 from repro.retrieval import recipe
 from repro.retrieval.recipe.request import Request
 
-FULL_ONLY = "what others expanded or weighed is measured at full scale only"
+FULL_ONLY = "expanded passages and term weights exist at full scale only"
 DEPTH = 1000  # every recall in the four papers' tables is at 1,000 or less
 
 

@@ -71,7 +71,7 @@ def _conventions(entry: ReleasedModel) -> Conventions:
 
 
 def _documents(request: Request, used: Conventions) -> Node:
-    """Return the request's collection; MS MARCO passages with titles if the encoder reads them."""
+    """Return the request's collection, MS MARCO with titles if the encoder reads them."""
     if request.collection != "msmarco-passage" or used.separator is None:
         return recipe.corpus(request.collection)
     return marco_passages(request)

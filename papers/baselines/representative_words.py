@@ -34,7 +34,7 @@ class RepresentativeWords(MaskedPretraining):
     A text's sets depend on (seed, index), and on the epoch if ``resample`` is ``epoch``. Its mask always
     depends on (seed, epoch, index).
 
-    Args, in addition to the attributes of ``MaskedPretraining`` (with a WordPiece tokenizer):
+    Args, with those of ``MaskedPretraining`` (with a WordPiece tokenizer):
         pairs, set_size_mean, set_size, repeats, ties: see ``SetSampling``.
         masking: see ``TextMasks``.
         set_most_tokens: tokens of a set, without [CLS] and [SEP].

@@ -41,7 +41,7 @@ class WeakDecoder(MaskedPretraining):
 
     A text's mask depends on (seed, epoch, index) only.
 
-    Args, in addition to the attributes of ``MaskedPretraining``:
+    Args, with those of ``MaskedPretraining``:
         decoder: ``cross-attention``, the released one with its own positions and the matrix of embeddings
             as
             head, or ``slot``, layers like the encoder's that read h in the place of [CLS] and share the

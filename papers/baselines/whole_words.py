@@ -41,7 +41,7 @@ class WholeWords:
             continues = np.array([not entry.startswith(SPACES) for entry in entries])
         else:
             raise UsageError(
-                f"whole words cannot be told in a {kind} vocabulary; known: WordPiece, byte-level BPE"
+                f"whole words cannot be found in a {kind} vocabulary (known: WordPiece, byte-level BPE)"
             )
         frames, special = np.zeros(len(entries), bool), np.zeros(len(entries), bool)
         frames[[tokenizer.cls_token_id, tokenizer.sep_token_id]] = True

@@ -30,7 +30,7 @@ class ShortTexts:
 
     def __post_init__(self):
         if not 0 <= self.share <= 1:
-            raise UsageError(f"the share of short texts passed over is {self.share}; give one in 0..1")
+            raise UsageError(f"the share of skipped short texts is {self.share}. Give one in 0..1.")
 
     def skipped(self, tokens: int, words: int, *, generator: np.random.Generator) -> bool:
         """Return whether a text with these numbers of tokens and distinct words is skipped."""

@@ -41,7 +41,7 @@ class SetSampling:
         check_known("size of a word set", self.size, valid=SIZES)
         check_known("treatment of equal word sets", self.ties, valid=TIES)
         if self.pairs < 1:
-            raise UsageError(f"there are {self.pairs} pairs of word sets for a text; give at least 1")
+            raise UsageError(f"there are {self.pairs} pairs of word sets for a text. Give at least 1.")
         if not 0 < self.size_mean < math.inf:
             raise UsageError(f"the mean size of a word set is {self.size_mean}; give a number above 0")
 

@@ -34,7 +34,7 @@ class ContrastiveSpans(MaskedPretraining, BatchLoss):
     spans depend on (seed, index), and on the epoch if ``resample`` is ``epoch``. Its mask always depends on
     (seed, epoch, index).
 
-    Args, in addition to the attributes of ``MaskedPretraining`` (with a WordPiece tokenizer):
+    Args, with those of ``MaskedPretraining`` (with a WordPiece tokenizer):
         temperature, similarity, reduction: of Eq. 8. ``reduction`` also of Eq. 9.
         weight: lambda.
         spans: T by granularity (word, phrase, sentence, paragraph).
@@ -159,7 +159,7 @@ class ContrastiveSpans(MaskedPretraining, BatchLoss):
 def _check_granularities(spans: dict[str, int], span_tokens: dict[str, list[int]]) -> None:
     check_known("granularity", *spans, *span_tokens, valid=GRANULARITIES)
     if not sum(spans.values()):
-        raise UsageError("there is no granularity with a span; give at least one in spans")
+        raise UsageError("there is no granularity with a span. Give at least one in spans, e.g. {'word': 5}.")
     for granularity in spans:
         if granularity != "word" and granularity not in span_tokens:
             raise UsageError(f"there are no bounds in tokens for {granularity!r} spans; give span_tokens")

@@ -149,7 +149,6 @@ def _draw_words(drawn, texts, words: Words, kept: np.ndarray, generators, *, sto
 
 
 def _draw_runs(drawn, n: np.ndarray, bounds, kept: np.ndarray, generators, *, start: str, **how) -> None:
-    """Fill in T runs of tokens of each text that is kept, (N, T, 2)."""
     shortest, longest, n = (of[kept, None] for of in (*bounds, n))  # (K, 1)
     own = [generator for generator, is_kept in zip(generators, kept.tolist(), strict=True) if is_kept]
     if own:

@@ -37,7 +37,7 @@ class Contexts:
     def __init__(self, *, kinds: Sequence[str], room: int, truncation: str, seed: int):
         check_known("kind of context", *kinds, valid=KINDS)
         if not kinds:
-            raise UsageError(f"there is no kind of context; give some of {', '.join(KINDS)}")
+            raise UsageError(f"there is no kind of context. Give some of {', '.join(KINDS)}.")
         check_known("truncation", truncation, valid=TRUNCATIONS)
         if room < 1:
             raise UsageError(f"a room of {room} tokens holds no text")
@@ -58,12 +58,12 @@ class Contexts:
         does not depend on C. Raises DataError for a document without spans, or of one span.
         """
         if "spans" not in example:
-            raise DataError("the tokens have no spans; tokenise the corpus with policy 'spans'")
+            raise DataError("the tokens have no spans. Tokenise the corpus with policy 'spans'.")
         sentences, spans = _begins(example["sentences"]), _begins(example["spans"])
         if len(spans) < 3:
             raise DataError(
-                f"text {example['index']} has one span, hence no other text as its context; "
-                "tokenise the corpus with at least 2 as minimum_spans"
+                f"text {example['index']} has one span and thus no context. "
+                "Tokenise the corpus with at least 2 as minimum_spans."
             )
         generator = np.random.default_rng((self.seed, STREAM, example["epoch"], example["index"]))
         anchor = int(example["anchor"] if "anchor" in example else generator.integers(len(spans) - 1))
@@ -82,7 +82,6 @@ class Contexts:
         return text[first : first + self.room]
 
     def _bounds(self, kind: str, anchor: int, sentences, spans, generator) -> tuple[int, int]:
-        """Return the first token of the anchor or of a context of it, and one past its last."""
         if kind == "overlap":
             return overlapping(anchor, sentences, spans, aim=self.room + 2, generator=generator)
         span = anchor
@@ -103,13 +102,12 @@ def overlapping(
     anchor: int, sentences: np.ndarray, spans: np.ndarray, *, aim: int, generator: np.random.Generator
 ) -> tuple[int, int]:
     """Return the first token, and one past the last, of a text that shares whole sentences with the anchor.
-
     It continues beyond the anchor by whole sentences until it has ``aim`` tokens, or to the end of the
     document.
 
     Args:
         anchor: the span's number in 0..P-1.
-        sentences: (S + 1,), where in the text each sentence begins, and its end.
+        sentences: (S + 1,), the start of each sentence, and the end of the text.
         spans: (P + 1,), the first sentence of each span, and the number of sentences.
         aim: tokens of a text with [CLS] and [SEP], as in the first version's preparation.
     """

@@ -102,13 +102,11 @@ class Marco:
         return self._stages("search").mined(model, **how)
 
     def _bm25_negatives(self) -> Node:
-        """Return the official BM25 negatives that stage one trains on."""
         ask, judged = self.request.reading, recipe.qrels(PASSAGES)
         drawn = {"per_query": self.kept["bm25"], "seed": seed(self.request)}
         return recipe.official_negatives(ask("official-negatives"), judgements=judged, **drawn)
 
     def _stages(self, use: str) -> TwoStage:
-        """Return both stages, with passages as long as they are for a use that ``passage_lengths`` has."""
         passages = self.request.reading("fine-tuning-batch")["passages"]
         documents, length = marco_passages(self.request), self.passage_lengths[use]
         return self.views.stages(documents, length=length, passages=passages)

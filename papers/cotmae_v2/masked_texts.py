@@ -116,19 +116,18 @@ def causal(texts: Sequence[np.ndarray], tokenizer, *, with_sep: bool) -> Rows:
 
 
 class AnchorsAndContexts:
-    """The collation: examples to texts for the encoder and, for each decoder, texts to reconstruct.
-
-    The random choices for a document depend on (seed, epoch, index) only.
+    """The collation: examples to texts for the encoder and, for each decoder, texts to reconstruct. Random
+    choices depend on (seed, epoch, index) only.
 
     Args:
-        tokenizer: its tokenizer.
         contexts: the sampler of anchors and contexts.
         decoders: their names.
         same_context: reading ``decoder-contexts``: one context for all decoders, or one for each.
         both: reading ``encoded-texts``: contexts are encoded too, and each text is reconstructed from the
             other's vector. Otherwise the anchor is encoded and the context is reconstructed.
-        windows: reading ``first-version-windows``: all sides read and mask one window of a long text
-            (``shared``), or each side reads one and chooses its masks in another (``apart``).
+        windows: reading ``first-version-windows``: all sides read and mask one window of a long text, or
+            each
+            side reads one and chooses its masks in another.
         encoder, decoder: how to mask for the encoder, and for the auto-encoding decoder.
         with_sep: see ``causal``.
         seed: of the masks.

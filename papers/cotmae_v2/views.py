@@ -65,7 +65,6 @@ class Views:
         return recipe.search_views(*encoded, depth=depth, terms=self._terms(), **both)
 
     def _options(self) -> dict[str, Any]:
-        """Return options of fine-tuning (§3.3): temperature 1 (§4.2), and the readings about the views."""
         ask, sparse = self.request.reading, "sparse" in self.views
         reduced = "dense" in self.views and self.dimension < FULL_DIMENSION
         no_penalty = {"queries": 0.0, "passages": 0.0, "ramp_steps": 0}
@@ -99,7 +98,6 @@ class Views:
         return weight if shares == 1 else weight | {"shares": shares}
 
     def _kept(self, kind: str) -> int | None:
-        """Return the number of kept values of a sparse vector on one side, None for all."""
         cut = "sparse" in self.views and self.request.reading("sparse-truncation")[kind]
         return self.top_k if cut else None
 

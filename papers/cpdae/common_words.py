@@ -71,7 +71,7 @@ def word_shares(
             part = of_shared / (of_shared + of_own)
             found.append((float(distribution[every].sum()), of_own, part, len(shared) / len(words)))
     if not found:
-        raise UsageError("no text has both common and other words; give longer texts or fewer common words")
+        raise UsageError("no text has both common and other words. Give longer texts or fewer common words.")
     means = [fmean(column) for column in zip(*found, strict=True)]
     return WordShares(means[0], means[1], means[2], means[3], texts=len(found))
 
@@ -113,7 +113,7 @@ def _read(path: Path, count: int) -> Iterator[str]:
         with path.open(encoding="utf-8") as lines:
             yield from (line.strip() for _, line in zip(range(count), lines, strict=False) if line.strip())
     except (OSError, UnicodeError) as error:
-        raise UsageError(f"{path} cannot be read as text ({error}); give a file of a text a line") from None
+        raise UsageError(f"{path} cannot be read as text ({error}). Give one text per line.") from None
 
 
 def main(arguments: Sequence[str]) -> int:
@@ -121,9 +121,9 @@ def main(arguments: Sequence[str]) -> int:
     parser = argparse.ArgumentParser(prog="python -m papers.cpdae.common_words", description=__doc__)
     parser.add_argument("texts", metavar="TEXTS", type=Path, help="a file of a text a line")
     parser.add_argument("folders", metavar="MODEL_FOLDER", type=Path, nargs="+", help="pre-trained by CPDAE")
-    parser.add_argument("--most", type=int, default=2000, help="texts that are read; else 2000")
-    parser.add_argument("--common", type=int, default=100, help="words that count as common; else 100")
-    parser.add_argument("--length", type=int, default=64, help="tokens of a text; else 64")
+    parser.add_argument("--most", type=int, default=2000, help="number of texts to read (default: 2000)")
+    parser.add_argument("--common", type=int, default=100, help="number of common words (default: 100)")
+    parser.add_argument("--length", type=int, default=64, help="tokens of a text (default: 64)")
     chosen = parser.parse_args(arguments)
     try:
         texts = list(_read(chosen.texts, chosen.most))

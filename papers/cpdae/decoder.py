@@ -101,7 +101,7 @@ def saved_decoder(folder: Path, config) -> MLPDecoder:
     except (OSError, SafetensorError, KeyError, TypeError, ValueError, RuntimeError) as error:
         reason = str(error).strip().split("\n")[0]
         raise DataError(
-            f"{folder / FILE}: cannot be read as a decoder of words ({reason}); give the folder of a model "
+            f"{folder / FILE}: cannot be read as a decoder of words ({reason}). Give the folder of a model "
             "that was pre-trained with one"
         ) from error
     return decoder

@@ -27,26 +27,27 @@ TARGETS = {"original": "clean_ids", "masked": "masked_ids"}
 class DiscriminativeAutoencoder(MaskedPretraining, BatchLoss):
     """CPDAE: L_total = L_REC + L_MLM + lambda L_CL (Eq. 6) on two masked versions of every text.
 
-    Choices that the paper leaves open are options named after their readings in readings.yaml. The masks of a
-    text depend on (seed, version, epoch, index) only.
+    Choices that the paper leaves open are options named after their readings. The masks of a text depend on
+    (seed, version, epoch, index) only.
 
-    Args, in addition to the attributes of ``MaskedPretraining``:
+    Args, with those of ``MaskedPretraining``:
         masking: {rate, mask, random} of BERT's masking (reading: mlm-masking).
         mlm_head: ``checkpoint`` or ``new``. The decoder starts before it is drawn anew.
         mlm_reduction: ``mean`` over the masked tokens of a batch, or ``sum``.
         decoder, decoder_start: see ``starting_decoder``.
         second_term, reconstruction_reduction: see ``text_losses`` and ``text_mean``.
-        target: a text's words are those before (``original``) or after masking (``masked``).
-        special_tokens: whether [CLS], [SEP], [MASK] and the other special tokens count as words.
-        versions: on how many of the two versions reconstruction and MLM are computed, 1 or 2.
-        idf: null, or {idf, normalise, both_terms} to weigh the reconstruction (IDF-REC), see ``idf_weights``
+        target: a text's words before (``original``) or after masking (``masked``).
+        special_tokens: whether special tokens count as words.
+        versions: the number of versions with reconstruction and MLM, 1 or 2.
+        idf: null, or {idf, normalise, both_terms} to weigh the reconstruction (IDF-REC), see
+            ``idf_weights``
             and ``text_losses``.
-        contrast: ``distribution`` (Eq. 5), ``representation`` (CPDAE_R) or ``none``. It always has both
+        contrast: ``distribution`` (Eq. 5), ``representation`` (CPDAE_R) or ``none``, always on both
             versions.
         weight: lambda.
         direction, contrast_reduction, temperature: see ``version_contrast``.
         divergence_scale, normalisation: see ``distribution_contrast`` and ``word_distributions``.
-        similarity: of vectors, ``dot`` or ``cosine``, only for ``representation``.
+        similarity: ``dot`` or ``cosine``, only for ``representation``.
         seed: of the masks. New weights come from torch's generator.
         statistics: folder of term statistics over the training texts, only for ``idf``.
     """

@@ -63,7 +63,6 @@ class _JensenShannon(torch.autograd.Function):
 
 
 def _blocks(p: torch.Tensor) -> tuple[torch.Tensor, ...]:
-    """Return the columns of p as rows, (v, N), in blocks for (v, N, N)."""
     return p.T.contiguous().split(max(1, BLOCK["cpu" if p.device.type == "cpu" else "cuda"] // len(p) ** 2))
 
 

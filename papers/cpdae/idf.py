@@ -17,7 +17,7 @@ def weights_of(idf: dict | None, statistics: Path | None, *, vocabulary_size: in
     if idf is None:
         return None
     if statistics is None:
-        raise UsageError("idf needs the term statistics of the training texts; give them as an input")
+        raise UsageError("idf needs the term statistics of the training texts as an input")
     how = {"idf": idf["idf"], "normalise": idf["normalise"]}
     return idf_weights(statistics, vocabulary_size=vocabulary_size, **how)
 
@@ -48,7 +48,7 @@ def idf_weights(statistics: Path, *, idf: str, normalise: bool, vocabulary_size:
         raise DataError(f"{statistics}: cannot be read as term statistics ({error})") from error
     if frequency.shape != (vocabulary_size,):
         raise DataError(
-            f"{statistics}: counts of {len(frequency)} words; the model's vocabulary has {vocabulary_size}"
+            f"{statistics}: counts of {len(frequency)} words, but the model has {vocabulary_size}"
         )
     weights = np.log((1 + texts) / (1 + frequency)) + 1
     return torch.from_numpy(weights / weights.mean() if normalise else weights).float()

@@ -100,7 +100,7 @@ class Article:
                 f"at scale {self.scale} with seeds {self.seeds}, on record in {self.workspace.results.root}"
             )
             remedy = f"run `repro run {NAME} --scale {self.scale}` first, or name other --results"
-            raise DataError(f"nothing of the study is measured {place}, so there is no article; {remedy}")
+            raise DataError(f"nothing of the study is measured {place}, so there is no article ({remedy})")
 
     def _plan(self, owners: Iterable[str], scale: str) -> Plan:
         names = [f"{NAME}/{owner}" for owner in owners]
@@ -184,13 +184,12 @@ class Article:
         """Return a sentence for each column, and a note on reading them."""
         study = self.studies[table]
         if not study.contrasts:
-            return f"What can be told apart in Table {table}: {NOT_MEASURED}."
+            return f"Differences of Table {table}: {NOT_MEASURED}."
         note = verdicts_note(study)
         note = note if table == self.explained else shortened_note(note, study, explained=self.explained)
         return "\n".join([*(f"* {order(study, column)}" for column in study.table.columns), "", note])
 
     def _contrasts(self, table: str, against: str) -> list[tuple[str, Contrast]]:
-        """Return the papers' objectives with their tested comparison to a row in the primary column."""
         found = ((row, self.studies[table].contrast(row, against, PRIMARY)) for row in OBJECTIVES)
         return [(row, c) for row, c in found if c and c.difference]
 
@@ -295,7 +294,6 @@ class Article:
 
 
 def _interval(d: Estimate) -> str:
-    """Return a difference in points with its interval."""
     return "{:+.1f} ({:+.1f} to {:+.1f})".format(*(100 * x for x in (d.mean, *d.interval())))
 
 
@@ -358,7 +356,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(prog=f"python -m papers.{NAME}.article", description=main.__doc__)
     parser.add_argument("-o", "--out", type=Path, required=True, help="the folder that they go into")
     parser.add_argument("--scale", default="small-cpu", help="of the tables (%(default)s)")
-    parser.add_argument("--seeds", help="of the study, as 1,2,3; those that its analysis plans")
+    parser.add_argument("--seeds", help="seeds of the study, e.g. 1,2,3 (default: the planned ones)")
     parser.add_argument("--pdf", action="store_true", help="also article.pdf, with the extra `article`")
     for name in ("store", "results"):
         parser.add_argument(f"--{name}", help=f"the folder of REPRO_{name.upper()}")

@@ -1,4 +1,4 @@
-"""The generator that fills masks with its own tokens (§3.1, Sample of Eq. 1; Appendix C)."""
+"""The generator that fills masks with its own tokens (§3.1, Sample of Eq. 1, Appendix C)."""
 
 from __future__ import annotations
 
@@ -103,9 +103,7 @@ def starting_generator(
         return copy.deepcopy(model)
     generator = load_masked_lm(start)
     if load_tokenizer(start).get_vocab() != tokenizer.get_vocab():
-        raise DataError(
-            f"{start}: the generator's vocabulary is not that of the model to train; give one that shares it"
-        )
+        raise DataError(f"{start}: the vocabulary differs from the model's. Give a generator that shares it.")
     check_fits(generator, tokenizer, length)
     return generator
 

@@ -99,7 +99,7 @@ class Marco:
         return fine_tuning.reranking(self.request, self._stages(), length=PAIR, **group)
 
     def _retriever_optimisation(self, *, is_electra: bool) -> Optimisation:
-        """Return the optimisation of retrievers 1 and 2. App. A has six epochs at 4e-5 for ELECTRA."""
+        """Return the optimisation of retrievers 1 and 2 (App. A: six epochs at 4e-5 for ELECTRA)."""
         how = self._optimisation("retriever")
         return replace(how, epochs=6, learning_rate=4e-5) if is_electra else how
 

@@ -123,7 +123,6 @@ class Questions:
         return fine_tuning.optimisation(self.request, stage, queries=queries)
 
     def _queries(self, read: dict[str, Any]) -> int:
-        """Return the queries of a re-ranker's batch, per device of nq-batch or on all together."""
         return read.get("queries") or read["queries_per_device"] * self.request.reading("nq-batch")["devices"]
 
     def _loss_scale(self) -> float:

@@ -101,7 +101,6 @@ def index_size(request: Request) -> Node:
 
 
 def _released(request: Request, system: str, *, stand_in: Node) -> Node:
-    """Return the ranking by the authors' checkpoint, used as released.yaml says."""
     return released.retriever(request, system=system, recall="recall-definition", stand_in=stand_in)
 
 

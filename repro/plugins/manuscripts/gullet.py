@@ -131,7 +131,7 @@ class Expanded:
 
     def place(self, at: int) -> Place:
         """Return the file and line of a character of the flat text."""
-        return self.place_of(self._tokens[self._index(at)])
+        return self.place_of(self._tokens[max(0, bisect_right(self._starts, at) - 1)])
 
     def place_of(self, token: Token) -> Place:
         """Return the file and line of a token."""
@@ -139,16 +139,6 @@ class Expanded:
         if token.file not in self._lines:
             self._lines[token.file] = [m.start() for m in re.finditer("\n", self.files.text(name))]
         return Place(self.files.shown(name), bisect_right(self._lines[token.file], token.start - 1) + 1)
-
-    def source(self, start: int, end: int) -> str:
-        """Return the original text between two characters of the flat text."""
-        tokens = self._tokens[self._index(start) : self._index(max(start, end - 1)) + 1]
-        tokens = [t for t in tokens if t.file == tokens[0].file]
-        text = self.files.text(self.names[tokens[0].file])
-        return text[min(t.start for t in tokens) : max(t.end for t in tokens)].strip()
-
-    def _index(self, at: int) -> int:
-        return max(0, bisect_right(self._starts, at) - 1)
 
 
 CALL_STEPS = 5_000  # expansions by one call before its macro is dropped

@@ -292,11 +292,7 @@ class Tabular:
     def _cell(self, nodes: list[Any], start: int) -> tuple[SourceCell, int]:
         """Return a cell and the number of rows that it spans, negative if upwards."""
         columns, rows = _spans(nodes)
-        source = ""
-        if is_written(nodes):
-            source = self.flat.source(start, self.offset + nodes[-1].pos + nodes[-1].len)
-        pieces = self.words.pieces(nodes)
-        return styled(pieces, self.flat.place(start), source, columns=columns, rows=abs(rows)), rows
+        return styled(self.words.pieces(nodes), self.flat.place(start), columns=columns), rows
 
 
 def _spread(grid: list[list[SourceCell]], spans: list[tuple[int, int, int]]) -> None:

@@ -32,19 +32,17 @@ class SourceCell:
     Attributes:
         text: the printed text without styles and marks, e.g. ``36.6``.
         marks: superscripts, daggers and letters around the text, e.g. ``("†", "*")``.
-        source: the unchanged text of the file.
+
         columns: the number of spanned columns. Each spanned position has the same cell object.
     """
 
     text: str
     place: Place
-    source: str = ""
     bold: bool = False
     underlined: bool = False
     italic: bool = False
     marks: tuple[str, ...] = ()
     columns: int = 1
-    rows: int = 1
 
 
 @dataclass(frozen=True)
@@ -136,9 +134,7 @@ _DIFFERENCE = re.compile(r"\(?[-+−↑↓]\s*\d*\.?\d")
 _BASE_BEFORE = re.compile(r"(?:^|[^\d.])10$|(?:^|[^A-Za-z])[A-Za-z]$")
 
 
-def styled(
-    pieces: Iterable[Piece], place: Place, source: str, *, columns: int = 1, rows: int = 1
-) -> SourceCell:
+def styled(pieces: Iterable[Piece], place: Place, *, columns: int = 1) -> SourceCell:
     """Return a cell with its text separate from its marks (raised symbols, letters and numbers). The first
     letter or digit determines bold etc. Deviations remain in the text."""
     text, marks, first = "", [], None
@@ -161,7 +157,7 @@ def styled(
         marks = [*_marks(before), *_marks(after), *marks]
         text = inner_text
     bold, underlined, italic, _ = first or Style()
-    return SourceCell(text, place, source, bold, underlined, italic, tuple(marks), columns, rows)
+    return SourceCell(text, place, bold, underlined, italic, tuple(marks), columns)
 
 
 def _script(script: str, content: str, before: str) -> tuple[str, list[str]]:
