@@ -61,7 +61,7 @@ REFUSED = {
     "plan costa --table 7 --scale tiny --gpu=": "there is no GPU ''; known: v100",
     f"import run none {CELL}": "none: no such file",
     "audit no-such.tex": r"there is no path, view or paper 'no-such.tex'; known: ",
-    "audit https://host/paper.pdf": "'https://host/paper.pdf' is an address: download it, and name the file",
+    "audit https://host/paper.pdf": "'https://host/paper.pdf' is an address. Download the file and give its path",
     "audit costa papers/": "costa is a paper and papers/ a path; audit one after the other",
     "audit --references --strict": "--strict judges the findings, in whose place --references lists",
     "stage zzz": "no plan run with this store has a node 'zzz'",
