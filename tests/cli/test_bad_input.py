@@ -63,7 +63,7 @@ REFUSED = {
     "audit no-such.tex": r"there is no path, view or paper 'no-such.tex'; known: ",
     "audit https://host/paper.pdf": "'https://host/paper.pdf' is an address. Download the file and give its path",
     "audit costa papers/": "costa is a paper and papers/ a path; audit one after the other",
-    "audit --references --strict": "--strict judges the findings, in whose place --references lists",
+    "audit --references --strict": "--strict cannot be combined with --references",
     "stage zzz": "no plan run with this store has a node 'zzz'",
     "stage ..": "no plan run with this store has a node",
     "data frobnicate": r"No such command 'frobnicate'.*`repro data --help` says what there is",
