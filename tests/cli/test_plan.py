@@ -47,7 +47,7 @@ def test_where_nothing_is_planned_the_reason_is_told_and_no_empty_table(repro):
 def test_cells_that_are_not_measured_at_the_scale_are_counted_beside_those_that_are(repro):
     rows = ("--row", "sparse.deepct", "--row", "sparse.bm25")
     said = repro("plan", "costa", "--table", "1", *rows, "--scale", "tiny")
-    why = "what others expanded or weighed is measured at full scale only"
+    why = "expanded passages and term weights exist at full scale only"
     assert f"\nnot measured: 3 cells. Reasons: {why} (3)\n" in said.err
     assert said.err.startswith("7 published cells: 4 measurements") and "\nevaluate  " in said.out
 

@@ -1,2 +1,1 @@
-"""Papers' sources: their tables are read, drafted as a manifest, and audited, e.g. by ``repro audit
-paper.tex``."""
+"""Read, draft and audit tables of papers' sources, e.g. ``repro audit paper.tex``."""

@@ -1,2 +1,1 @@
-"""The planned parameters, compared with settings.yaml (``schema``): settings of papers and of released
-scripts."""
+"""Compare the planned parameters with settings.yaml (``schema``): published and released settings."""

@@ -1,9 +1,5 @@
-"""The claims of papers, judged by the paper's numbers, by ours and by others' values, and the audit of
-papers.
-
-Its YAML files are claims.yaml (read by ``claims``), audit.yaml (``findings``) and references.yaml
-(``references``).
-"""
+"""Judges the claims of papers and audits papers. Reads claims.yaml (``claims``), audit.yaml (``findings``)
+and references.yaml (``references``)."""
 
 
 def part_of_cell(cell, page):
