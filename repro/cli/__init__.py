@@ -12,7 +12,7 @@ from collections.abc import Iterable, Iterator
 import click
 
 from repro.cli.groups import LazyGroup, plugin_commands
-from repro.errors import ReproError, UsageError, one_line
+from repro.errors import ReproError, UsageError, one_line, unknown
 from repro.locations import resolved
 from repro.version import __version__
 
@@ -216,7 +216,7 @@ def _status() -> int:
         print(error.format_message(), file=sys.stderr)
         return error.exit_code
     except click.ClickException as error:
-        _say(error.format_message().rstrip(".") + _hint(error))
+        _say(_sentence(error))
         return error.exit_code
     except ReproError as error:
         _say(str(error))
@@ -237,9 +237,18 @@ def _home_remedy(error: OSError) -> str:
     return remedy if is_of_home and not os.access(home, os.W_OK) else ""
 
 
-def _hint(error: click.ClickException) -> str:
+def _sentence(error: click.ClickException) -> str:
+    """Return the message of click with the next command, e.g. "`repro run` has no option --tabel. …"."""
     context = getattr(error, "ctx", None)
-    return f"; `{context.command_path.strip()} --help` says what there is" if context else ""
+    message = error.format_message().rstrip(".")
+    if context is None:
+        return message
+    command = f"`{context.command_path.strip()}`"
+    hint = f"{command[:-1]} --help` describes "
+    if not isinstance(error, click.NoSuchOption):
+        return f"{message}. {hint}the options."
+    options = [name for option in context.command.params for name in option.opts if name.startswith("--")]
+    return str(unknown("option", error.option_name, options, owner=command, hint=f"{hint}them."))
 
 
 def _say(text: str) -> None:

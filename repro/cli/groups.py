@@ -84,7 +84,9 @@ class LazyGroup(click.Group):
             return "", self._import(self.default), args
         from repro.errors import unknown
 
-        raise unknown(self.kind, args[0], self.list_commands(ctx))
+        path = ctx.command_path.strip()
+        hint = f"`{path} --help` describes them."
+        raise unknown(self.kind, args[0], self.list_commands(ctx), owner=f"`{path}`", hint=hint)
 
     def _is_misspelt(self, word: str) -> bool:
         import difflib
@@ -145,11 +147,11 @@ def plugin_commands() -> dict[str, Command]:
 
 
 def views(
-    verb: str, lines: Mapping[str, str], *, title: str = "views", default: str = "", **how
+    verb: str, lines: Mapping[str, str], *, title: str = "subcommands", default: str = "", **how
 ) -> LazyGroup:
     """Return the group of a verb's views. ``lines`` maps each view to its help.
 
     ``default`` is the view used if none is named.
     """
-    kind = f"thing to {verb}" if not default else "view"
+    kind = "view" if default else "subcommand"
     return LazyGroup(verb, sections={title: lines}, kind=kind, default=default, **how)

@@ -162,7 +162,8 @@ def selection_of_options(
     if not (names or everything or by_default_all):
         lacking = "--table and --row need a paper ({}), or --all" if tables or rows else NOTHING_NAMED
         raise UsageError(lacking.format(", ".join(papers())))
-    check_known("paper", *(name.partition("/")[0] for name in names), valid=papers())
+    paper_names = (name.partition("/")[0] for name in names)
+    check_known("paper", *paper_names, valid=papers(), hint="`repro show` lists their tables.")
     figures = [table for table in tables if table.startswith(FIGURE)]
     return select(
         *(_beside_cells(names) if not (tables or rows) else names),

@@ -210,8 +210,8 @@ def cell_of(source: Paper, table: Table, row: str, column: str) -> Cell:
     rows, columns = ([part.id for part in parts] for parts in (table.rows, table.columns))
     for kind, name, known in (("row", row, rows), ("column", column, columns)):
         if name not in known:
-            hint = f"`repro show {source.name}/{table.id}` shows the table"
-            raise unknown(f"{kind} of {source.name}/{table.id}", name, known, hint=hint)
+            place = f"{source.name}/{table.id}"
+            raise unknown(kind, name, known, owner=place, hint=f"`repro show {place}` shows the table.")
     return _table_cells(source, table)[rows.index(row) * len(columns) + columns.index(column)]
 
 
@@ -220,7 +220,8 @@ def table_of(source: Paper, identifier: str) -> Table:
     for table in (*source.manifest.tables, *figure_tables(source)):
         if table.id == str(identifier):
             return table
-    raise unknown(f"table of {source.name}", identifier, [t.id for t in source.manifest.tables])
+    hint = f"`repro show {source.name}` shows them."
+    raise unknown("table", identifier, [t.id for t in source.manifest.tables], owner=source.name, hint=hint)
 
 
 def figure_tables(source: Paper) -> tuple[Table, ...]:
@@ -274,7 +275,8 @@ def figure_of(source: Paper, identifier: str) -> Figure:
     for figure in source.manifest.figures:
         if figure.id == str(identifier):
             return figure
-    raise unknown(f"figure of {source.name}", identifier, [f.id for f in source.manifest.figures])
+    hint = f"`repro show {source.name}` shows them."
+    raise unknown("figure", identifier, [f.id for f in source.manifest.figures], owner=source.name, hint=hint)
 
 
 def select(
@@ -316,7 +318,8 @@ def _cells_in_rows(candidates: list[Cell], rows: tuple[str, ...], selection: lis
     for row in rows:
         if not any(row in (c.row.id, c.row.system) for c in (*selection, *matches)):
             names = (name for c in candidates if is_measured(c) for name in (c.row.system, c.row.id))
-            raise unknown("row in the selection", row, dict.fromkeys(names))
+            hint = "`repro show PAPER --table N` shows the rows."
+            raise unknown("row", row, dict.fromkeys(names), owner="the selection", hint=hint)
     return matches
 
 

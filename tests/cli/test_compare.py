@@ -161,8 +161,8 @@ def test_comparing_a_run_writes_nothing(repro, other, measured):
         (["other.trec", CELL, "--record"], "at full scale"),
         ([CELL, "--per-query"], "--per-query is for runs and encoders of yours"),
         ([CELL, "--dataset", "tiny/passage/dev"], "--dataset is for runs and encoders of yours"),
-        (["csta"], "there is no paper 'csta'"),
-        (["csta/1"], "there is no paper 'csta' (did you mean 'costa'?)"),
+        (["csta"], "'csta' is not a known paper"),
+        (["csta/1"], "'csta' is not a known paper. Did you mean costa?"),
         (["other.trec", DL], "none of the run's 150 queries is among the 40 judged ones"),
     ],
 )

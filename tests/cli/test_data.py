@@ -141,9 +141,9 @@ def test_where_all_is_at_hand_there_is_nothing_to_fetch(repro, real_data, networ
     ("arguments", "words"),
     [
         ((), "name what to fetch, or --for PAPER/TABLE"),
-        (("--for", "costra/1"), "did you mean 'costa'?"),
-        (("--for", "costa/99"), "there is no table of costa '99'"),
-        (("--for", "costa/1/nope"), "there is no row"),
+        (("--for", "costra/1"), "Did you mean costa?"),
+        (("--for", "costa/99"), "costa has no table 99"),
+        (("--for", "costa/1/nope"), "the selection has no row nope"),
         (("--for", "costa/1/a/b/c"), "names no cell"),
     ],
 )
@@ -167,4 +167,4 @@ def test_a_list_is_made_of_the_files_of_its_makers_and_of_nothing_else(repro, da
 
 def test_what_is_not_made_names_what_is(repro, data):
     said = repro("data", "make", "msmarco-passage", "para.txt")
-    assert said.status == 2 and "known: msmarco-passage/rocketqa, lists/stopwords.txt" in said.sentence
+    assert said.status == 2 and "Known: msmarco-passage/rocketqa, lists/stopwords.txt" in said.sentence

@@ -182,7 +182,7 @@ def test_what_cannot_be_compared_is_one_sentence(encoders, repro, tmp_path, argu
         ("model: {}/m/model\nquery_length: twelve", "query_length of an encoder cannot be 'twelve'"),
         (
             "model: {}/m/model\npoling: cls",
-            "{}/encoder.yaml: there is no key of an encoder 'poling' (did you mean 'pooling'?)",
+            "{}/encoder.yaml: 'poling' is not a known key of an encoder. Did you mean pooling?",
         ),
         ("model: [{}/m/model]", "{}/encoder.yaml:1: "),
     ],

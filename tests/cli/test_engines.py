@@ -27,7 +27,6 @@ def test_local_processes_end_with_the_same_scores(repro, measured_once):
         (("--jobs", "2"), "--jobs is of the engines local and snakemake, not of auto; name that, or leave"),
         (("--engine", "local", "--profile", "x"), "--profile is of the engine snakemake, not of local"),
         (("--engine", "snakemake", "--shards", "0"), "--shards is 0; give 1 or more"),
-        (("--engine", "local", "--jobs", "0"), "--jobs is 0; give the number of stages"),
         (("--gpus-per-stage", "2"), "--gpus-per-stage is of the engines local and snakemake, not"),
         (("--engine", "local", "--gpus-per-stage", "0"), "--gpus-per-stage is 0, and this machine shows"),
         (("--max-gpu-hours", "1"), "a budget needs a throughput"),

@@ -229,7 +229,7 @@ def test_a_run_is_judged_by_the_reading_that_it_is_said_to_follow(repro, file, t
     assert len(cell["imported"]) == 1
     for reading, words in (
         ("k1=mean", "no value of k1 'mean'"),
-        ("b=plain", "no unspecified choice of these cells 'b'"),
+        ("b=plain", "'b' is not a known reading of these cells"),
     ):
         assert words in repro(*about, "--reading", reading).sentence
 

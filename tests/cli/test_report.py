@@ -86,7 +86,7 @@ def test_a_readme_without_one_pair_of_markers_is_left_alone_before_anything_is_j
 @pytest.mark.parametrize(
     ("arguments", "sentence"),
     [
-        (["costb"], "there is no paper 'costb' (did you mean 'costa'?)"),
+        (["costb"], "'costb' is not a known paper. Did you mean costa?"),
         (["--readme", "x.md", "--format", "markdown"], "give it alone"),
         (["--format", "markdown", "--open"], "a text of one scale"),
         (["--readme", "missing.md"], "missing.md: No such file or directory"),

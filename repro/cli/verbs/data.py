@@ -6,14 +6,24 @@ from pathlib import Path
 import click
 
 from repro.cli import completion
+from repro.cli.groups import views
 from repro.cli.options import json_option
 from repro.cli.printing import put, say
 from repro.errors import BlockedError, DataError, ReproError, UsageError
 from repro.locations import Locations, data_folder
 
-
-@click.group(
+command = views(
     "data",
+    {
+        "list": "the datasets, their sizes and licences",
+        "check": "read collections in full and report faults",
+        "fetch": "download collections and checkpoints",
+        "make": "build a file from its makers' releases",
+    },
+    help="""List, check, fetch and make collections.
+
+    Collections are in the folder of REPRO_DATA, by default in the user's data folder.
+    """,
     epilog="""\b
 Examples:
   repro data list
@@ -22,11 +32,6 @@ Examples:
   repro data fetch --for PAPER/1
   repro data make msmarco-passage/rocketqa para.txt para.title.txt""",
 )
-def command():
-    """Show what data there is, check it, fetch what libraries can give, and make what nobody gives out.
-
-    Data lies in the folder that REPRO_DATA names, else in the user's data folder, which fetching makes.
-    """
 
 
 @command.command("list", epilog="\b\nExamples:\n  repro data list\n  repro data list --format json")

@@ -17,7 +17,6 @@ command = views(
         "run": "the run behind a measured cell, with ir_metadata if asked",
         "encoder": "the model behind a measured cell, as other libraries load it",
     },
-    title="things to export",
     help="""Write a run or an encoder where others can use them.""",
     epilog="""\b
 Examples:

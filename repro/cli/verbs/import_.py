@@ -14,7 +14,6 @@ command = views(
     {
         "run": "score somebody else's run file for cells, or the public runs",
     },
-    title="things to import",
     help="""Score somebody else's run for cells.""",
     epilog="""\b
 Examples:

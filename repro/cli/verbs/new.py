@@ -26,7 +26,6 @@ command = views(
         "paper": "a folder of placeholders that runs",
         "site": "what jobs ask of a cluster, as a profile of Snakemake",
     },
-    title="things to begin",
     help="""Begin another paper, or a profile of a cluster.""",
     epilog="""\b
 Examples:

@@ -146,13 +146,14 @@ def _show(cells, plan, workspace, form: str, gpu: str | None) -> None:
 def _options(engine: str, own: dict[str, Any]) -> Options:
     """Return the options of an engine. Raises UsageError for an option of another engine."""
     stated = {name: value for name, value in own.items() if value is not None}
+    options = Options(**stated)  # which checks the values
     for name in stated:
         if engine not in OWNERS[name]:
             owners = OWNERS[name]
             engines = f"engine{'s' * (len(owners) > 1)} {' and '.join(owners)}"
             fault = f"--{name.replace('_', '-')} is of the {engines}, not of {engine}"
             raise UsageError(f"{fault}; name that, or leave it out")
-    return Options(**stated)
+    return options
 
 
 def _rehearse(selection, *, as_json: bool) -> int:

@@ -19,7 +19,6 @@ command = views(
         "verify": "read every artefact and record, name the damaged ones, compute some again",
         "gc": "what in the store no manifest needs; --yes removes it",
     },
-    title="things to do",
     help="""Look after the store of artefacts and the records.""",
     epilog="""\b
 Examples:

@@ -98,7 +98,7 @@ def _parted(names) -> tuple[tuple[str, ...], list[str]]:
     absent = [name for name in others if not Path(name).exists()]
     check_known("paper", *(name for name in absent if not {"/", "."} & set(name)), valid=papers())
     if not of_papers and absent and is_encoder(absent[0]):
-        remedy = "an encoder is scored in a table: name both, as DIR PAPER --table 1"
+        remedy = "An encoder is scored in a table, e.g. `repro compare DIR PAPER --table 1`."
         raise unknown("paper", absent[0].partition("/")[0], papers(), hint=remedy)
     return of_papers, others
 

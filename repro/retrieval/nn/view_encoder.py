@@ -239,7 +239,7 @@ def load_view_encoder(
     description: dict[str, Any] = settings | {"views": list(VIEWS), "dense_reduction": None}
     if (folder / FILE).exists():
         description = read_json_file(folder / FILE)
-        check_names("view that the model was trained for,", views, valid=description["views"])
+        check_names("view that the model was trained for", views, valid=description["views"])
     differences = [name for name in settings if settings[name] != description[name]]
     if differences and "sparse" in views:
         details = ", ".join(f"{name} {description[name]!r}, not {settings[name]!r}" for name in differences)
