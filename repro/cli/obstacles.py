@@ -18,8 +18,8 @@ from repro.verdicts.compared import ComparedCell, Comparison
 from repro.verdicts.summary import first_of
 
 GB = 1e9
-DEVICE = "h100"  # whose hours are told where nothing was calibrated
-ROWS = 3  # that are named of those which lack the same
+DEVICE = "h100"  # of the estimate without a calibration
+ROWS = 3  # named per group
 
 
 def nothing_can_run(comparison: Comparison, outcome: Outcome) -> bool:
@@ -43,11 +43,11 @@ def show_needs(
     verb = "trained" if trainings else "measured"
     waiting = count_in_words(c.cell for c in cells)
     print(f"Nothing of {', '.join(places)} can be {verb} on this machine:")
-    printing.show(f"{waiting} wait for what is not here. In all that takes")
+    printing.show(f"{waiting} have missing requirements. They need:")
     _print_columns(_requirement_lines(plan, store, gpu))
-    print("What to do")
+    print("Commands:")
     _print_columns(_command_lines(shlex.join(words), plan, places))
-    print("Rows, and all that each lacks")
+    print("Missing by row:")
     tables = {row_of(c).rpartition("/")[0] for c in cells}
     _print_columns(_lines(cells, prefix=f"{min(tables)}/" if len(tables) == 1 else ""))
 
@@ -82,10 +82,10 @@ def _command_lines(words: str, plan: Plan, places: Sequence[str]) -> list[tuple[
     if plan.lacking.fetch:
         options = " ".join(f"--for {place}" for place in places)
         place = str(data_folder()).replace(f"{Path.home()}/", "~/", 1)
-        lines.append((f"repro data fetch {options}", f"fetches it, asking once, into {place}"))
+        lines.append((f"repro data fetch {options}", f"downloads it into {place}"))
     if plan.scale.compares_with_paper:
-        lines.append((f"repro run {words} --scale tiny", "tries it on embedded data"))
-    return [*lines, (f"repro plan {words}", "lists every stage, and what it lacks")]
+        lines.append((f"repro run {words} --scale tiny", "runs it on toy data"))
+    return [*lines, (f"repro plan {words}", "lists every stage with its obstacles")]
 
 
 def _lines(cells: Sequence[ComparedCell], *, prefix: str = "") -> list[tuple[str, str]]:
@@ -109,7 +109,7 @@ def _names_by_row(cells: Sequence[ComparedCell], prefix: str) -> dict[str, list[
 
 
 def names_in_a_line(names: Sequence[str]) -> str:
-    """Join names in one line, grouping those with the same first part, e.g. "DATA (documents, dev)"."""
+    """Join names, grouped by their first part, e.g. "DATA (documents, dev)"."""
     by_root: dict[str, list[str]] = {}
     for name in names:
         root, _, part = name.partition("/")
@@ -138,12 +138,12 @@ def _remedies(cells: Sequence[ComparedCell]) -> list[str]:
     lines = [f"{o.cause}; {o.remedy}" for o in lacking.of_machine] + lacking.otherwise
     if lacking.fetch:
         options = " ".join(f"--for {place}" for place in places)
-        lines.append(f"`repro data fetch {options}` fetches {amount(lacking.fetch)}, asking once")
+        lines.append(f"`repro data fetch {options}` downloads {amount(lacking.fetch)}")
     return lines
 
 
 def _places(cells: Sequence[ComparedCell]) -> list[str]:
-    """Name a selection briefly: up to two rows, otherwise tables, or papers of several tables."""
+    """Name a selection briefly by rows, tables or papers, e.g. ["PAPER/1"]."""
     rows = list(dict.fromkeys(map(row_of, cells)))
     if len(rows) <= 2:
         return rows

@@ -20,40 +20,34 @@ command = views(
     "show",
     {
         "cells": "every numeric result cell",
-        "readings": "the unspecified choices of a paper, and what may be chosen",
-        "coverage": "what is measured, what could be and how, and what cannot be",
+        "readings": "the unspecified choices of a paper and their values",
+        "coverage": "numbers of measured and measurable cells",
     },
     default="page",
     epilog="""\b
 Examples:
   repro show                          papers, tables, figures
   repro show PAPER --table 1          a table as published
-  repro show PAPER/1/bm25/dev.rr10    all that is known of a cell
-  repro show readings PAPER           what the paper leaves open
-  repro show PAPER --table figure-4   what a figure plots""",
+  repro show PAPER/1/bm25/dev.rr10    everything about a cell
+  repro show readings PAPER           the unspecified choices
+  repro show PAPER --table figure-4   the series of a figure""",
 )
 
 
 @command.command("page")
 @click.argument("what", metavar="[PAPER|CELL]", required=False, shell_complete=completion.papers_and_cells)
-@tables_option("A table, or figure-N, as published; may be repeated.")
-@click.option(
-    "-v", "--verbose", is_flag=True, help="All of a cell's unspecified choices, not the weightiest."
-)
+@tables_option("Table or figure as published, e.g. 1 or figure-4 (repeatable).")
+@click.option("-v", "--verbose", is_flag=True, help="List all readings of a cell.")
 @json_option
 def page(what, tables, verbose, as_json):
-    """Show papers, a table as published, or everything known about one cell.
-
-    Of a cell: what was measured, the verdict, the command that measures it, and the unspecified choices that
-    its number rests on.
-    """
+    """Show papers, a table as published, or a cell with its results, verdict, command and readings."""
     if what is None:
         if tables or verbose:
-            raise UsageError("--table and --verbose are of a paper or a cell; name one")
+            raise UsageError("--table and --verbose need a paper or a cell")
         return _show_papers(as_json=as_json)
     name, _, number = what.partition("/")
     if number and tables:
-        raise UsageError("what has a path is named by it alone; leave --table out")
+        raise UsageError(f"{what} is a path and cannot be combined with --table")
     if "/" in number:
         return _show_cell(what, as_json, verbose)
     return _show_paper(name, (number,) if number else tables, as_json)
@@ -112,7 +106,7 @@ def _show_study(name: str, table) -> None:
     show(f"columns: {'; '.join(column.label for column in table.columns)}")
     results, place = Workspace.open().results, f"{name}/{table.id}/"
     scales = [s for s in known_scales() if any(r.cell.startswith(place) for r in results.read(s, name))]
-    print("what was measured:" if scales else "nothing of it is measured yet:")
+    print("Results:" if scales else "Not measured yet:")
     for scale in scales or ["SCALE"]:
         print(f"  repro {'compare' if scales else 'run'} {name} --table {table.id} --scale {scale}")
 
@@ -144,10 +138,7 @@ HEAD = ("what", "kind", "cells", "recipe", "about")
 
 
 def _show_papers(*, as_json: bool) -> None:
-    """Print every table and figure of every paper with its numbers of published and measurable cells.
-
-    JSON contains the full subject of each.
-    """
+    """Print the tables and figures of every paper with their numbers of cells."""
     from repro.api.papers import papers
     from repro.cli.printing import emit_json, say, table
 
@@ -169,7 +160,7 @@ def _count(sources: Iterable[PublishedPaper]) -> str:
 
 
 def _line(entry: tuple) -> list[str]:
-    """Return the words of an entry, with the first sentence of its subject."""
+    """Return the words of an entry with the first sentence of its subject."""
     *values, about = entry
     return [*(str(value or "") for value in values), about.partition(". ")[0]]
 
@@ -210,19 +201,16 @@ def cells(names, form):
 @command.command(
     "coverage",
     epilog="\b\nExamples:\n  repro show coverage\n"
-    "  repro show coverage PAPER     with why each of the rest cannot be measured",
+    "  repro show coverage PAPER     with the reasons of cells that cannot be measured",
 )
 @click.argument("names", metavar="[PAPER]...", nargs=-1, shell_complete=completion.paper_names)
 @json_option
 def coverage(names, as_json):
-    """Count what is measured, what could be and how, and what cannot.
+    """Count measured and measurable cells by paper and table.
 
-    Every published number is counted once, by the strongest way there is: a recipe that trains it, a released
-    checkpoint, an imported run, computed, not measurable. What a draft leaves open is told apart among all
-    papers, and refused where that paper is named. Between the rules are the scales at which it was measured.
-    After a plus stands what no paper has a number for: points of figures, rows of reference, drawings, the
-    suite's own study. Cells of tables of settings are counted apart, with how many of them the plan at full
-    has as published (`repro show settings` tells the rest), and so are words.
+    Each published number counts once, by its strongest way: training recipe, released checkpoint, imported
+    run, computed, not measurable. Numbers after a plus have no published value: points of figures, reference
+    rows, drawings, the suite's own study. The column settings counts those planned as published.
     """
     from repro.cli.printing import emit_json, say
     from repro.manifest.papers import paper, papers
@@ -239,9 +227,9 @@ def coverage(names, as_json):
     _print_tables(by_paper, grand_total, with_reasons=bool(names))
     for name, rows in by_paper.items():
         if count := total(rows, what=name).ways["open"]:
-            say(f"{name}: {count} cells are open; `repro show coverage {name}` says what the first lacks")
+            say(f"{name}: {count} cells are open. `repro show coverage {name}` names the first fault.")
         if asked := still_asked(paper(name)):
-            say(f"{name}: still asked: {', '.join(asked)}")
+            say(f"{name}: open questions: {', '.join(asked)}")
     say(f"{_count_in_words(by_paper, grand_total)}.")
 
 
@@ -310,22 +298,23 @@ def _print_reasons(rows) -> None:
     "  repro show readings PAPER/1/ROW/COLUMN --kind conflict\n  repro show readings PAPER --citations",
 )
 @click.argument("names", metavar="[PAPER|CELL]...", nargs=-1, shell_complete=completion.papers_and_cells)
-@tables_option("Behind this table or figure-N.")
-@click.option("--kind", type=click.Choice(["silence", "conflict", "misprint", "data"]), help="Of this kind.")
-@click.option("--citations", is_flag=True, help="What authors and others state outside of the paper.")
+@tables_option("Only readings of this table or figure, e.g. 1 or figure-4 (repeatable).")
+@click.option(
+    "--kind", type=click.Choice(["silence", "conflict", "misprint", "data"]), help="Only this kind."
+)
+@click.option("--citations", is_flag=True, help="Show statements from outside the paper.")
 @json_option
 def readings(names, tables, kind, citations, as_json):
-    """List what the papers leave open or contradict, with the choices and the default of each.
+    """List the readings (unspecified choices) of papers with their choices and defaults, most used first.
 
-    First stands what most numbers rest on. Take another choice with `repro run … --reading ID=CHOICE`; its
-    result is never mixed with the default. What a choice does, only a measurement tells.
+    `repro run … --reading ID=CHOICE` takes another choice.
     """
     from repro.cli.printing import emit_json
     from repro.cli.readings import selected
 
     cells = [name for name in names if "/" in name]
     if cells and (tables or len(cells) < len(names)):
-        raise UsageError("a cell is named by its path alone; leave papers and --table out")
+        raise UsageError(f"{cells[0]} is a cell and cannot be combined with papers or --table")
     groups = list(selected(names, cells, tables, kind))
     if as_json:
         return emit_json([item for group in groups for item in group.as_json()])

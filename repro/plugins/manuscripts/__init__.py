@@ -7,8 +7,8 @@ from repro.hooks import Command, answer
 @answer
 def commands():
     """Offer ``new paper`` and ``audit file``."""
-    drafted = "a folder of placeholders that runs, or cells drafted from the tables of a source"
-    audited = "the tables and sentences of a paper's source: LaTeX, Markdown, CSV, HTML"
+    drafted = "a folder of placeholders that runs, or a draft from the source of a paper"
+    audited = "tables and sentences of a paper's source: LaTeX, Markdown, CSV, HTML"
     return {
         "new paper": Command(drafted, "repro.plugins.manuscripts.new_paper:command"),
         "audit file": Command(audited, "repro.plugins.manuscripts.manuscript_audit:file_command"),

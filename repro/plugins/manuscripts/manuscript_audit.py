@@ -179,15 +179,14 @@ Examples:
   repro audit results.csv --format sarif > findings.sarif""",
 )
 @click.argument("file", type=click.Path(path_type=Path))
-@click.option("--strict", is_flag=True, help="Exit with status 1 when there are errors or doubts.")
+@click.option("--strict", is_flag=True, help="Exit with status 1 if there are errors or doubts.")
 @format_option("json", "sarif", "github")
 def file_command(file, strict, form):
-    """List what does not fit in the tables of a paper's source, and in sentences that quote them.
+    """List inconsistencies in the tables of a paper's source and in sentences that quote them.
 
-    FILE is LaTeX, Markdown, CSV or HTML, or the folder or archive of a paper's source. An error is what
-    arithmetic cannot have otherwise, a doubt breaks a habit of its table, a note is worth a look. A check
-    that cannot tell what a table means says nothing. `% repro: ignore[CHECK] reason` on a line, or on one of
-    its own above, sets a finding aside (`<!-- ... -->` in Markdown and HTML, `#` in CSV). Nothing is run.
+    FILE is LaTeX, Markdown, CSV or HTML, or the folder or archive of a paper's source. An error contradicts
+    arithmetic, a doubt breaks a habit of its table, a note is worth a look. `% repro: ignore[CHECK] reason`
+    on the line or above it hides a finding (`<!-- ... -->` in Markdown and HTML, `#` in CSV).
     """
     from repro.plugins.manuscripts.reading import read
 

@@ -164,9 +164,8 @@ def _flow(value: object) -> str:
 
 
 DRAFTED = """ With --from each results table is
-drafted: columns with collection and measure as far as headings tell, rows with the recipe of a system
-that the suite knows, numbers, bold and marks as they are. What the source does not say is asked for in
-cells.yaml and listed in README.md. Captions and sentences are not copied."""
+drafted: columns with collection and measure from the headings, rows with the recipe of a known system,
+numbers, bold and marks. Missing facts are marked in cells.yaml and listed in README.md."""
 
 
 @click.command(
@@ -183,7 +182,7 @@ Examples:
     "--from",
     "source",
     metavar="SOURCE",
-    help="Draft its cells from a source: LaTeX (a file, folder or archive), Markdown, CSV, HTML.",
+    help="Draft cells from LaTeX (file, folder or archive), Markdown, CSV or HTML, e.g. paper.tex.",
 )
 def command(name, source, directory):
     """Begin another paper with placeholders, or with a draft of the tables of a source."""

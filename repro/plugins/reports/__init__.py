@@ -7,7 +7,7 @@ from repro.hooks import CellPart, Command, answer
 @answer
 def commands():
     """Offer ``show others``."""
-    line = "what others measured of the same cells, and where they say so"
+    line = "values of the same cells reported elsewhere, with their sources"
     return {"show others": Command(line, "repro.plugins.reports.view:command")}
 
 

@@ -7,7 +7,7 @@ from repro.hooks import Command, answer
 @answer
 def commands():
     """Offer ``show settings``."""
-    line = "published and released settings, held against what would be run"
+    line = "published and released settings compared with the planned ones"
     return {"show settings": Command(line, "repro.plugins.settings.view:command")}
 
 

@@ -110,17 +110,16 @@ class SettingsOfCell(CellPart):
     "  repro show settings PAPER --failing --strict",
 )
 @click.argument("names", metavar="[PAPER]...", nargs=-1, shell_complete=completion.paper_names)
-@tables_option("May be repeated.")
-@click.option("--row", "rows", multiple=True, metavar="ID", help="A row, whole or without its group.")
-@click.option("--failing", is_flag=True, help="Only what does not fit.")
-@click.option("--strict", is_flag=True, help="Exit with status 1 when something does not fit.")
+@tables_option("Only this table or figure, e.g. 1 or figure-4 (repeatable).")
+@click.option("--row", "rows", multiple=True, metavar="ID", help="Only this row or system (repeatable).")
+@click.option("--failing", is_flag=True, help="Only failing settings.")
+@click.option("--strict", is_flag=True, help="Exit with status 1 if a setting fails.")
 @json_option
 def command(names, tables, rows, failing, strict, as_json):
-    """Hold the plan at scale full against the settings that text and released scripts state.
+    """Compare the planned settings at scale full with those of the paper and its released code.
 
-    Every planned parameter is as published, as released, departs by an unspecified choice, or is
-    filled by one; anything else is a failure, and so is a statement that the plan does not follow. Cells of
-    the papers' own tables of settings have a verdict each.
+    A planned parameter passes if it is as published, as released, or set by a reading. Cells of tables of
+    settings have a verdict each.
     """
     from repro.cli.printing import emit_json, say
     from repro.plugins.settings.checked import counts

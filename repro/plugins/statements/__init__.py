@@ -13,8 +13,8 @@ API = "repro.plugins.statements.api"
 @answer
 def commands():
     """Offer ``audit papers`` and ``audit claims``."""
-    papers = "papers at hand: numbers, sentences, references, and records that were altered"
-    claims = "sentences, marks and bold numbers, judged in the paper and in what was measured"
+    papers = "the suite's papers: numbers, sentences, references, altered records"
+    claims = "sentences, marks and bold numbers, judged by published and measured cells"
     return {
         "audit papers": Command(papers, "repro.plugins.statements.audit_verbs:papers_command"),
         "audit claims": Command(claims, "repro.plugins.statements.audit_verbs:claims_command"),

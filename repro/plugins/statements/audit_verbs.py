@@ -15,23 +15,17 @@ from repro.errors import UsageError
     epilog="\b\nExamples:\n  repro audit claims PAPER --failing\n  repro audit claims --scale tiny",
 )
 @click.argument("names", metavar="[PAPER]...", nargs=-1, shell_complete=completion.paper_names)
-@scale_option(help="Whose measurements.")
-@click.option(
-    "--failing", is_flag=True, help="Only what the paper, our measurements or others' values contradict."
-)
+@scale_option(help="Scale of the measurements.")
+@click.option("--failing", is_flag=True, help="Only contradicted claims.")
 @json_option
 def claims_command(names, scale_name, failing, as_json):
-    """Judge what papers state by their own cells, by ours, and by what others state of them.
+    """Judge sentences, significance marks and bold numbers by the paper's cells, ours, and those by others.
 
-    Sentences of the text, marks of significance and bold numbers; of several measures each is judged by
-    itself: it holds, fails, is untested, or its rows are not told apart, as the interval over queries of
-    their difference holds both orders. Marks need the tests between rows that `repro compare` stores; an
-    order without a test says "means only". Of a printed mark the standard deviation of the differences over
-    queries that it needs at most (sd), by the largest lead that rounding allows, stands beside the smallest
-    known of two public runs of that set; bold numbers are counted that need less than half of that. Of what
-    others state (`repro show others`) the closest in kind on each cell judges, unless it matches by name
-    alone; how it was made is told. Where a study compares what a sentence is about on equal terms, its
-    difference is told below; it judges no claim. Nothing is run.
+    A claim holds, fails, is untested, or is undecided if the interval of the difference over queries contains
+    both orders. Marks need the significance tests of `repro compare`. An order without a test is "means
+    only". The column sd is the largest standard deviation of differences over queries that fits a printed
+    mark, with the smallest one between two public runs. Values by others (`repro show others`) count unless
+    they match by name alone.
     """
     from repro.cli.printing import emit_json
     from repro.cli.readings import answers_as_json
@@ -173,15 +167,14 @@ def _counts(states) -> str:
 @click.option(
     "--references",
     is_flag=True,
-    help="All that the texts point at, with its verdict, in place of the findings.",
+    help="List all references of the texts with verdicts instead of the findings.",
 )
 @json_option
 def papers_command(names, strict, references, as_json):
-    """List what does not fit in papers, and records that prove themselves altered; nothing is measured.
+    """List contradictions in papers and altered records.
 
-    Averages that do not recompute, bold numbers that are not the best, sentences and marks that their table
-    contradicts, systems published with several values, wrong references, misleading words. Each finding says
-    what it is held against: the paper alone, its released code, another paper, a third party.
+    Examples are averages that do not recompute, bold numbers that are not the best, sentences and marks that
+    their table contradicts, and wrong references. Each finding names the opposing source.
     """
     if references:
         return _print_references(names, strict=strict, as_json=as_json)
