@@ -8,10 +8,14 @@ from itertools import groupby
 from shlex import quote
 
 from repro.cli.obstacles import names_in_a_line
+from repro.cli.printing import say, width
+from repro.errors import visible
 from repro.exchange.public_runs import PublicRun, cells_of_run, only_scorable, public_runs
 from repro.hooks import CellNote, CellPart, ask
-from repro.manifest.cells import Cell
+from repro.manifest.cells import Cell, is_measured
+from repro.manifest.papers import home
 from repro.manifest.reading_schema import Reading
+from repro.retrieval.datasets.catalog import dataset
 from repro.running.cell_readings import PARTS, CellReadings
 from repro.running.recipe_calls import not_at, recipe_path
 from repro.running.requirements import distinct_obstacles
@@ -50,7 +54,6 @@ class CellPage:
     @classmethod
     def of(cls, cell: Cell, workspace: Workspace) -> "CellPage":
         """Collect the facts about a cell from its manifest, the records and the store."""
-        from repro.manifest.cells import is_measured
         from repro.verdicts.comparison import standings
 
         cell_readings = CellReadings(workspace.machine)
@@ -115,8 +118,6 @@ class CellPage:
 
     @property
     def _judgement_facts(self) -> dict:
-        from repro.retrieval.datasets.catalog import dataset
-
         if not self.cell.column.dataset:
             return {}
         entry = dataset(self.cell.column.dataset)
@@ -127,8 +128,6 @@ class CellPage:
 
     @property
     def _lender_words(self) -> str:
-        from repro.manifest.papers import home
-
         lender = home(recipe_path(self.cell)) if self.cell.recipe else None
         return f" of {lender.name}, which has the recipe" if lender not in (None, self.cell.paper) else ""
 
@@ -173,8 +172,6 @@ class CellPage:
 
     def _show_readings(self, most: int | None) -> None:
         """Print ``most`` readings per part in detail (None: all), and the ids of others."""
-        from repro.cli.printing import say
-
         parts = {part: [r for r, _ in pairs] for part, pairs in groupby(self.readings, key=lambda p: p[1])}
         notes = parts.pop(PARTS[-1], [])
         number = sum(map(len, parts.values()))
@@ -249,8 +246,6 @@ def _print_readings(heading: str, readings: Sequence[Reading], most: int | None)
 
 
 def _print(label: str, value: str) -> None:
-    from repro.cli.printing import width
-    from repro.errors import visible
     from repro.writers.sheet import UNLIMITED
 
     label, indent = visible(label), " " * 15

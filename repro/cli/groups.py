@@ -5,6 +5,7 @@ from collections.abc import Mapping
 
 import click
 
+from repro.errors import unknown
 from repro.hooks import Command, ask, merged
 
 Sections = Mapping[str, Mapping[str, str]]  # title -> name -> a line of help
@@ -82,8 +83,6 @@ class LazyGroup(click.Group):
             return args[0], command, args[1:]
         if self.default and not self._is_misspelt(args[0]):
             return "", self._import(self.default), args
-        from repro.errors import unknown
-
         path = ctx.command_path.strip()
         hint = f"`{path} --help` describes them."
         raise unknown(self.kind, args[0], self.list_commands(ctx), owner=f"`{path}`", hint=hint)

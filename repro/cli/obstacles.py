@@ -7,7 +7,9 @@ from pathlib import Path
 
 from repro.cli import printing
 from repro.errors import visible
+from repro.locations import data_folder
 from repro.manifest.cells import count_in_words
+from repro.retrieval.datasets.fetching import amount
 from repro.running.cost.estimate import Estimate, Throughput, assumed_throughput, estimate, throughput
 from repro.running.plan import Plan
 from repro.running.requirements import Obstacle, distinct_obstacles
@@ -53,8 +55,6 @@ def show_needs(
 
 
 def _requirement_lines(plan: Plan, store: Store, gpu: str | None) -> list[tuple[str, str]]:
-    from repro.retrieval.datasets.fetching import amount
-
     obstacles = plan.lacking
     rates = throughput(store, gpu)
     if rates is None or (gpu is None and rates.unit != "GPU"):
@@ -76,8 +76,6 @@ def _work(cost: Estimate, rates: Throughput) -> str:
 
 
 def _command_lines(words: str, plan: Plan, places: Sequence[str]) -> list[tuple[str, str]]:
-    from repro.locations import data_folder
-
     lines = []
     if plan.lacking.fetch:
         options = " ".join(f"--for {place}" for place in places)
@@ -132,8 +130,6 @@ def blocked_cell_lines(comparison: Comparison) -> list[str]:
 
 
 def _remedies(cells: Sequence[ComparedCell]) -> list[str]:
-    from repro.retrieval.datasets.fetching import amount
-
     lacking, places = distinct_obstacles(o for c in cells for o in c.obstacles), _places(cells)
     lines = [f"{o.cause}; {o.remedy}" for o in lacking.of_machine] + lacking.otherwise
     if lacking.fetch:

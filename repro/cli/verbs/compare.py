@@ -4,7 +4,11 @@ from collections.abc import Callable
 
 import click
 
+from repro.cli import verdicts
 from repro.cli.options import format_option, selecting_names, selection_of_options
+from repro.cli.printing import say
+from repro.hooks import call
+from repro.progress import TerminalProgress
 
 
 def verdict_options(function: Callable) -> Callable:
@@ -38,10 +42,6 @@ def command(names, strict, failing, measured, form, **choices):
 def show_verdicts(selection, form: str, *, strict: bool, failing: bool, measured: bool) -> int:
     """Print the verdicts of a selection and return the exit status."""
     from repro.api.comparisons import compare_selection
-    from repro.cli import verdicts
-    from repro.cli.printing import say
-    from repro.hooks import call
-    from repro.progress import TerminalProgress
 
     plan = selection.plan()
     cells = compare_selection(selection, plan=plan, progress=TerminalProgress())

@@ -1,16 +1,24 @@
 """``repro data list | check | fetch | make``, e.g. ``repro data fetch --for PAPER/1``."""
 
 import sys
+from dataclasses import asdict
 from pathlib import Path
 
 import click
 
+from repro.api.selection import Selection, select
 from repro.cli import completion
 from repro.cli.groups import views
 from repro.cli.options import json_option
-from repro.cli.printing import put, say
+from repro.cli.printing import emit_json, put, say, table
 from repro.errors import BlockedError, DataError, ReproError, UsageError
 from repro.locations import Locations, data_folder
+from repro.manifest.papers import check_on_hub
+from repro.progress import TerminalProgress
+from repro.retrieval.datasets.catalog import key
+from repro.retrieval.datasets.sources import describe_size
+from repro.running.workspace import Workspace
+from repro.store import translated_errors
 
 command = views(
     "data",
@@ -38,10 +46,6 @@ Examples:
 @json_option
 def list_(as_json):
     """List every dataset with its state, counts, download size and licence."""
-    from dataclasses import asdict
-
-    from repro.cli.printing import emit_json, table
-    from repro.retrieval.datasets.sources import describe_size
     from repro.retrieval.datasets.survey import survey
 
     places = Locations.resolve()
@@ -65,8 +69,6 @@ def check_(ids, as_json):
 
     Rows are counted and compared with known digests, which ignore order and white space.
     """
-    from repro.cli.printing import emit_json
-    from repro.retrieval.datasets.catalog import key
     from repro.retrieval.datasets.digests import unknown
     from repro.retrieval.datasets.survey import check, problems_of
 
@@ -109,7 +111,6 @@ def fetch_(identifiers, places, yes, library):
 
     Sizes and licences are shown first.
     """
-    from repro.manifest.papers import check_on_hub
     from repro.retrieval.datasets.fetching import MODEL, offer
 
     if not (identifiers or places):
@@ -142,9 +143,7 @@ def make_(name, files):
     NAME is msmarco-passage/rocketqa, from the texts and titles in RocketQA's marco.tar.gz, or
     lists/stopwords.txt, from the stop words of NLTK and INQUERY.
     """
-    from repro.progress import TerminalProgress
     from repro.retrieval.datasets.fetching import make
-    from repro.store import translated_errors
 
     target = data_folder()
     with translated_errors(target, "data folder", "REPRO_DATA"):
@@ -164,9 +163,6 @@ def _describe(offers, target, unfetchable) -> None:
 
 
 def _obstacles(places):
-    from repro.api.selection import Selection, select
-    from repro.running.workspace import Workspace
-
     workspace = Workspace(Locations.resolve(fetching=True))
     cells, exhibits = {}, {}
     for place in places:
@@ -189,9 +185,6 @@ def _ask(identifiers, places) -> None:
 
 def _load_offers(offers, target) -> int:
     """Load every offer and return the largest exit status."""
-    from repro.progress import TerminalProgress
-    from repro.store import translated_errors
-
     errors: list[ReproError] = []
     for offer in offers.values():
         try:

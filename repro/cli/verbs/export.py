@@ -10,6 +10,8 @@ from repro.cli.groups import views
 from repro.cli.options import scale_option
 from repro.cli.printing import say
 from repro.errors import UsageError
+from repro.running.scale import scale
+from repro.running.workspace import Workspace
 
 command = views(
     "export",
@@ -49,11 +51,7 @@ def run(what, schema, output, scale_name):
     Default readings and the paper's seed come first, runs by others last. Standard error names the record.
     pytrec_eval, ir_measures and ranx cannot read annotated files.
     """
-    from pathlib import Path
-
     from repro.exchange.run_export import stored_run
-    from repro.running.scale import scale
-    from repro.running.workspace import Workspace
     from repro.verdicts.comparison import doubts_of
 
     if output == "":
@@ -102,8 +100,6 @@ def encoder(what, output, scale_name, seed):
     README.md names its training and scores.
     """
     from repro.exchange.encoder_export import card_of, encoder_of, export
-    from repro.running.scale import scale
-    from repro.running.workspace import Workspace
 
     workspace, named_scale = Workspace.open(), scale(scale_name)
     encoder = encoder_of(what, workspace, scale=named_scale, seed=seed)

@@ -6,8 +6,13 @@ import click
 
 from repro.cli import completion
 from repro.cli.groups import views
-from repro.cli.options import format_option
+from repro.cli.options import format_option, reading_choices
+from repro.cli.printing import emit_json, put, say, table
 from repro.errors import UsageError
+from repro.manifest.cells import select
+from repro.progress import TerminalProgress
+from repro.running.workspace import Workspace
+from repro.store import make_writable
 
 command = views(
     "import",
@@ -48,15 +53,9 @@ def run(file, cells, source, toolkit, readings, public, form):
     Parquet by ranx. Contradictions in the file are reported. A cell with a larger cutoff than the depth of
     the run is refused. A run with another choice than the row gets no verdict.
     """
-    from repro.cli.options import reading_choices
-    from repro.cli.printing import say
     from repro.cli.verdicts import show_recurrences
     from repro.exchange.run_import import Importer, Origin, import_public
-    from repro.manifest.cells import select
-    from repro.progress import TerminalProgress
     from repro.running.records import Recurrence
-    from repro.running.workspace import Workspace
-    from repro.store import make_writable
 
     _check_choice(file, cells, public, source, toolkit, *readings)
     target_cells = [] if public else select((), tables=(), rows=(), cells=cells)
@@ -100,8 +99,6 @@ def _rows(imports: list) -> list[tuple[str, ...]]:
 
 
 def _print_imports(imports: list, form: str) -> None:
-    from repro.cli.printing import emit_json, put, table
-
     if form == "json":
         return emit_json([item.as_json() for item in imports])
     if form == "markdown":

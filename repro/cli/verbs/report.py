@@ -3,6 +3,7 @@
 import sys
 import webbrowser
 from collections.abc import Sequence
+from datetime import date
 from pathlib import Path
 
 import click
@@ -10,7 +11,15 @@ import click
 from repro.cli import completion
 from repro.cli.groups import views
 from repro.cli.options import scale_option, selecting_everything
+from repro.cli.printing import say, say_each
 from repro.errors import UsageError
+from repro.locations import CHECKOUT
+from repro.machine.versions import commit
+from repro.manifest.cells import select
+from repro.running.plan import plan
+from repro.running.scale import known_scales, scale
+from repro.running.workspace import Workspace
+from repro.store import translated_errors
 
 command = views(
     "report",
@@ -49,9 +58,6 @@ def page(names, scale_names, output, opened, form, readme):
     Each further scale with results gets a linked file, e.g. report-tiny.html. Drawings come from `repro
     report figures`. Significance tests need the store with the runs.
     """
-    from repro.manifest.cells import select
-    from repro.running.workspace import Workspace
-
     markdown = form == "markdown"
     if readme and any((markdown, output, opened, scale_names)):
         raise UsageError("--readme cannot be combined with other options")
@@ -101,9 +107,6 @@ def _write(text: str, path: Path) -> None:
 
 
 def _plan(workspace, cells, name: str):
-    from repro.running.plan import plan
-    from repro.running.scale import scale
-
     return plan(cells, scale=scale(name), machine=workspace.machine)
 
 
@@ -115,7 +118,6 @@ def _renew(readme: Path, workspace, cells) -> None:
 
 
 def _summary(workspace, cells, name: str) -> str:
-    from repro.cli.printing import say_each
     from repro.verdicts.comparison import judged_cells
     from repro.verdicts.coverage import coverage
     from repro.writers.markdown import summary
@@ -129,7 +131,6 @@ def _summary(workspace, cells, name: str) -> str:
 
 def _pages(workspace, cells, scale_names: Sequence[str], path: Path) -> dict[str, str]:
     """Return file name -> page. The first scale is written to ``path``."""
-    from repro.cli.printing import say_each
     from repro.writers.html.page import page
     from repro.writers.html.sections import gather
 
@@ -144,8 +145,6 @@ def _pages(workspace, cells, scale_names: Sequence[str], path: Path) -> dict[str
 
 
 def _scales(results, cells) -> list[str]:
-    from repro.running.scale import known_scales
-
     return [name for name in known_scales() if _shown(results, cells, name)] or ["full"]
 
 
@@ -157,11 +156,6 @@ def _shown(results, cells, scale: str) -> list:
 
 
 def _origin() -> tuple[str, ...]:
-    from datetime import date
-
-    from repro.locations import CHECKOUT
-    from repro.machine.versions import commit
-
     version = commit(CHECKOUT)
     return (date.today().isoformat(), *([f"commit {version[:12]}{version[40:]}"] if version else []))
 
@@ -178,8 +172,6 @@ def figures(selection):
 
     `repro run PAPER --table figure-N` measures them.
     """
-    from repro.cli.printing import say
-    from repro.store import translated_errors
     from repro.verdicts.comparison import judged_cells
     from repro.verdicts.training_costs import training_hours
     from repro.writers.drawing import draw_curves, draw_exhibits
@@ -213,13 +205,6 @@ def site(names, out, scale_name):
 
     index.md links the pages.
     """
-    from pathlib import Path
-
-    from repro.manifest.cells import select
-    from repro.running.plan import plan
-    from repro.running.scale import scale
-    from repro.running.workspace import Workspace
-    from repro.store import translated_errors
     from repro.verdicts.comparison import judged_cells
     from repro.writers.table_pages import table_pages
 

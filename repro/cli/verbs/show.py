@@ -11,7 +11,12 @@ import click
 from repro.cli import completion
 from repro.cli.groups import views
 from repro.cli.options import FIGURE, format_option, json_option, tables_option
+from repro.cli.printing import emit_csv, emit_json, put, say, show, table
 from repro.errors import UsageError
+from repro.manifest.cells import cell, cells_of, count_in_words, every_cell, figure_of, table_of
+from repro.manifest.papers import paper, papers
+from repro.running.scale import known_scales
+from repro.running.workspace import Workspace
 
 if TYPE_CHECKING:
     from repro.api.papers import PublishedPaper
@@ -54,10 +59,6 @@ def page(what, tables, verbose, as_json):
 
 
 def _show_paper(name: str, tables: tuple[str, ...], as_json: bool) -> None:
-    from repro.cli.printing import emit_json
-    from repro.manifest.cells import figure_of, table_of
-    from repro.manifest.papers import paper
-
     source = paper(name)
     shown_tables = [table_of(source, t) for t in tables if not t.startswith(FIGURE)]
     shown_figures = [figure_of(source, t.removeprefix(FIGURE)) for t in tables if t.startswith(FIGURE)]
@@ -65,15 +66,13 @@ def _show_paper(name: str, tables: tuple[str, ...], as_json: bool) -> None:
         shown_tables, shown_figures = [*source.manifest.tables], [*source.manifest.figures]
     if as_json:
         return emit_json([e.model_dump(mode="json", by_alias=True) for e in [*shown_tables, *shown_figures]])
-    for table in shown_tables:
-        _show_table(source, table)
+    for shown in shown_tables:
+        _show_table(source, shown)
     for figure in shown_figures:
         _show_figure(source.name, figure)
 
 
 def _show_figure(name: str, figure) -> None:
-    from repro.cli.printing import put
-
     put(f"{name} figure {figure.id}: {figure.about}")
     lines = [("x", figure.x), ("y", figure.y), *(("series", line) for line in figure.series)]
     for setting, value in (*lines, *figure.settings.items()):
@@ -81,8 +80,6 @@ def _show_figure(name: str, figure) -> None:
 
 
 def _show_table(source, table) -> None:
-    from repro.cli.printing import put, show
-    from repro.manifest.cells import cells_of
     from repro.writers.grid import meaning
     from repro.writers.terminal import printed_table
 
@@ -97,10 +94,6 @@ def _show_table(source, table) -> None:
 
 
 def _show_study(name: str, table) -> None:
-    from repro.cli.printing import show
-    from repro.running.scale import known_scales
-    from repro.running.workspace import Workspace
-
     show(f"{name} table {table.id}: {table.about}")
     show(f"rows: {'; '.join(row.label for row in table.rows)}")
     show(f"columns: {'; '.join(column.label for column in table.columns)}")
@@ -112,8 +105,6 @@ def _show_study(name: str, table) -> None:
 
 
 def _show_examples(name: str, table) -> None:
-    from repro.cli.printing import put
-
     put(f"{name} table {table.id}: {table.about}")
     for entry in table.entries:
         put(f"  query: {entry.query}" if entry.query else f"  {entry.note}")
@@ -124,9 +115,6 @@ def _show_examples(name: str, table) -> None:
 
 def _show_cell(identifier: str, as_json: bool, verbose: bool) -> None:
     from repro.cli.cell_page import CellPage
-    from repro.cli.printing import emit_json
-    from repro.manifest.cells import cell
-    from repro.running.workspace import Workspace
 
     page = CellPage.of(cell(identifier), Workspace.open())
     if as_json:
@@ -140,7 +128,6 @@ HEAD = ("what", "kind", "cells", "recipe", "about")
 def _show_papers(*, as_json: bool) -> None:
     """Print the tables and figures of every paper with their numbers of cells."""
     from repro.api.papers import papers
-    from repro.cli.printing import emit_json, say, table
 
     rows = {source: list(_entries(source)) for source in papers().values()}
     if as_json:
@@ -154,8 +141,6 @@ def _show_papers(*, as_json: bool) -> None:
 
 
 def _count(sources: Iterable[PublishedPaper]) -> str:
-    from repro.manifest.cells import count_in_words, every_cell
-
     return count_in_words(cell for source in sources for cell in every_cell(source.source))
 
 
@@ -183,8 +168,6 @@ def _entries(source: PublishedPaper) -> Iterator[tuple]:
 def cells(names, form):
     """List every numeric result cell of the papers, one a line."""
     from repro.api.papers import paper, papers
-    from repro.cli.printing import emit_csv, emit_json, table
-    from repro.manifest.cells import count_in_words
 
     cells = [cell for name in names or papers() for cell in paper(name).cells]
     rows = [cell.as_json() for cell in cells]
@@ -212,9 +195,6 @@ def coverage(names, as_json):
     run, computed, not measurable. Numbers after a plus have no published value: points of figures, reference
     rows, drawings, the suite's own study. The column settings counts those planned as published.
     """
-    from repro.cli.printing import emit_json, say
-    from repro.manifest.papers import paper, papers
-    from repro.running.workspace import Workspace
     from repro.verdicts.coverage import refuse_open, still_asked, tallies, total
 
     records = Workspace.open().results
@@ -234,7 +214,6 @@ def coverage(names, as_json):
 
 
 def _print_tables(by_paper, grand_total, *, with_reasons: bool) -> None:
-    from repro.manifest.papers import paper
     from repro.verdicts.coverage import total, usual_first
 
     scales = usual_first({"full", "small", "tiny", *grand_total.measured})
@@ -248,17 +227,12 @@ def _print_tables(by_paper, grand_total, *, with_reasons: bool) -> None:
 
 
 def _count_in_words(names, grand_total) -> str:
-    from repro.manifest.cells import count_in_words, every_cell
-    from repro.manifest.papers import paper
-
     measured = {c.id for c in grand_total.cells if "full" in c.measured}
     cells = (cell for name in names for cell in every_cell(paper(name)))
     return count_in_words(cells, measured=measured, scale="full")
 
 
 def _print_table(title, rows, scales) -> None:
-    from repro.cli.printing import table
-
     shown = rows[-1].ways_shown
     head = ["", "published cells", *shown, "│", *scales, "│", "settings", "nothing to measure"]
     lines = []
@@ -282,8 +256,6 @@ def _number(published: int, apart: int = 0) -> str:
 
 
 def _print_reasons(rows) -> None:
-    from repro.cli.printing import say
-
     cells = [(tally.what, cell) for tally in rows for cell in tally.cells if cell.reason]
     reasons = Counter((exhibit, cell.id.split("/")[2], cell.reason) for exhibit, cell in cells)
     for (exhibit, system, reason), count in reasons.items():
@@ -309,7 +281,6 @@ def readings(names, tables, kind, citations, as_json):
 
     `repro run … --reading ID=CHOICE` takes another choice.
     """
-    from repro.cli.printing import emit_json
     from repro.cli.readings import selected
 
     cells = [name for name in names if "/" in name]

@@ -9,9 +9,18 @@ import click
 from repro.cli import completion
 from repro.cli.groups import views
 from repro.cli.options import json_option, scale_option
-from repro.cli.printing import put, say
+from repro.cli.printing import emit_json, put, say, table
 from repro.errors import UsageError
 from repro.locations import Locations
+from repro.manifest.papers import sources as sources_named
+from repro.progress import TerminalProgress
+from repro.running.scale import known_scales, scale
+from repro.running.workspace import Workspace
+from repro.stage_table import TRAININGS
+from repro.store import RECORD, Store, damage, read_json, underway
+from repro.store.disk import size_on_disk
+from repro.store.results import Results
+from repro.store.seal import content, wrong_sizes
 
 command = views(
     "store",
@@ -58,10 +67,7 @@ def verify(rebuild, sample, seed, verbose, as_json):
     Exit status 1: a recomputed artefact differs. 2: an artefact or record is damaged. 3: a stage failed.
     4: a requirement is missing.
     """
-    from repro.cli.printing import emit_json
     from repro.running.provenance import Origins
-    from repro.store import Store
-    from repro.store.results import Results
 
     places = Locations.resolve()
     artefact_store, origins = Store(places.store), Origins()
@@ -91,7 +97,6 @@ def verify(rebuild, sample, seed, verbose, as_json):
 
 def _recompute_sample(store, places, size: int, seed: int, quiet: bool) -> tuple[int, dict]:
     """Recompute a sample. Returns the exit status and the JSON object."""
-    from repro.progress import TerminalProgress
     from repro.running.recomputation import draw, recompute
 
     sample = draw(store, size=size, seed=seed, data=places.data, home=places.home)
@@ -110,8 +115,6 @@ AGREEMENTS = {"bits": "agree to the bit", "tolerance": "agree to the tolerance",
 
 def _print_reruns(sample, reruns, seed: int) -> None:
     """Print one line per stage, one per differing artefact, and the counts."""
-    from repro.cli.printing import table
-
     rows = [
         [stage, *_stage_cells([item for item in reruns if item.stage == stage], available)]
         for stage, available in sample.of.items()
@@ -149,10 +152,6 @@ def _other_code(item) -> str:
 
 def _read_all(store, origins) -> tuple[int, dict[str, list[str]]]:
     """Return the number of artefacts and the faults of damaged ones. Adds the others to ``origins``."""
-    from repro.progress import TerminalProgress
-    from repro.store import RECORD, damage, read_json
-    from repro.store.seal import content, wrong_sizes
-
     artefacts = sorted(p for p in store.root.glob("*/*") if len(p.name) == 64)
     damages, places = {}, {path.name: path for path in artefacts}
     with TerminalProgress().task("artefacts read", total=len(artefacts)) as advance:
@@ -245,8 +244,6 @@ def gc(names, scales_, keep_days, finished, yes):
     without a record, e.g. trained weights, are removed by age. Interrupted attempts, locks and notes are
     removed by age.
     """
-    from repro.progress import TerminalProgress
-    from repro.running.workspace import Workspace
     from repro.store.leftovers import any_old, leftovers
 
     if not math.isfinite(keep_days):
@@ -270,9 +267,7 @@ def gc(names, scales_, keep_days, finished, yes):
 
 
 def _needs(names, scales_, workspace, progress, *, some_may_go: bool):
-    from repro.manifest.papers import sources as sources_named
     from repro.running.discarding import kept_artefacts
-    from repro.running.scale import known_scales, scale
 
     sources = sources_named(names)
     extras = () if scales_ else workspace.results.scales("records") - known_scales().keys()
@@ -302,8 +297,6 @@ def _remove(store, items) -> set:
 
 
 def _tell_of_trainings(items) -> None:
-    from repro.stage_table import TRAININGS
-
     number = sum(item.kind == "artefact" and item.stage in TRAININGS for item in items)
     if number:
         words = f"{number} training{'s' * (number != 1)} that no known scale needs"
@@ -313,8 +306,6 @@ def _tell_of_trainings(items) -> None:
 def _finished_items(plans, store, *, keep_days: float, yes: bool) -> list:
     """Print and return the vectors of finished rows that were or could be removed."""
     from repro.running.discarding import finished_vectors
-    from repro.store import underway
-    from repro.store.disk import size_on_disk
     from repro.store.leftovers import Leftover
 
     items = []

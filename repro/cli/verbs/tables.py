@@ -5,7 +5,9 @@ from pathlib import Path
 import click
 
 from repro.cli.options import selecting_everything, stated_options
+from repro.cli.printing import say, say_each
 from repro.errors import UsageError
+from repro.store import translated_errors
 
 
 @click.command(
@@ -31,8 +33,6 @@ def command(selection, out, document, two_column, others, form):
     The tables need booktabs and graphicx (a study's also amssymb). Their label is tab:PAPER-TABLE, with the
     scale unless it is full. Scores per query of a study are kept in RESULTS/scores/SCALE.
     """
-    from repro.cli.printing import say, say_each
-    from repro.store import translated_errors
     from repro.verdicts.comparison import judged_cells
     from repro.writers.table_files import table_texts, write_tables
 
@@ -71,7 +71,6 @@ def _write_scores(comparison, plan, store, results) -> None:
 
 
 def _write_document(files, path: Path, **options) -> None:
-    from repro.cli.printing import say
     from repro.writers.table_files import tables_document
 
     path.write_text(tables_document(files, **options), encoding="utf-8")
