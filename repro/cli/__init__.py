@@ -254,7 +254,7 @@ def _say(text: str) -> None:
 
 
 def misspelt(names: Iterable[str]) -> Iterator[str]:
-    """Yield a warning for each variable that resembles one of ``VARIABLES``, e.g. "REPRO_STOR"."""
+    """Yield a warning for each variable that resembles one of ``VARIABLES``, e.g. without a letter."""
     for name in names:
         if name.startswith("REPRO_") and name not in VARIABLES:
             import difflib

@@ -21,7 +21,7 @@ VIEWS = {
 }
 # command line: words of the sentence
 REFUSED = {
-    f"show {CELL} --table 1": "is named by it alone; leave --table out",
+    f"show {CELL} --table 1": "is a path and cannot be combined with --table",
     "show costa/1/sparse.bm25": "'costa/1/sparse.bm25' names no cell: a cell is named paper/table/row/column",
     "run": r"name a paper \(costa, .*\), a table, a cell, or --all",
     "run --table 1": r"--table and --row need a paper \(costa, .*\), or --all",
@@ -29,27 +29,27 @@ REFUSED = {
     "run simlm --table 11": "what is selected has no published number that could be measured",
     "run costa --seeds 1,x": "--seeds takes whole numbers below 2\\*\\*32 separated by commas, not '1,x'",
     "run costa --seeds 4294967296": "--seeds takes",
-    "run costa --reading bm25-parameters": "--reading takes ID=CHOICE, not 'bm25-parameters'; `repro show readings",
+    "run costa --reading bm25-parameters": "--reading takes ID=CHOICE, not 'bm25-parameters'. `repro show readings",
     "run costa --reading a=b --reading a=c": "--reading gives 'a' two choices",
     "run costa --table 1 --row bm25 --reading span-resampling=every-epoch": "changes nothing here: no recipe",
-    "run costa --store=": "--store is empty; name a folder, or leave the option out",
+    "run costa --store=": "--store is empty. Name a folder or remove the option.",
     "run costa --store ~nobody-of-that-name/x": "given for REPRO_STORE, is no path",
     f"plan cotsa {CELL}": r"'cotsa' is not a known paper. Did you mean costa",
-    "plan costa --remember --by row": "--by is of the plan that is shown, which --remember does not",
+    "plan costa --remember --by row": "--remember cannot be combined with --by",
     "compare my.run costa --dataset tiny/passage/dev": "there is no file 'my.run'; give a run",
-    "compare my.run costa/1 --strict": "--strict is for verdicts; what is yours gets none",
+    "compare my.run costa/1 --strict": "--strict is for verdicts. Runs and encoders of yours get none",
     "compare . costa": "so it is no model directory",
-    "run costa --rehearse --strict": "--strict is of a run, which --rehearse is not",
-    "store verify --store nowhere": "there is no folder .*/nowhere to verify; name another with --store",
-    f"export run {CELL} --output=": "-o was given an empty name",
-    "doctor smoke costa x/": "one encoder is scored, in the columns of one PAPER's --table or of none named",
+    "run costa --rehearse --strict": "--rehearse cannot be combined with --strict",
+    "store verify --store nowhere": "--store .*/nowhere is not a folder",
+    f"export run {CELL} --output=": "-o is empty. Name a file",
+    "doctor smoke costa x/": "smoke scores one encoder, alone or with one PAPER --table N",
     "show settings head_to_head": "head_to_head: no settings.yaml says what a plan could be held against",
     "plan costa --discard vector": r"'vector' is not a known kind of artefact to discard. Did you mean vectors",
     "plan costa --table 7 --scale tiny --gpu=": "'' is not a known GPU. Known: v100",
     f"import run none {CELL}": "none: no such file",
     "audit no-such.tex": r"'no-such.tex' is not a known path, view or paper. Known: ",
     "audit https://host/paper.pdf": "'https://host/paper.pdf' is an address: download it, and name the file",
-    "audit costa papers/": "costa is a paper and papers/ a path; audit one after the other",
+    "audit costa papers/": "costa is a paper and papers/ a path. Audit one at a time.",
     "audit --references --strict": "--strict judges the findings, in whose place --references lists",
     "stage zzz": "no plan run with this store has a node 'zzz'",
     "stage ..": "no plan run with this store has a node",
@@ -244,7 +244,9 @@ def test_a_run_whose_reader_goes_away_says_so_and_is_not_done(start, measured):
     child.stdout = None
     _, err = child.communicate()
     assert child.returncode == 141
-    assert err.endswith("repro: nobody reads what is printed; the same command continues where it stopped\n")
+    assert err.endswith(
+        "repro: the reader of standard output ended. The same command continues where it stopped.\n"
+    )
 
 
 def test_a_run_whose_progress_nobody_reads_is_not_done(start):
@@ -299,7 +301,7 @@ def test_whoever_is_asked_to_end_says_what_ctrl_c_makes_it_say(repro, monkeypatc
         assert signal.getsignal(number) is unheard
     finally:
         signal.signal(number, before)
-    continues = "interrupted; the same command continues where it stopped"
+    continues = "interrupted. The same command continues where it stopped."
     assert [(s.status, s.sentence) for s in said] == [(130, continues), (130, "interrupted")]
 
 
@@ -317,5 +319,5 @@ def test_an_interrupted_run_says_so_in_one_sentence_and_leaves_no_process(start)
     out, err = child.communicate()
     assert (child.returncode, out) == (130, "")
     sentences = [line for line in err.splitlines() if line.startswith("repro: ")]  # after what was begun
-    assert sentences == ["repro: interrupted; the same command continues where it stopped"]
+    assert sentences == ["repro: interrupted. The same command continues where it stopped."]
     assert psutil.wait_procs(lucene, timeout=10)[1] == []

@@ -71,7 +71,7 @@ def test_where_nothing_is_old_a_broken_record_and_a_scale_without_its_file_are_t
     records = folders / "results/records"
     (records / "myscale").mkdir(parents=True)
     said = repro("store", "gc")
-    assert said.out == "0 could go, 0 bytes\n"
+    assert said.out == "0 unused, 0 bytes\n"
     assert "of the scale myscale, whose file was not given, only what lies behind records" in said.err
     for scale_ in ("tiny", "myscale"):
         broken = records / scale_ / "costa.jsonl"
@@ -123,7 +123,7 @@ def test_what_lies_behind_records_of_a_users_scale_stays_without_its_file(
 
 
 def test_a_store_that_is_not_there_has_nothing_to_go(repro, folders):
-    assert repro("store", "gc", *TINY).out == "0 could go, 0 bytes\n"
+    assert repro("store", "gc", *TINY).out == "0 unused, 0 bytes\n"
     assert not (folders / "store").exists()
 
 
@@ -169,7 +169,7 @@ def test_what_was_made_of_data_that_are_not_at_hand_now_stays(repro, folders):
 def test_an_interrupted_attempt_beside_data_that_are_not_at_hand_goes_by_its_age(repro, folders, suffix):
     folder = folders / "store" / "encode" / ("a" * 64 + suffix)
     folder.mkdir(parents=True)
-    assert repro("store", "gc", "costa", "--scale", "full").out == "0 could go, 0 bytes\n"
+    assert repro("store", "gc", "costa", "--scale", "full").out == "0 unused, 0 bytes\n"
     said = repro("store", "gc", "costa", "--scale", "full", "--keep-days", "0", "--yes")
     assert (said.status, said.out) == (
         0,

@@ -38,7 +38,7 @@ tables:
   - {id: close, label: Close, cells: ["1.000", "0.2"]}
 """
 NEAR = "toy/1/bm25/near"
-TAKEN = "`repro import run` takes a FILE with the cells that it measures"
+TAKEN = "`repro import run` needs a FILE with its cells"
 READINGS = """\
 - id: k1
   kind: silence
