@@ -121,7 +121,7 @@ def test_a_sample_is_computed_again_and_compared_on_request(repro, folders):
     assert said.status == 0
     *_, line = said.out.splitlines()
     assert line == (
-        "3 artefacts recomputed: 3 agree to the bit, 0 to the tolerance, 0 not; left out: 1 qrels, 2 encode"
+        "3 artefacts recomputed: 3 agree to the bit, 0 to the tolerance, 0 not. Left out: 1 qrels, 2 encode"
     )
     [row] = [line.split() for line in said.out.splitlines() if line.split()[:1] == ["search"]]
     assert row == ["search", "1", "of", "1", "1", "0", "every", "bit"]
