@@ -126,7 +126,7 @@ def test_an_imported_run_that_was_damaged_is_made_again_from_its_file(repro, fil
 
 def test_a_cell_that_a_run_cannot_be_scored_for_is_refused(repro, file):
     said = repro("compare", file, "toy/1/bm25/far")
-    assert said.status == 2 and "no column of toy/1 'far'" in said.sentence
+    assert said.status == 2 and "toy/1 has no column far" in said.sentence
     elsewhere = repro("compare", file, NEAR, "--dataset", "tiny/passage/dev")
     assert elsewhere.status == 2 and "no column is scored on tiny/passage/dev" in elsewhere.sentence
     deep = repro("compare", file, "toy/1/bm25/deep")
