@@ -256,11 +256,11 @@ PLUGINS = {
     "statements": OwnPlugin(
         verbs={
             "audit papers": Command(
-                "papers at hand: numbers, sentences, references, and records that were altered",
+                "the suite's papers: numbers, sentences, references, altered records",
                 "repro.plugins.statements.audit_verbs:papers_command",
             ),
             "audit claims": Command(
-                "sentences, marks and bold numbers, judged in the paper and in what was measured",
+                "sentences, marks and bold numbers, judged by published and measured cells",
                 "repro.plugins.statements.audit_verbs:claims_command",
             ),
         },
@@ -271,7 +271,7 @@ PLUGINS = {
     "settings": OwnPlugin(
         verbs={
             "show settings": Command(
-                "published and released settings, held against what would be run",
+                "published and released settings compared with the planned ones",
                 "repro.plugins.settings.view:command",
             )
         },
@@ -282,7 +282,7 @@ PLUGINS = {
     "reports": OwnPlugin(
         verbs={
             "show others": Command(
-                "what others measured of the same cells, and where they say so",
+                "values of the same cells reported elsewhere, with their sources",
                 "repro.plugins.reports.view:command",
             )
         },
@@ -293,11 +293,11 @@ PLUGINS = {
     "yours": OwnPlugin(
         verbs={
             "compare": Command(
-                "verdicts from what is stored, or a run or encoder of yours beside them; never trains",
+                "verdicts from stored results, or your own runs and encoders as rows",
                 "repro.plugins.yours.compare_verb:command",
             ),
             "doctor smoke": Command(
-                "two steps of every stage on the embedded collection, or with an encoder of yours",
+                "run two steps of every stage, or your encoder, e.g. in your CI",
                 "repro.plugins.yours.compare_verb:smoke",
             ),
         },
@@ -306,11 +306,11 @@ PLUGINS = {
     "manuscripts": OwnPlugin(
         verbs={
             "new paper": Command(
-                "a folder of placeholders that runs, or cells drafted from the tables of a source",
+                "a folder of placeholders that runs, or a draft from the source of a paper",
                 "repro.plugins.manuscripts.new_paper:command",
             ),
             "audit file": Command(
-                "the tables and sentences of a paper's source: LaTeX, Markdown, CSV, HTML",
+                "tables and sentences of a paper's source: LaTeX, Markdown, CSV, HTML",
                 "repro.plugins.manuscripts.manuscript_audit:file_command",
             ),
         }
@@ -318,7 +318,7 @@ PLUGINS = {
     "same_code": OwnPlugin(
         verbs={
             "doctor same-code": Command(
-                "show that an edit of the code changes no number", "repro.plugins.same_code:command"
+                "check that an edit of the code changes no number", "repro.plugins.same_code:command"
             )
         }
     ),

@@ -192,9 +192,9 @@ def departures(
     """Return cell -> the readings for which the run deviates from the default. Raises UsageError."""
     readings_by_id = {name: reading for cell in cells for name, reading in readings.of(cell).items()}
     for identifier, choice in choices.items():
-        check_known("unspecified choice of these cells", identifier, valid=readings_by_id)
+        check_known("reading of these cells", identifier, valid=readings_by_id)
         valid = readings_by_id[identifier].choices if choice is not None else [None]
-        check_known(f"value of {identifier}", choice, valid=valid)
+        check_known("choice", choice, valid=valid, owner=f"reading {identifier}")
     return {cell.id: dict(_cell_departures(cell, choices, readings)) for cell in cells}
 
 

@@ -7,7 +7,7 @@ from decimal import Decimal
 from functools import cached_property
 from itertools import filterfalse
 
-from repro.errors import UsageError, check_known, unknown
+from repro.errors import UsageError, unknown
 from repro.manifest import printed
 from repro.manifest.papers import Paper, paper, papers
 from repro.manifest.schema import Column, Exhibit, Figure, Row, Table
@@ -203,17 +203,18 @@ def cell_of(source: Paper, table: Table, row: str, column: str) -> Cell:
     rows, columns = ([part.id for part in parts] for parts in (table.rows, table.columns))
     for kind, name, known in (("row", row, rows), ("column", column, columns)):
         if name not in known:
-            hint = f"`repro show {source.name}/{table.id}` shows the table"
-            raise unknown(f"{kind} of {source.name}/{table.id}", name, known, hint=hint)
+            place = f"{source.name}/{table.id}"
+            raise unknown(kind, name, known, owner=place, hint=f"`repro show {place}` shows the table.")
     return _table_cells(source, table)[rows.index(row) * len(columns) + columns.index(column)]
 
 
 def table_of(source: Paper, identifier: str) -> Table:
-    """Return a paper's table or measured figure by id. Raises UsageError."""
-    by_id = {t.id: t for t in (*source.manifest.tables, *figure_tables(source))}
-    if str(identifier) not in by_id:
-        raise unknown(f"table of {source.name}", identifier, [t.id for t in source.manifest.tables])
-    return by_id[str(identifier)]
+    """Return a paper's table or measured figure by id. Raises UsageError with the paper's tables."""
+    for table in (*source.manifest.tables, *figure_tables(source)):
+        if table.id == str(identifier):
+            return table
+    hint = f"`repro show {source.name}` shows them."
+    raise unknown("table", identifier, [t.id for t in source.manifest.tables], owner=source.name, hint=hint)
 
 
 def figure_tables(source: Paper) -> tuple[Table, ...]:
@@ -263,10 +264,12 @@ def exhibits(names: tuple[str, ...], owners: tuple[str, ...]) -> list[ShownExhib
 
 
 def figure_of(source: Paper, identifier: str) -> Figure:
-    """Return a paper's figure by id. Raises UsageError."""
-    by_id = {figure.id: figure for figure in source.manifest.figures}
-    check_known(f"figure of {source.name}", str(identifier), valid=by_id)
-    return by_id[str(identifier)]
+    """Return a paper's figure by id. Raises UsageError with the paper's figures."""
+    for figure in source.manifest.figures:
+        if figure.id == str(identifier):
+            return figure
+    hint = f"`repro show {source.name}` shows them."
+    raise unknown("figure", identifier, [f.id for f in source.manifest.figures], owner=source.name, hint=hint)
 
 
 def select(
@@ -305,7 +308,8 @@ def _cells_in_rows(candidates: list[Cell], rows: tuple[str, ...], selection: lis
     for row in rows:
         if not any(row in (c.row.id, c.row.system) for c in (*selection, *matches)):
             names = (name for c in candidates if is_measured(c) for name in (c.row.system, c.row.id))
-            raise unknown("row in the selection", row, dict.fromkeys(names))
+            hint = "`repro show PAPER --table N` shows the rows."
+            raise unknown("row", row, dict.fromkeys(names), owner="the selection", hint=hint)
     return matches
 
 

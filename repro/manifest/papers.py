@@ -133,7 +133,7 @@ def paper(name: str) -> Paper:
     try:
         return papers()[name]
     except KeyError:
-        raise unknown("paper", name, papers()) from None
+        raise unknown("paper", name, papers(), hint="`repro show` lists their tables.") from None
 
 
 def sources(names: Iterable[str]) -> list[Paper]:

@@ -301,7 +301,7 @@ def known_scales() -> dict[str, Scale]:
 
 def scale(name: str) -> Scale:
     """Return the scale of that name. Raises UsageError that lists the valid names."""
-    check_known("scale", name, valid=known_scales())
+    check_known("scale", name, valid=known_scales(), hint="A file is a scale too, e.g. --scale mine.yaml.")
     return known_scales()[name]
 
 

@@ -56,10 +56,10 @@ def test_importing_the_suite_loads_nothing_heavy_and_a_submodule_no_api():
 @pytest.mark.needs_plugins
 def test_mistakes_are_errors_of_the_suite_in_one_sentence():
     for call, sentence in (
-        (lambda: repro.paper("nobody"), "there is no paper 'nobody'"),
+        (lambda: repro.paper("nobody"), "'nobody' is not a known paper"),
         (lambda: repro.table("costa"), "a table is named PAPER/NUMBER"),
-        (lambda: repro.table("costa/99"), "there is no table of costa '99'"),
-        (lambda: repro.compare("costa", scale="huge"), "there is no scale 'huge'"),
+        (lambda: repro.table("costa/99"), "costa has no table 99"),
+        (lambda: repro.compare("costa", scale="huge"), "'huge' is not a known scale"),
         (lambda: repro.compare("costa/1/x"), "names no cell"),
         (lambda: repro.compare(yours="x.run"), "name the table that it is to be a row of"),
         (lambda: repro.compare(yours="x.run", dataset="beir/scifact/test"), "there is no file 'x.run'"),

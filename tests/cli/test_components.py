@@ -76,4 +76,4 @@ def test_absent_packages_are_named(absent, named, monkeypatch, tmp_path):
 
 def test_a_data_folder_that_is_not_there_is_named(tmp_path):
     shown = {component.name: component for component in doctor.survey(tmp_path, tmp_path / "none")}
-    assert shown["data"].detail == f"{tmp_path / 'none'} is no folder"
+    assert shown["data"].detail == f"{tmp_path / 'none'} is not a folder"

@@ -156,15 +156,15 @@ def test_a_row_of_full_scale_only_is_not_run_below_it_and_says_why(encoders, rep
 @pytest.mark.parametrize(
     "arguments, said",
     [
-        (("--dataset", "tiny/passage/dev"), "--dataset is for runs and encoders of yours"),
+        (("--dataset", "tiny/passage/dev"), "--dataset needs a run or encoder of yours"),
         (("my.run", "--measure", "RR@10"), "name the table that it is to be a row of"),
         (("no/such.run", "--dataset", "msmarco-passage/dev/small"), "there is no file 'no/such.run'"),
-        (("my.run", "--dataset", "x", "--scale", "full"), "--scale is of a paper's table, and none is named"),
+        (("my.run", "--dataset", "x", "--scale", "full"), "--scale needs a paper's table"),
         (
             ("{}/m/model", "--dataset", "tiny/passage/dev", "--measure", "AP"),
             "which needs texts: name a table",
         ),
-        (("{}/m/model", "toy/1", "--measure", "RR"), "--measure is for runs without a paper"),
+        (("{}/m/model", "toy/1", "--measure", "RR"), "--measure cannot be combined with a paper"),
         (("{}/none.yaml", "toy/1"), "none.yaml"),
     ],
 )
@@ -182,7 +182,7 @@ def test_what_cannot_be_compared_is_one_sentence(encoders, repro, tmp_path, argu
         ("model: {}/m/model\nquery_length: twelve", "query_length of an encoder cannot be 'twelve'"),
         (
             "model: {}/m/model\npoling: cls",
-            "{}/encoder.yaml: there is no key of an encoder 'poling' (did you mean 'pooling'?)",
+            "{}/encoder.yaml: 'poling' is not a known key of an encoder. Did you mean pooling?",
         ),
         ("model: [{}/m/model]", "{}/encoder.yaml:1: "),
     ],

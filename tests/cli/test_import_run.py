@@ -38,7 +38,7 @@ tables:
   - {id: close, label: Close, cells: ["1.000", "0.2"]}
 """
 NEAR = "toy/1/bm25/near"
-TAKEN = "`repro import run` takes a FILE with the cells that it measures"
+TAKEN = "`repro import run` needs a FILE with its cells"
 READINGS = """\
 - id: k1
   kind: silence
@@ -126,7 +126,7 @@ def test_an_imported_run_that_was_damaged_is_made_again_from_its_file(repro, fil
 
 def test_a_cell_that_a_run_cannot_be_scored_for_is_refused(repro, file):
     said = repro("compare", file, "toy/1/bm25/far")
-    assert said.status == 2 and "no column of toy/1 'far'" in said.sentence
+    assert said.status == 2 and "toy/1 has no column far" in said.sentence
     elsewhere = repro("compare", file, NEAR, "--dataset", "tiny/passage/dev")
     assert elsewhere.status == 2 and "no column is scored on tiny/passage/dev" in elsewhere.sentence
     deep = repro("compare", file, "toy/1/bm25/deep")
@@ -229,7 +229,7 @@ def test_a_run_is_judged_by_the_reading_that_it_is_said_to_follow(repro, file, t
     assert len(cell["imported"]) == 1
     for reading, words in (
         ("k1=mean", "no value of k1 'mean'"),
-        ("b=plain", "no unspecified choice of these cells 'b'"),
+        ("b=plain", "'b' is not a known reading of these cells"),
     ):
         assert words in repro(*about, "--reading", reading).sentence
 

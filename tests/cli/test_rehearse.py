@@ -131,11 +131,11 @@ def test_every_stage_is_tried_and_the_whole_is_extrapolated(repro, papers_data, 
     assert "17 stages took " in lines.err
     uncounted = {node["fingerprint"] for node in told["nodes"] if node["whole_hours"] is None}
     assert set(told["not_in_hours"]) == uncounted and uncounted
-    whole = f"as far as it can be told, extrapolated: {told['hours']:,.1f} hours one stage after another"
+    whole = f"Extrapolated: {told['hours']:,.1f} hours one stage after another"
     assert "all of it" not in lines.err and whole.split("extrapolated")[0] in lines.err
     assert f" on this machine, not counting {len(uncounted)} stage" in lines.err
     assert " named below; " in lines.err and "; at least " in lines.err
-    assert "20 documents" in lines.out and "kept for `repro plan` in " in lines.err
+    assert "20 documents" in lines.out and "saved for `repro plan` in " in lines.err
 
 
 def test_plans_of_full_take_hours_from_what_was_measured(repro, papers_data, in_this_process):
@@ -212,7 +212,7 @@ def test_a_stage_of_a_rehearsal_is_a_process_of_its_own_whose_failure_is_told(
     assert not (store.path(node) / "of-before").exists()
     assert store.record(node)["facts"]["peak_memory_kib"] > 1000
     last = plan.nodes[-1]
-    with pytest.raises(StageError, match="the store must hold it"):
+    with pytest.raises(StageError, match="in the store"):
         run_apart(last, store, Progress())
 
 

@@ -33,7 +33,7 @@ def test_every_scale_with_a_record_has_a_page_and_the_first_opens_in_the_browser
     said = repro("report", "costa", "--open", "-o", measured / "r.html")
     paths = measured / "r.html", measured / "r-tiny.html"
     assert (said.status, said.out) == (0, f"{paths[0]}\n{paths[1]}\n")
-    assert "no browser could be started; open" in said.err
+    assert "no browser could be started. Open" in said.err
     assert seen == [paths[0].as_uri()]
     for path in paths:
         found = outline(path.read_text(encoding="utf-8"))
@@ -86,11 +86,11 @@ def test_a_readme_without_one_pair_of_markers_is_left_alone_before_anything_is_j
 @pytest.mark.parametrize(
     ("arguments", "sentence"),
     [
-        (["costb"], "there is no paper 'costb' (did you mean 'costa'?)"),
-        (["--readme", "x.md", "--format", "markdown"], "give it alone"),
+        (["costb"], "'costb' is not a known paper. Did you mean costa?"),
+        (["--readme", "x.md", "--format", "markdown"], "--readme cannot be combined with other options"),
         (["--format", "markdown", "--open"], "a text of one scale"),
         (["--readme", "missing.md"], "missing.md: No such file or directory"),
-        (["costa", "-o", "."], "is a folder; name a file to write the report to"),
+        (["costa", "-o", "."], "is a folder. Name a file for the report."),
     ],
 )
 def test_mistakes_are_told_in_one_sentence_before_anything_is_judged(
@@ -129,4 +129,4 @@ def test_pages_of_tables_are_written_with_their_commands(repro, folders, toy):
     assert "repro run toy --table 1 --row bm25 --scale tiny\n" in text
     assert "toy-table1.md" in (folders / "pages/index.md").read_text(encoding="utf-8")
     full = repro("report", "site", "toy", "-o", folders / "pages", "--scale", "full")
-    assert full.status == 2 and full.sentence.endswith("leave it out, or name a smaller one")
+    assert full.status == 2 and full.sentence.endswith("--scale full is always included")

@@ -41,9 +41,9 @@ def test_a_study_which_publishes_nothing_says_what_shows_its_numbers(repro, toy,
         record = Made(cell="toy/1/bm25/dev", seed=1)
         monkeypatch.setattr(Results, "read", lambda self, at, paper: [record] if at == scale else [])
     told = (
-        f"what was measured:\n  repro compare toy --table 1 --scale {scale}"
+        f"Results:\n  repro compare toy --table 1 --scale {scale}"
         if scale
-        else ("nothing of it is measured yet:\n  repro run toy --table 1 --scale SCALE")
+        else ("Not measured yet:\n  repro run toy --table 1 --scale SCALE")
     )
     expected = f"toy table 1: one system\nrows: BM25; Other\ncolumns: dev; dl\n{told}"
     assert _plain(repro("show", "toy", "--table", "1").out) == _plain(expected)
@@ -73,7 +73,7 @@ def test_every_table_and_figure_can_be_shown_to_people_and_programs(repro, name,
 def test_a_quoted_cell_names_its_own_measure_and_whose_readings_it_rests_on(repro):
     said = repro("show", "cotmae_v2/1/simlm/dev.r1000").out
     assert "R@1k (R@1000 on msmarco-passage/dev/small)" in said
-    assert "unspecified choices of simlm, whose recipe makes the row" in said
+    assert "readings of simlm, which has the recipe" in said
     own = repro("show", "cotmae_v2/1/cotmae_v2/dev.r1000").out
     assert "R@1k (Success@1000 on msmarco-passage/dev/small)" in own and "whose recipe" not in own
 
@@ -182,9 +182,9 @@ def test_reports_of_a_cell_are_told_one_by_one_with_how_and_where(repro, toy, re
     said = repro("show", "toy/1/bm25/dl").out.splitlines()
     told = [line.split(":", 1) for line in said if line.startswith(("stated", "value"))]
     assert [name for name, _ in told] == ["stated by others", *["value"] * 4, "values"]
-    assert told[0][1].strip() == "6 values, 0.20 to 0.25; the closest in kind first"
+    assert told[0][1].strip() == "6 values, 0.20 to 0.25, the closest in kind first"
     how = "released checkpoint encoded again; match exact; a/b, issue 1, 2024-01-01"
     assert told[1][1].strip() == f"0.23 A toolkit (toolkit): {how}"
-    assert told[-1][1].strip() == "2 more, which --verbose tells"
+    assert told[-1][1].strip() == "2 more with --verbose"
     verbose = repro("show", "toy/1/bm25/dl", "--verbose").out
-    assert verbose.count("value: ") == 6 and "which --verbose tells" not in verbose
+    assert verbose.count("value: ") == 6 and "more with --verbose" not in verbose

@@ -20,7 +20,7 @@ def test_every_paper_has_a_manifest_of_its_own_name():
 
 
 def test_a_wrong_name_lists_the_right_ones():
-    with pytest.raises(UsageError, match=r"no paper 'costo' \(did you mean 'costa'\?\); known: costa"):
+    with pytest.raises(UsageError, match=r"'costo' is not a known paper. Did you mean costa\? Known: costa"):
         paper("costo")
 
 

@@ -82,6 +82,6 @@ def test_doctor_names_what_has_to_be_got_by_hand(monkeypatch, tmp_path):
 
     monkeypatch.setenv("REPRO_DATA", str(tmp_path))
     told = CliRunner().invoke(cli, ["doctor", "--store", str(tmp_path / "store")]).output
-    by_hand = told.partition("to be got by hand (")[2].partition(")")[0].split(", ")
+    by_hand = told.partition("manual downloads (")[2].partition(")")[0].split(", ")
     assert {"msmarco-passage/rocketqa", "lists/stopwords.txt"} <= set(by_hand)
     assert "microsoft/seed-encoder-3-layer-decoder" in by_hand

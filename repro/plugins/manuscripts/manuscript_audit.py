@@ -177,15 +177,14 @@ Examples:
   repro audit results.csv --format sarif > findings.sarif""",
 )
 @click.argument("file", type=click.Path(path_type=Path))
-@click.option("--strict", is_flag=True, help="Exit with status 1 when there are errors or doubts.")
+@click.option("--strict", is_flag=True, help="Exit with status 1 if there are errors or doubts.")
 @format_option("json", "sarif", "github")
 def file_command(file, strict, form):
-    """List contradictions in the tables of a paper's source, and in sentences that quote them.
+    """List inconsistencies in the tables of a paper's source and in sentences that quote them.
 
-    FILE is LaTeX, Markdown, CSV or HTML, or the folder or archive of a paper's source. An error is
-    arithmetically impossible, a doubt breaks a rule of its table, and a note is worth a look. A check is
-    skipped if it cannot interpret a table. `% repro: ignore[CHECK] reason` on a line, or alone on the line
-    above, suppresses a finding (`<!-- ... -->` in Markdown and HTML, `#` in CSV). Runs nothing.
+    FILE is LaTeX, Markdown, CSV or HTML, or the folder or archive of a paper's source. An error contradicts
+    arithmetic, a doubt breaks a habit of its table, a note is worth a look. `% repro: ignore[CHECK] reason`
+    on the line or above it hides a finding (`<!-- ... -->` in Markdown and HTML, `#` in CSV).
     """
     from repro.plugins.manuscripts.reading import read
 

@@ -162,9 +162,9 @@ def _flow(value: object) -> str:
     return flow.strip()
 
 
-DRAFTED = """ With --from, each results table is
-drafted: collections and measures of its columns, recipes of known systems, numbers, bold and marks. Open
-questions are comments in cells.yaml and a list in README.md. Captions and sentences are not copied."""
+DRAFTED = """ With --from each results table is
+drafted: columns with collection and measure from the headings, rows with the recipe of a known system,
+numbers, bold and marks. Missing facts are marked in cells.yaml and listed in README.md."""
 
 
 @click.command(
@@ -181,7 +181,7 @@ Examples:
     "--from",
     "source",
     metavar="SOURCE",
-    help="Draft cells from a source: LaTeX (a file, folder or archive), Markdown, CSV, HTML.",
+    help="Draft cells from LaTeX (file, folder or archive), Markdown, CSV or HTML, e.g. paper.tex.",
 )
 def command(name, source, directory):
     """Create another paper with placeholders, or with a draft of the tables of a source."""

@@ -40,13 +40,12 @@ Examples:
   repro show others CELL --format json""",
 )
 @click.argument("names", metavar="[PAPER|CELL]...", nargs=-1, shell_complete=completion.papers_and_cells)
-@click.option("--searches", is_flag=True, help="Where was looked for each system instead, and where in vain.")
+@click.option("--searches", is_flag=True, help="List the searched places for each system instead.")
 @json_option
 def command(names, searches, as_json):
-    """List what others measured: toolkits, authors elsewhere, later papers, whoever tried.
+    """List values reported elsewhere, e.g. by toolkits, later papers or the authors.
 
-    A line for every cell of which others state values, then how near those of each kind come to the
-    published numbers. None is a measurement of this suite, and decides no verdict.
+    One line per cell, then the differences from the published numbers by kind. They decide no verdict.
     """
     from repro.errors import UsageError
     from repro.plugins.reports.reports import reports

@@ -110,17 +110,16 @@ class SettingsOfCell(CellPart):
     "  repro show settings PAPER --failing --strict",
 )
 @click.argument("names", metavar="[PAPER]...", nargs=-1, shell_complete=completion.paper_names)
-@tables_option("May be repeated.")
-@click.option("--row", "rows", multiple=True, metavar="ID", help="A row, whole or without its group.")
-@click.option("--failing", is_flag=True, help="Only failures.")
-@click.option("--strict", is_flag=True, help="Exit with status 1 if there are failures.")
+@tables_option("Only this table or figure, e.g. 1 or figure-4 (repeatable).")
+@click.option("--row", "rows", multiple=True, metavar="ID", help="Only this row or system (repeatable).")
+@click.option("--failing", is_flag=True, help="Only failing settings.")
+@click.option("--strict", is_flag=True, help="Exit with status 1 if a setting fails.")
 @json_option
 def command(names, tables, rows, failing, strict, as_json):
-    """Compare the plan at full scale with the settings of papers and released scripts.
+    """Compare the planned settings at scale full with those of the paper and its released code.
 
-    Every planned parameter is as published, as released, unspecified (filled by a reading), or departs by a
-    reading. Anything different is a failure, and so is a statement that the plan does not follow. Each cell
-    of a paper's own tables of settings has a verdict.
+    A planned parameter passes if it is as published, as released, or set by a reading. Cells of tables of
+    settings have a verdict each.
     """
     from repro.cli.printing import emit_json, say
     from repro.plugins.settings.checked import counts

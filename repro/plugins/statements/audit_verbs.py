@@ -15,21 +15,17 @@ from repro.errors import UsageError
     epilog="\b\nExamples:\n  repro audit claims PAPER --failing\n  repro audit claims --scale tiny",
 )
 @click.argument("names", metavar="[PAPER]...", nargs=-1, shell_complete=completion.paper_names)
-@scale_option(help="Scale of our measurements.")
-@click.option("--failing", is_flag=True, help="Only statements that some numbers contradict.")
+@scale_option(help="Scale of the measurements.")
+@click.option("--failing", is_flag=True, help="Only contradicted claims.")
 @json_option
 def claims_command(names, scale_name, failing, as_json):
-    """Judge the statements of papers by published, our and others' numbers.
+    """Judge sentences, significance marks and bold numbers by the paper's cells, ours, and those by others.
 
-    Statements are sentences, marks of significance and bold numbers. Each one holds, fails, is untested or is
-    not told apart (the interval of the difference over queries includes both orders), separately for each
-    measure. Marks need the tests between rows that `repro compare` stores. "means only" denotes an order
-    without a test.
-
-    For marks, the table compares the standard deviation of differences that the lead needs at most with the
-    smallest one known for two public runs of that set. Bold numbers that need less than half of it are
-    counted. Others' numbers (`repro show others`) are the closest report on each cell, unless it matches by
-    name only. Comparisons by a study are listed below and do not affect verdicts. Runs nothing.
+    A claim holds, fails, is untested, or is undecided if the interval of the difference over queries contains
+    both orders. Marks need the significance tests of `repro compare`. An order without a test is "means
+    only". The column sd is the largest standard deviation of differences over queries that fits a printed
+    mark, with the smallest one between two public runs. Values by others (`repro show others`) count unless
+    they match by name alone.
     """
     from repro.cli.printing import emit_json
     from repro.cli.readings import answers_as_json
@@ -171,15 +167,14 @@ def _counts(states) -> str:
 @click.option(
     "--references",
     is_flag=True,
-    help="List the references of the texts with verdicts instead of findings.",
+    help="List all references of the texts with verdicts instead of the findings.",
 )
 @json_option
 def papers_command(names, strict, references, as_json):
-    """List contradictions in papers, and altered records.
+    """List contradictions in papers and altered records.
 
-    Examples are wrong averages, bold numbers that are not the best, sentences and marks that their table
-    contradicts, systems with several published values, wrong references and misleading words. Each finding
-    names its evidence: the paper alone, its released code, another paper or a third party. Measures nothing.
+    Examples are averages that do not recompute, bold numbers that are not the best, sentences and marks that
+    their table contradicts, and wrong references. Each finding names the opposing source.
     """
     if references:
         return _print_references(names, strict=strict, as_json=as_json)

@@ -28,10 +28,10 @@ from repro.plugins.yours.table import OwnRow, OwnTable, as_json, lines
 from repro.store import make_writable
 
 YOURS = """
-Run files (TREC, MS MARCO, or as ranx and BEIR write them; plain or gzipped) and encoders (a folder, a
-name of the hub, or a YAML file with `model` and how it reads texts) become rows of the table that is
-named: scored in every column that they cover, and tested against every row with a stored or public run.
-Without a paper runs are scored by a dataset, or by judgements of your own, and tested among themselves.
+Your run files (TREC, MS MARCO, ranx or BEIR, plain or gzipped) and encoders (a folder, a name of the hub or
+a YAML file, e.g. mine.yaml) become rows of the named table. They are scored in every column that they cover
+and tested against every row with a stored or public run. Without a paper, runs are scored with --dataset or
+--qrels and tested against each other.
 """
 LEFT = ("column", "row", "against", "by")  # of the table of tests, whose other columns are numbers
 ALIKE = {"RMSE": "rmse", "tau": "kendall_union", "RBO": "rank_biased_overlap"}  # where one row is named
@@ -43,9 +43,9 @@ DROP = ("permutation p, Holm", "permutation p", "by", "won/tied/lost", "t p", "i
     "compare",
     help=cleandoc(plain_compare.help or "") + "\n" + YOURS,
     epilog=f"""{plain_compare.epilog}
-  repro compare my.run PAPER --table 1               a run of yours as a row of a table, tested against all
-  repro compare my.run PAPER/1/ROW/COLUMN            against one row
-  repro compare DIR PAPER --table 1 --format latex   an encoder of yours, for your paper
+  repro compare my.run PAPER --table 1               your run as a row, tested against all
+  repro compare my.run PAPER/1/ROW/COLUMN            tested against one row
+  repro compare DIR PAPER --table 1 --format latex   your encoder
   repro compare a.run b.run --dataset msmarco-passage/dev/small --measure AP --measure RR@10
   repro compare my.run --qrels my.qrels --measure nDCG@10 --per-query""",
 )
@@ -55,16 +55,18 @@ DROP = ("permutation p, Holm", "permutation p", "by", "won/tied/lost", "t p", "i
     "--dataset",
     metavar="ID",
     shell_complete=completion.datasets,
-    help="Whose judgements score a run of yours; found by its queries where a table is named.",
+    help="Dataset of your run, e.g. beir/scifact/test. In a table it is found by the queries.",
 )
-@click.option("--qrels", metavar="FILE", help="Judgements of your own, in TREC's or BEIR's form.")
+@click.option("--qrels", metavar="FILE", help="Your own judgements in the format of TREC or BEIR.")
 @click.option(
-    "--measure", "measures", multiple=True, metavar="M", help="Without a table: this one; may be repeated."
+    "--measure",
+    "measures",
+    multiple=True,
+    metavar="M",
+    help="Measure without a table, e.g. RR@10 (repeatable).",
 )
-@click.option(
-    "--per-query", is_flag=True, help="The scores of every query, of yours and of the others' runs."
-)
-@click.option("--record", is_flag=True, help="Keep a run of yours as somebody's run of the one row named.")
+@click.option("--per-query", is_flag=True, help="Print the scores of every query.")
+@click.option("--record", is_flag=True, help="Keep your run as a run by others of the named row.")
 @format_option("csv", "json", "latex", "markdown")
 def command(names, strict, failing, measured, form, record, per_query, dataset, qrels, measures, **choices):
     """Judge what is selected or, where runs or encoders are named, compare these with it."""
@@ -75,7 +77,7 @@ def command(names, strict, failing, measured, form, record, per_query, dataset, 
         selection = selection_of_options(of_papers, by_default_all=True, **choices)
         return show_verdicts(selection, form, strict=strict, failing=failing, measured=measured)
     for option in stated_options("strict", "failing", "measured"):
-        raise UsageError(f"{option} is for verdicts; what is yours gets none, leave {option} out")
+        raise UsageError(f"{option} is for verdicts. Runs and encoders of yours get none, remove {option}.")
     compared = _compare_yours(yours, of_papers, choices, options)
     if record:
         _record(compared)
@@ -85,7 +87,7 @@ def command(names, strict, failing, measured, form, record, per_query, dataset, 
 
 def _refuse_options_of_yours(options: dict) -> None:
     for name in stated_options(*options):
-        raise UsageError(f"{name} is for runs and encoders of yours, and none is named; leave {name} out")
+        raise UsageError(f"{name} needs a run or encoder of yours, e.g. `repro compare my.run {name} …`")
 
 
 def _parted(names) -> tuple[tuple[str, ...], list[str]]:
@@ -98,7 +100,7 @@ def _parted(names) -> tuple[tuple[str, ...], list[str]]:
     absent = [name for name in others if not Path(name).exists()]
     check_known("paper", *(name for name in absent if not {"/", "."} & set(name)), valid=papers())
     if not of_papers and absent and is_encoder(absent[0]):
-        remedy = "an encoder is scored in a table: name both, as DIR PAPER --table 1"
+        remedy = "An encoder is scored in a table, e.g. `repro compare DIR PAPER --table 1`."
         raise unknown("paper", absent[0].partition("/")[0], papers(), hint=remedy)
     return of_papers, others
 
@@ -110,12 +112,10 @@ def _compare_yours(yours: list[str], of_papers, choices: dict, options: dict):
     progress = TerminalProgress()
     if not (of_papers or choices["everything"] or choices["tables"] or choices["rows"]):
         for option in stated_options("scale_name", "seeds", "readings"):
-            raise UsageError(f"{option} is of a paper's table, and none is named; leave {option} out")
+            raise UsageError(f"{option} needs a paper's table, e.g. PAPER --table 1")
         return compare(yours=yours, progress=progress, **options)
     for option in stated_options("qrels", "measures"):
-        raise UsageError(
-            f"{option} is for runs without a paper, whose tables have their own; leave {option} out"
-        )
+        raise UsageError(f"{option} cannot be combined with a paper")
     selection = selection_of_options(of_papers, by_default_all=False, **choices)
     return compare_with_yours(selection, yours, options["dataset"], progress)
 
@@ -134,7 +134,7 @@ def _record(compared) -> None:
     "smoke",
     help=plain_smoke.help,
     epilog=f"""{plain_smoke.epilog}
-  repro doctor smoke DIR                   an encoder of yours, through encoding, search and scoring""",
+  repro doctor smoke DIR                   your encoder: encoding, search and scoring""",
 )
 @click.argument("names", metavar="[PAPER|ENCODER]...", nargs=-1, shell_complete=completion.paper_names)
 @table_and_row_options
@@ -153,7 +153,7 @@ def _encoder_among(names, tables, rows) -> tuple[str, list[str]]:
     encoders = [name for name in names if name.partition("/")[0] not in papers() and is_encoder(name)]
     others = [name for name in names if name not in encoders]
     if encoders and (rows or encoders[1:] or (len(others), len(tables)) not in ((0, 0), (1, 1))):
-        message = "one encoder is scored, in the columns of one PAPER's --table or of none named; no --row"
+        message = "smoke scores one encoder, alone or with one PAPER --table N, and without --row"
         raise UsageError(message)
     return "".join(encoders), others
 

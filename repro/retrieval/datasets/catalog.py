@@ -153,7 +153,7 @@ def catalog() -> dict[str, Dataset]:
 def dataset(id: str) -> Dataset:
     """Return the collection of an id. Raises UsageError."""
     if id not in catalog():
-        raise unknown("dataset", id, catalog(), hint="`repro data list` lists them")
+        raise unknown("dataset", id, catalog(), hint="`repro data list` lists them.")
     return catalog()[id]
 
 

@@ -63,7 +63,7 @@ class Choices:
         reading = self._reading(identifier)
         choice = self.used.setdefault(identifier, self.overrides.get(identifier, reading.default))
         if choice not in reading.choices:
-            raise unknown(f"value of {identifier!r}", choice, reading.choices)
+            raise unknown("choice", choice, reading.choices, owner=f"reading {identifier}")
         return reading.choices[choice]
 
     def original(self, identifier: str, file: str, *, otherwise: str, known_as: str = "") -> Path | None:
@@ -107,7 +107,7 @@ class Choices:
         try:
             return self.readings[identifier]
         except KeyError:
-            raise unknown("unspecified choice", identifier, self.readings) from None
+            raise unknown("reading", identifier, self.readings) from None
 
 
 def _full_precision(value: Any) -> Any:

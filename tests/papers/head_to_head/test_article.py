@@ -130,7 +130,7 @@ def test_records_of_an_earlier_study_are_counted_and_not_shown(known, tmp_path):
     ("words", "status", "said"),
     [
         (["--seeds", "x"], 2, "--seeds takes whole numbers"),
-        (["--scale", "nowhere"], 2, "there is no scale 'nowhere'"),
+        (["--scale", "nowhere"], 2, "'nowhere' is not a known scale"),
         (
             [],
             DataError.exit_status,

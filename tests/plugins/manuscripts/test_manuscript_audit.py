@@ -188,7 +188,7 @@ def test_a_comment_on_the_line_or_alone_above_it_sets_a_finding_aside(repro, pap
     ("comment", "says"),
     [
         ("ignore[unit]", "The comment suppresses no finding of unit"),
-        ("ignore[cutoff]", "there is no check 'cutoff' (did you mean 'cut-off'?)"),
+        ("ignore[cutoff]", "'cutoff' is not a known check. Did you mean cut-off?"),
         ("ignore", "The comment names no check"),
     ],
 )

@@ -180,8 +180,8 @@ def test_a_step_like_another_takes_its_settings_and_may_drop_one(judge, tmp_path
 @pytest.mark.parametrize(
     ("step", "sentence"),
     [
-        ({"like": "unheard-of"}, "there is no step of toy for 'toy/training' to be like 'unheard-of'"),
-        ({"like": "training"}, "there is no step of toy for 'toy/training' to be like 'training'"),
+        ({"like": "unheard-of"}, "'unheard-of' is not a known step of toy for 'toy/training' to be like"),
+        ({"like": "training"}, "'training' is not a known step of toy for 'toy/training' to be like"),
         ({"nodes": {"stage": "dance"}}, "there is no stage 'dance'"),
         ({"nodes": None}, "has rows but neither `nodes` nor `like`"),
         ({"id": "mining"}, "step 'mining' occurs twice"),

@@ -143,9 +143,9 @@ def test_a_lead_that_is_significant_whatever_the_systems_did_needs_its_mark(made
         ({"sd": 0}, "3: known.0.sd: .*greater than 0"),
         ({"sd": ".nan"}, "3: known.0.sd: .*finite number"),
         ({"sd": 9.1}, "3: known.0.sd: .*less than or equal to 1"),
-        ({"dataset": "beir/none"}, "3: known.0.dataset: there is no dataset 'beir/none'"),
+        ({"dataset": "beir/none"}, "3: known.0.dataset: 'beir/none' is not a known dataset"),
         ({"more": STEAD}, f"5: instead.0.by: `known` has no pair of '{DL20}' with nDCG@10"),
-        ({"dataset": DL20, "more": STEAD.replace("nDCG", "nDGC")}, "5: .*there is no measure 'nDGC@10'"),
+        ({"dataset": DL20, "more": STEAD.replace("nDCG", "nDGC")}, "5: .*'nDGC@10' is not a known measure"),
     ],
 )
 def test_what_deviations_cannot_be_is_refused_with_its_line(made, broken, said):

@@ -102,7 +102,7 @@ def test_without_a_measure_a_dataset_has_the_suites_own():
 @pytest.mark.parametrize(
     ("dataset", "error", "words"),
     [
-        ("msmarco", UsageError, "there is no dataset 'msmarco'"),
+        ("msmarco", UsageError, "'msmarco' is not a known dataset"),
         ("beir/cqadupstack", UsageError, "score a run of each, as of beir/cqadupstack/android"),
         ("dpr-w100/natural-questions/test", UsageError, "judged by answers"),
         ("msmarco-passage", UsageError, "has no judgements.*name one of its splits"),

@@ -205,7 +205,7 @@ def test_a_file_of_judgements_scores_by_whatever_measure(run_file, tmp_path):
         ({}, "name the table that it is to be a row of"),
         ({"dataset": DATASET}, "no table has a measure for tiny/passage/dev; name one with --measure"),
         ({"dataset": DATASET, "measures": ["nothing@3"]}, "nothing@3"),
-        ({"dataset": "msmarco"}, "there is no dataset 'msmarco'"),
+        ({"dataset": "msmarco"}, "'msmarco' is not a known dataset"),
     ],
 )
 def test_what_cannot_be_scored_is_refused(run_file, given, words):

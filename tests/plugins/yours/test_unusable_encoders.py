@@ -141,7 +141,7 @@ def test_an_unusable_folder_is_refused(tmp_path, change, said):
         ({"query_model": "{}/narrow/it"}, "passages have 32 dense numbers and queries 16 dense"),
         ({"query_model": "{}/sparse/it"}, "passages have 32 dense numbers and queries 77 sparse"),
         ({"query_model": "{}/sparse/it", "pooling": "cls"}, "is a sparse encoder, which has no pooling"),
-        ({"colour": "red"}, "no key of an encoder 'colour'"),
+        ({"colour": "red"}, "'colour' is not a known key of an encoder"),
         ({"separator": 5}, "separator of an encoder cannot be 5"),
         ({"truncate_dim": 0}, "truncate_dim of an encoder is 0, and 1 at least"),
         ({"truncate_dim": 100_000}, "truncate_dim is 100,000, and its vectors have 32 numbers"),

@@ -71,7 +71,7 @@ def test_what_ends_first_of_epochs_and_steps_ends_the_training():
     [
         ({"max_steps": None}, "epochs or max_steps"),
         ({"warmup_steps": 3}, "cannot have both"),
-        ({"precision": "fp8"}, "no precision 'fp8'"),
+        ({"precision": "fp8"}, "'fp8' is not a known precision"),
     ],
 )
 def test_settings_that_contradict_themselves_are_a_usage_error(changes, said):
