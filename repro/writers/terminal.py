@@ -127,8 +127,6 @@ class _Writer:
             reports = [] if self.comparison.own_rows else self._lines_across(system)
             names = [*shown, *(str(line[0]).strip() for line in reports)]
             sheet.columns += [Column(kind, self._label(system).plain) for kind in names]
-            if self.comparison.own_rows and not is_own:  # these go first where width is short
-                sheet.drop = [*range(len(sheet.columns) - len(names), len(sheet.columns)), *sheet.drop]
             for place, left in enumerate(self.grid.down):
                 sides = self._sides(self.grid.cells.get((system.id, left.id)))[first : first + len(shown)]
                 rows[place] += [*sides, *(line[place + 1] for line in reports)]

@@ -113,6 +113,12 @@ def test_an_imported_run_scores_what_trec_eval_gives_and_is_recorded_once(repro,
     assert _records(folders) == [record]
 
 
+def test_the_verdict_of_an_imported_run_is_shown_at_every_width(narrow, repro, file):
+    command = ("import", "run", file, NEAR, "toy/1/close/near")
+    assert repro(*command).status == 0  # so that later outputs have the same count of new records
+    narrow(*command)
+
+
 @pytest.mark.parametrize("name, change", [("artefact.json", b""), ("run.trec", b"?\n"), ("raw.npy", b"??")])
 def test_an_imported_run_that_was_damaged_is_made_again_from_its_file(repro, file, folders, name, change):
     assert repro("import", "run", file, NEAR).status == 0

@@ -105,7 +105,7 @@ def _rows(imports: list) -> list[tuple[str, ...]]:
 
 
 def _print_imports(imports: list, form: str) -> None:
-    from repro.cli.printing import emit_json, put, table
+    from repro.cli.printing import emit_json, show, table
 
     if form == "json":
         return emit_json([item.as_json() for item in imports])
@@ -113,7 +113,7 @@ def _print_imports(imports: list, form: str) -> None:
         return print(_page(imports), end="")
     table(f"{len(imports)} cells by imported runs", HEAD, _rows(imports), right=(2, 3, 4))
     for line in dict.fromkeys(line for item in imports for line in item.described):
-        put(line)
+        show(line)
     print(f"{sum(item.new for item in imports)} new records, {len(imports)} in all.")
 
 
