@@ -127,7 +127,7 @@ class ComparedCell:
         libraries_not_compared: libraries of its stages that are absent here or not recorded.
         imported: runs by others of the cell's system, each with its own verdict.
         collections: ids of the data that the cell is measured on at this scale.
-        cut_at: documents per query of its runs if the measure looks deeper, else None.
+        cut_at: documents per query of its runs if the measure looks deeper, or None.
         notes: values of the cell reported elsewhere, closest match first. Verdicts ignore them.
     """
 
@@ -195,7 +195,7 @@ class ComparedCell:
 
     @property
     def measured_on(self) -> tuple[str, ...]:
-        """Ids of the recorded data, e.g. "tiny/passage/dev", else those of the scale."""
+        """Ids of the recorded data, e.g. "tiny/passage/dev", or those of the scale."""
         collections = tuple(self.records[0].collections) if self.records else ()
         return collections or self.collections
 
@@ -240,7 +240,7 @@ class PairedTest:
         p: of ranx's two-sided paired t-test.
         holm_p: ``p`` after Holm's correction over the tests of its table and measure.
         permutation_p: of a permutation test by sign flips.
-        wins, ties, losses: queries on which ours is above, equal, below.
+        wins, ties, losses: numbers of queries with ours above, equal, below.
     """
 
     over: str

@@ -86,12 +86,12 @@ def _damages(plan: Plan, store: Store) -> Iterator[str]:
         yield f"damaged: {path}: {'; '.join(wrong_sizes(path) or damage(path))}"  # all of it is small then
     if nodes:
         more = f"{len(nodes) - FEW} more are damaged; " if nodes[FEW:] else ""
-        yield f"{more}`repro store verify --rebuild` removes what is damaged, `repro run` builds it again"
+        yield f"{more}`repro store verify --rebuild` removes damaged artefacts, `repro run` builds them again"
 
 
 def _unfinished(results: Results, scale: str) -> Iterator[str]:
     for path in results.unfinished(scale):
-        yield f"unfinished: {path}: its last line has no end and is not read; restore it, or measure it again"
+        yield f"unfinished: {path}: its last line is cut off and ignored. Restore it or measure it again"
 
 
 def _every_record(results: Results, scale: str) -> list[Record]:
@@ -234,7 +234,7 @@ def imported_run(cell: Cell, record: Record, nodes: Iterable[Node]) -> ImportedR
 
 
 def _tolerance_of_run(cell: Cell, nodes: list[Node]) -> Tolerance | None:
-    """Return the class of the row, else of its recipe."""
+    """Return the class of the row or of its recipe."""
     if cell.unit not in UNITS or not (cell.row.tolerance or nodes):
         return None
     default_class = implied_class(nodes).replace("retrained", "re-encoded")

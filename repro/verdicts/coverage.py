@@ -17,15 +17,15 @@ from repro.verdicts.evidence import is_measurement
 WAYS = ("recipe", "checkpoint", "run", "computed", "not measurable", "open")
 IMPORTED = ", imported"  # after the scale of runs that others made
 RELEASED = "released"  # the module whose recipes only use a checkpoint that others released
-# what may be known of a cell, the strongest first -> what that means
+# knowledge of a cell, strongest first -> its meaning
 WAYS_OF_KNOWING = {
     "measured": "measured here at full scale",
-    "run by others": "by a public run of others, scored here",
-    "stated by others (exact)": "stated by others, of the same system and data",
-    "stated by others (close)": "stated by others, something small differs",
-    "stated by others (loose)": "stated by others, only the name matches",
-    "rehearsed": "rehearsed at a smaller scale, which says nothing of the number",
-    "nothing known": "neither measured, nor run or stated by others",
+    "run by others": "a public run by others, scored here",
+    "stated by others (exact)": "reported elsewhere for the same system and data",
+    "stated by others (close)": "reported elsewhere with a small difference",
+    "stated by others (loose)": "reported elsewhere, only the name matches",
+    "rehearsed": "rehearsed at a smaller scale, not compared",
+    "nothing known": "neither measured nor reported elsewhere",
 }
 
 
@@ -39,7 +39,7 @@ class CoverageItem:
             computed from an index, not measurable, or open in a draft.
         measured: scales with a measurement or drawing of it. ``full, imported`` for runs by others
             only.
-        reason: why it is not measurable, or the missing entry of an open cell. Else empty.
+        reason: why it is not measurable, or the missing entry of an open cell, or empty.
         counted_as: the category of the cell in counts. ``drawing`` for an exhibit.
         equal: whether the closest value reported elsewhere equals the published one, at the coarser
             rounding.
@@ -183,7 +183,7 @@ def tallies(source: Paper, results: Results) -> list[Tally]:
 
 
 def still_asked(source: Paper) -> list[str]:
-    """Return the places, e.g. "the title", of a draft's texts that begin with ``asked``."""
+    """Return the places of a draft's open texts, e.g. "the title"."""
     facts = {"the title": source.manifest.title, "the venue": source.manifest.venue}
     for table in source.manifest.tables:
         facts[f"about of table {table.id}"] = table.about

@@ -61,7 +61,7 @@ RULES: dict[str, tuple[Rule, ...]] = {
             "scaled",
             "another scale than `full`",
             lambda c: c.scale != "full",
-            "measured at scale {c.scale}; only full is compared with the published numbers",
+            "measured at scale {c.scale}, which is not compared with the published numbers",
         ),
         Rule(
             "not comparable",
@@ -96,7 +96,7 @@ RULES: dict[str, tuple[Rule, ...]] = {
             "inconclusive",
             "three or more seeds: inside, without a tolerance",
             lambda c: c.is_by_seeds and c.tolerance is None,
-            f"{_INSIDE}, but no tolerance says how wide that may be",
+            f"{_INSIDE}, but no tolerance limits its width",
             _SEEDS,
         ),
         # a wide interval may refute but not confirm, or noisy training would pass more easily
@@ -112,8 +112,8 @@ RULES: dict[str, tuple[Rule, ...]] = {
             "inconclusive",
             "fewer seeds, and no tolerance",
             lambda c: c.tolerance is None,
-            f"not equal to the published number; fewer than {SEEDS_FOR_AN_INTERVAL} seeds, "
-            "and no tolerance is stated",
+            f"not equal to the published number, with fewer than {SEEDS_FOR_AN_INTERVAL} seeds "
+            "and no stated tolerance",
         ),
         Rule(
             "within tolerance",
@@ -179,9 +179,9 @@ def _outdated(b: Basis) -> str:
     if parts and seeds:
         names = ",".join(str(seed) for seed in sorted(seed for seed in seeds if seed is not None))
         of_seed = f"--seeds {names}" if names else "its own seed"
-        return f"measured with {of_seed}, which was not asked for here"
+        return f"measured with {of_seed}, which this selection does not include"
     if any(not obstacle.of_machine for obstacle in b.evidence.obstacles):
-        return "what this was measured from is not all here, so that nothing says whether it is current"
+        return "its inputs are not all here, so it may be outdated"
     return "the recipe has changed since this was measured"
 
 
@@ -193,11 +193,11 @@ def _of_code(b: Basis, kind: str) -> str:
     if other:
         told = {"other code": f"{_artefacts(other)} behind it made by other code"}
     elif unknown:
-        told = {"unknown code": f"{_artefacts(unknown)} behind it do not say by which code"}
+        told = {"unknown code": f"the code of {_artefacts(unknown)} behind it is unknown"}
     elif other is None and all(r.code for r in b.records):
         told = {"other code": "its record is of other code than is here"}
     elif other is None:
-        why = "its record does not say by which code, and its artefacts are not all here"
+        why = "its record names no code, and its artefacts are not all here"
         told = {"unknown code": why}
     else:
         told = {}
@@ -282,7 +282,7 @@ DOUBTS = (
     ),
     DoubtRule(
         "outdated",
-        "measured by another recipe, manifest or seed than those in question, or nothing here tells",
+        "measured by another recipe, manifest or seed than the selected ones, or by unknown ones",
         _outdated,
         "not known to be measured as the manifest is now",
     ),
@@ -295,14 +295,14 @@ DOUBTS = (
     ),
     DoubtRule(
         "unknown code",
-        "nothing says by which code: an older record, whose artefacts are not here",
+        "the code is unknown: an older record without its artefacts",
         lambda b: _of_code(b, "unknown code"),
         "made by code that nothing here tells",
     ),
     DoubtRule(
         "other libraries",
         "artefacts behind it, or its record, name other versions of libraries that change numbers "
-        "(`repro/machine/libraries.py`) than are here; absent ones are not compared",
+        "(`repro/machine/libraries.py`) than are here (absent ones are not compared)",
         lambda b: _listed("made with {}", other_libraries(b.evidence, b.records)),
         "made with other libraries than are here",
     ),
@@ -314,7 +314,7 @@ DOUBTS = (
     ),
     DoubtRule(
         "other data",
-        "documents, queries or judgements are not those that the makers published; at full scale it is "
+        "documents, queries or judgements differ from the published ones. At full scale it is "
         "*not comparable*",
         _other_data,
         "measured on other data than the published",
@@ -353,7 +353,7 @@ def doubts(basis: Basis) -> tuple[Doubt, ...]:
 
 
 def code_counts(evidence: Evidence, records: Sequence[Record]) -> CodeCounts:
-    """Count artefacts of other or unknown code, by stored artefacts, else by the code of the records."""
+    """Count artefacts of other or unknown code, by stored artefacts or by the code of the records."""
     nodes = evidence.nodes.keys()
     if origins := evidence.origins:
         other, unknown = nodes & origins.of_other_code, nodes & origins.unknown
@@ -365,7 +365,7 @@ def code_counts(evidence: Evidence, records: Sequence[Record]) -> CodeCounts:
 
 
 class Change(NamedTuple):
-    """A condition, in words and as a function, by which a number is from another experiment."""
+    """A condition for a number from another experiment, in words and as a function."""
 
     when: str
     holds: Callable[[Basis], object]

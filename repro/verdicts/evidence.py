@@ -136,7 +136,7 @@ class Evidence:
 
     @property
     def cut_at(self) -> int | None:
-        """Documents per query of the cell's runs if the measure looks deeper, else None."""
+        """Documents per query of the cell's runs if the measure looks deeper, or None."""
         return min((m.cut_at for m in self.measured_by if m.cut_at), default=None)
 
     def planned_code(self, record: Record) -> str:

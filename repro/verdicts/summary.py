@@ -107,7 +107,7 @@ def cut_measures(cells: Sequence[ComparedCell]) -> str:
             why = why_cut(c, run="the run" if is_one else f"the run of {c.cell.row.label}")
             depths.setdefault((c.cut_at, why), {})[c.records[0].measure] = None
     return "; ".join(
-        f"{' and '.join(names)}: the first {depth} documents only, as {why}"
+        f"{' and '.join(names)}: computed on the top {depth} ({why})"
         for (depth, why), names in depths.items()
     )
 
@@ -117,7 +117,7 @@ def why_cut(c: ComparedCell, *, run: str = "the run") -> str:
     known = scales().get(c.scale)
     scale_depth = known.facts.caps.get("depth") if known else c.cut_at  # a user's scale is not at hand
     ends_by_itself = scale_depth is None or (c.cut_at or 0) < scale_depth
-    return f"{run} goes no deeper" if ends_by_itself else "this scale searches no deeper"
+    return f"{run} contains no more" if ends_by_itself else "this scale retrieves no more"
 
 
 def stand_ins(cells: Sequence[ComparedCell]) -> str:
@@ -138,7 +138,7 @@ def doubt_kinds(cells: Iterable[ComparedCell]) -> str:
     return "; ".join(kind for kind in KINDS if kind in found)
 
 
-IN_BRACKETS = "in brackets, as something about them is doubtful"
+IN_BRACKETS = "numbers in brackets are in doubt"
 
 
 def doubts_in_brief(cells: Iterable[ComparedCell], *, lead: str = IN_BRACKETS) -> str:

@@ -100,7 +100,7 @@ def gap(mean: Decimal, printed: PublishedCell) -> Decimal:
 def exact_decimal(x: float) -> Decimal:
     """Return a measured number to twelve significant digits. Raises DataError if it is not finite."""
     if not isfinite(x):
-        raise DataError(f"a measured value is {x!r}; what could not be computed must be absent")
+        raise DataError(f"a measured value is {x!r}, but a value that cannot be computed must be absent")
     return Decimal(f"{x:.12g}")
 
 
@@ -147,8 +147,8 @@ def tolerance(
 
 
 def implied_class(nodes: Iterable[Node]) -> str:
-    """Return "retrained" for a graph with a training, "re-encoded" with a checkpoint, else
-    "deterministic"."""
+    """Return "retrained" for a graph with a training, "re-encoded" with a checkpoint, and
+    "deterministic" without both."""
     stages = {node.stage for node in walk(nodes)}
     if not stages.isdisjoint(TRAININGS):
         return "retrained"

@@ -138,7 +138,7 @@ def shown_run(run: ImportedRun, cell: Cell) -> str:
     return f"({value})" if run.doubts else value
 
 
-STATED = "stated by others"  # the head of notes in every table
+STATED = "reported elsewhere"  # the head of notes in every table
 
 
 def shown_note(note: CellNote, cell: Cell) -> str:
@@ -190,7 +190,7 @@ def label_in_full(table: Table, row: Row) -> str:
 def meaning(mark: Mark) -> str:
     """Return the manifest's explanation of a footnote mark."""
     if mark.means == "significant":
-        return f"better than {', '.join(mark.over)} by the test of the caption"
+        return f"better than {', '.join(mark.over)} by the caption's test"
     return " ".join(part for part in (mark.source or mark.property, mark.note) if part)
 
 

@@ -40,13 +40,10 @@ from repro.writers.latex_text import (
 )
 
 LETTERED = (
-    r"Raised letters: rows that ours beats by the runs of one seed (paired two-sided $t$-test over queries, "
-    r"Holm over a row's tests, $p\le 0.05$)."
+    r"Superscripts mark rows that this row significantly outperforms (one seed, paired two-sided $t$-test "
+    r"over queries by ranx, $p\le .05$, Holm-corrected per row and column)."
 )
-OWN_LETTERED = (
-    "ours beats by the runs of one seed",
-    "the measured one beats, by runs of one seed or public ones",
-)
+OWN_LETTERED = ("one seed", "runs of one seed or public runs")
 UNITS = {"fraction": "Measures are fractions", "percent": "Measures are in percent"}
 
 
@@ -105,7 +102,7 @@ def _own_origins(cells: Sequence[ComparedCell], own: Sequence[str]) -> str:
 
 
 def _number_origins(cells: Sequence[ComparedCell]) -> str:
-    origins = ["as others state it (oth.)"] if any(c.notes for c in cells) else []
+    origins = ["reported elsewhere (oth.)"] if any(c.notes for c in cells) else []
     if any(c.measured is not None for c in cells):
         return f"{', '.join(['as published (publ.)', *origins])} and measured by us (ours)."
     if origins:
@@ -119,25 +116,25 @@ def _legend_of_notes(cells: Sequence[ComparedCell]) -> Iterator[str]:
     if shown := [c.notes[0] for c in cells if c.notes]:
         makings = {note.making for note in shown}
         letters = ", ".join(f"{making[0]} {words}" for making, words in MAKINGS.items() if making in makings)
-        doubt = "; ? where only the name matches" if any(note.match == "loose" for note in shown) else ""
-        yield f"Others: of several values the closest in kind, with their number; raised: {letters}{doubt}."
+        doubt = ", ? only the name matches" if any(note.match == "loose" for note in shown) else ""
+        yield f"Reported elsewhere: the closest of several values and their number ({letters}{doubt})."
 
 
 def _scale(cells: Sequence[ComparedCell]) -> Iterator[str]:
     if cells and cells[0].scale != "full":
         data = ", ".join(sorted({name for c in cells for name in c.stand_ins})) or "other data"
-        scale = f"Ours are of scale {cells[0].scale}, on {data}"
-        yield escape(f"{scale}, and not compared with the published.")
+        scale = f"Ours are measured at scale {cells[0].scale} on {data}"
+        yield escape(f"{scale} and are not compared with the published numbers.")
     if cuts := cut_measures(cells):
         yield escape(f"{cuts}.")
 
 
 def _bold_meanings(cells: Sequence[ComparedCell], *, best: bool) -> Iterator[str]:
     block = " and block" if cells[0].cell.table.bold == "group" else ""
-    meanings = [f"best of ours in its column{block}"] if best else []
-    meanings += ["published, as in the paper"] if any(c.cell.printed.bold for c in cells) else []
+    meanings = [f"best of ours per column{block}"] if best else []
+    meanings += ["published as in the paper"] if any(c.cell.printed.bold for c in cells) else []
     if meanings:
-        yield rf"\textbf{{Bold}}: {'; '.join(meanings)}."
+        yield rf"\textbf{{Bold}}: {', '.join(meanings)}."
 
 
 def _signs(cells: Sequence[ComparedCell]) -> Iterator[str]:
@@ -149,7 +146,7 @@ def _signs(cells: Sequence[ComparedCell]) -> Iterator[str]:
         yield r"$\pm$: half the 95\,\% prediction interval over seeds."
     if runs:
         makers = ", ".join(dict.fromkeys(run.maker for run in runs))
-        yield escape(f"Others: runs that others made, scored here and no measurements of ours ({makers}).")
+        yield escape(f"Others: runs by others, scored here ({makers}).")
     verdict_names = {c.verdict.name for c in measured_cells} | {run.verdict.name for run in runs}
     if signs := [f"{symbol} {name}" for name, symbol in SYMBOLS.items() if name in verdict_names]:
         yield f"{', '.join(signs)}."

@@ -170,7 +170,7 @@ class _MeasuredColumn:
 
     @property
     def wished(self) -> int:
-        """The width at which its name and cells fit on one line."""
+        """The width for name and cells on one line."""
         return max(self.content, cell_len(self.column.name))
 
     def name(self, width: int) -> Text:

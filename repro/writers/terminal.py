@@ -35,7 +35,7 @@ from repro.writers.sheet import Column, Sheet, Value
 STYLES = dict.fromkeys(PASSES, "green") | dict.fromkeys(("lower", "higher"), "red") | {"failed": "bold red"}
 STYLES |= {"inconclusive": "yellow", "not comparable": "yellow", "scaled": "cyan"}
 STYLES |= {"blocked": "magenta", "not run": "dim"}
-BENEATH = "published above, measured beneath"
+BENEATH = "published above measured"
 
 
 def printed_table(name: str, table: Table, cells: Sequence[Cell]) -> Group:
@@ -123,7 +123,7 @@ class _Writer:
         for system in self.grid.across:
             is_own = system.id in self.comparison.own_rows
             first = 1 if is_own else 0  # nothing is published of a row of one's own
-            shown = kinds[first : self._kinds_beside_own(system)] if self.comparison.own_rows else kinds
+            shown = kinds[first : self._kinds_near_own(system)] if self.comparison.own_rows else kinds
             reports = [] if self.comparison.own_rows else self._lines_across(system)
             names = [*shown, *(str(line[0]).strip() for line in reports)]
             sheet.columns += [Column(kind, self._label(system).plain) for kind in names]
@@ -133,8 +133,8 @@ class _Writer:
         sheet.rows += rows
         return sheet
 
-    def _kinds_beside_own(self, system: Head) -> int:
-        """Return 2 if a system beside the user's has measured numbers, 1 if only published ones."""
+    def _kinds_near_own(self, system: Head) -> int:
+        """Return 2 if a system has measured numbers, 1 if it has published numbers only."""
         numbers = [self.grid.cells.get((system.id, left.id)) for left in self.grid.down]
         return 2 if any(c and c.measured is not None for c in numbers) else 1
 
@@ -206,7 +206,7 @@ def _note_lines(cells: Sequence[ComparedCell | None]) -> list[Sequence[Shown]]:
     if any(notes for _, notes in stated):
         lines.append([Text(f"  {STATED}", style="dim"), *closest])
     if any(spreads):
-        lines.append([Text("  all of these", style="dim"), *(Text(s, style="dim") for s in spreads)])
+        lines.append([Text("  all of them", style="dim"), *(Text(s, style="dim") for s in spreads)])
     return lines
 
 
@@ -233,7 +233,7 @@ def against_paper(cells: Sequence[ComparedCell], grid: Grid) -> Group | None:
         by_column = {e.column: _gain(e) for e in gains if (e.row, e.over) == (row, baseline)}
         values = [by_column.get(c.id, Text()) for c in grid.columns]
         sheet.rows.append([Text(f"{labels[row]} over {labels[baseline]}"), *values])
-    subtitle = "Kendall's tau-b; effect ratio (1 = the published gain), delta RI (0)"
+    subtitle = "Kendall's tau-b, effect ratio (1 = the published gain), delta RI (0)"
     return _add_title(f"against the published numbers: {subtitle}", sheet)
 
 

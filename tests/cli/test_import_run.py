@@ -136,7 +136,7 @@ def test_a_cell_that_a_run_cannot_be_scored_for_is_refused(repro, file):
     elsewhere = repro("compare", file, NEAR, "--dataset", "tiny/passage/dev")
     assert elsewhere.status == 2 and "no column is scored on tiny/passage/dev" in elsewhere.sentence
     deep = repro("compare", file, "toy/1/bm25/deep")
-    assert deep.status == 0 and "the first 10 documents only, as the run goes no deeper" in deep.out
+    assert deep.status == 0 and "computed on the top 10 (the run contains no more)" in deep.out
 
 
 def test_topics_that_the_run_does_not_answer_are_counted_and_told(repro, file, judged):

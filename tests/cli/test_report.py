@@ -51,7 +51,7 @@ def test_the_summary_counts_every_table_and_goes_to_standard_output(repro):
     apart = "apart, 0 of 36 points of figures, 0 of 8 cells of reference rows"
     known = "40 stated by others (exact), 7 stated by others (close), 5 stated by others (loose), 105 nothing known"
     assert said.out.startswith(
-        f"What is known of 157 published numbers: {known}.\n\n"
+        f"157 published numbers: {known}.\n\n"
         "## Verdicts at scale tiny\n\n0 of 157 published cells measured at tiny; "
         f"{apart}: 0 failing. Only full scale is compared"
     )

@@ -65,7 +65,7 @@ span {{ padding: 0.1em 0.2em; border-radius: 0.2em }} small {{ color: #555 }}
 def _stand_in_note(exhibit: dict) -> str:
     if exhibit.get("found", True):
         return ""
-    return f"No document here is titled “{exhibit['wanted']}”; the first one stands in."
+    return f"No document here is titled “{exhibit['wanted']}”. The first document is shown."
 
 
 def _span(text: str, value: float) -> str:

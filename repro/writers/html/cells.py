@@ -97,9 +97,7 @@ def _measurement(c: ComparedCell) -> Iterator[Markup]:
         yield _fact("seeds", values)
     yield from _difference(c)
     if c.stand_ins:
-        yield _fact(
-            "measured on", el("code", " ".join(c.stand_ins)), ", which stands in for the paper's data"
-        )
+        yield _fact("measured on", el("code", " ".join(c.stand_ins)), ", a substitute for the paper's data")
     if c.cut_at:
         yield _fact("cut", f"only the first {c.cut_at} documents count: {why_cut(c)}")
     if c.data_without_digest:
@@ -148,7 +146,7 @@ def _obstacles(c: ComparedCell) -> Iterator[Markup]:
     for obstacle in c.obstacles[:MOST_OBSTACLES]:
         yield _fact("blocked", f"{obstacle.cause}; {obstacle.remedy}")
     if len(c.obstacles) > MOST_OBSTACLES:
-        yield _fact("and", f"{len(c.obstacles) - MOST_OBSTACLES} more; repro plan names all")
+        yield _fact("and", f"{len(c.obstacles) - MOST_OBSTACLES} more (see repro plan)")
 
 
 def _definition(c: ComparedCell) -> Iterator[Markup]:
@@ -232,7 +230,7 @@ COLUMNS = {
     "difference": None,
     "verdict": "verdict",
     "run by others": None,
-    STATED: None,
+    "stated by others": None,  # the head of a copied CSV
 }
 ONLY = {"measured": "only measured", "fails": "only what fails", "run": "only run by others"}
 ONLY |= {"stated": f"only {STATED}"}

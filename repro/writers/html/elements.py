@@ -108,20 +108,20 @@ def _attribute_name(key: str) -> str:
 # name -> class of colours, sign, meaning
 VERDICTS = {
     "exact": ("pass", "=", "equal to the published number at its decimals"),
-    "consistent": ("pass", "≈", "the published number lies in the prediction interval of our seeds"),
+    "consistent": ("pass", "≈", "inside the prediction interval of our seeds"),
     "within tolerance": ("pass", "~", "the difference is within the stated tolerance"),
     "lower": ("fail", "▼", "below the published number"),
-    "higher": ("fail", "▲", "above the published number, which is no pass"),
+    "higher": ("fail", "▲", "above the published number, also a failure"),
     "failed": ("fail", "✕", "a stage failed"),
-    "inconclusive": ("open", "?", "seeds vary too much to tell, or the paper gives no number"),
-    "not comparable": ("open", "◇", "measured by another choice or on stand-in data"),
-    "scaled": ("scaled", "◐", "measured at a smaller scale; not compared"),
+    "inconclusive": ("open", "?", "the seeds vary too much, or the paper has no number"),
+    "not comparable": ("open", "◇", "measured with another choice or on substitute data"),
+    "scaled": ("scaled", "◐", "measured at a smaller scale, not compared"),
     "blocked": ("none", "⊘", "something is missing on the machine"),
     "not run": ("none", "·", "nothing was measured"),
 }
 
 
-# verdict, or what is known of a number -> class of colours, and the sign for it in cells
+# verdict or knowledge of a number -> class of colours, and the sign for it in cells
 SIGNS = {
     **{name: (kind, mark) for name, (kind, mark, _) in VERDICTS.items()},
     "measured": ("pass", "✓"),
@@ -179,7 +179,7 @@ def legend() -> Markup:
     return el("dl", items, class_="legend")
 
 
-STATIC = "default-src 'none'; style-src 'unsafe-inline'; img-src data:"
+STATIC = "; ".join(("default-src 'none'", "style-src 'unsafe-inline'", "img-src data:"))
 PACKAGE = "repro.writers.html"
 
 

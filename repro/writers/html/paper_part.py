@@ -142,7 +142,7 @@ def _is_web(target: str | None) -> bool:
 
 
 def datasets(source: Paper, scale: str) -> Markup:
-    """Return the paper's collections, their licences, and their stand-ins at the scale."""
+    """Return the paper's collections, their licences, and the substitutes at the scale."""
     names = dict.fromkeys(c.dataset for t in source.manifest.tables for c in t.columns)
     smaller = [scale] if scale != "full" else []
     rows = []

@@ -141,7 +141,7 @@ class Report:
 
     @property
     def dates(self) -> tuple[str, str] | None:
-        """First and last day on which a number was recorded, or None without records."""
+        """The days of the first and the last record, or None without records."""
         days = sorted(r.recorded[:10] for c in self.compared for r in c.records if r.recorded)
         return (days[0], days[-1]) if days else None
 
