@@ -21,6 +21,9 @@ class Listing(Sequence[T], Generic[T]):
     Args:
         line: returns the plain values of one object by column name.
         index: the column that becomes the index, e.g. "cell".
+
+    Example:
+        >>> repro.records("PAPER", scale="tiny").to_frame()
     """
 
     def __init__(self, items: Iterable[T], *, line: Callable[[T], Mapping[str, Any]], index: str):
@@ -43,7 +46,10 @@ class Listing(Sequence[T], Generic[T]):
 
     def __repr__(self) -> str:
         kinds = sorted({type(item).__name__ for item in self._items})
-        return f"<{len(self)} of {', '.join(kinds) or 'nothing'}; to_frame() shows them>"
+        return f"<{len(self)} {', '.join(kinds) or 'items'}, see to_frame()>"
+
+    def _repr_html_(self) -> str:
+        return self.to_frame().to_html(max_rows=60)
 
     def to_frame(self) -> pandas.DataFrame:
         """Return one line per object. Missing values are NaN."""

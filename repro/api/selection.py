@@ -26,6 +26,9 @@ class Selection:
         readings: reading -> choice that replaces its default.
         workspace: the folders of artefacts, records and data.
         of_user: the scale from a user's file, if any.
+
+    Example:
+        >>> repro.select("PAPER/1", scale="tiny").plan()
     """
 
     cells: list[Cell]
@@ -77,6 +80,9 @@ def select(
     Raises:
         UsageError: an unknown name, a name with nothing to measure, a text instead of several names, or a
             seed that is not an integer from 0 to 2**32 - 1.
+
+    Example:
+        >>> repro.select("PAPER/1", rows=["bert"], scale="tiny", seeds=[1, 2])
     """
     check_several(tables=tables, figures=figures, rows=rows)
     numbers = _distinct_seeds(seeds)

@@ -43,7 +43,7 @@ LETTERS = (
     "after Holm's correction over the tests of each row"
 )
 NOTES = (
-    "stated by others: of several values the closest in kind (~ where something else differs, "
+    "reported elsewhere: of several values the closest in kind (~ where something else differs, "
     "? where only the name matches); it decides no verdict, and `repro show others` has the place of each"
 )
 

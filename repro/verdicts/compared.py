@@ -8,7 +8,7 @@ from math import sqrt
 from statistics import fmean
 
 from repro.hooks import CellNote
-from repro.manifest.cells import Cell
+from repro.manifest.cells import Cell, fields_as_html
 from repro.manifest.printed import PublishedCell
 from repro.manifest.reading_schema import Reading
 from repro.retrieval.datasets.catalog import catalog, dataset
@@ -143,6 +143,11 @@ class ComparedCell:
     collections: tuple[str, ...] = ()
     cut_at: int | None = None
     notes: tuple[CellNote, ...] = ()
+
+    def _repr_html_(self) -> str:
+        fields = {"id": self.cell.id, "published": self.cell.text, "measured": self.measured}
+        verdict = {"verdict": self.verdict.name, "why": self.verdict.why}
+        return fields_as_html(fields | verdict | {"doubts": [*map(str, self.doubts)]})
 
     @property
     def notes_at_full(self) -> tuple[CellNote, ...]:
