@@ -190,7 +190,7 @@ def label_in_full(table: Table, row: Row) -> str:
 def meaning(mark: Mark) -> str:
     """Return the manifest's explanation of a footnote mark."""
     if mark.means == "significant":
-        return f"better than {', '.join(mark.over)} by the caption's test"
+        return f"better than {', '.join(mark.over)} by the test of the caption"
     return " ".join(part for part in (mark.source or mark.property, mark.note) if part)
 
 
