@@ -48,8 +48,8 @@ def compare(
     """Judge every selected cell, e.g. `PAPER/1/ROW/COLUMN`, by the available records. Nothing is run.
 
     Args:
-        plan: a plan that has looked up the states of its nodes.
-        store: for checks of records against stored scores, which count if they differ.
+        plan: with the states of its nodes looked up.
+        store: for checks of records against stored scores.
         outcome: of the current run, to report its failures.
     """
     name = plan.scale.name
@@ -213,12 +213,8 @@ def _imported_runs(evidence: Evidence) -> tuple[ImportedRun, ...]:
 
 
 def imported_run(cell: Cell, record: Record, nodes: Iterable[Node]) -> ImportedRun:
-    """Judge one imported run under its own readings. ``why`` of its verdict names the run.
-
-    A run by others is either compared with the published number or not at all, at any scale.
-
-    Args:
-        nodes: of the cell's own recipe, which determine the tolerance. Empty without a recipe.
+    """Judge one run by others under its own readings, at any scale. ``nodes`` of the cell's own recipe
+    determine the tolerance.
     """
     basis, width = Basis([record]), _tolerance_of_run(cell, list(nodes))
     reasons = doubts(basis)

@@ -35,15 +35,12 @@ class CoverageItem:
 
     Attributes:
         place: ``table 1`` or ``figure 3``.
-        way: the strongest of ``WAYS``: a recipe of ours, a released checkpoint, an imported run,
-            computed from an index, not measurable, or open in a draft.
-        measured: scales with a measurement or drawing of it. ``full, imported`` for runs by others
-            only.
+        way: the strongest of ``WAYS``.
+        measured: scales with a measurement or drawing, e.g. ``full, imported`` for runs by others only.
         reason: why it is not measurable, or the missing entry of an open cell, or empty.
-        counted_as: the category of the cell in counts. ``drawing`` for an exhibit.
-        equal: whether the closest value reported elsewhere equals the published one, at the coarser
-            rounding.
-        notes: values of the cell reported elsewhere.
+        counted_as: its category in counts. ``drawing`` for an exhibit.
+        equal: whether the closest value reported elsewhere equals the published one, at the coarser rounding.
+        notes: values reported elsewhere.
     """
 
     id: str
@@ -104,9 +101,8 @@ class Tally:
 
     Attributes:
         what: the counted place or paper.
-        idle: published cells that contain words, which are not measured.
-        settings: cells of tables of settings by their state in the plan at full. They are not
-            measured.
+        idle: published cells with words, which are not measured.
+        settings: cells of tables of settings by their state in the plan at full.
     """
 
     paper: str

@@ -1,8 +1,7 @@
-"""The rules of a verdict, as three tables of condition, sentence and place of display.
+"""The rules of verdicts, as three tables of condition, sentence and place of display.
 
-The first rule of ``RULES`` that holds gives the verdict. All ``DOUBTS`` that hold are listed, in their
-order. ``CHANGES`` define when a number is from another experiment than the published one.
-``docs/explained/verdicts.md`` shows the same tables, which a test checks.
+The first of ``RULES`` that holds gives the verdict. All ``DOUBTS`` that hold are listed. ``CHANGES`` define
+a number from another experiment. ``docs/explained/verdicts.md`` shows the same tables.
 """
 
 from collections.abc import Callable, Iterable, Sequence
@@ -32,9 +31,8 @@ class Rule(NamedTuple):
 
     Attributes:
         when: the condition in words, for the docs.
-        holds: the condition as a function of a case.
         said: the reason of the verdict, a format string over the case ``c``.
-        width: the half width that was used. None if none was.
+        width: the half width that was used, or None.
     """
 
     verdict: str
@@ -152,8 +150,8 @@ class Basis:
     """The evidence for doubts about a number.
 
     Attributes:
-        records: the records of the number, one per seed.
-        counts: number of artefacts behind it made by other or unknown code.
+        records: one per seed.
+        counts: numbers of artefacts made by other or unknown code.
         evidence: on the cell. None for a run by others.
     """
 
@@ -251,13 +249,12 @@ def _artefacts(number: int) -> str:
 
 
 class DoubtRule(NamedTuple):
-    """A row of the table of doubts, e.g. "dirty tree". Doubtful numbers are shown in brackets with a
-    sentence.
+    """A row of the table of doubts, e.g. "dirty tree".
 
     Attributes:
         when: the condition in words, for the docs.
         said: returns the sentence on a number, empty if the condition fails.
-        meaning: phrase for summaries and captions about numbers in brackets.
+        meaning: phrase for summaries and captions.
     """
 
     kind: str

@@ -17,17 +17,15 @@ class Summary:
     """Counts of the published cells, or of all cells if none is a paper's number, as in a study.
 
     Attributes:
-        words: how many cells are measured, as ``measured_in_words`` phrases it.
+        words: the text of ``measured_in_words``.
         measured: cells with a number of the suite's own.
-        measurements: distinct ones of these numbers. Cells may share an evaluation and a measure, and
-            an average adds none to its parts.
+        measurements: distinct ones of these numbers. An average adds none to its parts.
         passing, failing, neither: by the verdicts on the suite's own measurements.
-        inside: cells with a published mean inside our interval over queries.
-        intervals: cells with such a comparison.
+        inside: cells with a published mean inside our interval over queries, of ``intervals``.
         imported: cells with runs by others, which no other count includes.
         imported_runs: distinct scores of such runs.
         only_imported: cells with runs by others only.
-        verdicts: the number of cells per verdict of the suite's own, e.g. `{"exact": 3}`.
+        verdicts: the number of cells per verdict, e.g. `{"exact": 3}`.
     """
 
     words: str

@@ -22,7 +22,6 @@ class Head:
     """The head of a row or column of the grid.
 
     Attributes:
-        label: the full label.
         last: the part of the label below ``heading``, which neighbours share.
         row: the system, or None for a head of scores.
     """

@@ -1,6 +1,6 @@
 """Write the paper's tables as LaTeX, with published, reported and measured numbers and differences.
 
-Each number has its own column, followed by one for its suffix, e.g. a superscript. LaTeX computes the widths.
+Each number has its own column, followed by one for its suffix, e.g. a superscript.
 """
 
 from collections.abc import Iterator, Sequence
@@ -63,13 +63,9 @@ def cited_paper(manifest: Manifest) -> str:
 
 
 def caption(cells: Sequence[ComparedCell], *, lettered: bool, bold: bool, own: Sequence[str] = ()) -> str:
-    """Return the full caption as LaTeX.
+    """Return the full caption of one table as LaTeX.
 
-    Args:
-        cells: of one table.
-        lettered: whether superscripts are used.
-        bold: whether the best measured numbers are bold.
-        own: ids of rows added by the user.
+    ``lettered`` explains superscripts, ``bold`` bold numbers. ``own`` are ids of rows added by the user.
     """
     first = cells[0].cell
     measured_cells = [c for c in cells if c.measured is not None]
@@ -199,10 +195,7 @@ def latex(
 ) -> str:
     """Return one table as ``table``, or as ``table*`` if it is too wide for a column of a two-column paper.
 
-    Args:
-        comparison: contains the tests between rows.
-        cells: compared cells of one table, with their notes if these are to be shown.
-        command: the command that generates the file, written in a comment above the table.
+    ``command`` generates the file and is written in a comment above the table.
     """
     grid = compared_grid(cells)
     writer = _Writer(grid, comparison)

@@ -1,8 +1,7 @@
 r"""Set text, marks and verdicts in LaTeX.
 
-Unicode's decomposition and category decide how a character is set, e.g. "é" becomes ``\'{e}``. This module
-lists only characters with a LaTeX command that Unicode does not decompose. Other characters are kept for
-engines that read Unicode, if the font has them. pdfLaTeX sets their numbers, e.g. "U+4E2D".
+Characters are set by their Unicode decomposition and category, e.g. "é" as ``\'{e}``. The tables here have
+only characters that Unicode does not decompose. pdfLaTeX sets the number of any other, e.g. "U+4E2D".
 """
 
 import re
@@ -245,8 +244,6 @@ def environment(
     r"""Return a table environment. A tabular wider than the text is shrunk to its width.
 
     Args:
-        command: the command that generates the table, e.g. ``repro tables PAPER``.
-        source: the source of the published numbers, possibly "".
         short: the caption in the list of tables. Both captions are LaTeX.
         label: the name for ``\ref``.
         wide: whether the table spans both columns of a two-column paper.

@@ -64,12 +64,7 @@ def _counts(comparison: Comparison) -> list[str]:
 def verdicts(comparison: Comparison, covered: Mapping[str, Sequence[CoverageItem]]) -> str:
     """Return a table with coverage and full-scale verdicts of each paper's published cells.
 
-    The sentence below counts the suite's own studies and other cells without a published number. Verdicts
-    refer to the suite's own measurements only.
-
-    Args:
-        comparison: at full scale.
-        covered: paper -> its ``repro.verdicts.coverage.coverage``.
+    Verdicts refer to the suite's own measurements only. ``covered`` is the coverage of each paper.
     """
     rows = []
     for name, items in covered.items():

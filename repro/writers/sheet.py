@@ -135,13 +135,7 @@ def _texts(rows: Sequence[Sequence[Cell] | Text]) -> Iterator[Text]:
 
 @dataclass(frozen=True)
 class _MeasuredColumn:
-    """A column with the widths that its cells need.
-
-    Attributes:
-        content: width of the widest cell, with numbers aligned.
-        behind: width of the widest suffix of a number.
-        least: the smallest width that breaks no word or number.
-    """
+    """A column with the widths of its widest cell and suffix, and the least that breaks no word."""
 
     column: Column
     place: int

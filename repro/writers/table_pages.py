@@ -46,9 +46,7 @@ these pages from the papers' manifests and the records of measurements.
 def table_pages(full: Comparison, rehearsal: Comparison) -> dict[str, str]:
     """Return file name -> Markdown: a page per results table, and ``index.md`` with links to them.
 
-    Args:
-        full: the cells judged at full scale.
-        rehearsal: the same cells at a smaller scale, shown in an additional column.
+    ``rehearsal`` has the same cells at a smaller scale for an additional column.
     """
     rehearsals = {c.cell.id: c for c in rehearsal.cells}
     tables = [cells for cells in full.by_table().values() if cells[0].cell.table.kind == "results"]
@@ -130,9 +128,7 @@ def overview(
 ) -> Iterator[str]:
     """Yield a Markdown table of published and measured numbers.
 
-    Args:
-        linked: whether row names link to the rows' commands.
-        comparison: adds superscripts for the tests between rows.
+    ``linked`` names link to the rows' commands. ``comparison`` adds superscripts for the tests between rows.
     """
     head, rows = ["row", *(escaped(column.label) for column in grid.columns)], []
     beats = _letters(grid, comparison) if comparison else {}

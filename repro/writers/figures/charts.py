@@ -46,14 +46,11 @@ LOOKS = {
 
 
 def scatter(panels: Sequence[tuple[str, dict]], path: Path, *, note: str) -> None:
-    """Draw one query and its candidates in a plane, one panel per system.
-
-    The x-label is the AUC of the vectors, because positions in the plane are not evidence.
+    """Draw one query and its candidates in a plane, one panel per system. The x-label is the vectors' AUC.
 
     Args:
         panels: pairs of a label and an exhibit of the stage ``project``.
         path: the SVG. A .csv of the same name contains positions, roles and grades.
-        note: a note in small print, or "".
     """
     rows = []
     with canvas(path, panels=len(panels), panel_height=2.6 if len(panels) == 1 else 1.75) as (figure, grid):
@@ -87,15 +84,14 @@ MADE = ("seeds", "commit", "hours", "doubts")  # hours of training
 
 
 def curves(panels: Sequence[dict], path: Path, *, note: str) -> None:
-    """Draw lines over an x-axis, one panel per entry of ``panels``.
+    """Draw lines over an x-axis, one panel per entry of ``panels``. A .csv has the numbers of the SVG.
+
+    The x-axis is logarithmic if it spans a factor of ten.
 
     Args:
         panels: {"title", "x_label", "y_label", "series": [{"label", "points": [(x, y, low, high), …]}]}. A
             series of one point with x None is a horizontal line. A band shows low and high unless None.
-            The x-axis is logarithmic if it spans a factor of ten. The optional "made" of a series has the
-            fields ``MADE`` for each point.
-        path: the SVG. A .csv of the same name contains the numbers.
-        note: a note in small print, or "".
+            The optional "made" of a series has the fields ``MADE`` for each point.
     """
     x_labels, rows = {panel["x_label"] for panel in panels}, _rows(panels)
     names = list(dict.fromkeys(row[2] for row in rows))
@@ -184,13 +180,7 @@ def _format_tick(tick: float) -> str:
 def canvas(path: Path, *, panels: int, panel_height: float, width: float = WIDTH) -> Iterator[tuple]:
     """Yield a figure and its axes, two panels per row, and save it to ``path`` at the end of the block.
 
-    The user's matplotlib settings are ignored and left unchanged.
-
-    Args:
-        path: .svg, or another suffix that matplotlib writes.
-        panels: their number.
-        panel_height: inches per row of panels.
-        width: inches, e.g. one column of a page.
+    The user's matplotlib settings are ignored and left unchanged. ``panel_height`` and ``width`` are inches.
     """
     import matplotlib
     from matplotlib.figure import Figure

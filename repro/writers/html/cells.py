@@ -250,9 +250,8 @@ def cells(report: Report) -> Markup:
 def data(report: Report) -> Markup:
     """Return the list and all cards as JSON, with shared texts stored once.
 
-    ``texts`` are HTML, stored as indices into ``pieces`` (tags, or text between tags). A cell is a list: its
-    id, the fields of its line from the system on (indices into ``texts``), the parts of its card (likewise),
-    and 1 if it counts as published, otherwise 0.
+    ``texts`` are HTML, as indices into ``pieces`` (tags, or text between tags). A cell is a list: id, fields
+    of its line, parts of its card (both as indices into ``texts``), and 1 if it counts as published.
     """
     texts: dict[str, int] = {}
 

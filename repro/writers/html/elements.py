@@ -27,9 +27,6 @@ def el(name: str, /, *content: Content, **attributes: str | float | bool | None)
     """Return an element, e.g. ``el("th", "RR@10", scope="col")``.
 
     ``class_`` becomes the attribute class, ``aria_label`` aria-label. None and False are left out.
-
-    Args:
-        content: text, elements, or sequences of them. None adds nothing.
     """
     words = [
         _attribute(key, value)
@@ -198,13 +195,7 @@ def document(
     foot: str,
     scripts: Content = None,
 ) -> str:
-    """Return a complete, self-contained page.
-
-    Args:
-        policy: the Content-Security-Policy, which also restricts labels and drawings in the page.
-        top: content of the header, after the name of the suite.
-        foot: the last line.
-    """
+    """Return a complete, self-contained page with a Content-Security-Policy."""
     head = el(
         "head",
         el("meta", charset="utf-8"),
@@ -238,10 +229,8 @@ def standalone(
 
     Args:
         above: a line above the title.
-        lead: content between title and sections.
         links: id of a section -> text of the link to it.
         sheet: package and name of an additional style sheet.
-        foot: the last line.
     """
     package, name = sheet
     header = el("header", el("p", above, class_="eyebrow"), el("h2", title), lead)

@@ -37,11 +37,7 @@ POLICY = f"{STATIC}; script-src 'unsafe-inline'"
 def page(report: Report, files: Mapping[str, str] = MappingProxyType({})) -> str:
     """Return the page of one scale. Equal inputs give equal text.
 
-    Parts have hash addresses (``#PAPER``, ``#PAPER/TABLE``, ``#PAPER/TABLE/ROW/COLUMN``, ``#cells``). The
-    list of cells and the cards of numbers need a script.
-
-    Args:
-        files: scale -> file name of its page in the same folder, including this page.
+    Parts have addresses, e.g. ``#PAPER/TABLE/ROW/COLUMN`` and ``#cells``. ``files`` are the pages by scale.
     """
     names = ", ".join(part.paper.name for part in report.parts)
     links = [el("a", "Overview", href="#overview"), el("a", "All cells", href="#cells")]
