@@ -153,7 +153,6 @@ def judge(evidence: Evidence) -> ComparedCell:
 
 
 def _failure(evidence: Evidence) -> str:
-    """Return the failed stage of the current run and the recorded values. Empty without a failure."""
     failures = evidence.outcome.failed if evidence.outcome else {}
     errors = [
         failures[p.fingerprint] for m in evidence.measured_by for p in m.parts if p.fingerprint in failures

@@ -239,7 +239,6 @@ def _commits(b: Basis) -> list[str]:
 
 
 def _listed(sentence: str, names: Iterable[str]) -> str:
-    """Return the sentence with the names, each once. Empty without names."""
     names = dict.fromkeys(map(shortened, names))
     return sentence.format(", ".join(names)) if names else ""
 

@@ -72,7 +72,7 @@ def caption(cells: Sequence[ComparedCell], *, lettered: bool, bold: bool, own: S
     unit = UNITS.get(first.table.unit, f"Values are in {first.table.unit}")
     origins = _own_origins(cells, own) if own else _number_origins(cells)
     parts = [f"{short_caption(first.paper, first.table)} {origins}", escape(f"{unit}.")]
-    if all(c.cell.row.id in own for c in cells):  # of no paper
+    if all(c.cell.row.id in own for c in cells):
         parts[0] = f"{escape(capitalised(first.table.about))}."
     of_papers = [c for c in cells if c.cell.row.id not in own]
     parts += [
@@ -89,7 +89,6 @@ def caption(cells: Sequence[ComparedCell], *, lettered: bool, bold: bool, own: S
 
 
 def _own_origins(cells: Sequence[ComparedCell], own: Sequence[str]) -> str:
-    """Return who measured which rows in a table with a user's rows."""
     labels = " and ".join(escape(row.label) for row in cells[0].cell.table.rows if row.id in own)
     published = any(c.cell.is_numeric for c in cells)
     others = any(c.measured is not None and c.cell.row.id not in own for c in cells)
@@ -108,7 +107,6 @@ def _number_origins(cells: Sequence[ComparedCell]) -> str:
 
 
 def _legend_of_notes(cells: Sequence[ComparedCell]) -> Iterator[str]:
-    """Yield the meaning of the raised letters at values reported elsewhere."""
     if shown := [c.notes[0] for c in cells if c.notes]:
         makings = {note.making for note in shown}
         letters = ", ".join(f"{making[0]} {words}" for making, words in MAKINGS.items() if making in makings)
@@ -310,7 +308,7 @@ class _Writer:
     def _ours(self, c: ComparedCell | None) -> Entry:
         if c is None or c.measured is None:
             return Entry("" if c is None else "--")
-        is_own = c.cell.row.id in self.comparison.own_rows  # of which nothing is published
+        is_own = c.cell.row.id in self.comparison.own_rows
         sign = "" if is_own or c.verdict.difference is not None else SYMBOLS.get(c.verdict.name, "")
         letters = beaten(c, self.comparison, self.grid, between=",").replace("-", "--")
         suffix = interval(c) + (rf"\,{sign}" if sign else "") + raised(letters)

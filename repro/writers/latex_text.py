@@ -50,8 +50,8 @@ _ACCENTS = dict(
     )
 )
 _TAGS = {"<super>": r"\textsuperscript{%s}", "<sub>": r"\textsubscript{%s}", "<circle>": r"\textcircled{%s}"}
-LINE, LINES = 80, 2500  # characters of a label, and of a caption; TeX measures no line of more than 5 m
-LIGATURES = ("--", "``", "''", "?`", "!`")  # signs that LaTeX sets as another one
+LINE, LINES = 80, 2500  # characters of a label and of a caption (TeX measures lines up to 5 m)
+LIGATURES = ("--", "``", "''", "?`", "!`")  # LaTeX would merge them
 SYMBOLS = {
     "exact": r"$=$",
     "consistent": r"$\approx$",
@@ -103,11 +103,10 @@ def _number(character: str) -> str:
 
 
 def _can_bear_an_accent(code: str) -> bool:
-    return (len(code) == 1 and code.isascii()) or code in _CODES.values()  # what bears one already does not
+    return (len(code) == 1 and code.isascii()) or code in _CODES.values()
 
 
 def _decomposed(character: str) -> str:
-    """Return a character as base and accent if LaTeX can set both, otherwise unchanged."""
     parts = unicodedata.normalize("NFD", character)
     return parts if len(parts) <= 2 and _can_be_set(parts) else character
 
@@ -125,7 +124,7 @@ def _code(character: str) -> str:
         return character
     category = unicodedata.category(character)
     if category == "Cf" or unicodedata.name(character, "").startswith("VARIATION SELECTOR"):
-        return ""  # nobody sees it
+        return ""
     parts, tag = unicodedata.normalize("NFKD", character), unicodedata.decomposition(character).split(" ")[0]
     if tag.startswith("<") and _can_be_set(parts):
         return _TAGS.get(tag, "%s") % escape(parts)

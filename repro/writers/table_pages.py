@@ -146,13 +146,11 @@ def overview(
 
 
 def _letters(grid: Grid[ComparedCell], comparison: Comparison) -> dict[tuple[str, str], str]:
-    """Return the superscripts of numbers (the rows they beat) by place."""
     beats = {place: beaten(c, comparison, grid, between=" ") for place, c in grid.cells.items()}
     return {place: letters.translate(RAISED) for place, letters in beats.items() if letters}
 
 
 def _measured_note(cells: Collection[ComparedCell]) -> Iterator[str]:
-    """Yield a sentence on the numbers after an arrow, if any were measured."""
     if measured_cells := [c for c in cells if c.measured is not None]:
         scale = measured_cells[0].scale
         notes = filter(
@@ -224,7 +222,6 @@ def _imported_runs(c: ComparedCell) -> str:
 
 
 def _stated(c: ComparedCell) -> str:
-    """Return the first value reported elsewhere, a link to its source, and the range of all."""
     if not c.notes:
         return "–"
     first, number = c.notes[0], len(c.notes)

@@ -90,7 +90,7 @@ class _Writer:
         """Return one system per row, with published numbers above measured ones."""
         sheet = Sheet([Column("", right=False), *_columns(self.grid.across)])
         for heading, heads in self.grid.blocks:
-            if heading or sheet.rows:  # an empty one ends the block before it
+            if heading or sheet.rows:
                 sheet.rows.append(Text(heading, style="italic"))
             for head in heads:
                 sheet.rows += self._lines(self._label(head), self.grid.line(head))
@@ -109,7 +109,7 @@ class _Writer:
             [word] = words
             lower_line = [Text(f"  {word}", style=STYLES[word]), *(Text() for _ in cells)]
         published_line = [label, *map(_format_published, cells)]
-        if self.comparison.own_rows:  # which are looked at, and not what others say of the paper's rows
+        if self.comparison.own_rows:  # without values reported elsewhere
             return [published_line, *([lower_line] if numbers else []), *_imported_line(cells)]
         other_lines = [*_imported_line(cells), *_note_lines(cells)]
         return [published_line, lower_line, *_differences(cells), *other_lines]
@@ -122,7 +122,7 @@ class _Writer:
         rows: list[list[Shown]] = [[Text(head.label)] for head in self.grid.down]
         for system in self.grid.across:
             is_own = system.id in self.comparison.own_rows
-            first = 1 if is_own else 0  # nothing is published of a row of one's own
+            first = 1 if is_own else 0
             shown = kinds[first : self._kinds_near_own(system)] if self.comparison.own_rows else kinds
             reports = [] if self.comparison.own_rows else self._lines_across(system)
             names = [*shown, *(str(line[0]).strip() for line in reports)]
@@ -139,7 +139,6 @@ class _Writer:
         return 2 if any(c and c.measured is not None for c in numbers) else 1
 
     def _lines_across(self, system: Head) -> list[Sequence[Shown]]:
-        """Return the values reported elsewhere for a system in a transposed table."""
         return _note_lines([self.grid.cells.get((system.id, left.id)) for left in self.grid.down])
 
     def _sides(self, c: ComparedCell | None) -> list[Shown]:
@@ -190,7 +189,6 @@ def _imported_line(cells: Sequence[ComparedCell | None]) -> list[Sequence[Shown]
 
 
 def _imported_run(c: ComparedCell | None) -> Shown:
-    """Return the score and verdict of the last run by others."""
     if c is None or not c.imported:
         return Text()
     run = c.imported[-1]
@@ -247,6 +245,5 @@ def _gain(effect: Effect) -> Text:
 
 
 def _add_title(title: str, sheet: Sheet, *, note: str = "") -> Group:
-    """Return a table below its title and an optional note on the scale."""
     notes = [Text(visible(note), style="dim")] if note else []
     return Group(Text(visible(title), style="bold"), *notes, sheet, Text())

@@ -54,7 +54,7 @@ def test_a_plot_has_a_panel_a_column_and_what_was_measured_in_it(compared, monke
 
 
 def test_a_plot_is_of_one_table(tmp_path):
-    with pytest.raises(UsageError, match="the cells of one table; these are of costa/6, costa/7"):
+    with pytest.raises(UsageError, match="the cells of one table, not of costa/6, costa/7"):
         repro.compare("costa/6", "costa/7", workspace=_workspace(tmp_path)).plot()
 
 

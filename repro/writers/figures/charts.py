@@ -10,14 +10,14 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-# Okabe and Ito's palette, told apart by the colour-blind; markers and lines differ as well
+# Okabe and Ito's palette for the colour-blind. Markers and lines differ as well.
 COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#000000")
 MARKERS = ("o", "s", "^", "D", "v", "P", "X")
 LINES = ("-", "--", "-.", ":", (0, (5, 1)), (0, (3, 1, 1, 1)), (0, (1, 1)))
 WIDTH = 3.4  # inches: one column of a page
 GREY = "#555555"
 STYLE: dict[Any, Any] = {
-    "font.family": "DejaVu Sans",  # comes with matplotlib: the same letters on every machine
+    "font.family": "DejaVu Sans",  # comes with matplotlib
     "font.size": 8,
     "axes.titlesize": 9,
     "axes.labelsize": 9,
@@ -42,7 +42,7 @@ LOOKS = {
     "other": {"marker": "o", "s": 11, "facecolors": "none", "edgecolors": "#8a8a8a", "linewidths": 0.7},
     "relevant": {"marker": "s", "s": 15, "facecolors": COLOURS[1], "edgecolors": "white", "linewidths": 0.3},
     "query": {"marker": "*", "s": 95, "facecolors": COLOURS[0], "edgecolors": "white", "linewidths": 0.5},
-}  # drawn in this order, so that what matters lies on top
+}  # drawn in this order
 
 
 def scatter(panels: Sequence[tuple[str, dict]], path: Path, *, note: str) -> None:
@@ -109,7 +109,6 @@ def curves(panels: Sequence[dict], path: Path, *, note: str) -> None:
 
 
 def _rows(panels: Sequence[dict]) -> list[tuple]:
-    """Return one line of the CSV per point."""
     return [
         (panel["title"], panel["y_label"], series["label"], *point, *origin)
         for panel in panels
@@ -119,7 +118,6 @@ def _rows(panels: Sequence[dict]) -> list[tuple]:
 
 
 def _origins(series: dict) -> Sequence[tuple]:
-    """Return the fields ``MADE`` of each point, blank if unknown."""
     return series.get("made") or [("",) * len(MADE)] * len(series["points"])
 
 

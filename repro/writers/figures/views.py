@@ -85,7 +85,7 @@ _HEAD = ("system", "wanted", "query", "found", "rank", "id", "grade", "score", "
 
 
 def passages(exhibits: Sequence[tuple[str, dict]], path: Path, *, note: str) -> None:
-    """Write a Markdown table per query, with systems as columns and ranks as rows, and a .csv with its content.
+    """Write a Markdown table per query, with systems as columns and ranks as rows, and a .csv of it.
 
     ``exhibits`` are pairs of a system's label and an exhibit of ``top_passages``, with equal queries.
     """

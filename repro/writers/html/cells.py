@@ -31,9 +31,7 @@ ROLES = {
     "cited": "taken from another publication",
     "reference": "a row of reference, which the paper does not have",
 }
-CELL = (
-    "{cell}"  # in whose place the page's script puts the cell's id, so that cells share the words around it
-)
+CELL = "{cell}"  # the page's script inserts the cell's id here, so that cells share the words around it
 MOST_OBSTACLES = 3  # on a card
 GRADES = {
     "A": "the authors' run file is public",
@@ -125,7 +123,6 @@ def _imported_runs(c: ComparedCell) -> Iterator[Markup]:
 
 
 def _stated_values(c: ComparedCell) -> Iterator[Markup]:
-    """Yield the first value reported elsewhere, with the others in a collapsed list."""
     first, *others = [_stated_value(note, c.cell) for note in c.notes] or [None]
     if others:
         summary = el("summary", f"{len(c.notes)} values, {span(c.notes, c.cell)}: the others")
@@ -137,7 +134,6 @@ def _stated_values(c: ComparedCell) -> Iterator[Markup]:
 
 
 def _stated_value(note: CellNote, cell: Cell) -> Content:
-    """Return a value with its origin and a link to its source."""
     place = el("a", f"{note.label}, {note.who}", href=note.address or None, title=note.place)
     return el("b", shown_note(note, cell)), f" {note.how} (", place, ")"
 
@@ -195,7 +191,6 @@ def _points(c: ComparedCell, difference: float) -> str:
 
 
 def _paired_tests(c: ComparedCell, comparison: Comparison) -> Iterator[Markup]:
-    """Yield the paired tests per query of our run against runs by others of the same system."""
     rows = [
         (test.maker, _points(c, test.difference), probability(test.p), probability(test.holm_p))
         for test in comparison.paired.get(c.cell.id, ())
@@ -218,7 +213,7 @@ def _provenance(record: Record) -> Iterator[Markup]:
     yield _fact("recorded", "; ".join(filter(None, [record.recorded[:10], record.machine, versions])))
 
 
-# head and, for those that a reader chooses values of, the name of its control
+# head -> the name of its control, if any
 COLUMNS = {
     "system": "system",
     "paper": "paper",

@@ -27,8 +27,8 @@ from repro.writers.html.tables import Scatter, scatters
 from repro.writers.table_files import table_texts, writer_of
 
 DRAWN = (".svg", ".html", ".md")
-DEVICE = "h100"  # whose hours are told
-FEW = 4  # things lacking that are named
+DEVICE = "h100"
+FEW = 4
 
 
 @dataclass(frozen=True)
@@ -191,7 +191,6 @@ def _facts(
     store: Store,
     machine: Machine,
 ) -> dict[str, dict]:
-    """Return paper -> the fields of its part that do not depend on the scale."""
     made_from = Sources(sources, list(cells), CellReadings(machine), results, store, machine)
     readings = {
         name: [source.readings[place] for place in made_from.known.places(source)]
