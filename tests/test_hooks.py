@@ -21,7 +21,7 @@ ADDS = {
     "statements": (["audit", "--help"], "sentences, marks"),
     "manuscripts": (["audit", "--help"], "LaTeX"),
     "settings": (["show", "--help"], "settings"),
-    "reports": (["show", CELL], "stated by others"),
+    "reports": (["show", CELL], "reported elsewhere"),
     "studies": (["show", "readings", "costa"], "on equal terms"),
     "yours": (["compare", "--help"], "--qrels"),
     "same_code": (["doctor", "--help"], "same-code"),

@@ -35,6 +35,9 @@ class Listing(Sequence[T], Generic[T]):
     Args:
         line: returns the plain values of one object by column name.
         index: the column that becomes the index, e.g. "cell".
+
+    Example:
+        >>> repro.records("PAPER", scale="tiny").to_frame()
     """
 
     def __init__(self, items: Iterable[T], *, line: Callable[[T], Mapping[str, Any]], index: str):
@@ -57,7 +60,10 @@ class Listing(Sequence[T], Generic[T]):
 
     def __repr__(self) -> str:
         kinds = sorted({type(item).__name__ for item in self._items})
-        return f"<{len(self)} of {', '.join(kinds) or 'nothing'}; to_frame() shows them>"
+        return f"<{len(self)} {', '.join(kinds) or 'items'}, see to_frame()>"
+
+    def _repr_html_(self) -> str:
+        return self.to_frame().to_html(max_rows=60)
 
     def to_frame(self) -> pandas.DataFrame:
         """Return one line per object. Missing values are NaN."""
@@ -80,6 +86,9 @@ class Selection:
         readings: reading -> choice that replaces its default.
         workspace: the folders of artefacts, records and data.
         of_user: the scale from a user's file, if any.
+
+    Example:
+        >>> repro.select("PAPER/1", scale="tiny").plan()
     """
 
     cells: list[Cell]
@@ -131,6 +140,9 @@ def select(
     Raises:
         UsageError: an unknown name, a name with nothing to measure, a text instead of several names, or a
             seed that is not an integer from 0 to 2**32 - 1.
+
+    Example:
+        >>> repro.select("PAPER/1", rows=["bert"], scale="tiny", seeds=[1, 2])
     """
     check_several(tables=tables, figures=figures, rows=rows)
     numbers = _distinct_seeds(seeds)

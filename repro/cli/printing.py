@@ -112,14 +112,12 @@ def table(
     rows: Sequence[Sequence[str]],
     *,
     right: Sequence[int] = (),
-    drop: Sequence[int] = (),
     multiline: bool = False,
 ) -> None:
     """Print a table below its title.
 
     Args:
         right: indices of columns of numbers.
-        drop: indices of columns in the order of their removal on a narrow terminal.
         multiline: whether cells may contain line breaks.
     """
     from rich.console import Group
@@ -128,7 +126,7 @@ def table(
     from repro.writers.sheet import Column, Sheet
 
     columns = [Column(name, right=number in right) for number, name in enumerate(head)]
-    sheet = Sheet(columns, [[Text(cell) for cell in row] for row in rows], drop, multiline)
+    sheet = Sheet(columns, [[Text(cell) for cell in row] for row in rows], multiline)
     show(Group(*([Text(visible(title), style="bold")] if title else []), sheet, Text()))
 
 

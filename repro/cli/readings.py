@@ -63,7 +63,7 @@ class ShownReadings:
         """Print one line per reading and the results of studies on them."""
         head = ["id", "kind", "where", "open question", "choices", "used by"]
         title = f"{self.source.name}: {len(self.readings)} readings (default in brackets)"
-        table(title, head, [self._line(r) for r in self.readings], drop=(2, 5, 1))
+        table(title, head, [self._line(r) for r in self.readings])
         pointers = [(reading.id, reading.study) for reading in self.readings]
         print_answers(self._answers(), self.source.name, "reading", pointers)
 

@@ -1,10 +1,11 @@
 """Cells of papers' tables, e.g. ``PAPER/1/ROW/COLUMN``, their counts, and selections of them."""
 
 from collections import Counter
-from collections.abc import Container, Iterable
+from collections.abc import Container, Iterable, Mapping
 from dataclasses import dataclass
 from decimal import Decimal
 from functools import cached_property
+from html import escape
 from itertools import filterfalse
 
 from repro.errors import UsageError, unknown
@@ -21,9 +22,23 @@ COUNTED = {
 }
 
 
+def fields_as_html(fields: Mapping[str, object]) -> str:
+    """Return the fields with a value as an HTML table, e.g. for a notebook."""
+    rows = [
+        f"<tr><th>{escape(name)}</th><td>{escape(str(value))}</td></tr>"
+        for name, value in fields.items()
+        if value not in (None, "", [])
+    ]
+    return f"<table>{''.join(rows)}</table>"
+
+
 @dataclass(frozen=True)
 class Cell:
-    """One printed cell, named by its path ``paper/table/row/column``."""
+    """One printed cell, named by its path ``paper/table/row/column``.
+
+    Example:
+        >>> repro.cell("PAPER/1/ROW/COLUMN").printed.bold
+    """
 
     paper: Paper
     table: Table
@@ -115,6 +130,9 @@ class Cell:
         """The recipe's options. The column's override the row's."""
         return {**self.row.with_, **self.column.with_}
 
+    def _repr_html_(self) -> str:
+        return fields_as_html(self.as_json())
+
     def as_json(self) -> dict:
         """Return the object that ``repro show cells --format json`` prints."""
         p = self.printed
@@ -190,7 +208,11 @@ def count_in_words(cells: Iterable[Cell], *, measured: Container[str] | None = N
 
 
 def cell(identifier: str) -> Cell:
-    """Return the cell named ``paper/table/row/column``. Raises UsageError."""
+    """Return the cell named ``paper/table/row/column``. Raises UsageError with the known names.
+
+    Example:
+        >>> repro.cell("PAPER/1/ROW/COLUMN").number
+    """
     parts = identifier.split("/")
     if len(parts) != 4:
         raise UsageError(f"{identifier!r} names no cell: a cell is named paper/table/row/column")

@@ -273,7 +273,11 @@ def scales() -> dict[str, Scale]:
 
 
 def user_scale(file: str | Path) -> Scale:
-    """Return the scale of a user's file. Raises the errors of ``read_user_scale``."""
+    """Return the scale of a user's file. Raises the errors of ``read_user_scale``.
+
+    Example:
+        >>> repro.select("PAPER/1", scale=repro.user_scale("my-scale.yaml"))
+    """
     from repro.running.user_scale import read_user_scale
 
     suite_scales = scale_facts.built_in()

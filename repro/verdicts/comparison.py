@@ -52,8 +52,8 @@ def compare(
     """Judge every selected cell, e.g. `PAPER/1/ROW/COLUMN`, by the available records. Nothing is run.
 
     Args:
-        plan: a plan that has looked up the states of its nodes.
-        store: for checks of records against stored scores, which count if they differ.
+        plan: with the states of its nodes looked up.
+        store: for checks of records against stored scores.
         outcome: of the current run, to report its failures.
         stated: whether the cells have their notes, the values reported elsewhere.
     """
@@ -111,7 +111,7 @@ def _damages(plan: Plan, store: Store) -> Iterator[str]:
 
 def _unfinished(results: Results, scale: str) -> Iterator[str]:
     for path in results.unfinished(scale):
-        yield f"unfinished: {path}: its last line has no end and is not read; restore it, or measure it again"
+        yield f"unfinished: {path}: its last line is cut off and ignored. Restore it or measure it again"
 
 
 def _every_record(results: Results, scale: str) -> list[Record]:
@@ -172,7 +172,6 @@ def judge(evidence: Evidence) -> ComparedCell:
 
 
 def _failure(evidence: Evidence) -> str:
-    """Return the failed stage of the current run and the recorded values. Empty without a failure."""
     failures = evidence.outcome.failed if evidence.outcome else {}
     errors = [
         failures[p.fingerprint] for m in evidence.measured_by for p in m.parts if p.fingerprint in failures
@@ -232,12 +231,8 @@ def _imported_runs(evidence: Evidence) -> tuple[ImportedRun, ...]:
 
 
 def imported_run(cell: Cell, record: Record, nodes: Iterable[Node]) -> ImportedRun:
-    """Judge one imported run under its own readings. ``why`` of its verdict names the run.
-
-    A run by others is either compared with the published number or not at all, at any scale.
-
-    Args:
-        nodes: of the cell's own recipe, which determine the tolerance. Empty without a recipe.
+    """Judge one run by others under its own readings, at any scale. ``nodes`` of the cell's own recipe
+    determine the tolerance.
     """
     basis, width = Basis([record]), _tolerance_of_run(cell, list(nodes))
     reasons = doubts(basis)
@@ -253,7 +248,7 @@ def imported_run(cell: Cell, record: Record, nodes: Iterable[Node]) -> ImportedR
 
 
 def _tolerance_of_run(cell: Cell, nodes: list[Node]) -> Tolerance | None:
-    """Return the class of the row, else of its recipe."""
+    """Return the class of the row or of its recipe."""
     if cell.unit not in UNITS or not (cell.row.tolerance or nodes):
         return None
     default_class = implied_class(nodes).replace("retrained", "re-encoded")

@@ -28,14 +28,13 @@ class Evidence:
     """The evidence on one cell.
 
     Attributes:
-        measurements: of the cell, one per seed. Empty for an average or a cell without a recipe.
+        measurements: one per seed. Empty for an average or a cell without a recipe.
         identities: seed -> the identity of a record of the current graph and manifest.
-        records: all of the cell at the plan's scale, in the order they were made.
+        records: all at the plan's scale, oldest first.
         other_results: newer records of the same scores, then stored scores.
-        on_record: all records at the plan's scale by identity, including those distributed with the
-            suite.
+        on_record: all records at the plan's scale by identity, also those distributed with the suite.
         origins: of the plan's stored artefacts. None without a store.
-        outcome: of the current run, if there is one.
+        outcome: of the current run, if any.
     """
 
     cell: Cell
@@ -136,7 +135,7 @@ class Evidence:
 
     @property
     def cut_at(self) -> int | None:
-        """Documents per query of the cell's runs if the measure looks deeper, else None."""
+        """Documents per query of the cell's runs if the measure looks deeper, or None."""
         return min((m.cut_at for m in self.measured_by if m.cut_at), default=None)
 
     def planned_code(self, record: Record) -> str:

@@ -21,12 +21,10 @@ _BySeed = dict[int | None, tuple[Node, ...]]  # seed -> the evaluations of a row
 
 
 def tests(plan: Plan, store: Store) -> dict[tuple[str, str, str], Node]:
-    """Return a node per table and dataset that compares the rows with stored runs. Fewer than two rows
-    give none.
+    """Return a node per table and dataset that compares the rows with stored runs, if there are two.
 
-    Stored scores are compared instead of runs if a cell averages collections or answers are the
-    judgements. Rows are compared at the seed stored for most of them. A row without it is compared at its
-    first seed.
+    Stored scores replace runs if a cell averages collections or answers are the judgements. Rows are compared
+    at the seed stored for most of them, or else at their first seed.
     """
     testable = [m for m in plan.measurements if _is_testable(m) and _has_its_scores(m, plan, store)]
     measures: dict[tuple[str, str, str], set[str]] = {}

@@ -86,6 +86,24 @@ def repro(folders, monkeypatch, capsys):
 
 
 @pytest.fixture
+def narrow(repro, monkeypatch):
+    """``narrow(*arguments)`` prints every word at 60 to 120 columns. Only a word itself may be wider."""
+
+    def call(*arguments) -> None:
+        words = {word.removesuffix(":") for word in repro(*arguments).out.replace("─", "").split()}
+        assert len(words) > 10, arguments
+        for width in (60, 80, 100, 120):
+            monkeypatch.setenv("COLUMNS", str(width))
+            lines = repro(*arguments).out.splitlines()
+            shown = {word.removesuffix(":") for line in lines for word in line.split()}
+            long = [line for line in lines if len(line) > width and " " in line.strip()]
+            assert (words - shown, long) == (set(), []), width
+        monkeypatch.delenv("COLUMNS")
+
+    return call
+
+
+@pytest.fixture
 def start(folders):
     """``start(*arguments)``: the command line as a process of its own, with pipes."""
     started = []

@@ -292,7 +292,7 @@ def test_a_measure_that_looks_deeper_than_the_scale_searches_says_so(repro, meas
     monkeypatch.setenv("COLUMNS", "200")
     note = "measured on tiny/passage/dev in place of msmarco-passage/dev/small"
     assert repro("run", DEEP, "--scale", "tiny").status == 0
-    deep = f"{note}; R@1000: the first 100 documents only, as this scale searches no deeper"
+    deep = f"{note}; R@1000: computed on the top 100 (this scale retrieves no more)"
     assert deep in repro("compare", DEEP, "--scale", "tiny").out
     said = repro("compare", CELL, "--scale", "tiny")
     assert note in said.out and "R@1000" not in f"{said.out}{said.err}"
@@ -300,7 +300,7 @@ def test_a_measure_that_looks_deeper_than_the_scale_searches_says_so(repro, meas
     assert (found["measure"], found["cut_at"]) == ("R@1000", 100)
     text = repro("tables", "costa", "--table", "1", "--scale", "tiny", "--out", measured / "here")
     assert text.status == 0
-    assert "R@1000: the first 100 documents only" in (measured / "here/costa-table1.tex").read_text()
+    assert "R@1000: computed on the top 100" in (measured / "here/costa-table1.tex").read_text()
 
 
 def test_a_table_is_printed_in_each_format_and_then_not_written(repro, toy, folders):

@@ -91,7 +91,7 @@ def test_an_exported_encoder_reaches_the_scores_of_its_run(encoders, repro, fold
     assert (header.language, header.library_name, header.license) == ("en", "sentence-transformers", "other")
     assert header.base_model is None and "dense-retrieval" in header.tags
     assert measured["dev"]["fingerprint"] in card and "pooling 'mean'" in card and "0." in card
-    assert "\n\nR@1000: the first 100 documents only, as this scale searches no deeper.\n" in card
+    assert "\n\nR@1000: computed on the top 100 (this scale retrieves no more).\n" in card
     assert (
         "invented passages (`tiny/passage`)" in card
         and "| toy/1/random/recall | tiny | tiny/passage/dev | R@1000 |" in card
@@ -112,7 +112,7 @@ def test_an_exported_encoder_reaches_the_scores_of_its_run(encoders, repro, fold
     close(by_file[0]["value"], measured["dev"]["measured"])
     assert [line["cut_at"] for line in by_file] == [None, 100]
     shown = repro("compare", first, *judged)
-    assert "R@1000: the first 100 documents only, as the run goes no deeper" in shown.out
+    assert "R@1000: computed on the top 100 (the run contains no more)" in shown.out
 
     [model] = (folders / "store/initialise").glob("*/model")
     weights = bytearray((model / "model.safetensors").read_bytes())

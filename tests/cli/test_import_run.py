@@ -113,6 +113,12 @@ def test_an_imported_run_scores_what_trec_eval_gives_and_is_recorded_once(repro,
     assert _records(folders) == [record]
 
 
+def test_the_verdict_of_an_imported_run_is_shown_at_every_width(narrow, repro, file):
+    command = ("import", "run", file, NEAR, "toy/1/close/near")
+    assert repro(*command).status == 0  # so that later outputs have the same count of new records
+    narrow(*command)
+
+
 @pytest.mark.parametrize("name, change", [("artefact.json", b""), ("run.trec", b"?\n"), ("raw.npy", b"??")])
 def test_an_imported_run_that_was_damaged_is_made_again_from_its_file(repro, file, folders, name, change):
     assert repro("import", "run", file, NEAR).status == 0
@@ -130,7 +136,7 @@ def test_a_cell_that_a_run_cannot_be_scored_for_is_refused(repro, file):
     elsewhere = repro("compare", file, NEAR, "--dataset", "tiny/passage/dev")
     assert elsewhere.status == 2 and "no column is scored on tiny/passage/dev" in elsewhere.sentence
     deep = repro("compare", file, "toy/1/bm25/deep")
-    assert deep.status == 0 and "the first 10 documents only, as the run goes no deeper" in deep.out
+    assert deep.status == 0 and "computed on the top 10 (the run contains no more)" in deep.out
 
 
 def test_topics_that_the_run_does_not_answer_are_counted_and_told(repro, file, judged):

@@ -51,9 +51,9 @@ def test_the_summary_counts_every_table_and_goes_to_standard_output(repro):
     apart = "apart, 0 of 36 points of figures, 0 of 8 cells of reference rows"
     known = "40 stated by others (exact), 7 stated by others (close), 5 stated by others (loose), 105 nothing known"
     assert said.out.startswith(
-        f"What is known of 157 published numbers: {known}.\n\n"
+        f"157 published numbers: {known}.\n\n"
         "## Verdicts at scale tiny\n\n0 of 157 published cells measured at tiny; "
-        f"{apart}: 0 failing. Only full scale is compared"
+        f"{apart}: 0 failing. Scores at smaller scales are not compared"
     )
     assert "| costa | 7 | 4 | 4 |" in said.out
 
@@ -79,7 +79,7 @@ def test_a_readme_without_one_pair_of_markers_is_left_alone_before_anything_is_j
     path = folders / "README.md"
     path.write_text(text, encoding="utf-8")
     said = repro("report", "costa", "--readme", path)
-    assert said.status == 2 and "once each; put them where the table belongs" in said.sentence
+    assert said.status == 2 and "once each, around the table" in said.sentence
     assert path.read_text(encoding="utf-8") == text
 
 

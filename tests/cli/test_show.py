@@ -98,7 +98,7 @@ def test_a_cell_says_what_was_measured_of_it_at_each_scale_and_how_to_measure_it
     lines = repro("show", CELL).out.splitlines()
     [tiny] = [line for line in lines if line.startswith("tiny: ")]
     assert f" {facts['tiny']['measured']:.3f} (150 queries of tiny/passage/dev, 20" in tiny
-    assert tiny.endswith("; scaled: measured at scale tiny; only full is compared with the published numbers")
+    assert tiny.endswith("; scaled: measured at scale tiny, which is not compared with the published numbers")
     assert f"measure it:    repro run {CELL}" in lines
     assert repro("run", DEEP, "--scale", "tiny").status == 0
     [tiny] = [line for line in repro("show", DEEP).out.splitlines() if line.startswith("tiny: ")]
@@ -180,8 +180,8 @@ def test_for_eyes_no_line_of_a_cell_is_wider_than_the_terminal(repro, monkeypatc
 def test_reports_of_a_cell_are_told_one_by_one_with_how_and_where(repro, toy, report):
     report("toy/1/bm25/dl", *(f"0.2{n}" for n in range(6)))
     said = repro("show", "toy/1/bm25/dl").out.splitlines()
-    told = [line.split(":", 1) for line in said if line.startswith(("stated", "value"))]
-    assert [name for name, _ in told] == ["stated by others", *["value"] * 4, "values"]
+    told = [line.split(":", 1) for line in said if line.startswith(("reported", "value"))]
+    assert [name for name, _ in told] == ["reported elsewhere", *["value"] * 4, "values"]
     assert told[0][1].strip() == "6 values, 0.20 to 0.25, the closest in kind first"
     how = "released checkpoint encoded again; match exact; a/b, issue 1, 2024-01-01"
     assert told[1][1].strip() == f"0.23 A toolkit (toolkit): {how}"

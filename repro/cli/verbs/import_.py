@@ -7,7 +7,7 @@ import click
 from repro.cli import completion
 from repro.cli.groups import views
 from repro.cli.options import format_option, reading_choices
-from repro.cli.printing import emit_json, put, say, table
+from repro.cli.printing import emit_json, say, table
 from repro.errors import UsageError
 from repro.manifest.cells import select
 from repro.progress import TerminalProgress
@@ -99,14 +99,16 @@ def _rows(imports: list) -> list[tuple[str, ...]]:
 
 
 def _print_imports(imports: list, form: str) -> None:
+    from repro.cli.printing import show
+
     if form == "json":
         return emit_json([item.as_json() for item in imports])
     if form == "markdown":
         return print(_page(imports), end="")
     table(f"{len(imports)} cells by imported runs", HEAD, _rows(imports), right=(2, 3, 4))
     for line in dict.fromkeys(line for item in imports for line in item.described):
-        put(line)
-    print(f"{sum(item.new for item in imports)} of {len(imports)} records are new.")
+        show(line)
+    print(f"{sum(item.new for item in imports)} new records, {len(imports)} in all.")
 
 
 def _page(imports: list) -> str:

@@ -136,7 +136,7 @@ def _show_papers(*, as_json: bool) -> None:
     for source, entries in rows.items():
         title = f"{source.name}: {source.title} ({source.source.manifest.venue})"
         lines = [_line(entry) for entry in entries]
-        table(f"{title}, {_count([source])}", ["", *HEAD[1:]], lines, drop=(3, 1, 2))
+        table(f"{title}, {_count([source])}", ["", *HEAD[1:]], lines)
     say(f"{_count(rows)}.")
 
 

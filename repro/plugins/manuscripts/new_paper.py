@@ -219,7 +219,7 @@ def _show(name: str, folder: Path, made, notes) -> None:
 
     head = ("table", "columns", "known", "likely", "todo", "rows", "measurable", "in the source")
     lines = [(t.id, *map(str, _counts(t)), str(t.head.place)) for t in made.tables]
-    table(f"{name}: {sum(len(t.rows) for t in made.tables)} rows", head, lines, right=range(1, 7), drop=(7,))
+    table(f"{name}: {sum(len(t.rows) for t in made.tables)} rows", head, lines, right=range(1, 7))
     for place, reason in made.left_out:
         say(f"{place} is omitted: {reason}")
     for note in notes:

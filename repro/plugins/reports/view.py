@@ -103,7 +103,7 @@ def _print_cells(by_cell) -> None:
         description = f"{shown} ({ordered[0].label}, {MAKINGS[ordered[0].making]})"
         rows.append([cell.id, cell.printed.plain, str(len(ordered)), least, most, description])
     head = ["cell", "published", "values", "least", "most", "closest in kind"]
-    table("", head, rows, right=range(1, 5), drop=(3, 4, 2))
+    table("", head, rows, right=range(1, 5))
 
 
 def _is_chosen(id: str, names) -> bool:

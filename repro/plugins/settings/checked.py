@@ -126,7 +126,11 @@ def of_cells_of_settings(items: Iterable[CheckedParameter]) -> list[tuple[str, .
 
 def settings(*names: str) -> Listing[CheckedParameter]:
     """Return the planned parameters at full scale, compared with the settings of papers (all without
-    ``names``). Raises UsageError for an unknown paper, ManifestError for a broken file."""
+    ``names``). Raises UsageError for an unknown paper, ManifestError for a broken file.
+
+    Example:
+        >>> repro.settings("PAPER").to_frame()
+    """
     items = [item for source in sources(names) for item in checked_parameters(source)]
     return Listing(items, line=CheckedParameter.as_json, index="row")
 

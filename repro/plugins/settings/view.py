@@ -40,7 +40,7 @@ def print_steps(items: Iterable[CheckedParameter]) -> None:
 
     for heading, parameters in by_step(items).items():
         paper = parameters[0].row.partition("/")[0]
-        table(f"{paper}: {heading}", HEAD, merged_lines(parameters), drop=(2, 1))
+        table(f"{paper}: {heading}", HEAD, merged_lines(parameters))
 
 
 def print_cells(items: Iterable[CheckedParameter]) -> None:

@@ -72,7 +72,7 @@ def _print_table(name: str, statements, scale_name: str) -> None:
     rows += _grouped_rows([j for j in others if j not in singles])
     ours = "ours" if scale_name == "full" else f"ours, {scale_name}"
     head = ["claim", "where", "statement", "paper", ours, "others"]
-    table(f"{name}: {_count_statements(statements, scale_name)}", head, rows, drop=(1,), multiline=True)
+    table(f"{name}: {_count_statements(statements, scale_name)}", head, rows, multiline=True)
     if marks:
         verdicts = Counter(_verdict_of_mark(j) for j in marks)
         counts = ", ".join(f"{number} {verdict}" for verdict, number in verdicts.most_common())
@@ -198,7 +198,7 @@ def _print_findings(findings) -> None:
         group = [f for f in findings if f.paper == name]
         rows = [[f.severity, f.kind, HELD_AGAINST[f.against], _places(f), _misfit(f)] for f in group]
         head = ["severity", "kind", "evidence", "places and values", "finding"]
-        table(f"{name}: {_count_findings(group)}", head, rows, drop=(2, 1, 0), multiline=True)
+        table(f"{name}: {_count_findings(group)}", head, rows, multiline=True)
     say(_count_findings(findings))
 
 
@@ -217,7 +217,7 @@ def _print_references(names, *, strict: bool, as_json: bool) -> None:
         group = [r for r in all_references if r.paper == name]
         rows = [[r.at, r.means, r.to, _verdict(r)] for r in group]
         title = f"{name}: {_verdict_counts(group)}"
-        table(title, ["where", "meaning", "target", "verdict"], rows, drop=(1, 2))
+        table(title, ["where", "meaning", "target", "verdict"], rows)
     say(_verdict_counts(all_references))
 
 

@@ -36,7 +36,6 @@ and tested against every row with a stored or public run. Without a paper, runs 
 LEFT = ("column", "row", "against", "by")  # of the table of tests, whose other columns are numbers
 ALIKE = {"RMSE": "rmse", "tau": "kendall_union", "RBO": "rank_biased_overlap"}  # where one row is named
 TESTS = "tests over queries: yours less the other (t: paired, two-sided; Holm over a row's tests in a column)"
-DROP = ("permutation p, Holm", "permutation p", "by", "won/tied/lost", "t p", "its score", "d_z")
 
 
 @click.command(
@@ -217,7 +216,7 @@ def _show_table(own: OwnTable) -> None:
         head = list(tests[0])
         right = [place for place, name in enumerate(head) if name not in LEFT]
         rows = [list(test.values()) for test in tests]
-        table(TESTS, head, rows, right=right, drop=[head.index(name) for name in DROP])
+        table(TESTS, head, rows, right=right)
 
 
 def _tests(row: OwnRow, own: OwnTable) -> Iterator[dict[str, str]]:

@@ -86,6 +86,9 @@ def compare(
         DataError: a malformed record or run file, with file and line.
         BlockedError: judgements, texts or an encoder are missing. The message gives the remedy.
         StageError: encoding or search with an encoder failed.
+
+    Example:
+        >>> repro.compare("PAPER/1", yours="my.run").tests().to_frame()
     """
     given = _given(yours)
     check_several(measures=measures)

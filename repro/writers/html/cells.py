@@ -31,9 +31,7 @@ ROLES = {
     "cited": "taken from another publication",
     "reference": "a row of reference, which the paper does not have",
 }
-CELL = (
-    "{cell}"  # in whose place the page's script puts the cell's id, so that cells share the words around it
-)
+CELL = "{cell}"  # the page's script inserts the cell's id here, so that cells share the words around it
 MOST_OBSTACLES = 3  # on a card
 GRADES = {
     "A": "the authors' run file is public",
@@ -97,9 +95,7 @@ def _measurement(c: ComparedCell) -> Iterator[Markup]:
         yield _fact("seeds", values)
     yield from _difference(c)
     if c.stand_ins:
-        yield _fact(
-            "measured on", el("code", " ".join(c.stand_ins)), ", which stands in for the paper's data"
-        )
+        yield _fact("measured on", el("code", " ".join(c.stand_ins)), ", a substitute for the paper's data")
     if c.cut_at:
         yield _fact("cut", f"only the first {c.cut_at} documents count: {why_cut(c)}")
     if c.data_without_digest:
@@ -127,7 +123,6 @@ def _imported_runs(c: ComparedCell) -> Iterator[Markup]:
 
 
 def _stated_values(c: ComparedCell) -> Iterator[Markup]:
-    """Yield the first value reported elsewhere, with the others in a collapsed list."""
     first, *others = [_stated_value(note, c.cell) for note in c.notes] or [None]
     if others:
         summary = el("summary", f"{len(c.notes)} values, {span(c.notes, c.cell)}: the others")
@@ -139,7 +134,6 @@ def _stated_values(c: ComparedCell) -> Iterator[Markup]:
 
 
 def _stated_value(note: CellNote, cell: Cell) -> Content:
-    """Return a value with its origin and a link to its source."""
     place = el("a", f"{note.label}, {note.who}", href=note.address or None, title=note.place)
     return el("b", shown_note(note, cell)), f" {note.how} (", place, ")"
 
@@ -148,7 +142,7 @@ def _obstacles(c: ComparedCell) -> Iterator[Markup]:
     for obstacle in c.obstacles[:MOST_OBSTACLES]:
         yield _fact("blocked", f"{obstacle.cause}; {obstacle.remedy}")
     if len(c.obstacles) > MOST_OBSTACLES:
-        yield _fact("and", f"{len(c.obstacles) - MOST_OBSTACLES} more; repro plan names all")
+        yield _fact("and", f"{len(c.obstacles) - MOST_OBSTACLES} more (see repro plan)")
 
 
 def _definition(c: ComparedCell) -> Iterator[Markup]:
@@ -197,7 +191,6 @@ def _points(c: ComparedCell, difference: float) -> str:
 
 
 def _paired_tests(c: ComparedCell, comparison: Comparison) -> Iterator[Markup]:
-    """Yield the paired tests per query of our run against runs by others of the same system."""
     rows = [
         (test.maker, _points(c, test.difference), probability(test.p), probability(test.holm_p))
         for test in comparison.paired.get(c.cell.id, ())
@@ -220,7 +213,7 @@ def _provenance(record: Record) -> Iterator[Markup]:
     yield _fact("recorded", "; ".join(filter(None, [record.recorded[:10], record.machine, versions])))
 
 
-# head and, for those that a reader chooses values of, the name of its control
+# head -> the name of its control, if any
 COLUMNS = {
     "system": "system",
     "paper": "paper",
@@ -232,7 +225,7 @@ COLUMNS = {
     "difference": None,
     "verdict": "verdict",
     "run by others": None,
-    STATED: None,
+    "stated by others": None,  # the head of a copied CSV
 }
 ONLY = {"measured": "only measured", "fails": "only what fails", "run": "only run by others"}
 ONLY |= {"stated": f"only {STATED}"}
@@ -252,9 +245,8 @@ def cells(report: Report) -> Markup:
 def data(report: Report) -> Markup:
     """Return the list and all cards as JSON, with shared texts stored once.
 
-    ``texts`` are HTML, stored as indices into ``pieces`` (tags, or text between tags). A cell is a list: its
-    id, the fields of its line from the system on (indices into ``texts``), the parts of its card (likewise),
-    and 1 if it counts as published, otherwise 0.
+    ``texts`` are HTML, as indices into ``pieces`` (tags, or text between tags). A cell is a list: id, fields
+    of its line, parts of its card (both as indices into ``texts``), and 1 if it counts as published.
     """
     texts: dict[str, int] = {}
 

@@ -27,9 +27,6 @@ def el(name: str, /, *content: Content, **attributes: str | float | bool | None)
     """Return an element, e.g. ``el("th", "RR@10", scope="col")``.
 
     ``class_`` becomes the attribute class, ``aria_label`` aria-label. None and False are left out.
-
-    Args:
-        content: text, elements, or sequences of them. None adds nothing.
     """
     words = [
         _attribute(key, value)
@@ -108,20 +105,20 @@ def _attribute_name(key: str) -> str:
 # name -> class of colours, sign, meaning
 VERDICTS = {
     "exact": ("pass", "=", "equal to the published number at its decimals"),
-    "consistent": ("pass", "≈", "the published number lies in the prediction interval of our seeds"),
+    "consistent": ("pass", "≈", "inside the prediction interval of our seeds"),
     "within tolerance": ("pass", "~", "the difference is within the stated tolerance"),
     "lower": ("fail", "▼", "below the published number"),
-    "higher": ("fail", "▲", "above the published number, which is no pass"),
+    "higher": ("fail", "▲", "above the published number, also a failure"),
     "failed": ("fail", "✕", "a stage failed"),
-    "inconclusive": ("open", "?", "seeds vary too much to tell, or the paper gives no number"),
-    "not comparable": ("open", "◇", "measured by another choice or on stand-in data"),
-    "scaled": ("scaled", "◐", "measured at a smaller scale; not compared"),
+    "inconclusive": ("open", "?", "the seeds vary too much, or the paper has no number"),
+    "not comparable": ("open", "◇", "measured with another choice or on substitute data"),
+    "scaled": ("scaled", "◐", "measured at a smaller scale, not compared"),
     "blocked": ("none", "⊘", "something is missing on the machine"),
     "not run": ("none", "·", "nothing was measured"),
 }
 
 
-# verdict, or what is known of a number -> class of colours, and the sign for it in cells
+# verdict or knowledge of a number -> class of colours, and the sign for it in cells
 SIGNS = {
     **{name: (kind, mark) for name, (kind, mark, _) in VERDICTS.items()},
     "measured": ("pass", "✓"),
@@ -179,7 +176,7 @@ def legend() -> Markup:
     return el("dl", items, class_="legend")
 
 
-STATIC = "default-src 'none'; style-src 'unsafe-inline'; img-src data:"
+STATIC = "; ".join(("default-src 'none'", "style-src 'unsafe-inline'", "img-src data:"))
 PACKAGE = "repro.writers.html"
 
 
@@ -198,13 +195,7 @@ def document(
     foot: str,
     scripts: Content = None,
 ) -> str:
-    """Return a complete, self-contained page.
-
-    Args:
-        policy: the Content-Security-Policy, which also restricts labels and drawings in the page.
-        top: content of the header, after the name of the suite.
-        foot: the last line.
-    """
+    """Return a complete, self-contained page with a Content-Security-Policy."""
     head = el(
         "head",
         el("meta", charset="utf-8"),
@@ -238,10 +229,8 @@ def standalone(
 
     Args:
         above: a line above the title.
-        lead: content between title and sections.
         links: id of a section -> text of the link to it.
         sheet: package and name of an additional style sheet.
-        foot: the last line.
     """
     package, name = sheet
     header = el("header", el("p", above, class_="eyebrow"), el("h2", title), lead)

@@ -58,4 +58,4 @@ def test_records_are_what_lies_in_the_results():
 def test_a_part_of_a_listing_is_one():
     findings = repro.audit()
     assert len(findings[:3].to_frame()) == 3 and findings[0] is findings[:3][0]
-    assert repr(findings[:0]) == "<0 of nothing; to_frame() shows them>" and findings[:0].to_frame().empty
+    assert repr(findings[:0]) == "<0 items, see to_frame()>" and findings[:0].to_frame().empty

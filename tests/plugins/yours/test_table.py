@@ -107,7 +107,7 @@ def test_a_run_that_ends_above_the_cut_of_a_measure_is_scored_and_said(workspace
         "costa/1", yours=[runs["ance.dl19"], runs["bm25-anserini.dl19"]], workspace=workspace
     )
     label = "bm25-anserini.dl19-passage.top100"
-    said = f"R(rel=2)@1000: the first 100 documents only, as the run of {label} goes no deeper."
+    said = f"R(rel=2)@1000: computed on the top 100 (the run of {label} contains no more)."
     assert said in both.to_latex()
 
 

@@ -127,8 +127,8 @@ def test_a_drawing_that_is_too_large_is_named_and_left_out(drawings, monkeypatch
 
 def test_data_that_stand_in_for_the_paper_s_are_named():
     text = page(report(scale="tiny"))
-    assert "Measured on <code>tiny/passage/dev</code>, which stand in for the papers&#x27; data." in text
-    told = "<code>tiny/passage/dev</code>, which stands in for the paper&#x27;s data"
+    assert "Measured on <code>tiny/passage/dev</code>, substitutes for the papers&#x27; data." in text
+    told = "<code>tiny/passage/dev</code>, a substitute for the paper&#x27;s data"
     cells = [c.cell.id for c in report().compared if c.measured is not None]
     assert len(cells) == 4 and all(told in card_of(text, cell) for cell in cells)
-    assert "stand in for the papers" not in page(report())
+    assert "substitutes for the papers" not in page(report())
