@@ -9,6 +9,7 @@ import re
 import stat
 import sys
 from collections.abc import Callable, Collection, Iterable, Mapping
+from datetime import datetime
 from pathlib import Path, PurePosixPath
 from typing import Any
 
@@ -94,7 +95,7 @@ def _content(path: Path) -> tuple[Any, str]:
     except (OSError, ValueError) as error:
         return None, str(error)
     if path.name == RECORD:
-        return value, "" if _is_whole(value) else "it is altered"
+        return value, _facts_fault(value.get("facts")) if _is_whole(value) else "it is altered"
     if (path.parent / RECORD).is_file():
         record = read_json(path.parent / RECORD)
         if _listed_files(record, path.parent).get(path.name, (0, ""))[1] != hashlib.sha256(data).hexdigest():
@@ -222,6 +223,8 @@ def files_of(record: Any, *, stage: str, fingerprint: str) -> Files:
         raise StoreError(f"{RECORD} is another artefact's, or its identity was changed")
     if not _is_whole(record):
         raise StoreError(f"{RECORD} is altered")
+    if fault := _facts_fault(record.get("facts")):
+        raise StoreError(f"{RECORD}: {fault}")
     return files
 
 
@@ -283,5 +286,58 @@ def _values_fault(measure: str, values: list, count: int, limit: float) -> str:
     return f"a score by {measure} is {str(wrong)[:40]}"
 
 
+def _facts_fault(facts: Any) -> str:
+    """Return a reason why the facts of an artefact are invalid, e.g. "its fact seconds is 'x'", or ""."""
+    if type(facts) is not dict:
+        return "its facts are no mapping"
+    wrong = (name for name in _FACTS.keys() & facts.keys() if not _FACTS[name](facts[name]))
+    return next((f"its fact {name} is {str(facts[name])[:40]!r}" for name in sorted(wrong)), "")
+
+
 def _are(types: set[type], values: Iterable) -> bool:
     return {*map(type, values)} <= types
+
+
+def _is_text(value: Any) -> bool:
+    return type(value) is str and value.isprintable()
+
+
+def _is_number(value: Any) -> bool:
+    return type(value) in NUMBERS and 0 <= value < 1e30
+
+
+def _is_time(value: Any) -> bool:
+    try:
+        return bool(datetime.fromisoformat(value))
+    except (TypeError, ValueError):
+        return False
+
+
+def _are_texts(value: Any) -> bool:
+    return type(value) is dict and _are({str}, value.values())
+
+
+def _is_mapping(value: Any) -> bool:
+    return type(value) is dict
+
+
+def _are_tasks(value: Any) -> bool:
+    return _is_mapping(value) and all(
+        type(task) is dict and all(map(_is_number, task.values())) for task in value.values()
+    )
+
+
+_FACTS = {  # fact -> its test
+    **dict.fromkeys(("code", "digest", "repro"), _is_text),
+    **dict.fromkeys(("modules", "libraries", "inputs"), _are_texts),
+    **dict.fromkeys(("steps", "resumed_at", "examples", "flops", "documents"), _is_number),
+    **dict.fromkeys(("queries", "nudged", "peak_memory_kib", "peak_gpu_bytes"), _is_number),
+    "entries": lambda value: type(value) is list and _are({str}, value),
+    # a digest of rows, or of several training sets the number of each
+    "rows": lambda value: _is_text(value) or (type(value) is list and _are({int}, value)),
+    "commit": lambda value: type(value) is str,  # one that is not hexadecimal counts as unknown
+    "finished": _is_time,
+    "seconds": lambda value: _is_number(value) and value < 1e9,
+    "kernels": _is_mapping,
+    "tasks": _are_tasks,
+}
