@@ -5,8 +5,10 @@ import re
 from collections.abc import Iterable, Mapping, Sequence
 from html import escape
 from importlib import resources
+from pathlib import Path
 
 from repro.hooks import MATCHES
+from repro.locations import data_folder
 from repro.verdicts.compared import ComparedCell
 from repro.verdicts.summary import summarise
 
@@ -173,10 +175,30 @@ def in_words(counts: Mapping[str, int]) -> str:
     return ", ".join(f"{counts[name]} {name}" for name in SIGNS if counts.get(name)) or "no cells"
 
 
+# signs around a number -> meaning
+NUMBERS = {
+    "(1.2)": "measured, but in doubt. The card gives the reason",
+    "[1.2]": "our score of a run by others",
+    "“1.2” ×3": "the closest of three values reported elsewhere. No verdict depends on them",
+    **{f"“{mark}1.2”": f"reported elsewhere, {match} match" for match, mark in MATCHES.items() if mark},
+}
+HOW_TO_READ = (
+    "The published number is above. The measured one is below, with the sign of its verdict. "
+    "Press a number for its evidence and its command. Arrow keys move between numbers. "
+    "The browser prints the shown paper, or all papers from the overview."
+)
+
+
 def legend() -> Markup:
-    """Return every sign with its meaning."""
-    items = [el("div", el("dt", badge(name)), el("dd", text)) for name, (_, _, text) in VERDICTS.items()]
-    return el("dl", items, class_="legend")
+    """Return an explanation of cells, with every sign and its meaning."""
+    signs = [(badge(name), text) for name, (_, _, text) in VERDICTS.items()]
+    items = [el("div", el("dt", mark), el("dd", text)) for mark, text in [*signs, *NUMBERS.items()]]
+    return join(el("p", HOW_TO_READ), el("dl", items, class_="legend"))
+
+
+def folded(summary: str, *content: Content) -> Markup:
+    """Return content below a line that opens it."""
+    return el("details", el("summary", summary), *content)
 
 
 STATIC = "default-src 'none'; style-src 'unsafe-inline'; img-src data:"
@@ -221,7 +243,9 @@ def document(
         el("footer", el("p", foot)),
         scripts,
     )
-    return f"<!doctype html>\n{el('html', head, body, lang='en')}\n"
+    # a page is published, and folders of this machine are not
+    text = str(el("html", head, body, lang="en")).replace(escape(str(data_folder())), "$REPRO_DATA")
+    return f"<!doctype html>\n{text.replace(escape(str(Path.home())), '~')}\n"
 
 
 def standalone(

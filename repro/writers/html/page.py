@@ -17,6 +17,7 @@ from repro.writers.html.elements import (
     bars,
     document,
     el,
+    folded,
     identifier,
     legend,
     plain_table,
@@ -67,16 +68,6 @@ def _scales(shown: str, files: Mapping[str, str]) -> Markup | None:
     return el("nav", el("span", "scale", aria_hidden="true"), links, class_="scales", aria_label="scale")
 
 
-HOW_TO_READ = (
-    "Above stands the published number, beneath what we measured, with a sign for the verdict. "
-    "What may not be what would be measured now stands in round brackets; a run that others made, "
-    "which is no measurement of ours, in square ones. "
-    "In quotation marks stands what others state, of several the closest in kind with their number: "
-    "no verdict rests on it. "
-    "Press a number to see how it is defined, judged and made again; arrow keys go from one to the next."
-)
-
-
 def overview(report: Report) -> Markup:
     """Return the coverage of published numbers, the scale's counts, papers, ways of measuring, and signs."""
     tallies = {name: Tally(name, name, items).published for name, items in report.known.items()}
@@ -91,7 +82,7 @@ def overview(report: Report) -> Markup:
         section(f"Measured at scale {report.scale}", *_numbers(report), place="measured"),
         section("Papers", el("div", map(_card, report.parts), class_="cards"), place="papers"),
         _coverage(tallies.values(), everything),
-        section("How to read a cell", el("p", HOW_TO_READ), legend(), place="signs"),
+        section("How to read a cell", legend(), place="signs"),
         id="overview",
         class_="overview",
     )
@@ -114,9 +105,9 @@ def _known(report: Report, tallies: Mapping[str, Tally], everything: Tally) -> C
     meanings = [el("div", el("dt", badge(name)), el("dd", text)) for name, text in WAYS_OF_KNOWING.items()]
     return (
         bar(everything.known, label="what is known of all published numbers"),
-        el("p", f"What is not measured here takes {to_do}.") if to_do else None,
+        el("p", f"The numbers without a measurement need {to_do}.") if to_do else None,
         table,
-        el("details", el("summary", "what these words mean"), el("dl", meanings, class_="legend")),
+        folded("Meaning of the columns", el("dl", meanings, class_="legend")),
     )
 
 
