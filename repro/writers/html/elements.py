@@ -11,6 +11,7 @@ from repro.hooks import MATCHES
 from repro.locations import data_folder
 from repro.verdicts.compared import ComparedCell
 from repro.verdicts.summary import summarise
+from repro.writers.grid import STATED
 
 _cached_escape = functools.lru_cache(maxsize=10_000)(escape)  # words recur all over a page
 VOID = frozenset({"meta", "link", "br", "hr", "img", "col", "input", "source"})
@@ -179,8 +180,8 @@ def in_words(counts: Mapping[str, int]) -> str:
 NUMBERS = {
     "(1.2)": "measured, but in doubt. The card gives the reason",
     "[1.2]": "our score of a run by others",
-    "“1.2” ×3": "the closest of three values reported elsewhere. No verdict depends on them",
-    **{f"“{mark}1.2”": f"reported elsewhere, {match} match" for match, mark in MATCHES.items() if mark},
+    "“1.2” ×3": f"the closest of three values {STATED}. No verdict depends on them",
+    **{f"“{mark}1.2”": f"{STATED}, {match} match" for match, mark in MATCHES.items() if mark},
 }
 HOW_TO_READ = (
     "The published number is above. The measured one is below, with the sign of its verdict. "
