@@ -1,5 +1,4 @@
-"""Others' measurements of the same cells, with their sources. The YAML files are papers/*/others.yaml (read
-by ``reports``)."""
+"""Others' measurements of published cells, with their sources, from papers/*/others.yaml."""
 
 from repro.hooks import CellPart, Command, answer
 
@@ -7,7 +6,7 @@ from repro.hooks import CellPart, Command, answer
 @answer
 def commands():
     """Offer ``show others``."""
-    line = "what others measured of the same cells, and where they say so"
+    line = "values of the same cells stated by others, with their sources"
     return {"show others": Command(line, "repro.plugins.reports.view:command")}
 
 

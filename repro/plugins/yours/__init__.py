@@ -6,8 +6,8 @@ from repro.hooks import Command, answer
 @answer
 def commands():
     """Let `compare` and `doctor smoke` accept the user's runs and encoders."""
-    line = "verdicts from what is stored, or a run or encoder of yours beside them; never trains"
-    smoke = "two steps of every stage on the embedded collection, or with an encoder of yours"
+    line = "verdicts on recorded numbers, or your run or encoder in a paper's table"
+    smoke = "two steps of every stage on the embedded collection, or a test of your encoder"
     return {
         "compare": Command(line, "repro.plugins.yours.compare_verb:command"),
         "doctor smoke": Command(smoke, "repro.plugins.yours.compare_verb:smoke"),
