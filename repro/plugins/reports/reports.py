@@ -34,10 +34,8 @@ FAR = 20  # lower values have the wrong unit. The lowest known one is half of th
 class Source(Place):
     """The place and the author of reports.
 
-    Attributes:
-        who: ``authors`` of the system outside the paper, a ``toolkit``, somebody ``independent`` of both, or
-            a ``later-paper`` by authors who ran the system themselves.
-        name: of the toolkit, repository or paper, never of a person.
+    ``who`` is ``authors`` of the system outside the paper, a ``toolkit``, somebody ``independent``, or a
+    ``later-paper`` that ran the system. ``name`` is that of a toolkit, repository or paper, not a person.
     """
 
     who: Who
@@ -45,7 +43,7 @@ class Source(Place):
 
     @property
     def unnamed(self) -> Source:
-        """The source without its name, for comparisons."""
+        """The source without its name."""
         return self.model_copy(update={"name": ""})
 
 
@@ -164,7 +162,7 @@ class CellReport:
         )
 
     def as_json(self) -> dict:
-        """Return the report as plain values."""
+        """Return the report in JSON."""
         report, source = self.report, self.source
         return {
             "value": float(self.value),

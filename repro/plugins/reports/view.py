@@ -52,9 +52,9 @@ def command(names, searches, as_json):
     from repro.plugins.reports.reports import reports
 
     _check_names(names)
-    if searches and names:
-        raise UsageError("--searches cannot be combined with names")
     if searches:
+        if names:
+            raise UsageError("--searches cannot be combined with names")
         return _show_searches(as_json)
     by_cell = {id: group for id, group in reports().items() if _is_chosen(id, names)}
     return _print_reports(by_cell, as_json)
@@ -121,17 +121,10 @@ def _show_searches(as_json: bool) -> int:
         return 0
     counts = _counts({search.id for search in entries})
     places = run_places(cell for cell in known_cells().values() if cell.counted_as == "published")
-    rows = [
-        [
-            s.id,
-            str(counts[s.id]),
-            in_words([place for place in places if place.search.id == s.id]),
-            str(len(s.places)),
-            "; ".join(s.in_vain),
-            s.date,
-        ]
-        for s in sorted(entries, key=lambda search: search.id)
-    ]
+    rows = []
+    for s in sorted(entries, key=lambda search: search.id):
+        of_runs = in_words([place for place in places if place.search.id == s.id])
+        rows.append([s.id, str(counts[s.id]), of_runs, str(len(s.places)), "; ".join(s.in_vain), s.date])
     head = ["system", "values", "cells by where a run is", "places", "in vain", "last look"]
     table("", head, rows, right=(1, 3))
     print(f"runs of others for the {len(places)} cells of these systems: {in_words(places)}")

@@ -183,15 +183,13 @@ class Study:
     """A table with its measurements.
 
     Attributes:
-        entries: (row, column) -> its mean, for measured cells.
+        entries: (row, column) -> its measurements.
         contrasts: comparisons of measured rows by family, then by column.
         standing: column -> row -> its comparison with the row ``floor``, e.g. "not above".
         costs: row -> the cost of its own pre-training.
         hours: trained row -> hours of all its trainings (mean over seeds).
         total_hours: hours of all trainings, each counted once. None if one is unknown.
-        untrained: rows without any training.
         commits: the recorded commits, oldest first.
-        doubts: doubts about the numbers, in words, or "".
         plan: the analysis of all tables.
     """
 
@@ -256,7 +254,7 @@ class Study:
         return [row for row, place in self.standing.get(column, {}).items() if place == standing]
 
     def base(self, row: str) -> str | None:
-        """Return a row's row of reference, or None."""
+        """Return a row's row of reference."""
         return next(self.table.base_of(r) for r in self.table.rows if r.id == row)
 
     @cached_property

@@ -37,13 +37,11 @@ class Answer:
     """The difference between the two rows of a pointer at one scale, in the primary column.
 
     Attributes:
-        difference: of the means over queries and common seeds, in points.
+        difference: of the means over queries and common seeds, in points, as are the next values.
         low, high: its 95 % interval. None with a single seed, or without scores of queries.
         verdict: by the study's analysis, or "" without an interval.
-        smallest_seen: the true difference in points with a power of 80 %.
-        published: the published difference in points, or None.
+        smallest_seen: the true difference with a power of 80 %.
         as_stated: whether the order is that of the text. None if no order is found or stated.
-        preliminary: the number of planned seeds, if some are missing.
         doubts: kinds of doubts about the numbers.
     """
 
@@ -88,7 +86,7 @@ class Answer:
 
     @property
     def untested(self) -> str:
-        """The reason for a missing verdict."""
+        """The reason for no verdict."""
         return "not tested" if self.seeds == 1 else "not tested without the scores of queries"
 
 

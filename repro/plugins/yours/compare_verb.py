@@ -146,7 +146,9 @@ def _score_encoder(model, names, tables, workspace) -> list[str]:
     table = f"{names[0]}/{tables[0]}" if names and tables else bm25_cell().id.rsplit("/", 2)[0]
     compared = compare(table, yours=model, scale=SCALE, workspace=workspace, progress=TerminalProgress())
     cells = [c for own in compared.yours for row in own.rows for c in row.cells]
-    return [f"scored: {c.cell.id}, {c.records[0].measure} {rounded(c.measured, c.cell)}" for c in cells]
+    return [
+        f"scored: {c.cell.id}, {c.records[0].measure} {rounded(c.records[0].measured, c.cell)}" for c in cells
+    ]
 
 
 def show_yours(compared: ComparedWithYours, form: str, *, per_query: bool) -> None:

@@ -62,7 +62,7 @@ class UserEncoder:
 
     @property
     def source(self) -> str:
-        """The label."""
+        """The label, as a run has a path."""
         return self.label
 
     @property
@@ -102,7 +102,6 @@ class _Side:
     """The loaded encoder of passages or of queries.
 
     Attributes:
-        model: the library's model.
         said: the settings from its export and its user.
         params: the stage's parameters, without the similarity.
         numbers: the length of a vector.

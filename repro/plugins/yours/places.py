@@ -42,9 +42,9 @@ class Place:
     """A column that a run can be scored in.
 
     Attributes:
-        measure: the column's measure, unless an unspecified choice overrides it.
+        measure: the column's measure, or that of an unspecified choice.
         original: the column's own dataset.
-        measured: the measurements of the table's rows in it, the paper's own retriever first.
+        measured: the measurements of the table's rows, the paper's own retriever first.
     """
 
     column: Column
@@ -95,26 +95,21 @@ def scorable_places(cells: Sequence[ComparedCell], plan: Plan) -> tuple[dict[str
     """Return the scorable columns by id, and a sentence on each other one. Raises UsageError without any."""
     by_column: dict[str, dict[str, Cell]] = {}
     for c in cells:
-        by_column.setdefault(c.cell.column.id, {})[c.cell.id] = c.cell
-    columns = {column.id: column for column in cells[0].cell.table.columns}
-    places: dict[str, Place] = {}
-    notices: list[str] = []
-    for name, group in by_column.items():
-        if columns[name].mean_of:
-            continue
-        place = _place(columns[name], group, plan)
-        if isinstance(place, str):
-            notices.append(_left_out([name], place))
-        else:
-            places[name] = place
+        if not c.cell.column.mean_of:
+            by_column.setdefault(c.cell.column.id, {})[c.cell.id] = c.cell
+    found = {name: _place(group, plan) for name, group in by_column.items()}
+    places = {name: place for name, place in found.items() if isinstance(place, Place)}
+    notices = [_left_out([name], reason) for name, reason in found.items() if isinstance(reason, str)]
     if not places:
         reason = next(iter(notices), "all columns are averages")
         raise UsageError(f"{name_of(cells[0].cell)} has no column to score a run in: {reason}")
     return places, notices
 
 
-def _place(column: Column, cells: Mapping[str, Cell], plan: Plan) -> Place | str:
-    unit = next(iter(cells.values())).unit
+def _place(cells: Mapping[str, Cell], plan: Plan) -> Place | str:
+    """Return the place of a column's cells, or the reason for its absence."""
+    first = next(iter(cells.values()))
+    column, unit = first.column, first.unit
     if column.kind in COMPUTED or unit not in UNITS or column.dataset is None or column.measure is None:
         return "its values cannot be computed from a run"
     in_column = [m for m in plan.measurements if m.cell.id in cells and "judgements" in m.parts[0].params]
@@ -242,14 +237,7 @@ def _with_encoder(part: Node, encoder: UserEncoder, plan: Plan) -> Node:
 
 @dataclass(frozen=True)
 class Rival:
-    """A row's run for tests: the suite's own, or a public one by others.
-
-    Attributes:
-        by: ``measured``, or e.g. ``run by Anserini``.
-        parts: its scores per collection.
-        run: the run's file, if a single one gives the column.
-        doubts: the kinds of doubt about the suite's measurement.
-    """
+    """A row's scores for tests, by ``measured`` (with kinds of ``doubts``) or e.g. ``run by Anserini``."""
 
     by: str
     parts: Parts
@@ -257,7 +245,7 @@ class Rival:
     doubts: tuple[str, ...] = ()
 
     def mean(self, measure: str) -> float:
-        """Return the mean over collections of the mean over queries, e.g. 0.335."""
+        """Return the mean, as by ``mean_score``."""
         return mean_score(self.parts, measure)
 
 

@@ -146,7 +146,7 @@ def mean_score(parts: Parts, measure: str) -> float:
 
 
 def all_scores(parts: Parts, measure: str) -> list[float]:
-    """Return the scores of all queries as fractions, collection by collection."""
+    """Return the scores of all queries, collection by collection."""
     return [value for part in parts for value in part["measures"][measure]]
 
 
@@ -159,8 +159,7 @@ class Scored:
         depth: the largest number of documents for a judged query.
         missing: the number of judged queries without an answer, which count as 0.
         run: the run's file, if there is one.
-        collections: the datasets of the judgements. Empty if the column names them.
-        differing: as in ``Judged``.
+        collections: the datasets of the judgements, if the column does not name them.
     """
 
     measure: str
@@ -173,12 +172,12 @@ class Scored:
 
     @property
     def values(self) -> list[float]:
-        """The scores of all queries, as fractions."""
+        """The scores of all queries."""
         return all_scores(self.parts, self.measure)
 
     @property
     def mean(self) -> float:
-        """The mean over collections of the mean over queries."""
+        """The mean, as by ``mean_score``."""
         return mean_score(self.parts, self.measure)
 
     @property

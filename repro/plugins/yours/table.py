@@ -106,20 +106,10 @@ def own_table(
     dataset: str | None = None,
     progress: Progress = SILENT,
 ) -> OwnTable:
-    """Add the user's runs and encoders as rows below those of a table.
+    """Add the user's runs and encoders as rows below those of one table, and test them against these.
 
-    Scores of run files are not stored. The encoding and search of encoders are.
-
-    Args:
-        compared: cells of one table. The tests are against its rows.
-        plan: the plan of these cells, looked up in the store.
-        dataset: the only dataset to score a run on.
-
-    Raises:
-        UsageError: no column can be scored, or a run belongs to none of their datasets.
-        DataError: a malformed run, with file and line, or one that answers no judged query.
-        BlockedError: judgements, an encoder or its texts are missing.
-        StageError: a stage failed.
+    Runs are scored on ``dataset`` alone if given. Only stages of encoders are stored. Raises UsageError if
+    no column can be scored, DataError for a malformed run, BlockedError for missing data, StageError.
     """
     cells = list(compared)
     places, not_scored = scorable_places(cells, plan)

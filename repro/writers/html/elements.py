@@ -111,14 +111,14 @@ def _attribute_name(key: str) -> str:
 # name -> class of colours, sign, meaning
 VERDICTS = {
     "exact": ("pass", "=", "equal to the published number at its decimals"),
-    "consistent": ("pass", "≈", "the published number lies in the prediction interval of our seeds"),
+    "consistent": ("pass", "≈", "the published number is inside the prediction interval of our seeds"),
     "within tolerance": ("pass", "~", "the difference is within the stated tolerance"),
     "lower": ("fail", "▼", "below the published number"),
     "higher": ("fail", "▲", "above the published number, which is no pass"),
     "failed": ("fail", "✕", "a stage failed"),
-    "inconclusive": ("open", "?", "seeds vary too much to tell, or the paper gives no number"),
+    "inconclusive": ("open", "?", "seeds vary too much for a verdict, or the paper gives no number"),
     "not comparable": ("open", "◇", "measured by another choice or on stand-in data"),
-    "scaled": ("scaled", "◐", "measured at a smaller scale; not compared"),
+    "scaled": ("scaled", "◐", "measured at a smaller scale, which is not compared"),
     "blocked": ("none", "⊘", "something is missing on the machine"),
     "not run": ("none", "·", "nothing was measured"),
 }
