@@ -24,6 +24,7 @@ ADDS = {
     "reports": (["show", CELL], "stated by others"),
     "studies": (["show", "readings", "costa"], "on equal terms"),
     "yours": (["compare", "--help"], "--qrels"),
+    "same_code": (["doctor", "--help"], "same-code"),
 }
 
 

@@ -7,8 +7,7 @@ from dataclasses import replace
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
-from repro.api import Listing
-from repro.api.selection import Selection, select
+from repro.api import Listing, Selection, select
 from repro.running.plan import Plan
 from repro.running.records import Recurrence
 from repro.running.workspace import Workspace

@@ -4,9 +4,8 @@ import os
 from collections.abc import Iterable
 from dataclasses import asdict
 
-from repro.api import Listing
+from repro.api import Listing, Selection
 from repro.api.comparisons import ComparedCells, compare_selection
-from repro.api.selection import Selection
 from repro.errors import ReproError, StoreError
 from repro.graph import Node
 from repro.manifest.papers import sources

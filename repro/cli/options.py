@@ -8,7 +8,7 @@ from typing import Any
 import click
 from click.core import ParameterSource
 
-from repro.api.selection import Selection, select
+from repro.api import Selection, select
 from repro.errors import UsageError, check_known
 from repro.manifest.papers import papers
 from repro.running.scale import with_scale_of

@@ -1,20 +1,18 @@
-"""The cells of papers' tables, their counts, and selections of them.
-
-A cell is named by its path, e.g. ``PAPER/1/ROW/COLUMN``.
-"""
+"""Cells of papers' tables, e.g. ``PAPER/1/ROW/COLUMN``, their counts, and selections of them."""
 
 from collections import Counter
 from collections.abc import Container, Iterable
 from dataclasses import dataclass
 from decimal import Decimal
 from functools import cached_property
+from itertools import filterfalse
 
-from repro.errors import UsageError, unknown
+from repro.errors import UsageError, check_known, unknown
 from repro.manifest import printed
 from repro.manifest.papers import Paper, paper, papers
 from repro.manifest.schema import Column, Exhibit, Figure, Row, Table
 
-# what cells are counted as -> the words for one and for several; only the first are papers' numbers
+# how cells are counted -> the words for one and for several
 COUNTED = {
     "published": ("published cell", "published cells"),
     "point": ("point of figures", "points of figures"),
@@ -35,22 +33,21 @@ class Cell:
 
     @cached_property
     def id(self) -> str:
-        """The path that names this cell everywhere, e.g. ``paper/1/group.system/dev.rr10``."""
+        """The path, e.g. ``paper/1/group.system/dev.rr10``."""
         return f"{self.paper.name}/{self.table.id}/{self.row.id}/{self.column.id}"
 
     @cached_property
     def printed(self) -> printed.PublishedCell:
-        """The parsed printed string: number, decimals, marks, bold."""
+        """The parsed string."""
         return printed.parse(self.text)
 
     @property
     def number(self) -> Decimal:
-        """Return the published number of a numeric cell, in its unit."""
-        assert self.printed.value is not None, self.id
-        return self.printed.value
+        """Return the published number, in its unit."""
+        return self.printed.number
 
     def equals(self, value: Decimal) -> bool:
-        """Return whether a value equals the published one at the coarser of their roundings."""
+        """Return whether a value equals the published one at the coarser rounding of both."""
         coarser = min(printed.decimals_of(value), self.printed.decimals)
         return abs(value - self.number) <= printed.half_unit(coarser)
 
@@ -61,7 +58,7 @@ class Cell:
 
     @property
     def decimals(self) -> int:
-        """The most frequent number of decimals in the column, or the table's setting without any numbers."""
+        """The column's most frequent number of decimals, or the table's setting without numbers."""
         place = [c.id for c in self.table.columns].index(self.column.id)
         texts = [row.cells[place] for row in self.table.rows if row.cells]
         counts = Counter(cell.decimals for cell in map(printed.parse, texts) if cell.value is not None)
@@ -69,31 +66,26 @@ class Cell:
 
     @property
     def is_unpublished(self) -> bool:
-        """Whether the paper has no number to compare with: a study, a figure's point or a reference row."""
+        """Whether it is of a study, a figure or a reference row, without a number to compare with."""
         return self.table.kind in ("figure", "study") or self.row.role == "reference"
 
     @property
     def is_setting(self) -> bool:
-        """Whether the cell publishes a setting instead of a measured number."""
+        """Whether it publishes a setting instead of a measured number."""
         return self.table.kind == "hyperparameters"
 
     @property
     def counted_as(self) -> str | None:
-        """The key of ``COUNTED`` for this cell, e.g. ``"published"``. None if it cannot be measured."""
-        if self.table.kind == "study" or (self.table.kind == "figure" and self.paper.manifest.is_study):
-            return "study"
-        if self.table.kind == "figure":
-            return "point"
+        """Its key of ``COUNTED``, e.g. ``"published"``. None if it cannot be measured."""
+        if self.table.kind in ("study", "figure"):
+            return "study" if self.table.kind == "study" or self.paper.manifest.is_study else "point"
         if self.row.role == "reference":
             return "reference"
         return "published" if self.table.kind == "results" and self.is_numeric else None
 
     @property
     def role(self) -> str:
-        """The origin of the number: ours, rerun, cited or reference.
-
-        The row's role for the column comes first, then the cell's marks, then the row.
-        """
+        """The origin of the number: by the row's role for the column, the cell's marks, or the row."""
         marks = self.table.marks
         mark_roles = [marks[mark].role for mark in self.printed.marks if mark in marks]
         return next(filter(None, [self.row.roles.get(self.column.id), *mark_roles]), self.row.role)
@@ -105,17 +97,17 @@ class Cell:
 
     @property
     def unit(self) -> str:
-        """The unit of the printed number, e.g. ``"percent"``: the column's, or the table's."""
+        """The unit of the printed number, e.g. ``"percent"``."""
         return self.column.unit or self.table.unit
 
     @property
     def smaller_is_better(self) -> bool:
-        """Whether the number is a size. All other measures are better when larger."""
+        """Whether the number is a size."""
         return self.column.kind == "index-size" or self.unit == "GB"
 
     @property
     def recipe(self) -> str | None:
-        """The recipe that makes this cell, or None if there is none yet."""
+        """The recipe that makes this cell, or None."""
         return self.column.recipe or self.row.recipe
 
     @property
@@ -124,7 +116,7 @@ class Cell:
         return {**self.row.with_, **self.column.with_}
 
     def as_json(self) -> dict:
-        """Return one flat object per cell, as ``repro show cells --format json`` prints it."""
+        """Return the object that ``repro show cells --format json`` prints."""
         p = self.printed
         return {
             "id": self.id,
@@ -152,13 +144,13 @@ class Cell:
 
 
 def cells_of(source: Paper, tables: tuple[Table, ...] | None = None) -> list[Cell]:
-    """Return every cell of a paper's tables in printed order, dashes and words included."""
+    """Return all cells of a paper's tables in printed order, including dashes and words."""
     selected_tables = source.manifest.tables if tables is None else tables
     return [cell for table in selected_tables for cell in _table_cells(source, table)]
 
 
 def _table_cells(source: Paper, table: Table) -> tuple[Cell, ...]:
-    """Return the cells of one table. Repeated calls return the same objects, so each is parsed once."""
+    """Return a table's cells, the same objects in every call, so that each is parsed once."""
     cells = (
         Cell(source, table, row, row.own(column), text)
         for row in table.rows
@@ -168,12 +160,12 @@ def _table_cells(source: Paper, table: Table) -> tuple[Cell, ...]:
 
 
 def numeric_cells(source: Paper) -> list[Cell]:
-    """Return a paper's published cells: the numeric cells of its result tables."""
+    """Return a paper's published cells: the numeric ones of its result tables."""
     return [c for c in cells_of(source) if c.counted_as == "published"]
 
 
 def by_count(cells: Iterable[Cell]) -> dict[str, dict[str, Cell]]:
-    """Return the measurable cells without duplicates, by key of ``COUNTED`` and id."""
+    """Return the measurable cells by key of ``COUNTED`` and id."""
     kinds: dict[str, dict[str, Cell]] = {kind: {} for kind in COUNTED}
     for chosen in cells:
         if chosen.counted_as:
@@ -182,7 +174,8 @@ def by_count(cells: Iterable[Cell]) -> dict[str, dict[str, Cell]]:
 
 
 def count_in_words(cells: Iterable[Cell], *, measured: Container[str] | None = None, scale: str = "") -> str:
-    """Count the cells in words, published ones first, e.g. "52 of 58 published cells measured at tiny".
+    """Count cells in words, e.g. "52 of 58 published cells measured at tiny, and 0 of 8 cells of reference
+    rows".
 
     ``measured`` contains the ids of the cells measured at ``scale``.
     """
@@ -193,11 +186,11 @@ def count_in_words(cells: Iterable[Cell], *, measured: Container[str] | None = N
             phrase = f"{sum(name in measured for name in chosen)} of {phrase}"
             phrase += "" if phrases else f" measured at {scale}"
         phrases.append(phrase)
-    return "; apart, ".join(filter(None, (phrases[0], ", ".join(phrases[1:])))) if phrases else "no cells"
+    return ", and ".join(filter(None, (*phrases[:1], ", ".join(phrases[1:])))) or "no cells"
 
 
 def cell(identifier: str) -> Cell:
-    """Return the cell named ``paper/table/row/column``. Raises UsageError with the known names."""
+    """Return the cell named ``paper/table/row/column``. Raises UsageError."""
     parts = identifier.split("/")
     if len(parts) != 4:
         raise UsageError(f"{identifier!r} names no cell: a cell is named paper/table/row/column")
@@ -206,7 +199,7 @@ def cell(identifier: str) -> Cell:
 
 
 def cell_of(source: Paper, table: Table, row: str, column: str) -> Cell:
-    """Return the cell of a table. Raises UsageError with the table's rows or columns."""
+    """Return the cell of a table. Raises UsageError for an unknown row or column."""
     rows, columns = ([part.id for part in parts] for parts in (table.rows, table.columns))
     for kind, name, known in (("row", row, rows), ("column", column, columns)):
         if name not in known:
@@ -216,20 +209,20 @@ def cell_of(source: Paper, table: Table, row: str, column: str) -> Cell:
 
 
 def table_of(source: Paper, identifier: str) -> Table:
-    """Return a paper's table or measured figure by id. Raises UsageError with the paper's tables."""
-    for table in (*source.manifest.tables, *figure_tables(source)):
-        if table.id == str(identifier):
-            return table
-    raise unknown(f"table of {source.name}", identifier, [t.id for t in source.manifest.tables])
+    """Return a paper's table or measured figure by id. Raises UsageError."""
+    by_id = {t.id: t for t in (*source.manifest.tables, *figure_tables(source))}
+    if str(identifier) not in by_id:
+        raise unknown(f"table of {source.name}", identifier, [t.id for t in source.manifest.tables])
+    return by_id[str(identifier)]
 
 
 def figure_tables(source: Paper) -> tuple[Table, ...]:
-    """Return the figures with measured points, each as a table named ``figure-N``."""
+    """Return the figures with measured points, each as a table, e.g. ``figure-3``."""
     return tuple(figure.as_table for figure in source.manifest.figures if figure.lines)
 
 
 def every_cell(source: Paper) -> list[Cell]:
-    """Return every cell of a paper's tables and every point of its measured figures."""
+    """Return all cells of a paper's tables and measured figures."""
     return cells_of(source, (*source.manifest.tables, *figure_tables(source)))
 
 
@@ -243,7 +236,7 @@ class ShownExhibit:
 
     @property
     def id(self) -> str:
-        """The path of the exhibit, e.g. ``paper/figure-3/system`` or ``paper/4/system``."""
+        """The path, e.g. ``paper/figure-3/system``."""
         return f"{self.paper.name}/{self.owner}/{self.exhibit.id}"
 
     @property
@@ -258,7 +251,7 @@ class ShownExhibit:
 
 
 def exhibits(names: tuple[str, ...], owners: tuple[str, ...]) -> list[ShownExhibit]:
-    """Return the exhibits of papers, or of all, in the tables and figures named, e.g. ``4``, ``figure-3``."""
+    """Return the exhibits of papers (by default all) in the named tables and figures, e.g. ``figure-3``."""
     result = []
     for source in [paper(name) for name in names or papers()]:
         places = [(t.id, t.exhibits) for t in source.manifest.tables]
@@ -270,31 +263,29 @@ def exhibits(names: tuple[str, ...], owners: tuple[str, ...]) -> list[ShownExhib
 
 
 def figure_of(source: Paper, identifier: str) -> Figure:
-    """Return a paper's figure by id. Raises UsageError with the paper's figures."""
-    for figure in source.manifest.figures:
-        if figure.id == str(identifier):
-            return figure
-    raise unknown(f"figure of {source.name}", identifier, [f.id for f in source.manifest.figures])
+    """Return a paper's figure by id. Raises UsageError."""
+    by_id = {figure.id: figure for figure in source.manifest.figures}
+    check_known(f"figure of {source.name}", str(identifier), valid=by_id)
+    return by_id[str(identifier)]
 
 
 def select(
     names: tuple[str, ...], *, tables: tuple[str, ...], rows: tuple[str, ...], cells: tuple[str, ...]
 ) -> list[Cell]:
-    """Return the cells selected on a command line that can be measured, in printed order without duplicates.
+    """Return the selected measurable cells in printed order without duplicates.
 
     Args:
         names: papers. Without names all papers, or only ``cells`` if given.
         tables: table ids, looked up in every named paper.
-        rows: row ids, with or without the group (``bert`` is every row of that system).
+        rows: row ids, with or without the group, e.g. ``bert``.
         cells: full cell ids, alone or in addition to the tables and rows.
 
     Raises:
         UsageError: an unknown name, or a selection without a number to measure.
     """
     result = [cell(identifier) for identifier in cells]
-    for chosen in result:
-        if not is_measured(chosen):
-            raise UsageError(f"{chosen.id} is published as {chosen.text!r}, which is no measured number")
+    if chosen := next(filterfalse(is_measured, result), None):
+        raise UsageError(f"{chosen.id} is published as {chosen.text!r}, which is not a measured number")
     if tables or rows or not cells:
         candidates: list[Cell] = []
         for source in map(paper, names or papers()):
@@ -303,10 +294,8 @@ def select(
         result += _cells_in_rows(candidates, rows, result)
     measured_cells = {c.id: c for c in result if is_measured(c)}
     if not measured_cells:
-        reason = "what is selected has no published number that could be measured"
-        raise UsageError(
-            f"{reason}; `repro show` prints it, and `repro show settings` judges what is a setting"
-        )
+        reason = "the selection has no published number that can be measured"
+        raise UsageError(f"{reason}. `repro show` prints it, `repro show settings` compares settings.")
     return list(measured_cells.values())
 
 
@@ -321,17 +310,17 @@ def _cells_in_rows(candidates: list[Cell], rows: tuple[str, ...], selection: lis
 
 
 def lack_of(chosen: Cell) -> str:
-    """Return the setting that a cell needs to be measured, e.g. "no recipe; give the row one".
+    """Return the setting that a cell lacks to be measured, e.g. "no recipe (add `recipe` to the row)".
 
     Returns "" for a complete cell, and for a row or column that cannot be measured.
     """
     if chosen.column.not_measurable or chosen.row.not_measurable:
         return ""
     if not (chosen.column.dataset or chosen.column.mean_of):
-        return "no dataset and measure; give its column both"
-    return "" if chosen.recipe else "no recipe; give the row one"
+        return "no dataset and measure (add both to its column)"
+    return "" if chosen.recipe else "no recipe (add `recipe` to the row)"
 
 
 def is_measured(chosen: Cell) -> bool:
-    """Return whether the cell can be measured: published, a figure's point, a reference or a study."""
+    """Return whether the cell can be measured."""
     return chosen.counted_as is not None

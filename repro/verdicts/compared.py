@@ -1,21 +1,26 @@
 """The compared cells: a published number, its measurements and the tests between rows of its table."""
 
+from __future__ import annotations
+
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass, field
 from itertools import chain
 from math import sqrt
 from statistics import fmean
+from typing import TYPE_CHECKING
 
 from repro.hooks import CellNote
 from repro.manifest.cells import Cell
 from repro.manifest.printed import PublishedCell
 from repro.manifest.reading_schema import Reading
-from repro.retrieval.datasets.catalog import catalog, dataset
-from repro.running.provenance import Origins
+from repro.retrieval.datasets.catalog import catalog, dataset, unpublished
 from repro.running.requirements import Obstacle
 from repro.store.results import Record
 from repro.verdicts.verdict import UNITS, CodeCounts, Doubt, Verdict, quantile
+
+if TYPE_CHECKING:
+    from repro.running.provenance import Origins
 
 # of significance.json, for a pair of rows
 PAIRS: tuple[str, ...] = ("difference", "interval", "effect_size", "p", "holm_student_p", "permutation_p")
@@ -213,9 +218,7 @@ class ComparedCell:
     @property
     def data_without_digest(self) -> list[str]:
         """The data behind the number without a known published digest."""
-        from repro.retrieval.datasets.digests import unknown
-
-        return list(dict.fromkeys(name for r in self.records for name in unknown(r.rows)))
+        return list(dict.fromkeys(name for r in self.records for name in unpublished(r.rows)))
 
     @property
     def interval(self) -> QueryInterval | None:

@@ -183,14 +183,14 @@ def tallies(source: Paper, results: Results) -> list[Tally]:
 
 
 def still_asked(source: Paper) -> list[str]:
-    """Return the places, e.g. "the title", of a draft's texts that begin with ``asked``."""
+    """Return the places, e.g. "the title", of a draft's texts that begin with ``todo``."""
     facts = {"the title": source.manifest.title, "the venue": source.manifest.venue}
     for table in source.manifest.tables:
         facts[f"about of table {table.id}"] = table.about
         facts |= {f"mark {mark} of table {table.id}": entry.property for mark, entry in table.marks.items()}
         facts |= {f"label of {row.id} of table {table.id}": row.label for row in table.rows}
     facts |= {f"reading {id}": reading.where for id, reading in source.readings.items()}
-    return [place for place, text in facts.items() if text.startswith("asked")]
+    return [place for place, text in facts.items() if text.startswith("todo")]
 
 
 def refuse_open(source: Paper, items: Iterable[CoverageItem]) -> None:

@@ -12,6 +12,7 @@ from typing import NamedTuple
 
 from repro.errors import shortened
 from repro.locations import CHECKOUT
+from repro.retrieval.datasets.catalog import differing
 from repro.store.results import Record, is_future
 from repro.verdicts.evidence import Evidence, other_kernels, other_libraries
 from repro.verdicts.verdict import (
@@ -205,8 +206,6 @@ def _of_code(b: Basis, kind: str) -> str:
 
 
 def _other_data(b: Basis) -> str:
-    from repro.retrieval.datasets.digests import differing
-
     return ", ".join(dict.fromkeys(s for r in b.records for s in differing(r.rows)))
 
 
@@ -302,7 +301,7 @@ DOUBTS = (
     DoubtRule(
         "other libraries",
         "artefacts behind it, or its record, name other versions of libraries that change numbers "
-        "(`repro/machine/libraries.py`) than are here; absent ones are not compared",
+        "(`repro/machine/versions.py`) than are here; absent ones are not compared",
         lambda b: _listed("made with {}", other_libraries(b.evidence, b.records)),
         "made with other libraries than are here",
     ),

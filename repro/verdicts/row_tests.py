@@ -13,7 +13,8 @@ from repro.progress import Progress, span
 from repro.retrieval.datasets.catalog import dataset
 from repro.running.measurement import Measurement, import_of
 from repro.running.plan import Plan
-from repro.store import Store, read_json
+from repro.store import Store
+from repro.store.seal import read_json
 from repro.verdicts.compared import ComparedCell, Comparison, ImportedRun, PairedTest
 
 _BySeed = dict[int | None, tuple[Node, ...]]  # seed -> the evaluations of a row, the first seed first

@@ -15,7 +15,8 @@ from repro.manifest.cells import figure_of
 from repro.manifest.schema import Column, Figure, Line
 from repro.retrieval.evaluation.p_values import unpaired_t_test
 from repro.running.plan import Plan
-from repro.store import Store, read_json
+from repro.store import Store
+from repro.store.seal import read_json
 from repro.verdicts.compared import ComparedCell
 from repro.verdicts.summary import conditions, doubt_kinds, doubts_in_brief
 from repro.writers import figures

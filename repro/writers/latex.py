@@ -10,7 +10,6 @@ from repro.hooks import MAKINGS
 from repro.manifest.papers import Paper
 from repro.manifest.schema import Manifest, Mark, Table
 from repro.verdicts.compared import ComparedCell, Comparison
-from repro.verdicts.summary import cut_measures, doubts_in_brief
 from repro.writers.grid import (
     Grid,
     Head,
@@ -83,15 +82,14 @@ def caption(cells: Sequence[ComparedCell], *, lettered: bool, bold: bool, own: S
         parts[0] = f"{escape(capitalised(first.table.about))}."
     of_papers = [c for c in cells if c.cell.row.id not in own]
     parts += [
-        *_scale(measured_cells),
+        *(_scale(measured_cells) if measured_cells else ()),
         *_bold_meanings(cells, best=bold),
         *_legend_of_notes(cells),
         *_signs(of_papers),
     ]
     if lettered:
         parts.append(LETTERED.replace(*OWN_LETTERED) if own else LETTERED)
-    if doubts := doubts_in_brief(measured_cells):
-        parts.append(escape(f"{capitalised(doubts)}."))
+    parts += _doubts(measured_cells) if measured_cells else ()
     return " ".join([*parts, *_marks(first.table)])
 
 
@@ -124,12 +122,21 @@ def _legend_of_notes(cells: Sequence[ComparedCell]) -> Iterator[str]:
 
 
 def _scale(cells: Sequence[ComparedCell]) -> Iterator[str]:
-    if cells and cells[0].scale != "full":
+    from repro.verdicts.summary import cut_measures
+
+    if cells[0].scale != "full":
         data = ", ".join(sorted({name for c in cells for name in c.stand_ins})) or "other data"
         scale = f"Ours are of scale {cells[0].scale}, on {data}"
         yield escape(f"{scale}, and not compared with the published.")
     if cuts := cut_measures(cells):
         yield escape(f"{cuts}.")
+
+
+def _doubts(cells: Sequence[ComparedCell]) -> Iterator[str]:
+    from repro.verdicts.summary import doubts_in_brief
+
+    if doubts := doubts_in_brief(cells):
+        yield escape(f"{capitalised(doubts)}.")
 
 
 def _bold_meanings(cells: Sequence[ComparedCell], *, best: bool) -> Iterator[str]:

@@ -13,7 +13,7 @@ from pathlib import Path
 
 import pytest
 
-from repro.api.selection import select
+from repro.api import select
 from repro.cli import main
 from repro.manifest import papers as at_hand
 from repro.plugins.reports.reports import reports_of

@@ -35,8 +35,8 @@ REFUSED = {
     "run": r"name a paper \(costa, .*\), a table, a cell, or --all",
     "run --table 1": r"--table and --row need a paper \(costa, .*\), or --all",
     "run costa --row bm52": r"there is no row in the selection 'bm52' \(did you mean 'bm25'",
-    "run costa/1/sparse.deepct/dl19.r1000": "is published as '-', which is no measured number",
-    "run simlm --table 11": "what is selected has no published number that could be measured",
+    "run costa/1/sparse.deepct/dl19.r1000": "is published as '-', which is not a measured number",
+    "run simlm --table 11": "the selection has no published number that can be measured",
     "run costa --scale tny": r"did you mean 'tiny'",
     "run costa --seeds 1,x": "--seeds takes whole numbers below 2\\*\\*32 separated by commas, not '1,x'",
     "run costa --seeds 4294967296": "--seeds takes",
@@ -44,7 +44,7 @@ REFUSED = {
     "run costa --reading bm25-parameter=x": r"no unspecified choice of the selected papers 'bm25-parameter' \(did you mean",
     "run costa --reading bm25-parameters=x": "value of 'bm25-parameters' 'x'; known: anserini-default",
     "run costa --reading a=b --reading a=c": "--reading gives 'a' two choices",
-    "run costa --table 1 --row bm25 --reading span-resampling=every-epoch": "changes nothing here: no recipe",
+    "run costa --table 1 --row bm25 --reading span-resampling=every-epoch": "changes nothing: no recipe",
     "run costa --store=": "--store is empty; name a folder, or leave the option out",
     "run costa --store ~nobody-of-that-name/x": "given for REPRO_STORE, is no path",
     f"plan cotsa {CELL}": r"there is no paper 'cotsa' \(did you mean 'costa'",
@@ -56,20 +56,20 @@ REFUSED = {
     "store verify --store nowhere": "there is no folder .*/nowhere to verify; name another with --store",
     f"export run {CELL} --output=": "-o was given an empty name",
     "doctor smoke costa x/": "an encoder is scored alone or with one PAPER and --table",
-    "show settings head_to_head": "head_to_head: no settings.yaml says what a plan could be held against",
+    "show settings head_to_head": "head_to_head: there is no settings.yaml to compare the plan with",
     "plan costa --discard vector": r"no kind of artefact to discard 'vector' \(did you mean 'vectors'",
     "plan costa --table 7 --scale tiny --gpu=": "there is no GPU ''; known: v100",
     f"import run none {CELL}": "none: no such file",
     "audit no-such.tex": r"there is no path, view or paper 'no-such.tex'; known: ",
-    "audit https://host/paper.pdf": "'https://host/paper.pdf' is an address: download it, and name the file",
+    "audit https://host/paper.pdf": "'https://host/paper.pdf' is an address. Download the file and give its path",
     "audit costa papers/": "costa is a paper and papers/ a path; audit one after the other",
-    "audit --references --strict": "--strict judges the findings, in whose place --references lists",
+    "audit --references --strict": "--strict cannot be combined with --references",
     "stage zzz": "no plan run with this store has a node 'zzz'",
     "stage ..": "no plan run with this store has a node",
     "data frobnicate": r"No such command 'frobnicate'.*`repro data --help` says what there is",
     "data fetch beir/scifat": r"there is no dataset 'beir/scifat' \(did you mean 'beir/scifact'",
     "data fetch tiny/passage --yes": "tiny/passage is embedded and needs no fetching",
-    "data fetch msmarco-passage --library beir --yes": "cannot be fetched with 'beir'",
+    "data fetch msmarco-passage --library beir --yes": "'beir' cannot fetch msmarco-passage",
     "data fetch model:../../etc --yes": "'../../etc' cannot be a model of the hub",
 }
 
@@ -86,7 +86,7 @@ def test_a_downloads_consent_is_asked_for(repro):
     said = repro("data", "fetch", "beir/scifact")
     assert said.status == 2
     description, sentence = said.err.splitlines()
-    assert description.startswith("SciFact: 2.8 MB to download; CC BY-NC 2.0; into ")
+    assert description.startswith("SciFact: 2.8 MB to download, CC BY-NC 2.0; into ")
     assert sentence == "repro: fetching beir/scifact needs your consent: add --yes"
 
 
@@ -153,7 +153,7 @@ def test_a_wrong_value_of_how_models_run_is_refused_before_anything_runs(
     monkeypatch.setenv(variable, value)
     said = repro("run", *selected, "--scale", "tiny")
     assert said.status == 2
-    assert said.sentence.startswith(f"{variable} is {value!r}; ")
+    assert said.sentence.startswith((f"{variable} is {value!r}; ", f"{variable} is {value!r}. "))
     assert list(folders.iterdir()) == []
 
 
@@ -165,7 +165,7 @@ def test_without_java_bm25_is_blocked_with_a_remedy_and_the_rest_runs(repro, mon
     cause = "BM25 needs a Java 21 runtime, and REPRO_JAVA_HOME=/nonexistent is none"
     assert cell["verdict"] == "blocked"
     assert cell["blocked"] == [{"cause": cause, "remedy": "unset it, or set it to a Java 21"}]
-    assert "3 run now" in said.err
+    assert "Ran 3 of " in said.err
     assert repro("doctor").status == 4
 
 
@@ -265,7 +265,9 @@ def test_whoever_is_asked_to_end_says_what_ctrl_c_makes_it_say(repro, monkeypatc
 
 def test_an_interrupted_run_says_so_in_one_sentence_and_leaves_no_process(start):
     psutil = pytest.importorskip("psutil")
-    child = start("run", "costa/1/sparse.bm25/dev.rr10", "--scale", "tiny")  # nothing heavy before Lucene
+    child = start(
+        "run", "costa/1/sparse.bm25/dev.rr10", "-v", "--scale", "tiny"
+    )  # nothing heavy before Lucene
     begun = ""
     while "lucene_index" not in begun:  # its line ends when it does
         begun += (piece := child.stderr.read(1))

@@ -18,7 +18,7 @@ BROKEN = {
         12,
         "rows.1.lable: there is no key 'lable' (did you mean 'label'?)",
     ),
-    "a number for a printed string": ('["0.1", "-"]', '[0.1, "-"]', 12, "0.1 is no text; write it in quotes"),
+    "a number for a printed string": ('["0.1", "-"]', '[0.1, "-"]', 12, "0.1 is not text. Put it in quotes."),
     "a key twice": ("title: A toy", "title: A toy\ntitle: B", 3, "key 'title' occurs twice"),
     "a percentage where fractions are": (
         '"0.1", "-"',
@@ -147,7 +147,7 @@ def test_broken_readings_name_file_and_line(repro, toy, text, line, words):
 
 # name: (what is replaced in recipes.py, by what, words of the sentence behind the recipe's name)
 FAULTY = {
-    "nothing returned": ("    return recipe", "    recipe", " returns None; it has to return the node"),
+    "nothing returned": ("    return recipe", "    recipe", " returns None instead of a node or Runs"),
     "a slip of syntax": ("return", "retrun", " cannot be loaded: {file}:{line}: SyntaxError: "),
     "a reading that there is not": (
         "    return recipe",
@@ -157,12 +157,12 @@ FAULTY = {
     "a number that makes no sense": (
         "depth=depth",
         "depth=0",
-        ": depth is 0, and has to be a whole number from 1",
+        ": depth is 0, but must be a whole number from 1",
     ),
     "a run that ends before the measure does": (
         "depth=depth",
         "depth=9",
-        ": its run has 9 documents a query, RR@10 looks at 10; search deeper",
+        ": its run has 9 documents per query, but RR@10 needs 10",
     ),
     "a stage's artefact of another kind": (
         "    return recipe",

@@ -146,8 +146,8 @@ def test_a_cell_that_looks_deeper_than_the_run_goes_is_refused_and_nothing_recor
     said = repro("import", "run", file, NEAR, "toy/1/bm25/deep")
     assert said.status == 2
     assert said.sentence == (
-        f"{file}: the run has 10 documents a query, toy/1/bm25/deep is R@1000 and looks at 1000; "
-        "take a deeper run, or name other cells"
+        f"{file}: the run has 10 documents a query, toy/1/bm25/deep needs 1000 (R@1000). "
+        "Take a deeper run, or name other cells."
     )
     assert _records(folders) == []
 
@@ -274,7 +274,9 @@ def test_an_imported_run_that_gave_another_result_is_told_once_by_the_newer(repr
     [cell] = repro("compare", NEAR, "--format", "json").json
     assert [run["measured"] for run in cell["imported"]] == [0.123]
     said = repro("import", "run", file, NEAR)
-    assert "0 of 1 as on record." in said.err and f"{NEAR} " in said.err and "(0.123 on record, " in said.err
+    assert (
+        "0 of 1 equal the record." in said.err and f"{NEAR} " in said.err and "(0.123 on record, " in said.err
+    )
     assert repro("compare", NEAR, "--format", "json").json[0]["imported"][0]["measured"] == kept.measured
 
 
@@ -335,8 +337,8 @@ def test_a_run_over_questions_judged_by_answers_is_scored_by_its_passages_texts(
     [
         (["import", "run"], f"{TAKEN}, or --public DIR alone"),
         (["import", "run", "--public", "x", NEAR], f"{TAKEN}, or"),
-        (["import", "run", "--public", "none"], "none: none of the public runs is there"),
-        (["export", "run", NEAR], f"nothing is recorded for {NEAR} at scale full; run or import it first"),
+        (["import", "run", "--public", "none"], "none has none of the public runs"),
+        (["export", "run", NEAR], f"{NEAR} has no record at scale full. Run or import it first"),
         (["export", "run", "toy/1/bm25"], "'toy/1/bm25' names no cell"),
     ],
 )
@@ -361,7 +363,7 @@ def test_public_runs_go_to_every_cell_of_their_system_within_their_depth(repro, 
     assert [(one["id"], one["origin"]["source"]) for one in said.json] == [(NEAR, "public run by a toolkit")]
     assert said.err.splitlines()[-3:] == [
         f"not in {folders}: absent.trec",
-        "left out: toy/1/bm25/deep looks deeper than theirs.trec goes (10)",
+        "left out: toy/1/bm25/deep needs more documents than theirs.trec (10)",
         "left out: twin.trec, as no paper prints nobody on tiny/passage/dl19",
     ]
     (folders / "twin.trec").write_text("other bytes")

@@ -58,12 +58,10 @@ def test_the_files_when_they_are_here_are_no_obstacles(tmp_path, monkeypatch):
 def test_other_words_than_those_of_the_list_are_as_good_as_none(tmp_path):
     file = write(tmp_path / "lists/stopwords.txt", "the\nof\n")
     told = obstacles(planned(ROW, data=tmp_path))["lists/stopwords.txt"]
-    words = (
-        "is not the union of NLTK's English stop words and INQUERY's stop words (2 words, where that has 475)"
-    )
+    words = "is not the union of NLTK's English stop words and INQUERY's stop words (2 words instead of 475)"
     assert told.cause == f"{file} {words}"
     assert "`repro data make lists/stopwords.txt FILE FILE`" in told.remedy
-    assert told.remedy.endswith("or ask for the stand-in with `--reading word-stop-list=function-words`")
+    assert told.remedy.endswith("or use the replacement with `--reading word-stop-list=function-words`")
 
 
 @pytest.mark.parametrize("identifier", ["cotmae_v2/1/cotmae_v2/dev.rr10", "cotmae_v2/1/cotmae/dev.rr10"])

@@ -64,8 +64,7 @@ def check_(ids, as_json):
     with any white space, they are to say the same.
     """
     from repro.cli.printing import emit_json
-    from repro.retrieval.datasets.catalog import key
-    from repro.retrieval.datasets.digests import unknown
+    from repro.retrieval.datasets.catalog import key, unpublished
     from repro.retrieval.datasets.survey import check, problems_of
 
     places = Locations.resolve()
@@ -77,7 +76,7 @@ def check_(ids, as_json):
         for problem in problems:
             put(problem)
         digests = {key(p.dataset, p.piece): p.facts.get("digest", "") for p in pieces if not p.problems}
-        if unheld := unknown(digests):
+        if unheld := unpublished(digests):
             put(f"not held against a known digest: {', '.join(unheld)}")
         print(f"problems: {len(problems)}" if problems else "nothing wrong")
     return min((problem.exit_status for problem in problems), default=0)
@@ -163,7 +162,7 @@ def _describe(offers, target, unfetchable) -> None:
 
 
 def _obstacles(places):
-    from repro.api.selection import Selection, select
+    from repro.api import Selection, select
     from repro.running.workspace import Workspace
 
     workspace = Workspace(Locations.resolve(fetching=True))

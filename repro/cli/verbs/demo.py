@@ -61,7 +61,7 @@ def _cells():
 
 def _measure_tiny(cell, workspace) -> int:
     """Measure BM25 at scale tiny and print its column with the recorded numbers of other rows."""
-    from repro.api.selection import select
+    from repro.api import select
     from repro.cli.printing import table
     from repro.verdicts.comparison import judged_cells
     from repro.verdicts.summary import doubts_in_brief
@@ -111,7 +111,7 @@ def _is_at_hand(yes: bool) -> bool:
 
 
 def _measure_scifact(cell, workspace) -> int:
-    from repro.api.selection import select
+    from repro.api import select
     from repro.cli.printing import table
     from repro.writers.grid import shown_measurement
 

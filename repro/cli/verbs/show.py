@@ -241,7 +241,7 @@ def coverage(names, as_json):
         if count := total(rows, what=name).ways["open"]:
             say(f"{name}: {count} cells are open; `repro show coverage {name}` says what the first lacks")
         if asked := still_asked(paper(name)):
-            say(f"{name}: still asked: {', '.join(asked)}")
+            say(f"{name}: still todo: {', '.join(asked)}")
     say(f"{_count_in_words(by_paper, grand_total)}.")
 
 

@@ -156,8 +156,8 @@ def _other_code(item) -> str:
 def _read_all(store, origins) -> tuple[int, dict[str, list[str]]]:
     """Return the number of artefacts and the faults of damaged ones. Sound ones are added to ``origins``."""
     from repro.progress import TerminalProgress
-    from repro.store import RECORD, damage, read_json
-    from repro.store.seal import content, wrong_sizes
+    from repro.store import RECORD
+    from repro.store.seal import content, damage, read_json, wrong_sizes
 
     artefacts = sorted(p for p in store.root.glob("*/*") if len(p.name) == 64)
     damages, places = {}, {path.name: path for path in artefacts}

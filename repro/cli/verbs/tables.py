@@ -33,7 +33,6 @@ def command(selection, out, document, two_column, others, form):
     others`) has columns of its own only where they are asked for. The scores of a study's queries are kept
     in RESULTS/scores/SCALE, from which its tables are made where the store lacks them.
     """
-    from repro.cli.printing import say, say_each
     from repro.store import translated_errors
     from repro.verdicts.comparison import judged_cells
     from repro.writers.table_files import table_texts, write_tables
@@ -41,13 +40,14 @@ def command(selection, out, document, two_column, others, form):
     for option in stated_options("out", "document") if form else ():
         raise UsageError(f"--format prints the tables; leave {option} out")
     plan, store, results = selection.plan(), selection.workspace.store, selection.workspace.results
-    comparison = judged_cells(plan, results, store)
+    comparison = judged_cells(plan, results, store, stated=others or form not in (None, "latex"))
     options = {"seeds": selection.seeds, "two_column": two_column, "others": others, "results": results}
     if form:
         from repro.cli.verdicts import show
 
         return show(comparison, plan, store, form, **options)
-    say_each(comparison.faults)
+    if comparison.faults:
+        _say(*comparison.faults)
     folder = Path(out) if out else results.root / "tables" / selection.scale
     named = (results.root, "results folder", "--results or REPRO_RESULTS")
     with translated_errors(*((folder, "folder", "--out") if out else named)):
@@ -57,9 +57,15 @@ def command(selection, out, document, two_column, others, form):
     if not out:
         _write_scores(comparison, plan, store, results)
     if not files:
-        say("nothing to write: no table is among what is selected; `repro report figures` draws figures")
+        _say("nothing to write: no table is among what is selected; `repro report figures` draws figures")
     if document:
         _write_document(files, Path(document), scale=selection.scale, two_column=two_column)
+
+
+def _say(*sentences: str) -> None:
+    from repro.cli.printing import say_each
+
+    say_each(sentences)
 
 
 def _write_scores(comparison, plan, store, results) -> None:
@@ -73,9 +79,8 @@ def _write_scores(comparison, plan, store, results) -> None:
 
 
 def _write_document(files, path: Path, **options) -> None:
-    from repro.cli.printing import say
     from repro.writers.table_files import tables_document
 
     path.write_text(tables_document(files, **options), encoding="utf-8")
     print(path)
-    say(f"`pdflatex {path}`, three times for its contents, makes a PDF of it")
+    _say(f"`pdflatex {path}`, three times for its contents, makes a PDF of it")

@@ -14,7 +14,7 @@ from repro.plugins.reports.reports import Search, others_values, searches
 class OthersOfCell(CellPart):
     """Others' values of a cell, and the source of a released run among them."""
 
-    def __init__(self, cell: Cell):
+    def __init__(self, cell: Cell, page: object = None):
         values = others_values(cell)
         super().__init__([report.note for report in values])
         self.source_of_a_run = next((r.source.place for r in values if r.report.how.start == "run"), "")

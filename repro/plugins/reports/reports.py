@@ -203,6 +203,11 @@ def others_values(cell: Cell) -> tuple[CellReport, ...]:
     return tuple(report for _, group in groups for report in _median_first(group))
 
 
+def notes_on(cell: Cell) -> list[CellNote]:
+    """Return others' values of a cell as notes."""
+    return [report.note for report in others_values(cell)]
+
+
 def _kind(cell_report: CellReport) -> tuple[int, int]:
     report = cell_report.report
     return [*MATCHES].index(report.match), [*MAKINGS].index(report.how.start)

@@ -1,12 +1,9 @@
 """The suite's own comparisons: tables of kind ``study`` with their plan, e.g. papers/STUDY/analysis.yaml."""
 
-from repro.hooks import answer
 
-
-@answer
 def part_of_cell(cell, page):
     """Add the command that makes a study's table from kept scores."""
-    if page is None or cell.table.kind != "study":
+    if cell.table.kind != "study":
         return None
     from repro.plugins.studies.studies import StudyOfCell
 

@@ -36,9 +36,10 @@ from repro.plugins.studies.contrasts import (
 from repro.retrieval.evaluation.crossed import Estimate, estimate
 from repro.running.plan import Plan
 from repro.stage_table import TRAININGS
-from repro.store import Store, read_json, translated_errors
+from repro.store import Store, translated_errors
 from repro.store.disk import write_bytes_whole
 from repro.store.results import Record, Results
+from repro.store.seal import read_json
 from repro.verdicts.compared import ComparedCell
 from repro.verdicts.summary import doubts_in_brief
 from repro.verdicts.training_costs import Cost, costs, row_hours, total_hours, untrained_rows

@@ -8,9 +8,8 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
-from repro.api import Listing
+from repro.api import Listing, Selection, check_several, select
 from repro.api.comparisons import ComparedCells, compare_selection
-from repro.api.selection import Selection, check_several, select
 from repro.errors import BlockedError, DataError, ReproError, UsageError
 from repro.plugins.yours.runs import Yours, own_runs, sources
 from repro.progress import Progress

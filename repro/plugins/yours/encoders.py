@@ -15,7 +15,7 @@ from repro.exchange.encoder_export import FILE as EXPORTED
 from repro.graph import Node
 from repro.machine.bounded_reading import read_json_file
 from repro.retrieval.datasets.hub_models import SETTINGS, base_identity, cached_folder
-from repro.retrieval.recipe.ranking import search, search_views
+from repro.retrieval.recipe import search, search_views
 from repro.running.requirements import checkpoint
 from repro.stage_table import MODULES, PRECISIONS
 from repro.store import check_where_stored

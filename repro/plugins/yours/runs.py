@@ -13,8 +13,8 @@ from repro.machine.bounded_reading import lines
 from repro.manifest.cells import numeric_cells
 from repro.manifest.papers import papers
 from repro.retrieval.datasets import reading, record_files
-from repro.retrieval.datasets.catalog import Dataset, dataset, key
-from repro.retrieval.datasets.digests import ContentDigest, differing
+from repro.retrieval.datasets.catalog import Dataset, dataset, differing, key
+from repro.retrieval.datasets.digests import ContentDigest
 from repro.retrieval.datasets.sources import MissingPiece, locate
 from repro.retrieval.evaluation.judged_runs import GivenRun, OtherQueriesError, given_run
 from repro.retrieval.evaluation.measures import looks_deeper, scores_by_query

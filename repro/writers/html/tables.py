@@ -9,7 +9,8 @@ from repro.manifest.papers import Paper
 from repro.manifest.schema import Table
 from repro.running.measurement import Measurement
 from repro.running.plan import Plan
-from repro.store import Store, read_json
+from repro.store import Store
+from repro.store.seal import read_json
 from repro.verdicts.compared import ComparedCell
 from repro.verdicts.effects import Effect, effects, orders
 from repro.writers.grid import (

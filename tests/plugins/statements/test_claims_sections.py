@@ -18,11 +18,11 @@ def _shown(name, against="paper"):
 
 @pytest.mark.parametrize("against", HELD_AGAINST)
 def test_a_finding_says_what_it_is_held_against(against):
-    assert f"held against: {HELD_AGAINST[against]}" in _shown("costa", against)
+    assert f"evidence: {HELD_AGAINST[against]}" in _shown("costa", against)
 
 
 def test_references_are_counted_where_they_are_listed():
-    assert "Of 135 references to tables, equations, sections and works 114 are right" in _shown("costa")
+    assert "114 of 135 references to tables, equations, sections and works are right" in _shown("costa")
     assert "references to tables" not in _shown("head_to_head")
 
 

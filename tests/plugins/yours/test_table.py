@@ -130,7 +130,7 @@ def test_what_cannot_be_scored_leaves_the_others_in_the_table(workspace, runs, t
     [own] = mine.yours
     assert [row.row.id for row in own.rows] == ["yours-3"]
     faulty, blocked = own.left_out
-    assert "broken.run:1: the score 'x' is no finite float32 number" in faulty
+    assert "broken.run:1: the score 'x' is not a finite float32 number" in faulty
     assert blocked.startswith("model: the documents of msmarco-passage")
 
 

@@ -62,7 +62,7 @@ def test_a_measure_is_known_by_the_names_that_others_give_it(name, as_ir_measure
         ("P@10.5", "there is no measure 'P@10.5'"),
         ("nDCG(rel=2)@10", "there is no measure 'nDCG(rel=2)@10'"),
         ("", "there is no measure ''"),
-        ("RBP@10", "RBP@10 is known to ir_measures, and nothing that is installed computes it"),
+        ("RBP@10", "RBP@10 is a measure of ir_measures, but no installed package computes it"),
     ],
 )
 def test_a_measure_that_nothing_computes_is_refused_in_a_sentence(name, words):
@@ -116,7 +116,7 @@ def test_judged_only_and_exponential_gain_are_those_measures_of_other_rankings_a
             ["nDCG(dcg='exp-log2')@10"],
             {"1": {"a": 99}},
             RANKINGS,
-            "grade 99 is too large for the exponential",
+            "grade 99 is too large for an exponential",
         ),
     ],
 )

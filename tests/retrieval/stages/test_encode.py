@@ -261,4 +261,4 @@ def test_texts_are_made_tokens_while_the_model_is_at_those_before(tmp_path):
     texts = {0: ["first"], 1: ["second"]}
     how = (lambda first, end: texts[first], prepare, encode_one, lambda n: None)
     assert encode.write_blocks(tmp_path, [(0, 1), (1, 2)], *how) == [0, 1]
-    assert waited == [True, True] and {path.name for path in tmp_path.iterdir()} == {"0.npz", "1.npz"}
+    assert waited == [True, True] and {path.name for path in tmp_path.glob("*.npz")} == {"0.npz", "1.npz"}
