@@ -341,6 +341,30 @@ def page(markdown: str, folder: Path) -> str:
     )
 
 
+APPENDICES, FOOT = "\n## Appendices\n", "\n\n*Written by "
+
+
+def split(markdown: str) -> dict[str, str]:
+    """Return file name -> page: ``index.md``, which links to the appendices, and e.g. ``appendix-a.md``."""
+    text, written_by, foot = markdown.rpartition(FOOT)
+    body, *appendices = re.split(r"^## (?=Appendix )", text, flags=re.MULTILINE)
+    pages = {f"appendix-{part[9].lower()}.md": _raised(part) for part in appendices}
+    links = (f"* [{page[2:].partition(chr(10))[0]}]({name})" for name, page in pages.items())
+    return {"index.md": "\n".join([body + APPENDICES[1:], *links]) + written_by + foot, **pages}
+
+
+def _raised(part: str) -> str:
+    return "# " + re.sub(r"^##(#+ )", r"#\1", part, flags=re.MULTILINE).rstrip() + "\n"
+
+
+def joined(folder: Path) -> str:
+    """Return the article from the pages that ``split`` wrote to a folder."""
+    body, _, rest = (folder / "index.md").read_text(encoding="utf-8").partition(APPENDICES)
+    pages = (path.read_text(encoding="utf-8") for path in sorted(folder.glob("appendix-*.md")))
+    parts = [re.sub(r"^(#+ )", r"#\1", page.rstrip(), flags=re.MULTILINE) for page in pages]
+    return body + "\n" + "\n\n".join(parts) + FOOT + rest.partition(FOOT)[2]
+
+
 def _html(markdown: str, folder: Path) -> Markup:
     text = rendered(markdown, tags=True).replace(' markdown="1"', "")
 
@@ -352,7 +376,7 @@ def _html(markdown: str, folder: Path) -> Markup:
 
 
 def main() -> None:
-    """Write index.md, article.html and each picture with its numbers. Equal results give equal bytes."""
+    """Write the pages, article.html, and each picture with its numbers. Equal results give equal bytes."""
     parser = argparse.ArgumentParser(prog=f"python -m papers.{NAME}.article", description=main.__doc__)
     parser.add_argument("-o", "--out", type=Path, required=True, help="the folder that they go into")
     parser.add_argument("--scale", default="small-cpu", help="of the tables (%(default)s)")
@@ -369,7 +393,8 @@ def main() -> None:
         article.check_measured()
         args.out.mkdir(parents=True, exist_ok=True)
         text = render(article, args.out)
-        files = {"index.md": text.encode(), "article.html": page(text, args.out).encode()}
+        files = {name: part.encode() for name, part in split(text).items()}
+        files["article.html"] = page(text, args.out).encode()
         if args.pdf:
             files["article.pdf"] = pdf(text, args.out)
     except ReproError as error:

@@ -90,7 +90,8 @@ def _conditions(rehearsed: Sequence[ComparedCell]) -> dict[str, str]:
 def _page(cells: Sequence[ComparedCell], rehearsals: dict[str, ComparedCell]) -> Iterator[str]:
     grid, first = compared_grid(cells), cells[0].cell
     place = f"{first.paper.name} --table {first.table.id}"
-    yield f"# {first.paper.name}, table {first.table.id}\n"
+    subject = first.table.about.partition(";")[0]
+    yield f"# {sentence(f'{first.paper.name}, table {first.table.id}: {subject}')}\n"
     unit = UNITS.get(first.table.unit, f"Values are in {first.table.unit}")
     title, paper = escaped(first.paper.manifest.title), escaped(cited_paper(first.paper.manifest))
     about = sentence(f"{first.table.about}. {unit}.")

@@ -71,8 +71,8 @@ def test_mistakes_are_errors_of_the_suite_in_one_sentence():
         (lambda: repro.table("costa/99"), "costa has no table 99"),
         (lambda: repro.compare("costa", scale="huge"), "'huge' is not a known scale"),
         (lambda: repro.compare("costa/1/x"), "names no cell"),
-        (lambda: repro.compare(yours="x.run"), "name the table that it is to be a row of"),
-        (lambda: repro.compare(yours="x.run", dataset="beir/scifact/test"), "there is no file 'x.run'"),
+        (lambda: repro.compare(yours="x.run"), "name a table, e.g. PAPER/1"),
+        (lambda: repro.compare(yours="x.run", dataset="beir/scifact/test"), "there is no run file 'x.run'"),
     ):
         with pytest.raises(errors.UsageError, match=sentence):
             call()

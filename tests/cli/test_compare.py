@@ -137,7 +137,7 @@ def test_a_run_stands_beside_print_and_is_kept_where_that_is_asked_for(
     [record] = Results(folders / "results").read("full", "costa")
     assert (record.cell, record.origin["file"]) == (DL, run.name)
     refused = repro("compare", run, "costa", "--table", "1", "--record")
-    assert refused.status == 2 and "name that row, as --row ROW" in refused.sentence
+    assert refused.status == 2 and "Name it, e.g. --row ROW" in refused.sentence
 
 
 def test_runs_are_scored_without_a_paper(repro, own, other):
@@ -162,13 +162,13 @@ def test_comparing_a_run_writes_nothing(repro, other, measured):
 @pytest.mark.parametrize(
     ("arguments", "words"),
     [
-        (["no/such.trec", CELL], "there is no file 'no/such.trec'"),
+        (["no/such.trec", CELL], "there is no run file 'no/such.trec'"),
         (["other.trec"], "--scale needs a paper's table"),
-        (["other.trec", CELL, "--strict"], "leave --strict out"),
-        (["other.trec", CELL, "--measure", "AP"], "--measure cannot be combined with a paper"),
+        (["other.trec", CELL, "--strict"], "Remove --strict"),
+        (["other.trec", CELL, "--measure", "AP"], "--measure cannot be combined with a paper's table"),
         (["other.trec", CELL, "--record"], "at full scale"),
-        ([CELL, "--per-query"], "--per-query needs a run or encoder of yours"),
-        ([CELL, "--dataset", "tiny/passage/dev"], "--dataset needs a run or encoder of yours"),
+        ([CELL, "--per-query"], "--per-query needs a run or an encoder of yours"),
+        ([CELL, "--dataset", "tiny/passage/dev"], "--dataset needs a run or an encoder of yours"),
         (["csta"], "'csta' is not a known paper"),
         (["csta/1"], "'csta' is not a known paper. Did you mean costa?"),
         (["other.trec", DL], "none of the run's 150 queries is among the 40 judged ones"),

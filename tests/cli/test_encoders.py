@@ -83,7 +83,7 @@ def test_an_exported_encoder_reaches_the_scores_of_its_run(encoders, repro, fold
     assert [c["cut_at"] for c in told.json] == [None, 100, 100]
     [test] = told.json[0]["tests"]  # against the very run that it was exported from
     assert (test["over"], test["by"], test["ties"]) == ("random", "measured", told.json[0]["queries"])
-    assert "as its repro.json says" in told.err
+    assert "(by its repro.json)" in told.err
     assert (folders / "results/records/tiny/toy.jsonl").read_text() == records  # comparing is no record
 
     card = (to / "README.md").read_text()
@@ -156,15 +156,15 @@ def test_a_row_of_full_scale_only_is_not_run_below_it_and_says_why(encoders, rep
 @pytest.mark.parametrize(
     "arguments, said",
     [
-        (("--dataset", "tiny/passage/dev"), "--dataset needs a run or encoder of yours"),
-        (("my.run", "--measure", "RR@10"), "name the table that it is to be a row of"),
-        (("no/such.run", "--dataset", "msmarco-passage/dev/small"), "there is no file 'no/such.run'"),
+        (("--dataset", "tiny/passage/dev"), "--dataset needs a run or an encoder of yours"),
+        (("my.run", "--measure", "RR@10"), "name a table, e.g. PAPER/1"),
+        (("no/such.run", "--dataset", "msmarco-passage/dev/small"), "there is no run file 'no/such.run'"),
         (("my.run", "--dataset", "x", "--scale", "full"), "--scale needs a paper's table"),
         (
             ("{}/m/model", "--dataset", "tiny/passage/dev", "--measure", "AP"),
-            "which needs texts: name a table",
+            "which needs texts. Name a table",
         ),
-        (("{}/m/model", "toy/1", "--measure", "RR"), "--measure cannot be combined with a paper"),
+        (("{}/m/model", "toy/1", "--measure", "RR"), "--measure cannot be combined with a paper's table"),
         (("{}/none.yaml", "toy/1"), "none.yaml"),
     ],
 )
@@ -178,7 +178,7 @@ def test_what_cannot_be_compared_is_one_sentence(encoders, repro, tmp_path, argu
 @pytest.mark.parametrize(
     "description, said",
     [
-        ("model: {}/m/model\nquery_length: 1", "3 at least"),
+        ("model: {}/m/model\nquery_length: 1", "at least 3"),
         ("model: {}/m/model\nquery_length: twelve", "query_length of an encoder cannot be 'twelve'"),
         (
             "model: {}/m/model\npoling: cls",

@@ -1,2 +1,1 @@
-"""Others' measurements of the same cells, with their sources. The YAML files are papers/*/others.yaml (read
-by ``reports``)."""
+"""Others' measurements of published cells, with their sources, from papers/*/others.yaml."""

@@ -17,7 +17,9 @@ from repro.writers.html.elements import (
     bars,
     copyable,
     el,
+    folded,
     identifier,
+    legend,
     plain_table,
     rendered,
     section,
@@ -33,6 +35,7 @@ def paper(part: Part) -> Markup:
     return el(
         "article",
         el("header", heads, bars(part.cells(), label=f"verdicts of {name}"), _contents(part)),
+        folded("How to read a cell", legend()),
         [_table(part, printed) for printed in manifest.tables],
         [_figure(part, figure) for figure in manifest.figures],
         _sections(part),

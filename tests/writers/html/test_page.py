@@ -8,6 +8,7 @@ from urllib.parse import unquote
 import pytest
 
 from repro import __version__
+from repro.locations import data_folder
 from repro.verdicts import verdict
 from repro.writers.html.elements import VERDICTS
 from repro.writers.html.page import page
@@ -100,6 +101,21 @@ def test_the_page_has_language_title_landmarks_and_heads_with_scope(drawings):
     assert found.named("nav") and all(a["aria-label"] for a in found.named("nav"))
     assert found.named("th") and all(a.get("scope") for a in found.named("th"))
     assert all(a.get("alt") for a in found.named("img"))
+
+
+def test_every_part_with_signs_explains_them(drawings):
+    articles = page(report(drawings)).split("<article")[1:]
+    assert len(articles) == 3
+    for article in articles:
+        rest, _, legend = article.partition("How to read a cell")
+        assert all(mark in legend for mark in ("⊘", "▼", "“1.2”", "[1.2]", "(1.2)")), rest[:80]
+
+
+def test_folders_of_the_machine_are_in_no_page(drawings, monkeypatch):
+    monkeypatch.setenv("REPRO_DATA", "/mnt/papers & more")
+    text = page(report(drawings, add=f" {data_folder()}/models/x {Path.home()}/y"))
+    assert "/mnt" not in text and str(Path.home()) not in text
+    assert "$REPRO_DATA/models/x" in text and "~/y" in text
 
 
 def test_every_verdict_there_is_has_its_own_sign():
