@@ -15,9 +15,10 @@ from repro.manifest.cells import Cell, fields_as_html
 from repro.manifest.printed import PublishedCell
 from repro.manifest.reading_schema import Reading
 from repro.retrieval.datasets.catalog import catalog, dataset, unpublished
+from repro.retrieval.evaluation.p_values import quantile
 from repro.running.requirements import Obstacle
 from repro.store.results import Record
-from repro.verdicts.verdict import UNITS, CodeCounts, Doubt, Verdict, quantile
+from repro.verdicts.verdict import UNITS, CodeCounts, Doubt, Verdict
 
 if TYPE_CHECKING:
     from repro.running.provenance import Origins
@@ -102,6 +103,7 @@ class ImportedRun:
             "difference": self.verdict.difference,
             "verdict": self.verdict.name,
             "why": self.verdict.why,
+            "discrimination": self.verdict.discrimination,
             "doubts": [asdict(doubt) for doubt in self.doubts],
             "queries": record.queries,
             "missing": record.missing,
