@@ -2,6 +2,7 @@
 for the same BM25 run on one set."""
 
 from collections.abc import Iterator
+from decimal import Decimal
 from itertools import combinations, product
 
 from repro.manifest.cells import Cell, numeric_cells
@@ -132,6 +133,50 @@ def _namesake_finding(system: str, differences: dict[Scored, list[Cell]]) -> Fin
     return Finding(
         "note", "values", "another paper", papers[0], f"names/{system}", places, printed_values, says
     )
+
+
+def quotations(sources: list[Paper], notes: Notes) -> Iterator[Finding]:
+    """Yield a finding for every paper whose values of a system are in none of the tables of its makers.
+
+    It is a doubt about cited values, and a note about values that the paper measured again. Values of one of
+    the ``configurations`` are left to ``disagreements``.
+    """
+    own: dict[tuple[str, Scored], list[Cell]] = {}
+    joined: set[tuple[str, Scored]] = set()
+    for cell in _retrieval_cells(sources):
+        if cell.role == "ours" and not cell.column.with_:
+            own.setdefault((cell.row.system, dataset_and_measure(cell)), []).append(cell)
+            joined.add((notes.configuration(cell), dataset_and_measure(cell)))
+    quoted: dict[tuple[str, str, str], list[tuple[Cell, list[Cell]]]] = {}
+    for cell in _cells_of_others(sources):
+        namesakes_of = own.get((cell.row.system, dataset_and_measure(cell)), [])
+        makers = [c for c in namesakes_of if c.paper.name != cell.paper.name]
+        if makers and (notes.configuration(cell), dataset_and_measure(cell)) not in joined:
+            key = cell.paper.name, cell.row.system, "cited" if cell.role == "cited" else "measured again"
+            quoted.setdefault(key, []).append((cell, makers))
+    for key, pairs in quoted.items():
+        different = [(c, makers) for c, makers in pairs if all(numbers_differ(c, m) for m in makers)]
+        if different:
+            yield _quotation_finding(*key, different, total=len(pairs))
+
+
+def _quotation_finding(
+    paper: str, system: str, how: str, pairs: list[tuple[Cell, list[Cell]]], *, total: int
+) -> Finding:
+    cells = {c.id: c for cell, makers in pairs for c in (cell, *makers)}
+    gaps = [min(abs(_percent(cell) - _percent(m)) for m in makers) for cell, makers in pairs]
+    owners = " and ".join(sorted({m.paper.name for _, makers in pairs for m in makers}))
+    verb = "differs" if len(pairs) == 1 else "differ"
+    says = f"{len(pairs)} of {total} values of {system}, {how} by {paper}, {verb} from all those of {owners}"
+    places, values = tuple(cells), tuple(c.printed.plain for c in cells.values())
+    identifier = f"{paper}/quoted/{system}" + "/again" * (how != "cited")
+    severity = "doubt" if how == "cited" else "note"
+    says += f", by up to {max(gaps).normalize():f} points"
+    return Finding(severity, "values", "another paper", paper, identifier, places, values, says)
+
+
+def _percent(cell: Cell) -> Decimal:
+    return percent(cell.number, cell.unit)
 
 
 def conventions(sources: list[Paper], notes: Notes) -> Iterator[Finding]:

@@ -175,7 +175,7 @@ def facts_of_exhibits(plan: Plan, store: Store) -> dict[str, Mapping]:
 
 
 def _relevant_passages(path: Path) -> dict[str, int]:
-    """Count queries whose first passage is relevant by the qrels. Empty without all of the paper's queries."""
+    """Count queries whose first passage is relevant by the qrels. Empty unless all are there."""
     shown = json.loads(path.read_text(encoding="utf-8")) if path.exists() else {}
     if shown.get("kind") != "passages" or not all(query["found"] for query in shown["queries"]):
         return {}

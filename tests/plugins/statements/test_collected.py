@@ -199,6 +199,13 @@ def test_every_fact_joins_findings_that_there_are():
         assert len(fact) > 1 and set(fact) <= told, fact
 
 
+def test_two_misprints_of_pseudo_code_are_notes(findings):
+    severities = {f.id: f.severity for f in findings}
+    assert severities["costa/reading/joint-update"] == "note"
+    assert severities["cpdae/reading/reconstruction-labels"] == "note"
+    assert severities["costa/reading/total-loss-number"] == "error"  # as any other misprint
+
+
 def test_a_finding_says_what_it_is_held_against(findings):
     against = {f.id: f.against for f in findings}
     assert against["costa/reading/joint-update"] == "paper"
