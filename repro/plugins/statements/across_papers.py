@@ -1,7 +1,7 @@
 """Differences between papers in values, bold numbers and marks. For example, two papers print .187 and .184
 for the same BM25 run on one set."""
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from decimal import Decimal
 from itertools import combinations, product
 
@@ -111,8 +111,16 @@ def _retrieval_cells(sources: list[Paper]) -> Iterator[Cell]:
                 yield cell
 
 
+def scored_cells(cells: Iterable[Cell]) -> Iterator[Cell]:
+    """Yield the numbers with a data set and a measure whose column has no setting of its own."""
+    for cell in cells:
+        column = cell.column
+        if cell.is_numeric and column.dataset and column.measure and not column.with_:
+            yield cell
+
+
 def _cells_of_others(sources: list[Paper]) -> Iterator[Cell]:
-    return (cell for cell in _retrieval_cells(sources) if cell.role != "ours" and not cell.column.with_)
+    return (cell for cell in scored_cells(_retrieval_cells(sources)) if cell.role != "ours")
 
 
 def _unequal_cells(by_paper: dict[str, list[Cell]], notes: Notes) -> list[Cell]:
@@ -142,22 +150,24 @@ def quotations(sources: list[Paper], notes: Notes) -> Iterator[Finding]:
     the ``configurations`` are left to ``disagreements``.
     """
     own: dict[tuple[str, Scored], list[Cell]] = {}
-    joined: set[tuple[str, Scored]] = set()
-    for cell in _retrieval_cells(sources):
-        if cell.role == "ours" and not cell.column.with_:
-            own.setdefault((cell.row.system, dataset_and_measure(cell)), []).append(cell)
-            joined.add((notes.configuration(cell), dataset_and_measure(cell)))
+    makers_cells = [cell for cell in scored_cells(_retrieval_cells(sources)) if cell.role == "ours"]
+    for cell in makers_cells:
+        own.setdefault((cell.row.system, dataset_and_measure(cell)), []).append(cell)
+    joined = {(notes.configuration(cell), dataset_and_measure(cell)) for cell in makers_cells}
     quoted: dict[tuple[str, str, str], list[tuple[Cell, list[Cell]]]] = {}
     for cell in _cells_of_others(sources):
-        namesakes_of = own.get((cell.row.system, dataset_and_measure(cell)), [])
-        makers = [c for c in namesakes_of if c.paper.name != cell.paper.name]
+        named_alike = own.get((cell.row.system, dataset_and_measure(cell)), [])
+        makers = [c for c in named_alike if c.paper.name != cell.paper.name]
         if makers and (notes.configuration(cell), dataset_and_measure(cell)) not in joined:
             key = cell.paper.name, cell.row.system, "cited" if cell.role == "cited" else "measured again"
             quoted.setdefault(key, []).append((cell, makers))
     for key, pairs in quoted.items():
-        different = [(c, makers) for c, makers in pairs if all(numbers_differ(c, m) for m in makers)]
-        if different:
+        if different := [pair for pair in pairs if _differs_from_all(*pair)]:
             yield _quotation_finding(*key, different, total=len(pairs))
+
+
+def _differs_from_all(cell: Cell, makers: list[Cell]) -> bool:
+    return all(numbers_differ(cell, maker) for maker in makers)
 
 
 def _quotation_finding(

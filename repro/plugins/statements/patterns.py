@@ -8,7 +8,7 @@ from itertools import pairwise, product
 from repro.manifest.cells import Cell, cells_of
 from repro.manifest.papers import Paper
 from repro.manifest.schema import Table
-from repro.plugins.statements.across_papers import Scored, dataset_and_measure
+from repro.plugins.statements.across_papers import Scored, dataset_and_measure, scored_cells
 from repro.plugins.statements.findings import Finding
 
 EQUAL, TURNED = 2, 3  # equal measures, and rows that change their order at a single cutoff
@@ -31,16 +31,19 @@ def of_patterns(source: Paper) -> Iterator[Finding]:
 
 def _equal_parts(source: Paper, tables: list[Table]) -> Iterator[Finding]:
     rows: dict[str, Scores] = {}
-    for cell in cells_of(source, tuple(tables)):
-        if cell.is_numeric and cell.column.dataset and cell.column.measure and not cell.column.with_:
-            rows.setdefault(cell.id.rpartition("/")[0], {})[dataset_and_measure(cell)] = cell
-    parts = [row for row in rows.values() if any(cell.printed.delta is not None for cell in row.values())]
+    for cell in scored_cells(cells_of(source, tuple(tables))):
+        rows.setdefault(cell.id.rpartition("/")[0], {})[dataset_and_measure(cell)] = cell
+    parts = [row for row in rows.values() if any(map(_is_of_a_part, row.values()))]
     earlier = [row for row in rows.values() if next(iter(row.values())).role != "ours"]
     for part, system in product(parts, earlier):
-        common = part.keys() & system.keys()
-        equal = [key for key in part if key in common and part[key].number == system[key].number]
+        common = [key for key in part if key in system]
+        equal = [key for key in common if part[key].number == system[key].number]
         if len(equal) >= EQUAL:
             yield _equal_finding(source, equal, part, system, len(common))
+
+
+def _is_of_a_part(cell: Cell) -> bool:
+    return cell.role == "ours" and cell.printed.delta is not None
 
 
 def _equal_finding(source: Paper, equal: list[Scored], part: Scores, system: Scores, common: int) -> Finding:
@@ -65,15 +68,16 @@ def _out_of_line(source: Paper, table: Table) -> Iterator[Finding]:
     for by_cutoff in families.values():
         columns = [by_cutoff[cutoff] for cutoff in sorted(by_cutoff)]
         for (before, at), (_, after) in pairwise(pairwise(columns)):
-            known = before.keys() & at.keys() & after.keys()
-            for row in sorted(known):
-                others = known - {row}
-                turned = [
-                    o for o in table.rows if o.id in others and _is_turned(row, o.id, before, at, after)
-                ]
-                if len(turned) >= TURNED:
-                    cells = [at[row], *(at[o.id] for o in turned)]
-                    yield _order_finding(source, cells, before[row], after[row])
+            yield from _turned(source, before, at, after)
+
+
+def _turned(source: Paper, *columns: dict[str, Cell]) -> Iterator[Finding]:
+    before, at, after = columns
+    rows = [row for row in at if row in before and row in after]
+    for row in rows:
+        turned = [at[other] for other in rows if _is_turned(row, other, *columns)]
+        if len(turned) >= TURNED:
+            yield _order_finding(source, [at[row], *turned], before[row], after[row])
 
 
 def _is_turned(row: str, other: str, *columns: dict[str, Cell]) -> bool:
