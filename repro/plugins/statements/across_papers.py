@@ -143,36 +143,42 @@ def _namesake_finding(system: str, differences: dict[Scored, list[Cell]]) -> Fin
     )
 
 
+Quotation = tuple[Cell, list[Cell]]  # and the cells of its makers
+
+
 def quotations(sources: list[Paper], notes: Notes) -> Iterator[Finding]:
     """Yield a finding for every paper whose values of a system are in none of the tables of its makers.
 
     It is a doubt about cited values, and a note about values that the paper measured again. Values of one of
     the ``configurations`` are left to ``disagreements``.
     """
+    quoted: dict[tuple[str, str, str], list[Quotation]] = {}
+    for cell, makers in _quotations(sources, notes):
+        how = "cited" if cell.role == "cited" else "measured again"
+        quoted.setdefault((cell.paper.name, cell.row.system, how), []).append((cell, makers))
+    for key, pairs in quoted.items():
+        if different := [pair for pair in pairs if _differs_from_all(*pair)]:
+            yield _quotation_finding(*key, different, total=len(pairs))
+
+
+def _quotations(sources: list[Paper], notes: Notes) -> Iterator[Quotation]:
     own: dict[tuple[str, Scored], list[Cell]] = {}
     makers_cells = [cell for cell in scored_cells(_retrieval_cells(sources)) if cell.role == "ours"]
     for cell in makers_cells:
         own.setdefault((cell.row.system, dataset_and_measure(cell)), []).append(cell)
     joined = {(notes.configuration(cell), dataset_and_measure(cell)) for cell in makers_cells}
-    quoted: dict[tuple[str, str, str], list[tuple[Cell, list[Cell]]]] = {}
     for cell in _cells_of_others(sources):
         named_alike = own.get((cell.row.system, dataset_and_measure(cell)), [])
         makers = [c for c in named_alike if c.paper.name != cell.paper.name]
         if makers and (notes.configuration(cell), dataset_and_measure(cell)) not in joined:
-            key = cell.paper.name, cell.row.system, "cited" if cell.role == "cited" else "measured again"
-            quoted.setdefault(key, []).append((cell, makers))
-    for key, pairs in quoted.items():
-        if different := [pair for pair in pairs if _differs_from_all(*pair)]:
-            yield _quotation_finding(*key, different, total=len(pairs))
+            yield cell, makers
 
 
 def _differs_from_all(cell: Cell, makers: list[Cell]) -> bool:
     return all(numbers_differ(cell, maker) for maker in makers)
 
 
-def _quotation_finding(
-    paper: str, system: str, how: str, pairs: list[tuple[Cell, list[Cell]]], *, total: int
-) -> Finding:
+def _quotation_finding(paper: str, system: str, how: str, pairs: list[Quotation], *, total: int) -> Finding:
     cells = {c.id: c for cell, makers in pairs for c in (cell, *makers)}
     gaps = [min(abs(_percent(cell) - _percent(m)) for m in makers) for cell, makers in pairs]
     owners = " and ".join(sorted({m.paper.name for _, makers in pairs for m in makers}))
