@@ -222,8 +222,8 @@ def test_a_cell_of_several_models_is_refused_with_their_names():
     [
         ("toy/1/random/dev", "not in the store"),
         ("toy/1/words/dev", "made by bm25"),
-        ("toy/1/best/dev", "nothing is measured for this cell"),
-        ("toy/1/theirs/dev", "nothing is measured for this cell at scale tiny"),
+        ("toy/1/best/dev", "nothing is measured for it"),
+        ("toy/1/theirs/dev", "nothing is measured for it at scale tiny"),
         ("toy/1/dev", "names no cell"),
         ("abcdef", "no plan run with this store"),
     ],

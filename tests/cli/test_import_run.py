@@ -234,7 +234,7 @@ def test_a_run_is_judged_by_the_reading_that_it_is_said_to_follow(repro, file, t
     [cell] = repro("compare", NEAR, "--reading", "k1=plain", "--format", "json").json
     assert len(cell["imported"]) == 1
     for reading, words in (
-        ("k1=mean", "no value of k1 'mean'"),
+        ("k1=mean", "reading k1 has no choice mean. Its choices: tuned, plain."),
         ("b=plain", "'b' is not a known reading of these cells"),
     ):
         assert words in repro(*about, "--reading", reading).sentence
