@@ -26,7 +26,7 @@ def test_four_fifths_of_the_short_texts_are_passed_over_and_those_of_few_words_a
     assert np.mean(skipped) == pytest.approx(0.8, abs=0.02)
     assert not any(short.skipped(100, 10, generator=generator) for _ in range(200))
     assert all(short.skipped(500, 9, generator=generator) for _ in range(200))
-    with pytest.raises(UsageError, match=r"share of short texts passed over is 1\.5"):
+    with pytest.raises(UsageError, match=r"share of skipped short texts is 1\.5"):
         ShortTexts(1.5, 100, 0)
 
 
