@@ -88,7 +88,10 @@ def test_a_readme_without_one_pair_of_markers_is_left_alone_before_anything_is_j
     [
         (["costb"], "'costb' is not a known paper. Did you mean costa?"),
         (["--readme", "x.md", "--format", "markdown"], "--readme cannot be combined with other options"),
-        (["--format", "markdown", "--open"], "--format markdown cannot be combined with --open or a second --scale"),
+        (
+            ["--format", "markdown", "--open"],
+            "--format markdown cannot be combined with --open or a second --scale",
+        ),
         (["--readme", "missing.md"], "missing.md: No such file or directory"),
         (["costa", "-o", "."], "is a folder. Name a file for the report."),
     ],
@@ -129,4 +132,6 @@ def test_pages_of_tables_are_written_with_their_commands(repro, folders, toy):
     assert "repro run toy --table 1 --row bm25 --scale tiny\n" in text
     assert "toy-table1.md" in (folders / "pages/index.md").read_text(encoding="utf-8")
     full = repro("report", "site", "toy", "-o", folders / "pages", "--scale", "full")
-    assert full.status == 2 and full.sentence.endswith("--scale full is always included. Name a smaller scale or remove --scale.")
+    assert full.status == 2 and full.sentence.endswith(
+        "--scale full is always included. Name a smaller scale or remove --scale."
+    )

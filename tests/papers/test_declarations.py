@@ -53,7 +53,7 @@ def test_every_objective_can_be_trained_as_it_is_declared():
     [
         (
             {"options": {"trained_passages": 2, "regulariser": "none", "depth": 3}},
-            "takes no 'depth'; it takes",
+            "takes no 'depth'. Its options: 'passage_length'",
         ),
         ({"options": {"regulariser": "none"}}, "needs 'trained_passages', missing in the recipe"),
         (
