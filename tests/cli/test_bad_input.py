@@ -220,13 +220,7 @@ def test_without_a_network_a_download_is_one_sentence(start, folders, monkeypatc
     assert [path for path in (folders / "data").rglob("*") if path.is_file()] == []
 
 
-@pytest.mark.parametrize(
-    "line",
-    [
-        "show cells --format json",
-        "show costa",
-    ],
-)
+@pytest.mark.parametrize("line", ["show cells --format json", "show costa"])
 def test_a_reader_that_goes_away_ends_what_is_read_without_a_word(start, line):
     child = start(*line.split())
     child.stdout.close()

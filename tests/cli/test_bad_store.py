@@ -151,10 +151,8 @@ def test_a_damaged_artefact_is_named_by_verify_and_run_and_mended_on_request(rep
     short = f"evaluate/{victim.name[:12]}"
     checked = repro("store", "verify")
     assert checked.status == 2
-    assert (
-        checked.out.startswith(f"damaged: {short}: {words}")
-        and "6 artefacts read, 1 damaged\n" in checked.out
-    )
+    assert checked.out.startswith(f"damaged: {short}: {words}")
+    assert "6 artefacts read, 1 damaged\n" in checked.out
     refused = repro(*RUN)
     assert refused.status == 2
     assert refused.sentence.startswith(f"artefact {short} is damaged: {words}")
@@ -192,10 +190,7 @@ RECORDS = {
     "a field too many": (None, "surprise: Unexpected keyword argument"),
     "not a number": (None, "measured: Input should be a finite number"),
 }
-CHANGES = {
-    "a field too many": {"surprise": 1},
-    "not a number": {"measured": float("nan")},
-}
+CHANGES = {"a field too many": {"surprise": 1}, "not a number": {"measured": float("nan")}}
 
 
 @pytest.mark.parametrize("line", [RUN, *LOOKING[1:3]], ids=lambda line: line[0])

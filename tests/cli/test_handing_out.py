@@ -28,14 +28,7 @@ def altered(measured):
 
 
 @pytest.mark.parametrize(
-    "verb",
-    [
-        "export run",
-        "compare with ours",
-        "compare a stored one",
-        "compare by a dataset",
-        "import run",
-    ],
+    "verb", ["export run", "compare with ours", "compare a stored one", "compare by a dataset", "import run"]
 )
 def test_a_run_that_was_altered_is_not_handed_out(repro, altered, tmp_path, verb):
     mine = tmp_path / "mine.trec"

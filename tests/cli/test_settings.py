@@ -96,9 +96,8 @@ def test_what_fails_is_listed_alone_and_is_an_exit_status_when_strict(repro, toy
 def test_a_cell_of_settings_that_nothing_takes_up_fails(repro, toy):
     (toy / "settings.yaml").write_text(SETTINGS.partition("elsewhere")[0])
     [failure] = repro("show", "settings", "toy", "--failing", "--format", "json").json
-    assert (
-        failure["cell"] == "toy/2/gpus/encoder" and "settings.yaml does not name this cell" in failure["says"]
-    )
+    assert failure["cell"] == "toy/2/gpus/encoder"
+    assert "settings.yaml does not name this cell" in failure["says"]
 
 
 @pytest.mark.parametrize("selected", [["--row", "tas-b"], ["--table", "1"]])

@@ -79,11 +79,7 @@ def test_options_that_an_objective_does_not_take_are_refused_before_it_is_made(p
             {"regulariser": "rdrop"},
             "'rdrop' is not a known regulariser of objective 'o'",
         ),
-        (
-            "repro.retrieval.nn.bi_encoder:BiEncoderContrastive",
-            {"similarity": "dat"},
-            r"Did you mean dot\?",
-        ),
+        ("repro.retrieval.nn.bi_encoder:BiEncoderContrastive", {"similarity": "dat"}, r"Did you mean dot\?"),
         (
             "repro.retrieval.nn.bi_encoder:BiEncoderContrastive",
             {"projector": "lineal"},
