@@ -266,7 +266,8 @@ VERBS_AS_OUTLETS = {
     "import run": THEIRS,
     "store verify": "tells of faulty and contradicted records by themselves: tests/cli/test_verify.py",
     **dict.fromkeys(("store gc", "new paper", "new site"), NO_NUMBER),
-    **dict.fromkeys(("data", "doctor", "doctor smoke", "doctor calibrate", "doctor same-code"), NO_NUMBER),
+    **dict.fromkeys(("data list", "data check", "data fetch", "data make"), NO_NUMBER),
+    **dict.fromkeys(("doctor", "doctor smoke", "doctor calibrate", "doctor same-code"), NO_NUMBER),
 }
 SCRIPTS_AS_OUTLETS = {"papers.head_to_head.article": [of_the_article]}
 NAMES_AS_OUTLETS = {
