@@ -29,9 +29,7 @@ main()
 """
 
 
-FILES = (
-    62  # of the suite that a table made from committed records executes, the completion of words among them
-)
+FILES = 62  # of the suite that a table made from committed records executes: may only fall
 
 
 @pytest.fixture

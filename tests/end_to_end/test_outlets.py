@@ -198,14 +198,6 @@ def of_exported_encoders(world) -> str:
     return _scores(compare("costa/1", scale="tiny", workspace=world.workspace).comparison.cells)
 
 
-def of_a_readme(world) -> str:
-    """The column of the table of verdicts that counts cells in doubt."""
-    place = world.folder / "readme.md"
-    place.write_text("<!-- verdicts:begin -->\n<!-- verdicts:end -->\n")
-    world.repro("report", "--readme", place)
-    return place.read_text()
-
-
 def of_a_frame(world) -> str:
     frame = compare("costa/1", scale="tiny", workspace=world.workspace).to_frame()
     assert not frame[frame.doubts.notna()].current.any()

@@ -1,7 +1,4 @@
-"""What the audit must find in print, by content, and what it must not.
-
-Of repro/plugins/statements/paper_audit.
-"""
+"""What the audit must find in print, by content, and what it must not."""
 
 import pytest
 

@@ -1,7 +1,4 @@
-"""Claims judged in print and on made measurements, on a paper made for it.
-
-Of repro/plugins/statements/judged, statements and language.
-"""
+"""Claims judged in print and on made measurements, on a paper made for it."""
 
 import pytest
 
