@@ -1,8 +1,7 @@
 """Verdicts, doubts and tolerances, and their arithmetic.
 
-A published number is rounded, which gives an interval of half a unit of its last digit on either side. The
-arithmetic is decimal, with measured numbers of twelve significant digits. For example, 66.45 is a tie and
-not 66.4500000000000028.
+A published number stands for an interval of half a unit of its last digit on either side. The arithmetic
+is decimal with twelve significant digits, so that 66.45 is a tie and not 66.4500000000000028.
 """
 
 import statistics
@@ -33,10 +32,10 @@ class Verdict:
 
     Attributes:
         name: one of PASSES, FAILS, NEITHER.
-        why: the rule applied and its source, one sentence without full stop.
-        mean: mean of our seeds. None when nothing was measured.
-        difference: mean minus printed value. None if the two are not compared.
-        half_width: of the interval used, without that of rounding. None when none was used.
+        why: the rule applied and its source, without full stop.
+        mean: mean of our seeds, or None.
+        difference: mean minus published number, or None.
+        half_width: of the interval used, without that of rounding, or None.
     """
 
     name: str
@@ -51,12 +50,7 @@ class Verdict:
 
 @dataclass(frozen=True)
 class Doubt:
-    """A reason why a new measurement might give another number, e.g. "outdated".
-
-    Attributes:
-        kind: one of ``repro.verdicts.decision.DOUBTS``.
-        why: a sentence without its full stop.
-    """
+    """A reason why a new measurement might give another number, of a kind in ``DOUBTS``, e.g. "outdated"."""
 
     kind: str
     why: str
@@ -100,7 +94,7 @@ def gap(mean: Decimal, printed: PublishedCell) -> Decimal:
 def exact_decimal(x: float) -> Decimal:
     """Return a measured number to twelve significant digits. Raises DataError if it is not finite."""
     if not isfinite(x):
-        raise DataError(f"a measured value is {x!r}; what could not be computed must be absent")
+        raise DataError(f"a measured value is {x!r}, but a value that cannot be computed must be absent")
     return Decimal(f"{x:.12g}")
 
 
@@ -110,12 +104,9 @@ DEFAULT = "retrained"  # how this suite makes a row unless the manifest says oth
 
 @dataclass(frozen=True)
 class Tolerance:
-    """The accepted distance from the published value.
+    """The accepted distance from the published value, in the paper's unit.
 
-    Attributes:
-        name: the class: deterministic, re-encoded or retrained.
-        half_width: in the paper's unit.
-        source: the origin of the number, one sentence without full stop.
+    ``name`` is the class: deterministic, re-encoded or retrained. ``source`` is a sentence.
     """
 
     name: str
@@ -126,12 +117,10 @@ class Tolerance:
 def tolerance(
     name: str | None, measure: str | None, unit: str, *, published: Decimal | None = None
 ) -> Tolerance | None:
-    """Return the tolerance of class ``name`` (None: retrained) for a measure like ``R(rel=2)@1000``, in
-    ``unit``.
+    """Return the tolerance of class ``name`` (None: retrained) for a measure like ``R(rel=2)@1000``.
 
-    For a ``published`` number near the maximum it may be narrower: a share of the difference to the
-    maximum. Returns None for measures that the classes do not cover and for units other than fraction and
-    percent. Raises UsageError for an unknown class.
+    It may be narrower near the maximum: a share of the distance of ``published`` to it. Returns None for
+    other measures, and units other than fraction and percent. Raises UsageError for an unknown class.
     """
     name = name or DEFAULT
     classes = _classes()
@@ -147,8 +136,8 @@ def tolerance(
 
 
 def implied_class(nodes: Iterable[Node]) -> str:
-    """Return "retrained" for a graph with a training, "re-encoded" with a checkpoint, else
-    "deterministic"."""
+    """Return "retrained" for a graph with a training, "re-encoded" with a checkpoint, and
+    "deterministic" without both."""
     stages = {node.stage for node in walk(nodes)}
     if not stages.isdisjoint(TRAININGS):
         return "retrained"
@@ -168,7 +157,7 @@ class Case:
     """The facts behind a verdict on a cell. Numbers are in the paper's unit.
 
     Attributes:
-        values: our means, one per seed. Empty if nothing is shown as measured.
+        values: our means, one per seed.
         changed: whether it is from another experiment than the published one.
         failure: the failure of this run, or empty.
         obstacle: the obstacle to a measurement, or empty.

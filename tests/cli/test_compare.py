@@ -88,8 +88,16 @@ def test_runs_are_tested_against_ours_and_each_other_query_by_query(repro, own, 
 @pytest.mark.parametrize("verb", ["run", "compare"])
 def test_cells_that_the_scale_does_not_measure_are_told_with_why(repro, verb):
     lines = repro(verb, "head_to_head", "--table", "figure-steps", "--scale", "tiny").err.splitlines()
-    [told] = [line for line in lines if line.startswith("not at scale tiny: ")]
-    assert told.endswith(" cells, because this is measured at scale curves only, or at one that is like it.")
+    [told] = [line for line in lines if line.startswith("Not measured: 57 cells. Reasons: ")]
+    assert "measured only at scale curves or one like it (" in told
+
+
+@pytest.mark.parametrize("verb", ["plan", "compare"])
+def test_the_reasons_add_up_to_the_cells_without_a_measurement(repro, verb):
+    said = repro(verb, "costa", "--table", "1", "--scale", "tiny").err
+    number, reasons = re.search(r"(?i)not measured: (\d+) cells\. Reasons: (.*)", said).groups()
+    counts = [int(count) for count in re.findall(r"\((\d+)\)", reasons)]
+    assert len(counts) > 1 and sum(counts) == int(number) == (6 if verb == "plan" else 66)
 
 
 def test_the_table_shows_print_ours_and_yours_and_the_tests(repro, other):
@@ -129,7 +137,7 @@ def test_a_run_stands_beside_print_and_is_kept_where_that_is_asked_for(
     [record] = Results(folders / "results").read("full", "costa")
     assert (record.cell, record.origin["file"]) == (DL, run.name)
     refused = repro("compare", run, "costa", "--table", "1", "--record")
-    assert refused.status == 2 and "name that row, as --row ROW" in refused.sentence
+    assert refused.status == 2 and "Name it, e.g. --row ROW" in refused.sentence
 
 
 def test_runs_are_scored_without_a_paper(repro, own, other):
@@ -154,15 +162,15 @@ def test_comparing_a_run_writes_nothing(repro, other, measured):
 @pytest.mark.parametrize(
     ("arguments", "words"),
     [
-        (["no/such.trec", CELL], "there is no file 'no/such.trec'"),
-        (["other.trec"], "--scale is of a paper's table, and none is named"),
-        (["other.trec", CELL, "--strict"], "leave --strict out"),
-        (["other.trec", CELL, "--measure", "AP"], "--measure is for runs without a paper"),
+        (["no/such.trec", CELL], "there is no run file 'no/such.trec'"),
+        (["other.trec"], "--scale needs a paper's table"),
+        (["other.trec", CELL, "--strict"], "Remove --strict"),
+        (["other.trec", CELL, "--measure", "AP"], "--measure cannot be combined with a paper's table"),
         (["other.trec", CELL, "--record"], "at full scale"),
-        ([CELL, "--per-query"], "--per-query is for runs and encoders of yours"),
-        ([CELL, "--dataset", "tiny/passage/dev"], "--dataset is for runs and encoders of yours"),
-        (["csta"], "there is no paper 'csta'"),
-        (["csta/1"], "there is no paper 'csta' (did you mean 'costa'?)"),
+        ([CELL, "--per-query"], "--per-query needs a run or an encoder of yours"),
+        ([CELL, "--dataset", "tiny/passage/dev"], "--dataset needs a run or an encoder of yours"),
+        (["csta"], "'csta' is not a known paper"),
+        (["csta/1"], "'csta' is not a known paper. Did you mean costa?"),
         (["other.trec", DL], "none of the run's 150 queries is among the 40 judged ones"),
     ],
 )
@@ -206,20 +214,20 @@ def test_what_fails_is_shown_alone_and_the_counts_are_of_all(repro, toy, folders
     said = repro("compare", "--failing")
     rows = csv.DictReader(io.StringIO(repro("compare", "--failing", "--format", "csv").out))
     assert [row["cell"] for row in rows] == ["toy/1/bm25/dev"]
-    counts = "2 of 3 published cells measured at full: 1 distinct measurement, 1 pass, 1 fail, 0 neither."
+    counts = "Measured 2 of 3 published cells (1 distinct measurement): 1 pass, 1 fail, 0 neither."
     assert counts in said.err
 
 
 def test_what_came_with_the_suite_is_told_from_what_was_measured_here(repro, monkeypatch):
     monkeypatch.delenv("REPRO_RESULTS")
     selection = ("compare", "costa", "--table", "1", "--scale", "tiny")
-    measured = int(re.search(r"; all (\d+) are on record with the suite", repro(*selection).err)[1])
+    measured = int(re.search(r" (\d+) of \1 numbers come with the suite", repro(*selection).err)[1])
     places = Locations.resolve()
     record = [r for r in Results(places.release).read("tiny", "costa") if r.cell == CELL][-1]
     results = Results(places.results, places.release)
     assert not results.append([record])
     assert results.append([replace(record, measured=record.measured / 2)])
-    assert f"; {measured - 1} of the {measured} are on record with the suite" in repro(*selection).err
+    assert f" {measured - 1} of {measured} numbers come with the suite." in repro(*selection).err
 
 
 def test_without_a_selection_it_is_everything(repro, toy):
@@ -240,7 +248,7 @@ def test_a_pipe_gets_the_table_of_a_terminal_and_a_program_a_line_a_cell(repro, 
     assert set(piped.split()) == set(said.out.split())
     assert "Fine-tuning with official BM25 negatives" in shown
     assert all(len(line) <= 80 for line in shown)
-    assert said.err.startswith("1 of 58 published cells measured at tiny; apart, 0 of 8")
+    assert said.err.startswith("Measured 1 of 58 published cells and 0 of 8 reference cells. ")
     assert any(line.startswith("measured on tiny/passage/dev in place of") for line in shown)
 
 
@@ -284,7 +292,7 @@ def test_a_measure_that_looks_deeper_than_the_scale_searches_says_so(repro, meas
     monkeypatch.setenv("COLUMNS", "200")
     note = "measured on tiny/passage/dev in place of msmarco-passage/dev/small"
     assert repro("run", DEEP, "--scale", "tiny").status == 0
-    deep = f"{note}; R@1000: the first 100 documents only, as this scale searches no deeper"
+    deep = f"{note}; R@1000: computed on the top 100 (this scale retrieves no more)"
     assert deep in repro("compare", DEEP, "--scale", "tiny").out
     said = repro("compare", CELL, "--scale", "tiny")
     assert note in said.out and "R@1000" not in f"{said.out}{said.err}"
@@ -292,7 +300,7 @@ def test_a_measure_that_looks_deeper_than_the_scale_searches_says_so(repro, meas
     assert (found["measure"], found["cut_at"]) == ("R@1000", 100)
     text = repro("tables", "costa", "--table", "1", "--scale", "tiny", "--out", measured / "here")
     assert text.status == 0
-    assert "R@1000: the first 100 documents only" in (measured / "here/costa-table1.tex").read_text()
+    assert "R@1000: computed on the top 100" in (measured / "here/costa-table1.tex").read_text()
 
 
 def test_a_table_is_printed_in_each_format_and_then_not_written(repro, toy, folders):

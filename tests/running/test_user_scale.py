@@ -109,14 +109,14 @@ def test_a_scale_is_known_by_its_name_as_long_as_its_file_is_at_hand(tmp_path):
     (tmp_path / "mine.yaml").write_text("mine: {about: x, steps: 5}")
     with with_scale_of(tmp_path / "mine.yaml") as mine:
         assert scale("mine") == mine and "mine" in known_scales()
-    with pytest.raises(UsageError, match="no scale 'mine'"):
+    with pytest.raises(UsageError, match="'mine' is not a known scale"):
         scale("mine")
 
 
 @pytest.mark.parametrize(
     ("text", "line", "reason"),
     [
-        ("tiny: {about: x}", 1, "tiny: 'tiny' is a scale of the suite's own; give yours another name"),
+        ("tiny: {about: x}", 1, "tiny: 'tiny' is a built-in scale, choose another name"),
         ("mine:\n  about: x\n  first:\n    documents: 0", 4, "mine.first.documents: Input should be greater"),
         (
             "mine: {about: x, steps: {pretrain: {steps: 40}}}",
@@ -126,10 +126,10 @@ def test_a_scale_is_known_by_its_name_as_long_as_its_file_is_at_hand(tmp_path):
         (
             "mine: {about: x, caps: {depth: 1}, replace: {depth: 2}}",
             1,
-            "mine: 'depth' stands under caps and under replace",
+            "mine: 'depth' is in caps and in replace",
         ),
-        ("mine:\n  about: x\n  frist: 3", 3, "mine.frist: there is no key 'frist' (did you mean 'first'?)"),
-        ("mine:\n  about: x\n  like: tiny\n  first: {queries: 3}", 4, "and tiny has collections of its own"),
+        ("mine:\n  about: x\n  frist: 3", 3, "mine.frist: 'frist' is not a known key. Did you mean first?"),
+        ("mine:\n  about: x\n  like: tiny\n  first: {queries: 3}", 4, "tiny does not use the papers' data"),
     ],
 )
 def test_a_fault_of_a_file_is_one_sentence_with_line_and_field(described, text, line, reason):
@@ -144,10 +144,10 @@ def test_a_backbone_of_ones_own_goes_with_stand_ins_only(described):
     training = "{max_steps: 1, texts_per_batch: 1, learning_rate: 0.1, length: 8}"
     parts = f"vocabulary: 9, initialise: {initialise}, pretrain: {training}"
     backbone = f"{{corpus: tiny/text, {parts}}}"
-    with pytest.raises(ManifestError, match="the papers' own data go with their own checkpoints"):
+    with pytest.raises(ManifestError, match="the papers' data need the papers' checkpoints"):
         described(f"mine: {{about: x, backbone: {backbone}}}")
     assert described(f"mine: {{about: x, like: tiny, backbone: {backbone}}}").facts.backbone.vocabulary == 9
-    with pytest.raises(ManifestError, match="there is no dataset 'tiny/texts'"):
+    with pytest.raises(ManifestError, match="'tiny/texts' is not a known dataset"):
         described(f"mine: {{about: x, like: tiny, backbone: {{corpus: tiny/texts, {parts}}}}}")
     with pytest.raises(ManifestError, match=r"backbone\.initialise\.hidden_size: this key is missing"):
         described(f"mine: {{about: x, like: tiny, backbone: {backbone.replace('hidden_size: 8, ', '')}}}")
@@ -158,17 +158,17 @@ def test_a_backbone_of_ones_own_goes_with_stand_ins_only(described):
     [
         (
             "steps: {pretrian: 400}",
-            "steps.pretrian: there is no training 'pretrian' (did you mean 'pretrain'?)",
+            "steps.pretrian: 'pretrian' is not a known training. Did you mean pretrain?",
         ),
         (
             "learning_rate: {tune: {factor: 2, most: 1}}",
-            "tune: there is no training 'tune' (did you",
+            "tune: 'tune' is not a known training. Did you",
         ),
-        ("caps: {lenght: 7}", "caps.lenght: there is no number to cap 'lenght' (did you mean 'length'?)"),
-        ("replace: {precison: fp32}", "replace.precison: there is no parameter 'precison' (did you mean"),
+        ("caps: {lenght: 7}", "caps.lenght: 'lenght' is not a known number to cap. Did you mean length?"),
+        ("replace: {precison: fp32}", "replace.precison: 'precison' is not a known parameter. Did you mean"),
         (
             "objectives: {costs: {steps: 3}}",
-            "objectives.costs: there is no objective 'costs' (did you mean 'costa'?)",
+            "objectives.costs: 'costs' is not a known objective. Did you mean costa?",
         ),
     ],
 )
@@ -182,7 +182,7 @@ def test_an_objective_has_the_parameter_that_a_scale_replaces(described):
     mine = described("mine: {about: x, objectives: {costa: {replace: {queries_per_batch: 4}}}}")
     trained = Node("pretrain", TRAINED.params | {"objective": {"name": "costa"}}, TRAINED.inputs)
     with pytest.raises(
-        UsageError, match="no parameter of costa for scale mine to replace 'queries_per_batch'"
+        UsageError, match="'queries_per_batch' is not a known parameter of costa for scale mine to replace"
     ):
         mine.rewriter()(trained)
 
@@ -232,7 +232,7 @@ def test_the_scales_that_the_page_shows_are_read_and_do_what_they_say(described)
 def test_a_scale_for_some_recipes_alone_measures_no_other_nor_does_one_that_is_like_it(described):
     table, point = cell("costa/7/tau-0_1/dev.rr10"), cell("head_to_head/figure-steps/cls.500/pool.rr10")
     for one in (scale("curves"), described("mine: {about: x, like: curves}")):
-        assert not_at(table, one) == f"scale {one.name} measures only what is made for it"
+        assert not_at(table, one) == f"scale {one.name} measures only cells made for it"
         assert not_at(point, one) == ""
     assert not_at(table, scale("small-cpu")) == "" != not_at(point, scale("small-cpu"))
     shown = exhibits(("costa",), ())
