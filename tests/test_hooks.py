@@ -22,7 +22,7 @@ ADDS = {
     "manuscripts": (["audit", "--help"], "LaTeX"),
     "settings": (["show", "--help"], "settings"),
     "reports": (["show", CELL], "reported elsewhere"),
-    "studies": (["show", "readings", "costa"], "on equal terms"),
+    "studies": (["show", "readings", "costa"], "a controlled study"),
     "yours": (["compare", "--help"], "--qrels"),
     "same_code": (["doctor", "--help"], "same-code"),
 }

@@ -103,7 +103,7 @@ def _options(*, with_all: bool) -> list[Callable]:
             multiple=True,
             metavar="ID=CHOICE",
             shell_complete=completion.readings,
-            help="Another choice of a reading, e.g. bm25-parameters=anserini-tuned (repeatable).",
+            help="Another value of an unspecified choice, e.g. bm25-parameters=anserini-tuned (repeatable).",
         ),
     ]
     return [option for option in options if with_all or option is not ALL]

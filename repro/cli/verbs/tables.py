@@ -46,7 +46,7 @@ def command(selection, out, document, two_column, others, form):
 
         return show(comparison, plan, store, form, **options)
     if comparison.faults:
-        _say(*comparison.faults)
+        say_each(comparison.faults)
     folder = Path(out) if out else results.root / "tables" / selection.scale
     named = (results.root, "results folder", "--results or REPRO_RESULTS")
     with translated_errors(*((folder, "folder", "--out") if out else named)):
@@ -59,11 +59,6 @@ def command(selection, out, document, two_column, others, form):
         say("nothing to write: the selection has no table. `repro report figures` draws figures.")
     if document:
         _write_document(files, Path(document), scale=selection.scale, two_column=two_column)
-
-
-def _say(*sentences: str) -> None:
-
-    say_each(sentences)
 
 
 def _write_scores(comparison, plan, store, results) -> None:
