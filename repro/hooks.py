@@ -19,6 +19,7 @@ from __future__ import annotations
 import functools
 import importlib
 import os
+import sys
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from decimal import Decimal
@@ -28,6 +29,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 import pluggy
 
 from repro.errors import UsageError, check_known
+from repro.machine.extras import INSTALL, absent
 
 if TYPE_CHECKING:
     from repro.cli.cell_page import CellPage
@@ -47,6 +49,7 @@ CALLED = {
     "settings by table": "repro.plugins.settings.checked:states_of_tables",
     "settings of papers": "repro.plugins.settings.view:of_whole_papers",
 }
+OF_SCORES = ("study tables", "study answers")  # they need the packages of the extra "score"
 # How a value was made, the closest to how a published number is made first.
 MAKINGS = {
     "run": "released run scored again",
@@ -257,8 +260,17 @@ def notes(cell: Cell) -> tuple[CellNote, ...]:
 
 
 def call(name: str, *args: Any, **options: Any) -> Any:
-    """Call a function of ``CALLED``. Returns None where its plugin is left out."""
+    """Call a function of ``CALLED``. Returns None if its plugin is left out or its packages are missing."""
     module, _, attribute = CALLED[name].partition(":")
     if module.split(".")[2] not in chosen():
         return None
+    if name in OF_SCORES and absent("score"):
+        _warn(f"Left out: {name}. They need `{INSTALL.format('score')}`.")
+        return None
     return getattr(importlib.import_module(module), attribute)(*args, **options)
+
+
+@functools.cache
+def _warn(text: str) -> None:
+    """Print a note once, on standard error."""
+    print(f"repro: {text}", file=sys.stderr)

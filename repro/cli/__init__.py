@@ -8,12 +8,14 @@ import os
 import signal
 import sys
 from collections.abc import Iterable, Iterator
+from typing import Any
 
 import click
 
 from repro.cli.groups import LazyGroup, plugin_commands
-from repro.errors import ReproError, UsageError, one_line
+from repro.errors import BlockedError, ReproError, UsageError, one_line
 from repro.locations import resolved
+from repro.machine.extras import INSTALL, extra_of
 from repro.version import __version__
 
 # verb -> one line for --help; the module of that name holds the command
@@ -199,7 +201,7 @@ def _status() -> int:
     advice = "; the same command continues where it stopped" if continues else ""
     try:
         with _pages():
-            status = cli(prog_name="repro", standalone_mode=False)
+            status = _command_line()
             sys.stdout.flush()
     except (click.Abort, KeyboardInterrupt):
         _say(f"interrupted{advice}")
@@ -227,6 +229,17 @@ def _status() -> int:
             _give_up_output()
         return 2
     return status if isinstance(status, int) else 0
+
+
+def _command_line() -> Any:
+    """Run the command line. Raises BlockedError if it needs a package of an extra that is not installed."""
+    try:
+        return cli(prog_name="repro", standalone_mode=False)
+    except ModuleNotFoundError as error:
+        if (extra := extra_of(error.name)) is None:
+            raise
+        cause = f"this use of `repro {_verb()}` needs the package {error.name}"
+        raise BlockedError(cause, f"`{INSTALL.format(extra)}`") from error
 
 
 def _home_remedy(error: OSError) -> str:

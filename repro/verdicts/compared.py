@@ -12,10 +12,11 @@ from repro.manifest.cells import Cell
 from repro.manifest.printed import PublishedCell
 from repro.manifest.reading_schema import Reading
 from repro.retrieval.datasets.catalog import catalog, dataset
+from repro.retrieval.evaluation.p_values import quantile
 from repro.running.provenance import Origins
 from repro.running.requirements import Obstacle
 from repro.store.results import Record
-from repro.verdicts.verdict import UNITS, CodeCounts, Doubt, Verdict, quantile
+from repro.verdicts.verdict import UNITS, CodeCounts, Doubt, Verdict
 
 # of significance.json, for a pair of rows
 PAIRS: tuple[str, ...] = ("difference", "interval", "effect_size", "p", "holm_student_p", "permutation_p")

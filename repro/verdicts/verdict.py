@@ -18,6 +18,7 @@ from repro.graph import Node, walk
 from repro.machine.bounded_reading import read_facts
 from repro.manifest.printed import PublishedCell, half_unit, rounded
 from repro.retrieval.evaluation.measures import families
+from repro.retrieval.evaluation.p_values import quantile
 from repro.stage_table import TRAININGS
 
 PASSES = frozenset({"exact", "consistent", "within tolerance"})
@@ -82,14 +83,6 @@ def prediction_half_width(values: Sequence[Decimal]) -> Decimal:
     """Return t · s · √(1 + 1/k), the distance of one further seed from the mean of k in 95 of 100 cases."""
     k = len(values)
     return Decimal(repr(quantile(k - 1))) * statistics.stdev(values) * (1 + Decimal(1) / k).sqrt()
-
-
-@cache
-def quantile(freedom: int, confidence: float = 0.95) -> float:
-    """Return the two-sided quantile of Student's t, e.g. 12.7 for 1 degree of freedom."""
-    from scipy.special import stdtrit
-
-    return float(stdtrit(freedom, (1 + confidence) / 2))
 
 
 def gap(mean: Decimal, printed: PublishedCell) -> Decimal:

@@ -1,8 +1,11 @@
 """``repro compare`` with the user's runs and encoders as rows, ``repro doctor smoke`` with an encoder."""
 
+from __future__ import annotations
+
 from collections.abc import Iterator, Sequence
 from inspect import cleandoc
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import click
 
@@ -20,12 +23,13 @@ from repro.cli.verbs.compare import show_verdicts, verdict_options
 from repro.cli.verbs.doctor import SCALE, bm25_cell, run_rows, tell
 from repro.cli.verbs.doctor import smoke as plain_smoke
 from repro.errors import UsageError, check_known, unknown
-from repro.exchange.run_import import Importer, Origin
 from repro.manifest.papers import papers
-from repro.plugins.yours.compared_with_yours import ComparedWithYours
-from repro.plugins.yours.runs import is_encoder
-from repro.plugins.yours.table import OwnRow, OwnTable, as_json, lines
 from repro.store import make_writable
+
+if TYPE_CHECKING:
+    from repro.exchange.run_import import Importer
+    from repro.plugins.yours.compared_with_yours import ComparedWithYours
+    from repro.plugins.yours.table import OwnRow, OwnTable
 
 YOURS = """
 Run files (TREC, MS MARCO, or as ranx and BEIR write them; plain or gzipped) and encoders (a folder, a
@@ -97,10 +101,16 @@ def _parted(names) -> tuple[tuple[str, ...], list[str]]:
     others = [name for name in names if name not in of_papers]
     absent = [name for name in others if not Path(name).exists()]
     check_known("paper", *(name for name in absent if not {"/", "."} & set(name)), valid=papers())
-    if not of_papers and absent and is_encoder(absent[0]):
+    if not of_papers and absent and _is_encoder(absent[0]):
         remedy = "an encoder is scored in a table: name both, as DIR PAPER --table 1"
         raise unknown("paper", absent[0].partition("/")[0], papers(), hint=remedy)
     return of_papers, others
+
+
+def _is_encoder(name: str) -> bool:
+    from repro.plugins.yours.runs import is_encoder  # needs more packages than a comparison of records
+
+    return is_encoder(name)
 
 
 def _compare_yours(yours: list[str], of_papers, choices: dict, options: dict):
@@ -150,7 +160,7 @@ def _encoder_among(names, tables, rows) -> tuple[str, list[str]]:
     """Return the encoder among names, or "", and the others. Raises UsageError if both do not combine."""
     from repro.manifest.papers import papers
 
-    encoders = [name for name in names if name.partition("/")[0] not in papers() and is_encoder(name)]
+    encoders = [name for name in names if name.partition("/")[0] not in papers() and _is_encoder(name)]
     others = [name for name in names if name not in encoders]
     if encoders and (rows or encoders[1:] or (len(others), len(tables)) not in ((0, 0), (1, 1))):
         message = "one encoder is scored, in the columns of one PAPER's --table or of none named; no --row"
@@ -176,6 +186,8 @@ def _score_encoder(model, names, tables, workspace) -> list[str]:
 def show_yours(compared: ComparedWithYours, form: str, *, per_query: bool) -> None:
     """Print tables with rows of one's own, or the scores ``per_query``, as terminal, csv, json, latex or
     markdown."""
+    from repro.plugins.yours.table import as_json, lines
+
     if per_query:
         scores = list(compared.scores_by_query())
         (emit_json if form == "json" else emit_csv)(scores)
@@ -259,6 +271,8 @@ def _sentences(row: OwnRow) -> list[str]:
 def record(tables: Sequence[OwnTable], importer: Importer) -> Iterator[tuple[str, int, int]]:
     """Record each run for the cells that it covers; yield label, new and all. Raises UsageError for several
     rows, or another scale than full."""
+    from repro.exchange.run_import import Origin
+
     cells = [c for own in tables for c in own.of_paper]
     if len({(c.cell.paper.name, c.cell.row.id) for c in cells}) != 1 or cells[0].scale != "full":
         raise UsageError("--record keeps a run of one row at full scale: name that row, as --row ROW")
