@@ -25,7 +25,7 @@ _LONG = re.compile(r"(?<!\w)(['\"])(?:(?!\1).){200,}\1|\S{200,}")
 
 
 def visible(text: object) -> str:
-    r"""Return foreign text, e.g. a name in a file, as one line without control characters: ``a\nb``."""
+    r"""Return foreign text as one line without control characters, e.g. ``a\nb``."""
     return _UNSAFE.sub(_escape, str(text))
 
 
@@ -74,12 +74,7 @@ class StageError(ReproError):
 
 
 class BlockedError(ReproError):
-    """Something is missing that only the user can supply.
-
-    Attributes:
-        cause: the missing thing, without a full stop.
-        remedy: an imperative that fixes it.
-    """
+    """Something is missing that only the user can supply. ``remedy`` is an imperative."""
 
     exit_status = 4
 

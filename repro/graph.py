@@ -30,7 +30,7 @@ class Node:
     Attributes:
         stage: a key of ``repro.stage_table.STAGES``, e.g. ``"encode"``.
         params: plain JSON values.
-        inputs: input nodes by the stage's names for them, or a list if the stage takes several.
+        inputs: by the stage's names, a tuple if the stage takes several.
     """
 
     stage: str
@@ -48,7 +48,7 @@ class Node:
             identity = canonical(self.identity())
         except (TypeError, ValueError) as error:
             raise UsageError(
-                f"stage {self.stage!r} has a parameter that is no JSON value: {error}"
+                f"stage {self.stage!r} has a parameter that is not a JSON value: {error}"
             ) from error
         return hashlib.sha256(identity.encode()).hexdigest()
 
@@ -86,7 +86,7 @@ class Node:
 
 
 def once_a_node(tell: Callable[[Node], Value]) -> Callable[[Node], Value]:
-    """Return a function that caches its result while the node exists. Results must not contain nodes."""
+    """Return a function that caches its result, without nodes, while the node exists."""
     values: WeakKeyDictionary[Node, Value] = WeakKeyDictionary()
 
     @wraps(tell)
@@ -106,17 +106,17 @@ _CANONICAL = json.JSONEncoder(sort_keys=True, separators=(",", ":"), ensure_asci
 
 
 def canonical(value: Any) -> str:
-    """Return JSON with sorted keys and no spaces, so equal values give equal text. NaN is refused."""
+    """Return JSON with sorted keys and no spaces. NaN is refused."""
     return _CANONICAL.encode(value)
 
 
 def missing_file(file: str) -> dict[str, str]:
-    """Return the value, to plan with, of a parameter that is in a file below REPRO_DATA that is not here."""
+    """Return the value of a parameter in an absent file below REPRO_DATA, to plan with."""
     return {MISSING_FILE: file}
 
 
 def missing_files(value: Any) -> list[str]:
-    """Return the files that a parameter, or something within it, would have been read from."""
+    """Return the absent files of a parameter."""
     if isinstance(value, dict):
         files = [file for inner in value.values() for file in missing_files(inner)]
         return [value[MISSING_FILE]] if MISSING_FILE in value else files
@@ -124,10 +124,7 @@ def missing_files(value: Any) -> list[str]:
 
 
 def walk(nodes: Iterable[Node], *, until: Callable[[Node], bool] | None = None) -> list[Node]:
-    """Return ``nodes`` and their ancestors without duplicates, inputs first.
-
-    Nodes that fulfil ``until`` are left out and not followed.
-    """
+    """Return ``nodes`` and their ancestors once, inputs first, without those that fulfil ``until``."""
     order: list[Node] = []
     seen: set[str] = set()
 
@@ -149,8 +146,7 @@ def walk(nodes: Iterable[Node], *, until: Callable[[Node], bool] | None = None) 
 def rewrite(node: Node, change: Callable[[Node], Node], done: dict[int, tuple[Node, Node]]) -> Node:
     """Return the graph below ``node`` with ``change`` applied to every node, inputs first.
 
-    ``done`` keeps originals and results by id, so that shared nodes stay shared. Unchanged nodes keep their
-    fingerprints.
+    ``done`` keeps originals and results by id, so that shared nodes stay shared.
     """
     if (pair := done.get(id(node))) is None:
         inputs = {
@@ -165,10 +161,7 @@ def rewrite(node: Node, change: Callable[[Node], Node], done: dict[int, tuple[No
 
 
 def distinct(node: Node, known: dict[tuple, Node]) -> Node:
-    """Return the node of ``known`` with this stage, these parameters and identical inputs, or this one.
-
-    Serves as a ``change`` of ``rewrite``.
-    """
+    """Return the equal node of ``known``, or this one. Serves as a ``change`` of ``rewrite``."""
     inputs = (tuple(map(id, v)) if isinstance(v, tuple) else id(v) for v in node.inputs.values())
     return known.setdefault((node.stage, repr(node.params), *node.inputs, *inputs), node)
 
@@ -180,7 +173,7 @@ def check_types(node: Node) -> None:
     if missing or extra:
         lacks, has = (", ".join(map(repr, sorted(names))) or "none" for names in (missing, extra))
         takes = ", ".join(map(repr, spec.kinds)) or "none"
-        raise UsageError(f"stage {node.stage!r} takes inputs {takes}; missing: {lacks}; not known: {has}")
+        raise UsageError(f"stage {node.stage!r} takes inputs {takes} (missing: {lacks}, unknown: {has})")
     for name, value in node.inputs.items():
         for parent in value if isinstance(value, tuple) else (value,):
             output = STAGES[parent.stage].output

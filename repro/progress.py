@@ -1,6 +1,6 @@
-"""Progress on standard error: bars on a terminal, otherwise a line for each piece of work.
+"""Progress on standard error: bars on a terminal, otherwise lines, e.g. under nohup, ssh or Slurm.
 
-Without a terminal, e.g. under nohup, ssh or Slurm, long work also gets a line every few minutes.
+Short pieces of work have no lines unless ``verbose``. Long ones have a line every few minutes.
 """
 
 import contextlib
@@ -14,18 +14,14 @@ from pathlib import Path
 
 from repro.errors import visible
 
-FIRST, INTERVAL = 10.0, 120.0  # seconds until something has its first line, and between the further ones
+FIRST, INTERVAL = 10.0, 120.0  # seconds until the first line of a task, and between further lines
 IN_A_LOG = 10.0  # seconds between the lines of a stage for the process that shows how far it is
 TAIL = 4096  # bytes of a log in which its last line is looked for
 
 
 @dataclass(frozen=True)
 class OverallProgress:
-    """The overall progress of all pieces of work.
-
-    Attributes:
-        left: the estimated remaining time in words, or "" if unknown.
-    """
+    """The progress of all pieces of work. ``left`` is the estimated remaining time in words, or ""."""
 
     done: int
     total: int
@@ -49,13 +45,13 @@ class Progress:
         yield
 
     def begins(self, piece: str, whole: OverallProgress | None = None) -> None:
-        """Show the start of a piece of work. ``piece`` is a line that names no other piece under way."""
+        """Show the start of a piece of work, which has a unique name."""
 
     def goes_on(self, piece: str, log: Path) -> None:
-        """Show a piece that runs in another process, which writes its progress to ``log``."""
+        """Show a piece in another process, which writes its progress to ``log``."""
 
-    def ends(self, piece: str, how: str, whole: OverallProgress | None = None) -> None:
-        """Show the end of a piece. ``how`` is its duration or failure in a word or two."""
+    def ends(self, piece: str, how: str, whole: OverallProgress | None = None, *, why: str = "") -> None:
+        """Show the end of a piece. ``how`` is its duration, or e.g. "failed" with the reason ``why``."""
 
     def note(self, message: str) -> None:
         """Write a line to the terminal, not to the log."""
@@ -67,29 +63,32 @@ SILENT = Progress()
 class TerminalProgress(Progress):
     """Bars on a terminal, from the start of each piece or task. Otherwise lines on standard error.
 
-    A line marks the start and the end of a piece. The end names the piece again if another line came between.
-    Each task, and each piece in another process, has a line after ``FIRST`` seconds and then one every
-    ``INTERVAL``: amount done, rate and expected end.
+    Each task, and each piece in another process, has a line every ``interval``: amount done, rate and
+    expected end. The first one comes after ``FIRST`` seconds, or after ``interval`` within a piece.
 
     Args:
         clock: seconds since the epoch.
         interval: seconds between the lines of a task.
+        verbose: print a line when a piece begins and when it ends.
     """
 
-    def __init__(self, clock: Callable[[], float] = time.time, *, interval: float = INTERVAL):
-        self._interval = interval
+    def __init__(
+        self, clock: Callable[[], float] = time.time, *, interval: float = INTERVAL, verbose: bool = False
+    ):
+        self._interval, self._verbose = interval, verbose
         self._bars: _Bars | None = None
         self._last = ""  # the last line, where it is a piece's that begins
         self._clock = clock
         self._due: dict[str, float] = {}  # piece -> when its next line is due
-        self._said: set[str] = set()  # pieces whose log has been named
+        self._named: set[str] = set()  # pieces with a line of their own
+        self._logged: set[str] = set()  # pieces with a line that names the log
 
     @contextlib.contextmanager
     def task(self, name: str, total: int | None = None, *, log: Path | None = None):
         with self.showing():
             if self._bars is None:
-                clock, interval = self._clock, self._interval
-                yield _Lines(name, total, log, clock=clock, interval=interval, say=self.note).advance
+                clock, wait = self._clock, (self._first_wait(in_piece=bool(self._due)), self._interval)
+                yield _Lines(name, total, log, clock=clock, wait=wait, say=self._note_of_task).advance
             else:
                 with self._bars.task(name, total) as advance:
                     yield advance
@@ -107,11 +106,24 @@ class TerminalProgress(Progress):
             self._bars = None
 
     def begins(self, piece: str, whole: OverallProgress | None = None) -> None:
-        self._due[piece] = self._clock() + FIRST
+        self._due[piece] = self._clock() + self._first_wait(in_piece=True)
         if self._bars is not None:
             return self._bars.begins(piece, whole)
+        if self._verbose:
+            self._name(piece)
+
+    def _first_wait(self, *, in_piece: bool) -> float:
+        return self._interval if in_piece and not self._verbose and self._bars is None else FIRST
+
+    def _name(self, piece: str) -> None:
+        self._named.add(piece)
         self.note(piece)
         self._last = piece
+
+    def _note_of_task(self, message: str) -> None:
+        if self._due and (piece := next(reversed(self._due))) not in self._named:
+            self._name(piece)
+        self.note(message)
 
     def goes_on(self, piece: str, log: Path) -> None:
         if self._clock() < self._due.get(piece, 0):
@@ -119,17 +131,22 @@ class TerminalProgress(Progress):
         if self._bars is not None:
             self._due[piece] = self._clock() + 1
             return self._bars.goes_on(piece, last_line(log))
-        suffix = "" if piece in self._said else f" (log: {log})"
-        self._said.add(piece)
-        self._due[piece] = self._clock() + INTERVAL
+        suffix = "" if piece in self._logged else f" (log: {log})"
+        self._logged.add(piece)
+        self._named.add(piece)
+        self._due[piece] = self._clock() + self._interval
         self.note(f"{piece}: {last_line(log) or 'under way'}{suffix}")
 
-    def ends(self, piece: str, how: str, whole: OverallProgress | None = None) -> None:
+    def ends(self, piece: str, how: str, whole: OverallProgress | None = None, *, why: str = "") -> None:
         self._due.pop(piece, None)
+        is_shown = self._verbose or piece in self._named or bool(why)
         if self._bars is not None:
-            return self._bars.ends(piece, how, whole)
-        message = "; ".join([how, *([str(whole)] if whole else [])])
-        self.note(f"  {message}" if self._last == piece else f"{piece}: {message}")
+            self._bars.ends(piece, how if is_shown else "", whole)
+        elif is_shown:
+            message = ", ".join(map(str, filter(None, [how, whole])))
+            self.note(f"  {message}" if self._last == piece else f"{piece}: {message}")
+        if why:
+            self.note(f"  {how}: {why}")
 
     def note(self, message: str) -> None:
         message = visible(message)
@@ -142,11 +159,11 @@ class TerminalProgress(Progress):
 class _Lines:
     """Reports the progress of a task from time to time."""
 
-    def __init__(self, name: str, total: int | None, log: Path | None, *, clock, interval: float, say):
+    def __init__(self, name: str, total: int | None, log: Path | None, *, clock, wait, say):
         self.name, self.total, self.log, self.clock, self.say = name, total, log, clock, say
-        self.done, self.interval = 0, interval
+        self.done, (first, self.interval) = 0, wait
         self.since, self.before = clock(), 0  # the time and the count from which the rate is taken
-        self.began, self.due = self.since, self.since + FIRST
+        self.began, self.due = self.since, self.since + first
 
     def advance(self, n: int = 1) -> None:
         self.done += n
@@ -185,7 +202,7 @@ def last_line(log: Path) -> str:
 
 
 class _Bars:
-    """A bar for the whole, one per piece under way and one for its task, removed at the end."""
+    """A bar for the whole, for each piece under way and for its task."""
 
     def __init__(self):
         from rich.console import Console
@@ -224,7 +241,7 @@ class _Bars:
             self.shown.remove_task(row)
 
     def begins(self, piece: str, whole: OverallProgress | None) -> None:
-        self._tell(whole)
+        self._count(whole)
         self.pieces[piece] = self._row(piece)
 
     def goes_on(self, piece: str, line: str) -> None:
@@ -234,14 +251,15 @@ class _Bars:
 
     def ends(self, piece: str, how: str, whole: OverallProgress | None) -> None:
         self.shown.remove_task(self.pieces.pop(piece))
-        line = visible(f"{how:>8}  {piece}")
-        self.shown.console.print(line, markup=False, no_wrap=True, overflow="ellipsis")
-        self._tell(whole)
+        if how:
+            line = visible(f"{how:>8}  {piece}")
+            self.shown.console.print(line, markup=False, no_wrap=True, overflow="ellipsis")
+        self._count(whole)
 
     def note(self, message: str) -> None:
         self.shown.console.print(message, markup=False, soft_wrap=True)
 
-    def _tell(self, whole: OverallProgress | None) -> None:
+    def _count(self, whole: OverallProgress | None) -> None:
         if whole is None:
             return
         if self.whole is None:
@@ -259,7 +277,7 @@ class _Bars:
 
 
 def _clock():
-    """Return a column with the elapsed time of a bar and, for timed bars, the remaining time."""
+    """Return a column with the elapsed and, for timed bars, the remaining time."""
     from rich.progress import ProgressColumn
     from rich.text import Text
 
@@ -274,7 +292,7 @@ def _clock():
 
 
 def span(seconds: float) -> str:
-    """Return a duration in words, e.g. "0.4 s", "12 s", "3 min", "2 h 10 min", "3 days"."""
+    """Return a duration in words, e.g. "0.4 s", "3 min", "2 h 10 min"."""
     if seconds < 99.5:
         return f"{seconds:.1f} s" if seconds < 9.95 else f"{seconds:.0f} s"
     minutes = round(seconds / 60)

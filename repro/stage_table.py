@@ -24,11 +24,11 @@ class StageSpec:
         output: the artefact type it produces.
         version: raised if equal inputs give another result.
         ignored: parameters that do not affect the result. They are not part of the fingerprint.
-        needs: requirements of the machine: ``java``, ``source`` (data), ``checkpoint``, ``splitter`` (of
-            sentences), ``precision`` (a GPU for half precision).
-        heavy: whether it gets a progress line and its own place in an estimate.
+        needs: ``java``, ``source`` (data), ``checkpoint``, ``splitter`` (of sentences) or ``precision`` (a
+            GPU).
+        heavy: whether it has its own place in an estimate.
         widths: parameters that count numbers of a vector. A scale shrinks them like the backbone.
-        choices: the valid values of parameters that name one of a few.
+        choices: the valid values of parameters.
     """
 
     inputs: dict[str, str]
@@ -163,7 +163,7 @@ ENCODINGS = ("encode", "encode_views")  # the stages that make vectors of texts
 
 @dataclass(frozen=True)
 class Range:
-    """The valid numbers of a parameter: from or above ``least`` to ``most``, all or only whole ones."""
+    """The valid numbers of a parameter: from or above ``least`` to ``most``, all or whole ones."""
 
     least: float
     most: float = math.inf
@@ -196,7 +196,7 @@ def check_numbers(params: Mapping[str, Any], ranges: Mapping[str, Range] = NUMBE
     """Check the parameters that have a range. Raises UsageError."""
     for name, value in params.items():
         if name in ranges and value is not None and value not in ranges[name]:
-            raise UsageError(f"{name} is {value!r}, and has to be {ranges[name]}")
+            raise UsageError(f"{name} is {value!r}, but must be {ranges[name]}")
 
 
 def check_choices(stage: str, params: Mapping[str, Any]) -> None:

@@ -83,11 +83,11 @@ def test_a_graph_that_cannot_run_is_refused_with_stage_and_input():
         UsageError, match="'search' takes embeddings as input 'passages', and stage 'corpus' gives"
     ):
         check_types(Node("search", {}, {"passages": _corpus(), "queries": _corpus()}))
-    with pytest.raises(UsageError, match="inputs 'passages', 'queries'; missing: 'passages', 'queries'; not"):
+    with pytest.raises(UsageError, match=r"'queries' .missing: 'passages', 'queries', unknown"):
         check_types(Node("search", {}, {}))
     with pytest.raises(UsageError, match=r"no stage 'serach' .did you mean 'search'"):
         Node("serach")
-    with pytest.raises(UsageError, match=r"stage 'corpus' has a parameter that is no JSON value: .* set"):
+    with pytest.raises(UsageError, match=r"stage 'corpus' has a parameter that is not a JSON value: .* set"):
         _ = Node("corpus", {"dataset": {1}}).fingerprint
 
 

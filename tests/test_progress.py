@@ -29,7 +29,7 @@ def terminal(monkeypatch):
 
 
 def test_in_a_file_a_line_is_whole_when_a_piece_begins_and_another_says_how_it_ended(capsys):
-    progress = TerminalProgress()
+    progress = TerminalProgress(verbose=True)
     with progress.showing():
         progress.begins("corpus")
         assert capsys.readouterr().err == "corpus\n"
@@ -39,8 +39,23 @@ def test_in_a_file_a_line_is_whole_when_a_piece_begins_and_another_says_how_it_e
         progress.begins("index")
         progress.note("  waiting")
         progress.ends("index", "12 s", OverallProgress(2, 2))
-    lines = ["  0.4 s; 1 of 2 done, about 2 min left", "index", "  waiting", "index: 12 s; 2 of 2 done"]
+    lines = ["  0.4 s, 1 of 2 done, about 2 min left", "index", "  waiting", "index: 12 s, 2 of 2 done"]
     assert capsys.readouterr().err.splitlines() == lines
+
+
+def test_in_brief_only_long_or_failed_pieces_have_lines(capsys):
+    clock = Clock()
+    progress = TerminalProgress(clock)
+    with progress.showing():
+        for piece, seconds, why in (("corpus", 50, ""), ("pretrain", INTERVAL, ""), ("encode", 1, "no room")):
+            progress.begins(piece, OverallProgress(0, 3))
+            with progress.task("steps", 300) as advance:
+                clock.now += seconds
+                advance(100)
+            progress.ends(piece, "failed" if why else "done", OverallProgress(3, 3), why=why)
+    first, second, *others = capsys.readouterr().err.splitlines()
+    assert (first, second[:24]) == ("pretrain", "  steps: 100 of 300, 50/")
+    assert others == ["pretrain: done, 3 of 3 done", "encode: failed, 3 of 3 done", "  failed: no room"]
 
 
 class Clock:
@@ -69,7 +84,7 @@ def test_without_a_terminal_a_long_task_says_now_and_then_how_far_it_has_come(ca
 
 def test_on_a_terminal_there_is_a_bar_before_anything_has_advanced(terminal):
     shown = terminal()
-    progress = TerminalProgress()
+    progress = TerminalProgress(verbose=True)
     with progress.showing():
         progress.begins("costa/1 bm25: corpus", OverallProgress(0, 2, "about 12 s left"))
         progress._bars.shown.refresh()

@@ -18,8 +18,8 @@ from repro.verdicts.compared import ComparedCell, Comparison
 from repro.verdicts.summary import first_of
 
 GB = 1e9
-DEVICE = "h100"  # whose hours are told where nothing was calibrated
-ROWS = 3  # that are named of those which lack the same
+DEVICE = "h100"  # for hours without a calibration
+ROWS = 3  # that are named
 
 
 def nothing_can_run(comparison: Comparison, outcome: Outcome) -> bool:
@@ -42,12 +42,12 @@ def show_needs(
     places = _places(cells)
     verb = "trained" if trainings else "measured"
     waiting = count_in_words(c.cell for c in cells)
-    print(f"Nothing of {', '.join(places)} can be {verb} on this machine:")
-    printing.show(f"{waiting} wait for what is not here. In all that takes")
+    print(f"Nothing of {', '.join(places)} can be {verb} on this machine.")
+    printing.show(f"Blocked: {waiting}. Requirements:")
     _print_columns(_requirement_lines(plan, store, gpu))
-    print("What to do")
+    print("Next commands:")
     _print_columns(_command_lines(shlex.join(words), plan, places))
-    print("Rows, and all that each lacks")
+    print("Missing items by row:")
     tables = {row_of(c).rpartition("/")[0] for c in cells}
     _print_columns(_lines(cells, prefix=f"{min(tables)}/" if len(tables) == 1 else ""))
 
@@ -60,7 +60,7 @@ def _requirement_lines(plan: Plan, store: Store, gpu: str | None) -> list[tuple[
     if rates is None or (gpu is None and rates.unit != "GPU"):
         rates = assumed_throughput(DEVICE)
     cost = estimate(plan, rates)
-    lines = [("machine", f"{o.cause}; {o.remedy}") for o in obstacles.of_machine]
+    lines = [("machine", str(o)) for o in obstacles.of_machine]
     if obstacles.fetch:
         lines.append(("to fetch", amount(obstacles.fetch)))
     lines += [("to find", sentence) for sentence in obstacles.otherwise]
@@ -69,7 +69,7 @@ def _requirement_lines(plan: Plan, store: Store, gpu: str | None) -> list[tuple[
 
 
 def _work(cost: Estimate, rates: Throughput) -> str:
-    remainder = f"; without {len(cost.uncounted)} of unknown size" if cost.uncounted else ""
+    remainder = f", without {len(cost.uncounted)} stages of unknown size" if cost.uncounted else ""
     small = (cost.hours(cost.nodes) or 0.0) < 0.1
     amount = "less than 0.1" if small else f"about {cost.hours_in_words(cost.nodes)}"
     return f"{amount} {rates.unit} hours ({rates.basis}){remainder}"
@@ -82,10 +82,10 @@ def _command_lines(words: str, plan: Plan, places: Sequence[str]) -> list[tuple[
     if plan.lacking.fetch:
         options = " ".join(f"--for {place}" for place in places)
         place = str(data_folder()).replace(f"{Path.home()}/", "~/", 1)
-        lines.append((f"repro data fetch {options}", f"fetches it, asking once, into {place}"))
+        lines.append((f"repro data fetch {options}", f"downloads the data into {place}, with your consent"))
     if plan.scale.compares_with_paper:
-        lines.append((f"repro run {words} --scale tiny", "tries it on embedded data"))
-    return [*lines, (f"repro plan {words}", "lists every stage, and what it lacks")]
+        lines.append((f"repro run {words} --scale tiny", "runs it on embedded data"))
+    return [*lines, (f"repro plan {words}", "lists the stages and their missing items")]
 
 
 def _lines(cells: Sequence[ComparedCell], *, prefix: str = "") -> list[tuple[str, str]]:
@@ -127,7 +127,7 @@ def blocked_cell_lines(comparison: Comparison) -> list[str]:
     lacking = distinct_obstacles(o for c in cells for o in c.obstacles)
     if len(lacking.obstacles) == 1:
         [o] = lacking.obstacles
-        return [f"blocked: {o.cause}; {o.remedy} [{first_of([c.cell.id for c in cells], 3)}]"]
+        return [f"blocked: {o} [{first_of([c.cell.id for c in cells], 3)}]"]
     return [f"blocked: {rows}: {names}" for rows, names in _lines(cells)] + _remedies(cells) if cells else []
 
 
@@ -135,10 +135,10 @@ def _remedies(cells: Sequence[ComparedCell]) -> list[str]:
     from repro.retrieval.datasets.fetching import amount
 
     lacking, places = distinct_obstacles(o for c in cells for o in c.obstacles), _places(cells)
-    lines = [f"{o.cause}; {o.remedy}" for o in lacking.of_machine] + lacking.otherwise
+    lines = [*map(str, lacking.of_machine), *lacking.otherwise]
     if lacking.fetch:
         options = " ".join(f"--for {place}" for place in places)
-        lines.append(f"`repro data fetch {options}` fetches {amount(lacking.fetch)}, asking once")
+        lines.append(f"`repro data fetch {options}` downloads {amount(lacking.fetch)}, with your consent")
     return lines
 
 

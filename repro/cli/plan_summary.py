@@ -5,7 +5,6 @@ Notes on the GPU name training steps that are split into micro-batches.
 
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
-from itertools import filterfalse
 from pathlib import Path
 
 from repro.cli.obstacles import GB, names_in_a_line
@@ -13,7 +12,7 @@ from repro.cli.printing import say
 from repro.graph import Node
 from repro.machine import system
 from repro.machine.system import size_in_words
-from repro.manifest.cells import count_in_words, lack_of
+from repro.manifest.cells import count_in_words
 from repro.retrieval.training.declaration import declared
 from repro.running.cost.estimate import Estimate, assumed_throughput, estimate
 from repro.running.cost.work import step_memory_of
@@ -34,11 +33,9 @@ def show_summary(
 ) -> None:
     """Print the summary of a plan looked up in a store at ``root``. ``rows`` are its stages as JSON."""
     plan = cost.plan
-    without_recipe = sum(not c.recipe and not c.column.mean_of for c in plan.cells)
     lines = [
         f"{count_in_words(plan.cells)}: {len(plan.measurements)} measurements at scale {plan.scale.name}",
-        f"{plan.asked} stage calls asked for, {len(rows)} distinct nodes, "
-        f"{sum(r['needed'] for r in rows)} to run; {without_recipe} cells have no recipe yet",
+        f"{len(rows)} stages ({plan.asked} without sharing), {sum(r['needed'] for r in rows)} to run",
         *refused_cell_lines(plan),
     ]
     if cost.nodes:
@@ -54,11 +51,10 @@ def show_summary(
 
 
 def refused_cell_lines(plan: Plan) -> list[str]:
-    """Return one line per reason for cells that are open or not measured at the plan's scale."""
-    lacks = Counter(lack for cell in plan.cells if (lack := lack_of(cell)))
-    counts = refusals(filterfalse(lack_of, plan.cells), plan.scale)
-    lines = [f"not at scale {plan.scale.name}: {n} cells, because {reason}" for reason, n in counts.items()]
-    return lines + [f"not measured: {n} cells, each of which has {lack}" for lack, n in lacks.items()]
+    """Return a line on the cells without a measurement in the plan, by reason. Empty if there are none."""
+    reasons = refusals(plan.cells, plan.scale)
+    parts = ", ".join(f"{reason} ({number})" for reason, number in reasons.items())
+    return [f"not measured: {reasons.total()} cells. Reasons: {parts}"] if reasons else []
 
 
 def downloads(cost: Estimate) -> str:

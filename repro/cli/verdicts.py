@@ -1,51 +1,51 @@
 """Print a comparison on the terminal and derive the exit status from it."""
 
-from collections.abc import Sequence
-from dataclasses import asdict, replace
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
 
 from repro.cli.obstacles import blocked_cell_lines, row_of
 from repro.cli.printing import say, say_each
-from repro.manifest.cells import count_in_words
+from repro.manifest.cells import by_count, count_in_words
 from repro.running.plan import Plan
-from repro.running.records import Recurrence, sentences
+from repro.running.records import Recurrence, distances, equal_in_words
 from repro.running.runner import Outcome
 from repro.store import Store
 from repro.store.results import Record, Results
 from repro.verdicts.compared import ComparedCell, Comparison, PairedTest
-from repro.verdicts.summary import Summary, conditions, first_of, published, summarise
+from repro.verdicts.summary import Summary, first_of, published, summarise, unmeasured
 from repro.verdicts.verdict import FAILS
 
 
-def show_exhibits(plan: Plan, outcome: Outcome) -> None:
-    """Print on standard error whether each exhibit (a drawing, not a table) is ready, blocked or failed."""
+def show_exhibits(plan: Plan, outcome: Outcome, *, quiet: bool = False) -> None:
+    """Print on standard error whether each exhibit (a drawing) is blocked, failed or, unless quiet, ready."""
     for exhibit, node in plan.exhibits.items():
         if node.fingerprint in outcome.failed:
             state = f"failed: {outcome.failed[node.fingerprint]}"
         elif outcome.blocked.get(node.fingerprint):
             obstacle = outcome.blocked[node.fingerprint][0]
-            state = f"blocked: {obstacle.cause}; {obstacle.remedy}"
+            state = f"blocked: {obstacle.cause} ({obstacle.remedy})"
+        elif quiet:
+            continue
         else:
             words = (
                 f"repro report figures {exhibit.paper.name} --table {exhibit.owner} --scale {plan.scale.name}"
             )
-            state = f"ready: `{words}` draws it"
+            state = f"ready (draw it with `{words}`)"
         say(f"{state} [{exhibit.id}]")
 
 
-INTERVALS = (
-    "{inside} of {intervals} published means lie inside our 95 % interval over queries (Student's t): "
-    "outside is strong evidence of another system, inside is no proof of the same, "
-    "and neither tells how trainings vary"
-)
-FEW_OBSTACLES = 4  # sentences
-LETTERS = (
-    "letters are rows beaten by the runs of one seed: ranx's two-sided paired t-test, p <= 0.05 "
-    "after Holm's correction over the tests of each row"
+WORDS = ("failed", "blocked", "not run")  # verdicts without a number
+FEW_SENTENCES = 4  # on obstacles, or on doubts of one kind
+SUPERSCRIPTS = (
+    "Superscripts mark rows that this row significantly outperforms (one seed, paired two-sided t-test by"
+    " ranx, p ≤ .05, Holm-corrected per row)."
 )
 NOTES = (
-    "stated by others: of several values the closest in kind (~ where something else differs, "
-    "? where only the name matches); it decides no verdict, and `repro show others` has the place of each"
+    "Reported elsewhere: the closest of several values (~ where something else differs, ? where only the "
+    "name matches). It decides no verdict. `repro show others` has their places."
 )
+NOUNS = {"published": "published", "point": "figure", "reference": "reference", "study": "study"}
 
 
 def show(
@@ -55,18 +55,22 @@ def show(
     form: str,
     *,
     chosen: Sequence[ComparedCell] | None = None,
-    summary_first: bool = False,
+    recurrences: Sequence[Recurrence] = (),
     results: Results | None = None,
+    brief: bool = False,
+    quiet: bool = False,
     **options,
 ) -> None:
-    """Print the comparison as JSON or CSV of its cells, or as the paper's tables with a summary.
+    """Print the comparison as JSON or CSV of its cells, or as a summary, the paper's tables and notes.
 
     Args:
         plan: looked up in the store, which may contain artefacts of other code.
         form: ``terminal``, ``csv``, ``json``, ``latex`` or ``markdown``.
         chosen: the cells to show, all by default. The summary always covers all cells.
-        summary_first: print the summary above the tables instead of below.
+        recurrences: the numbers of a run that are on record.
         results: its scores of studies are used if the store lacks them.
+        brief: merge more than ``FEW_SENTENCES`` obstacles into one sentence.
+        quiet: print only tables and problems.
         options: for LaTeX and Markdown, passed to ``table_texts``.
     """
     from repro.cli.printing import emit_csv, emit_json
@@ -77,22 +81,34 @@ def show(
     if form in ("latex", "markdown"):
         compared = replace(comparison, cells=list(cells))
         return _print_texts(compared, plan, store, results=results, form=form, **options)
+    if form == "terminal":
+        return _show_tables(comparison, cells, recurrences, results, brief=brief, quiet=quiet)
+    show_recurrences(recurrences)
     if form == "csv":
         return emit_csv([cell_as_row(c) for c in cells], head=["cell"])
-    if form == "json":
-        ids = {c.cell.id for c in cells}
-        objects = _cells_with_facts(comparison, plan, store, results)
-        return emit_json([cell for cell in objects if cell["id"] in ids])
-    if summary_first:
-        _show_summary(comparison, plan, results)
+    ids = {c.cell.id for c in cells}
+    objects = _cells_with_facts(comparison, plan, store, results)
+    emit_json([cell for cell in objects if cell["id"] in ids])
+
+
+def _show_tables(
+    comparison: Comparison,
+    cells: Sequence[ComparedCell],
+    recurrences: Sequence[Recurrence],
+    results: Results | None,
+    *,
+    brief: bool,
+    quiet: bool,
+) -> None:
+    notes = [*distances(recurrences), *notices(comparison, cells, brief=brief)]
+    if not quiet:
+        say(summary(comparison, recurrences, results))
+        notes = [*legends(comparison), *notes]
+        notes += [comparison.origins.sentence] if comparison.origins else []
     show_cells(comparison, cells)
     show_paired(comparison, cells)
-    if not summary_first:
-        _show_summary(comparison, plan, results)
-    for line in notices(comparison, cells, brief=summary_first):
-        say(line)
-    if comparison.origins and comparison.origins.sentence:
-        say(comparison.origins.sentence)
+    for note in filter(None, notes):
+        say(note)
 
 
 def _cells_with_facts(
@@ -115,13 +131,6 @@ def _print_texts(comparison: Comparison, plan: Plan, store: Store, **options) ->
     print("\n".join(file.text for file in table_texts(comparison, plan, store, **options)), end="")
 
 
-def _show_summary(comparison: Comparison, plan: Plan, results: Results | None) -> None:
-    from repro.cli.plan_summary import refused_cell_lines
-
-    for line in [*summary(comparison, results), *(f"{line}." for line in refused_cell_lines(plan))]:
-        say(line)
-
-
 def show_paired(comparison: Comparison, cells: Sequence[ComparedCell]) -> None:
     """Print paired tests of our runs against runs by others of the same systems, if there are any."""
     from repro.cli.printing import table
@@ -129,7 +138,7 @@ def show_paired(comparison: Comparison, cells: Sequence[ComparedCell]) -> None:
     rows = [_paired_line(c.cell.id, test) for c in cells for test in comparison.paired.get(c.cell.id, ())]
     head = ["cell", "run by others", "difference [95 %]", "t p (ranx)", "p (Holm)", "permutation p", "d_z"]
     if rows:
-        title = "our run of one seed less the same system's run by others, over queries (fractions)"
+        title = "Our run of one seed minus the run by others, per query (fractions)"
         table(title, [*head, "won/tied/lost"], rows, right=range(2, len(head) + 1))
 
 
@@ -164,48 +173,67 @@ def _is_worth_showing(c: ComparedCell) -> bool:
 
 
 def show_recurrences(recurrences: Sequence[Recurrence]) -> None:
-    """Print how many numbers were reproduced as recorded, which were not, and possible causes."""
-    for sentence in sentences(recurrences):
-        say(f"{sentence}.")
+    """Print how many numbers equal the record, the others, and the likely cause."""
+    for sentence in (*equal_in_words(recurrences), *distances(recurrences)):
+        say(sentence)
 
 
-def summary(comparison: Comparison, results: Results | None = None) -> list[str]:
-    """Return lines with counts of measurements, verdicts and runs by others, and explanations of symbols.
+def summary(
+    comparison: Comparison, recurrences: Sequence[Recurrence] = (), results: Results | None = None
+) -> str:
+    """Return the counts of measured cells, of verdicts and of numbers equal to the record.
 
-    ``results`` adds the number of values that the release already contains.
+    ``results`` adds the number of values that come with the suite.
     """
-    if not comparison.cells:
-        return ["what is selected holds no number to compare."]
-    counts = summarise(comparison.cells)
-    lines = [_measured_line(comparison, counts) + _released_clause(comparison, counts, results)]
-    lines.append(", ".join(f"{number} {name}" for name, number in counts.verdicts.items()))
-    if counts.imported:
-        scores = _count(counts.imported_runs, "distinct score")
-        lines.append(f"runs by others of {_count(counts.imported, 'cell')} ({scores}) count in none of these")
-    if how := conditions(comparison.cells):
-        lines.append(how)
+    cells = [c for c in comparison.cells if c.cell.counted_as]
+    if not cells:
+        return "The selection has no number to compare."
+    counts, is_full = summarise(cells), {c.scale for c in cells} == {"full"}
+    sentence = f"Measured {_measured_in_words(cells)}"
+    if counts.measurements < counts.measured:
+        sentence += f" ({_count(counts.measurements, 'distinct measurement')})"
+    if is_full:
+        sentence += f": {counts.passing} pass, {counts.failing} fail, {counts.neither} neither"
+    sentences = [f"{sentence}.", *_released(comparison, counts, results), *equal_in_words(recurrences)]
+    return " ".join([*sentences, *_comparison_sentences(counts, "" if is_full else cells[0].scale)])
+
+
+def _comparison_sentences(counts: Summary, scale: str) -> Iterator[str]:
+    if scale:
+        yield f"Scores at scale {scale} are not compared with the paper's."
+    elif judged := {name: n for name, n in counts.verdicts.items() if name not in WORDS}:
+        yield f"Verdicts: {', '.join(f'{number} {name}' for name, number in judged.items())}."
     if counts.intervals:
-        lines.append(INTERVALS.format(**asdict(counts)))
-    if comparison.tests:
-        lines.append(LETTERS)
-    if any(c.notes_at_full for c in comparison.cells):
-        lines.append(NOTES)
-    return [f"{line}." for line in lines]
+        share = f"{counts.inside} of {counts.intervals} published means"
+        yield f"{share} are inside our 95 % interval over queries."
+    if counts.imported:
+        runs = _count(counts.imported_runs, "distinct score")
+        yield f"Runs by others of {_count(counts.imported, 'cell')} ({runs}) are not counted."
 
 
-def _measured_line(comparison: Comparison, counts: Summary) -> str:
-    number = _count(counts.measurements, "distinct measurement")
-    if {c.scale for c in comparison.cells} - {"full"}:
-        judgement = "not compared with the published numbers"
-    else:
-        judgement = f"{counts.passing} pass, {counts.failing} fail, {counts.neither} neither"
-    return f"{counts.words}: {number}, {judgement}"
+def _measured_in_words(cells: Sequence[ComparedCell]) -> str:
+    """Count the measured cells, e.g. "52 of 58 published cells and 8 reference cells"."""
+    measured, phrases = {c.cell.id for c in cells if c.measured is not None}, list[str]()
+    for kind, chosen in by_count(c.cell for c in cells).items():
+        number, noun = len(measured & chosen.keys()), f"{NOUNS[kind]} cell{'s' * (len(chosen) != 1)}"
+        is_short = phrases and number == len(chosen)
+        phrases.append(f"{number} {noun}" if is_short else f"{number} of {len(chosen)} {noun}")
+    return " and ".join(phrases)
 
 
-def _released_clause(comparison: Comparison, counts: Summary, results: Results | None) -> str:
-    """Return how many of the counted numbers are records of the release, or "" if none is."""
+def legends(comparison: Comparison) -> list[str]:
+    """Return at most three notes: the cells without a measurement, superscripts, and reported values."""
+    reasons = unmeasured(comparison.cells)
+    parts = ", ".join(f"{reason} ({number})" for reason, number in reasons.items())
+    lines = [f"Not measured: {_count(reasons.total(), 'cell')}. Reasons: {parts}."] if reasons else []
+    lines += [SUPERSCRIPTS] if comparison.tests else []
+    return lines + ([NOTES] if any(c.notes_at_full for c in comparison.cells) else [])
+
+
+def _released(comparison: Comparison, counts: Summary, results: Results | None) -> list[str]:
+    """Return a sentence on the counted numbers that come with the suite, if there are any."""
     if results is None or results.release is None:
-        return ""
+        return []
     release = Results(results.release)
     records: dict[tuple[str, str], list[Record]] = {}
     for scale, name in {(c.scale, c.cell.paper.name): None for c in comparison.cells}:
@@ -213,9 +241,7 @@ def _released_clause(comparison: Comparison, counts: Summary, results: Results |
             records.setdefault((scale, record.cell), []).append(record)
     counted = [c for c in published(comparison.cells) or comparison.cells if c.measured is not None]
     number = sum(all(r in records.get((c.scale, c.cell.id), ()) for r in c.records) for c in counted)
-    share = f"all {number}" if number == counts.measured else f"{number} of the {counts.measured}"
-    where = "are on record with the suite, where an equal result is not recorded again"
-    return f"; {share} {where}" if number else ""
+    return [f"{number} of {counts.measured} numbers come with the suite."] if number else []
 
 
 def _count(number: int, noun: str) -> str:
@@ -225,14 +251,12 @@ def _count(number: int, noun: str) -> str:
 def notices(comparison: Comparison, cells: Sequence[ComparedCell], *, brief: bool = False) -> list[str]:
     """Return sentences on obstacles, failures, doubts, imported runs and substitutes.
 
-    ``brief`` merges more than four obstacles into one sentence.
+    Many doubts of one kind are merged, with ``brief`` also many obstacles.
     """
-    lines: dict[str, list[str]] = {}
+    lines = _doubts(cells)
     for c in cells:
         if c.verdict.name == "failed":
             lines.setdefault(f"failed: {c.verdict.why}", []).append(c.cell.id)
-        for doubt in c.doubts:
-            lines.setdefault(str(doubt), []).append(c.cell.id)
         for run in c.imported:
             lines.setdefault(run.verdict.why, []).append(c.cell.id)
         for reading, reason in (c.records[0].substitutes if c.records else {}).items():
@@ -245,19 +269,30 @@ def notices(comparison: Comparison, cells: Sequence[ComparedCell], *, brief: boo
     ]
 
 
+def _doubts(cells: Sequence[ComparedCell]) -> dict[str, list[str]]:
+    kinds = {str(doubt): doubt.kind for c in cells for doubt in c.doubts}
+    many = {kind for kind, number in Counter(kinds.values()).items() if number > FEW_SENTENCES}
+    lines: dict[str, list[str]] = {}
+    for c in cells:
+        for doubt in c.doubts:
+            merged = f"{doubt.kind}: several reasons, `repro show CELL` has them"
+            lines.setdefault(merged if doubt.kind in many else str(doubt), []).append(c.cell.id)
+    return lines
+
+
 def _obstacle_lines(cells: Sequence[ComparedCell], brief: bool) -> list[str]:
     lines = blocked_cell_lines(Comparison(list(cells)))
-    if not brief or len(lines) <= FEW_OBSTACLES:
+    if not brief or len(lines) <= FEW_SENTENCES:
         return lines
     blocked = count_in_words(c.cell for c in cells if c.obstacles)
-    return [f"blocked: {blocked}; `repro plan` with the same selection says what they wait for"]
+    return [f"blocked: {blocked}. `repro plan` with the same selection lists their missing requirements."]
 
 
 def _missing_run_lines(comparison: Comparison) -> list[str]:
     groups = ([c for c in cells if c.measured is not None] for cells in comparison.by_table().values())
     if comparison.tests or all(len({c.cell.row.id for c in cells}) < 2 for cells in groups):
         return []
-    return ["too few of their runs are stored here; `repro run` with the same selection makes them"]
+    return ["too few of their runs are stored (`repro run` with the same selection makes them)"]
 
 
 def status(

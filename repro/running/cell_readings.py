@@ -17,19 +17,15 @@ from repro.running.recipe_calls import call_recipe, recipe_path
 from repro.running.requirements import Machine
 from repro.running.scale import scale
 
-# the parts of the work behind a number, the weightiest first: what follows on one changes with it
+# in order of weight
 PARTS = ("pre-training", "fine-tuning", "retrieval", "scoring", "nothing here")
 PART_OF = {"pretrain": "pre-training", "finetune": "fine-tuning", "scoring": "scoring"}
-KINDS = ("conflict", "misprint", "data", "silence")  # within a part: what a paper says twice goes first
+KINDS = ("conflict", "misprint", "data", "silence")  # order within a part
 
 
 @dataclass(frozen=True)
 class RecipeGraphs:
-    """The graphs of a recipe for one dataset, and the measures that score them.
-
-    Attributes:
-        rewritten: returns a graph as planned at full.
-    """
+    """The graphs of a recipe for one dataset, and the measures that score them."""
 
     runs: tuple[Node, ...]
     choices: Choices
@@ -57,14 +53,7 @@ class RecipeGraphs:
 
 @dataclass
 class CellReadings:
-    """The readings of cells, found by calling each distinct recipe once, as plans do.
-
-    Recipes do not depend on the scale. Choices are the defaults (see ``under_other_choices``), with the
-    papers' own files as in a plan at full.
-
-    Attributes:
-        machine: the machine with the data of the originals, which shares calls of recipes.
-    """
+    """The readings of cells, by calling each distinct recipe once with the originals of ``machine``."""
 
     machine: Machine = field(default_factory=Machine)
     _calls: dict[str, RecipeGraphs] = field(default_factory=dict)
@@ -74,7 +63,7 @@ class CellReadings:
         self._full = scale("full").rewriter()
 
     def of(self, cell: Cell | ShownExhibit) -> dict[str, Reading]:
-        """Return a cell's readings: the paper's own in file order, then those of another paper's recipe."""
+        """Return a cell's readings: the paper's own, then those of another paper's recipe."""
         recipe_readings = self._recipe_readings(cell, {})
         paper_readings, parts = cell.paper.readings, cell.id.split("/")
         places = ("/".join(parts[:end]) for end in range(1, len(parts) + 1))
@@ -95,7 +84,7 @@ class CellReadings:
         return self._by_place[source.name]
 
     def under_other_choices(self, cell: Cell | ShownExhibit) -> dict[str, Reading]:
-        """Return readings that the recipe uses only after another choice of one of its readings."""
+        """Return readings that the recipe uses only after another choice."""
         default_readings = self._recipe_readings(cell, {})
         other_readings: dict[str, Reading] = {}
         for reading in default_readings.values():
@@ -104,8 +93,7 @@ class CellReadings:
         return {k: r for k, r in other_readings.items() if k not in default_readings}
 
     def weighed(self, cell: Cell) -> list[tuple[Reading, str]]:
-        """Return the readings of a cell, each with the first of ``PARTS`` that it changes, in the order of
-        these parts."""
+        """Return the readings of a cell with the first of ``PARTS`` that each changes, in their order."""
         parts = [(reading, self._first_changed(cell, reading)) for reading in self.of(cell).values()]
         return sorted(parts, key=lambda pair: (PARTS.index(pair[1]), KINDS.index(pair[0].kind)))
 
@@ -122,17 +110,17 @@ class CellReadings:
         return graphs.work(cell.column.measure) if graphs else set()
 
     def made(self, cell: Cell | ShownExhibit, overrides: Mapping[str, str]) -> RecipeGraphs | None:
-        """Return the graphs of the recipe on the first of the cell's datasets. None without a recipe."""
+        """Return the graphs on the first of the cell's datasets. None without a recipe."""
         measured_cell, identifier = next(_datasets(cell), (None, ""))
         if measured_cell is None:
             return None
         try:
             return self._call(measured_cell, identifier, overrides)
-        except ReproError:  # the recipe refuses the choice: it has the default built in
+        except ReproError:  # the recipe has the default built in
             return self.made(cell, {}) if overrides else None
 
     def nodes(self, cell: Cell) -> list[Node]:
-        """Return all nodes of a cell at full with default choices, including its evaluations."""
+        """Return all nodes of a cell at full with default choices."""
         nodes: list[Node] = []
         for measured_cell, identifier in _datasets(cell):
             call = self._call(measured_cell, identifier, {})
@@ -146,7 +134,7 @@ class CellReadings:
         return list({node.fingerprint: node for node in nodes}.values())
 
     def places(self, source: Paper) -> dict[str, list[str]]:
-        """Return reading -> dependent rows, or single cells. Shared readings without any are left out."""
+        """Return reading -> dependent rows, or single cells."""
         places: dict[str, list[str]] = {}
         for place, cells in _rows(source):
             by_cell = {cell.id: self._recipe_readings(cell, {}) for cell in cells}
@@ -189,7 +177,7 @@ def _rows(source: Paper) -> Iterator[tuple[str, list[Cell] | list[ShownExhibit]]
 
 
 def _datasets(cell: Cell | ShownExhibit) -> Iterator[tuple[Cell | ShownExhibit, str]]:
-    """Yield the measured cells of a recipe, each with a dataset. An average yields those of its parts."""
+    """Yield the measured cells of a recipe, each with a dataset."""
     if isinstance(cell, ShownExhibit):
         yield cell, cell.exhibit.dataset or ""
     elif cell.recipe and cell.column.dataset:

@@ -42,21 +42,19 @@ SCORING = "evaluate"
 
 
 def discarded_stages(kinds: Iterable[str]) -> frozenset[str]:
-    """Return the stages with artefacts of these kinds, e.g. "runs". Raises UsageError for an unknown kind."""
+    """Return the stages with artefacts of these kinds, e.g. "runs". Raises UsageError."""
     kinds = list(kinds)
     check_known("kind of artefact to discard", *kinds, valid=DISCARDABLE)
     return frozenset(stage for kind in kinds for stage in DISCARDABLE[kind])
 
 
 class Consumers:
-    """The remaining readers of each artefact that may be discarded.
+    """The remaining readers of each artefact of ``stages`` that may be discarded. Requested ``ends`` are
+    kept.
 
     Args:
-        ends: requested nodes, which are kept.
-        nodes: all nodes of a plan.
         needed: the nodes to run.
-        stored: fingerprints of the nodes that are already stored.
-        stages: stages with artefacts that may be discarded.
+        stored: fingerprints of stored nodes.
     """
 
     def __init__(
@@ -89,7 +87,7 @@ class Consumers:
         self._free |= {one for one in fingerprints & self._there if not self._left[one]}
 
     def free(self) -> list[Node]:
-        """Return the stored artefacts without remaining readers, including those stored before the run."""
+        """Return the stored artefacts without remaining readers."""
         return [self._nodes[fingerprint] for fingerprint in sorted(self._free, key=self._place.__getitem__)]
 
     def gone(self, node: Node) -> None:
@@ -99,7 +97,7 @@ class Consumers:
 
 
 def readers_first(needed: Sequence[Node], stages: frozenset[str]) -> list[Node]:
-    """Return the same nodes, inputs first, with all readers of a large artefact right after it."""
+    """Return the nodes, inputs first, with all readers of a large artefact right after it."""
     readers: dict[str, list[Node]] = {}
     for node in needed:
         for parent in node.parents():
@@ -126,13 +124,7 @@ def readers_first(needed: Sequence[Node], stages: frozenset[str]) -> list[Node]:
 
 @dataclass(frozen=True)
 class MemoryLevel:
-    """The bytes of a plan at one node.
-
-    Attributes:
-        during: peak while the node is made.
-        after: bytes after it is stored and unused artefacts are removed.
-        gone: the artefacts removed then.
-    """
+    """The bytes of a plan while a node is made, and after unused artefacts are removed (``gone``)."""
 
     node: Node
     during: float
@@ -147,10 +139,9 @@ def levels(
     *,
     before: float = 0.0,
 ) -> list[MemoryLevel]:
-    """Simulate the nodes in this order and return the bytes at each.
+    """Simulate the nodes in this order and return the bytes at each. ``consumers`` is used up.
 
     Args:
-        consumers: their state before the first node. It is used up.
         sizes: bytes of a node's artefact, and further bytes while it is made.
         before: bytes that are already stored.
     """
@@ -177,50 +168,42 @@ def fullest_level(course: Iterable[MemoryLevel]) -> MemoryLevel | None:
     return max(course, key=lambda level: level.during, default=None)
 
 
+@dataclass
 class DiskRoom:
     """The disk space available to a run.
 
-    Args:
-        consumers: readers of the artefacts that may be discarded.
+    Attributes:
         announcement: the file that announces this run to other processes.
         most: maximum bytes of the store. None for the limit of the file system.
-        discard: kinds of artefacts that are already discarded after use, e.g. `("vectors",)`.
+        discard: kinds of artefacts discarded after use, e.g. `("vectors",)`.
         may_discard: whether the user can request more kinds.
-        waiting: returns fingerprints of further artefacts that other requests will read.
+        waiting: returns fingerprints of artefacts that other requests will read.
     """
 
-    def __init__(
-        self,
-        consumers: Consumers,
-        store: Store,
-        progress: Progress,
-        *,
-        announcement: Path,
-        most: int | None = None,
-        discard: Sequence[str] = (),
-        may_discard: bool = True,
-        waiting: Callable[[], Iterable[str]] = tuple,
-    ):
-        self._consumers, self._store, self._progress = consumers, store, progress
-        self._announcement, self._most, self._waiting = announcement, most, waiting
-        self._discard = discard
-        self._others = [kind for kind in DISCARDABLE if may_discard and kind not in discard]
+    consumers: Consumers
+    store: Store
+    progress: Progress
+    announcement: Path
+    most: int | None = None
+    discard: Sequence[str] = ()
+    may_discard: bool = True
+    waiting: Callable[[], Iterable[str]] = tuple
 
     def let_go(self) -> None:
         """Remove unused artefacts, except those that another process still needs."""
-        for node in self._consumers.free():
-            size = size_on_disk(self._store.path(node))
-            if underway.let_go(self._store, node, but=self._announcement, keep=self._waiting):
-                self._progress.note(f"  discarded: {describe(node)}, {size_in_words(size)}")
-                self._consumers.gone(node)
+        for node in self.consumers.free():
+            size = size_on_disk(self.store.path(node))
+            if underway.let_go(self.store, node, but=self.announcement, keep=self.waiting):
+                self.progress.note(f"  discarded: {describe(node)}, {size_in_words(size)}")
+                self.consumers.gone(node)
 
     def stored(self, node: Node) -> None:
         """Record that a node was stored and remove inputs that have no other reader."""
-        self._consumers.stored(node)
+        self.consumers.stored(node)
         self.let_go()
 
     def lacking(self, node: Node, beside: Iterable[Node] = ()) -> Obstacle | None:
-        """Return an obstacle if an artefact and those of ``beside`` do not fit on the disk, else None."""
+        """Return an obstacle if an artefact does not fit on the disk with those made at the same time."""
         size = self._remaining_bytes(node)
         reserved_bytes = sum(map(self._remaining_bytes, beside))
         free_bytes, place = self._free_space()
@@ -234,34 +217,27 @@ class DiskRoom:
 
     def _remaining_bytes(self, node: Node) -> float:
         cost = work(node)
-        return max(0.0, (cost.stored or 0.0) + cost.beside - size_on_disk(self._store.partial(node)))
+        return max(0.0, (cost.stored or 0.0) + cost.beside - size_on_disk(self.store.partial(node)))
 
     def _free_space(self) -> tuple[float, str]:
-        """Return the free bytes and a phrase for their limit, e.g. "--max-disk 5 GB leaves"."""
-        free = shutil.disk_usage(self._store.root).free
-        if self._most is None:
-            return free, f"the file system of {self._store.root} has"
-        allowance = self._most - size_on_disk(self._store.root)
+        free = shutil.disk_usage(self.store.root).free
+        if self.most is None:
+            return free, f"the file system of {self.store.root} has"
+        allowance = self.most - size_on_disk(self.store.root)
         if allowance < free:
-            return allowance, f"--max-disk {size_in_words(self._most)} leaves"
-        return free, f"the file system of {self._store.root} has"
+            return allowance, f"--max-disk {size_in_words(self.most)} leaves"
+        return free, f"the file system of {self.store.root} has"
 
     def _remedy(self, missing_bytes: float) -> str:
-        selections = [",".join([*self._discard, kind]) for kind in self._others[:1]]
-        ways = [f"run with --discard {kinds}" for kinds in selections]
-        ways += ["free some (`repro store gc --finished` says what could go)", "or name another store"]
+        others = [kind for kind in DISCARDABLE if self.may_discard and kind not in self.discard]
+        ways = [f"run with --discard {','.join([*self.discard, kind])}" for kind in others[:1]]
+        ways += ["free some (`repro store gc --finished` lists candidates)", "or name another store"]
         return f"{size_in_words(missing_bytes)} more are needed: {', '.join(ways)}"
 
 
 @dataclass(frozen=True)
 class KeptArtefacts:
-    """The artefacts that papers need at some scales.
-
-    Attributes:
-        fingerprints: of the artefacts to keep.
-        notices: sentences about records or artefacts that could not be checked.
-        plans: of all cells and exhibits, and of records with other seeds or readings.
-    """
+    """The fingerprints of artefacts that papers need at some scales, with plans and notices of faults."""
 
     fingerprints: set[str]
     notices: list[str]
@@ -278,15 +254,13 @@ def kept_artefacts(
 ) -> KeptArtefacts:
     """Return the fingerprints to keep for these papers at these scales.
 
-    These are nodes of every cell and exhibit with default readings and the available data, nodes of
-    records with their seeds and readings, and significance tests between any of those. Artefacts from data
-    or checkpoints that a manifest names but that are absent are also kept, as their fingerprints cannot be
-    computed. For ``undescribed`` scales (users' scales without their files), only nodes of records are
-    kept.
+    These are the nodes of cells, exhibits and records, the significance tests between them, and artefacts
+    with absent sources, as their fingerprints cannot be computed. For ``undescribed`` scales (users' scales
+    without their files), only nodes of records are kept.
     """
     plans: list[Plan] = []
     recorded_ids, notices = _recorded_fingerprints(papers, undescribed, workspace)
-    with progress.task("what the papers need", total=len(papers) * len(scales)) as advance:
+    with progress.task("needed artefacts", total=len(papers) * len(scales)) as advance:
         for paper, scale in product(papers, scales):
             cells, shown, machine = list(numeric_cells(paper)), exhibits((paper.name,), ()), workspace.machine
             plans.append(plan(cells, exhibits=shown, scale=scale, machine=machine))
@@ -299,20 +273,20 @@ def kept_artefacts(
                     plans.append(
                         plan(cells, seeds=seeds, overrides=dict(readings), scale=scale, machine=machine)
                     )
-                except UsageError as error:  # a cell or choice that the manifest no longer has
+                except UsageError as error:  # the manifest has changed
                     notices.append(f"records of {paper.name} at {scale.name} are not counted: {error}")
             advance()
     lineage = Lineage(workspace.store.root)
     needed = {node.fingerprint for each in plans for node in each.nodes} | lineage.below(recorded_ids)
     unidentified = _unidentified_artefacts(lineage, plans) - needed
     if unidentified:
-        notices.append(f"{len(unidentified)} artefacts stay: what they were made from is not at hand")
+        notices.append(f"{len(unidentified)} artefacts stay because their sources are absent")
     needed |= unidentified
     return KeptArtefacts(needed | lineage.tests_between(needed), notices, plans)
 
 
 def finished_vectors(plans: Iterable[Plan], store: Store, *, keep_days: float) -> list[Node]:
-    """Return stored vectors that no remaining stage of a plan, or noted within ``keep_days``, reads."""
+    """Return stored vectors that no remaining or recently noted stage reads."""
     lineage, read_fingerprints = Lineage(store.root), set[str]()
     vectors: dict[str, Node] = {}
     for each in plans:
@@ -332,18 +306,16 @@ def _stored_vectors(plan: Plan) -> list[Node]:
 
 
 def _recorded_fingerprints(papers, names: Iterable[str], workspace: Workspace) -> tuple[set[str], list[str]]:
-    """Return fingerprints of records at scales without files, and a sentence per scale."""
     fingerprints, notices = set(), []
     for name, paper in product(sorted(names), papers):
         fingerprints |= {record.fingerprint for record in workspace.results.read(name, paper.name)}
     for name in sorted(names):
-        reason = f"of the scale {name}, whose file was not given, only what lies behind records is kept"
-        notices.append(f"{reason}; --scale with its file keeps all that it needs")
+        notices.append(f"scale {name}: only artefacts of records are kept, use --scale FILE to keep all")
     return fingerprints, notices
 
 
 def _variants(records: Iterable[Record]) -> dict[tuple, set[str]]:
-    """Return cells that the suite measured with a seed or non-default readings, by (seed, readings)."""
+    """Return measured cells by seed and non-default readings."""
     variants: dict[tuple, set[str]] = {}
     for record in records:
         readings = tuple(sorted((k, v) for k, v in record.readings.items() if k not in record.substitutes))
@@ -353,7 +325,7 @@ def _variants(records: Iterable[Record]) -> dict[tuple, set[str]]:
 
 
 def _unidentified_artefacts(lineage: Lineage, plans: list[Plan]) -> set[str]:
-    """Return stored artefacts made from a source that a plan names and that is absent now."""
+    """Return stored artefacts made from a source that is absent now."""
     absent_sources = {_source(node.stage, node.params) for each in plans for node in _absent_nodes(each)}
     unidentified: set[str] = set()
     for fingerprint in lineage.stored() if absent_sources else ():
@@ -371,6 +343,5 @@ def _absent_nodes(each: Plan) -> Iterator:
 
 
 def _source(stage: str, params: Mapping[str, Any]) -> str:
-    """Return a stage and its parameters, except those that depend on the source's bytes or place."""
     ignored_names = {"identity", *STAGES[stage].ignored}
     return canonical([stage, {name: value for name, value in params.items() if name not in ignored_names}])

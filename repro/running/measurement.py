@@ -24,7 +24,7 @@ from repro.running.scale import Scale
 from repro.stage_table import check_choices, check_numbers
 
 UNITS = ("fraction", "percent")  # of scores
-COMPUTED = ("index-size",)  # kinds of column whose recipe gives the scores themselves
+COMPUTED = ("index-size",)  # kinds of column scored by the recipe
 
 
 @dataclass(frozen=True)
@@ -32,9 +32,9 @@ class Measurement:
     """The evaluations that measure one cell with one seed.
 
     Attributes:
-        groups: groups of evaluations. The cell's value is the highest mean of a group. A group has
-            several evaluations if a dataset has members or a recipe returns several runs.
-        measure: the measure of the cell, e.g. "RR@10". A reading may replace that of the column.
+        groups: the cell's value is the highest mean of a group. A group has several evaluations if a dataset
+            has members or a recipe returns several runs.
+        measure: e.g. "RR@10". A reading may replace that of the column.
         departures: readings with a choice other than the default that changes something here.
         substitutes: readings without their original data, and the reasons.
     """
@@ -58,19 +58,19 @@ class Measurement:
 
     @property
     def cut_at(self) -> int | None:
-        """Return the documents per query if the measure looks deeper, e.g. 100 for "R@1000", else None."""
+        """The documents per query if the measure looks deeper, e.g. 100 for "R@1000", or None."""
         return None if self.cell.column.kind in COMPUTED else cut_at(self.runs, self.measure)
 
     @cached_property
     def collections(self) -> tuple[str, ...]:
-        """Ids of the searched and judged data. At a smaller scale these are its replacements."""
+        """Ids of the searched and judged data."""
         qrels = [part.input("qrels") for part in self.parts if "qrels" in part.inputs]
         nodes = qrels or [node for node in walk(self.parts) if node.stage == "corpus"]
         return tuple(dict.fromkeys(node.params["dataset"] for node in nodes))
 
     @property
     def fingerprint(self) -> str:
-        """The identity of the measurement: the fingerprint of the only part, or a digest over all parts."""
+        """The fingerprint of the only part, or a digest over all parts."""
         if len(self.parts) == 1:
             return self.parts[0].fingerprint
         identity = [[part.fingerprint for part in group] for group in self.groups]
@@ -99,7 +99,7 @@ class MeasurementBuilder:
         self._rewrite = self.scale.rewriter()
 
     def measure(self, cell: Cell, seed: int | None) -> Measurement:
-        """Return the measurement of a cell with a seed. Raises ManifestError for errors in its manifest."""
+        """Return the measurement of a cell with a seed. Raises ManifestError."""
         with self._about(cell):
             measurement = self._measure(cell, seed)
 
@@ -111,7 +111,6 @@ class MeasurementBuilder:
         )
 
     def _measure(self, cell: Cell, seed: int | None) -> Measurement:
-        """Return the measurement, with every requested choice other than the default as a departure."""
         entry, measure = _catalogued(cell)
         if cell.column.kind in COMPUTED:
             part, choices = self._computed(cell, entry.id, seed)
@@ -135,12 +134,12 @@ class MeasurementBuilder:
     def _evaluation(self, run: Node, member: Dataset, measure: str, scoring: Mapping[str, bool]) -> Node:
         evaluation = self._finish(shared_evaluation(run, member, measure, scoring, machine=self.machine))
         if reason := self.scale.undefined(measure, member.id):
-            raise UsageError(f"{reason}; take another choice, or another scale")
+            raise UsageError(f"{reason}, use another choice or scale")
         check_depths((run,), measure)
         return evaluation
 
     def exhibit(self, shown: ShownExhibit, seed: int | None) -> tuple[Node, dict[str, str]]:
-        """Return the finished node of an exhibit, and its choices other than the default."""
+        """Return the finished node of an exhibit, and its departures."""
         with self._about(shown):
             node, departures, substitutes = self._exhibit(shown, seed)
 
@@ -156,13 +155,13 @@ class MeasurementBuilder:
     def _computed(self, cell: Cell | ShownExhibit, identifier: str, seed: int | None) -> tuple[Node, Choices]:
         result, choices = self._call(cell, identifier, seed)
         if isinstance(result, Runs):
-            reason = "returns Runs; it has to return the node that is shown"
+            reason = "returns Runs instead of one node"
             raise fault(cell, "recipe", f"recipe {recipe_path(cell)!r} {reason}")
         return self._finish(result), choices
 
     @contextmanager
     def _about(self, cell: Cell | ShownExhibit) -> Iterator[None]:
-        """Attribute a UsageError to the cell's recipe, unless the user's choices may have caused it."""
+        """Attribute a UsageError to the cell's recipe unless the user made choices."""
         try:
             yield
         except UsageError as error:
@@ -176,27 +175,19 @@ class MeasurementBuilder:
         substitutes: Mapping[str, str],
         identity: Callable[["MeasurementBuilder"], Any],
     ) -> dict[str, str]:
-        """Remove from departures the user's choices that change nothing.
-
-        Choices are reset to their default one by one, so that the remaining ones always give the same
-        result.
-
-        Args:
-            identity: returns the identity of the result of a builder.
-        """
+        """Remove the user's choices that change no ``identity``, one by one, from the departures."""
         target, overrides = identity(self) if departures else None, dict(self.overrides)
         for reading in sorted(departures.keys() & self.overrides.keys() - substitutes.keys()):
             candidate = {key: choice for key, choice in overrides.items() if key != reading}
             try:
                 is_same = identity(self._but(candidate)) == target
-            except ReproError:  # at its default, beside the other choices, the recipe refuses it
+            except ReproError:  # the recipe refuses the default
                 is_same = False
             overrides = candidate if is_same else overrides
         dropped_ids = self.overrides.keys() - overrides.keys()
         return {reading: choice for reading, choice in departures.items() if reading not in dropped_ids}
 
     def _but(self, overrides: dict[str, str]) -> "MeasurementBuilder":
-        """Return a builder with other choices of the user."""
         return self._with_fewer.setdefault(
             canonical(overrides),
             MeasurementBuilder(self.scale, self.machine, overrides, _with_fewer=self._with_fewer),
@@ -207,41 +198,36 @@ class MeasurementBuilder:
         return {identifier for _, choices in self._calls.values() for identifier in choices.used}
 
     def in_full_precision(self) -> dict[str, str]:
-        """Return the choices, by reading, with which the recipes need no half precision."""
+        """Return the readings and choices for which the recipes need no half precision."""
         precise_choices: dict[str, str] = {}
         for _, choices in self._calls.values():
 
             def find(choices: Choices = choices) -> tuple[Choices, dict[str, str]]:
-                return choices, choices.in_full_precision()  # which keeps what the key is the id of
+                return choices, choices.in_full_precision()  # keeps the id of the key
 
             precise_choices |= self.machine.once(("in full precision", id(choices)), find)[1]
         return precise_choices
 
     def _readings(self, choices: Choices) -> tuple[dict[str, str], dict[str, str]]:
-        """Return a measurement's departures from the defaults, and its substitutes."""
         if self.scale.has_originals:
             return choices.departures(), dict(choices.substitutes)
         return {k: v for k, v in choices.departures().items() if k not in choices.substitutes}, {}
 
     def _finish(self, node: Node) -> Node:
         if node not in self._finished:
-            self._finished[node] = self._finish_anew(node)
+            finished = self.machine.resolve(self._rewrite(self.machine.shared(node)))
+            for part in walk([finished], until=lambda part: part.fingerprint in self._checked):
+                check_choices(part.stage, part.params)
+                check_numbers(part.params)
+                check_types(part)
+                check_options(part)
+                self._checked.add(part.fingerprint)
+            self._finished[node] = finished
         return self._finished[node]
-
-    def _finish_anew(self, node: Node) -> Node:
-        node = self.machine.resolve(self._rewrite(self.machine.shared(node)))
-        for part in walk([node], until=lambda node: node.fingerprint in self._checked):
-            check_choices(part.stage, part.params)
-            check_numbers(part.params)
-            check_types(part)
-            check_options(part)
-            self._checked.add(part.fingerprint)
-        return node
 
     def _call(
         self, cell: Cell | ShownExhibit, identifier: str, seed: int | None
     ) -> tuple[Node | Runs, Choices]:
-        """Return the recipe's node for one dataset. Equal calls are made once."""
         key = canonical([recipe_path(cell), cell.paper.name, identifier, seed, cell.options])
         if key not in self._calls:
             request = identifier, self.overrides, seed
@@ -255,7 +241,7 @@ class MeasurementBuilder:
 def shared_evaluation(
     run: Node, entry: Dataset, measure: str, scoring: Mapping[str, bool], *, machine: Machine
 ) -> Node:
-    """Return the evaluation of a run, shared by all cells through the machine's calls."""
+    """Return the evaluation of a run, shared by all cells."""
     key = ("evaluation", run, entry.id, *measures(entry.id, measure), *sorted(scoring.items()))
     if key not in machine.calls:
         machine.calls[key] = evaluation(run, entry, measure, scoring)
@@ -263,7 +249,7 @@ def shared_evaluation(
 
 
 def evaluation(run: Node, entry: Dataset, measure: str, scoring: Mapping[str, bool]) -> Node:
-    """Return the node of a run's per-query scores by the measures of the dataset and of the cell."""
+    """Return the node of a run's scores per query."""
     params: dict[str, Any] = {
         "measures": measures(entry.id, measure),
         "ignore_identical_ids": entry.ignore_identical_ids,
@@ -278,9 +264,8 @@ def evaluation(run: Node, entry: Dataset, measure: str, scoring: Mapping[str, bo
 
 
 def _catalogued(cell: Cell) -> tuple[Dataset, str]:
-    """Return the dataset and measure of a cell. Raises ManifestError if these or the unit are unknown."""
     measure, identifier, key = cell.column.measure, cell.column.dataset, "measure"
-    assert measure and identifier  # else nothing is measured, as plans know
+    assert measure and identifier  # by the plan
     try:
         if cell.column.kind not in COMPUTED:
             parse_measure(measure)
@@ -294,15 +279,15 @@ def _catalogued(cell: Cell) -> tuple[Dataset, str]:
 
 
 def depth_of(run: Node) -> float:
-    """Return the maximum documents per query of a run. Infinity if its parameters do not set it."""
+    """Return the maximum documents per query of a run, or infinity."""
     depth = run.params.get("depth", math.inf)
-    if run.stage == "rerank":  # of what it reads, and with what it leaves below
+    if run.stage == "rerank":  # or of its input
         return min(depth_of(run.input("run")), max(depth, run.params["keep"]))
     return depth
 
 
 def cut_at(runs: Iterable[Node], measure: str) -> int | None:
-    """Return the depth of the shortest run if the measure (ir_measures name) looks deeper, else None."""
+    """Return the depth of the shortest run if the measure, e.g. "R@1000", looks deeper, or None."""
     depth = min(map(depth_of, runs), default=math.inf)
     return int(depth) if looks_deeper(measure, depth) else None
 
@@ -310,18 +295,18 @@ def cut_at(runs: Iterable[Node], measure: str) -> int | None:
 def check_depths(runs: Iterable[Node], measure: str) -> None:
     """Raise UsageError if a run ends above the cutoff of the measure."""
     if depth := cut_at(runs, measure):
-        reason = f"its run has {depth} documents a query, {measure} looks at {parse_measure(measure).cutoff}"
-        raise UsageError(f"{reason}; search deeper")
+        cutoff = parse_measure(measure).cutoff
+        raise UsageError(f"its run has {depth} documents per query, but {measure} needs {cutoff}")
 
 
 RULES = ("ignore_identical_ids", "judgements")
 
 
 def import_of(cell: Cell, made: Measurement | None, machine: Machine, file: Mapping[str, str]) -> Measurement:
-    """Return the measurement of a cell of one dataset by an imported run, without readings.
+    """Return the measurement of a cell by an imported run, without readings.
 
     Args:
-        made: the measurement by the cell's own recipe. None without a recipe.
+        made: the measurement by the cell's own recipe, if any.
         file: sha256 of the run and, to read it, its name and path (``source``).
     """
     entry, measure = _catalogued(cell)
@@ -335,18 +320,18 @@ def import_of(cell: Cell, made: Measurement | None, machine: Machine, file: Mapp
 
 
 def scoring_settings(measurement: Measurement) -> dict[str, Any]:
-    """Return the scoring settings of an imported run for its record, in addition to measure and unit."""
+    """Return further scoring settings of an imported run for its record."""
     params = measurement.parts[0].params
     return {"dataset": measurement.cell.column.dataset} | {name: params[name] for name in RULES}
 
 
 def measures(dataset: str, wanted: str) -> list[str]:
-    """Return the sorted measures that score a run over ``dataset``: those listed for it, and ``wanted``."""
+    """Return the measures that score a run over ``dataset``, sorted."""
     return sorted({*listed_measures(dataset), wanted})
 
 
 @functools.cache
 def listed_measures(dataset: str) -> tuple[str, ...]:
-    """Return the measures of measures_per_dataset.yaml. Empty for a dataset that is not listed."""
+    """Return the measures of measures_per_dataset.yaml, if any."""
     path = Path(__file__).with_name("measures_per_dataset.yaml")
     return yaml_file.read_shared(path, dict[str, tuple[str, ...]]).get(dataset, ())

@@ -24,9 +24,7 @@ class Plan:
     """All nodes that a selection of cells needs at one scale.
 
     Attributes:
-        measurements: one per cell with a recipe and seed.
-        machine: the obstacles of single nodes.
-        exhibits: the nodes of exhibits, e.g. drawings.
+        exhibits: the nodes of drawings and the like.
         departures: the choices of exhibits other than the default.
         states: fingerprint -> state in the store, e.g. "stored". Filled by ``look``.
     """
@@ -45,14 +43,14 @@ class Plan:
         return walk(self.ends)
 
     def of_table(self, paper: str, table: str) -> Plan:
-        """Return the plan of one table's measurements alone, as a study compares only its own."""
+        """Return the plan of one table's measurements alone."""
         measurements = [
             m for m in self.measurements if (m.cell.paper.name, m.cell.table.id) == (paper, table)
         ]
         return replace(self, measurements=measurements)
 
     def split(self, by: str) -> dict[str, Plan]:
-        """Return the plan of each ``paper``, ``table`` (``paper/table``) or ``row`` alone, in order."""
+        """Return the plan of each ``paper``, ``table`` or ``row`` alone, in order."""
         depth = 1 + PLACES.index(by)
         places: dict[str, Plan] = {}
 
@@ -89,7 +87,7 @@ class Plan:
         return walk(self.ends, until=lambda node: self.states[node.fingerprint] == "stored")
 
     def obstacles(self, node: Node) -> list[Obstacle]:
-        """Return the obstacles of the node and of its inputs that are not stored. Empty without any."""
+        """Return the obstacles of the node and of its inputs that are not stored."""
         obstacles: dict[Obstacle, None] = {}
         seen: set[str] = set()
 
@@ -125,16 +123,11 @@ def plan(
 ) -> Plan:
     """Call every distinct recipe once and rewrite its graph for the scale and this machine.
 
-    Args:
-        cells: numeric cells of result tables, and points of figures.
-        exhibits: drawings and other exhibits.
-        seeds: the user's seeds. Empty for the seed of each paper.
-        overrides: reading id -> choice.
+    ``overrides`` maps readings to choices. Without ``seeds`` each paper's own counts.
 
     Raises:
         UsageError: an override names a reading or choice that no selected row has.
-        ManifestError: a cell names an unknown dataset, measure or recipe, or options that the recipe
-            does not take. It contains file and line.
+        ManifestError: a cell has an unknown dataset, measure, recipe or option, with file and line.
     """
     overrides = overrides or {}
     _check_overrides(overrides, [*cells, *exhibits])
@@ -176,9 +169,8 @@ def _check_overrides(overrides: Mapping[str, str], items: Iterable[Cell | ShownE
 
 
 def _check_overrides_matter(overrides: Mapping[str, str], requested_ids: set[str]) -> None:
-    """Raise UsageError for a reading that no recipe uses, as it would have no effect."""
     for identifier in overrides:
         if identifier not in requested_ids:
-            reason = "no recipe of the selected cells asks for it"
             names = ", ".join(sorted(requested_ids)) or "none"
-            raise UsageError(f"reading {identifier!r} changes nothing here: {reason}; they ask for {names}")
+            reason = "no recipe of the selected cells uses it"
+            raise UsageError(f"reading {identifier!r} changes nothing: {reason}. Used readings: {names}.")

@@ -20,19 +20,17 @@ from repro.running.plan import Plan
 from repro.store import Store
 
 PRESENT = ("stored", "damaged")
-JOINED_BY = " and "  # between digests of an artefact that several versions of the code made
+JOINED_BY = " and "  # between digests of several versions of the code
 _NAMED = re.compile(r"[A-Za-z_][\w.]*:[A-Za-z_][\w.]*")
-OF_THIS_CODE = committed_results()  # of the code that runs, whatever results are read
+OF_THIS_CODE = committed_results()
 EQUAL_CODE = "code.yaml"
 
 
 def made_by(node: Node) -> dict[str, Any]:
     """Return facts about an artefact made now. They are not part of its identity.
 
-    ``entries`` are the modules of the stage and of the objective or view in its parameters. ``code`` is
-    the digest of their import closure and ``modules`` has a short digest of each module in it.
-    ``libraries`` has versions of those that change the stage's result, e.g. torch. ``commit`` is the
-    checkout's.
+    ``entries`` are the modules of the stage and of its objective or view. ``code`` is the digest of their
+    import closure, ``modules`` has a digest of each module in it, ``libraries`` the versions of e.g. torch.
     """
     code_here = code(*entries(node))
     facts = {"code": code_here.digest, "modules": dict(code_here.modules), "entries": list(entries(node))}
@@ -43,11 +41,8 @@ def made_by(node: Node) -> dict[str, Any]:
 def differences(facts: Mapping[str, Any], node: Node | None = None) -> list[str] | None:
     """Return the modules and libraries that made an artefact and differ here. None if facts lack them.
 
-    Code that results/code.yaml declares equal does not differ.
-
-    Args:
-        node: gives the current entries of stage and objective. Without it the recorded entries are
-            used.
+    Code that results/code.yaml declares equal does not differ. ``node`` gives the current entries instead of
+    the recorded ones.
     """
     try:
         digests, modules = str(facts["code"]).split(JOINED_BY), dict(facts.get("modules", {}))
@@ -75,7 +70,7 @@ def join_codes(codes: Iterable[str]) -> str:
 
 
 class Makers:
-    """The recorded code and commits of stored artefacts and of their inputs, direct and indirect."""
+    """The recorded code and commits of stored artefacts and all their inputs."""
 
     def __init__(self, store: Store):
         self.store = store
@@ -102,7 +97,7 @@ class Makers:
         if node.fingerprint not in self._behind:
             try:
                 facts = self.store.record(node).get("facts", {})
-            except StoreError:  # it is damaged, or not there any more
+            except StoreError:  # damaged or gone
                 facts = {}
             codes = all_on_record(str(facts.get("code", "")).split(JOINED_BY))
             commits = set(filter(versions.COMMIT.fullmatch, str(facts.get("commit")).split(JOINED_BY)))
@@ -114,7 +109,7 @@ class Makers:
 
 
 def entries(node: Node) -> tuple[str, ...]:
-    """Return the entry modules of a node's code: its stage, and each parameter's ``path`` ("module:name")."""
+    """Return the entry modules of a node's stage and of parameters with a ``path``."""
     values = (value for value in node.params.values() if isinstance(value, Mapping))
     paths = (str(value.get("path", "")) for value in values)
     return f"repro.retrieval.stages.{node.stage}", *filter(_NAMED.fullmatch, paths)
@@ -132,8 +127,6 @@ def _code_of_all(all_entries: frozenset[tuple[str, ...]]) -> str:
 
 @functools.cache
 def _commit() -> str | None:
-    from repro.machine import versions
-
     return versions.commit(CHECKOUT)
 
 
@@ -142,15 +135,15 @@ REMEDY = "`repro run --rebuild other-code` with a selection makes them again"
 
 @dataclass
 class Origins:
-    """The artefacts made by other code or libraries than the current ones.
+    """The artefacts made by other code or libraries than the current ones, by fingerprint.
 
     Attributes:
         total: number of checked artefacts.
-        other: fingerprint -> differing definitions and libraries.
-        parents: fingerprint -> the artefacts that it was made from.
-        unknown: fingerprints of artefacts without a record of their code.
-        from_others: fingerprints of artefacts with inputs that were since rebuilt with other content.
-        environments: fingerprint -> libraries and kernels, in the form of a record's ``environment``.
+        other: differing definitions and libraries.
+        parents: the artefacts that it was made from.
+        unknown: artefacts without a record of their code.
+        from_others: artefacts with inputs that were since rebuilt with other content.
+        environments: libraries and kernels, in the form of a record's ``environment``.
     """
 
     total: int = 0
@@ -166,7 +159,7 @@ class Origins:
         """Check one artefact's facts. ``inputs`` are the current contents of its stored inputs."""
         self.total += 1
         self.parents[fingerprint] = tuple(facts.get("inputs", inputs))
-        recorded_inputs = facts.get("inputs", inputs)  # older artefacts do not say
+        recorded_inputs = facts.get("inputs", inputs)  # older artefacts lack them
         if any(recorded_inputs.get(one) != content for one, content in inputs.items()):
             self.from_others.add(fingerprint)
         self.environments[fingerprint] = {
@@ -180,19 +173,19 @@ class Origins:
         elif changes:
             self.other[fingerprint] = changes
 
-    @cached_property  # once all have been looked at
+    @cached_property
     def behind_other(self) -> set[str]:
-        """The artefacts made by the current code and libraries from an artefact that was not."""
+        """The artefacts made by current code from artefacts of other code."""
         return self._behind(self.other.keys())
 
     @cached_property
     def of_other_code(self) -> set[str]:
-        """The artefacts of other code, those made from them, and those with inputs of other content."""
+        """The artefacts of other code, or made from those or from replaced inputs."""
         own = {name for name, names in self.other.items() if not libraries.LIBRARIES.keys() >= set(names)}
         return own | self._behind(own) | self.from_others
 
     def _behind(self, others: Collection[str]) -> set[str]:
-        names = {name: name.rpartition("/")[2] for name in self.parents}  # some are told with their stage
+        names = {name: name.rpartition("/")[2] for name in self.parents}  # some include their stage
         passed_on, before = {names[name] for name in others}, -1
         while before < (before := len(passed_on)):
             passed_on |= {
@@ -202,25 +195,24 @@ class Origins:
 
     @property
     def sentence(self) -> str:
-        """The counts in one sentence. Empty if the current code and libraries made everything."""
+        """The counts in one sentence. Empty if the current code made everything."""
         parts = [f"{len(self.other)} of {self.total} artefacts were made by other code or libraries"]
         if behind_other := self.behind_other:
-            parts.append(f"{len(behind_other)} from what these made")
+            parts.append(f"{len(behind_other)} from those artefacts")
         if self.unknown:
             parts.append(f"{len(self.unknown)} by unknown code")
         if self.from_others:
-            parts.append(f"{len(self.from_others)} from inputs that were made again and came out otherwise")
-        return f"{', '.join(parts)}; {REMEDY}" if self.other or self.unknown or self.from_others else ""
+            parts.append(f"{len(self.from_others)} from inputs that were rebuilt with other content")
+        return f"{', '.join(parts)} ({REMEDY})" if self.other or self.unknown or self.from_others else ""
 
 
 def _known_contents(nodes: Sequence[Node], store: Store, read: dict[str, str]) -> dict[str, str]:
-    """Return the contents of stored artefacts. Those in ``read`` are not read again."""
     read |= store.contents(node for node in nodes if node.fingerprint not in read)
     return {node.fingerprint: read[node.fingerprint] for node in nodes if node.fingerprint in read}
 
 
 def origins(plan: Plan, store: Store) -> Origins:
-    """Return the origins of the plan's artefacts that were stored when the plan looked at the store."""
+    """Return the origins of the plan's stored artefacts."""
     result = Origins()
     nearest: dict[str, tuple[str, ...]] = {}
     contents: dict[str, str] = {}
@@ -231,27 +223,21 @@ def origins(plan: Plan, store: Store) -> Origins:
             known = _known_contents(inputs, store, contents)
             result.add(node.fingerprint, store.record(node).get("facts", {}), known, node)
             result.parents[node.fingerprint], parents = parents, (node.fingerprint,)
-        nearest[node.fingerprint] = parents  # or what it was made from, where it is not stored any more
+        nearest[node.fingerprint] = parents  # or its nearest stored inputs
     return result
 
 
 def made_otherwise(plan: Plan, store: Store) -> list[Node]:
-    """Return the plan's stored nodes of other or unknown code or of other inputs, and those made from
-    them.
+    """Return stored nodes of other code or inputs, and those made from them, without imported runs.
 
-    Equal fingerprints may have different content, so artefacts made from these nodes are included.
-    Imported runs are not, as no code here made them.
-
-    Raises:
-        BlockedError: one of them cannot be made again on this machine.
+    Raises BlockedError if a node cannot be made again on this machine.
     """
     origin = origins(plan, store)
     return _with_what_is_made_from({*origin.other, *origin.unknown, *origin.from_others}, plan)
 
 
 def damaged(plan: Plan, store: Store) -> list[Node]:
-    """Return the plan's damaged nodes, checked byte by byte, and those made from them. Raises BlockedError
-    if one cannot be remade."""
+    """Return damaged nodes, checked byte by byte, and those made from them. Raises BlockedError."""
     from repro.store.seal import damage
 
     present = (n for n in plan.nodes if plan.states[n.fingerprint] in PRESENT)
@@ -260,7 +246,6 @@ def damaged(plan: Plan, store: Store) -> list[Node]:
 
 
 def _with_what_is_made_from(others: set[str], plan: Plan) -> list[Node]:
-    """Return these nodes and those made from them, if stored. Raises BlockedError if one cannot be remade."""
     stale = _stale_fingerprints(others, plan)
     stale_nodes = [n for n in plan.nodes if n.fingerprint in stale and plan.states[n.fingerprint] in PRESENT]
     for node in stale_nodes:
@@ -279,7 +264,7 @@ def _stale_fingerprints(others: set[str], plan: Plan) -> set[str]:
 
 
 def discard(nodes: Sequence[Node], store: Store) -> None:
-    """Discard stored artefacts, all or none. Raises StoreError if a running process reads or needs one."""
+    """Discard artefacts, all or none. Raises StoreError if a running process needs one."""
     if not nodes:
         return
     from repro.store.underway import awaited_inputs, one_at_a_time
@@ -289,20 +274,20 @@ def discard(nodes: Sequence[Node], store: Store) -> None:
         used_nodes = [node for node in nodes if node.fingerprint in read_fingerprints]
         if used_nodes:
             suffix = f" and {len(used_nodes) - 1} more" if used_nodes[1:] else ""
-            reason = f"nothing is discarded: another run reads, or is to read, {used_nodes[0]}{suffix}"
-            raise StoreError(f"{reason}; wait until it has ended, then give the same command again")
+            reason = f"nothing is discarded: another run needs {used_nodes[0]}{suffix}"
+            raise StoreError(f"{reason}. Wait until it has ended and repeat the command.")
         for node in nodes:
             store.discard(node)
 
 
 def equal_code() -> dict[str, dict[str, Any]]:
-    """Return the entries of code.yaml by stage: ``recorded``, ``same``, ``date`` and ``evidence``."""
+    """Return the entries of code.yaml by stage, e.g. ``recorded`` and ``same``."""
     path = OF_THIS_CODE / EQUAL_CODE if OF_THIS_CODE else None
     return (read_facts(path) or {}) if path and path.is_file() else {}
 
 
 def on_record(digest: str) -> str:
-    """Return the digest that records contain for code equal to this. Without an entry it is the given one."""
+    """Return the digest in records for code equal to this."""
     return _recorded_by_digest().get(digest, digest)
 
 

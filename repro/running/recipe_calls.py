@@ -10,7 +10,7 @@ from pathlib import Path
 from repro.errors import ManifestError, ReproError, UsageError, check_known
 from repro.graph import Node, canonical
 from repro.locations import PAPERS
-from repro.manifest.cells import Cell, ShownExhibit
+from repro.manifest.cells import Cell, ShownExhibit, lack_of
 from repro.manifest.papers import Paper, home, load, readings
 from repro.manifest.reading_schema import Reading
 from repro.manifest.yaml_file import fault_at
@@ -30,11 +30,8 @@ def call_recipe(
 ) -> tuple[Node | Runs, Choices]:
     """Return the graph or runs of a cell's recipe for one dataset, and the choices that it used.
 
-    The same call is made once per machine. Recipes do not depend on the scale. ``originals_only`` matters
-    only if a recipe noticed a missing file.
-
-    Raises:
-        ManifestError: the recipe does not exist, fails, or returns something else.
+    The same call is made once per machine. ``originals_only`` matters only if a file is missing. Raises
+    ManifestError if the recipe does not exist, fails, or returns another type.
     """
     path = recipe_path(cell)
     key = canonical([path, cell.paper.name, identifier, seed, cell.options, overrides])
@@ -59,11 +56,11 @@ def not_at(cell: Cell | ShownExhibit, scale: Scale) -> str:
     function = recipe_function(cell, recipe_path(cell))
     scale_name = getattr(function, "only_at", None)
     if scale_name and scale_name not in scale.lineage:
-        return f"this is measured at scale {scale_name} only, or at one that is like it"
+        return f"measured only at scale {scale_name} or one like it"
     if not scale.has_originals and (reason := getattr(function, "full_only", "")):
         return reason
     if scale.facts.named_only and not scale_name:
-        return f"scale {scale.name} measures only what is made for it"
+        return f"scale {scale.name} measures only cells made for it"
     return _without_grades(cell, scale) if isinstance(cell, Cell) else ""
 
 
@@ -73,24 +70,32 @@ def _without_grades(cell: Cell, scale: Scale) -> str:
 
 
 def is_made_at(cell: Cell | ShownExhibit, scale: Scale) -> bool:
-    """Return whether the cell has a recipe that measures or shows something at this scale."""
+    """Return whether the cell has a recipe with a result at this scale."""
     return bool(cell.recipe) and not not_at(cell, scale)
 
 
-def refusals(cells: Iterable[Cell], scale: Scale) -> dict[str, int]:
-    """Count these cells by the reason of ``not_at``, if there is one."""
-    return dict(Counter(reason for cell in cells if (reason := not_at(cell, scale))))
+NOT_MEASURABLE = "not measurable by the suite, see `repro show coverage`"
+
+
+def refusals(cells: Iterable[Cell], scale: Scale) -> Counter[str]:
+    """Count the cells without a measurement at this scale by reason. Each has one reason."""
+    return Counter(reason for cell in cells if (reason := _refusal_of(cell, scale)))
+
+
+def _refusal_of(cell: Cell, scale: Scale) -> str:
+    is_stated = cell.column.not_measurable or cell.row.not_measurable
+    return not_at(cell, scale) or (NOT_MEASURABLE if is_stated else lack_of(cell))
 
 
 def recipe_path(cell: Cell | ShownExhibit) -> str:
-    """Return ``module:function``. A bare name is a function of the paper's own recipes.py."""
+    """Return ``module:function``, by default in the paper's own recipes.py."""
     recipe = cell.recipe
     assert recipe, f"{cell.id} has no recipe"  # which is looked at before
     return recipe if ":" in recipe else f"{cell.paper.package}.recipes:{recipe}"
 
 
 def readings_for(source: Paper, path: str) -> dict[str, Reading]:
-    """Return the readings available to a recipe: those of its home and those of the row's paper."""
+    """Return the readings of a recipe's home and of the row's paper."""
     home_paper = home(path)
     if home_paper is not None:
         return {**source.readings, **home_paper.readings}
@@ -99,7 +104,7 @@ def readings_for(source: Paper, path: str) -> dict[str, Reading]:
 
 
 def recipe_function(cell: Cell | ShownExhibit, path: str) -> Callable[..., Node | Runs]:
-    """Return the recipe function of the cell. Raises ManifestError if none exists that takes its options."""
+    """Return the recipe function. Raises ManifestError if it is missing or refuses the options."""
     try:
         function = load(path)
     except (ReproError, OSError):  # of files, whose error names them
@@ -129,7 +134,6 @@ def _refusal(function: Callable, options: tuple[str, ...]) -> str:
 
 
 def _call(cell: Cell | ShownExhibit, function: Callable[..., Node | Runs], request: Request) -> Node | Runs:
-    """Call a recipe. Raises ManifestError if it fails in its own code or returns no node."""
     path = recipe_path(cell)
     try:
         result = function(request, **cell.options)
@@ -139,7 +143,7 @@ def _call(cell: Cell | ShownExhibit, function: Callable[..., Node | Runs], reque
         reason = f"fails at {_place(error, cell) or path}: {_in_one_line(error)}"
         raise fault(cell, "recipe", f"recipe {path!r} {reason}") from error
     if not isinstance(result, Node | Runs):
-        reason = f"returns {result!r}; it has to return the node that is measured, or Runs"
+        reason = f"returns {result!r} instead of a node or Runs"
         raise fault(cell, "recipe", f"recipe {path!r} {reason}")
     return result
 
@@ -159,7 +163,7 @@ def _in_one_line(error: Exception) -> str:
 
 
 def fault(cell: Cell | ShownExhibit, key: str, reason: str) -> ManifestError:
-    """Return the error about ``key`` of a cell's column, else of its row or table, e.g. "unit"."""
+    """Return the error about ``key``, e.g. "unit", of a cell's column, row or table."""
     if isinstance(cell, ShownExhibit) or cell.table.kind == "figure":
         return ManifestError(f"{cell.paper.folder / 'cells.yaml'}: {cell.id}: {reason}")
     table = cell.table

@@ -27,9 +27,9 @@ from repro.store import Store
 from repro.store.disk import BLOCKS, RECORD, sha256
 from repro.store.notes import Lineage
 
-# what tells of the work and not of its result: a log of Java, and names that `datasets` draws anew
+# files that differ between equal runs
 OF_THE_WORK = ("lucene.log", "state.json", "dataset_info.json")
-ROWS = 1 << 16  # of an array that are compared at a time
+ROWS = 1 << 16  # of an array at a time
 
 
 @dataclass(frozen=True)
@@ -38,8 +38,8 @@ class Agreement:
 
     Attributes:
         name: ``bits``, ``tolerance`` or ``none``.
-        difference: the largest difference of two numbers, relative to the largest magnitude in their
-            file. 0.0 if no numbers differ, None if more than numbers differ.
+        difference: the largest difference of two numbers, relative to the largest magnitude in their file.
+            None if more than numbers differ.
         why: a sentence about the first file that does not agree. Empty if all do.
     """
 
@@ -49,7 +49,7 @@ class Agreement:
 
 
 def agreement(stored: Path, again: Path, *, tolerance: float) -> Agreement:
-    """Compare every file of two folders. ``tolerance``, e.g. 1e-5, is relative to the largest magnitude."""
+    """Compare the files of two folders. ``tolerance``, e.g. 1e-5, is relative to the largest magnitude."""
     names = _names(stored)
     if names != _names(again):
         missing = ", ".join(sorted(names ^ _names(again)))
@@ -63,12 +63,12 @@ def agreement(stored: Path, again: Path, *, tolerance: float) -> Agreement:
     return Agreement("tolerance" if differing_names else "bits", farthest)
 
 
-# a library's own words about a model, and the metadata of a run
+# written by libraries
 OF_LIBRARIES = ("config.json", "tokenizer_config.json", "special_tokens_map.json", "run.ir_metadata.yml")
 
 
 def digest_of_contents(folder: Path) -> str:
-    """Return a digest of the rows, numbers and texts in a folder, to the last bit, however rows are split."""
+    """Return a digest of the rows, numbers and texts in a folder, to the last bit."""
     digest = hashlib.sha256()
     rows: dict[str, list] = {}
     floats: dict[str, list] = {}
@@ -94,7 +94,7 @@ def _difference(stored_file: Path, new_file: Path) -> tuple[float | None, str]:
     """Return the largest relative difference and a sentence. None if more than fractions differ."""
     try:
         (structure, numbers), (other_structure, other_numbers) = content(stored_file), content(new_file)
-    except Exception:  # whatever a library says of a file that it cannot read
+    except Exception:  # of any library
         return None, _describe_difference(stored_file, new_file)
     if structure != other_structure or numbers.shape != other_numbers.shape:
         return None, _describe_difference(stored_file, new_file)
@@ -112,7 +112,7 @@ def _difference(stored_file: Path, new_file: Path) -> tuple[float | None, str]:
 
 
 def content(path: Path) -> tuple[object, np.ndarray]:
-    """Return a file's structure and its fractional numbers (N,), or the bytes of an unknown kind."""
+    """Return a file's structure and its floats (N,), or its bytes."""
     if path.suffix == ".npy":
         array = np.load(path, mmap_mode="r")
         if array.dtype.kind == "f":
@@ -146,7 +146,6 @@ def _rows(path: Path) -> Iterator | None:
 
 
 def _without_floats(value, numbers: list[float]):
-    """Return a JSON value with None for each float, and append the floats to ``numbers``."""
     if isinstance(value, float):
         numbers.append(value)
         return None
@@ -163,12 +162,12 @@ def _describe_difference(stored_file: Path, new_file: Path) -> str:
     return f"{count} of {max(len(one), len(other))} lines differ, not in numbers alone"
 
 
-# days of work, and bytes of Lucene's that differ each time
+# too long, or never equal
 TOO_MUCH = (*TRAININGS, "lucene_index")
-OUTSIDE = {"source", "checkpoint"}  # where these lie the store does not hold all inputs
-# of floats drawn or added up by instructions that a processor chooses; of all else every bit is due
+OUTSIDE = {"source", "checkpoint"}  # inputs outside the store
+# of floats that depend on the processor
 TOLERANCES = dict.fromkeys(("initialise", *ENCODINGS, "encode_by_library", "score_pairs", "rerank"), 1e-5)
-TOLERANCES |= {"project": 1e-5, "compare": 1e-9, "evaluate": 1e-12}  # the last two: functions of a C library
+TOLERANCES |= {"project": 1e-5, "compare": 1e-9, "evaluate": 1e-12}  # C library
 HALF_PRECISION = 1e-2
 
 
@@ -177,9 +176,8 @@ class Recomputation:
     """One recomputed artefact.
 
     Attributes:
-        agreement: ``bits``, ``tolerance`` or ``none``. ``failed`` or ``blocked`` without a result.
-        difference: as in :class:`repro.running.recomputation.Agreement`.
-        why: a sentence if it does not agree or could not be computed.
+        agreement: as in ``Agreement``, or ``failed`` or ``blocked``.
+        why: a sentence if it does not agree.
         other_code: definitions and libraries of the stored artefact that differ here. None if unknown.
     """
 
@@ -198,15 +196,9 @@ class Recomputation:
 
 @dataclass(frozen=True)
 class Sample:
-    """Nodes to recompute, and counts of artefacts by stage.
+    """Nodes to recompute, the numbers of candidates (``of``) and of ``left_out`` artefacts by stage.
 
-    Attributes:
-        nodes: in the order of the stages.
-        of: stage -> number of candidates.
-        left_out: stage -> number of artefacts that cannot be recomputed: trainings, artefacts with
-            inputs or a plan missing from the store, artefacts of an earlier version of their stage,
-            and absent collections.
-        sources: fingerprint -> the available collection that an artefact is read from.
+    ``sources`` maps fingerprints to the collections that they are read from.
     """
 
     nodes: list[Node]
@@ -216,12 +208,9 @@ class Sample:
 
 
 def draw(store: Store, *, size: int, seed: int, data: Path | None = None, home: Path | None = None) -> Sample:
-    """Draw ``size`` artefacts per stage that can be recomputed from stored inputs or local data.
+    """Draw ``size`` artefacts per stage that can be recomputed, by seed.
 
-    The choice depends only on the seed and the candidates of a stage.
-
-    Args:
-        data, home: folders of sources: the user's own, and that of ir_datasets.
+    ``data`` is the user's folder, ``home`` that of ir_datasets.
     """
     nodes, counts, omissions, find_node = [], {}, {}, _node_lookup(Lineage(store.root))
     sources: dict[str, Source] = {}
@@ -239,7 +228,7 @@ def draw(store: Store, *, size: int, seed: int, data: Path | None = None, home: 
 
 
 def recompute(sample: Sample, store: Store, progress: Progress) -> Iterator[Recomputation]:
-    """Run each node's stage in a scratch folder, or read its source, and yield the comparisons."""
+    """Run each node's stage in a scratch folder and yield the comparisons."""
     if any(store.record(node).get("facts", {}).get("kernels", {}).get("pins") for node in sample.nodes):
         kernels.pin()
     with progress.task("computing again", total=len(sample.nodes)) as advance:
@@ -251,7 +240,7 @@ def recompute(sample: Sample, store: Store, progress: Progress) -> Iterator[Reco
 def _can_be_made_again(
     node: Node, store: Store, sources: dict[str, Source], data: Path | None, home: Path | None
 ) -> bool:
-    """Return whether a node can be computed from inputs or a source, which is added to ``sources``."""
+    """Return whether a node can be computed. Adds its source, if any, to ``sources``."""
     if node.stage not in source_rows.READ:
         return _can_be_computed(node, store)
     if not source_rows.is_whole(node):
@@ -265,12 +254,12 @@ def _can_be_computed(node: Node, store: Store) -> bool:
     spec = STAGES[node.stage]
     if node.stage in TOO_MUCH or not spec.inputs or spec.needs & OUTSIDE:
         return False
-    is_described = spec.ignored <= node.params.keys()  # by the note of a plan; no record has what is ignored
+    is_described = spec.ignored <= node.params.keys()  # records lack ignored parameters
     return is_described and all(store.state(parent) == "stored" for parent in node.parents())
 
 
 def _node_lookup(lineage: Lineage) -> Callable[[str], Node | None]:
-    """Return a lookup of nodes by fingerprint, which gives None for changed stage versions."""
+    """Return a cached lookup of nodes by fingerprint, without those of changed stage versions."""
 
     @functools.cache
     def find_node(fingerprint: str) -> Node | None:

@@ -24,13 +24,13 @@ from repro.store import RECORD, Store, damage, read_json
 from repro.store.results import Record, Results, time_of
 from repro.store.seal import SCORES
 
-SHOWN = 3  # of those that did not come back
+SHOWN = 3
 UNKNOWN = "not said"
 
 
 @dataclass(frozen=True)
 class Recurrence:
-    """A number measured now and the one on record, of the same cell, scale, seed, fingerprint and measure."""
+    """A number measured now and the one on record with the same key."""
 
     measured: Record
     on_record: Record
@@ -46,31 +46,34 @@ class Recurrence:
 
 
 def recorded_before(records: Iterable[Record], results: Results | None) -> dict[tuple, Record]:
-    """Return by key the newest record that ``results`` contain in the files of ``records``."""
+    """Return the newest record of ``results`` by key."""
     if results is None:
         return {}
     files = {(r.scale, r.cell.partition("/")[0]) for r in records}
     return {r.key: r for file in sorted(files) for r in results.read(*file)}
 
 
-def sentences(recurrences: Sequence[Recurrence]) -> Iterator[str]:
-    """Yield the number of reproduced numbers, the distances of the others, and the likely cause."""
-    if not recurrences:
-        return
+def equal_in_words(recurrences: Sequence[Recurrence]) -> Iterator[str]:
+    """Yield the count of reproduced numbers, e.g. "60 of 60 equal the record.", if any is on record."""
+    if recurrences:
+        yield f"{sum(r.came_back for r in recurrences)} of {len(recurrences)} equal the record."
+
+
+def distances(recurrences: Sequence[Recurrence]) -> Iterator[str]:
+    """Yield the numbers that differ from the record, the farthest first, and the likely cause."""
     others = [r for r in recurrences if not r.came_back]
-    yield f"{len(recurrences) - len(others)} of {len(recurrences)} as on record"
     if others:
-        more = f"; and {len(others) - SHOWN} more" if len(others) > SHOWN else ""
         farthest = sorted(others, key=lambda r: -abs(r.measured.measured - r.on_record.measured))
-        yield f"not as on record: {'; '.join(map(str, farthest[:SHOWN]))}{more}"
+        more = f" and {len(others) - SHOWN} more" if len(others) > SHOWN else ""
+        yield f"Differs from the record: {', '.join(map(str, farthest[:SHOWN]))}{more}."
         causes = dict.fromkeys(cause for r in others for cause in _causes(r.measured, r.on_record))
-        yield f"likely cause: {'; '.join(causes) or 'none that the records tell'}"
+        yield f"Likely cause: {', '.join(causes) or 'none in the records'}."
 
 
 def _causes(now: Record, before: Record) -> Iterator[str]:
     yield from _other_code(now, before)
     software = [r.environment.get("software", {}) for r in (now, before)]
-    # a name in one of them says nothing of a difference, unless the other record has none at all
+    # names in only one record say nothing, unless the other has none
     named_in_one = {*software[0]} ^ {*software[1]} if all(software) else set()
     yield from _differences(*software, leave_out=("repro-bench", *named_in_one))
     pins = [r.environment.get("kernels", {}).get("pins", {}) for r in (now, before)]
@@ -110,7 +113,7 @@ def _pair(now: object, before: object) -> str:
 
 IN_FILES = ("folder", "home", "parts")  # kinds of source
 KNOWN_BY_ROWS = ("documents", "queries", "qrels")
-PER_UNIT = {"percent": 100}  # of a score, which is a fraction or, as an index's size, in its column's unit
+PER_UNIT = {"percent": 100}  # of a score
 
 
 def record(
@@ -118,10 +121,8 @@ def record(
 ) -> list[Recurrence]:
     """Append a record for every measured cell with stored evaluations, unless it is known.
 
-    Returns:
-        each record with that of ``on_record`` with its key, else with the one that it contradicts.
-
-    Damaged evaluations are left out. Raises StoreError if there are no others.
+    Returns each record with that of ``on_record`` with its key, or with the one that it contradicts. Damaged
+    evaluations are left out. Raises StoreError if there are no others.
     """
     plan.look(store)
     nodes = _evaluations(plan)
@@ -130,7 +131,7 @@ def record(
         if plan.states[part.fingerprint] == "damaged":
             read_json(store.path(part) / SCORES)
     records = [replace(r, **_circumstances(nodes[r.cell], store)) for r in stored]
-    before = recorded_before(records, on_record)  # which may be those that are added to
+    before = recorded_before(records, on_record)
     contradicted = {a.record.key: a.contradicted for a in results.append(records) if a.contradicted}
     keep_data(results, _data_of_records(plan, results))
     known = contradicted | before
@@ -146,7 +147,7 @@ def _data_of_records(plan: Plan, results: Results) -> dict[str, str]:
 
 
 def stored_records(plan: Plan, store: Store) -> list[Record]:
-    """Return records of stored evaluations, without time and machine. Marks damaged ones in the plan."""
+    """Return records of stored evaluations without time and machine. Mark damaged ones."""
     records, makers = [], Makers(store)
     for m in plan.measurements:
         if all(plan.states[p.fingerprint] == "stored" for p in m.parts):
@@ -161,7 +162,7 @@ def stored_records(plan: Plan, store: Store) -> list[Record]:
 
 
 def known_records(plan: Plan, records: Iterable[Record]) -> list[Record]:
-    """Return the newest of ``records``, of all papers, for a plan's cells and averages."""
+    """Return the newest of ``records`` for a plan's cells and averages."""
     newest = {r.identity: r for r in sorted(records, key=time_of) if not r.origin}
     parts = [
         replace(newest[m.identity], cell=m.cell.id, seed=m.seed, readings=dict(m.departures))
@@ -172,8 +173,7 @@ def known_records(plan: Plan, records: Iterable[Record]) -> list[Record]:
 
 
 def measured_record(measurement: Measurement, scale: str, store: Store) -> Record:
-    """Return the record of a cell in the paper's unit: the mean over queries, members and runs, or that of
-    the best group of runs."""
+    """Return the record of a cell in the paper's unit: the mean of the best group of runs."""
     bare_record = _bare_record(measurement, scale, store, Makers(store))
     return replace(bare_record, **_circumstances(measurement.parts, store))
 
@@ -210,12 +210,11 @@ def _bare_record(measurement: Measurement, scale: str, store: Store, makers: Mak
 
 
 def _mean(values: Sequence[float]) -> float:
-    """Return the mean. For equal values, e.g. of copies of a run, it is the value to the last bit."""
+    """Return the mean, which is exact for equal values."""
     return statistics.fmean(values) if len(set(values)) > 1 else values[0]
 
 
 def _rows(measurement: Measurement, makers: Makers) -> dict[str, str]:
-    """Return the digest of each piece of data below a measurement by ``catalog.key``, {} if unknown."""
     rows: dict[str, str] = {}
     for node in walk(measurement.parts):
         if piece := PIECES.get(node.stage):
@@ -228,7 +227,7 @@ def _rows(measurement: Measurement, makers: Makers) -> dict[str, str]:
 
 
 def _deviation(measurement: Measurement, scores: Sequence[dict]) -> float | None:
-    """Return the deviation (n - 1) of the mean scores by query. None for several groups or query sets."""
+    """Return the deviation (n - 1) of the scores by query, or None for several groups or query sets."""
     if len(measurement.groups) > 1 or any(content["queries"] != scores[0]["queries"] for content in scores):
         return None
     values = (content["measures"][measurement.measure] for content in scores)
@@ -243,13 +242,13 @@ def scores_of(part: Node, store: Store) -> dict:
     return _content(path, (status.st_ino, status.st_size, status.st_mtime_ns, status.st_ctime_ns))
 
 
-@functools.lru_cache(maxsize=8)  # columns share an evaluation
+@functools.lru_cache(maxsize=8)
 def _content(path: Path, stamp: tuple[int, ...]) -> dict:
     return read_json(path)
 
 
 def averages(plan: Plan, records: Iterable[Record]) -> list[Record]:
-    """Return records of columns that average others, if every part was measured with the same seed."""
+    """Return records of columns that average others, if all are measured."""
     by_cell = {(r.cell, r.seed): r for r in records}
     new_records = []
     for cell in plan.cells:
@@ -329,7 +328,6 @@ def _evaluations(plan: Plan) -> dict[str, list[Node]]:
 
 
 def _circumstances(evaluations: Iterable[Node], store: Store) -> dict:
-    """Return the environment of a record made now, with the libraries and kernels of its artefacts."""
     from repro.machine import kernels
 
     paths = (store.path(node) / RECORD for node in walk(evaluations))
@@ -339,7 +337,7 @@ def _circumstances(evaluations: Iterable[Node], store: Store) -> dict:
     return {"environment": environment, "recorded": datetime.now(UTC).isoformat(timespec="seconds")}
 
 
-@functools.lru_cache(maxsize=4096)  # cells share artefacts
+@functools.lru_cache(maxsize=4096)
 def _facts(path: Path, changed: int) -> dict[str, dict]:
     facts: dict = {}
     with contextlib.suppress(StoreError):
@@ -349,7 +347,6 @@ def _facts(path: Path, changed: int) -> dict[str, dict]:
 
 @functools.cache
 def _environment() -> dict:
-    """Return commit, versions and hardware, which help to explain small differences."""
     from repro.machine.system import hardware
     from repro.machine.versions import commit, software
 

@@ -26,12 +26,7 @@ LOOK = 0.05  # seconds between looks at the process
 
 @dataclass(frozen=True)
 class Rehearsal:
-    """The outcome of a rehearsal.
-
-    Attributes:
-        nodes: nodes of full scale with a stored rehearsal, inputs first.
-        left_out: nodes without a rehearsal, each with the reason, e.g. "it was not run; run it".
-    """
+    """The outcome of a rehearsal: nodes of full scale, inputs first, and those ``left_out`` with reasons."""
 
     plan: Plan
     nodes: list[RehearsedNode]
@@ -45,7 +40,7 @@ class Rehearsal:
 
     @property
     def uncounted(self) -> list[Node]:
-        """Nodes without known hours: too little was done, a count is missing, or they were not rehearsed."""
+        """Nodes without known hours."""
         unknown_nodes = [node.node for node in self.nodes if node.whole_seconds is None]
         return unknown_nodes + [node for node, _ in self.left_out]
 
@@ -55,7 +50,7 @@ class Rehearsal:
         return sum(node.whole_disk_bytes or 0 for node in self.nodes)
 
     def fullest(self, discarded: frozenset[str] = frozenset()) -> float:
-        """Return the store's peak bytes if used artefacts go. Nodes without a rehearsal are estimated."""
+        """Return the store's peak bytes if used artefacts go."""
         by_fingerprint = {each.node.fingerprint: each.whole_disk_bytes for each in self.nodes}
 
         def sizes(node: Node) -> tuple[float, float]:
@@ -76,20 +71,16 @@ class Rehearsal:
 def rehearse(whole: Plan, plan: Plan, store: Store, progress: Progress) -> Rehearsal:
     """Run the missing nodes of ``plan``, a rehearsal of the plan ``whole``, and extrapolate their cost.
 
-    A failed or blocked stage stops only the stages that depend on it.
-
     Raises:
         UsageError: the plan's scale has other data or models than the papers', or reads all rows.
         StoreError: as ``repro.running.runner.prepare``.
     """
     if not plan.scale.has_originals:
-        reason = f"the scale {plan.scale.name} has data and a backbone of its own"
-        raise UsageError(f"{reason}, from which nothing follows for full; name one that is like rehearsal")
+        reason = f"scale {plan.scale.name} does not use the papers' data and checkpoints"
+        raise UsageError(f"{reason}, so it cannot predict the cost. Use a scale like rehearsal.")
     if plan.scale.facts.first == RowCounts():
-        reason = f"the scale {plan.scale.name} reads all rows, and would be run as a whole"
-        raise UsageError(
-            f"{reason}; leave --scale out, or say under first in a file of --scale which rows come first"
-        )
+        reason = f"scale {plan.scale.name} reads all rows and would be run as a whole"
+        raise UsageError(f"{reason}. Remove --scale, or limit the rows under first in its file.")
     outcome = ensure(
         plan.ends,
         store,
@@ -103,7 +94,7 @@ def rehearse(whole: Plan, plan: Plan, store: Store, progress: Progress) -> Rehea
 
 
 def extrapolated(whole: Plan, plan: Plan, store: Store, outcome: Outcome) -> Rehearsal:
-    """Return the cost of the nodes of ``whole``, from the stored nodes of its rehearsal."""
+    """Return the cost of ``whole`` from its stored rehearsal."""
     nodes, left_out = [], []
     for large, small in pairs(whole, plan).values():
         if store.state(small) == "stored":
@@ -116,14 +107,11 @@ def extrapolated(whole: Plan, plan: Plan, store: Store, outcome: Outcome) -> Reh
 def _failure_reason(node: Node, outcome: Outcome) -> str:
     if error := outcome.failed.get(node.fingerprint):
         return str(error)
-    obstacles = outcome.blocked.get(node.fingerprint, [Obstacle("it was not run", "run it")])
-    return f"{obstacles[0].cause}; {obstacles[0].remedy}"
+    return str(outcome.blocked.get(node.fingerprint, ["it was not run"])[0])
 
 
 def run_apart(node: Node, store: Store, progress: Progress) -> Path:
-    """Build the node in a process of its own, so that the measured memory is the stage's.
-
-    Remains of an interrupted attempt are removed first, as a resumed stage would take less time.
+    """Build the node from scratch in its own process, so that memory and time are the stage's.
 
     Raises StageError or BlockedError as the stage would.
     """

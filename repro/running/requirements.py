@@ -39,8 +39,8 @@ class Obstacle:
 
     Attributes:
         of_machine: whether the machine lacks it (a GPU, Java). Another machine may have it.
-        lacks: short name of the missing item for lists, e.g. "Java". Empty if the cause is enough.
-        fetch: ids with which `repro data fetch` gets all or a part of it.
+        lacks: short name of the missing item, e.g. "Java". Empty if the cause is enough.
+        fetch: ids that `repro data fetch` can get.
         otherwise: remedy for the part that cannot be fetched.
     """
 
@@ -50,6 +50,9 @@ class Obstacle:
     lacks: str = ""
     fetch: tuple[str, ...] = ()
     otherwise: str = ""
+
+    def __str__(self) -> str:
+        return f"{self.cause}; {self.remedy}"
 
     @property
     def short(self) -> str:
@@ -73,11 +76,10 @@ class Machine:
         data: the folder of REPRO_DATA, or None.
         digests: file that caches digests of data files.
         home: that of ir_datasets, or None.
-        recorded: ``<dataset> <piece>`` -> identity of measured files. Absent files are planned with
-            it, so that their records are found.
-        obstacles: fingerprint -> why that node cannot run here. Filled by ``resolve``.
+        recorded: ``<dataset> <piece>`` -> identity of absent files, to plan with.
+        obstacles: fingerprint -> obstacle. Filled by ``resolve``.
         stand_ins: an absent collection, splitter or file -> the ``reading=choice`` that avoids it.
-        calls: graphs made by recipes with this data at any scale, see ``repro.running.recipe_calls``.
+        calls: graphs made by recipes with this data at any scale.
     """
 
     data: Path | None = None
@@ -93,11 +95,11 @@ class Machine:
     _met: dict[int, tuple[Node, Node]] = field(default_factory=dict)
 
     def without_data(self) -> "Machine":
-        """Return a machine without data. It shares the recipe calls of this one if this one has no data."""
+        """Return a machine without data, with the same recipe calls if this one has none."""
         return Machine() if self.data else Machine(calls=self.calls, _known=self._known, _met=self._met)
 
     def resolve(self, node: Node) -> Node:
-        """Return the graph below ``node`` with resolved sources. Record obstacles for missing ones."""
+        """Return the graph with resolved sources. Record obstacles for missing ones."""
         return rewrite(node, self._resolve, self._done)
 
     def leave(self) -> None:
@@ -152,7 +154,7 @@ class Machine:
             obstacle = self._or_stand_in(missing, name)
             if known := self.recorded.get(key(name, piece)):
                 return Node(node.stage, {**node.params, "identity": known}, node.inputs), obstacle
-            library_key = ("library", name, piece)  # to plan with, until it is here
+            library_key = ("library", name, piece)  # to plan with
             source = self.once(library_key, lambda: locate(name, piece, None, allow_download=True))
         params = {**node.params}
         if isinstance(source, Source):
@@ -174,7 +176,7 @@ class Machine:
         if source is None:
             return node, obstacle
         params = {**node.params, "source": source}
-        if source["kind"] == "folder":  # known by its bytes; one of the hub's cache by the hub's commit
+        if source["kind"] == "folder":  # a cached one is known by the hub's commit
             from repro.retrieval.datasets.digests import digest
 
             files = checkpoint_files(Path(source["path"]))
@@ -185,7 +187,6 @@ class Machine:
         return Node(node.stage, params, node.inputs), obstacle
 
     def _splitter(self, node: Node) -> tuple[Node, Obstacle | None]:
-        """Return the node of a splitter, identified by its model's bytes if any, and its obstacle."""
         from repro.retrieval.datasets.digests import digest
         from repro.retrieval.datasets.sentence_splitting import check_splitter  # loads numpy
 
@@ -206,15 +207,14 @@ class Machine:
         return self._or_stand_in(Obstacle(cause, remedy, lacks=file, otherwise=remedy), file)
 
     def _or_stand_in(self, obstacle: Obstacle, stand_in_key: str) -> Obstacle:
-        """Return the obstacle, with the reading that selects a replacement if there is one."""
         if stand_in_key not in self.stand_ins:
             return obstacle
-        choice = f", or ask for the stand-in with `--reading {self.stand_ins[stand_in_key]}`"
+        choice = f", or use the replacement with `--reading {self.stand_ins[stand_in_key]}`"
         otherwise = obstacle.otherwise and obstacle.otherwise + choice
         return replace(obstacle, remedy=obstacle.remedy + choice, otherwise=otherwise)
 
     def shared(self, node: Node) -> Node:
-        """Return the graph below ``node``, with one shared object per distinct node of this machine."""
+        """Return the graph with one shared object per distinct node."""
         return rewrite(node, lambda each: distinct(each, self._known), self._met)
 
     def once(self, key: object, find: Callable[[], object]):
@@ -231,7 +231,7 @@ def _no_libraries(extra: str, library: str) -> Obstacle:
 
 
 def checkpoint(name: str, revision: str, data: Path | None) -> dict | None:
-    """Return the place of a released model in REPRO_DATA/models, else in the hub's cache, else None."""
+    """Return the place of a released model in REPRO_DATA/models or the hub's cache. None if absent."""
     folder = data / "models" / name if data else None
     if folder and any((folder / file).exists() for file in SETTINGS) and has_weights(folder):
         return {"kind": "folder", "path": str(folder)}
@@ -240,7 +240,6 @@ def checkpoint(name: str, revision: str, data: Path | None) -> dict | None:
 
 
 def _checkpoint_obstacle(name: str, source: dict | None, stage: str) -> Obstacle | None:
-    """Return the obstacle to reading a checkpoint: it is absent, unusable or of an unknown architecture."""
     folder, entry, place = f"{data_folder()}/models/{name}", known_checkpoints().get(name), None
     if source is not None:
         place = Path(source["path"]) if source["kind"] == "folder" else cached_folder(name, source["commit"])
@@ -248,10 +247,10 @@ def _checkpoint_obstacle(name: str, source: dict | None, stage: str) -> Obstacle
     if architecture and not readable(architecture, stage):
         cause = f"the checkpoint {name} is a {architecture!r}, which neither transformers nor the suite reads"
         remedy = f"put it, converted to an architecture of transformers, into {folder}"
-        return Obstacle(cause, f"{remedy}, or take another choice", lacks=name)
+        return Obstacle(cause, f"{remedy}, or use another choice", lacks=name)
     if place is not None:
         fault = tokenizer_fault(place)
-        remedy = f"put one whose files are of one model into {folder}"
+        remedy = f"put the files of one model into {folder}"
         return Obstacle(f"the checkpoint {name} is unusable: {fault}", remedy, lacks=name) if fault else None
     cause = f"the checkpoint {name} is not on this machine"
     if instruction := by_hand(name):
@@ -289,18 +288,14 @@ def _splitter_obstacle(name: str, data: Path | None) -> Obstacle | None:
 
 def _stand_in_obstacle(identifier: str) -> Obstacle:
     scale, _, original = identifier.partition("/")
-    dataset(original)  # an id that no scale knows is the recipe's mistake
-    cause = f"scale {scale} has no stand-in for {original}"
-    return Obstacle(cause, "choose another scale", lacks=f"a stand-in for {original}")
+    dataset(original)  # an unknown id is the recipe's mistake
+    cause = f"scale {scale} has no replacement of {original}"
+    return Obstacle(cause, "choose another scale", lacks=f"a replacement of {original}")
 
 
 @dataclass(frozen=True)
 class NodeObstacles:
-    """The obstacles of some nodes.
-
-    Attributes:
-        obstacles: without duplicates, in the order of the nodes.
-    """
+    """The distinct obstacles of some nodes, in their order."""
 
     obstacles: tuple[Obstacle, ...]
 
@@ -316,7 +311,7 @@ class NodeObstacles:
 
     @property
     def otherwise(self) -> list[str]:
-        """A sentence on each missing item that is neither the machine's nor available for download."""
+        """A sentence on each missing item that only the user can supply."""
         remedies: dict[str, str] = {}
         for o in self.obstacles:
             remedy = o.otherwise or ("" if o.fetch or o.of_machine else o.remedy)
@@ -326,7 +321,7 @@ class NodeObstacles:
 
     @property
     def names(self) -> list[str]:
-        """All missing items by short name: the machine's first, then checkpoints, then data."""
+        """All missing items: the machine's, checkpoints, data."""
         ranked = sorted(self.obstacles, key=lambda o: (not o.of_machine, not _is_checkpoint(o)))
         names = ((o.short,) if o.otherwise or _is_checkpoint(o) else o.fetch or (o.short,) for o in ranked)
         return list(dict.fromkeys(chain.from_iterable(names)))

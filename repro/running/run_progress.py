@@ -2,6 +2,7 @@
 
 import contextlib
 import time
+from collections import Counter
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -15,7 +16,7 @@ from repro.running.plan import Plan
 from repro.running.requirements import Machine
 from repro.store import Store
 
-# inputs by which a node is about the collection that it is about, the first that it has
+# inputs that determine a node's collection, the first one counts
 ABOUT = (
     *("qrels", "queries", "texts", "corpus", "tokens", "tokenizer", "training_set", "training_sets"),
     *("run", "runs", "scores", "passages", "index"),
@@ -28,7 +29,7 @@ def describe(node: Node) -> str:
 
 
 def work_of(node: Node) -> str:
-    """Describe a node's work and collection, e.g. "finetune contrastive on tiny/passage/train, 250 steps"."""
+    """Describe a node, e.g. "finetune contrastive on tiny/passage/train, 250 steps"."""
     objective = node.params.get("objective", {}).get("name")
     kind = node.params.get("kind")
     words = " ".join(word for word in (node.stage, objective, kind) if word)
@@ -47,7 +48,7 @@ def _sizes(node: Node) -> Iterable[str]:
 
 
 def collections(node: Node) -> list[str]:
-    """Return the ids of the collections of a node, without duplicates. Models have none."""
+    """Return the distinct ids of the collections of a node."""
     if "dataset" in node.params:
         return [node.params["dataset"]]
     value = next((node.inputs[name] for name in ABOUT if name in node.inputs), ())
@@ -57,13 +58,7 @@ def collections(node: Node) -> list[str]:
 
 @dataclass(frozen=True)
 class Place:
-    """A row of a table, or an exhibit, for progress messages.
-
-    Attributes:
-        table: ``paper/table``.
-        row: the whole id, or the exhibit's.
-        system: the row without its group.
-    """
+    """A row of a table, or an exhibit. ``system`` is the row without its group."""
 
     table: str
     row: str
@@ -89,7 +84,7 @@ def places(plan: Plan) -> dict[str, list[Place]]:
 
 
 def describe_rows(places: Sequence[Place]) -> str:
-    """Describe rows briefly with their table, e.g. `PAPER/1 bm25 and 3 more`. Empty without rows."""
+    """Describe rows with their table, e.g. `PAPER/1 bm25 and 3 more`, or ""."""
     if len(places) < 2:
         return "".join(f"{place.table} {place.row}" for place in places)
     first, systems = places[0], list(dict.fromkeys(place.system for place in places))
@@ -101,13 +96,12 @@ def describe_rows(places: Sequence[Place]) -> str:
 
 
 class RunProgress:
-    """Shows the running nodes with their rows and seconds, the number done and the time left.
+    """Shows the running stages, the finished rows of tables and the time left.
 
     Args:
-        nodes: to run, inputs first.
         known: further nodes. Stored ones provide the time of similar nodes.
         places: fingerprint -> rows that need the node, may be empty.
-        beside: nodes that run at once.
+        beside: number of nodes that run at once.
         apart: each node runs in its own process, with its start included in the time.
     """
 
@@ -126,11 +120,13 @@ class RunProgress:
         self._store, self._progress, self._places = store, progress, places
         self._beside, self._apart = beside, apart
         self._left = _unhindered(nodes, machine.obstacles)
-        self._done = 0  # and failed ones
-        self._began: dict[str, tuple[float, str]] = {}  # fingerprint -> when, and the line that names it
+        self._done = 0
+        self._began: dict[str, tuple[float, str]] = {}  # fingerprint -> start and name
         self._pace = Pace()
         self._pace.learn_stored((n for n in known if n.fingerprint not in self._left), store)
         self._whole = self._overall_progress()
+        self._open = Counter(place for fingerprint in self._left for place in places.get(fingerprint, ()))
+        self._rows = len(self._open)
 
     def begins(self, node: Node) -> None:
         """Show that a node began."""
@@ -149,16 +145,24 @@ class RunProgress:
         seconds = time.monotonic() - start
         if self._apart:
             self._pace.learn(node, seconds)
-        else:  # what was imported for the first of its kind is not said of the next
+        else:  # one-time imports are not counted
             self._pace.learn_stored([node], self._store)
         self._progress.ends(piece, span(seconds), self._without(node))
+        for place in self._places.get(node.fingerprint, ()):
+            self._open[place] -= 1
+            if not self._open[place]:
+                self._note_row(place)
+
+    def _note_row(self, place: Place) -> None:
+        done = sum(not stages for stages in self._open.values())
+        counts = filter(None, (f"{done} of {self._rows}", self._whole.left))
+        self._progress.note(f"{place.table} {place.row}: done ({', '.join(counts)})")
 
     def fails(self, node: Node, why: object, how: str = "failed") -> None:
-        """Show that a node failed or is blocked. Nodes that need it are dropped without a message."""
+        """Show that a node failed or is blocked, and drop the nodes that need it."""
         _, piece = self._began.pop(node.fingerprint)
         self._left = _unhindered(self._left.values(), {node.fingerprint}) | {node.fingerprint: node}
-        self._progress.ends(piece, how, self._without(node))
-        self._progress.note(f"  {how}: {why}")
+        self._progress.ends(piece, how, self._without(node), why=str(why))
 
     def _piece(self, node: Node) -> str:
         rows = describe_rows(self._places.get(node.fingerprint, ()))
@@ -194,9 +198,8 @@ def _unhindered(nodes: Iterable[Node], hindered: Collection[str]) -> dict[str, N
 class Pace:
     """Seconds of finished nodes, by stage and objective.
 
-    The time of a node is estimated from finished nodes of its stage and objective, else of its stage. The
-    nearest in operations counts, scaled by operations if these are known. Among equally near ones the
-    lower median counts, as the first of a kind also loads libraries. Other stages are ignored.
+    The estimate of a node is the lower median time of the finished nodes of its stage, and of its objective
+    if there are any, that are nearest in operations. It is scaled by operations if these are known.
     """
 
     _seconds: dict[tuple[str, ...], dict[float, list[float]]] = field(default_factory=dict)
@@ -214,7 +217,7 @@ class Pace:
                 self.learn(node, float(store.record(node)["facts"]["seconds"]))
 
     def left(self, nodes: Iterable[Node], *, beside: int = 1) -> tuple[float, bool]:
-        """Return the seconds of nodes, ``beside`` at once, and whether all of them could be estimated."""
+        """Return the seconds of nodes, and whether all could be estimated."""
         estimates = [self.expected(node) for node in nodes]
         known = [seconds for seconds in estimates if seconds is not None]
         return max([sum(known) / beside, *known]), len(known) == len(estimates)
@@ -224,7 +227,7 @@ class Pace:
         operations = self._work(node)
         for kind in _kinds(node):
             if by_operations := self._seconds.get(kind):
-                nearest = min(by_operations, key=lambda other: _ratio(other, operations))
+                nearest = min(by_operations, key=lambda n: max(n, operations) / max(1, min(n, operations)))
                 seconds = median_low(by_operations[nearest])
                 return seconds * operations / nearest if operations and nearest else seconds
         return None
@@ -233,10 +236,6 @@ class Pace:
         if node.fingerprint not in self._operations:
             self._operations[node.fingerprint] = work(node).operations
         return self._operations[node.fingerprint]
-
-
-def _ratio(one: float, other: float) -> float:
-    return max(one, other) / max(1, min(one, other))
 
 
 def _kinds(node: Node) -> list[tuple[str, ...]]:

@@ -4,7 +4,7 @@ import contextlib
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
 
-from repro.errors import BlockedError, ReproError, StoreError, UsageError
+from repro.errors import BlockedError, ReproError, StageError, StoreError, UsageError
 from repro.graph import Node, walk
 from repro.progress import Progress
 from repro.running.discarding import Consumers, DiskRoom, discarded_stages, readers_first
@@ -13,26 +13,23 @@ from repro.running.requirements import Machine, Obstacle
 from repro.store import Store, damage, notes, underway
 from repro.store.notes import Lineage
 
-# What these make costs little, and what they are made from is at hand when they are asked for.
+# Cheap stages with inputs at hand
 MADE_AGAIN = ("compare", "imported_run")
 
 
 @dataclass(frozen=True)
 class Options:
-    """Options of a run. Each engine uses those that apply to it.
+    """Options of a run. Each engine uses those that apply to it. Raises UsageError for invalid ones.
 
     Attributes:
-        jobs: at once, for the engines local and snakemake. None for as many as fit, or as a profile
-            sets.
-        gpus_per_stage: of a training or an encoding, with one process each, for the same engines.
+        jobs: stages at once. None for as many as fit, or as a profile sets.
+        gpus_per_stage: of a training or an encoding, with one process each.
         profile: Snakemake's, a folder or a name. None for jobs on this machine.
-        gpu: the GPU that Snakemake's hours are for, e.g. "h100". None for this machine's measurement.
+        gpu: the GPU that Snakemake's hours are for, e.g. "h100".
         discard: kinds of artefacts to remove when the plan no longer reads them.
         may_discard: whether the user can request more kinds.
         max_disk: maximum bytes of the store. None for the limit of the file system.
         shards: jobs of Snakemake that share the blocks of one stage, e.g. an encoding or a search.
-
-    Raises UsageError if the number of jobs or shards is below 1, or for an unknown kind.
     """
 
     jobs: int | None = None
@@ -46,52 +43,49 @@ class Options:
 
     def __post_init__(self):
         discarded_stages(self.discard)
-        if self.jobs is not None and self.jobs < 1:
-            raise UsageError(f"--jobs is {self.jobs}; give the number of stages to run at once, 1 or more")
-        if self.shards < 1:
-            raise UsageError(f"--shards is {self.shards}; give 1 or more")
+        for name, number in (("jobs", self.jobs), ("shards", self.shards)):
+            if number is not None and number < 1:
+                raise UsageError(f"--{name} is {number}, but must be 1 or more, e.g. --{name} 4")
 
 
 @dataclass
 class Outcome:
-    """The results of the nodes that were to run.
-
-    Attributes:
-        run: nodes run by this invocation.
-        failed: fingerprint -> error, for nodes that failed and those below them.
-        blocked: fingerprint -> obstacles, for nodes that were not tried.
-    """
+    """The nodes run by this invocation, errors and obstacles by fingerprint, and those of the nodes below."""
 
     run: list[Node] = field(default_factory=list)
     failed: dict[str, ReproError] = field(default_factory=dict)
     blocked: dict[str, list[Obstacle]] = field(default_factory=dict)
 
+    def add(self, node: Node, result: str | Obstacle | None) -> None:
+        """Record that a node was stored (None), failed with an error sentence, or is blocked."""
+        if result is None:
+            self.run.append(node)
+        elif isinstance(result, Obstacle):
+            self.blocked[node.fingerprint] = [result]
+        else:
+            self.failed[node.fingerprint] = StageError(result)
+
     def raise_first(self) -> None:
-        """Raise the first failure, else the first obstacle, if there is one."""
+        """Raise the first failure, or without one the first obstacle."""
         for error in self.failed.values():
             raise error
         for obstacles in self.blocked.values():
             raise BlockedError(obstacles[0].cause, obstacles[0].remedy)
 
 
-# Carries out a plan, for as long as it takes.
 Engine = Callable[[Plan, Store, Progress, Options], Outcome]
 
 
 def prepare(ends: Iterable[Node], store: Store) -> list[Node]:
-    """Return the nodes to run so that the store holds ``ends``, inputs first. Register all nodes below
-    ``ends`` in it.
+    """Return the nodes to run so that the store holds ``ends``, inputs first, and register all nodes.
 
-    Stored nodes, and nodes needed only by them, are not run. All are checked for damage: a damaged
-    artefact is refused, or discarded if its stage is one of ``MADE_AGAIN``.
-
-    Raises:
-        StoreError: an artefact is damaged and was not discarded.
+    Stored nodes, and nodes needed only by them, are not run. A damaged artefact is discarded if its stage is
+    one of ``MADE_AGAIN``. Raises StoreError otherwise.
     """
     ends = list(ends)
     nodes = walk(ends)
     states = {node.fingerprint: _state(node, store) for node in nodes}
-    store.remember(nodes)  # stored ones too: a child reads the notes of its inputs
+    store.remember(nodes)  # a child reads the notes of its inputs
     return walk(ends, until=lambda node: states[node.fingerprint] == "stored")
 
 
@@ -99,7 +93,7 @@ def prepare(ends: Iterable[Node], store: Store) -> list[Node]:
 def prepared_nodes(
     ends: Iterable[Node], store: Store, progress: Progress, options: Options
 ) -> Iterator[tuple[list[Node], DiskRoom]]:
-    """Announce and yield the nodes to run, with the available disk space. Raises StoreError."""
+    """Announce and yield the nodes to run, with the disk space. Raises StoreError."""
     ends = list(ends)
     stages, nodes = discarded_stages(options.discard), walk(ends)
     with contextlib.ExitStack() as stack:
@@ -123,19 +117,14 @@ def prepared_nodes(
 
 
 def _awaited_fingerprints(store: Store, *, since: int) -> set[str]:
-    """Return the inputs of nodes that others, e.g. `repro plan --remember`, noted after a time in ns."""
+    """Return the inputs of nodes noted by other processes after a time in ns."""
     lineage = Lineage(store.root)
     noted_ids = notes.asked_after(store.root, since) - lineage.stored()
     return {fingerprint for node in noted_ids for fingerprint in lineage.inputs(node)}
 
 
 def held_back(node: Node, machine: Machine, outcome: Outcome, obstacle: Obstacle | None = None) -> bool:
-    """Return whether an obstacle, or an input that failed or is blocked, stops a node. Adds it to
-    ``outcome``.
-
-    Args:
-        obstacle: a further obstacle of the node, which is added to the machine.
-    """
+    """Return whether an obstacle or a failed or blocked input stops a node. Adds it to ``outcome``."""
     if obstacle:
         machine.obstacles[node.fingerprint] = obstacle
     errors = [outcome.failed[p.fingerprint] for p in node.parents() if p.fingerprint in outcome.failed]
@@ -152,12 +141,12 @@ def held_back(node: Node, machine: Machine, outcome: Outcome, obstacle: Obstacle
 def _state(node: Node, store: Store) -> str:
     state = store.state(node)
     if state == "stored" and node.stage in MADE_AGAIN and damage(store.path(node)):
-        state = "damaged"  # at its size, which tells nothing; no verb removes an imported run
+        state = "damaged"  # of equal size
     if state != "damaged":
         return state
     if node.stage not in MADE_AGAIN:
-        faults = "; ".join(damage(store.path(node)))
+        faults = ", ".join(damage(store.path(node)))
         remedy = "`repro store verify --rebuild` removes it, `repro run --rebuild damaged` builds it again"
-        raise StoreError(f"artefact {node} is damaged: {faults}; {remedy}")
+        raise StoreError(f"artefact {node} is damaged: {faults} ({remedy})")
     store.discard(node)
     return "missing"

@@ -34,11 +34,10 @@ HIDDEN_SIZE = 768  # of the papers' backbones
 
 @dataclass(frozen=True)
 class Scale:
-    """A named rewriting of graphs.
+    """A named rewriting of graphs, e.g. "tiny".
 
     Attributes:
-        name: "full", "small", "tiny", or a variation of one.
-        facts: settings from scales.yaml or a user's file, including those inherited by ``like``.
+        facts: settings, including those inherited by ``like``.
         lineage: its name, the name of the scale it is like, and so on.
         by_user: whether a user's file defines it.
     """
@@ -55,11 +54,11 @@ class Scale:
 
     @property
     def pins_kernels(self) -> bool:
-        """Whether kernels are pinned. Not at full, nor at scales that time the first rows of full."""
+        """Whether kernels are pinned, i.e. not for full or its first rows."""
         return self.name != "full" and self.facts.first == scale_facts.RowCounts()
 
     def pin_kernels(self, progress: Progress) -> None:
-        """Pin kernels, so that every processor gives the same bits. This takes half as much time again."""
+        """Pin kernels, so that every processor gives the same bits (1.5 times slower)."""
         if self.pins_kernels:
             from repro.machine import kernels
 
@@ -73,7 +72,7 @@ class Scale:
 
     @property
     def has_originals(self) -> bool:
-        """Whether it uses the papers' own data and checkpoints, all of them or the first rows."""
+        """Whether it uses the papers' own data and checkpoints."""
         return self.facts.backbone is None
 
     @property
@@ -90,7 +89,7 @@ class Scale:
         return (f"this machine has no GPU: everything is done at {settings}",)
 
     def rewriter(self) -> Callable[[Node], Node]:
-        """Return a function that rewrites graphs. It keeps nodes shared between graphs shared."""
+        """Return a function that rewrites graphs and keeps shared nodes shared."""
         cache: dict[int, tuple[Node, Node]] = {}
         if not self.has_originals:
             return lambda node: rewrite(node, self._stood_for, cache)
@@ -102,14 +101,14 @@ class Scale:
         return rewrite_node
 
     def dataset(self, identifier: str) -> str:
-        """Return the dataset that replaces ``identifier`` at this scale, e.g. "tiny/passage/dev"."""
+        """Return the dataset that replaces ``identifier``, e.g. "tiny/passage/dev"."""
         if self.has_originals:
             return identifier
         stand_ins, lineage = catalogued(identifier).at, self.lineage or (self.name,)
         return next((stand_ins[name] for name in lineage if name in stand_ins), f"{lineage[-1]}/{identifier}")
 
     def undefined(self, measure: str, identifier: str) -> str:
-        """Return why the replacement of a dataset cannot be scored by a measure. Empty if it can."""
+        """Return why the replacement of a dataset cannot be scored by a measure, or ""."""
         if self.has_originals:
             return ""
         from repro.retrieval.datasets.digests import highest_grade
@@ -120,8 +119,7 @@ class Scale:
         return f"{stand_in}, the stand-in for {identifier}, has no grade that {measure} counts as relevant"
 
     def _at_own_costs(self, node: Node) -> Node:
-        """Return the node at the costs of this scale, with its own data. Raises UsageError for an invalid
-        number."""
+        """Return the node at the costs of this scale. Raises UsageError for an invalid number."""
         check_numbers(node.params)
         inputs = {name: value for name, value in node.inputs.items() if name != "stand_in"}
         params = self._params(node)
@@ -144,7 +142,6 @@ class Scale:
         return Node(node.stage, self._params(node), node.inputs)
 
     def _evaluation(self, node: Node) -> Node:
-        """Return the evaluation without measures that need grades absent from the replacing judgements."""
         from repro.retrieval.datasets.digests import highest_grade
 
         judged = node.input("qrels").params["dataset"]
@@ -152,7 +149,6 @@ class Scale:
         return Node(node.stage, {**node.params, "measures": measures}, node.inputs)
 
     def _params(self, node: Node) -> dict[str, Any]:
-        """Return a node's parameters at this scale: caps, replacements, datasets, rates and sizes."""
         params = dict(node.params)
         for name in params.keys() & self._parameter_names:
             params[name] = self._value(name, params[name])
@@ -169,7 +165,7 @@ class Scale:
         if "objective" in params:
             params["options"] = self._options(node, params)
         if self.facts.backbone:
-            params = _shrink(params, STAGES[node.stage].widths, self._narrowing)
+            params = self._narrow(params, STAGES[node.stage].widths)
         return params
 
     @functools.cached_property
@@ -177,18 +173,17 @@ class Scale:
         return frozenset({*self.facts.caps, *self.facts.without_gpu, *self.facts.replace})
 
     @property
-    def _narrowing(self) -> float:
-        return self._stand_in.initialise.hidden_size / HIDDEN_SIZE
-
-    @property
     def _stand_in(self) -> Backbone:
         assert self.facts.backbone, f"{self.name} has the papers' own"
         return self.facts.backbone
 
+    def _narrow(self, values: Mapping[str, Any], names: Collection[str]) -> dict[str, Any]:
+        return _shrink(values, names, self._stand_in.initialise.hidden_size / HIDDEN_SIZE)
+
     def _options(self, node: Node, params: Mapping[str, Any]) -> dict[str, Any]:
         objective, options = declared(node.params["objective"]), params["options"]
         if self.facts.backbone:
-            options = _shrink(options, objective.vector_widths, self._narrowing)
+            options = self._narrow(options, objective.vector_widths)
         is_shorter = "length" in params and params["length"] != node.params["length"]
         if is_shorter and not self.facts.keeps_lengths:
             options = _shrink(options, objective.token_lengths, params["length"] / node.params["length"])
@@ -249,13 +244,11 @@ class Scale:
         )
 
     def _bm25(self, topics: str) -> Node:
-        """Return the ranking for negatives, with Anserini's parameters for MS MARCO passages."""
         documents, depth = recipe.corpus(_corpus(topics)), self.facts.caps["depth"]
         return recipe.bm25(documents, recipe.queries(topics), k1=0.82, b=0.68, multifield=False, depth=depth)
 
 
 def _corpus(identifier: str) -> str:
-    """Return the collection of a dataset id. An unknown id is returned as it is and reported as missing."""
     entry = catalog().get(identifier)
     return entry.corpus_id if entry else identifier
 
@@ -293,7 +286,7 @@ _user_scales: list[Scale] = []
 
 @contextlib.contextmanager
 def with_scale_of(file: Path) -> Iterator[Scale]:
-    """Register the scale of a user's file by its name for a while. Raises the errors of ``user_scale``."""
+    """Register the scale of a user's file for a while. Raises as ``user_scale``."""
     _user_scales.append(new_scale := user_scale(file))
     try:
         yield new_scale

@@ -61,10 +61,7 @@ class RateFactor(StrictMapping):
 
 
 class Proportion(StrictMapping):
-    """A number of ``steps`` for ``of`` steps in a recipe, applied in proportion, e.g. 400 of 60,000.
-
-    A training with epochs only has ``steps``.
-    """
+    """A number of ``steps`` for ``of`` steps in a recipe, e.g. 400 of 60,000."""
 
     steps: Count
     of: Count
@@ -83,13 +80,8 @@ class ObjectiveSettings(StrictMapping):
 
 
 class RowCounts(StrictMapping):
-    """The number of rows that are read of each source. None reads all.
-
-    Attributes:
-        documents: of each collection, and of each part of one.
-        queries: of each split.
-        triples: rows of the official negatives, with many per query.
-        negatives: queries of a file of negatives from several retrievers.
+    """The number of rows that are read of each source: parts of collections, splits, official negatives, and
+    queries of a file of negatives. None reads all.
     """
 
     documents: Count | None = None
@@ -131,9 +123,7 @@ class ScaleFacts(_Additions):
     @model_validator(mode="after")
     def _no_parameter_is_capped_and_replaced(self):
         if duplicates := self.caps.keys() & self.replace.keys():
-            raise ValueError(
-                f"{min(duplicates)!r} stands under caps and under replace; leave it in one of them"
-            )
+            raise ValueError(f"{min(duplicates)!r} is in caps and in replace, remove one of the two")
         return self
 
     @property
@@ -147,7 +137,7 @@ TABLES = ("caps", "replace", "without_gpu", "learning_rate", "objectives")
 
 
 def built_in() -> dict[str, ScaleFacts]:
-    """Return the scales of scales.yaml by name, without the settings inherited by ``like``."""
+    """Return the scales of scales.yaml by name, without inherited settings."""
     facts = yaml_file.read(Path(__file__).with_name("scales.yaml"), dict[str, ScaleFacts])
     for source in papers().values():
         for name, additions in _additions(source, facts).items():
@@ -188,7 +178,6 @@ def _merge_steps(parent: Steps, child: Steps) -> Steps:
 
 
 def _additions(source: Paper, facts: Mapping[str, ScaleFacts]) -> dict[str, _Additions]:
-    """Return the scales.yaml of a paper. Raises ManifestError for an unknown scale or a known objective."""
     path = source.folder / "scales.yaml"
     if not path.exists():
         return {}
@@ -211,11 +200,8 @@ def _additions(source: Paper, facts: Mapping[str, ScaleFacts]) -> dict[str, _Add
 class RowLimits:
     """The limits on rows of the sources of one graph.
 
-    Judgements and negatives may name queries and documents outside the first rows. These nodes get the
-    first queries and documents as inputs, some of which replace the others (``datasets.first_rows``).
-
-    Attributes:
-        corpora: the graph's collections as nodes, in reading order.
+    Judgements and negatives may name other queries and documents, which the first ones then replace
+    (``datasets.first_rows``). ``corpora`` are the graph's collections as nodes, in reading order.
     """
 
     first: RowCounts
@@ -275,7 +261,7 @@ def random_backbone(facts: Backbone) -> Node:
 
 
 def drawn_anew(blank: Node, seed: int, layers: int | None) -> Node:
-    """Return a model like ``blank`` with another seed and, if given, another number of layers."""
+    """Return a model like ``blank`` with another seed and number of layers."""
     changes = {"seed": seed} | ({} if layers is None else {"layers": layers})
     return Node(blank.stage, {**blank.params, **changes}, blank.inputs)
 

@@ -15,18 +15,18 @@ from repro.retrieval.evaluation.text_lines import numbered_lines
 from repro.retrieval.stages.corpus import as_written
 from repro.running.requirements import PIECES
 
-FORMS = ("text", "untitled")  # parameters by which a corpus is not as it was read
-READ = ("corpus", "queries", "qrels")  # the stages of which an artefact's rows are the source's, one by one
+FORMS = ("text", "untitled")  # parameters that change a corpus
+READ = ("corpus", "queries", "qrels")  # stages with the rows of a source
 
 
 def is_whole(node: Node) -> bool:
-    """Return whether a node reads all rows of a source in the catalogue, e.g. "beir/scifact/test"."""
+    """Return whether a node reads all rows of a source, e.g. "beir/scifact/test"."""
     is_known = node.params.get("dataset") in catalog()
     return node.stage in READ and is_known and "first" not in node.params and not node.inputs
 
 
 def source_at_hand(node: Node, data: Path | None, home: Path | None) -> Source | None:
-    """Return a node's source if it is embedded or here with the bytes it was read with, else None."""
+    """Return a node's source if it is here with the same bytes, or None."""
     source = locate(node.params["dataset"], PIECES[node.stage], data, home=home)
     if isinstance(source, Source) and identity(source) == node.params.get("identity"):
         return source
@@ -34,28 +34,27 @@ def source_at_hand(node: Node, data: Path | None, home: Path | None) -> Source |
 
 
 def fault(node: Node, folder: Path, facts: Mapping[str, Any], source: Source | None) -> str:
-    """Return how a node's artefact differs from its source (or digests of rows), "" if it does not. Raises
-    DataError."""
+    """Return how an artefact differs from its source or digests, or "". Raises DataError."""
     try:
         stored, content = _digests(_stored_rows(node, folder))
-    except Exception as error:  # whatever a library says of a file that it cannot read
+    except Exception as error:  # of any library
         return f"its rows cannot be read ({type(error).__name__})"
     if stored != facts.get("digest"):
-        return "its rows are not those of which its record has the digest"
+        return "its rows do not match the digest in its record"
     if source is not None:
         with planned_source({**node.params, "source": source.to_json()}):
             made, content = _made(node, source)
         if made != stored:
             place = ", ".join(map(str, files(source))) or "the embedded collection"
-            return f"its rows are not those that {place} gives here"
+            return f"its rows differ from those of {place}"
     is_as_read = source is not None or node.params.keys().isdisjoint(FORMS)
     if is_as_read and facts.get("rows", content) != content:
-        return "its record has another digest of what its rows say"
+        return "its record has another digest of the contents of its rows"
     return ""
 
 
 def is_published(node: Node, facts: Mapping[str, Any]) -> bool:
-    """Return whether the recorded content of a sound artefact is known to be published by its makers."""
+    """Return whether the recorded content is known to be published by its makers."""
     entry, piece = dataset(node.params["dataset"]), PIECES[node.stage]
     known = digests.published().get(key_of(entry, piece), {})
     as_read = node.params.keys().isdisjoint(FORMS)

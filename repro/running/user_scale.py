@@ -19,24 +19,18 @@ from repro.retrieval.training.declaration import names_in
 from repro.running.scale_facts import RowCounts, ScaleFacts, inherit_facts
 from repro.stage_table import NUMBERS, TRAININGS
 
-NAME = re.compile(r"[a-z][a-z0-9-]*")  # records of a scale lie in a folder of its name
+NAME = re.compile(r"[a-z][a-z0-9-]*")
 OF_PARAMETERS, OF_STAGES = ("caps", "replace", "without_gpu"), ("steps", "learning_rate")
 
 
 class _UserFacts(ScaleFacts):
-    compares: Any = None  # for a sentence that says more than that the key is not known
+    compares: Any = None
 
 
 def read_user_scale(path: Path, known: Mapping[str, ScaleFacts]) -> tuple[str, ScaleFacts]:
-    """Read the name and the settings of the one scale in a user's file.
+    """Read the name and settings of the one scale in a file. ``known`` are the built-in ones.
 
-    Args:
-        known: the settings of the built-in scales.
-
-    Raises:
-        ManifestError: the file is invalid, or an entry has an unknown name and would have no effect.
-            Its message begins with file and line.
-        UsageError: it describes no scale or several.
+    Raises ManifestError with file and line for invalid content, UsageError for several scales.
     """
 
     def faults(content: dict[str, _UserFacts]) -> Iterator[Fault]:
@@ -48,18 +42,17 @@ def read_user_scale(path: Path, known: Mapping[str, ScaleFacts]) -> tuple[str, S
     content = yaml_file.read(path, dict[str, _UserFacts], faults=faults)
     if len(content) != 1:
         described_names = ", ".join(content) or "none"
-        raise UsageError(f"{path} describes {len(content)} scales ({described_names}); a file describes one")
+        raise UsageError(f"{path} describes {len(content)} scales ({described_names}) instead of one")
     return next(iter(content.items()))
 
 
 def _own_faults(name: str, facts: _UserFacts, known_scales: Mapping[str, ScaleFacts]) -> Iterator[Fault]:
     if not NAME.fullmatch(name):
-        yield (), f"{name!r} is no name of a scale; take small letters, digits and hyphens"
+        yield (), f"{name!r} is not a valid scale name (small letters, digits and hyphens, e.g. my-scale)"
     if name in known_scales:
-        yield (), f"{name!r} is a scale of the suite's own; give yours another name"
+        yield (), f"{name!r} is a built-in scale, choose another name"
     if facts.compares is not None:
-        reason = "only the suite's own scale full is compared with the published numbers"
-        yield ("compares",), f"{reason}; leave this entry out"
+        yield ("compares",), "only scale full is compared with the published numbers, remove this entry"
     if facts.like is not None and facts.like not in known_scales:
         yield ("like",), f"{facts.like!r} is no scale ({', '.join(known_scales)})"
 
@@ -68,15 +61,13 @@ def _mixture_faults(facts: ScaleFacts, known_scales: Mapping[str, ScaleFacts]) -
     like = facts.like or "full"
     has_stand_ins = like in known_scales and inherit_facts(like, known_scales).backbone is not None
     if facts.backbone and not has_stand_ins:
-        reason = "the papers' own data go with their own checkpoints"
-        yield ("backbone",), f"{reason}; leave it out, or be like tiny or small"
+        yield ("backbone",), "the papers' data need the papers' checkpoints, remove it or use like: tiny"
     if has_stand_ins and facts.first != RowCounts():
-        reason = f"rows are taken from the papers' own data, and {like} has collections of its own"
-        yield ("first",), f"{reason}; leave it out, or be like full"
+        yield ("first",), f"{like} does not use the papers' data, remove it or use like: full"
 
 
 def _name_faults(facts: ScaleFacts, known_scales: Mapping[str, ScaleFacts]) -> Iterator[Fault]:
-    """Yield entries without effect, named after no known stage, parameter, objective or collection."""
+    """Yield entries without effect: unknown stages, parameters, objectives or collections."""
     scale_tables = [getattr(scale, table) for scale in known_scales.values() for table in OF_PARAMETERS]
     parameters = sorted(parameter_names().union(*scale_tables))
     for table in OF_STAGES:
@@ -104,17 +95,17 @@ def _unknown_keys(location: tuple, keys: Iterable[str], kind: str, valid: Iterab
 
 
 TAKEN = (Texts, Optimisation)
-OWN = Path(recipe.__file__).parent  # where those objectives are declared that belong to no paper
+OWN = Path(recipe.__file__).parent  # objectives of no paper
 
 
 @functools.cache
 def parameter_names() -> frozenset[str]:
-    """Return the parameters of recipes, e.g. "depth": keywords of public functions, and fields."""
+    """Return the parameters of recipes, e.g. "depth"."""
     of_verbs = [inspect.signature(verb) for verb in vars(recipe).values() if inspect.isfunction(verb)]
     keywords = [p.name for verb in of_verbs for p in verb.parameters.values() if p.kind is p.KEYWORD_ONLY]
     return frozenset([*keywords, *(f.name for each in TAKEN for f in fields(each))]) - {"batch_size"}
 
 
 def objective_names() -> frozenset[str]:
-    """Return the names of all objectives: the suite's own, and those in folders of papers."""
+    """Return the names of the suite's and the papers' objectives."""
     return names_in((OWN, *{paper.folder.parent for paper in papers().values()}))

@@ -28,7 +28,7 @@ _IDENTITIES = TypeAdapter(dict[str, str])
 
 @dataclass(frozen=True)
 class Workspace:
-    """The store, results, data and machine of a command. Each is opened, made or written only on use."""
+    """The store, results, data and machine of a command. Each is opened on use."""
 
     locations: Locations
 
@@ -39,7 +39,7 @@ class Workspace:
 
     @cached_property
     def store(self) -> Store:
-        """The artefacts. The store is empty without its folder. Raises StoreError if it cannot be one."""
+        """The artefacts. Raises StoreError if the folder cannot be a store."""
         return Store(self.locations.store)
 
     @cached_property
@@ -50,7 +50,7 @@ class Workspace:
 
     @property
     def on_record(self) -> Results | None:
-        """The records distributed with the suite, independent of ``--results``. None if there are none."""
+        """The records that come with the suite, if any."""
         return Results(self.locations.committed) if self.locations.committed else None
 
     @property
@@ -60,13 +60,13 @@ class Workspace:
 
     @cached_property
     def machine(self) -> Machine:
-        """The data and components of this machine. Digests of data files are cached in an existing store."""
+        """The data and components of this machine. A store caches digests of data files."""
         store = self.locations.store
         digests = store / "digests.json" if store.is_dir() else None
         return Machine(self.data, digests, home=self.locations.home, recorded=measured_data(self.results))
 
     def builder(self, scale: Scale) -> MeasurementBuilder:
-        """Return a builder of measurements of single cells, with the default choice of every reading."""
+        """Return a builder of measurements with default choices."""
         return MeasurementBuilder(scale, self.machine)
 
 
@@ -78,7 +78,7 @@ def measured_data(results: Results) -> dict[str, str]:
             try:
                 identities |= _IDENTITIES.validate_json(path.read_bytes())
             except ValidationError as error:
-                raise DataError(f"{path}: no names with a digest each; restore it") from error
+                raise DataError(f"{path}: not a mapping of names to digests, restore it") from error
     return identities
 
 

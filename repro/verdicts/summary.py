@@ -5,6 +5,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import asdict, dataclass
 
 from repro.manifest.cells import count_in_words
+from repro.running.recipe_calls import NOT_MEASURABLE
 from repro.running.records import member_cells
 from repro.running.scale import scales
 from repro.verdicts.compared import ComparedCell
@@ -75,6 +76,18 @@ def summarise(compared: Sequence[ComparedCell]) -> Summary:
 def published(compared: Sequence[ComparedCell]) -> list[ComparedCell]:
     """Return the cells that contain a paper's number."""
     return [c for c in compared if c.cell.counted_as == "published"]
+
+
+def unmeasured(cells: Iterable[ComparedCell]) -> Counter[str]:
+    """Count the cells without a measurement of the suite by reason, e.g. "blocked". Each has one reason."""
+    return Counter(_why_unmeasured(c) for c in cells if c.measured is None and c.cell.counted_as)
+
+
+def _why_unmeasured(c: ComparedCell) -> str:
+    if c.verdict.name in ("failed", "blocked"):
+        return c.verdict.name
+    stated = c.cell.column.not_measurable or c.cell.row.not_measurable
+    return NOT_MEASURABLE if stated and c.verdict.why.startswith(stated) else c.verdict.why.split("; ")[0]
 
 
 def measured_in_words(compared: Sequence[ComparedCell]) -> str:

@@ -44,7 +44,7 @@ REFUSED = {
     "run costa --reading bm25-parameter=x": r"no unspecified choice of the selected papers 'bm25-parameter' \(did you mean",
     "run costa --reading bm25-parameters=x": "value of 'bm25-parameters' 'x'; known: anserini-default",
     "run costa --reading a=b --reading a=c": "--reading gives 'a' two choices",
-    "run costa --table 1 --row bm25 --reading span-resampling=every-epoch": "changes nothing here: no recipe",
+    "run costa --table 1 --row bm25 --reading span-resampling=every-epoch": "changes nothing: no recipe",
     "run costa --store=": "--store is empty; name a folder, or leave the option out",
     "run costa --store ~nobody-of-that-name/x": "given for REPRO_STORE, is no path",
     f"plan cotsa {CELL}": r"there is no paper 'cotsa' \(did you mean 'costa'",
@@ -165,7 +165,7 @@ def test_without_java_bm25_is_blocked_with_a_remedy_and_the_rest_runs(repro, mon
     cause = "BM25 needs a Java 21 runtime, and REPRO_JAVA_HOME=/nonexistent is none"
     assert cell["verdict"] == "blocked"
     assert cell["blocked"] == [{"cause": cause, "remedy": "unset it, or set it to a Java 21"}]
-    assert "3 run now" in said.err
+    assert "Ran 3 of " in said.err
     assert repro("doctor").status == 4
 
 
@@ -265,7 +265,9 @@ def test_whoever_is_asked_to_end_says_what_ctrl_c_makes_it_say(repro, monkeypatc
 
 def test_an_interrupted_run_says_so_in_one_sentence_and_leaves_no_process(start):
     psutil = pytest.importorskip("psutil")
-    child = start("run", "costa/1/sparse.bm25/dev.rr10", "--scale", "tiny")  # nothing heavy before Lucene
+    child = start(
+        "run", "costa/1/sparse.bm25/dev.rr10", "-v", "--scale", "tiny"
+    )  # nothing heavy before Lucene
     begun = ""
     while "lucene_index" not in begun:  # its line ends when it does
         begun += (piece := child.stderr.read(1))

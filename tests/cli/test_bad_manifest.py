@@ -147,7 +147,7 @@ def test_broken_readings_name_file_and_line(repro, toy, text, line, words):
 
 # name: (what is replaced in recipes.py, by what, words of the sentence behind the recipe's name)
 FAULTY = {
-    "nothing returned": ("    return recipe", "    recipe", " returns None; it has to return the node"),
+    "nothing returned": ("    return recipe", "    recipe", " returns None instead of a node or Runs"),
     "a slip of syntax": ("return", "retrun", " cannot be loaded: {file}:{line}: SyntaxError: "),
     "a reading that there is not": (
         "    return recipe",
@@ -157,12 +157,12 @@ FAULTY = {
     "a number that makes no sense": (
         "depth=depth",
         "depth=0",
-        ": depth is 0, and has to be a whole number from 1",
+        ": depth is 0, but must be a whole number from 1",
     ),
     "a run that ends before the measure does": (
         "depth=depth",
         "depth=9",
-        ": its run has 9 documents a query, RR@10 looks at 10; search deeper",
+        ": its run has 9 documents per query, but RR@10 needs 10",
     ),
     "a stage's artefact of another kind": (
         "    return recipe",

@@ -88,8 +88,16 @@ def test_runs_are_tested_against_ours_and_each_other_query_by_query(repro, own, 
 @pytest.mark.parametrize("verb", ["run", "compare"])
 def test_cells_that_the_scale_does_not_measure_are_told_with_why(repro, verb):
     lines = repro(verb, "head_to_head", "--table", "figure-steps", "--scale", "tiny").err.splitlines()
-    [told] = [line for line in lines if line.startswith("not at scale tiny: ")]
-    assert told.endswith(" cells, because this is measured at scale curves only, or at one that is like it.")
+    [told] = [line for line in lines if line.startswith("Not measured: 57 cells. Reasons: ")]
+    assert "measured only at scale curves or one like it (" in told
+
+
+@pytest.mark.parametrize("verb", ["plan", "compare"])
+def test_the_reasons_add_up_to_the_cells_without_a_measurement(repro, verb):
+    said = repro(verb, "costa", "--table", "1", "--scale", "tiny").err
+    number, reasons = re.search(r"(?i)not measured: (\d+) cells\. Reasons: (.*)", said).groups()
+    counts = [int(count) for count in re.findall(r"\((\d+)\)", reasons)]
+    assert len(counts) > 1 and sum(counts) == int(number) == (6 if verb == "plan" else 66)
 
 
 def test_the_table_shows_print_ours_and_yours_and_the_tests(repro, other):
@@ -206,20 +214,20 @@ def test_what_fails_is_shown_alone_and_the_counts_are_of_all(repro, toy, folders
     said = repro("compare", "--failing")
     rows = csv.DictReader(io.StringIO(repro("compare", "--failing", "--format", "csv").out))
     assert [row["cell"] for row in rows] == ["toy/1/bm25/dev"]
-    counts = "2 of 3 published cells measured at full: 1 distinct measurement, 1 pass, 1 fail, 0 neither."
+    counts = "Measured 2 of 3 published cells (1 distinct measurement): 1 pass, 1 fail, 0 neither."
     assert counts in said.err
 
 
 def test_what_came_with_the_suite_is_told_from_what_was_measured_here(repro, monkeypatch):
     monkeypatch.delenv("REPRO_RESULTS")
     selection = ("compare", "costa", "--table", "1", "--scale", "tiny")
-    measured = int(re.search(r"; all (\d+) are on record with the suite", repro(*selection).err)[1])
+    measured = int(re.search(r" (\d+) of \1 numbers come with the suite", repro(*selection).err)[1])
     places = Locations.resolve()
     record = [r for r in Results(places.release).read("tiny", "costa") if r.cell == CELL][-1]
     results = Results(places.results, places.release)
     assert not results.append([record])
     assert results.append([replace(record, measured=record.measured / 2)])
-    assert f"; {measured - 1} of the {measured} are on record with the suite" in repro(*selection).err
+    assert f" {measured - 1} of {measured} numbers come with the suite." in repro(*selection).err
 
 
 def test_without_a_selection_it_is_everything(repro, toy):
@@ -240,7 +248,7 @@ def test_a_pipe_gets_the_table_of_a_terminal_and_a_program_a_line_a_cell(repro, 
     assert set(piped.split()) == set(said.out.split())
     assert "Fine-tuning with official BM25 negatives" in shown
     assert all(len(line) <= 80 for line in shown)
-    assert said.err.startswith("1 of 58 published cells measured at tiny; apart, 0 of 8")
+    assert said.err.startswith("Measured 1 of 58 published cells and 0 of 8 reference cells. ")
     assert any(line.startswith("measured on tiny/passage/dev in place of") for line in shown)
 
 

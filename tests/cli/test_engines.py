@@ -13,7 +13,7 @@ LINE = (CELL, "--scale", "tiny")
 def test_local_processes_end_with_the_same_scores(repro, measured_once):
     said = repro("run", *LINE, "--engine", "local", "--jobs", "2")
     assert said.status == 0, said.err
-    assert "6 nodes (6 if rows shared none), 6 run now" in said.err
+    assert "Ran 6 of 6 stages (6 without sharing)" in said.err
     from repro.locations import Locations
 
     [scores] = (Locations.resolve().store / "evaluate").glob("*/scores.json")
@@ -26,10 +26,10 @@ def test_local_processes_end_with_the_same_scores(repro, measured_once):
     [
         (("--jobs", "2"), "--jobs is of the engines local and snakemake, not of auto; name that, or leave"),
         (("--engine", "local", "--profile", "x"), "--profile is of the engine snakemake, not of local"),
-        (("--engine", "snakemake", "--shards", "0"), "--shards is 0; give 1 or more"),
-        (("--engine", "local", "--jobs", "0"), "--jobs is 0; give the number of stages"),
+        (("--engine", "snakemake", "--shards", "0"), "--shards is 0, but must be 1 or more"),
+        (("--engine", "local", "--jobs", "0"), "--jobs is 0, but must be 1 or more"),
         (("--gpus-per-stage", "2"), "--gpus-per-stage is of the engines local and snakemake, not"),
-        (("--engine", "local", "--gpus-per-stage", "0"), "--gpus-per-stage is 0, and this machine shows"),
+        (("--engine", "local", "--gpus-per-stage", "0"), "--gpus-per-stage is 0, but this machine has"),
         (("--max-gpu-hours", "1"), "a budget needs a throughput"),
         (("--engine", "cloud"), "Invalid value for '--engine': 'cloud' is not one of"),
     ],
@@ -61,7 +61,7 @@ def test_beyond_a_budget_nothing_runs_and_the_status_is_4(repro, folders):
     states = {node["stage"]: node["state"] for node in said.json}
     assert states["pretrain"] == states["evaluate"] == "blocked" and states["corpus"] == "missing"
     causes = {o["cause"] for node in said.json for o in node["blocked"]}
-    assert causes == {"it lies beyond the budget of 0 GPU hours"}
+    assert causes == {"the budget of 0 GPU hours is spent"}
 
 
 def test_a_plan_for_a_cluster_names_no_component_of_this_machine(repro, monkeypatch):
@@ -83,7 +83,7 @@ def test_jobs_are_written_for_a_dry_run_by_snakemake(repro, folders, tmp_path):
 @pytest.mark.nightly
 def test_what_is_free_runs_within_any_budget(repro):
     said = repro("run", *LINE, "--max-gpu-hours", "0", "--gpu", "v100")
-    assert said.status == 0 and "6 run now" in said.err
+    assert said.status == 0 and "Ran 6 of " in said.err
 
 
 def test_calibrate_is_kept_and_plan_tells_hours(repro, folders, monkeypatch):

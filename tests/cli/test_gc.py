@@ -38,7 +38,7 @@ def test_what_the_manifests_need_stays(repro, measured):
     said = repro("store", "gc", *TINY, "--yes")
     assert said.status == 0
     assert _stages(measured) == STAGES
-    assert repro("run", "costa/1/sparse.bm25/dev.rr10", "--scale", "tiny").err.count("0 run now") == 1
+    assert repro("run", "costa/1/sparse.bm25/dev.rr10", "--scale", "tiny").err.count("Ran 0 of ") == 1
 
 
 def test_without_yes_what_could_go_is_told_with_its_bytes_and_stays(repro, measured, stray):
@@ -72,7 +72,7 @@ def test_where_nothing_is_old_a_broken_record_and_a_scale_without_its_file_are_t
     (records / "myscale").mkdir(parents=True)
     said = repro("store", "gc")
     assert said.out == "0 could go, 0 bytes\n"
-    assert "of the scale myscale, whose file was not given, only what lies behind records" in said.err
+    assert "scale myscale: only artefacts of records are kept" in said.err
     for scale_ in ("tiny", "myscale"):
         broken = records / scale_ / "costa.jsonl"
         broken.parent.mkdir(exist_ok=True)
@@ -116,7 +116,7 @@ def test_what_lies_behind_records_of_a_users_scale_stays_without_its_file(
     monkeypatch.setattr("repro.running.scale.scales", lambda: suites)
     said = repro("store", "gc", "costa", "--keep-days", "0", "--yes")
     assert said.status == 0 and not stray.exists() and _stages(measured) == STAGES
-    assert "of the scale fewer-steps, whose file was not given, only what lies behind records is" in said.err
+    assert "scale fewer-steps: only artefacts of records are kept" in said.err
     assert "--scale" in said.err
     assert repro("store", "gc", "costa", "--scale", "full", "--keep-days", "0", "--yes").status == 0
     assert _stages(measured) == set()
@@ -160,7 +160,7 @@ def test_what_was_made_of_data_that_are_not_at_hand_now_stays(repro, folders):
     for node in (absent, unknown, *ends):
         store.build(node, lambda out: None, waiting=lambda: None)
     said = repro("store", "gc", "costa", "--scale", "full", "--yes", "--keep-days", "0")
-    assert "2 artefacts stay: what they were made from is not at hand\n" in said.err
+    assert "2 artefacts stay because their sources are absent\n" in said.err
     assert [store.state(node) for node in (absent, ends[0])] == ["stored"] * 2
     assert [store.state(node) for node in (unknown, ends[1])] == ["missing"] * 2
 
@@ -205,7 +205,7 @@ def test_an_index_that_a_run_let_go_of_leaves_the_cell_as_it_was_measured(repro,
         (False, "stored"),
         (False, "missing"),
     }
-    assert repro("run", *line).err.count("0 run now") == 1
+    assert repro("run", *line).err.count("Ran 0 of ") == 1
     assert _judged(repro, *line) == before
     assert repro("store", "verify").out.startswith("5 artefacts read, 0 damaged\n")
     for verb in (("audit", "costa"), ("plan", *line), ("store", "gc", *TINY)):

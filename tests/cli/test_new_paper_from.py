@@ -53,8 +53,8 @@ def test_rows_whose_recipe_is_known_are_planned_at_tiny(repro, drafted):
     evaluated = [node for node in planned.json if node["stage"] == "evaluate"]
     assert len(evaluated) == 3  # BM25 in the columns that ask nothing
     told = repro("plan", "quill", "--table", "1", "--scale", "tiny", "--row", "nib", "--row", "bm25").err
-    assert "not measured: 4 cells, each of which has no dataset and measure; give its column both" in told
-    assert "not measured: 3 cells, each of which has no recipe; give the row one" in told
+    assert "no dataset and measure; give its column both (4)" in told
+    assert "no recipe; give the row one (3)" in told
     path = drafted[1] / "cells.yaml"
     path.write_text(
         path.read_text().replace("'69.0']}", "'69.0'], recipe: passage_row, with: {encoder: halves}}")

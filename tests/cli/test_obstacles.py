@@ -21,8 +21,8 @@ def test_a_table_that_cannot_be_trained_here_is_answered_in_few_lines(repro, fol
     said = repro("run", *LACKING_A_GPU)
     assert said.status == 4
     lines = said.out.splitlines()
-    assert len(lines) < 25 and lines[0] == "Nothing of costa/1 can be trained on this machine:"
-    assert lines[1].startswith("55 published cells; apart, 8 cells of reference rows wait for ")
+    assert len(lines) < 25 and lines[0] == "Nothing of costa/1 can be trained on this machine."
+    assert lines[1].startswith("Blocked: 55 published cells")
     assert not any("published" in line for line in lines[2:])
     took = {line.split()[0]: line for line in lines[2:9]}
     assert "needs a GPU" in took["machine"] and "GPU hours (h100, 18% to 27%" in took["work"]
@@ -30,7 +30,10 @@ def test_a_table_that_cannot_be_trained_here_is_answered_in_few_lines(repro, fol
     assert "GB of artefacts" in took["disk"]
     out = said.out
     place = folders / "user/repro-bench/collections"
-    assert f"  repro data fetch --for costa/1          fetches it, asking once, into {place}\n" in out
+    assert (
+        f"  repro data fetch --for costa/1          downloads the data into {place}, with your consent\n"
+        in out
+    )
     assert "  repro run costa --table 1 --scale tiny  " in out
     assert "  repro plan costa --table 1              " in out
 
@@ -69,12 +72,14 @@ def test_beside_what_ran_rows_are_told_everything_that_they_lack_and_the_one_com
     plan.look(chosen.workspace.store)
     lines = blocked_cell_lines(compare(plan, chosen.workspace.results))
     assert any(line.startswith("blocked: costa/1/bm25neg.bert, costa/1/hardneg.bert, ") for line in lines)
-    assert lines[-1].startswith("`repro data fetch --for costa/1` fetches 6 collections")
+    assert lines[-1].startswith("`repro data fetch --for costa/1` downloads 6 collections")
 
 
 def test_what_is_not_trained_is_said_to_be_measured(repro, toy):
     out = repro("run", "toy").out
-    assert out.startswith("Nothing of toy/1/bm25 can be measured on this machine:\n2 published cells wait ")
+    assert out.startswith(
+        "Nothing of toy/1/bm25 can be measured on this machine.\nBlocked: 2 published cells"
+    )
 
 
 def test_on_eighty_columns_no_line_is_longer_and_no_word_torn(repro, monkeypatch):

@@ -24,7 +24,7 @@ def test_people_see_a_summary_and_a_line_a_node_where_they_ask_for_it(repro, fol
     lines = said.err.splitlines()
     assert lines[:2] == [
         "1 published cell: 1 measurements at scale tiny",
-        "6 stage calls asked for, 6 distinct nodes, 6 to run; 0 cells have no recipe yet",
+        "6 stages (6 without sharing), 6 to run",
     ]
     heads = ["to download: nothing", "disk: about ", "work: about ", "obstacles: none"]
     assert all(line.startswith(head) for line, head in zip(lines[2:6], heads, strict=True))
@@ -39,8 +39,8 @@ def test_where_nothing_is_planned_the_reason_is_told_and_no_empty_table(repro):
     said = repro("plan", "head_to_head", "--table", "figure-steps", "--scale", "tiny")
     lines = said.err.splitlines()
     assert lines[0] == "57 cells of the suite's own study: 0 measurements at scale tiny"
-    why = "because this is measured at scale curves only, or at one that is like it"
-    assert re.fullmatch(rf"not at scale tiny: \d+ cells, {why}", lines[2])
+    why = "measured only at scale curves or one like it"
+    assert lines[2] == f"not measured: 57 cells. Reasons: {why} (57)"
     assert lines[3] == "obstacles: none" and said.out == ""
 
 
@@ -48,7 +48,7 @@ def test_cells_that_are_not_measured_at_the_scale_are_counted_beside_those_that_
     rows = ("--row", "sparse.deepct", "--row", "sparse.bm25")
     said = repro("plan", "costa", "--table", "1", *rows, "--scale", "tiny")
     why = "what others expanded or weighed is measured at full scale only"
-    assert f"\nnot at scale tiny: 3 cells, because {why}\n" in said.err
+    assert f"\nnot measured: 3 cells. Reasons: {why} (3)\n" in said.err
     assert said.err.startswith("7 published cells: 4 measurements") and "\nevaluate  " in said.out
 
 

@@ -27,9 +27,13 @@ def files(folder):
 def test_a_run_says_how_many_of_its_numbers_are_as_on_record(repro, committed):
     for words in (RUN, (*RUN, "--strict")):
         said = repro(*words)
-        assert said.status == 0 and "\n1 of 1 as on record.\n" in said.err and "record" not in said.out
+        assert (
+            said.status == 0
+            and " 1 of 1 equal the record. Scores at" in said.err
+            and "record" not in said.out
+        )
     said = repro(*RUN, "--format", "json")
-    assert "1 of 1 as on record." in said.err and [cell["id"] for cell in said.json] == [CELL]
+    assert "1 of 1 equal the record." in said.err and [cell["id"] for cell in said.json] == [CELL]
 
 
 def test_one_that_is_not_is_named_with_the_likely_cause_and_fails_where_that_is_asked_for(repro, committed):
@@ -37,15 +41,15 @@ def test_one_that_is_not_is_named_with_the_likely_cause_and_fails_where_that_is_
     committed.path("tiny", "costa").unlink()
     committed.append([replace(record, measured=record.measured + 0.01, environment={})])
     said = repro(*RUN)
-    assert said.status == 0 and "\n0 of 1 as on record.\n" in said.err
-    assert f"not as on record: {CELL} 0.38" in said.err and " on record, -0.01)." in said.err
-    assert "torch" in said.err.partition("likely cause: ")[2]
+    assert said.status == 0 and " 0 of 1 equal the record. " in said.err
+    assert f"Differs from the record: {CELL} 0.38" in said.err and " on record, -0.01)." in said.err
+    assert "torch" in said.err.partition("Likely cause: ")[2]
     assert repro(*RUN, "--strict").status == 1
 
 
 def test_nothing_is_said_where_nothing_is_on_record(repro, committed):
     committed.path("tiny", "costa").unlink()
-    assert "on record" not in repro(*RUN).err
+    assert " the record" not in repro(*RUN).err
 
 
 def test_records_of_ones_own_lie_in_the_users_data_and_what_came_with_the_suite_is_only_read(
@@ -53,7 +57,7 @@ def test_records_of_ones_own_lie_in_the_users_data_and_what_came_with_the_suite_
 ):
     monkeypatch.delenv("REPRO_RESULTS")
     before = files(committed.root)
-    assert "1 of 1 as on record" in repro(*RUN).err
+    assert "1 of 1 equal the record" in repro(*RUN).err
     repro(*RUN, "--seeds", "2")
     repro("tables", "costa", "--table", "1", "--scale", "tiny")
     assert files(committed.root) == before
@@ -65,4 +69,4 @@ def test_records_of_ones_own_lie_in_the_users_data_and_what_came_with_the_suite_
 def test_a_maintainer_records_into_the_checkout_by_naming_its_folder(repro, committed, measured):
     (committed.root / "records/tiny/costa.jsonl").write_text("")
     said = repro(*RUN, "--results", committed.root)
-    assert "on record" not in said.err and len(committed.read("tiny", "costa")) == 1
+    assert " the record" not in said.err and len(committed.read("tiny", "costa")) == 1

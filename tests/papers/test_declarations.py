@@ -95,8 +95,8 @@ def test_options_that_an_objective_does_not_take_are_refused_before_it_is_made(p
             "known: four-blocks, query, printed",
         ),
         (COSTA["path"], {"reduction": "men"}, "no reduction of objective 'o' 'men'"),
-        (COSTA["path"], {"temperature": 0}, "temperature is 0, and has to be a number above 0"),
-        (COSTA["path"], {"masking": {"rate": 1.5}}, "rate is 1.5, and has to be a number from 0 to 1"),
+        (COSTA["path"], {"temperature": 0}, "temperature is 0, but must be a number above 0"),
+        (COSTA["path"], {"masking": {"rate": 1.5}}, "rate is 1.5, but must be a number from 0 to 1"),
         (COSTA["path"], {"masking": {"mask": 0.8, "random": 0.3}}, "together they have to be 1 at most"),
     ],
 )

@@ -63,7 +63,7 @@ def test_other_words_than_those_of_the_list_are_as_good_as_none(tmp_path):
     )
     assert told.cause == f"{file} {words}"
     assert "`repro data make lists/stopwords.txt FILE FILE`" in told.remedy
-    assert told.remedy.endswith("or ask for the stand-in with `--reading word-stop-list=function-words`")
+    assert told.remedy.endswith("or use the replacement with `--reading word-stop-list=function-words`")
 
 
 @pytest.mark.parametrize("identifier", ["cotmae_v2/1/cotmae_v2/dev.rr10", "cotmae_v2/1/cotmae/dev.rr10"])

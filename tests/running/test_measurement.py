@@ -35,7 +35,7 @@ def test_the_shortest_run_counts_where_the_measure_looks_deeper():
     assert cut_at(runs, "R@1000") == 100
     assert cut_at(runs[1:], "R@1000") is cut_at(runs, "R@100") is cut_at([], "R@1000") is None
     check_depths(runs, "nDCG@100")
-    with pytest.raises(UsageError, match="its run has 100 documents a query, R@101 looks at 101"):
+    with pytest.raises(UsageError, match="its run has 100 documents per query, but R@101 needs 101"):
         check_depths(runs, "R@101")
 
 

@@ -111,8 +111,8 @@ def test_what_differs_is_named_and_what_is_not_recorded_is_unknown():
     for name, one in (("a", facts), ("b", before), ("c", {})):
         made.add(name, one, {})
     assert made.sentence == (
-        "1 of 3 artefacts were made by other code or libraries, 1 by unknown code; "
-        "`repro run --rebuild other-code` with a selection makes them again"
+        "1 of 3 artefacts were made by other code or libraries, 1 by unknown code ("
+        "`repro run --rebuild other-code` with a selection makes them again)"
     )
 
 
@@ -145,7 +145,7 @@ def test_what_was_made_from_an_artefact_of_other_code_is_counted_beside_it(chain
     origin = origins(plan, store)
     assert origin.behind_other == {run.fingerprint} and index.fingerprint in origin.other
     assert (
-        "2 of 5 artefacts were made by other code or libraries, 1 from what these made; " in origin.sentence
+        "2 of 5 artefacts were made by other code or libraries, 1 from those artefacts (" in origin.sentence
     )
     scores = Node("evaluate", {"measures": []}, {"run": run, "qrels": Node("qrels", {"dataset": "x"})})
     facts = made_by(scores)
@@ -188,7 +188,7 @@ def test_what_was_made_from_an_input_that_came_out_otherwise_since_is_counted_an
     store.discard(index)
     store.build(index, lambda out: (out / "new").touch() or made_by(index), waiting=lambda: None)
     assert made_otherwise(plan, store) == [run]
-    assert "1 from inputs that were made again and came out otherwise; " in origins(plan, store).sentence
+    assert "1 from inputs that were rebuilt with other content (" in origins(plan, store).sentence
 
 
 @pytest.mark.parametrize("file, content", [("a", "xx"), ("a", "y"), ("artefact.json", "{")])
@@ -211,7 +211,7 @@ def test_nothing_goes_while_another_run_is_to_read_some_of_it(chain):
     _, store, index, run = chain
     reads = Node("bm25", {"depth": 5}, dict(run.inputs))
     with announce(store.root, [reads]):
-        with pytest.raises(StoreError, match=f"another run reads, or is to read, {index}; wait until"):
+        with pytest.raises(StoreError, match=f"another run needs {index}. Wait until"):
             discard([index, run], store)
         assert store.state(run) == "stored"
     discard([index, run], store)

@@ -18,7 +18,7 @@ def curve():
 
 @pytest.mark.parametrize("name", ["tiny", "small", "full"])
 def test_a_recipe_of_one_scale_is_not_measured_at_another(curve, name):
-    assert not_at(curve, scale(name)) == "this is measured at scale curves only, or at one that is like it"
+    assert not_at(curve, scale(name)) == "measured only at scale curves or one like it"
 
 
 def test_a_recipe_of_one_scale_is_measured_there_and_at_what_is_like_it(curve, tmp_path):
@@ -33,4 +33,4 @@ def test_a_recipe_of_one_scale_is_measured_there_and_at_what_is_like_it(curve, t
 def test_a_recipe_that_names_no_scale_is_measured_at_all_but_those_for_what_is_named():
     cell = next(cell for cell in cells_of(paper("simlm")) if cell.recipe)
     assert {not_at(cell, scale(name)) for name in ("tiny", "small-cpu", "full")} == {""}
-    assert not_at(cell, scale("curves")) == "scale curves measures only what is made for it"
+    assert not_at(cell, scale("curves")) == "scale curves measures only cells made for it"

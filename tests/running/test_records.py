@@ -5,7 +5,7 @@ from types import SimpleNamespace
 
 import pytest
 
-from repro.running.records import Recurrence, known_records, recorded_before, sentences
+from repro.running.records import Recurrence, distances, equal_in_words, known_records, recorded_before
 from repro.store.results import Record, Results
 
 EARLIER, LATER = "2026-01-01T00:00:00+00:00", "2026-02-01T00:00:00+00:00"
@@ -52,7 +52,8 @@ ONE = Record(
 
 
 def said(*others: Record) -> list[str]:
-    return list(sentences([Recurrence(other, ONE) for other in others]))
+    made = [Recurrence(other, ONE) for other in others]
+    return [*equal_in_words(made), *distances(made)]
 
 
 def changed(**environment) -> Record:
@@ -64,46 +65,46 @@ def test_nothing_is_said_of_what_is_on_no_record():
 
 
 def test_all_that_came_back_are_counted():
-    assert said(ONE, replace(ONE, environment={}, code="")) == ["2 of 2 as on record"]
+    assert said(ONE, replace(ONE, environment={}, code="")) == ["2 of 2 equal the record."]
 
 
 def test_those_that_did_not_are_named_with_how_far_the_farthest_first_and_a_cause_once():
     values = (0.5, 0.51, 0.49, 0.6, 0.4999999999)
     others = [replace(ONE, cell=f"toy/1/{v}/dev", measured=v, code="other") for v in values]
     count, names, cause = said(*others)
-    assert count == "1 of 5 as on record"
+    assert count == "1 of 5 equal the record."
     assert names.startswith(
-        "not as on record: toy/1/0.6/dev 0.6 (0.5 on record, +0.1); toy/1/0.51/dev 0.51 ("
+        "Differs from the record: toy/1/0.6/dev 0.6 (0.5 on record, +0.1), toy/1/0.51/dev 0.51 ("
     )
-    assert names.endswith("-0.01); and 1 more")
-    assert cause == "likely cause: other code, aaaaaaaaaa (aaaaaaaaaa on record)"
+    assert names.endswith("-0.01) and 1 more.")
+    assert cause == "Likely cause: other code, aaaaaaaaaa (aaaaaaaaaa on record)."
 
 
 def test_as_many_queries_belong_to_a_number_that_came_back():
-    assert said(replace(ONE, queries=9))[0] == "0 of 1 as on record"
+    assert said(replace(ONE, queries=9))[0] == "0 of 1 equal the record."
 
 
 @pytest.mark.parametrize(
     ("other", "cause"),
     [
-        (changed(), "none that the records tell"),
+        (changed(), "none in the records"),
         (replace(changed(), code=""), "perhaps other code, aaaaaaaaaa (aaaaaaaaaa on record)"),
         (changed(software={"torch": "2.12.0", "repro-bench": "9"}), "torch 2.12.0 (2.13.0 on record)"),
         (changed(kernels={"pins": {}}), "kernels not pinned (pinned on record)"),
         (changed(kernels={}), "kernels not pinned (pinned on record)"),
         (changed(kernels={"pins": {"MKL_CBWR": "AVX2"}}), "MKL_CBWR AVX2 (COMPATIBLE on record)"),
-        (changed(kernels={"pins": PINS | {"NPY_DISABLE_CPU_FEATURES": "X86_V4"}}), "none that the records"),
-        (changed(kernels={"pins": [{}, PINS]}), "kernels of several kinds (not said on record); MKL_CBWR no"),
-        (changed(hardware=OTHER_CPU), "none that the records tell"),  # whose kernels are pinned alike
+        (changed(kernels={"pins": PINS | {"NPY_DISABLE_CPU_FEATURES": "X86_V4"}}), "none in the records"),
+        (changed(kernels={"pins": [{}, PINS]}), "kernels of several kinds (not said on record), MKL_CBWR no"),
+        (changed(hardware=OTHER_CPU), "none in the records"),  # whose kernels are pinned alike
         (
             changed(hardware=OTHER_CPU, kernels={}),
-            "kernels not pinned (pinned on record); cpu Xeon (AMD EPYC on record)",
+            "kernels not pinned (pinned on record), cpu Xeon (AMD EPYC on record)",
         ),
         (changed(hardware=HARDWARE | {"gpu": ["H100"]}), "gpu ['H100'] (not said on record)"),
     ],
 )
 def test_the_likely_cause_is_what_differs_between_the_circumstances_of_both(other, cause):
-    assert said(other)[2].startswith(f"likely cause: {cause}")
+    assert said(other)[2].startswith(f"Likely cause: {cause}")
 
 
 def test_of_records_with_one_key_the_newest_is_on_record_and_others_of_the_cell_are_not(tmp_path):

@@ -87,7 +87,7 @@ def test_missing_data_can_be_planned_with_and_says_how_to_get_it():
 def test_a_scale_without_a_stand_in_says_so():
     machine = Machine(None, None)
     node = machine.resolve(Node("queries", {"dataset": "small/beir/fiqa/test"}))
-    assert machine.obstacles[node.fingerprint].cause == "scale small has no stand-in for beir/fiqa/test"
+    assert machine.obstacles[node.fingerprint].cause == "scale small has no replacement of beir/fiqa/test"
 
 
 def _spans(splitter):

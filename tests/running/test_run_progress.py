@@ -22,7 +22,7 @@ def _planned(rows, columns=2):
     return plan(cells[:columns], scale=scale("tiny"), machine=Machine())
 
 
-def _lines(whole, tmp_path, capsys, fail=()):
+def _lines(whole, tmp_path, capsys, fail=(), verbose=True):
     """The lines of a run whose stages do nothing, of seconds that are pretended."""
     store = Store(tmp_path)
 
@@ -32,17 +32,25 @@ def _lines(whole, tmp_path, capsys, fail=()):
         return store.build(node, lambda directory: {"seconds": 30.0}, waiting=lambda: None)
 
     told = {"machine": whole.machine, "places": places(whole), "run": run}
-    outcome = ensure(whole.ends, store, TerminalProgress(), **told)
+    outcome = ensure(whole.ends, store, TerminalProgress(verbose=verbose), **told)
     return capsys.readouterr().err.splitlines(), outcome
 
 
 def test_a_line_tells_row_table_collection_seconds_what_is_done_and_the_rest(tmp_path, capsys):
     lines, _ = _lines(_planned(("bm25",)), tmp_path, capsys)
+    assert lines.pop() == "costa/1 sparse.bm25: done (1 of 1)"
     assert len(lines) == 12
     assert re.fullmatch(r"costa/1 sparse\.bm25: corpus on tiny/passage \(\w{12}\)", lines[0])
-    assert re.fullmatch(r"  0\.\d s; 1 of 6 done", lines[1])  # the five others are of other stages
+    assert re.fullmatch(r"  0\.\d s, 1 of 6 done", lines[1])  # the five others are of other stages
     assert "bm25 on tiny/passage/dev, depth 100 (" in lines[6]
-    assert re.fullmatch(r"  0\.\d s; 6 of 6 done", lines[-1])  # nothing is left
+    assert re.fullmatch(r"  0\.\d s, 6 of 6 done", lines[-1])  # nothing is left
+
+
+def test_in_brief_a_row_has_one_line(tmp_path, capsys):
+    lines, _ = _lines(_planned(("bm25", "bert"), columns=None), tmp_path, capsys, verbose=False)
+    rows = ["sparse.bm25", "bm25neg.bert", "hardneg.bert"]
+    assert [line.partition(" (")[0] for line in lines] == [f"costa/1 {row}: done" for row in rows]
+    assert lines[-1].endswith("(3 of 3)")
 
 
 def test_a_training_tells_its_steps_as_they_are_known(tmp_path):
@@ -61,14 +69,14 @@ def test_what_cannot_run_is_not_counted(tmp_path, capsys):
     index = next(node for node in whole.nodes if node.stage == "lucene_index")
     whole.machine.obstacles[index.fingerprint] = Obstacle("no Java", "install it")
     lines, outcome = _lines(whole, tmp_path, capsys)
-    assert [line.partition("; ")[2] for line in lines[1::2]] == ["1 of 3 done", "2 of 3 done", "3 of 3 done"]
+    assert [line.partition(", ")[2] for line in lines[1::2]] == ["1 of 3 done", "2 of 3 done", "3 of 3 done"]
     assert len(outcome.blocked) == 3
 
 
 def test_a_failure_is_told_with_its_node(tmp_path, capsys):
     lines, _ = _lines(_planned(("bm25",)), tmp_path, capsys, fail=("lucene_index",))
     at = next(n for n, line in enumerate(lines) if "lucene_index on tiny/passage" in line)
-    assert lines[at + 1] == "  failed; 2 of 4 done"  # two need it
+    assert lines[at + 1] == "  failed, 2 of 4 done"  # two need it
     assert lines[at + 2] == "  failed: lucene_index failed on purpose"
 
 

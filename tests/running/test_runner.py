@@ -186,7 +186,7 @@ def test_another_choice_of_a_reading_changes_the_fingerprints_and_is_labelled(ma
 
 def test_a_reading_that_changes_nothing_in_the_selection_is_refused(make):
     build, _, _ = make
-    with pytest.raises(UsageError, match="changes nothing here"):
+    with pytest.raises(UsageError, match="changes nothing"):
         build(rows=("bm25",), overrides={"span-resampling": "every-epoch"})
 
 

@@ -69,10 +69,10 @@ def test_changed_rows_are_found_by_the_digest_that_was_recorded_and_then_by_the_
     node = planned(stage, **form)
     facts, source = made(node, tmp_path / "out"), source_at_hand(node, None, None)
     rows = poison(stage, tmp_path / "out")
-    words = "its rows are not those of which its record has the digest"
+    words = "its rows do not match the digest in its record"
     assert fault(node, tmp_path / "out", facts, None) == words
     forged = facts_of(rows, facts)
-    words = "its rows are not those that the embedded collection gives here"
+    words = "its rows differ from those of the embedded collection"
     assert fault(node, tmp_path / "out", forged, source) == words
 
 
@@ -80,7 +80,7 @@ def test_changed_rows_are_found_by_the_digest_that_was_recorded_and_then_by_the_
 def test_a_digest_of_what_is_published_beside_other_rows_is_found(stage, form, tmp_path):
     node = planned(stage, **form)
     facts, source = made(node, tmp_path / "out"), source_at_hand(node, None, None)
-    words = "its record has another digest of what its rows say"
+    words = "its record has another digest of the contents of its rows"
     assert fault(node, tmp_path / "out", {**facts, "rows": "0" * 64}, source) == words
 
 
@@ -100,7 +100,7 @@ def test_a_source_of_the_data_folder_is_at_hand_while_it_has_its_bytes(tmp_path,
     source = source_at_hand(node, tmp_path / "data", None)
     assert fault(node, tmp_path / "out", facts, source) == ""
     forged = facts_of(poison("qrels", tmp_path / "out"), facts)
-    assert fault(node, tmp_path / "out", forged, source).endswith("qrels/test.tsv gives here")
+    assert fault(node, tmp_path / "out", forged, source).endswith("qrels/test.tsv")
     file = tmp_path / "data/beir/scifact/qrels/test.tsv"
     file.write_text(file.read_text().replace("d0\t2", "d2\t2"))
     assert source_at_hand(node, tmp_path / "data", None) is None

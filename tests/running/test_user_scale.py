@@ -116,7 +116,7 @@ def test_a_scale_is_known_by_its_name_as_long_as_its_file_is_at_hand(tmp_path):
 @pytest.mark.parametrize(
     ("text", "line", "reason"),
     [
-        ("tiny: {about: x}", 1, "tiny: 'tiny' is a scale of the suite's own; give yours another name"),
+        ("tiny: {about: x}", 1, "tiny: 'tiny' is a built-in scale, choose another name"),
         ("mine:\n  about: x\n  first:\n    documents: 0", 4, "mine.first.documents: Input should be greater"),
         (
             "mine: {about: x, steps: {pretrain: {steps: 40}}}",
@@ -126,10 +126,10 @@ def test_a_scale_is_known_by_its_name_as_long_as_its_file_is_at_hand(tmp_path):
         (
             "mine: {about: x, caps: {depth: 1}, replace: {depth: 2}}",
             1,
-            "mine: 'depth' stands under caps and under replace",
+            "mine: 'depth' is in caps and in replace",
         ),
         ("mine:\n  about: x\n  frist: 3", 3, "mine.frist: there is no key 'frist' (did you mean 'first'?)"),
-        ("mine:\n  about: x\n  like: tiny\n  first: {queries: 3}", 4, "and tiny has collections of its own"),
+        ("mine:\n  about: x\n  like: tiny\n  first: {queries: 3}", 4, "tiny does not use the papers' data"),
     ],
 )
 def test_a_fault_of_a_file_is_one_sentence_with_line_and_field(described, text, line, reason):
@@ -144,7 +144,7 @@ def test_a_backbone_of_ones_own_goes_with_stand_ins_only(described):
     training = "{max_steps: 1, texts_per_batch: 1, learning_rate: 0.1, length: 8}"
     parts = f"vocabulary: 9, initialise: {initialise}, pretrain: {training}"
     backbone = f"{{corpus: tiny/text, {parts}}}"
-    with pytest.raises(ManifestError, match="the papers' own data go with their own checkpoints"):
+    with pytest.raises(ManifestError, match="the papers' data need the papers' checkpoints"):
         described(f"mine: {{about: x, backbone: {backbone}}}")
     assert described(f"mine: {{about: x, like: tiny, backbone: {backbone}}}").facts.backbone.vocabulary == 9
     with pytest.raises(ManifestError, match="there is no dataset 'tiny/texts'"):
@@ -232,7 +232,7 @@ def test_the_scales_that_the_page_shows_are_read_and_do_what_they_say(described)
 def test_a_scale_for_some_recipes_alone_measures_no_other_nor_does_one_that_is_like_it(described):
     table, point = cell("costa/7/tau-0_1/dev.rr10"), cell("head_to_head/figure-steps/cls.500/pool.rr10")
     for one in (scale("curves"), described("mine: {about: x, like: curves}")):
-        assert not_at(table, one) == f"scale {one.name} measures only what is made for it"
+        assert not_at(table, one) == f"scale {one.name} measures only cells made for it"
         assert not_at(point, one) == ""
     assert not_at(table, scale("small-cpu")) == "" != not_at(point, scale("small-cpu"))
     shown = exhibits(("costa",), ())

@@ -16,5 +16,5 @@ def test_identities_of_data_are_kept_beside_those_of_a_release_and_a_broken_file
     keep_data(own, {"a qrels": "sha256:3"})
     assert measured_data(own)["a qrels"] == "sha256:3" and measured_data(release) == {"a qrels": "sha256:1"}
     (own.root / "data.json").write_text("[]")
-    with pytest.raises(DataError, match=r"data\.json: no names"):
+    with pytest.raises(DataError, match=r"data\.json: not a mapping"):
         measured_data(own)

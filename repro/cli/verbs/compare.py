@@ -49,7 +49,7 @@ def show_verdicts(selection, form: str, *, strict: bool, failing: bool, measured
     matches = [c for c in cells if _is_chosen(c, failing=failing, measured=measured)]
     workspace, comparison = selection.workspace, cells.comparison
     verdicts.show(
-        comparison, plan, workspace.store, form, chosen=matches, summary_first=True, results=workspace.results
+        comparison, plan, workspace.store, form, chosen=matches, brief=True, results=workspace.results
     )
     if form == "terminal":
         for sentence in call("settings of papers", selection.cells) or ():

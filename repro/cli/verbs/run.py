@@ -75,6 +75,13 @@ Examples:
     is_flag=True,
     help="Exit with status 1 when a verdict does not pass, or a number is not as on record.",
 )
+@click.option(
+    "--verbose/--quiet",
+    "-v/-q",
+    "verbose",
+    default=None,
+    help="List the stages as they begin and end, or print only tables and problems.",
+)
 @format_option("csv", "json")
 def command(
     selection,
@@ -91,6 +98,7 @@ def command(
     dry_run,
     rebuild,
     strict,
+    verbose,
     form,
 ):
     """Measure the selected cells and compare them with the published numbers.
@@ -102,13 +110,14 @@ def command(
     from repro.api.measurement import measure
     from repro.cli import verdicts
     from repro.cli.plans import show_plan
-    from repro.progress import TerminalProgress
+    from repro.progress import SILENT, TerminalProgress
 
     if rehearses:
         return _rehearse(selection, as_json=form == "json")
     own = {"jobs": jobs, "gpus_per_stage": gpus_per_stage, "profile": profile, "shards": shards}
     options = replace(_options(engine, own), discard=discard, max_disk=max_disk, gpu=gpu)
-    progress, store = TerminalProgress(), selection.workspace.store
+    progress = SILENT if verbose is False else TerminalProgress(verbose=bool(verbose))
+    store = selection.workspace.store
     with progress.task("planning"):
         plan = selection.plan()
     if engine == "snakemake":
@@ -120,13 +129,13 @@ def command(
     for note in plan.scale.notes:
         progress.note(note)
     cells = measure(selection, plan=plan, engine=engine, options=options, progress=progress)
-    _show(cells, plan, selection.workspace, form, gpu)
+    _show(cells, plan, selection.workspace, form, gpu, quiet=verbose is False)
     return verdicts.status(
         cells.comparison, strict=strict, outcome=cells.outcome, recurrences=cells.recurrences
     )
 
 
-def _show(cells, plan, workspace, form: str, gpu: str | None) -> None:
+def _show(cells, plan, workspace, form: str, gpu: str | None, *, quiet: bool) -> None:
     from repro.cli import verdicts
     from repro.cli.obstacles import nothing_can_run, show_needs
 
@@ -135,12 +144,13 @@ def _show(cells, plan, workspace, form: str, gpu: str | None) -> None:
         verdicts.show_recorded(comparison)
         words = selecting_words(click.get_current_context())
         show_needs(words, plan, comparison, workspace.store, gpu=gpu)
+        verdicts.show_recurrences(cells.recurrences)
     else:
-        verdicts.show(comparison, plan, workspace.store, form)
-    verdicts.show_recurrences(cells.recurrences)
-    verdicts.show_exhibits(plan, outcome)
-    total = f"{len(plan.nodes)} nodes ({plan.asked} if rows shared none)"
-    print(f"{total}, {len(outcome.run)} run now; records in {workspace.results.root}", file=sys.stderr)
+        verdicts.show(comparison, plan, workspace.store, form, recurrences=cells.recurrences, quiet=quiet)
+    verdicts.show_exhibits(plan, outcome, quiet=quiet)
+    if not quiet:
+        stages = f"Ran {len(outcome.run)} of {len(plan.nodes)} stages ({plan.asked} without sharing)"
+        print(f"{stages}. Records: {workspace.results.root}", file=sys.stderr)
 
 
 def _options(engine: str, own: dict[str, Any]) -> Options:

@@ -1,5 +1,4 @@
-"""Batches of texts for an encoder, e.g. at most 4,096 tokens on a CPU: fitting memory, sorted by length,
-prepared ahead."""
+"""Batches of texts for an encoder, e.g. at most 4,096 tokens on a CPU: sorted by length, prepared ahead."""
 
 import contextlib
 import gc
@@ -11,14 +10,14 @@ from typing import Generic, TypeVar
 
 import numpy as np
 import torch
+from torch import Tensor
 
 from repro.errors import StageError
-from repro.retrieval.nn.precision import device
+from repro.retrieval.nn.precision import Tensors, device
 from repro.retrieval.nn.tokens import TokenRows
 
-Inputs = dict[str, torch.Tensor]
-Output = TypeVar("Output", torch.Tensor, dict[str, torch.Tensor])
-# torch's own class is of GPUs; its allocator on a CPU, CUDA's calls and its libraries raise a RuntimeError
+Output = TypeVar("Output", Tensor, Tensors)
+# of RuntimeErrors by torch's allocator on a CPU, CUDA's calls and its libraries
 WORDS = ("can't allocate memory", "out of memory", "STATUS_ALLOC_FAILED")
 
 
@@ -40,24 +39,18 @@ def release_memory() -> None:
 
 
 class HalvingEncoder(Generic[Output]):
-    """Encodes batches of texts. After the first that does not fit into memory, it encodes half as many tokens
-    at once.
+    """Encodes batches, after the first that does not fit into memory with half as many tokens at once.
 
-    Args:
-        encode: model inputs, (n, l) each, to (n, …), or to several such arrays by name. The output for a text
-            must not depend on other texts.
-
-    Attributes:
-        tokens: tokens of a batch encoded at once, with padding. None while every batch fits.
+    ``encode`` maps model inputs, (n, l) each, to (n, …), or to several such arrays by name. ``tokens`` are
+    those encoded at once, with padding, or None while every batch fits.
     """
 
-    def __init__(self, encode: Callable[[Inputs], Output]):
-        self.encode: Callable[[Inputs], Output] = encode
+    def __init__(self, encode: Callable[[Tensors], Output]):
+        self.encode: Callable[[Tensors], Output] = encode
         self.tokens: int | None = None
 
-    def __call__(self, inputs: Inputs) -> Output:
-        """Return the rows of ``inputs``, which include ``attention_mask`` (N, L), encoded in as few pieces as
-        fit. Raises StageError if a single text does not."""
+    def __call__(self, inputs: Tensors) -> Output:
+        """Encode ``inputs``, (N, L), in as few pieces as fit. Raises StageError if a single text does not."""
         count, length = inputs["attention_mask"].shape
         parts: list[Output] = []
         first = 0
@@ -70,42 +63,38 @@ class HalvingEncoder(Generic[Output]):
             if part is not None:
                 parts.append(part)
                 first += size
-        return parts[0] if len(parts) == 1 else _concatenated(parts)
+        if len(parts) == 1:
+            return parts[0]
+        if isinstance(parts[0], Tensor):
+            return torch.cat(parts)
+        return {name: torch.cat([part[name] for part in parts]) for name in parts[0]}
 
     def facts(self) -> dict[str, int]:
-        """Return ``tokens_at_once``, the number of tokens that fits, or an empty dict while every batch
-        fits."""
+        """Return ``tokens_at_once``, the number of tokens that fits, unless every batch fits."""
         return {} if self.tokens is None else {"tokens_at_once": self.tokens}
 
-    def _attempt(self, inputs: Inputs, size: int, length: int) -> Output | None:
+    def _attempt(self, inputs: Tensors, size: int, length: int) -> Output | None:
         try:
             return self.encode(inputs)
         except RuntimeError as error:
             if not is_out_of_memory(error):
                 raise
             words = first_line(error)
-        # outside of the handler, since the error's traceback holds what was computed
+        # outside of the handler, as the traceback refers to computed tensors
         release_memory()
         if size == 1:
-            remedy = "run it where more memory is free"
-            raise StageError(f"memory does not suffice for one text of {length} tokens ({words}); {remedy}")
+            problem = f"memory does not suffice for one text of {length} tokens ({words})"
+            raise StageError(f"{problem}. Run it where more memory is free")
         self.tokens = (size + 1) // 2 * length
         return None
 
 
-def _concatenated(parts: list[Output]) -> Output:
-    first = parts[0]
-    if isinstance(first, torch.Tensor):
-        return torch.cat(parts)
-    return {name: torch.cat([part[name] for part in parts]) for name in first}
-
-
-def side_inputs(batch: Inputs, prefix: str) -> Inputs:
-    """Return the model inputs with this prefix, e.g. ``query_``, under the names that the model uses."""
+def side_inputs(batch: Tensors, prefix: str) -> Tensors:
+    """Return the model inputs with this prefix, e.g. ``query_``, without it."""
     return {name.removeprefix(prefix): rows for name, rows in batch.items() if name.startswith(prefix)}
 
 
-TOGETHER = 2_000  # texts tokenised in one call, which uses all cores and little memory
+TOGETHER = 2_000  # texts tokenised in one call
 TOKENS = {"cpu": 32 * 128, "cuda": 512 * 128}  # of a batch, with padding
 
 
@@ -115,7 +104,7 @@ def tokenised_together(texts: Sequence[Sequence[str]]) -> Iterator[list[int]]:
     return (by_length[start : start + TOGETHER] for start in range(0, len(by_length), TOGETHER))
 
 
-def token_batches(rows: TokenRows) -> Iterator[tuple[list[int], Inputs]]:
+def token_batches(rows: TokenRows) -> Iterator[tuple[list[int], Tensors]]:
     """Yield batches by length, the longest first: the indices of the texts and their model inputs, (n, l)."""
     order, start = np.argsort(-rows.lengths, kind="stable"), 0
     while start < len(order):
@@ -130,8 +119,10 @@ Item = TypeVar("Item")
 
 @contextlib.contextmanager
 def in_background(items: Iterable[Item], *, ahead: int) -> Iterator[Iterator[Item]]:
-    """Yield the items in order, prepared by a thread up to ``ahead`` of the caller. Exceptions of ``items``
-    are raised at their position. The thread ends with the context."""
+    """Yield the items in order, prepared by a thread up to ``ahead`` of the caller.
+
+    Exceptions of ``items`` are raised at their position. The thread ends with the context.
+    """
     iterator = iter(items)
 
     def next_items() -> list[Item]:

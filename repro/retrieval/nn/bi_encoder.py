@@ -1,5 +1,4 @@
-"""Fine-tuning of one encoder for queries and passages, with a contrastive loss and optionally a re-ranker's
-scores."""
+"""Fine-tuning of one encoder for queries and passages, e.g. with a contrastive loss."""
 
 from collections.abc import Callable, Mapping
 from functools import partial, reduce
@@ -8,11 +7,12 @@ from pathlib import Path
 from typing import ClassVar
 
 import torch
+from torch import Tensor
 
 from repro.errors import UsageError, check_known
 from repro.retrieval.nn.checkpoint import TextModel, Tokenizer, load_encoder, save_model
 from repro.retrieval.nn.contrastive import (
-    check_negatives,
+    NEGATIVES,
     check_similarity,
     contrastive,
     divergence,
@@ -22,6 +22,7 @@ from repro.retrieval.nn.contrastive import (
 )
 from repro.retrieval.nn.encoder import PROJECTORS, Encoder, Projector, check_pooling, pooled, saved_projector
 from repro.retrieval.nn.objectives import RankedTextsLoss, teacher_scores
+from repro.retrieval.nn.precision import Tensors
 
 PROJECTOR_STARTS = ("pre-trained", "new")
 
@@ -29,21 +30,16 @@ PROJECTOR_STARTS = ("pre-trained", "new")
 class BiEncoderContrastive(RankedTextsLoss):
     """Contrastive loss of each query's positive, with one encoder for queries and passages.
 
-    With several processes, in-batch negatives come from all of them. A passage is title, separator and text
-    as one sequence, as in Tevatron, or two segments.
-
     Args:
         model: a transformers encoder without heads.
-        tokenizer: its tokenizer.
         temperature, similarity, negatives: arguments of ``contrastive``.
         projector: ``none``, ``linear`` or ``nonlinear``. It is trained and saved, so that texts are encoded
-            with it. If the starting model already encodes with one of the same architecture, that one is
-            trained further.
+            with it. If the starting model encodes with one of the same architecture, that one is trained
+            further.
         projector_start: start of any other projector. ``pre-trained`` uses the one saved with the starting
             model if the architecture matches. ``new``, or no match, gives a new one.
         pooling: ``cls`` or ``mean``.
-        query_length, passage_length: in tokens, with [CLS] and [SEP].
-        separator: between title and text, e.g. ``[SEP]``. ``pair`` makes two segments.
+        query_length, passage_length, separator: of ``ranked_texts``.
         start: directory of the starting model, read only for its projector.
     """
 
@@ -79,11 +75,12 @@ class BiEncoderContrastive(RankedTextsLoss):
         self.encoder = Encoder(model, pooling=pooling, projector=head)
         self.tokenizer = tokenizer
         self.temperature, self.similarity = temperature, check_similarity(similarity)
-        self.negatives = check_negatives(negatives)
+        check_known("treatment of negatives", negatives, valid=NEGATIVES)
+        self.negatives = negatives
         self.query_length, self.passage_length, self.separator = query_length, passage_length, separator
 
-    def losses(self, represented: dict[str, torch.Tensor]) -> dict[str, torch.Tensor]:
-        """Return the loss ``contrastive`` of the vectors from ``represent``."""
+    def losses(self, represented: Tensors) -> Tensors:
+        """Return the loss ``contrastive``."""
         loss = contrastive(
             represented["queries"],
             represented["passages"],
@@ -101,14 +98,11 @@ class BiEncoderContrastive(RankedTextsLoss):
 
 
 class CosineBiEncoder(RankedTextsLoss):
-    """Contrastive loss of a query's positive within the batch, by cosine over a temperature.
-
-    One encoder serves both sides. With several processes, each uses the passages of all.
+    """Contrastive loss of a query's positive within the batch of all processes, by cosine over a temperature.
 
     Args:
-        model, tokenizer, pooling, query_length, passage_length, separator: as in ``BiEncoderContrastive``.
         temperature: tau.
-        temperature_warmup: whether 1/tau grows from 1 to its value over the warm-up steps of the learning
+        temperature_warmup: whether 1/tau grows from 1 to its value over the ``warmup_steps`` of the learning
             rate (reading ``nq-temperature-warmup``).
         terms: denominator, a key of ``contrasts``: ``four-blocks``, or similarities to the ``query`` only
             (reading ``contrastive-terms``).
@@ -116,15 +110,14 @@ class CosineBiEncoder(RankedTextsLoss):
             without negatives across devices (reading ``cross-device-negatives``).
         weight: of the loss. For a training over R processes that does not multiply its loss by R it is 1/R
             (reading ``nq-loss-scale``).
-        warmup_steps: of the learning rate.
     """
 
     model: TextModel
-    steps: torch.Tensor  # that were made
+    steps: Tensor  # made so far, saved with a checkpoint
     name = "cosine-contrastive"
     version = 1
     load = staticmethod(load_encoder)
-    contrasts: ClassVar[Mapping[str, Callable[..., torch.Tensor]]] = {
+    contrasts: ClassVar[Mapping[str, Callable[..., Tensor]]] = {
         "four-blocks": four_block_contrastive,
         "query": partial(in_batch_contrastive, similarity="cosine"),
     }
@@ -147,23 +140,22 @@ class CosineBiEncoder(RankedTextsLoss):
     ):
         super().__init__()
         if shares < 1:
-            raise UsageError(f"a batch cannot be cut into {shares} shares; give 1 or more")
+            raise UsageError(f"shares is {shares}, and has to be at least 1")
         self.model, self.tokenizer, self.pooling = model, tokenizer, check_pooling(pooling)
         self.temperature, self.temperature_warmup = temperature, temperature_warmup
         check_known("terms of the contrastive loss", terms, valid=self.contrasts)
         self.terms, self.shares, self.weight = terms, shares, weight
         self.query_length, self.passage_length, self.separator = query_length, passage_length, separator
         self.warmup_steps = warmup_steps
-        # saved with a checkpoint, so that a resumed training goes on from it
         self.register_buffer("steps", torch.zeros((), dtype=torch.int64))
 
-    def losses(self, represented: dict[str, torch.Tensor]) -> dict[str, torch.Tensor]:
-        """Return the loss ``contrastive`` of the vectors from ``represent``, and count a step."""
+    def losses(self, represented: Tensors) -> Tensors:
+        """Return the loss ``contrastive``, and count a step."""
         losses = {"contrastive": self.contrastive(represented["queries"], represented["passages"])}
         self.count_step()
         return losses
 
-    def contrastive(self, queries: torch.Tensor, passages: torch.Tensor) -> torch.Tensor:
+    def contrastive(self, queries: Tensor, passages: Tensor) -> Tensor:
         """Return the weighted loss of a whole batch: (Q, H), (Q*P, H) to a scalar."""
         size = -(-len(queries) // self.shares)  # queries in a share; the last of an epoch may have fewer
         per_query = len(passages) // len(queries)
@@ -176,7 +168,7 @@ class CosineBiEncoder(RankedTextsLoss):
             losses.append(loss * (len(query_share) / len(queries)))
         return self.weight * reduce(add, losses)
 
-    def warmed(self, temperature: float) -> float | torch.Tensor:
+    def warmed(self, temperature: float) -> float | Tensor:
         """Return the temperature at this step: 1 / max(1, min(1, steps / warmup_steps) / temperature)."""
         if not self.temperature_warmup:
             return temperature
@@ -188,7 +180,7 @@ class CosineBiEncoder(RankedTextsLoss):
         if self.training:
             self.steps += 1
 
-    def encoder(self, inputs: dict[str, torch.Tensor]) -> torch.Tensor:
+    def encoder(self, inputs: Tensors) -> Tensor:
         """Map model inputs, (N, L) each, to (N, H)."""
         hidden = self.model(**inputs).last_hidden_state  # (N, L, H)
         return pooled(hidden, inputs["attention_mask"], pooling=self.pooling)
@@ -205,13 +197,12 @@ class DistilledBiEncoder(CosineBiEncoder):
         L_kl = 1/Q sum_i KL( softmax(theta_i / T) || softmax(cos_i / tau_s) )
 
     theta_i are the re-ranker's logits and cos_i the cosines of a query's P passages. L_cont is the loss of
-    ``CosineBiEncoder``, with hard negatives.
+    ``CosineBiEncoder``, with its arguments.
 
     Args:
         teacher_temperature: T (reading ``teacher-scores``).
         student_temperature: tau_s, warmed up if tau is.
         weight: alpha (readings ``distillation-weight``, ``nq-distillation``, ``nq-loss-scale``).
-        other arguments: of ``CosineBiEncoder``.
     """
 
     name = "distillation"
@@ -251,15 +242,15 @@ class DistilledBiEncoder(CosineBiEncoder):
         )
         self.teacher_temperature, self.student_temperature = teacher_temperature, student_temperature
 
-    def collate(self, examples: list[dict]) -> dict[str, torch.Tensor]:
-        """Return the arrays of ``ranked_texts``, and ``teacher`` from ``teacher_scores``."""
+    def collate(self, examples: list[dict]) -> Tensors:
+        """Return the arrays of ``ranked_texts``, and ``teacher_scores`` as ``teacher``."""
         return super().collate(examples) | {"teacher": teacher_scores(examples)}
 
-    def represent(self, batch: dict[str, torch.Tensor]) -> dict[str, torch.Tensor]:
+    def represent(self, batch: Tensors) -> Tensors:
         """Return the vectors of ``CosineBiEncoder.represent``, and ``teacher``."""
         return super().represent(batch) | {"teacher": batch["teacher"]}
 
-    def losses(self, represented: dict[str, torch.Tensor]) -> dict[str, torch.Tensor]:
+    def losses(self, represented: Tensors) -> Tensors:
         """Return the losses ``divergence`` and, unless its weight is 0, ``contrastive``. Counts a step."""
         queries, passages, teacher = (represented[name] for name in ("queries", "passages", "teacher"))
         cosines = own_scores(queries, passages, similarity="cosine")  # (Q, P)

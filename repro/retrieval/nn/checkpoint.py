@@ -1,8 +1,7 @@
 """Model directories, read and written with transformers, quietly and without a network.
 
-``MaskedModel`` and its parts are types for transformers' models, with BERT's names. They are never
-instantiated. A model that is read from a directory has these parts or, if a function says so, is checked for
-them first.
+``MaskedModel`` and its parts are types for transformers' models, e.g. BertForMaskedLM. They are never
+instantiated.
 """
 
 from __future__ import annotations
@@ -25,18 +24,17 @@ if TYPE_CHECKING:
     from transformers.models.bert.modeling_bert import BertLayer, BertOnlyMLMHead
     from transformers.models.roberta.modeling_roberta import RobertaEmbeddings
 
-# what encoders are released with, and retrieval has no use for
+# parts of released encoders that retrieval does not use
 HEADS = re.compile(
     r"(^|\.)(cls|lm_head|pooler|decoder|vocab_\w+|(generator|discriminator)_\w+|position_ids)(\.|$)"
 )
 OTHER = "it is another model's"
-POSITION_TABLES = ("position_embeddings", "embed_positions", "wpe")  # what families call theirs
+POSITION_TABLES = ("position_embeddings", "embed_positions", "wpe")  # their names in several families
 Tokenizer: TypeAlias = "PreTrainedTokenizerFast"
 
 
 def load_tokenizer(folder: Path):
-    """Return the fast tokenizer of a directory, set to pad at the right. Raises DataError if there is
-    none."""
+    """Return the fast tokenizer of a directory, set to pad at the right. Raises DataError."""
     from transformers import AutoTokenizer
 
     tokenizer = load(AutoTokenizer, folder)
@@ -45,16 +43,17 @@ def load_tokenizer(folder: Path):
 
 
 def load_masked_lm(folder: Path):
-    """Return a model with its masked-language head in float32. A missing head is drawn from torch's global
-    generator. Raises DataError."""
+    """Return a model with its masked-language head in float32. Raises DataError.
+
+    A missing head is drawn from torch's global generator.
+    """
     from transformers import AutoModelForMaskedLM
 
     return load(AutoModelForMaskedLM, folder, dtype="float32")
 
 
 def load_encoder(folder: Path):
-    """Return a model without heads and pooler, in float32. Raises DataError if the directory is not a
-    model."""
+    """Return a model without heads and pooler, in float32. Raises DataError."""
     from transformers import AutoModel
 
     model = load(AutoModel, folder, dtype="float32")
@@ -64,8 +63,7 @@ def load_encoder(folder: Path):
 
 
 def check_fits(model, tokenizer, length: int) -> None:
-    """Raise UsageError if a text may have more tokens than the model has positions, and DataError if the
-    tokenizer does not match the model."""
+    """Raise UsageError for too few positions, DataError if the tokenizer does not match the model."""
     count = positions(model)
     if count is not None and length > count:
         raise UsageError(f"a length of {length} tokens is more than the model's {count} positions")
@@ -76,7 +74,7 @@ def check_fits(model, tokenizer, length: int) -> None:
 
 
 def positions(model) -> int | None:
-    """Return the maximum number of tokens of a model's texts, or None if it has no limit."""
+    """Return the maximum number of tokens of a text, or None if the model has no limit."""
     table = _position_table(model)
     if table is None:
         return getattr(model.config, "max_position_embeddings", None)
@@ -85,7 +83,6 @@ def positions(model) -> int | None:
 
 
 def _position_table(model):
-    """Return the position embeddings, or None for a model without a table."""
     tables = (module for name, module in model.named_modules() if name.endswith(POSITION_TABLES))
     return next((table for table in tables if getattr(table, "num_embeddings", None)), None)
 
@@ -121,7 +118,6 @@ def check_vocabulary(model, tokenizer) -> None:
 
 
 def _check_padding(table, places, tokenizer) -> None:
-    """Raise ValueError if the padding row is a word, or if positions are counted from another token."""
     padding, row = tokenizer.pad_token_id, table.padding_idx
     counted = getattr(places, "padding_idx", None)
     if counted is not None and padding != counted:
@@ -132,8 +128,7 @@ def _check_padding(table, places, tokenizer) -> None:
 
 
 def save_model(model, tokenizer, folder: Path) -> None:
-    """Write config.json, model.safetensors and the tokenizer's files, without a checkpoint's own code and
-    without the tokenizer's current length."""
+    """Write config.json, model.safetensors and the tokenizer's files, without code and current truncation."""
     folder.mkdir(parents=True, exist_ok=True)
     tokenizer = copy.deepcopy(tokenizer)
     tokenizer.backend_tokenizer.no_truncation()
@@ -154,9 +149,11 @@ def load(kind: Any, folder: Path, **options) -> Any:
 
 
 def pretrained(kind: Any, folder: Path, **options) -> Any:
-    """Read a directory as transformers' ``kind``, quietly, offline and without its own code. Raises the
-    library's errors."""
-    if (folder / "adapter_config.json").exists():  # taken into account with peft, passed over without
+    """Read a directory as transformers' ``kind``, quietly, offline and without its own code.
+
+    Raises the library's errors.
+    """
+    if (folder / "adapter_config.json").exists():  # ignored without peft
         raise ValueError("it has an adapter, adapter_config.json, which is not known here")
     check_self_contained(folder)
     with quiet():
@@ -182,7 +179,7 @@ def reason(error: Exception) -> str:
     if "Weights only load failed" in str(error):
         return "its weights are a pickle that holds more than tensors, which is never read here"
     first, *others = str(error).strip().split("\n")
-    if first.endswith(":") and others:  # what it announces is on the next line
+    if first.endswith(":") and others:  # the reason is on the next line
         first = f"{first} {others[0].strip()}"
     return first.rstrip(".")
 

@@ -1,11 +1,11 @@
-"""Similarities in full precision, and losses over their softmax distributions, e.g. contrastive or
-divergence."""
+"""Similarities in full precision, and losses over their softmax distributions, e.g. contrastive."""
 
 from collections.abc import Mapping, Sequence
 from functools import reduce
 from operator import add
 
 import torch
+from torch import Tensor
 from torch.nn import functional
 
 from repro.errors import check_known
@@ -19,19 +19,11 @@ def check_similarity(similarity: str) -> str:
     return similarity
 
 
-def similarities(left: torch.Tensor, right: torch.Tensor, *, similarity: str) -> torch.Tensor:
-    """Return the similarity of every row of one matrix to every row of another.
+def similarities(left: Tensor, right: Tensor, *, similarity: str) -> Tensor:
+    """Return the similarity, ``dot`` or ``cosine``, of all rows of two matrices: (N, H), (M, H) to (N, M).
 
-    A dot product over a small temperature is too coarse in half precision (a float16 near 2000 has a step of
-    1 to 2). Therefore autocast is disabled and inputs are converted to float32 or above.
-
-    Args:
-        left: (N, H).
-        right: (M, H).
-        similarity: ``dot`` or ``cosine``.
-
-    Returns:
-        (N, M), float32, or float64 for float64 inputs.
+    Inputs are converted to float32 or above, as a dot product over a small temperature is too coarse in half
+    precision (a float16 near 2000 has a step of 1 to 2).
     """
     dtype = torch.promote_types(left.dtype, torch.float32)
     with torch.autocast(left.device.type, enabled=False):
@@ -42,26 +34,19 @@ def similarities(left: torch.Tensor, right: torch.Tensor, *, similarity: str) ->
 
 
 OBJECTIVES = ("sum", "separate", "both")
-Views = Mapping[str, torch.Tensor]
+Views = Mapping[str, Tensor]
 
 
 def view_similarities(
     queries: Views, passages: Views, *, terms: Sequence[str], objective: str, similarity: str
-) -> dict[str, torch.Tensor]:
-    """Return the similarities to train, by the suffix of their losses' names.
+) -> dict[str, Tensor]:
+    """Return the similarities to train, (Q, M) each, by the suffix of their losses' names.
 
         d(q, p) = sum over the terms v of s(q_v, p_v)
 
-    Args:
-        queries: by view, (Q, H_v).
-        passages: by view, (M, H_v).
-        terms: views. One that is listed twice counts twice (reading ``hybrid-similarity``).
-        objective: ``sum`` returns d under the suffix "", ``separate`` s of every view under ".<view>", and
-            ``both`` returns both (reading ``view-objective``).
-        similarity: ``dot`` or ``cosine``, of each view separately.
-
-    Returns:
-        (Q, M) each.
+    ``queries`` and ``passages`` are (Q, H_v) and (M, H_v) by view. A term that is listed twice counts twice
+    (reading ``hybrid-similarity``). ``objective`` ``sum`` returns d under the suffix "", ``separate`` s of
+    every view under ".<view>", and ``both`` returns both (reading ``view-objective``).
     """
     check_known("objective of the views", objective, valid=OBJECTIVES)
     by_view = {
@@ -78,20 +63,13 @@ def view_similarities(
 NEGATIVES = ("in-batch", "own", "pairwise")
 
 
-def check_negatives(negatives: str) -> str:
-    """Return ``negatives`` unchanged. Raises UsageError unless it is one of NEGATIVES."""
-    check_known("treatment of negatives", negatives, valid=NEGATIVES)
-    return negatives
-
-
 def contrastive(
-    queries: torch.Tensor, passages: torch.Tensor, *, negatives: str, temperature: float, similarity: str
-) -> torch.Tensor:
+    queries: Tensor, passages: Tensor, *, negatives: str, temperature: float, similarity: str
+) -> Tensor:
     """Return the loss of each query's positive against the chosen ``negatives``, averaged over queries.
 
     ``in-batch`` is the cross-entropy among all passages of the batch, ``own`` among the query's own passages.
-    ``pairwise`` is -log sigmoid of the positive's lead over one own negative, averaged over these too. Other
-    arguments are those of ``in_batch_contrastive``.
+    ``pairwise`` is -log sigmoid of the positive's lead over one own negative, averaged over these too.
     """
     if negatives == "in-batch":
         return in_batch_contrastive(queries, passages, temperature=temperature, similarity=similarity)
@@ -101,38 +79,34 @@ def contrastive(
     return functional.softplus(scores[:, 1:] - scores[:, :1]).mean()
 
 
-def listwise(scores: torch.Tensor) -> torch.Tensor:
+def listwise(scores: Tensor) -> Tensor:
     """Return the cross-entropy of the first of each row's K scores, averaged over rows of (N, K)."""
     return functional.cross_entropy(scores, torch.zeros(len(scores), dtype=torch.long, device=scores.device))
 
 
-def own_scores(queries: torch.Tensor, passages: torch.Tensor, *, similarity: str) -> torch.Tensor:
+def own_scores(queries: Tensor, passages: Tensor, *, similarity: str) -> Tensor:
     """Return similarities of each query to its own passages: (Q, H), (Q*P, H) to (Q, P)."""
     return own_columns(similarities(queries, passages, similarity=similarity))
 
 
-def own_columns(scores: torch.Tensor) -> torch.Tensor:
+def own_columns(scores: Tensor) -> Tensor:
     """Return the scores of each query with its own passages: (Q, Q*P) to (Q, P)."""
     count = len(scores)
     return scores.view(count, count, -1).diagonal(dim1=0, dim2=1).T
 
 
-def in_batch_contrastive(
-    queries: torch.Tensor, passages: torch.Tensor, *, temperature: float, similarity: str
-) -> torch.Tensor:
-    """Return the cross-entropy of each query's positive against all passages of the batch, averaged over
+def in_batch_contrastive(queries: Tensor, passages: Tensor, *, temperature: float, similarity: str) -> Tensor:
+    """Return the cross-entropy of each query's positive among all passages of the batch, averaged over
     queries.
 
         L = 1/Q sum_i -log( exp(s(q_i, p_iP) / tau) / sum_j exp(s(q_i, p_j) / tau) )
 
-    with j over all Q*P passages: a query's own P-1 negatives and all passages of the other queries (Karpukhin
-    et al. 2020, Eq. 2, and the training step of Tevatron).
+    with j over all Q*P passages (Karpukhin et al. 2020, Eq. 2, and the training step of Tevatron).
 
     Args:
         queries: (Q, H).
         passages: (Q*P, H), P of each query in turn, its positive first.
         temperature: tau.
-        similarity: ``dot`` or ``cosine``.
     """
     count, total = len(queries), len(passages)
     assert total % count == 0, f"{total} passages are not P for each of {count} queries"
@@ -141,9 +115,7 @@ def in_batch_contrastive(
     return functional.cross_entropy(scores, targets)
 
 
-def four_block_contrastive(
-    queries: torch.Tensor, passages: torch.Tensor, *, temperature: float | torch.Tensor
-) -> torch.Tensor:
+def four_block_contrastive(queries: Tensor, passages: Tensor, *, temperature: float | Tensor) -> Tensor:
     """Return the cross-entropy of each query's positive among four blocks of cosines, averaged over queries.
 
         L = 1/Q sum_i -log( phi(q_i, d_i+) / Z_i ),   phi(a, b) = exp( cos(a, b) / tau )
@@ -151,17 +123,12 @@ def four_block_contrastive(
             + sum_{j != i} phi(d_i+, q_j) + sum_{j != i} phi(q_i, q_j) + sum_{j != i} phi(d_i+, d_j+)
 
     A positive is compared with other queries and positives, never with a hard negative (the code released
-    with Wang et al. 2023).
-
-    Args:
-        queries: (Q, H).
-        passages: (Q*P, H), P of each query in turn, its positive first.
-        temperature: tau, a number or a scalar tensor.
+    with Wang et al. 2023). Arguments are those of ``in_batch_contrastive``.
     """
     count, per_query = len(queries), len(passages) // len(queries)
     positives, targets = passages[::per_query], torch.arange(count, device=queries.device) * per_query
 
-    def block(left: torch.Tensor, right: torch.Tensor) -> torch.Tensor:
+    def block(left: Tensor, right: Tensor) -> Tensor:
         return similarities(left, right, similarity="cosine") / temperature
 
     diagonal = torch.eye(count, dtype=torch.bool, device=queries.device)
@@ -170,16 +137,12 @@ def four_block_contrastive(
     return functional.cross_entropy(torch.cat([block(queries, passages), *blocks], dim=1), targets)
 
 
-def divergence(target: torch.Tensor, scores: torch.Tensor) -> torch.Tensor:
-    """Return KL(softmax(target) || softmax(scores)), summed over a row's K entries and averaged over rows.
+def divergence(target: Tensor, scores: Tensor) -> Tensor:
+    """Return KL(softmax(target) || softmax(scores)) of (N, K) each, averaged over the N rows.
 
         1/N sum_i sum_k p_ik (log p_ik - log q_ik),   p = softmax(target), q = softmax(scores)
 
     It is computed in float32 or above. The caller has to detach a target that is not trained.
-
-    Args:
-        target: (N, K).
-        scores: (N, K).
     """
     log_p, log_q = (
         functional.log_softmax(logits.to(torch.promote_types(logits.dtype, torch.float32)), dim=-1)

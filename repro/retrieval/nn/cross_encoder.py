@@ -1,7 +1,4 @@
-"""A cross-encoder, which scores a query and a passage read together: fine-tuning, and scoring of many pairs.
-
-Pairs are scored in blocks that survive an interruption, e.g. the first 20,000 pairs as ``0-CHECKSUM.npy``.
-"""
+"""A cross-encoder, which scores a query and a passage read together, e.g. ``CrossEncoder``."""
 
 import contextlib
 import zlib
@@ -11,7 +8,7 @@ from pathlib import Path
 
 import numpy as np
 import torch
-from torch import nn
+from torch import Tensor, nn
 
 from repro.errors import StageError, UsageError, check_known
 from repro.machine.shard import blocks
@@ -20,6 +17,7 @@ from repro.retrieval.nn.checkpoint import check_fits, load, load_tokenizer, save
 from repro.retrieval.nn.contrastive import divergence, listwise
 from repro.retrieval.nn.padding_free import packs, padding_free
 from repro.retrieval.nn.precision import (
+    Tensors,
     autocast,
     check_precision,
     device,
@@ -31,39 +29,27 @@ from repro.retrieval.nn.text import passage_text
 from repro.retrieval.nn.tokens import TokenRows, paired_rows
 
 REGULARISERS = ("r-drop", "none")
-BLOCK = 20_000  # pairs sorted by length together, and lost at most when interrupted
+BLOCK = 20_000  # pairs sorted by length together
 BATCH = {"cpu": 32, "cuda": 256}
-TOGETHER = 8  # batches that are made tokens in one call, which uses all cores
-AHEAD = 2  # such pieces that lie ready while the model is at one
-Batches = list[dict[str, torch.Tensor]]
+TOGETHER = 8  # batches tokenised in one call, which uses all cores
+AHEAD = 2  # such pieces that are tokenised in advance
+Batches = list[Tensors]
 
 
 def load_cross_encoder(folder: Path):
-    """Return a transformers model for sequence classification with one label, in float32.
+    """Return a transformers model for sequence classification with one label, in float32. Raises DataError.
 
-    The head depends on the architecture. BERT has the pooler, dropout and a linear layer. ELECTRA has
-    dropout, a dense layer, gelu, dropout and a linear layer over [CLS]. Weights that the checkpoint lacks are
-    drawn from torch's global generator, so seed it before.
-
-    Raises:
-        DataError: the directory is not a model.
+    Weights that the checkpoint lacks are drawn from torch's global generator, so seed it before.
     """
     from transformers import AutoModelForSequenceClassification
 
     return load(AutoModelForSequenceClassification, folder, num_labels=1, dtype="float32")
 
 
-def pair_inputs(
-    tokenizer, queries: list[str], passages: list[dict], *, length: int, separator: str
-) -> dict[str, torch.Tensor]:
-    """Return N queries and N passages ``{"title", "text"}`` as pairs of segments, in (N, L) arrays."""
-    return pair_tokens(tokenizer, queries, passages, length=length, separator=separator).inputs()
-
-
 def pair_tokens(
     tokenizer, queries: list[str], passages: list[dict], *, length: int, separator: str
 ) -> TokenRows:
-    """Return the tokens of ``pair_inputs``, without padding."""
+    """Return the tokens of N queries and N passages ``{"title", "text"}`` as pairs of segments."""
     texts = [passage_text(passage["title"], passage["text"], separator=separator) for passage in passages]
     return paired_rows(tokenizer, queries, texts, length=length)
 
@@ -74,20 +60,17 @@ class CrossEncoder(nn.Module):
         L = 1/Q sum_i -log( exp theta(q_i, d_i+) / sum_{d in K_i} exp theta(q_i, d) )
 
     K_i is the positive and the negatives that the model itself, without dropout and gradient, currently
-    scores highest: ``trained_passages`` of the P given (reading ``reranker-group``). With ``r-drop`` (reading
-    ``reranker-regulariser``, Liang et al. 2021) the K_i are read twice with different dropout, and
+    scores highest: ``trained_passages`` of the P given, or all (reading ``reranker-group``). With ``r-drop``
+    (reading ``reranker-regulariser``, Liang et al. 2021) the K_i are read twice with different dropout,
+    unless the model has none, and
 
         L = (L_1 + L_2) / 2 + 1/Q sum_i ( KL(p_i1 || p_i2) + KL(p_i2 || p_i1) ) / 2
 
-    A model without dropout reads them once, as both readings would be equal.
-
     Args:
         model: of ``load_cross_encoder``.
-        tokenizer: its tokenizer.
-        trained_passages: as above, or all if there are no more.
         regulariser: ``r-drop`` or ``none``.
         passage_length: tokens of query and passage together, with [CLS] and both [SEP].
-        separator: between title and text. Query and passage are a pair of segments.
+        separator: between title and text.
     """
 
     name = "cross-encoder"
@@ -107,23 +90,22 @@ class CrossEncoder(nn.Module):
         super().__init__()
         check_known("regulariser", regulariser, valid=REGULARISERS)
         if trained_passages < 2:
-            raise UsageError(f"{trained_passages} passages leave the positive no negative; give 2 or more")
+            raise UsageError(f"trained_passages is {trained_passages}, and has to be at least 2")
         self.model, self.tokenizer = model, tokenizer
         self.trained_passages, self.regulariser = trained_passages, regulariser
         self.passage_length, self.separator = passage_length, separator
 
-    def collate(self, examples: list[dict]) -> dict[str, torch.Tensor]:
-        """Return arrays (Q, P, L) of examples ``{"query", "passages": [{"title", "text"}, …]}``, with the
-        positive first."""
+    def collate(self, examples: list[dict]) -> Tensors:
+        """Return arrays (Q, P, L) of examples ``{"query", "passages": [{"title", "text"}, …]}``."""
         per_query = len(examples[0]["passages"])
         queries = [example["query"] for example in examples for _ in range(per_query)]
         passages = [passage for example in examples for passage in example["passages"]]
-        inputs = pair_inputs(
+        inputs = pair_tokens(
             self.tokenizer, queries, passages, length=self.passage_length, separator=self.separator
-        )
+        ).inputs()
         return {name: value.unflatten(0, (len(examples), per_query)) for name, value in inputs.items()}
 
-    def forward(self, batch: dict[str, torch.Tensor]) -> dict[str, torch.Tensor]:
+    def forward(self, batch: Tensors) -> Tensors:
         """Return the losses ``listwise`` and, in training with it, ``r_drop``."""
         if self.trained_passages < batch["input_ids"].shape[1]:
             with torch.no_grad(), _evaluation_mode(self.model):
@@ -139,7 +121,7 @@ class CrossEncoder(nn.Module):
             "r_drop": (divergence(first, second) + divergence(second, first)) / 2,
         }
 
-    def denominators(self, batch: dict[str, torch.Tensor]) -> dict[str, int]:
+    def denominators(self, batch: Tensors) -> dict[str, int]:
         """Return the number of queries that each loss averages."""
         names = ("listwise", "r_drop") if self._reads_twice() else ("listwise",)
         return dict.fromkeys(names, len(batch["input_ids"]))
@@ -151,16 +133,15 @@ class CrossEncoder(nn.Module):
     def _reads_twice(self) -> bool:
         return self.regulariser == "r-drop" and self.training and _drops_out(self.model)
 
-    def _scores(self, batch: dict[str, torch.Tensor]) -> torch.Tensor:
+    def _scores(self, batch: Tensors) -> Tensor:
         shape = batch["input_ids"].shape[:2]
         flat = {name: value.flatten(0, 1) for name, value in batch.items()}
         scores = self.model(**flat).logits.view(shape)  # (Q, P)
         return scores.to(torch.promote_types(scores.dtype, torch.float32))
 
 
-def hardest(scores: torch.Tensor, *, count: int) -> torch.Tensor:
-    """Return the indices, (Q, K) int64, of the positive and the ``count`` - 1 highest negatives among scores
-    (Q, P)."""
+def hardest(scores: Tensor, *, count: int) -> Tensor:
+    """Return the indices, (Q, K) int64, of the positive and the ``count`` - 1 highest negatives of (Q, P)."""
     negatives = scores[:, 1:].topk(count - 1, dim=1).indices + 1  # (Q, K - 1)
     return torch.cat((torch.zeros_like(negatives[:, :1]), negatives), dim=1)
 
@@ -182,51 +163,27 @@ def _evaluation_mode(model: nn.Module) -> Iterator[None]:
 class PairScorer:
     """A cross-encoder that returns its logit for each pair.
 
-    Args:
-        folder: a model directory.
-        length: tokens of query and passage together, with [CLS] and both [SEP].
-        separator: between title and text.
-        precision: ``fp32``, ``fp16`` or ``bf16``.
-        packed: whether a GPU should read pairs end to end, without padding. None means if possible.
-        say: called with the reason if ``packed`` is wanted but impossible.
-
-    Raises:
-        BlockedError: half precision without a GPU.
-        UsageError: an unknown precision, or a length beyond the model's positions.
-        DataError: the model cannot be read.
+    Query and passage have ``length`` tokens together, with [CLS] and both [SEP], and ``separator`` is between
+    title and text. ``say`` is called if pairs cannot be read end to end (``packs``). Raises BlockedError,
+    UsageError or DataError.
     """
 
     def __init__(
-        self,
-        folder: Path,
-        *,
-        length: int,
-        separator: str,
-        precision: str,
-        packed: bool | None = None,
-        say: Callable[[str], None] = print,
+        self, folder: Path, *, length: int, separator: str, precision: str, say: Callable[[str], None] = print
     ):
         self.precision, self.length, self.separator = check_precision(precision), length, separator
         self.model, self.tokenizer = load_cross_encoder(folder), load_tokenizer(folder)
         check_fits(self.model, self.tokenizer, length)
         self.model.eval().to(device())
-        self.packed = packs(self.model, wanted=packed, precision=precision, say=say)
+        self.packed = packs(self.model, precision=precision, say=say)
         self.halved = HalvingEncoder(lambda inputs: self.model(**on_device(inputs)).logits.float().squeeze(1))
 
     def facts(self) -> dict[str, int]:
         """Return ``padding_free`` if pairs are read end to end, and the facts of ``HalvingEncoder``."""
         return ({"padding_free": 1} if self.packed else {}) | self.halved.facts()
 
-    def __call__(self, queries: list[str], passages: list[dict]) -> np.ndarray:
-        """Return scores of N queries with N passages ``{"title", "text"}``, (N,) float32. Raises StageError
-        if one is not finite."""
-        scores = np.empty(len(queries), dtype=np.float32)
-        for places, batches in self.prepared(queries, passages):
-            scores[places] = self.score(batches)
-        return scores
-
     def prepared(self, queries: list[str], passages: list[dict]) -> Iterator[tuple[list[int], Batches]]:
-        """Yield indices of some of the pairs, the longest first, and their tokenised batches."""
+        """Yield indices of some of the N pairs, the longest first, and their tokenised batches."""
         order = sorted(range(len(queries)), key=lambda n: len(passages[n]["text"]), reverse=True)
         batch = BATCH[device().type]
         for start in range(0, len(order), TOGETHER * batch):
@@ -253,14 +210,7 @@ class PairScorer:
 
 
 class PairTexts:
-    """Pairs of a query and a corpus row, as texts.
-
-    Args:
-        queries: their texts.
-        corpus: directory of a corpus.
-        query: (N,), an index into ``queries`` for each pair.
-        row: (N,), a row of the corpus for each pair.
-    """
+    """Texts of pairs: indices ``query`` into ``queries`` and ``row`` into a corpus, (N,) each."""
 
     def __init__(self, queries: list[str], corpus: Path, *, query: np.ndarray, row: np.ndarray):
         from datasets import load_from_disk
@@ -281,12 +231,9 @@ class PairTexts:
 
 @dataclass(frozen=True)
 class _Piece:
-    """Some pairs of the block of ``size`` pairs that begins with pair ``first``.
+    """Pairs of the block of ``size`` pairs from ``first`` on, at ``places`` in it.
 
-    Attributes:
-        places: of these pairs in the block.
-        scores: of the whole block if a previous attempt scored it. ``batches`` are then empty.
-        last: whether these are the last pairs of the block.
+    ``scores`` of the whole block are those of an earlier attempt. ``last`` are the last pairs of the block.
     """
 
     first: int
@@ -307,8 +254,7 @@ def score_pairs(
 ) -> np.ndarray:
     """Return the score of every pair in order, (N,): float32, or float64 rounded to ``decimals``.
 
-    Pairs are read and tokenised in the background while the model scores earlier ones. Every finished block
-    is kept in ``scratch`` with its checksum in the name, so that a resumed attempt does not repeat it. A
+    Every finished block is kept in ``scratch`` with its checksum in the name, e.g. ``0-CHECKSUM.npy``. A
     shard scores only its own blocks, and its values for other blocks are meaningless.
     """
     scratch.mkdir(parents=True, exist_ok=True)
@@ -327,7 +273,6 @@ def score_pairs(
 
 
 def _pieces(pairs: PairTexts, scorer: PairScorer, scratch: Path) -> Iterator[_Piece]:
-    """Yield the pieces of all blocks in order. A block from an earlier attempt is a single piece."""
     for first in blocks(len(pairs), BLOCK):
         size = min(BLOCK, len(pairs) - first)
         if (scores := _read_block(scratch, first, size)) is not None:

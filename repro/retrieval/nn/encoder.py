@@ -1,5 +1,4 @@
-"""A text encoder: transformer, pooling to one vector, e.g. ``cls``, and a projector if fine-tuned with
-one."""
+"""A text encoder: transformer, pooling to one vector, e.g. ``cls``, and optionally a projector."""
 
 from __future__ import annotations
 
@@ -9,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import torch
 from safetensors.torch import safe_open, save_file
-from torch import nn
+from torch import Tensor, nn
 from torch.nn import functional
 
 from repro.errors import check_known
@@ -24,11 +23,10 @@ FILE = "projector.safetensors"
 
 
 class Projector(nn.Module):
-    """z = tanh(W h + b), z = W h + b, or z = h: ``nonlinear``, ``linear`` or ``none``, all H to H.
+    """z = tanh(W h + b), z = W h + b, or z = h: ``nonlinear`` (BERT's pooler), ``linear`` or ``none``.
 
-    The first is BERT's own pooler. With two layers, it is preceded by h = gelu(W' x + b'), as in a
-    transformer's feed-forward network. Two linear layers would equal one. Weights start like BERT's linear
-    layers: N(0, ``initializer_range``), bias 0.
+    With two layers, the first is preceded by h = gelu(W' x + b'). Weights start like BERT's linear layers:
+    N(0, ``initializer_range``), bias 0.
     """
 
     def __init__(self, hidden_size: int, *, architecture: str, layers: int, initializer_range: float):
@@ -53,7 +51,7 @@ class Projector(nn.Module):
             initializer_range=config.initializer_range,
         )
 
-    def forward(self, hidden: torch.Tensor) -> torch.Tensor:
+    def forward(self, hidden: Tensor) -> Tensor:
         """Map (..., H) to (..., H)."""
         if self.dense is None:
             return hidden
@@ -63,8 +61,7 @@ class Projector(nn.Module):
         return torch.tanh(output) if self.architecture == "nonlinear" else output
 
     def save(self, folder: Path, *, encodes: bool) -> None:
-        """Write ``projector.safetensors`` to a model directory. ``encodes`` is whether texts are encoded with
-        it."""
+        """Write ``projector.safetensors``. ``encodes`` is whether texts are encoded with it."""
         if self.architecture != "none":
             # one key: safetensors writes several in an order that changes from process to process
             description = json.dumps({"architecture": self.architecture, "encodes": encodes}, sort_keys=True)
@@ -96,22 +93,17 @@ def _linear(size: int, initializer_range: float) -> nn.Linear:
 
 
 class PooledEncoder(nn.Module):
-    """Maps token ids to one vector per text.
-
-    Attributes:
-        model: a transformers model with the output ``last_hidden_state``.
-        pooling: ``cls`` or ``mean``.
-    """
+    """Maps token ids to one vector per text, by a ``model`` and ``cls`` or ``mean`` ``pooling``."""
 
     model: nn.Module
     pooling: str
 
-    def forward(self, inputs: dict[str, torch.Tensor]) -> torch.Tensor:
+    def forward(self, inputs: dict[str, Tensor]) -> Tensor:
         """Map model inputs, (N, L) each, to (N, H). Without segments, every token is in the first."""
         hidden = self.model(**inputs).last_hidden_state  # (N, L, H)
         return self.finished(pooled(hidden, inputs["attention_mask"], pooling=self.pooling))
 
-    def finished(self, vectors: torch.Tensor) -> torch.Tensor:
+    def finished(self, vectors: Tensor) -> Tensor:
         """Map pooled vectors, (N, H), to the encoder's output."""
         return vectors
 
@@ -125,14 +117,13 @@ class Encoder(PooledEncoder):
         self.pooling = check_pooling(pooling)
         self.projector = projector
 
-    def finished(self, vectors: torch.Tensor) -> torch.Tensor:
+    def finished(self, vectors: Tensor) -> Tensor:
         """Map pooled vectors, (N, H), through the projector if there is one."""
         return vectors if self.projector is None else self.projector(vectors)
 
 
 def load_text_encoder(folder: Path, *, pooling: str) -> Encoder:
-    """Return the encoder in a directory, with its projector if texts are encoded with it. Raises DataError if
-    it is not a model."""
+    """Return the encoder in a directory, with its projector if it encodes texts. Raises DataError."""
     projector, encodes = saved_projector(folder) or (None, False)
     return Encoder(load_encoder(folder), pooling=pooling, projector=projector if encodes else None)
 
@@ -143,19 +134,15 @@ def check_pooling(pooling: str) -> str:
     return pooling
 
 
-def pooled(hidden: torch.Tensor, attention_mask: torch.Tensor, *, pooling: str) -> torch.Tensor:
-    """Return one vector per text: of its first token (``cls``), or the mean over its tokens (``mean``).
+def pooled(hidden: Tensor, attention_mask: Tensor, *, pooling: str) -> Tensor:
+    """Return one vector per text, (N, H): of its first token (``cls``), or the mean over its tokens
+    (``mean``).
 
-    The mean divides by the number of tokens that are not padding, including [CLS] and [SEP], as in
-    sentence-transformers.
+    The mean is over all tokens that are not padding, including [CLS] and [SEP], as in sentence-transformers.
 
     Args:
         hidden: (N, L, H).
         attention_mask: (N, L), 1 at tokens and 0 at padding. Every text has at least one token.
-        pooling: ``cls`` or ``mean``.
-
-    Returns:
-        (N, H).
     """
     if check_pooling(pooling) == "cls":
         return hidden[:, 0]  # (N, H)
@@ -163,16 +150,11 @@ def pooled(hidden: torch.Tensor, attention_mask: torch.Tensor, *, pooling: str) 
     return (hidden * weights).sum(dim=1) / weights.sum(dim=1)  # (N, H)
 
 
-def span_means(hidden: torch.Tensor, spans: torch.Tensor) -> torch.Tensor:
-    """Return the mean token vector of each span by one matrix product, as running sums would lose digits.
+def span_means(hidden: Tensor, spans: Tensor) -> Tensor:
+    """Return the mean token vector of each span, (N, S, H), in float32 or above.
 
-    Args:
-        hidden: (N, L, H).
-        spans: (N, S, 2), positions in ``hidden``: first token, and one past the last. An empty span gives
-            zeros.
-
-    Returns:
-        (N, S, H), in float32 or above.
+    It is one matrix product, as running sums would lose digits. ``hidden`` is (N, L, H), ``spans`` (N, S, 2):
+    first position, and one past the last. An empty span gives zeros.
     """
     dtype = torch.promote_types(hidden.dtype, torch.float32)
     positions = torch.arange(hidden.shape[1], device=hidden.device)

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
 import torch
-from torch import nn
+from torch import Tensor, nn
 
 from repro.errors import DataError, check_known
 from repro.retrieval.nn.batches import is_out_of_memory, release_memory
@@ -22,39 +22,33 @@ from repro.retrieval.nn.checkpoint import (
     check_missing,
     check_self_contained,
     check_vocabulary,
-    load_masked_lm,
-    load_tokenizer,
     positions,
     quiet,
     reason,
 )
 from repro.retrieval.nn.encoder import PooledEncoder
-from repro.retrieval.nn.precision import autocast, device
+from repro.retrieval.nn.precision import Tensors, autocast, device
 from repro.retrieval.nn.view_encoder import POSITIONS, max_log_saturated, sum_log_saturated
 from repro.stage_table import POOLINGS
 
 if TYPE_CHECKING:
     from sentence_transformers import SentenceTransformer, SparseEncoder
 
+    AnyEncoder = SentenceTransformer | SparseEncoder
 
-# kinds -> what they take over the positions
+
 SPARSE: dict[str, Literal["max", "sum"]] = {"splade": "max", "splade-sum": "sum"}
 TASKS = {"queries": "query", "passages": "document"}  # kinds of texts in the library's words
 
 
-def load(folder: Path, settings: Mapping[str, Any]) -> SentenceTransformer | SparseEncoder:
-    """Load the dense or sparse encoder in a folder onto this process's device.
+def load(folder: Path, settings: Mapping[str, Any]) -> AnyEncoder:
+    """Load the dense or sparse encoder in a folder onto this process's device. Its own code is never run.
 
-    Code in the folder is never run, and nothing is downloaded.
+    ``settings``: ``kind`` (``dense``, ``splade``, ``splade-sum``, or ``sparse`` for the folder's own
+    modules). ``pooling``, ``length`` in tokens, ``truncate_dim`` and ``precision`` override the folder, where
+    None keeps its value. ``cap`` limits the length of all texts.
 
-    Args:
-        settings: ``kind`` (``dense``, ``splade``, ``splade-sum``, or ``sparse`` for the folder's own
-            modules). ``pooling``, ``length`` in tokens, ``truncate_dim`` and ``precision`` override the
-            folder, where None keeps its value. ``cap`` limits the length of all texts.
-
-    Raises:
-        DataError: the folder is not such an encoder, a weight is missing, or the tokenizer does not match the
-            model.
+    Raises DataError if it is not such an encoder, a weight is missing, or the tokenizer does not match.
     """
     reports: list[tuple] = []
     try:
@@ -67,7 +61,7 @@ def load(folder: Path, settings: Mapping[str, Any]) -> SentenceTransformer | Spa
         _check_lengths(model)
     except DataError:
         raise
-    except Exception as error:  # a library's for each of the many ways in which files can be wrong
+    except Exception as error:  # of many kinds
         why = _unreadable_file(folder) or reason(error).removeprefix("Error ")
         raise DataError(f"{folder}: cannot be read as an encoder ({why})") from error
     return model.eval()
@@ -88,7 +82,7 @@ def _unreadable_file(folder: Path) -> str:
     return ""
 
 
-def _loaded(folder: Path, settings: Mapping[str, Any]) -> SentenceTransformer | SparseEncoder:
+def _loaded(folder: Path, settings: Mapping[str, Any]) -> AnyEncoder:
     import sentence_transformers
     from sentence_transformers.sparse_encoder.modules import SpladePooling, Transformer
 
@@ -115,17 +109,16 @@ def _loaded(folder: Path, settings: Mapping[str, Any]) -> SentenceTransformer | 
 
 
 def _pool(model: SentenceTransformer, folder: Path, mode: str) -> None:
-    """Replace the encoder's pooling by one of this mode. ``pooler`` is BERT's, including tanh."""
     from sentence_transformers.sentence_transformer.modules import Pooling
 
     places = [name for name, module in model.named_children() if isinstance(module, Pooling)]
     if not places:
-        raise DataError(f"{folder}: has no pooling that could be another one; leave pooling out")
+        raise DataError(f"{folder}: it has no pooling to replace. Remove the setting pooling")
     [place] = places
     if mode == "pooler":
         first: Any = model[0]  # a transformer of the library's
         if getattr(first.auto_model, "pooler", None) is None:
-            raise DataError(f"{folder}: the model has no pooler; choose another pooling")
+            raise DataError(f"{folder}: the model has no pooler. Choose another pooling")
         first.modality_config["text"]["method_output_name"] = "pooler_output"
         first.module_output_name = "sentence_embedding"
         delattr(model, place)
@@ -137,7 +130,6 @@ def _pool(model: SentenceTransformer, folder: Path, mode: str) -> None:
 
 @contextlib.contextmanager
 def _silent() -> Iterator[None]:
-    """Suppress the library's messages on loading. Descriptions of the encoder contain the same facts."""
     logger = logging.getLogger("sentence_transformers")
     level = logger.level
     logger.setLevel(logging.ERROR)
@@ -149,7 +141,7 @@ def _silent() -> Iterator[None]:
 
 @contextlib.contextmanager
 def _reports_kept(reports: list[tuple]) -> Iterator[None]:
-    """Collect transformers' loading reports of all models, which sentence-transformers drops."""
+    """Collect transformers' loading reports, which sentence-transformers drops."""
     from transformers import PreTrainedModel
 
     name = "from_pretrained"
@@ -168,8 +160,8 @@ def _reports_kept(reports: list[tuple]) -> Iterator[None]:
         setattr(PreTrainedModel, name, original)
 
 
-def _check_weights(model: SentenceTransformer | SparseEncoder, reports: list[tuple]) -> None:
-    """Raise ValueError for a missing weight, which would be random, or a weight of an unknown head."""
+def _check_weights(model: AnyEncoder, reports: list[tuple]) -> None:
+    """Raise ValueError for a missing weight, which would be random, or one of an unknown head."""
     parts = transformers(model)
     has_pooler = any(part.module_output_name == "sentence_embedding" for part in parts)
     for each, report in reports:
@@ -179,15 +171,14 @@ def _check_weights(model: SentenceTransformer | SparseEncoder, reports: list[tup
         check_vocabulary(part.auto_model, part.tokenizer)
 
 
-def transformers(model: SentenceTransformer | SparseEncoder) -> list:
-    """Return the transformers of an encoder, one or several."""
+def transformers(model: AnyEncoder) -> list:
+    """Return the transformers of an encoder."""
     from sentence_transformers.base.modules import Transformer
 
     return [module for module in model.modules() if isinstance(module, Transformer)]
 
 
-def _set_lengths(model: SentenceTransformer | SparseEncoder, settings: Mapping[str, Any]) -> None:
-    """Truncate texts to ``length`` if set, otherwise to the encoder's own length, and at most to ``cap``."""
+def _set_lengths(model: AnyEncoder, settings: Mapping[str, Any]) -> None:
     for part in model.modules():
         if part is model or hasattr(part, "sub_modules"):
             continue  # it has the limits of its parts
@@ -199,8 +190,7 @@ def _set_lengths(model: SentenceTransformer | SparseEncoder, settings: Mapping[s
             text["max_length"] = limit
 
 
-def _check_lengths(model: SentenceTransformer | SparseEncoder) -> None:
-    """Raise ValueError for longer texts than a transformer has positions."""
+def _check_lengths(model: AnyEncoder) -> None:
     for transformer in transformers(model):
         count = positions(transformer.auto_model)
         limit = max((_length(transformer, kind) or 0 for kind in TASKS), default=0)
@@ -225,21 +215,18 @@ def _length(part: torch.nn.Module, kind: str) -> int | None:
 
 
 def encode(
-    model: SentenceTransformer | SparseEncoder,
+    model: AnyEncoder,
     texts: list[str | tuple[str, str]],
     *,
     kind: str,
     prompt: str | None,
     precision: str | None = None,
     batch_size: int = 32,
-) -> torch.Tensor:
+) -> Tensor:
     """Encode texts, or pairs of segments, to (N, H) float32 or, for a sparse encoder, sparse (N, V).
 
-    Args:
-        kind: ``queries`` or ``passages``, which the library calls documents.
-        prompt: replaces the encoder's own prompt for such texts. None keeps it.
-
-    Batches shrink if memory does not suffice for ``batch_size`` texts.
+    Batches shrink if memory does not suffice. ``kind`` is ``queries`` or ``passages``. ``prompt`` replaces
+    the encoder's own, and None keeps it.
     """
     method: Callable[..., Any] = model.encode_query if kind == "queries" else model.encode_document
     options = {"convert_to_tensor": True, "show_progress_bar": False}
@@ -254,7 +241,7 @@ def encode(
                 release_memory()
 
 
-def reading(model: SentenceTransformer | SparseEncoder, kind: str) -> tuple[str, int | None]:
+def reading(model: AnyEncoder, kind: str) -> tuple[str, int | None]:
     """Return the library's prompt for such texts, and the maximum number of tokens it reads per text."""
     parts = [part for child in model.children() for part in _on_route(child, TASKS[kind])]
     limits = [limit for part in parts if (limit := _length(part, kind)) is not None]
@@ -271,13 +258,13 @@ def _on_route(module: torch.nn.Module, task: str) -> Iterator[torch.nn.Module]:
         yield module
 
 
-def unused_prompts(model: SentenceTransformer | SparseEncoder) -> list[str]:
+def unused_prompts(model: AnyEncoder) -> list[str]:
     """Return the names of prompts that the library uses neither for queries nor for documents."""
     used = {_prompt_name(model, kind) for kind in ("queries", "passages")}
     return [name for name, text in model.prompts.items() if text and name not in used]
 
 
-def _prompt_name(model: SentenceTransformer | SparseEncoder, kind: str) -> str | None:
+def _prompt_name(model: AnyEncoder, kind: str) -> str | None:
     names = ("query",) if kind == "queries" else ("document", "passage", "corpus")
     return next((name for name in names if name in model.prompts), model.default_prompt_name)
 
@@ -296,12 +283,9 @@ def named(module: torch.nn.Module) -> str:
 
 
 class ReleasedEncoder(PooledEncoder):
-    """Maps token ids to one vector per text, with the modules that sentence-transformers reads from a folder.
+    """Maps token ids to one vector of ``size`` numbers per text, with the modules of sentence-transformers.
 
     Raises DataError if the folder is not a model, or is not a transformer followed by one known pooling.
-
-    Attributes:
-        size: numbers per vector.
     """
 
     def __init__(self, folder: Path):
@@ -311,11 +295,11 @@ class ReleasedEncoder(PooledEncoder):
         transformer, pooling, *heads = children
         mode = getattr(pooling, "pooling_mode", None)
         if mode not in POOLINGS:
-            raise DataError(f"{folder}: pooling {mode} is not known; known: {', '.join(POOLINGS)}")
+            raise DataError(f"{folder}: its pooling {mode} is unknown. Known: {', '.join(POOLINGS)}")
         self.model, self.pooling, self.heads = transformer.auto_model, mode, nn.ModuleList(heads)
         self.size = encoder.get_embedding_dimension()
 
-    def finished(self, vectors: torch.Tensor) -> torch.Tensor:
+    def finished(self, vectors: Tensor) -> Tensor:
         """Map pooled vectors, (N, H), through the heads to (N, ``size``)."""
         features = {"sentence_embedding": vectors}
         for head in self.heads:
@@ -327,8 +311,8 @@ class SpladeEncoder(nn.Module):
     """Maps token ids to max_i log(1 + ReLU(w_ij)), with w the logits of a masked language model (Formal et
     al. 2021).
 
-    The maximum, or with ``pooling`` ``sum`` the sum of the first version, is over all positions that are not
-    padding, including [CLS] and [SEP], as in released code. Logits are computed for a few texts at a time.
+    The maximum, or with ``pooling`` ``sum`` the sum, is over all positions that are not padding, including
+    [CLS] and [SEP], as in released code.
     """
 
     def __init__(self, model: MaskedModel, tokenizer: Tokenizer, *, pooling: str = "max"):
@@ -336,7 +320,7 @@ class SpladeEncoder(nn.Module):
         check_known("pooling of logits", pooling, valid=("max", "sum"))
         self.model, self.tokenizer, self.pooling = model, tokenizer, pooling
 
-    def forward(self, inputs: dict[str, torch.Tensor]) -> dict[str, torch.Tensor]:
+    def forward(self, inputs: Tensors) -> Tensors:
         """Map model inputs, (N, L) each, to ``sparse``, (N, V)."""
         (count, length), rows = inputs["input_ids"].shape, []
         step = max(1, POSITIONS // length)
@@ -349,8 +333,3 @@ class SpladeEncoder(nn.Module):
             else:
                 rows.append(max_log_saturated(logits, lambda highest: highest, keep))
         return {"sparse": torch.cat(rows)}
-
-
-def load_splade_encoder(folder: Path, *, pooling: str = "max") -> SpladeEncoder:
-    """Return the masked language model in a directory as SPLADE. Raises DataError if it is not one."""
-    return SpladeEncoder(load_masked_lm(folder), load_tokenizer(folder), pooling=pooling)

@@ -4,32 +4,31 @@ E.g. at rate 0.15 about 75 of 500 tokens are selected.
 """
 
 from collections.abc import Callable, Sequence
-from typing import NotRequired, TypedDict
+from typing import Any, NotRequired, TypedDict
 
 import numpy as np
 import torch
+from torch import Tensor
 from torch.nn import functional
 from torch.utils.checkpoint import checkpoint
 
 from repro.errors import check_known
+from repro.retrieval.nn.precision import Tensors
 from repro.retrieval.nn.text import frame_texts, side_by_side
-
-Tensors = dict[str, torch.Tensor]
 
 IGNORED = -100  # torch's own mark for "no label here"
 CHUNK = 2048  # logits of 2,048 positions x 30,522 tokens x 4 bytes = 250 MB at once
 
 
-def token_cross_entropy(logits: torch.Tensor, labels: torch.Tensor, *, reduction: str) -> torch.Tensor:
+def token_cross_entropy(logits: Tensor, labels: Tensor, *, reduction: str) -> Tensor:
     """Return the negative log-likelihood of the labels over all labelled positions of a batch.
 
     ``mean`` divides by the number of labelled positions of the batch (not per text first), like BERT and
-    transformers. ``sum`` does not divide. There must be at least one label.
+    transformers. ``sum`` does not divide.
 
     Args:
         logits: (..., V), any float type. The logarithm is computed in float32 or above.
-        labels: (...), token ids, IGNORED at positions without a prediction.
-        reduction: ``mean`` or ``sum``.
+        labels: (...), token ids, IGNORED at positions without a prediction. At least one is another.
     """
     assert reduction in ("mean", "sum"), reduction
     logits = logits.to(torch.promote_types(logits.dtype, torch.float32))
@@ -38,23 +37,23 @@ def token_cross_entropy(logits: torch.Tensor, labels: torch.Tensor, *, reduction
     )
 
 
-def labelled(labels: torch.Tensor) -> torch.Tensor:
+def labelled(labels: Tensor) -> Tensor:
     """Return the flattened indices of labels, (M,) int64. This waits once for the GPU."""
     return places_of(labels != IGNORED)
 
 
-def places_of(mask: torch.Tensor) -> torch.Tensor:
+def places_of(mask: Tensor) -> Tensor:
     """Return the flattened indices where a mask is true, (M,) int64."""
     return mask.flatten().nonzero().squeeze(1)
 
 
-def values_at(values: torch.Tensor, places: torch.Tensor) -> torch.Tensor:
+def values_at(values: Tensor, places: Tensor) -> Tensor:
     """Return values of padded texts, (N, L, ...), at flattened indices: (M, ...)."""
     return values.flatten(0, 1)[places]
 
 
-def divisor(labels: torch.Tensor, *, reduction: str) -> int | None:
-    """Return the number of labelled positions, by which ``mean`` divides, or None for ``sum``."""
+def divisor(labels: Tensor, *, reduction: str) -> int | None:
+    """Return the number of labelled positions for ``mean``, or None for ``sum``."""
     return int((labels != IGNORED).sum()) if reduction == "mean" else None
 
 
@@ -68,30 +67,17 @@ def mlm_loss(rows: Tensors, *, reduction: str) -> Tensors:
 
 
 def chunked_token_cross_entropy(
-    hidden: torch.Tensor,
-    head: Callable[[torch.Tensor], torch.Tensor],
-    labels: torch.Tensor,
-    *,
-    reduction: str,
-    chunk: int | None,
-) -> torch.Tensor:
-    """Return ``token_cross_entropy(head(hidden), labels)``, computing logits for ``chunk`` positions at a
-    time.
+    hidden: Tensor, head: Callable[[Tensor], Tensor], labels: Tensor, *, reduction: str, chunk: int | None
+) -> Tensor:
+    """Return ``token_cross_entropy(head(hidden), labels)``, with logits for ``chunk`` positions at a time.
 
     Logits are recomputed for the gradient: for 64 texts of 512 tokens they would take 4 GB, and their
-    gradient as much again. Value and gradient equal those of the plain form, which is used for a single
-    chunk.
-
-    Args:
-        hidden: (M, H).
-        head: (m, H) to (m, V) logits, without dropout, as it runs twice.
-        labels: (M,), token ids, IGNORED at positions without a prediction, with at least one label.
-        reduction: ``mean`` or ``sum``, over all M positions.
-        chunk: positions at a time. None for all.
+    gradient as much again. ``head`` maps (m, H) to (m, V) logits without dropout, as it runs twice.
+    ``hidden`` is (M, H) and ``labels`` (M,). Without ``chunk``, all positions are computed at a time.
     """
     assert reduction in ("mean", "sum"), reduction
 
-    def total(states: torch.Tensor, targets: torch.Tensor) -> torch.Tensor:
+    def total(states: Tensor, targets: Tensor) -> Tensor:
         return token_cross_entropy(head(states), targets, reduction="sum")
 
     if chunk is None or len(hidden) <= chunk:
@@ -105,14 +91,10 @@ def chunked_token_cross_entropy(
 
 
 def mlm_rows(
-    hidden: torch.Tensor,
-    head: Callable[[torch.Tensor], torch.Tensor],
-    labels: torch.Tensor,
-    *,
-    chunk: int | None = None,
+    hidden: Tensor, head: Callable[[Tensor], Tensor], labels: Tensor, *, chunk: int | None = None
 ) -> Tensors:
     """Return the rows of a part of a batch for ``mlm_loss``, (1,) each: the summed loss ``mlm`` of labelled
-    tokens and their number ``masked``. The head is applied only to labelled positions of (N, L, H)."""
+    tokens of (N, L, H) and their number ``masked``."""
     places = labelled(labels)
     wanted = values_at(hidden, places), head, values_at(labels, places)
     total = chunked_token_cross_entropy(*wanted, reduction="sum", chunk=chunk)
@@ -123,8 +105,7 @@ DRAWS = ("each", "count")
 
 
 class Masking(TypedDict):
-    """The shares of ``masked_tokens``, and optionally its ``draw``, e.g. ``{"rate": 0.15, "mask": 0.8,
-    "random": 0.1}``."""
+    """The shares of ``masked_tokens``, e.g. ``{"rate": 0.15, "mask": 0.8, "random": 0.1}``."""
 
     rate: float
     mask: float
@@ -147,25 +128,20 @@ def masked_tokens(
 ) -> tuple[np.ndarray, np.ndarray]:
     """Return texts with some tokens replaced, and labels with the original tokens.
 
-    With ``draw`` ``each``, every token that is not special is selected with probability ``rate``,
-    independently, as in transformers' DataCollatorForLanguageModeling. A short text may have none. With
-    ``count``, max(1, round(rate * length)) tokens of a text that are not special are selected, or all if
-    there are fewer, as in BERT's create_pretraining_data. The length includes [CLS] and [SEP]. A selected
-    token becomes [MASK] with probability ``mask`` and any token of the vocabulary with probability
-    ``random``. Otherwise it stays.
+    With ``draw`` ``each``, every token that is not special is selected with probability ``rate``, as in
+    transformers' DataCollatorForLanguageModeling. With ``count``, max(1, round(rate * length)) such tokens of
+    a text are selected, or all if there are fewer, as in BERT's create_pretraining_data. The length includes
+    [CLS] and [SEP]. A selected token becomes [MASK] with probability ``mask`` and any token of the vocabulary
+    with probability ``random``. Otherwise it stays.
 
     Args:
         input_ids: (T,), N texts end to end, with their special tokens.
         lengths: (N,), tokens per text.
         special_ids: ids that are never selected.
-        mask_id: the id of [MASK].
-        vocabulary_size: V. Replacements are drawn from 0..V-1.
-        rate, mask, random: BERT has 0.15, 0.8, 0.1. ``mask`` + ``random`` <= 1.
         draw: ``each`` or ``count`` (reading ``mlm-draw``).
         generators: one per text, so that its mask does not depend on other texts.
 
-    Returns:
-        the input ids, (T,), and the labels, (T,): the token at selected positions, IGNORED elsewhere.
+    Returns the input ids, (T,), and the labels, (T,): the token at selected positions, IGNORED elsewhere.
     """
     assert 0 <= rate <= 1 and 0 <= mask + random <= 1, (rate, mask, random)
     check_known("draw of masked tokens", draw, valid=DRAWS)
@@ -188,8 +164,6 @@ def masked_tokens(
 def _smallest_chances(
     chances: np.ndarray, lengths: Sequence[int] | np.ndarray, ordinary: np.ndarray, *, rate: float
 ) -> np.ndarray:
-    """Return a mask, (T,) bool, of the ordinary tokens with the smallest chances, a rounded share of each
-    text's length."""
     selection, end = np.zeros(len(chances), dtype=bool), 0
     for length in lengths:
         begin, end = end, end + length
@@ -199,25 +173,11 @@ def _smallest_chances(
 
 
 def masked_texts(
-    texts: Sequence[np.ndarray],
-    *,
-    tokenizer,
-    generators: Sequence[np.random.Generator],
-    rate: float,
-    mask: float,
-    random: float,
-    draw: str,
-) -> dict[str, torch.Tensor]:
-    """Return a batch of token lists framed by [CLS] and [SEP], both original and masked.
+    texts: Sequence[np.ndarray], *, tokenizer, generators: Sequence[np.random.Generator], **shares: Any
+) -> Tensors:
+    """Return token lists, (n,) each, framed by [CLS] and [SEP], original and masked (``masked_tokens``).
 
-    Args:
-        texts: N of (n,), without special tokens around.
-        tokenizer: BERT's, or one with the same special tokens.
-        generators: one per text, so that its mask does not depend on its batch.
-        rate, mask, random, draw: see ``masked_tokens``.
-
-    Returns:
-        ``clean_ids``, ``masked_ids``, ``labels`` and ``attention_mask``, all (N, L) int64.
+    Returns ``clean_ids``, ``masked_ids``, ``labels`` and ``attention_mask``, all (N, L) int64.
     """
     clean, lengths = frame_texts(texts, tokenizer)
     masked, labels = masked_tokens(
@@ -226,11 +186,8 @@ def masked_texts(
         special_ids=tokenizer.all_special_ids,
         mask_id=tokenizer.mask_token_id,
         vocabulary_size=len(tokenizer),
-        rate=rate,
-        mask=mask,
-        random=random,
-        draw=draw,
         generators=generators,
+        **shares,
     )
     pad = tokenizer.pad_token_id
     columns = {"clean_ids": (clean, pad), "masked_ids": (masked, pad), "labels": (labels, IGNORED)}

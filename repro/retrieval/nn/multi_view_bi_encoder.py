@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import ClassVar
 
 import torch
+from torch import Tensor
 from torch.nn import functional
 
 from repro.errors import check_known
@@ -20,6 +21,7 @@ from repro.retrieval.nn.contrastive import (
     view_similarities,
 )
 from repro.retrieval.nn.objectives import RankedTextsLoss, teacher_scores
+from repro.retrieval.nn.precision import Tensors
 from repro.retrieval.nn.view_encoder import (
     DenseReduction,
     SparsePositions,
@@ -39,7 +41,7 @@ class MultiViewBiEncoder(RankedTextsLoss):
         L_ft         = 1/Q sum_i -log( exp(d(q_i, p_i+)/tau) / sum_p exp(d(q_i, p)/tau) )
         L_ft-distill = 1/Q sum_i KL( softmax(theta_i / T) || softmax(d(q_i, .)/tau) ), over q_i's passages
 
-    and the FLOPS regulariser of SPLADE on each side's sparse vectors. Several processes train like one.
+    and the FLOPS regulariser of SPLADE on each side's sparse vectors.
 
     Args (named after their readings, if any):
         views, sparse_positions, vocabulary_head, dense_reduction: of ``ViewEncoder``.
@@ -47,7 +49,7 @@ class MultiViewBiEncoder(RankedTextsLoss):
         sparse_truncation: {after, queries, passages}, the sides with truncated vectors. ``after`` is
             ``saturation``.
         hybrid_similarity, similarity, view_objective: terms, similarity and objective of
-            ``view_similarities``, also for distillation.
+            ``view_similarities``.
         contrastive_denominator: a key of ``contrasts``, e.g. ``softmax`` for L_ft as above.
         in_batch_negatives: a positive competes with all passages of the ``batch`` or with its query's
             ``own``.
@@ -57,19 +59,16 @@ class MultiViewBiEncoder(RankedTextsLoss):
         flops_vectors: vectors are regularised ``before`` or ``after`` truncation.
         distillation: None, or {direction, contrastive_weight, teacher_temperature}: KL from teacher to
             student or, with ``student-teacher``, in reverse, the weight of L_ft, and T.
-        query_length, passage_length: in tokens, with [CLS] and [SEP].
-        separator: between title and text, or ``pair``.
+        query_length, passage_length, separator: of ``ranked_texts``.
         start: directory of the starting model. Its projection is trained further if the shape matches.
-
-    Raises UsageError for unknown values.
     """
 
     encoder: ViewEncoder
-    steps: torch.Tensor  # that were made
+    steps: Tensor  # made so far, saved with a checkpoint
     name = "multi-view-contrastive"
     version = 1
     load = staticmethod(load_masked_lm)
-    contrasts: ClassVar[Mapping[str, Callable[..., torch.Tensor]]] = {"softmax": functional.cross_entropy}
+    contrasts: ClassVar[Mapping[str, Callable[..., Tensor]]] = {"softmax": functional.cross_entropy}
 
     def __init__(
         self,
@@ -121,19 +120,19 @@ class MultiViewBiEncoder(RankedTextsLoss):
         self.flops_weight, self.flops_after = dict(flops_weight), flops_vectors == "after"
         self.distillation = distillation
         self.query_length, self.passage_length, self.separator = query_length, passage_length, separator
-        # saved with a checkpoint, so that a resumed training goes on from it
         self.register_buffer("steps", torch.zeros((), dtype=torch.int64))
 
-    def collate(self, examples: list[dict]) -> dict[str, torch.Tensor]:
-        """Return the arrays of ``ranked_texts`` and, for distillation, ``teacher`` from
-        ``teacher_scores``."""
+    def collate(self, examples: list[dict]) -> Tensors:
+        """Return the arrays of ``ranked_texts`` and, for distillation, ``teacher_scores`` as ``teacher``."""
         batch = super().collate(examples)
         return batch if self.distillation is None else batch | {"teacher": teacher_scores(examples)}
 
-    def losses(self, represented: dict[str, torch.Tensor]) -> dict[str, torch.Tensor]:
-        """Return ``contrastive``, ``divergence`` (for single views with the suffix ``.<view>``) and
-        ``flops.<side>``. Losses of weight 0 are absent, and ``divergence`` without distillation. Counts a
-        step."""
+    def losses(self, represented: Tensors) -> Tensors:
+        """Return ``contrastive``, ``divergence`` (both with suffix ``.<view>`` for single views) and
+        ``flops.<side>``.
+
+        Losses of weight 0 are left out. Counts a step.
+        """
         if self.training:
             self.steps += 1
         views = self.encoder.views
@@ -146,34 +145,31 @@ class MultiViewBiEncoder(RankedTextsLoss):
             objective=self.objective,
             similarity=self.similarity,
         )
-        losses: dict[str, torch.Tensor] = {}
+        losses: Tensors = {}
         for suffix, score in scores.items():
             losses |= self.ranking_losses(suffix, score / self.temperature, represented)
         return losses | self.flops_losses(top_vectors if self.flops_after else whole)
 
-    def represent(self, batch: dict[str, torch.Tensor]) -> dict[str, torch.Tensor]:
-        """Return vectors as ``<side>.<view>``, e.g. ``queries.sparse``, without truncation, and ``teacher``
-        if the batch has it."""
+    def represent(self, batch: Tensors) -> Tensors:
+        """Return vectors as ``<side>.<view>``, e.g. ``queries.sparse``, and any ``teacher``."""
         rows = {name: batch[name] for name in ("teacher",) if name in batch}
         for side in SIDES:
             rows |= {f"{side}.{view}": vectors for view, vectors in self.encoded(batch, side).items()}
         return rows
 
-    def encoded(self, batch: dict[str, torch.Tensor], side: str) -> dict[str, torch.Tensor]:
+    def encoded(self, batch: Tensors, side: str) -> Tensors:
         """Return vectors by view of the queries or passages, without truncation."""
         return self.encoder(side_inputs(batch, SIDES[side]))
 
-    def truncated(self, vectors: dict[str, torch.Tensor], side: str) -> dict[str, torch.Tensor]:
-        """Return the vectors, with sparse ones truncated to their highest values if this side requires it."""
+    def truncated(self, vectors: Tensors, side: str) -> Tensors:
+        """Return the vectors, with sparse ones truncated if this side requires it."""
         if "sparse" not in vectors or self.top_k is None or not self.truncation[side]:
             return vectors
         return vectors | {"sparse": top_k(vectors["sparse"], self.top_k)}
 
-    def ranking_losses(
-        self, suffix: str, scores: torch.Tensor, represented: dict[str, torch.Tensor]
-    ) -> dict[str, torch.Tensor]:
+    def ranking_losses(self, suffix: str, scores: Tensor, represented: Tensors) -> Tensors:
         """Return the losses of (Q, Q*P) similarities over tau."""
-        losses: dict[str, torch.Tensor] = {}
+        losses: Tensors = {}
         rows, weight = own_columns(scores), 1.0  # rows: (Q, P)
         if self.distillation is not None:
             teacher = represented["teacher"] / self.distillation["teacher_temperature"]
@@ -186,7 +182,7 @@ class MultiViewBiEncoder(RankedTextsLoss):
             losses[f"contrastive{suffix}"] = weight * self.contrast(pool, targets)
         return losses
 
-    def flops_losses(self, vectors: dict[str, dict[str, torch.Tensor]]) -> dict[str, torch.Tensor]:
+    def flops_losses(self, vectors: dict[str, Tensors]) -> Tensors:
         """Return each side's regulariser, times its weight and, with a ramp, min(1, step / ramp_steps)^2."""
         if "sparse" not in self.encoder.views:
             return {}
@@ -199,7 +195,7 @@ class MultiViewBiEncoder(RankedTextsLoss):
             if weight
         }
 
-    def _penalty(self, sparse: torch.Tensor) -> torch.Tensor:
+    def _penalty(self, sparse: Tensor) -> Tensor:
         shares = sparse.chunk(int(self.flops_weight.get("shares", 1)))
         return reduce(add, map(flops, shares)) / len(shares)
 

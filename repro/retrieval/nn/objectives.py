@@ -1,16 +1,11 @@
-"""Components shared by objectives, and BERT's own objectives built from them.
-
-Components are losses over several texts, examples of fine-tuning, and masking. BERT's objectives are masked
-words alone, e.g. ``MaskedLanguageModel``, or with the next sentence, in a form that is learnt within hundreds
-of steps.
-"""
+"""Components shared by objectives, and BERT's own objectives, e.g. ``MaskedLanguageModel``."""
 
 from collections.abc import Callable
 from pathlib import Path
 
 import numpy as np
 import torch
-from torch import nn
+from torch import Tensor, nn
 
 from repro.errors import DataError, UsageError, check_known
 from repro.retrieval.nn.batches import side_inputs
@@ -26,9 +21,9 @@ from repro.retrieval.nn.masked_tokens import (
     token_cross_entropy,
     values_at,
 )
-from repro.retrieval.nn.text import passage_inputs, tokenised
+from repro.retrieval.nn.precision import Tensors
+from repro.retrieval.nn.text import passage_rows, tokenised
 
-Tensors = dict[str, torch.Tensor]
 SENTENCES, MASKS = 0, 1  # streams of random numbers
 
 
@@ -52,17 +47,13 @@ def ranked_texts(
     Args:
         examples: ``{"query", "passages": [{"title", "text"}, …]}``, with the positive first.
         query_length, passage_length: in tokens, with [CLS] and [SEP].
-        separator: between title and text, e.g. ``[SEP]``, or ``pair``.
+        separator: between title and text, e.g. ``[SEP]``, or ``pair`` for two segments.
     """
     passages = [passage for example in examples for passage in example["passages"]]
     queries = tokenised(tokenizer, [example["query"] for example in examples], length=query_length)
-    inputs = passage_inputs(
-        tokenizer,
-        [passage["title"] for passage in passages],
-        [passage["text"] for passage in passages],
-        length=passage_length,
-        separator=separator,
-    )
+    titles, texts = ([passage[name] for passage in passages] for name in ("title", "text"))
+    rows = passage_rows(tokenizer, titles, texts, length=passage_length, separator=separator)
+    inputs = rows.inputs()
     return {f"query_{k}": v for k, v in queries.items()} | {f"passage_{k}": v for k, v in inputs.items()}
 
 
@@ -70,7 +61,7 @@ class RankedTextsLoss(BatchLoss):
     """A loss over fine-tuning examples, with one ``encoder`` for all texts."""
 
     tokenizer: Tokenizer
-    encoder: Callable[[Tensors], torch.Tensor]
+    encoder: Callable[[Tensors], Tensor]
     query_length: int
     passage_length: int
     separator: str
@@ -91,10 +82,10 @@ class RankedTextsLoss(BatchLoss):
         return {name: self.encoder(side_inputs(batch, side)) for name, side in sides.items()}
 
 
-def teacher_scores(examples: list[dict]) -> torch.Tensor:
+def teacher_scores(examples: list[dict]) -> Tensor:
     """Return a re-ranker's scores of the passages, (Q, P) float32. Raises DataError if there are none."""
     if any("scores" not in example for example in examples):
-        raise DataError("the training set has no scores to distil; score it with a re-ranker first")
+        raise DataError("the training set has no scores to distil. Score it with a re-ranker first")
     return torch.tensor([example["scores"] for example in examples], dtype=torch.float32)
 
 
@@ -102,8 +93,10 @@ HEADS = ("checkpoint", "new")
 
 
 def with_head(model: MaskedModel, head: str) -> MaskedModel:
-    """Return the model with its own masked-language head (``checkpoint``) or a new one (``new``). Weights
-    shared with the encoder stay."""
+    """Return the model with its own masked-language head (``checkpoint``) or a ``new`` one.
+
+    Weights shared with the encoder stay.
+    """
     check_known("start of the masked-language head", head, valid=HEADS)
     if head == "new":
         shared_ids = {id(parameter) for parameter in model.base_model.parameters()}
@@ -122,10 +115,9 @@ def _draw(module: nn.Module, shared_ids: set[int], spread: float) -> None:
 
 
 def set_dropout(model: nn.Module, rate: float) -> None:
-    """Set the rate of every dropout module, including attention, without changing the config. Raises
-    UsageError unless 0 <= rate < 1."""
+    """Set the rate of every dropout module. Raises UsageError unless 0 <= rate < 1."""
     if not 0 <= rate < 1:
-        raise UsageError(f"a dropout of {rate!r} is impossible; give a rate from 0 to below 1")
+        raise UsageError(f"dropout is {rate!r}, and has to be from 0 to below 1, e.g. 0.1")
     for module in model.modules():
         if isinstance(module, nn.Dropout):
             module.p = rate
@@ -134,13 +126,8 @@ def set_dropout(model: nn.Module, rate: float) -> None:
 class MaskedPretraining(nn.Module):
     """Reading, masking, encoding and saving of texts. An objective adds its losses and sets the attributes.
 
-    Attributes:
-        encoder: the objective's ``model``, BertForMaskedLM or a model with the same ``base_model`` and
-            ``cls``.
-        tokenizer: its tokenizer.
-        masking: arguments of ``masked_texts``. BERT has 0.15, 0.8, 0.1. ``draw`` defaults to ``each``.
-        length: tokens per text, with [CLS] and [SEP].
-        seed: of all random draws.
+    ``masking`` are arguments of ``masked_texts``, where ``draw`` defaults to ``each``. ``length`` is in
+    tokens per text, with [CLS] and [SEP].
     """
 
     encoder: MaskedModel
@@ -156,7 +143,7 @@ class MaskedPretraining(nn.Module):
     def generators(
         self, examples: list[dict], *stream: int, each_epoch: bool = True
     ) -> list[np.random.Generator]:
-        """Return a generator per example, seeded by (seed, stream, epoch, index). The epoch is 0 unless
+        """Return a generator per example, by (seed, stream, epoch, index). The epoch is 0 unless
         ``each_epoch``."""
         places = [(example["epoch"] if each_epoch else 0, example["index"]) for example in examples]
         return [np.random.default_rng((self.seed, *stream, *place)) for place in places]
@@ -177,7 +164,7 @@ class MaskedPretraining(nn.Module):
         """Return the four arrays of ``masked_texts``. A mask depends only on (seed, epoch, index)."""
         return self.masked(self.texts(examples), self.generators(examples))
 
-    def hidden(self, input_ids: torch.Tensor, attention_mask: torch.Tensor) -> torch.Tensor:
+    def hidden(self, input_ids: Tensor, attention_mask: Tensor) -> Tensor:
         """Return the last hidden states: (N, L) each to (N, L, H)."""
         return self.encoder.base_model(input_ids, attention_mask=attention_mask).last_hidden_state
 
@@ -189,12 +176,8 @@ class MaskedPretraining(nn.Module):
 class MaskedLanguageModel(MaskedPretraining):
     """L = -1/M sum over the M masked tokens of a batch of log p(token | masked text) (Devlin et al. 2019).
 
-    A text's mask depends only on (seed, epoch, index), so it changes every epoch.
-
-    Args, in addition to the attributes of ``MaskedPretraining``:
-        masking: {rate, mask, random}. BERT has 0.15, 0.8, 0.1.
-        reduction: ``mean``, as above, or ``sum``, without 1/M.
-        seed: of the masks.
+    A text's mask depends only on (seed, epoch, index). ``reduction`` is ``mean``, as above, or ``sum``,
+    without 1/M.
     """
 
     name = "mlm"
@@ -214,7 +197,7 @@ class MaskedLanguageModel(MaskedPretraining):
         self.encoder, self.tokenizer = model, tokenizer
         self.masking, self.reduction, self.length, self.seed = masking, reduction, length, seed
 
-    def forward(self, batch: dict[str, torch.Tensor]) -> dict[str, torch.Tensor]:
+    def forward(self, batch: Tensors) -> Tensors:
         """Return the loss ``mlm``, or an empty dict for a batch without masked tokens."""
         places = labelled(batch["labels"])
         if not len(places):
@@ -226,7 +209,7 @@ class MaskedLanguageModel(MaskedPretraining):
         labels = values_at(batch["labels"], places)
         return {"mlm": token_cross_entropy(logits, labels, reduction=self.reduction)}
 
-    def denominators(self, batch: dict[str, torch.Tensor]) -> dict[str, int | None]:
+    def denominators(self, batch: Tensors) -> dict[str, int | None]:
         """Return the number of masked tokens that ``mlm`` averages, or None if it is a sum."""
         return {"mlm": divisor(batch["labels"], reduction=self.reduction)}
 
@@ -234,17 +217,10 @@ class MaskedLanguageModel(MaskedPretraining):
 class NeighbouringSentences(MaskedPretraining, BatchLoss):
     """L = L_MLM - 1/N sum_i log( exp(a_i . b_i) / sum_j exp(a_i . b_j) ), a_i and b_i [CLS] of two sentences.
 
-    The second term is BERT's next-sentence prediction (Devlin et al. 2019, §3.1) over a batch. The two
-    sentences are consecutive in a text, and the next sentence of a_i has to be found among those of all N
-    texts. (The original, a binary decision, took a narrow model more than a thousand steps to learn.) Both
-    sentences are masked. A text of one sentence counts only in L_MLM. Sentences and masks depend only on
-    (seed, epoch, index).
-
-    Args, in addition to the attributes of ``MaskedPretraining``:
-        sentence_end: the token that ends a sentence, e.g. ``.``.
-        seed: of sentences and masks.
-
-    Raises UsageError for a sentence end that is not in the vocabulary.
+    The second term is BERT's next-sentence prediction (Devlin et al. 2019, §3.1) over a batch: the next
+    sentence of a_i has to be found among those of all N texts. (The original, a binary decision, took a
+    narrow model more than a thousand steps to learn.) Both sentences are masked. A text of one sentence
+    counts only in L_MLM. ``sentence_end`` is the token that ends a sentence, e.g. ``.``.
     """
 
     name = "neighbours"
@@ -268,8 +244,8 @@ class NeighbouringSentences(MaskedPretraining, BatchLoss):
         self.masking, self.length, self.seed = masking, length, seed
 
     def collate(self, examples: list[dict]) -> Tensors:
-        """Return the arrays of ``masked_texts`` over 2N sentences, the N first ones before their N
-        successors, and ``paired``, (N,) bool, whether a text has both."""
+        """Return the arrays of ``masked_texts`` over N first sentences, then N successors, and ``paired``,
+        (N,) bool."""
         streams = self.generators(examples, SENTENCES)
         pairs = [self.pair(text, random) for text, random in zip(self.texts(examples), streams, strict=True)]
         first, second = zip(*pairs, strict=True)
@@ -278,8 +254,7 @@ class NeighbouringSentences(MaskedPretraining, BatchLoss):
         return batch | {"paired": torch.tensor([len(sentence) > 0 for sentence in second])}
 
     def pair(self, text: np.ndarray, random: np.random.Generator) -> tuple[np.ndarray, np.ndarray]:
-        """Return a random sentence of a text (n,) and its successor, which is (0,) for a text of one
-        sentence."""
+        """Return a random sentence of a text (n,) and its successor, which may be (0,)."""
         ends = np.flatnonzero(text == self.end) + 1
         bounds = np.unique(np.array([0, *ends.tolist(), len(text)]))
         place = int(random.integers(max(1, len(bounds) - 2)))

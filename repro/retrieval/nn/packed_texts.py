@@ -1,30 +1,24 @@
-"""Vectors of texts that are encoded end to end, without padding, e.g. at most 2,048 tokens at a time on a
-CPU."""
+"""Vectors of texts encoded end to end, without padding, e.g. at most 2,048 tokens at a time on a CPU."""
 
 from collections.abc import Callable, Iterator, Sequence
 
-import numpy as np
 import torch
-from torch import nn
+from torch import Tensor, nn
 
 from repro.retrieval.nn.checkpoint import TextModel
 from repro.retrieval.nn.encoder import PooledEncoder
-from repro.retrieval.nn.padding_free import Inputs, Layout, can_be_packed, embed, layer_output
-from repro.retrieval.nn.precision import device, is_small, on_device
+from repro.retrieval.nn.padding_free import Layout, all_layers, can_be_packed, embed
+from repro.retrieval.nn.precision import Tensors, device, is_small, on_device
 
-TOKENS = {"cpu": 2048, "cuda": 1 << 20}  # encoded at a time: as a processor's cache holds, or a whole batch
-ROWS = {"cpu": 512, "cuda": None}  # of them in the feed-forward part; freed blocks all alike are used again
+TOKENS = {"cpu": 2048, "cuda": 1 << 20}  # encoded at a time
+ROWS = {"cpu": 512, "cuda": None}  # of them in the feed-forward part
 
 
-def without_padding(encoder: PooledEncoder, *, gpu: bool = False) -> Callable[[Inputs], torch.Tensor]:
+def without_padding(encoder: PooledEncoder, *, gpu: bool = False) -> Callable[[Tensors], Tensor]:
     """Return a function that encodes inputs on the CPU, end to end where this is faster.
 
-    On a CPU, large models built like BERT encode end to end. Small models use the library, so that their
-    vectors have the same bits on any number of cores.
-
-    Args:
-        encoder: on the device.
-        gpu: whether a GPU encodes end to end (``repro.retrieval.nn.padding_free.packs``).
+    Small models on a CPU use the library, so that their vectors have the same bits on any number of cores.
+    ``gpu`` is the result of ``padding_free.packs``.
     """
     on_cpu = device().type == "cpu" and not is_small(encoder)
     if not ((gpu or on_cpu) and can_be_packed(encoder.model)):
@@ -36,13 +30,10 @@ def without_padding(encoder: PooledEncoder, *, gpu: bool = False) -> Callable[[I
 class PackedTexts(nn.Module):
     """Maps token ids to a pooled vector per text, equal to the padded model's except for rounding.
 
-    The tokens of all texts are concatenated, (T, H), so that no layer computes padding. Attention is within
-    each text, without a mask. Unless pooling is ``mean``, only first tokens are queries of the last layer and
-    pass its feed-forward part. There is no gradient and no dropout. A vector depends on the other texts of
-    its batch only by rounding.
+    The tokens of all texts are concatenated, (T, H), with attention within each text. Unless pooling is
+    ``mean``, only first tokens are queries of the last layer. There is no gradient and no dropout.
 
     Args:
-        model: one that ``can_be_packed``.
         pooling: ``cls``, ``mean``, or ``pooler`` for the model's own.
         tokens: encoded at a time. A longer text is encoded alone. None for ``TOKENS``.
     """
@@ -55,7 +46,7 @@ class PackedTexts(nn.Module):
         self.tokens, self.rows = tokens or TOKENS[kind], ROWS[kind]
 
     @torch.inference_mode()
-    def forward(self, inputs: Inputs) -> torch.Tensor:
+    def forward(self, inputs: Tensors) -> Tensor:
         """Map right-padded model inputs on the CPU, (N, L) each with ``attention_mask``, to (N, H)."""
         lengths = inputs["attention_mask"].sum(dim=1).tolist()
         parts = []
@@ -64,26 +55,21 @@ class PackedTexts(nn.Module):
             parts.append(self._piece(rows, lengths[first:end]))
         return torch.cat(parts)  # (N, H)
 
-    def _piece(self, rows: Inputs, lengths: Sequence[int]) -> torch.Tensor:
+    def _piece(self, rows: Tensors, lengths: Sequence[int]) -> Tensor:
         processor = device()
-        layout, options = Layout(lengths, processor), {"rows": self.rows}
         places = rows["attention_mask"].reshape(-1).nonzero().squeeze(1).to(processor, non_blocking=True)
         hidden = embed(self.model, on_device(rows), places)  # (T, H)
-        *layers, last = self.model.encoder.layer
-        for layer in layers:
-            hidden = layer_output(layer, hidden, hidden, layout, **options)
-        if self.pooling == "mean":
-            hidden = layer_output(last, hidden, hidden, layout, **options)
+        layout, takes_means = Layout(lengths, processor), self.pooling == "mean"
+        hidden = all_layers(self.model, hidden, layout, firsts=not takes_means, rows=self.rows)
+        if takes_means:
             padded = hidden.new_zeros(rows["attention_mask"].numel(), hidden.shape[1])
             texts = padded.index_copy_(0, places, hidden).view(*rows["attention_mask"].shape, -1)
             counts = torch.tensor(lengths).to(processor, non_blocking=True)
             precise = torch.promote_types(hidden.dtype, torch.float32)
             return texts.sum(dim=1, dtype=precise).div_(counts[:, None]).to(hidden.dtype)  # (n, H)
-        firsts = torch.from_numpy(np.cumsum([0, *lengths[:-1]])).to(processor, non_blocking=True)
-        vectors = layer_output(last, hidden[firsts], hidden, layout, **options)  # (n, H)
         if self.pooling == "cls" or self.model.pooler is None:
-            return vectors
-        return self.model.pooler(vectors.unsqueeze(1))
+            return hidden  # (n, H)
+        return self.model.pooler(hidden.unsqueeze(1))
 
 
 def _token_ranges(lengths: Sequence[int], tokens: int) -> Iterator[tuple[int, int]]:

@@ -1,10 +1,11 @@
 """Texts encoded end to end, without padding, with the same vectors, states, losses and gradients.
 
-Only random draws differ: dropout zeroes as many numbers, in other places. E.g. texts of 3 and 5 tokens are
-encoded as 8 tokens instead of 2 x 5.
+Only dropout differs: it zeroes as many numbers, in other places. E.g. texts of 3 and 5 tokens are encoded as
+8 tokens instead of 2 x 5.
 """
 
 import contextlib
+import os
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -12,14 +13,14 @@ from itertools import groupby
 from typing import TYPE_CHECKING, Any, TypeGuard
 
 import torch
-from torch import nn
+from torch import Tensor, nn
 from torch.nn.functional import scaled_dot_product_attention
 from transformers.modeling_outputs import BaseModelOutputWithPooling
 
 from repro.errors import UsageError
 from repro.retrieval.nn.checkpoint import TextModel
 from repro.retrieval.nn.encoder import Encoder
-from repro.retrieval.nn.precision import device
+from repro.retrieval.nn.precision import Tensors, device
 
 if TYPE_CHECKING:
     from transformers.models.bert.modeling_bert import BertLayer
@@ -28,7 +29,6 @@ KINDS = ("bert", "roberta", "xlm-roberta")  # architectures whose layers have BE
 HALVES = (torch.float16, torch.bfloat16)
 KERNEL_FROM = (8, 0)  # the compute capability of an A100
 flash_attention = torch.ops.aten._flash_attention_forward  # torch's ``varlen_attn`` of it leaves dropout out
-Inputs = dict[str, torch.Tensor]
 
 
 def can_be_packed(model: nn.Module) -> TypeGuard[TextModel]:
@@ -40,16 +40,10 @@ def can_be_packed(model: nn.Module) -> TypeGuard[TextModel]:
 
 
 class Layout:
-    """The arrangement of the tokens of texts placed end to end.
+    """The arrangement of the tokens of texts placed end to end. Empty texts are omitted.
 
-    Args:
-        lengths: tokens of each text. Empty texts are omitted.
-        device: of the layers' inputs.
-
-    Attributes:
-        stretches: runs of consecutive texts of equal length, e.g. ``[(2, 7), (1, 9)]`` for lengths 7, 7 and
-            9.
-        longest: tokens of the longest text.
+    ``stretches`` are runs of consecutive texts of equal length, e.g. ``[(2, 7), (1, 9)]`` for lengths 7, 7
+    and 9. ``longest`` is the longest text's length.
     """
 
     def __init__(self, lengths: Sequence[int], device: torch.device):
@@ -58,34 +52,30 @@ class Layout:
         self.longest = max(self.lengths, default=0)
 
     @cached_property
-    def bounds(self) -> torch.Tensor:
+    def bounds(self) -> Tensor:
         """(n + 1,) int32, the begin of each text and the end of the last."""
         sizes = torch.tensor([0, *self.lengths], dtype=torch.int32)
         return sizes.cumsum(0, dtype=torch.int32).to(self.device, non_blocking=True)
 
     @cached_property
-    def firsts(self) -> torch.Tensor:
+    def firsts(self) -> Tensor:
         """(n + 1,) int32, the bounds of queries if only the first token of each text is a query."""
         return torch.arange(len(self.lengths) + 1, dtype=torch.int32, device=self.device)
 
-    def attend(
-        self, query: torch.Tensor, key: torch.Tensor, value: torch.Tensor, dropout: float
-    ) -> torch.Tensor:
+    def attend(self, query: Tensor, key: Tensor, value: Tensor, dropout: float) -> Tensor:
         """Return attention within each text, by a single kernel if possible."""
         return (by_kernel if has_kernel(query) else text_by_text)(query, key, value, self, dropout)
 
 
-def embed(model: TextModel, inputs: Inputs, places: torch.Tensor) -> torch.Tensor:
+def embed(model: TextModel, inputs: Tensors, places: Tensor) -> Tensor:
     """Return the input of the first layer, (T, H), with positions counted within each text.
 
-    Args:
-        inputs: ``input_ids`` and optionally ``token_type_ids``, (N, L).
-        places: (T,) int64, indices of the tokens that are not padding among N x L, text by text.
+    ``places``, (T,) int64, are indices of the tokens that are not padding among N x L, text by text.
     """
     ids, kinds, embeddings = inputs["input_ids"], inputs.get("token_type_ids"), model.embeddings
     if model.config.model_type == "bert":
         positions = torch.arange(ids.shape[1], device=ids.device).expand_as(ids)
-    else:  # RoBERTa's begin behind its padding's, and pass over padding that a text itself names
+    else:  # RoBERTa's begin after its padding's
         positions = embeddings.create_position_ids_from_input_ids(ids, embeddings.padding_idx)
     return embeddings(
         input_ids=ids.reshape(-1)[places].unsqueeze(0),
@@ -95,18 +85,11 @@ def embed(model: TextModel, inputs: Inputs, places: torch.Tensor) -> torch.Tenso
 
 
 def layer_output(
-    layer: "BertLayer",
-    queries: torch.Tensor,
-    hidden: torch.Tensor,
-    layout: Layout,
-    *,
-    rows: int | None = None,
-) -> torch.Tensor:
-    """Return a layer's output at the tokens of ``queries``: all of ``hidden``, (T, H), or the first of each
-    text.
+    layer: "BertLayer", queries: Tensor, hidden: Tensor, layout: Layout, *, rows: int | None = None
+) -> Tensor:
+    """Return a layer's output at the tokens of ``queries``: all of ``hidden``, (T, H), or each text's first.
 
-    Args:
-        rows: rows per pass of the feed-forward part, which needs the most memory. None for all.
+    The feed-forward part computes ``rows`` at a time, None for all.
     """
     attention = layer.attention.self
     query, key, value = attention.query(queries), attention.key(hidden), attention.value(hidden)
@@ -121,53 +104,39 @@ def layer_output(
 
 
 def all_layers(
-    layers: Sequence["BertLayer"], hidden: torch.Tensor, layout: Layout, *, firsts: bool
-) -> torch.Tensor:
-    """Return the output of the last layer, (T, H), or with ``firsts`` the first token of each text, (n,
-    H)."""
-    *before, last = layers
+    model: TextModel, hidden: Tensor, layout: Layout, *, firsts: bool, rows: int | None = None
+) -> Tensor:
+    """Return the output of the last layer, (T, H), or with ``firsts`` each text's first token, (n, H)."""
+    *before, last = model.encoder.layer
     for layer in before:
-        hidden = layer_output(layer, hidden, hidden, layout)
+        hidden = layer_output(layer, hidden, hidden, layout, rows=rows)
     queries = hidden[layout.bounds[:-1].long()] if firsts else hidden
-    return layer_output(last, queries, hidden, layout)
+    return layer_output(last, queries, hidden, layout, rows=rows)
 
 
-def has_kernel(query: torch.Tensor) -> bool:
-    """Return whether a single kernel can attend within all texts, on a GPU in half precision.
-
-    The head size must be a multiple of 8, up to 256.
-
-    Args:
-        query: (T, heads, h).
-    """
-    is_supported = query.is_cuda and query.dtype in HALVES and has_size(query.shape[-1])
+def has_kernel(query: Tensor) -> bool:
+    """Return whether one kernel can attend within all texts of (T, heads, h): on a GPU in half precision."""
+    is_supported = query.is_cuda and query.dtype in HALVES and _has_size(query.shape[-1])
     return is_supported and torch.cuda.get_device_capability(query.device) >= KERNEL_FROM
 
 
-def has_size(head: int) -> bool:
-    """Return whether the kernel supports heads of this size."""
+def _has_size(head: int) -> bool:
     return head % 8 == 0 and head <= 256
 
 
-def by_kernel(
-    query: torch.Tensor, key: torch.Tensor, value: torch.Tensor, layout: Layout, dropout: float = 0.0
-) -> torch.Tensor:
-    """Return the attention of ``text_by_text`` from a single kernel for all texts, with dropout in other
-    places."""
+def by_kernel(query: Tensor, key: Tensor, value: Tensor, layout: Layout, dropout: float = 0.0) -> Tensor:
+    """Return the attention of ``text_by_text`` from a single kernel, with dropout in other places."""
     whole = len(query) == len(key)
     query_bounds, most = (layout.bounds, layout.longest) if whole else (layout.firsts, 1)
     bounds = (query_bounds, layout.bounds, most, layout.longest)
     return flash_attention(query, key, value, *bounds, dropout, False, False)[0]  # not causal, no debugging
 
 
-def text_by_text(
-    query: torch.Tensor, key: torch.Tensor, value: torch.Tensor, layout: Layout, dropout: float = 0.0
-) -> torch.Tensor:
-    """Return attention for queries of all tokens, (T, heads, h), or of one per text, (n, heads, h), by
-    stretches."""
+def text_by_text(query: Tensor, key: Tensor, value: Tensor, layout: Layout, dropout: float = 0.0) -> Tensor:
+    """Return attention for queries of all tokens, (T, heads, h), or of one per text, (n, heads, h)."""
     sizes = [count * length for count, length in layout.stretches]
     widths = sizes if len(query) == len(key) else [count for count, _ in layout.stretches]
-    # split once: the gradient of a slice would be as large as all tokens, for each of them
+    # the gradient of each slice would be as large as all tokens
     pieces = zip(query.split(widths), key.split(sizes), value.split(sizes), strict=True)
     parts = []
     for (count, _), blocks in zip(layout.stretches, pieces, strict=True):
@@ -178,7 +147,7 @@ def text_by_text(
 
 
 VARIABLE = "REPRO_PADDING_FREE"
-DATACLASS = ("return_dict", True)  # an argument by which the library's own heads ask for what is given here
+DATACLASS = ("return_dict", True)  # an argument of the library's own heads
 
 
 @dataclass
@@ -190,8 +159,7 @@ class PaddingFree:
 
 @contextlib.contextmanager
 def padding_free(objective: nn.Module, wanted: bool) -> Iterator[PaddingFree]:
-    """If wanted, have all models that ``can_be_packed`` read texts end to end. Other calls go to the
-    library."""
+    """If wanted, have all models that ``can_be_packed`` read texts end to end."""
     packing, modules = PaddingFree(), list(objective.modules()) if wanted else []
     cls_models = {part.model for part in modules if isinstance(part, Encoder) and part.pooling == "cls"}
     with contextlib.ExitStack() as stack:
@@ -208,7 +176,7 @@ def _packed_model(model: TextModel, packing: PaddingFree, *, firsts: bool) -> It
         asks_more = any(value is not None for name, value in arguments.items() if (name, value) != DATACLASS)
         if input_ids is None or attention_mask is None or attention_mask.dim() != 2 or asks_more:
             return library(input_ids, attention_mask, token_type_ids, **arguments)
-        mask = attention_mask.cpu()  # what a GPU is waited for, once
+        mask = attention_mask.cpu()  # waits once for a GPU
         if not firsts and mask.all():
             return library(input_ids, attention_mask, token_type_ids)
         packing.used = True
@@ -222,20 +190,13 @@ def _packed_model(model: TextModel, packing: PaddingFree, *, firsts: bool) -> It
 
 
 def _states(
-    model: TextModel,
-    ids: torch.Tensor,
-    mask: torch.Tensor,
-    kinds: torch.Tensor | None,
-    *,
-    firsts: bool,
+    model: TextModel, ids: Tensor, mask: Tensor, kinds: Tensor | None, *, firsts: bool
 ) -> BaseModelOutputWithPooling:
     """Return the last layer's states, (N, L, H), which are 0 at padding. Texts are sorted by length for
     attention.
 
-    Args:
-        ids, mask, kinds: (N, L) each, with the mask on the CPU. ``kinds`` may be None or one row for all
-            texts.
-        firsts: whether only the first token of a text is used, so that other states may be 0.
+    ``ids``, ``mask`` and ``kinds`` are (N, L) each, with the mask on the CPU. ``firsts`` is whether only the
+    first token of a text is used, so that other states may be 0.
     """
     lengths = mask.sum(dim=1)  # (N,)
     order = lengths.argsort(stable=True)
@@ -245,7 +206,7 @@ def _states(
     if kinds is not None:
         inputs["token_type_ids"] = kinds.expand_as(ids)
     hidden, layout = embed(model, inputs, places), Layout(lengths[order].tolist(), ids.device)
-    hidden = all_layers(model.encoder.layer, hidden, layout, firsts=firsts)
+    hidden = all_layers(model, hidden, layout, firsts=firsts)
     if firsts:
         places = places[layout.bounds[:-1].long()]
     padded = hidden.new_zeros(mask.numel(), hidden.shape[1]).index_copy(0, places, hidden)
@@ -257,33 +218,29 @@ def _states(
 
 
 def is_asked_for(environment: Mapping[str, str]) -> bool | None:
-    """Return the value of REPRO_PADDING_FREE (1 or 0), or None if unset. Raises UsageError for other
-    values."""
+    """Return the value of REPRO_PADDING_FREE (1 or 0), or None. Raises UsageError for other values."""
     text = environment.get(VARIABLE)
     if text not in (None, "0", "1"):
-        ways = "1 for texts without padding, to 0 for padding"
-        raise UsageError(f"{VARIABLE} is {text!r}; set it to {ways}, or unset it")
+        raise UsageError(f"{VARIABLE} is {text!r}, and has to be 1 (no padding), 0 (padding) or unset")
     return None if text is None else text == "1"
 
 
 def trains_faster(objective: nn.Module, precision: str) -> bool:
-    """Return whether training without padding is faster: on a GPU with the kernel for all texts, and on a
-    CPU."""
+    """Return whether training without padding is faster: on a CPU, and on a GPU with the kernel."""
     processor = device()
     if processor.type == "cpu":
         return any(map(can_be_packed, objective.modules()))
     return not _obstacle(objective, precision, processor)
 
 
-def packs(model: nn.Module, *, wanted: bool | None, precision: str, say: Callable[[str], None]) -> bool:
-    """Return whether a GPU should encode texts end to end. Calls ``say`` with the reason if it is wanted but
-    impossible."""
-    processor = device()
+def packs(model: nn.Module, *, precision: str, say: Callable[[str], None]) -> bool:
+    """Return whether a GPU should encode texts end to end. Calls ``say`` if it is wanted but impossible."""
+    processor, wanted = device(), is_asked_for(os.environ)
     if wanted is False or processor.type == "cpu":
         return False
     obstacle = _obstacle(model, precision, processor)
     if obstacle and wanted:
-        say(f"texts are encoded with padding, though {VARIABLE} asks for none: {obstacle}")
+        say(f"texts are encoded with padding although {VARIABLE} is 1: {obstacle}")
     return not obstacle
 
 
@@ -298,14 +255,13 @@ def _obstacle(model: nn.Module, precision: str, processor: torch.device) -> str:
     config = models[0].config
     heads = config.num_attention_heads
     size = config.hidden_size // heads
-    if not has_size(size):
+    if not _has_size(size):
         return f"the kernel takes heads of a multiple of 8 up to 256 numbers, and the model's have {size}"
     return _fault(processor, HALVES[precision == "bf16"], (heads, size))
 
 
 def _fault(processor: torch.device, dtype: torch.dtype, shape: tuple[int, int]) -> str:
-    """Compare the kernel with attention text by text on a few numbers. Returns its fault, or "" if there is
-    none."""
+    """Compare the kernel with attention text by text on a few numbers. Returns its fault, or ""."""
     layout = Layout([5, 3, 3, 1], processor)
     numbers = torch.linspace(-1, 1, sum(layout.lengths) * shape[0] * shape[1], device=processor).sin()
     vectors = numbers.view(-1, *shape).to(dtype)

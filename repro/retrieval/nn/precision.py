@@ -4,12 +4,14 @@ import contextlib
 from collections.abc import Callable, Iterator
 
 import torch
-from torch import nn
+from torch import Tensor, nn
 
 from repro.errors import BlockedError, check_known
 from repro.machine import kernels
 from repro.machine.system import local_rank
 from repro.stage_table import PRECISIONS
+
+Tensors = dict[str, Tensor]
 
 
 def device() -> torch.device:
@@ -20,17 +22,11 @@ def device() -> torch.device:
 
 
 def check_precision(precision: str) -> str:
-    """Return ``precision`` unchanged if this machine supports it.
-
-    Raises:
-        UsageError: no such precision.
-        BlockedError: half precision without a GPU, as silently using fp32 would be another experiment.
-    """
+    """Return ``precision`` unchanged. Raises UsageError, or BlockedError for half precision without a GPU."""
     check_known("precision", precision, valid=PRECISIONS)
     if precision != "fp32" and not torch.cuda.is_available():
         raise BlockedError(
-            f"precision {precision!r} needs a CUDA GPU and none is visible",
-            "run on a GPU, or ask for fp32",
+            f"precision {precision!r} needs a CUDA GPU and none is visible", "run on a GPU, or use fp32"
         )
     return precision
 
@@ -44,13 +40,12 @@ def autocast(precision: str) -> contextlib.AbstractContextManager:
 
 @contextlib.contextmanager
 def true_float32() -> Iterator[None]:
-    """Multiply float32 matrices in float32, regardless of torch's settings. Otherwise a GPU may use TF32 and
-    a CPU bfloat16."""
+    """Multiply float32 matrices in float32, never in TF32 or bfloat16."""
     places = [backend.matmul for backend in (torch.backends.cuda, torch.backends.mkldnn)]
     settings = [place.fp32_precision for place in places]
     try:
         old = torch.get_float32_matmul_precision()
-    except RuntimeError:  # the new ones were set without it, which is the old one's default
+    except RuntimeError:  # only the new settings were used
         old = "highest"
     torch.set_float32_matmul_precision("highest")
     for place in places:
@@ -73,11 +68,9 @@ def is_small(model: nn.Module) -> bool:
 
 @contextlib.contextmanager
 def threads_for(model: nn.Module) -> Iterator[None]:
-    """Run a small model on one thread and a large one on torch's default number.
+    """Run a small model on one thread, which is faster and gives the same bits on any number of cores.
 
-    The matrices of a small model are done before a second thread wakes up. If other processes are running,
-    waiting for it costs ten times the work. One thread also gives the same bits on machines with other
-    numbers of cores. A large model has a fixed number of threads if kernels are pinned.
+    A large model has torch's default number, or a fixed one if kernels are pinned.
     """
     threads = torch.get_num_threads()
     torch.set_num_threads(1 if is_small(model) else kernels.THREADS if kernels.is_pinned() else threads)
@@ -87,21 +80,20 @@ def threads_for(model: nn.Module) -> Iterator[None]:
         torch.set_num_threads(threads)
 
 
-def ready_for_device(inputs: dict[str, torch.Tensor]) -> dict[str, torch.Tensor]:
-    """Return inputs in pinned memory, which a GPU copies without blocking the CPU. Unchanged without a
-    GPU."""
+def ready_for_device(inputs: Tensors) -> Tensors:
+    """Return inputs in pinned memory, which a GPU copies without blocking the CPU."""
     if device().type == "cpu":
         return inputs
     return {name: values.pin_memory() for name, values in inputs.items()}
 
 
-def on_device(inputs: dict[str, torch.Tensor]) -> dict[str, torch.Tensor]:
+def on_device(inputs: Tensors) -> Tensors:
     """Return inputs copied to the device, without waiting for those that are ``ready_for_device``."""
     processor = device()
     return {name: values.to(processor, non_blocking=True) for name, values in inputs.items()}
 
 
-def to_host(values: torch.Tensor) -> Callable[[], torch.Tensor]:
+def to_host(values: Tensor) -> Callable[[], Tensor]:
     """Start copying a tensor to the CPU. The returned function waits for the copy and returns it."""
     if values.device.type == "cpu":
         return lambda: values
@@ -109,7 +101,7 @@ def to_host(values: torch.Tensor) -> Callable[[], torch.Tensor]:
     event = torch.cuda.Event()
     event.record()
 
-    def wait() -> torch.Tensor:
+    def wait() -> Tensor:
         event.synchronize()
         return copy
 

@@ -2,8 +2,7 @@
 
 Source: microsoft/SEED-Encoder@ececaa9, model/SEED_Encoder. It has post-norm layers, learned positions that
 count from the padding token's id, a LayerNorm over the embeddings and no segments. The vocabulary is
-WordPiece's in another order, with ``<mask>`` after its last entry. The authors lower-case texts before
-tokenisation.
+WordPiece's in another order, with ``<mask>`` last. Texts are lower-cased.
 """
 
 import re
@@ -12,8 +11,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import torch
+from torch import Tensor
 
 from repro.machine.bounded_reading import read_json_file
+from repro.retrieval.nn.precision import Tensors
 
 if TYPE_CHECKING:
     from transformers import PreTrainedModel, PreTrainedTokenizerBase
@@ -43,13 +44,9 @@ LAYER = {
 def load(folder: Path) -> tuple["PreTrainedModel", "PreTrainedTokenizerBase", dict]:
     """Return the checkpoint in ``folder``, its tokenizer, and facts, e.g. ``{"retrieval_head": "none", …}``.
 
-    The masked-language head is included if the release has one. The decoder of pre-training and the retrieval
-    head of a fine-tuned release are dropped. ``retrieval_head`` is ``new`` if that head still has its initial
-    values. ``trained`` means that it was trained on MS MARCO, and with it the encoder.
-
-    Raises:
-        OSError: a file is missing.
-        ValueError: weights or vocabulary do not match the configuration.
+    The decoder of pre-training and the retrieval head are dropped. ``retrieval_head`` is ``new`` if that head
+    has its initial values, and ``trained`` if it was trained on MS MARCO, and with it the encoder. Raises
+    OSError or ValueError for an unreadable checkpoint.
     """
     from transformers import RobertaForMaskedLM, RobertaModel
 
@@ -60,7 +57,9 @@ def load(folder: Path) -> tuple["PreTrainedModel", "PreTrainedTokenizerBase", di
     model: PreTrainedModel
     if head:
         model = RobertaForMaskedLM(config)
-        body = {f"roberta.{name}": value for name, value in body.items()} | _head(head)
+        head.pop("lm_head.weight", None)  # shared with the embeddings
+        body = {f"roberta.{name}": value for name, value in body.items()}
+        body |= {name: value.float() for name, value in head.items()}
     else:
         model = RobertaModel(config, add_pooling_layer=False)
     _fill(model, body, segments="roberta.embeddings" if head else "embeddings")
@@ -69,8 +68,7 @@ def load(folder: Path) -> tuple["PreTrainedModel", "PreTrainedTokenizerBase", di
 
 
 def load_tokenizer(vocabulary: Path, size: int):
-    """Return the tokenizer of a ``vocab.txt`` with or without ``<mask>``. Raises ValueError unless it has
-    ``size`` entries."""
+    """Return the tokenizer of a ``vocab.txt``. Raises ValueError for another ``size``."""
     from tokenizers import Tokenizer, decoders, models, normalizers, pre_tokenizers, processors
     from transformers import PreTrainedTokenizerFast
 
@@ -119,8 +117,8 @@ def _config(settings: Mapping):
     )
 
 
-def _body(weights: Mapping[str, torch.Tensor]) -> dict[str, torch.Tensor]:
-    """Return the encoder's weights under RoBERTa's names. Raises ValueError for one that has none."""
+def _body(weights: Mapping[str, Tensor]) -> Tensors:
+    """Return the encoder's weights under RoBERTa's names. Raises ValueError for an unknown one."""
     inner = {name.rpartition(BODY)[2]: value for name, value in weights.items() if BODY in name}
     return {_roberta_name(name): value.float() for name, value in inner.items()}
 
@@ -135,14 +133,7 @@ def _roberta_name(name: str) -> str:
     raise ValueError(f"its weight {name} has no place in the architecture")
 
 
-def _head(weights: Mapping[str, torch.Tensor]) -> dict[str, torch.Tensor]:
-    """Return the masked-language head's weights. Its output matrix is shared with the embeddings."""
-    return {name: value.float() for name, value in weights.items() if name != "lm_head.weight"}
-
-
-def _fill(model: torch.nn.Module, weights: dict[str, torch.Tensor], *, segments: str) -> None:
-    """Load the weights into ``model``. Raises ValueError if one is missing, left over, or has another
-    shape."""
+def _fill(model: torch.nn.Module, weights: Tensors, *, segments: str) -> None:
     name = f"{segments}.token_type_embeddings.weight"  # RoBERTa adds one vector to every token, SEED none
     weights = weights | {name: torch.zeros_like(model.state_dict()[name])}
     try:
@@ -155,9 +146,8 @@ def _fill(model: torch.nn.Module, weights: dict[str, torch.Tensor], *, segments:
         raise ValueError(f"its weights do not fit the architecture, {wrong[0]} is missing or left over")
 
 
-def _retrieval_head(weights: Mapping[str, torch.Tensor]) -> str:
-    """Return ``none``, ``new`` or ``trained``, by its LayerNorm, which every optimiser step moves from 1 and
-    0."""
+def _retrieval_head(weights: Mapping[str, Tensor]) -> str:
+    """Return ``none``, ``new`` or ``trained``, by its LayerNorm, which training changes."""
     if "norm.weight" not in weights:
         return "none"
     scale, shift = weights["norm.weight"], weights["norm.bias"]

@@ -7,26 +7,24 @@ from collections.abc import Collection, Mapping, Sequence
 
 import numpy as np
 import torch
+from torch import Tensor
 
 from repro.errors import check_known
+from repro.retrieval.nn.precision import Tensors
 from repro.retrieval.nn.tokens import TokenRows, paired_rows, token_ids
 
 KINDS = ("words", "letters", "marks")
 
 
 def passage_text(title: str, text: str, *, separator: str) -> str:
-    """Return title, separator and text as one string, e.g. ``Title[SEP]Text``, or the text alone without a
-    title."""
+    """Return title, separator and text as one string, e.g. ``Title[SEP]Text``, or only the text."""
     return f"{title}{separator}{text}" if title else text
 
 
-def tokenised(tokenizer, texts: Sequence[str], *, length: int) -> dict[str, torch.Tensor]:
+def tokenised(tokenizer, texts: Sequence[str], *, length: int) -> Tensors:
     """Return each text as one sequence, cut to ``length`` tokens with [CLS] and [SEP], padded to the longest.
 
-    There are no token_type_ids, so every token is in the first segment, as in Tevatron.
-
-    Returns:
-        ``input_ids`` and ``attention_mask``, (N, L) with L <= ``length``, int64.
+    Returns ``input_ids`` and ``attention_mask``, (N, L) int64, without segments as in Tevatron.
     """
     return text_rows(tokenizer, texts, length=length).inputs()
 
@@ -40,27 +38,10 @@ def text_rows(tokenizer, texts: Sequence[str], *, length: int) -> TokenRows:
 PAIR = "pair"  # in place of a separator: title and text are two segments
 
 
-def passage_inputs(
-    tokenizer, titles: Sequence[str], texts: Sequence[str], *, length: int, separator: str
-) -> dict[str, torch.Tensor]:
-    """Return titled passages as model inputs, joined by a separator or as a ``pair`` of segments.
-
-    Args:
-        tokenizer: a fast tokenizer of the BERT family.
-        titles, texts: N of each. A title may be empty.
-        length: in tokens, with [CLS] and [SEP].
-        separator: of ``passage_text``, or ``pair``.
-
-    Returns:
-        the arrays of ``tokenised``, and for pairs also ``token_type_ids``: 0 up to the first [SEP], then 1.
-    """
-    return passage_rows(tokenizer, titles, texts, length=length, separator=separator).inputs()
-
-
 def passage_rows(
     tokenizer, titles: Sequence[str], texts: Sequence[str], *, length: int, separator: str
 ) -> TokenRows:
-    """Return the tokens of each passage like ``passage_inputs``, without padding."""
+    """Return the tokens of titled passages, joined by a separator or as a ``pair`` of segments."""
     if separator == PAIR:
         return paired_rows(tokenizer, titles, texts, length=length)
     strings = [passage_text(*pair, separator=separator) for pair in zip(titles, texts, strict=True)]
@@ -70,8 +51,7 @@ def passage_rows(
 def pair_rows(
     tokenizer, firsts: Sequence[str], seconds: Sequence[str], *, length: int
 ) -> list[dict[str, np.ndarray]]:
-    """Return ``input_ids`` and ``token_type_ids`` of each pair of ``paired_rows``, (l,) with l <=
-    ``length``."""
+    """Return ``input_ids`` and ``token_type_ids`` of each pair of ``paired_rows``, (l,)."""
     rows = paired_rows(tokenizer, firsts, seconds, length=length)
     ends = np.cumsum(rows.lengths)[:-1]
     kinds = np.zeros_like(rows.ids) if rows.kinds is None else rows.kinds
@@ -80,7 +60,7 @@ def pair_rows(
     return [{"input_ids": ids, "token_type_ids": kinds} for ids, kinds in pairs]
 
 
-def padded(rows: Sequence[np.ndarray], *, value: int) -> torch.Tensor:
+def padded(rows: Sequence[np.ndarray], *, value: int) -> Tensor:
     """Return rows of unequal length, right-padded: N of (l,) to (N, max l), int64."""
     full = np.full((len(rows), max(len(row) for row in rows)), value, dtype=np.int64)
     for place, row in enumerate(rows):
@@ -99,25 +79,17 @@ def frame_texts(texts: Sequence[np.ndarray], tokenizer) -> tuple[np.ndarray, np.
 
 
 def inner_tokens(lengths: np.ndarray) -> np.ndarray:
-    """Return a mask, (T,), of the tokens of framed texts that are neither the first nor the last of their
-    text."""
+    """Return a mask, (T,), of the tokens of framed texts without the first and last of each text."""
     ends = np.cumsum(lengths)
     inner = np.ones(ends[-1], dtype=bool)
     inner[ends - lengths] = inner[ends - 1] = False
     return inner
 
 
-def side_by_side(
-    columns: Mapping[str, tuple[np.ndarray, int | bool]], lengths: np.ndarray
-) -> dict[str, torch.Tensor]:
-    """Return texts given end to end as padded rows, with their ``attention_mask``.
+def side_by_side(columns: Mapping[str, tuple[np.ndarray, int | bool]], lengths: np.ndarray) -> Tensors:
+    """Return texts given end to end as padded rows, (N, L) each, with their ``attention_mask``.
 
-    Args:
-        columns: a value per token, (T,), and the value for right padding.
-        lengths: (N,), tokens per text.
-
-    Returns:
-        (N, L) each, of the columns' types, and the mask as int64.
+    ``columns`` are a value per token, (T,), and the value for right padding. ``lengths`` are (N,).
     """
     mask = np.arange(lengths.max()) < lengths[:, None]  # (N, L)
     arrays = {"attention_mask": mask.astype(np.int64)}
@@ -134,8 +106,7 @@ class Words:
     Attributes:
         pieces: the entries, lower-cased, without ``##``.
         continues: (V,), whether an entry continues a word.
-        barred: (V,), entries that no word may begin with: special tokens, and marks without a letter or
-            digit, which the tokeniser separates from words.
+        barred: (V,), entries that no word may begin with, e.g. special tokens.
         stop_words: excluded words, in lower case.
         stops: (V,), entries that are a complete stop word.
         foreign: (V,), entries that no word may contain.
@@ -152,8 +123,7 @@ class Words:
 
     @classmethod
     def of(cls, tokenizer, stop_words: Collection[str], *, kind: str = "words") -> Words:
-        """Return the words of a vocabulary. ``kind`` is ``words`` (which begin with a letter or digit),
-        ``letters`` or ``marks`` (all)."""
+        """Return a vocabulary's words, ``letters`` or ``marks``. Words begin with a letter or digit."""
         check_known("kind of words", kind, valid=KINDS)
         entries = tokenizer.convert_ids_to_tokens(range(len(tokenizer)))
         continues = np.array([entry.startswith("##") for entry in entries])
@@ -182,15 +152,13 @@ class Words:
     def spans(self, input_ids: np.ndarray, lengths: np.ndarray | None = None) -> np.ndarray:
         """Return every whole word of a text in order, including repetitions.
 
-        If the text begins within a word, its tail is no whole word. A word that is cut at the end of the text
-        cannot be distinguished from a whole one and counts.
+        The tail of a word that begins before the text is left out. A word that is cut at the end counts.
 
         Args:
             input_ids: (T,), without special tokens around. One text, or N end to end.
             lengths: (N,), tokens of each of several texts.
 
-        Returns:
-            (O, 2): first token, and one past the last, as indices into ``input_ids``.
+        Returns (O, 2): first token, and one past the last, as indices into ``input_ids``.
         """
         first = np.flatnonzero(~self.continues[input_ids])
         end = np.append(first, len(input_ids))[1:]  # nothing where there is no first
@@ -207,15 +175,9 @@ class Words:
 
 
 def distinct(input_ids: np.ndarray, spans: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Group occurrences of the same word.
+    """Group occurrences of the same word among the tokens (n,), by the spans (O, 2) of ``Words.spans``.
 
-    Args:
-        input_ids: (n,).
-        spans: (O, 2), of ``Words.spans``.
-
-    Returns:
-        the first occurrence of each word, (W, 2), in text order, and the word's number in 0..W-1 for each
-            occurrence, (O,).
+    Returns each word's first occurrence, (W, 2), and each occurrence's word in 0..W-1, (O,).
     """
     words: dict[bytes, int] = {}
     numbers = np.array(

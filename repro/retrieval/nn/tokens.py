@@ -14,8 +14,9 @@ import torch
 from tokenizers.models import WordPiece
 from tokenizers.normalizers import BertNormalizer
 from tokenizers.pre_tokenizers import BertPreTokenizer
+from torch import Tensor
 
-MOST = 4096  # texts; of 64 tokens they take 10 MB, of 512 75 MB, in each process that prepares batches
+MOST = 4096  # texts, which take 10 MB with 64 tokens and 75 MB with 512
 
 Reading = Callable[[Sequence[str]], list[list[int]]]
 
@@ -27,8 +28,7 @@ class RecentTokens:
         self._kept: dict[tuple, dict[str, list[int]]] = {}
 
     def read(self, texts: Sequence[str], way: tuple, reading: Reading) -> list[list[int]]:
-        """Return the ids of each text, from the cache or by ``reading``. ``way`` identifies the tokenizer and
-        its options."""
+        """Return the ids of each text, from the cache of this ``way`` or by ``reading``."""
         cache = self._kept.setdefault(way, {})
         new = [text for text in dict.fromkeys(texts) if text not in cache]
         rows = dict(zip(new, reading(new), strict=True)) if new else {}
@@ -53,8 +53,7 @@ def tokens_remembered() -> Iterator[None]:
 
 
 def read_once(texts: Sequence[str], way: tuple, reading: Reading) -> list[list[int]]:
-    """Return the ids of each text, from the cache within ``tokens_remembered`` or otherwise by
-    ``reading``."""
+    """Return the ids of each text, from the cache of ``tokens_remembered`` or by ``reading``."""
     recent = _recent.get()
     return reading(texts) if recent is None else recent.read(texts, way, reading)
 
@@ -71,7 +70,7 @@ class TokenRows:
         ids: (T,) int32, with special tokens.
         lengths: (N,), tokens per text.
         padding: the id that rows are padded with.
-        kinds: (T,) int32, the segment of each token, or None for a model without segments.
+        kinds: (T,) int32, the segment of each token, or None.
     """
 
     ids: np.ndarray
@@ -88,14 +87,10 @@ class TokenRows:
     def __len__(self) -> int:
         return len(self.lengths)
 
-    def inputs(self, rows: np.ndarray | slice = slice(None)) -> dict[str, torch.Tensor]:
-        """Return ``input_ids``, ``attention_mask`` and, with kinds, ``token_type_ids`` of some texts, int64.
+    def inputs(self, rows: np.ndarray | slice = slice(None)) -> dict[str, Tensor]:
+        """Return ``input_ids``, ``attention_mask`` and, with kinds, ``token_type_ids`` of some texts.
 
-        Args:
-            rows: (n,) indices, or a slice. The default is all.
-
-        Returns:
-            (n, L) each, right-padded to the longest of these texts.
+        Returns (n, L) int64 each, right-padded to the longest of these texts.
         """
         lengths, starts = self.lengths[rows], (np.cumsum(self.lengths) - self.lengths)[rows]
         places = np.arange(lengths.max(initial=0))
@@ -119,12 +114,9 @@ def token_ids(
 ) -> list[list[int]]:
     """Return the ids of each text, cut to ``length`` tokens, equal to those of the tokenizer's own call.
 
-    Of a much longer text, only a beginning up to a blank is read, and more if it gives too few tokens. A BERT
-    tokenizer reads each word separately, so tokens before a blank do not depend on the rest. Other tokenizers
-    read the whole text.
-
-    Args:
-        length: in tokens, including [CLS] and [SEP] if ``add_special_tokens``.
+    Of a much longer text, only a beginning up to a blank is read, and more if it gives too few tokens.
+    Tokenizers unlike BERT's read the whole text. ``length`` includes [CLS] and [SEP] if
+    ``add_special_tokens``.
     """
 
     def read_ids(texts: Sequence[str]) -> list[list[int]]:
@@ -163,7 +155,7 @@ def _beginning(text: str, limit: int) -> str:
 
 
 def truncating_tokenizer(tokenizer, length: int):
-    """Return the library's tokenizer, set to truncate like transformers' call with ``truncation=True``."""
+    """Return the library's tokenizer, set to truncate like transformers with ``truncation=True``."""
     backend = tokenizer.backend_tokenizer
     truncation = {
         "max_length": length,
@@ -181,11 +173,9 @@ def truncating_tokenizer(tokenizer, length: int):
 
 
 def _reads_words(tokenizer) -> bool:
-    """Return whether the tokens before a blank are independent of the text after it.
+    """Return whether the tokens before a blank are independent of the text after it, as in BERT's.
 
-    BERT's normaliser changes single characters (or reorders marks within a word). Its pre-tokeniser splits at
-    every blank, and WordPiece reads one word. Added tokens are matched in the raw text, so they must not
-    contain a blank.
+    Added tokens are matched in the raw text, so they must not contain a blank.
     """
     backend = tokenizer.backend_tokenizer
     return (
@@ -202,8 +192,7 @@ def _reads_words(tokenizer) -> bool:
 def paired_rows(tokenizer, firsts: Sequence[str], seconds: Sequence[str], *, length: int) -> TokenRows:
     """Return the tokens of [CLS] first [SEP] second [SEP], or of [CLS] second [SEP] if the first is empty.
 
-    If a pair has more than ``length`` tokens, the longer text loses its last ones, as in transformers' call
-    with ``truncation="longest_first"``.
+    If a pair has more than ``length`` tokens, the longer text loses its last ones, as with ``longest_first``.
     """
     if length <= 3 or (frame := _frame(tokenizer)) is None:
         return _as_the_library_has_them(tokenizer, firsts, seconds, length=length)

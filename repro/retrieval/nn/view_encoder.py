@@ -7,12 +7,13 @@ from typing import Any, TypedDict
 
 import torch
 from safetensors.torch import load_file, save_file
-from torch import nn
+from torch import Tensor, nn
 from torch.nn import functional
 
 from repro.errors import DataError, UsageError, check_known
 from repro.machine.bounded_reading import read_json_file
 from repro.retrieval.nn.checkpoint import MaskedModel, Tokenizer, load_masked_lm, load_tokenizer, save_model
+from repro.retrieval.nn.precision import Tensors
 
 
 class SparsePositions(TypedDict):
@@ -23,8 +24,7 @@ class SparsePositions(TypedDict):
 
 
 class DenseReduction(TypedDict):
-    """The number of components ``to`` which a dense vector is reduced, and the method ``by``: ``linear`` or
-    ``truncate``."""
+    """The components ``to`` which a dense vector is reduced ``by`` ``linear`` or ``truncate``."""
 
     to: int
     by: str
@@ -33,26 +33,22 @@ class DenseReduction(TypedDict):
 POSITIONS = 4096  # logits of 4,096 positions x 30,522 entries x 4 bytes = 500 MB at once
 
 
-def max_log_saturated(
-    hidden: torch.Tensor, head: Callable[[torch.Tensor], torch.Tensor], keep: torch.Tensor
-) -> torch.Tensor:
+def max_log_saturated(hidden: Tensor, head: Callable[[Tensor], Tensor], keep: Tensor) -> Tensor:
     """Return s_j = max_i log(1 + ReLU(w_ij)), w_i = head(h_i), over the kept positions i (Formal et al. 2021,
     SPLADE with max pooling).
 
     The maximum is taken first, as log(1 + ReLU) keeps the order. Logits are computed for a few texts at a
-    time, as 1,024 passages of 144 tokens would have 18 GB of them. The gradient needs only the positions of
-    the maxima.
+    time, as 1,024 passages of 144 tokens would have 18 GB of them.
 
     Args:
         hidden: (B, L, H).
         head: (b, L, H) to (b, L, V) logits.
         keep: (B, L), bool. A text without a kept position gets zeros.
 
-    Returns:
-        (B, V), in float32 or above, not negative.
+    Returns (B, V), in float32 or above.
     """
 
-    def highest(states: torch.Tensor, mask: torch.Tensor) -> torch.Tensor:
+    def highest(states: Tensor, mask: Tensor) -> Tensor:
         logits = head(states).masked_fill(~mask.unsqueeze(-1), -torch.inf)  # (b, L, V)
         return logits.max(dim=1).values  # (b, V)
 
@@ -62,26 +58,22 @@ def max_log_saturated(
     return logits.to(torch.promote_types(logits.dtype, torch.float32)).relu().log1p()
 
 
-def sum_log_saturated(logits: torch.Tensor, keep: torch.Tensor) -> torch.Tensor:
-    """Return s_j = sum_i log(1 + ReLU(w_ij)) over the kept positions i (Formal et al. 2021, the first
-    SPLADE).
+def sum_log_saturated(logits: Tensor, keep: Tensor) -> Tensor:
+    """Return s_j = sum_i log(1 + ReLU(w_ij)) over the kept positions i (Formal et al. 2021, SPLADE).
 
-    Args:
-        logits: (B, L, V).
-        keep: (B, L), bool.
-
-    Returns:
-        (B, V), in float32 or above, not negative.
+    Maps (B, L, V) and ``keep``, (B, L) bool, to (B, V), in float32 or above.
     """
     logits = logits.to(torch.promote_types(logits.dtype, torch.float32))
     return (logits.relu().log1p() * keep.unsqueeze(-1)).sum(dim=1)
 
 
 def kept_positions(
-    input_ids: torch.Tensor, attention_mask: torch.Tensor, *, cls: bool, sep: bool | str, tokenizer
-) -> torch.Tensor:
-    """Return the positions that count in a sparse vector: (B, L) each to (B, L), bool. ``cls`` and ``sep``
-    are whether these tokens count. ``between`` keeps only the [SEP] after the title."""
+    input_ids: Tensor, attention_mask: Tensor, *, cls: bool, sep: bool | str, tokenizer
+) -> Tensor:
+    """Return the positions that count in a sparse vector: (B, L) each to (B, L), bool.
+
+    ``cls`` and ``sep`` are whether these tokens count. ``between`` keeps only the [SEP] after the title.
+    """
     keep = attention_mask.bool()
     if sep == "between":
         places = torch.arange(keep.shape[1], device=keep.device)
@@ -92,9 +84,8 @@ def kept_positions(
     return keep
 
 
-def top_k(values: torch.Tensor, k: int) -> torch.Tensor:
-    """Keep the k highest values of each row and set the others to zero, (N, V). Ties are resolved by the
-    lowest index."""
+def top_k(values: Tensor, k: int) -> Tensor:
+    """Set all but the k highest values of each row of (N, V) to zero. The lowest index breaks ties."""
     if k >= values.shape[-1]:
         return values
     with torch.no_grad():
@@ -105,9 +96,8 @@ def top_k(values: torch.Tensor, k: int) -> torch.Tensor:
     return values.masked_fill(~keep, 0.0)
 
 
-def flops(vectors: torch.Tensor) -> torch.Tensor:
-    """Return sum_j ( 1/N sum_i |w_ij| )^2 of (N, V), a scalar that measures the work of an inverted index
-    (Paria et al. 2020, the regulariser of SPLADE)."""
+def flops(vectors: Tensor) -> Tensor:
+    """Return sum_j ( 1/N sum_i |w_ij| )^2 of (N, V), the regulariser of SPLADE (Paria et al. 2020)."""
     return _MeanMagnitude.apply(vectors).square().sum()
 
 
@@ -115,12 +105,12 @@ class _MeanMagnitude(torch.autograd.Function):
     """1/N sum_i |w_ij|, (N, V) to (V,). Its gradient is the only (N, V) array that is allocated."""
 
     @staticmethod
-    def forward(ctx, vectors: torch.Tensor) -> torch.Tensor:
+    def forward(ctx, vectors: Tensor) -> Tensor:
         ctx.save_for_backward(vectors)
         return vectors.abs().mean(dim=0)
 
     @staticmethod
-    def backward(ctx, gradient: torch.Tensor) -> torch.Tensor:
+    def backward(ctx, gradient: Tensor) -> Tensor:
         (vectors,) = ctx.saved_tensors
         return vectors.sign().mul_(gradient / len(vectors))
 
@@ -137,9 +127,6 @@ class ViewEncoder(nn.Module):
         DEN = h_0,   w_ij = h_i E_j + b_j,   SPR_j = max_i log(1 + ReLU(w_ij))
 
     Args:
-        model: BertForMaskedLM, or a model with the same ``base_model`` and ``cls``.
-        tokenizer: its tokenizer.
-        views: ``dense``, ``sparse`` or both.
         sparse_positions: {cls, sep}, of ``kept_positions`` (reading ``sparse-pooling-positions``).
         vocabulary_head: w by BERT's masked-language head (``transform``), or without its dense layer and
             LayerNorm (``plain``) (reading ``vocabulary-head``).
@@ -164,7 +151,7 @@ class ViewEncoder(nn.Module):
         check_names("view", views, valid=VIEWS)
         check_known("vocabulary head", vocabulary_head, valid=HEADS)
         if len(set(views)) < len(views):
-            raise UsageError(f"each view is named once; given: {list(views)!r}")
+            raise UsageError(f"a view is listed twice: {list(views)!r}")
         self.model, self.tokenizer, self.views = model, tokenizer, tuple(views)
         self.positions, self.head = sparse_positions.copy(), vocabulary_head
         self.reduction = dense_reduction
@@ -178,9 +165,8 @@ class ViewEncoder(nn.Module):
                 self.projection = nn.Linear(size, width, bias=False)
                 nn.init.normal_(self.projection.weight, std=model.config.initializer_range)
 
-    def forward(self, inputs: dict[str, torch.Tensor]) -> dict[str, torch.Tensor]:
-        """Map model inputs, (N, L) each, to ``dense``, (N, H) or (N, to), and ``sparse``, (N, V), without
-        truncation."""
+    def forward(self, inputs: Tensors) -> Tensors:
+        """Map model inputs, (N, L) each, to ``dense``, (N, H) or (N, to), and ``sparse``, (N, V)."""
         hidden = self.model.base_model(**inputs).last_hidden_state  # (N, L, H)
         vectors = {}
         if "dense" in self.views:
@@ -192,7 +178,7 @@ class ViewEncoder(nn.Module):
             vectors["sparse"] = max_log_saturated(hidden, self.logits, keep)
         return vectors
 
-    def logits(self, hidden: torch.Tensor) -> torch.Tensor:
+    def logits(self, hidden: Tensor) -> Tensor:
         """Return w, (..., H) to (..., V)."""
         if self.head == "transform":
             return self.model.cls(hidden)
@@ -201,9 +187,10 @@ class ViewEncoder(nn.Module):
 
     def start_from(self, folder: Path) -> None:
         """Load the projection saved in a model directory, if there is one of this shape."""
-        saved = _saved_projection(folder)
-        if self.projection is not None and saved is not None and saved.shape == self.projection.weight.shape:
-            self.projection.weight.data.copy_(saved)
+        if self.projection is not None and (folder / PROJECTION).exists():
+            saved, weight = load_file(folder / PROJECTION)["weight"], self.projection.weight
+            if saved.shape == weight.shape:
+                weight.data.copy_(saved)
 
     def save(self, folder: Path) -> None:
         """Save the masked LM, its tokenizer, any projection, and the settings in ``views.json``."""
@@ -218,7 +205,7 @@ class ViewEncoder(nn.Module):
         }
         (folder / FILE).write_text(json.dumps(description, sort_keys=True) + "\n", encoding="utf-8")
 
-    def _reduce(self, vectors: torch.Tensor) -> torch.Tensor:
+    def _reduce(self, vectors: Tensor) -> Tensor:
         if self.reduction is None:
             return vectors
         return vectors[:, : self.reduction["to"]] if self.projection is None else self.projection(vectors)
@@ -229,17 +216,14 @@ def load_view_encoder(
 ) -> ViewEncoder:
     """Return the encoder in a model directory, with the reduction of dense vectors used in training.
 
-    A masked LM that was not trained for views also works.
-
-    Raises:
-        DataError: the directory is not a model, or its projection is missing.
-        UsageError: the model was trained with other settings, or without one of these views.
+    A masked LM that was not trained for views also works. Raises DataError, or UsageError for other settings
+    or views than in training.
     """
     settings = {"sparse_positions": dict(sparse_positions), "vocabulary_head": vocabulary_head}
     description: dict[str, Any] = settings | {"views": list(VIEWS), "dense_reduction": None}
     if (folder / FILE).exists():
         description = read_json_file(folder / FILE)
-        check_names("view that the model was trained for,", views, valid=description["views"])
+        check_known("view that the model was trained for,", *views, valid=description["views"])
     differences = [name for name in settings if settings[name] != description[name]]
     if differences and "sparse" in views:
         details = ", ".join(f"{name} {description[name]!r}, not {settings[name]!r}" for name in differences)
@@ -253,7 +237,7 @@ def load_view_encoder(
         dense_reduction=description["dense_reduction"],
     )
     if encoder.projection is not None and not (folder / PROJECTION).exists():
-        raise DataError(f"{folder}: {PROJECTION} is missing, which its dense vectors pass")
+        raise DataError(f"{folder}: {PROJECTION} is missing, and its dense vectors need it")
     encoder.start_from(folder)
     return encoder
 
@@ -261,9 +245,5 @@ def load_view_encoder(
 def check_names(kind: str, names: Sequence[str], *, valid) -> None:
     """Raise UsageError if there is no name, or an invalid one."""
     if not names:
-        raise UsageError(f"there is no {kind} at all; known: {', '.join(valid)}")
+        raise UsageError(f"no {kind} is given. Known: {', '.join(valid)}")
     check_known(kind, *names, valid=valid)
-
-
-def _saved_projection(folder: Path) -> torch.Tensor | None:
-    return load_file(folder / PROJECTION)["weight"] if (folder / PROJECTION).exists() else None

@@ -1,2 +1,11 @@
-"""The implementations of the stages, one module each. Their inputs and outputs are declared in
-``repro.stage_table``."""
+"""The bodies of the stages, one module each, e.g. ``encode``.
+
+``run(params, inputs, out, progress)`` reads the folders ``inputs``, writes only into ``out`` and returns
+facts for the artefact's record. Long stages keep finished parts in ``out/blocks``, after which an interrupted
+attempt resumes, and some divide them among shards. Stages raise UsageError for an invalid parameter,
+BlockedError for a missing requirement, e.g. half precision without a GPU, DataError for an input that is
+malformed, incomplete, changed since planning or leaves no row, and StageError for a number that is not
+finite. Data has the parameters ``dataset`` (id), ``source`` (a Source as JSON), ``identity`` (of its bytes)
+and optionally ``first`` (rows to read). In a rehearsal its inputs ``queries`` and ``corpus`` are first rows,
+which replace all other names (``FirstRows``).
+"""

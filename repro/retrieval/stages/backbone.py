@@ -1,5 +1,4 @@
-"""Stage ``backbone``: a released checkpoint, e.g. ``bert-base-uncased``, from a folder or the hub's cache, or
-its architecture."""
+"""Stage ``backbone``: a released checkpoint, e.g. ``bert-base-uncased``, or its architecture."""
 
 import shutil
 from pathlib import Path
@@ -16,17 +15,10 @@ if TYPE_CHECKING:
 def run(params: dict, inputs: dict, out: Path, progress: Progress) -> dict:
     """Write ``model/``: the checkpoint ``name`` in safetensors and float32, with its tokenizer.
 
-    ``params["source"]`` is its location: ``{"kind": "folder", "path": …}`` or ``{"kind": "hub", …}``.
-    ``identity`` is the digest of the folder's files, or the commit. A checkpoint without a masked-language
-    head, e.g. a released retriever, is written without one, so that the artefact contains no random weights.
-    SEED's weights are converted to the equivalent architecture in transformers. With ``params["weights"]``
-    ``"random"``, only configuration and tokenizer are read. Weights are drawn with ``params["seed"]`` by the
-    configuration, with ``params["layers"]`` layers if given. Code of a checkpoint is never run, and nothing
-    is downloaded.
-
-    Raises:
-        BlockedError: it cannot be read, or its commit is not in the hub's cache.
-        DataError: it has changed since planning.
+    ``source`` is ``{"kind": "folder", "path": …}`` or ``{"kind": "hub", …}``, and ``identity`` the digest of
+    the folder's files, or the commit. A missing masked-language head is left out. SEED's weights are
+    converted to the equivalent architecture. With ``weights`` ``"random"``, weights are drawn with ``seed``,
+    for ``layers`` layers if given. Code of a checkpoint is never run, and nothing is downloaded.
     """
     from repro.retrieval.nn.checkpoint import reason, save_model
 
@@ -37,7 +29,7 @@ def run(params: dict, inputs: dict, out: Path, progress: Progress) -> dict:
         except (OSError, ValueError, KeyError) as error:
             problem = f"{folder} is not a checkpoint of {params['name']} that transformers can read"
             raise BlockedError(f"{problem} ({reason(error)})", _remedy(params)) from error
-        save_model(model, tokenizer, out / "model")  # weights may lie in their file until they are written
+        save_model(model, tokenizer, out / "model")  # may read weights from their file
     return {
         "parameters": model.num_parameters(),
         "vocabulary": len(tokenizer),
@@ -47,7 +39,6 @@ def run(params: dict, inputs: dict, out: Path, progress: Progress) -> dict:
 
 
 def _read(params: dict, folder: Path) -> tuple["PreTrainedModel", "PreTrainedTokenizerBase", dict]:
-    """Return model, tokenizer and facts about them. Raises what the library does."""
     from transformers import AutoTokenizer
 
     from repro.retrieval.nn import seed_encoder
@@ -90,7 +81,5 @@ def _random_model(params: dict, folder: Path) -> tuple["PreTrainedModel", bool]:
 
 def _remedy(params: dict) -> str:
     if params["source"]["kind"] == "folder":
-        return "put config.json, weights and tokenizer of a kind that transformers knows there"
-    return (
-        f"put it, converted if need be, into $REPRO_DATA/models/{params['name']}, or choose another reading"
-    )
+        return "put config.json, weights and a tokenizer that transformers supports there"
+    return f"put it (converted) into $REPRO_DATA/models/{params['name']}, or choose another reading"

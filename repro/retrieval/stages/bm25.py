@@ -17,18 +17,14 @@ def run(params: dict, inputs: dict[str, Path], out: Path, progress: Progress) ->
 
     score(q, d) = sum over terms t of q of  idf(t) tf / (tf + k1 (1 - b + b |d| / avgdl)), idf(t) = ln(1 + (N
     - df + 0.5) / (df + 0.5)), with |d| stored in one byte (exact up to 40 terms), as in Lucene 9. With
-    ``multifield`` this is summed over title and contents. Anserini rounds to four decimals and keeps ties in
-    the order of document ids by spreading them by 1e-6.
-
-    Raises:
-        BlockedError: there is no Java 21.
-        StageError: Lucene failed, or the index was made with the other kind of fields.
+    ``multifield`` this is summed over title and contents. Anserini rounds to four decimals and spreads ties
+    by 1e-6 in the order of document ids.
     """
     index, queries = inputs["index"], inputs["queries"] / "queries.jsonl"
     multifield = json.loads((index / FIELDS).read_text())["multifield"]
     if multifield != params["multifield"]:
         option = params["multifield"]
-        raise StageError(f"the index was made with multifield {multifield}, but the search asks for {option}")
+        raise StageError(f"the index was made with multifield {multifield}, and the search needs {option}")
     hits = out / "hits.jsonl"
     arguments = {
         **{name: params[name] for name in ("k1", "b", "depth", "multifield")},

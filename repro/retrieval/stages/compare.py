@@ -3,7 +3,6 @@
 import json
 from functools import partial
 from pathlib import Path
-from typing import TypedDict
 
 from repro.errors import DataError
 from repro.progress import Progress
@@ -12,27 +11,15 @@ from repro.retrieval.evaluation.measures import coverage
 from repro.retrieval.evaluation.runs import Run, read_run
 from repro.retrieval.evaluation.text_lines import Qrels, read_qrels
 
-
-class Inputs(TypedDict, total=False):
-    """Folders of runs and judgements, or of scores."""
-
-    runs: list[Path]
-    qrels: Path
-    scores: list[Path]
-
-
 MAX_P = 0.05  # the level the papers print
 
 
-def run(params: dict, inputs: Inputs, out: Path, progress: Progress) -> dict:
+def run(params: dict, inputs: dict, out: Path, progress: Progress) -> dict:
     """Write ``significance.json``, the result of :func:`repro.retrieval.evaluation.significance.compare`.
 
-    Params: ``measures`` (ir_measures names, e.g. ``"nDCG@10"``), ``names`` (one per run in ``runs``, in
-    order) and ``ignore_identical_ids`` (BEIR's rule, False by default). Returns the number of judged queries
-    that each run misses. Raises DataError for a run without any judged query.
-
-    With inputs ``scores`` instead of ``runs`` and ``qrels``, ``names`` are systems. Each has as many
-    consecutive ``scores`` as a cell averages.
+    Params: ``measures`` (e.g. ``"nDCG@10"``), ``names`` (one per run in ``runs``) and
+    ``ignore_identical_ids`` (BEIR's rule, False by default). With inputs ``scores`` instead of ``runs`` and
+    ``qrels``, ``names`` are systems, each with as many consecutive ``scores`` as a cell averages.
     """
     if "scores" in inputs:
         return _by_scores(params, inputs["scores"], out)
@@ -74,17 +61,16 @@ def _by_scores(params: dict, directories: list[Path], out: Path) -> dict:
 
 
 def joint_queries(systems: list[list[dict]]) -> list[str]:
-    """Return the query ids of all members, prefixed by the member's number, e.g. ``"0:q1"``. Raises DataError
-    if systems differ."""
+    """Return the members' query ids, prefixed by the member's number, e.g. ``"0:q1"``. Raises DataError if
+    systems differ."""
     ids = [[f"{n}:{q}" for n, part in enumerate(parts) for q in part["queries"]] for parts in systems]
     if any(queries != ids[0] for queries in ids):
-        raise DataError("the systems were scored on different queries; they cannot be compared by query")
+        raise DataError("the systems were scored on different queries and cannot be compared by query")
     return ids[0]
 
 
 def weighted_scores(parts: list[dict], measure: str) -> list[float]:
-    """Return scores of all members' queries, weighted so that their mean is the mean of the members'
-    means."""
+    """Return the members' scores, weighted so that their mean is the mean of the members' means."""
     total = sum(len(part["queries"]) for part in parts)
     weights = [total / (len(parts) * len(part["queries"])) for part in parts]
     return [w * x for w, part in zip(weights, parts, strict=True) for x in part["measures"][measure]]

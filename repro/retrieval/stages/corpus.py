@@ -16,17 +16,10 @@ from repro.store.disk import BLOCKS
 def run(params: dict, inputs: dict[str, Path], out: Path, progress: Progress) -> dict:
     """Write ``arrow/`` with columns id, title and text, and url if the collection has addresses.
 
-    ``params``: dataset (id), source (a documents Source as JSON) and identity (of its bytes). Optional are
-    text (a template over url and text, e.g. ``"{url} {text}"``), untitled (a placeholder for an empty title),
-    and first (rows to read of each of the source's parts).
-
-    Documents are written in blocks of 20,000, after which an interrupted attempt resumes. It reads finished
-    blocks again for the digests, and parses their documents again only if the written text has another form.
-    Memory contains a batch of 1,000 documents and 24 bytes per id, and 70 more per id of an earlier attempt.
-
-    Returns the number of documents, the digest of the rows and, unless ``first`` is given, the digest of the
-    source's content, regardless of the form. Raises DataError if the source is malformed, is not the papers'
-    collection, or has changed since planning.
+    Optional ``params`` are text (a template, e.g. ``"{url} {text}"``), untitled (a placeholder for an empty
+    title), and first (rows to read of each of the source's parts). A resumed attempt reads blocks again for
+    the digests, and parses their documents again only if the written text has another form. Memory contains
+    1,000 documents and 24 bytes per id, and 70 more per id of an earlier attempt.
     """
     entry = dataset(params["dataset"])
     columns = ("id", "title", "text", "url") if entry.addresses else ("id", "title", "text")
@@ -45,7 +38,6 @@ def run(params: dict, inputs: dict[str, Path], out: Path, progress: Progress) ->
 
 
 def _fill(blocks: RowBlocks, params: dict, source: Source, advance) -> tuple[list[int], dict]:
-    """Write the blocks after those of an earlier attempt, and return all blocks and the facts."""
     digest, content = RowDigest(), ContentDigest()
     ids: list[str] = []
     firsts: list[int] = []

@@ -1,8 +1,7 @@
 """Stage ``encode``: one vector for every passage or query."""
 
 import json
-import os
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
@@ -32,41 +31,32 @@ if TYPE_CHECKING:
     from repro.retrieval.nn.encoder import Encoder
     from repro.retrieval.nn.library_encoder import ReleasedEncoder
 
-BLOCK = 20_000  # texts sorted by length together, and lost at most when interrupted
-AHEAD = 2  # groups of texts that are ready as tokens; while the model is at one, the next are made
+BLOCK = 20_000  # texts sorted by length together
+AHEAD = 2  # groups of texts that are tokenised in advance
 Titled = tuple[str, str]
+TitledRows = Callable[[int, int], list[Titled]]  # of a range of rows
 Batches = list[tuple[list[int], dict[str, "Tensor"]]]  # texts' places in a group, and their inputs
-Encode = Callable[
-    [Batches], Callable[[], list[Arrays]]
-]  # begins to encode; what it returns waits for records
+Prepare = Callable[[list[Titled]], Batches]
+Records = Callable[[], list[Arrays]]  # waits for them
+Encode = Callable[[Batches], Records]
 
 
 def run(params: dict, inputs: dict[str, Path], out: Path, progress: Progress) -> dict:
     """Write ``vectors.npy``, (N, H) in the order of ``ids.txt``, which is the source's order.
 
-    Vectors are float32, or rounded to float16 at the end if ``numbers`` is ``float16``. Texts are encoded in
-    blocks, see ``write_encoded``. Within a block they are sorted by length, and all batches have about as
-    many tokens.
+    Vectors are float32, or rounded to float16 at the end if ``numbers`` is ``float16``. On a CPU a large
+    model built like BERT reads texts end to end, without padding. A GPU does so in half precision unless
+    REPRO_PADDING_FREE is 0, and the record then contains ``padding_free``.
 
-    On a CPU a large model built like BERT reads the texts of a batch end to end, without padding. A GPU does
-    so in half precision unless REPRO_PADDING_FREE is 0, and the record then contains ``padding_free``.
-
-    Title and text are joined by ``separator``, or are two segments if it is ``pair``. Inputs are cut to
-    ``length`` tokens and pooled by ``pooling``. A fine-tuned projector is applied if there is one. With
-    ``normalize``, vectors have length 1. For a released encoder, ``pooling`` may be
-    ``sentence-transformers``, which uses its own modules. An optional ``prefix``, e.g. ``"query: "``,
-    precedes every text. If the separator is null, titles are left out.
-
-    Raises:
-        UsageError: an unknown kind, pooling, precision or type, or a length beyond the model's positions.
-        BlockedError: half precision without a GPU.
-        DataError: a model cannot be read, there is no text, or an id is invalid in a run.
-        StageError: a vector is not finite, or exceeds float16.
+    Title and text are joined by ``separator``, or are two segments if it is ``pair``. If it is null, titles
+    are left out. Inputs are cut to ``length`` tokens and pooled by ``pooling``, or for a released encoder by
+    its own modules (``sentence-transformers``). A fine-tuned projector is applied. With ``normalize``,
+    vectors have length 1. An optional ``prefix``, e.g. ``"query: "``, precedes every text.
     """
     from repro.retrieval.nn.batches import HalvingEncoder
     from repro.retrieval.nn.checkpoint import check_fits, load_tokenizer
     from repro.retrieval.nn.packed_texts import without_padding
-    from repro.retrieval.nn.padding_free import is_asked_for, packs
+    from repro.retrieval.nn.padding_free import packs
     from repro.retrieval.nn.precision import check_precision, device, threads_for
 
     check_choices("encode", params)
@@ -76,11 +66,10 @@ def run(params: dict, inputs: dict[str, Path], out: Path, progress: Progress) ->
     encoder = _encoder(folder, params["pooling"]).eval().to(device())
     tokenizer = load_tokenizer(folder)
     check_fits(encoder.model, tokenizer, params["length"])
-    is_wanted = is_asked_for(os.environ)
-    packed = packs(encoder, wanted=is_wanted, precision=params["precision"], say=progress.note)
+    packed = packs(encoder, precision=params["precision"], say=progress.note)
     halving_encoder = HalvingEncoder(without_padding(encoder, gpu=packed))
-    encode = _batch_encoder(halving_encoder, params)
     with threads_for(encoder):
+        encode = _batch_encoder(halving_encoder, params)
         facts = write_encoded(texts, tokenizer, encode, params, out, progress, size=BLOCK)
     return facts | halving_encoder.facts() | ({"padding_free": 1} if packed else {})
 
@@ -90,32 +79,30 @@ class Texts:
     """Passages or queries to encode.
 
     Attributes:
-        folder: of the source.
         titled: maps a range of rows to their titles, empty for queries, and texts.
     """
 
     folder: Path
     ids: Sequence[str] | IdColumn
-    titled: Callable[[int, int], list[Titled]]
+    titled: TitledRows
 
     @classmethod
-    def read(cls, folder: Path, params: Mapping[str, Any]) -> "Texts":
-        """Open texts of a ``kind``, with ``prefix`` before title or text, and without titles if ``separator``
-        is None. Raises DataError."""
+    def read(cls, folder: Path, params: dict) -> "Texts":
+        """Open texts of a ``kind``, with any ``prefix``. If ``separator`` is None, titles are left out."""
         ids, titled = (_queries if params["kind"] == "queries" else _passages)(folder, params)
         if not ids:
             raise DataError(f"{folder}: there is no text to encode")
         return cls(folder, ids, titled)
 
 
-def _queries(folder: Path, params: Mapping[str, Any]) -> tuple[list[str], Callable[[int, int], list[Titled]]]:
+def _queries(folder: Path, params: dict) -> tuple[list[str], TitledRows]:
     with open(folder / "queries.jsonl", encoding="utf-8") as file:
         queries = [json.loads(line) for line in file]
     texts = [("", params.get("prefix", "") + query["text"]) for query in queries]
     return [query["id"] for query in queries], lambda first, end: texts[first:end]
 
 
-def _passages(folder: Path, params: Mapping[str, Any]) -> tuple[IdColumn, Callable[[int, int], list[Titled]]]:
+def _passages(folder: Path, params: dict) -> tuple[IdColumn, TitledRows]:
     corpus, prefix = read_rows(folder), params.get("prefix", "")
 
     def texts(first: int, end: int) -> list[Titled]:
@@ -138,11 +125,8 @@ def _encoder(folder: Path, pooling: str) -> "Encoder | ReleasedEncoder":
     return load_text_encoder(folder, pooling=pooling)
 
 
-def outputs(
-    encoder: Callable, batches: Batches, params: Mapping[str, Any]
-) -> Iterator[tuple[list[int], Any]]:
-    """Yield the indices of each batch with the output of a ``HalvingEncoder``, which a GPU may still be
-    computing."""
+def outputs(encoder: Callable, batches: Batches, params: dict) -> Iterator[tuple[list[int], Any]]:
+    """Yield each batch's indices with its output, which a GPU may still be computing."""
     import torch
 
     from repro.retrieval.nn.precision import autocast
@@ -153,25 +137,23 @@ def outputs(
         yield places, output
 
 
-def _batch_encoder(encoder: Callable, params: Mapping[str, Any]) -> Encode:
+def _batch_encoder(encoder: Callable, params: dict) -> Encode:
     import torch
     from torch.nn.functional import normalize
 
     from repro.retrieval.nn.precision import to_host
 
-    normalizes = params["normalize"]
-    numbers = params.get("numbers", "float32")
-
-    def encode(batches: Batches) -> Callable[[], list[Arrays]]:
+    def encode(batches: Batches) -> Records:
         order: list[int] = []
         parts = []
         for places, output in outputs(encoder, batches, params):
             order += places
-            parts.append(normalize(output.float(), dim=-1) if normalizes else output.float())  # (n, H)
-        vectors = to_host(torch.cat(parts))  # (N, H)
+            vectors = output.float()  # (n, H)
+            parts.append(normalize(vectors, dim=-1) if params["normalize"] else vectors)
+        wait = to_host(torch.cat(parts))  # (N, H)
 
         def records() -> list[Arrays]:
-            rows = rounded(vectors().numpy(), numbers)
+            rows = rounded(wait().numpy(), params.get("numbers", "float32"))
             return [{"vectors": rows[row]} for row in np.argsort(order)]
 
         return records
@@ -189,7 +171,7 @@ def write_encoded(
     texts: Texts,
     tokenizer: Any,
     encode: Encode,
-    params: Mapping[str, Any],
+    params: dict,
     out: Path,
     progress: Progress,
     *,
@@ -198,14 +180,9 @@ def write_encoded(
 ) -> dict[str, int]:
     """Write ``ids.txt`` and the arrays of encoded texts, in blocks of ``size`` texts.
 
-    Each block is a file in ``blocks/``. The first process appends the blocks to the arrays and removes each
-    afterwards, so that the disk never contains more than the artefact and one block. A resumed attempt uses
-    all complete blocks, joined or not. Under torchrun with n processes, each encodes every n-th block. Blocks
-    of a shard are not joined.
-
-    Args:
-        params: of the stage: ``kind``, ``length`` and ``separator``.
-        vocabulary: of ``join_blocks``.
+    Each block is a file in ``blocks/``. The first process appends it to the arrays and removes it. Under
+    torchrun with n processes, each encodes every n-th block. Blocks of a shard are not joined. ``vocabulary``
+    is that of ``join_blocks``.
 
     Returns ``texts``, the facts of ``join_blocks``, and for a resumed attempt ``resumed_at``, the first row
     that it encoded.
@@ -235,13 +212,12 @@ def write_encoded(
 def write_blocks(
     folder: Path,
     ranges: Iterable[tuple[int, int]],
-    texts: Callable[[int, int], list[Titled]],
-    prepare: Callable[[list[Titled]], Batches],
+    texts: TitledRows,
+    prepare: Prepare,
     encode: Encode,
     advance: Callable[[int], object],
 ) -> list[int]:
-    """Write a file for each missing range of rows, encoding ahead of writing, and return the first row of
-    each."""
+    """Write a file for each missing range of rows, encoding ahead of writing. Returns their first rows."""
     from repro.retrieval.nn.batches import in_background
 
     done, rows = [], dict[int, Arrays]()
@@ -259,11 +235,9 @@ def write_blocks(
 
 @dataclass(frozen=True)
 class TextGroup:
-    """Some texts of the block of ``size`` texts that begins with row ``first``.
+    """Some texts, at ``places`` in the block of ``size`` texts from row ``first`` on.
 
-    Attributes:
-        places: indices of these texts in the block.
-        batches: their indices among these texts and their inputs. None for a block from an earlier attempt.
+    ``batches`` is None for a block from an earlier attempt.
     """
 
     first: int
@@ -273,10 +247,7 @@ class TextGroup:
 
 
 def _groups(
-    folder: Path,
-    ranges: Iterable[tuple[int, int]],
-    texts: Callable[[int, int], list[Titled]],
-    prepare: Callable[[list[Titled]], Batches],
+    folder: Path, ranges: Iterable[tuple[int, int]], texts: TitledRows, prepare: Prepare
 ) -> Iterator[TextGroup]:
     from repro.retrieval.nn.batches import tokenised_together
 
@@ -289,10 +260,8 @@ def _groups(
             yield TextGroup(first, end - first, places, prepare([block[place] for place in places]))
 
 
-def _in_turn(
-    groups: Iterable[TextGroup], encode: Encode
-) -> Iterator[tuple[TextGroup, Callable[[], list[Arrays]] | None]]:
-    """Yield each group with the result of ``encode``, once the next group has been started."""
+def _in_turn(groups: Iterable[TextGroup], encode: Encode) -> Iterator[tuple[TextGroup, Records | None]]:
+    """Yield each group with its encoded records after the next group has been started."""
     previous = None
     for group in groups:
         current = group, None if group.batches is None else encode(group.batches)
@@ -303,9 +272,8 @@ def _in_turn(
         yield previous
 
 
-def prepared_batches(tokenizer: Any, texts: Sequence[Titled], params: Mapping[str, Any]) -> Batches:
-    """Return batches of texts: the indices of each batch's texts, and its inputs, ready to be sent to a
-    GPU."""
+def prepared_batches(tokenizer: Any, texts: Sequence[Titled], params: dict) -> Batches:
+    """Return the indices and inputs of each batch of texts, ready to be sent to a GPU."""
     from repro.retrieval.nn.batches import token_batches
     from repro.retrieval.nn.precision import ready_for_device
     from repro.retrieval.nn.text import passage_rows

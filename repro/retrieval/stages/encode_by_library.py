@@ -10,34 +10,23 @@ from repro.progress import Progress
 from repro.retrieval.datasets.hub_models import base_identity, planned_checkpoint
 from repro.retrieval.stages.encode import Texts, Titled
 from repro.retrieval.stages.vectors import write_ids
-from repro.retrieval.stages.vectors.encoded_blocks import (
-    block_is_kept,
-    check_joined,
-    join_blocks,
-    save_block,
-)
+from repro.retrieval.stages.vectors.encoded_blocks import block_is_kept, check_joined, join_blocks, save_block
 from repro.stage_table import check_choices
 from repro.store.disk import BLOCKS
 
 LIBRARY = "sentence-transformers"
-BLOCK = 10_000  # texts per call of the library, the most that an interruption loses
+BLOCK = 10_000  # texts per call of the library
 
 
 def run(params: dict, inputs: dict[str, Path], out: Path, progress: Progress) -> dict:
-    """Write the vectors of each text in the format of ``encode_views``, which for dense vectors is also that
-    of ``encode``.
+    """Write the vectors of each text in the format of ``encode_views`` (for dense vectors also ``encode``).
 
     ``source`` is the location of the encoder, and ``identity`` its digest or commit. ``kind_of_encoder``,
     ``pooling``, ``length``, ``truncate_dim`` and ``precision`` are settings of ``library_encoder.load``.
-    ``prompt`` replaces the encoder's own, and null keeps it. ``separator`` joins title and text, ``pair``
-    makes two segments, and null leaves titles out. A prompt may contain the title's position, e.g. ``"title:
-    {title} | text: "``. With the ``similarity`` cosine, vectors have length 1. With euclidean they have an
+    ``prompt`` replaces the encoder's own, and null keeps it. It may contain the title's position, e.g.
+    ``"title: {title} | text: "``. ``separator`` joins title and text, ``pair`` makes two segments, and null
+    leaves titles out. With the ``similarity`` cosine, vectors have length 1. With euclidean they have an
     extra number, so that the greatest inner product is the least distance.
-
-    Raises:
-        BlockedError: the encoder cannot be read, or its planned commit is not in the hub's cache.
-        DataError: the encoder has changed since planning, or there is no text.
-        StageError: a vector is not finite.
     """
     from repro.retrieval.nn import library_encoder
     from repro.retrieval.nn.precision import threads_for
@@ -49,11 +38,13 @@ def run(params: dict, inputs: dict[str, Path], out: Path, progress: Progress) ->
     with planned_checkpoint(params) as checkpoint:
         base = params["source"].get("base")
         if base and base_identity(base) != params["base"]:
-            raise DataError(f"{base}, which the adapter is for, is no longer the one that was planned with")
+            raise DataError(f"{base}, the adapter's model, changed since planning")
         try:
             model = library_encoder.load(checkpoint, params | {"kind": params["kind_of_encoder"]})
         except DataError as error:
-            raise BlockedError(str(error), "put all of its files there, weights and tokenizer too") from error
+            raise BlockedError(
+                str(error), "put all of its files there, including weights and tokenizer"
+            ) from error
         with threads_for(model), progress.task(f"encoding {params['kind']}", total=count) as advance:
             folder.mkdir(exist_ok=True)
             write_ids(texts.ids, out, inputs["texts"])
@@ -73,7 +64,7 @@ def run(params: dict, inputs: dict[str, Path], out: Path, progress: Progress) ->
 
 
 def joined(titled: list[Titled], params: dict) -> tuple[list, str | None]:
-    """Return the texts for the library, joined with their titles, and the prompt that it adds."""
+    """Return the texts joined with their titles, and the prompt that the library adds."""
     separator, prompt = params["separator"], params["prompt"]
     if "{title}" in (prompt or ""):
         return [prompt.replace("{title}", title or "none") + text for title, text in titled], ""
@@ -91,7 +82,7 @@ def _joined(title: str, text: str, separator: str | None) -> str | Titled:
 
 
 def _rows(vectors, params: dict) -> list[dict[str, np.ndarray]]:
-    """Return a record per text in the format of ``save_block``, from vectors (N, H) or sparse (N, V)."""
+    """Return a record per text for ``save_block``, from vectors (N, H) or sparse (N, V)."""
     from torch.nn.functional import normalize
 
     if vectors.is_sparse:

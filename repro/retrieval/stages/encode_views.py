@@ -1,14 +1,13 @@
 """Stage ``encode_views``: a dense vector, a sparse vector, or both for every passage or query."""
 
-import os
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from repro.progress import Progress
-from repro.retrieval.stages.encode import Batches, Encode, Texts, outputs, write_encoded
+from repro.retrieval.stages.encode import Batches, Encode, Records, Texts, outputs, write_encoded
 from repro.retrieval.stages.vectors.encoded_blocks import Arrays
 from repro.stage_table import check_choices
 
@@ -16,35 +15,24 @@ if TYPE_CHECKING:
     from repro.retrieval.nn.library_encoder import SpladeEncoder
     from repro.retrieval.nn.view_encoder import ViewEncoder
 
-SPLADE = {"splade": "max", "splade-sum": "sum"}  # head -> pooling over the positions
-BLOCK = 10_000  # texts sorted by length together, the most that an interruption loses
+BLOCK = 10_000  # texts sorted by length together
 
 
 def run(params: dict, inputs: dict[str, Path], out: Path, progress: Progress) -> dict:
-    """Write the ``views`` of each text, e.g. ``["dense", "sparse"]``, in the order of ``ids.txt``, which is
-    the source's.
+    """Write the ``views`` of each text, e.g. ``["dense", "sparse"]``, in the source's order (``ids.txt``).
 
-    ``dense`` is ``vectors.npy``, (N, H) float32, with the reduction that the model was trained with.
-    ``sparse`` has rows in CSR format, ``indptr.npy`` int64, ``indices.npy`` int32 and ``values.npy`` float32,
-    without zeros. They are the ``top_k`` highest values of a text unless that is null. ``views.json``
-    contains the widths. All arrays can be memory-mapped.
+    ``dense`` is ``vectors.npy``, (N, H) float32. ``sparse`` is in CSR format without zeros: ``indptr.npy``
+    int64, ``indices.npy`` int32 and ``values.npy`` float32, the ``top_k`` highest values of a text unless
+    that is null. ``views.json`` contains the widths.
 
-    Texts are joined with titles, prefixed, cut and sorted as in ``encode``, and a GPU reads them without
-    padding as there. ``positions`` and ``head`` are sparse_positions and vocabulary_head of ``ViewEncoder``.
-    The head ``splade`` is a released masked language model of any architecture, with all positions.
-    ``splade-sum`` sums the positions instead of taking the maximum. With ``normalize`` each vector has length
+    Texts are read as in ``encode``. ``positions`` and ``head`` are sparse_positions and vocabulary_head of
+    ``ViewEncoder``. The head ``splade`` is a released masked language model of any architecture, and
+    ``splade-sum`` sums its positions instead of taking the maximum. With ``normalize`` each vector has length
     1, a sparse one after truncation.
-
-    Raises:
-        UsageError: an unknown kind, view, head or precision, a length beyond the model's positions, or views
-            that the model was not trained for.
-        BlockedError: half precision without a GPU.
-        DataError: a model cannot be read, there is no text, or an id is invalid in a run.
-        StageError: a vector is not finite.
     """
     from repro.retrieval.nn.batches import HalvingEncoder
     from repro.retrieval.nn.checkpoint import check_fits
-    from repro.retrieval.nn.padding_free import is_asked_for, packs, padding_free
+    from repro.retrieval.nn.padding_free import packs, padding_free
     from repro.retrieval.nn.precision import check_precision, device, on_device, threads_for
 
     check_choices("encode_views", params)
@@ -53,8 +41,7 @@ def run(params: dict, inputs: dict[str, Path], out: Path, progress: Progress) ->
     encoder = _encoder(inputs["model"] / "model", params)
     check_fits(encoder.model, encoder.tokenizer, params["length"])
     encoder.eval().to(device())
-    is_wanted = is_asked_for(os.environ)
-    packed = packs(encoder, wanted=is_wanted, precision=params["precision"], say=progress.note)
+    packed = packs(encoder, precision=params["precision"], say=progress.note)
     halving_encoder = HalvingEncoder(lambda inputs: encoder(on_device(inputs)))
     encode = _batch_encoder(halving_encoder, params)
     vocabulary = encoder.model.config.vocab_size
@@ -65,11 +52,13 @@ def run(params: dict, inputs: dict[str, Path], out: Path, progress: Progress) ->
     return facts | halving_encoder.facts() | ({"padding_free": 1} if packing.used else {})
 
 
-def _encoder(folder: Path, params: Mapping[str, Any]) -> "SpladeEncoder | ViewEncoder":
-    if params["head"] in SPLADE:
-        from repro.retrieval.nn.library_encoder import load_splade_encoder
+def _encoder(folder: Path, params: dict) -> "SpladeEncoder | ViewEncoder":
+    if params["head"].startswith("splade"):
+        from repro.retrieval.nn.checkpoint import load_masked_lm, load_tokenizer
+        from repro.retrieval.nn.library_encoder import SPARSE, SpladeEncoder
 
-        return load_splade_encoder(folder, pooling=SPLADE[params["head"]])
+        model, tokenizer = load_masked_lm(folder), load_tokenizer(folder)
+        return SpladeEncoder(model, tokenizer, pooling=SPARSE[params["head"]])
     from repro.retrieval.nn.view_encoder import load_view_encoder
 
     return load_view_encoder(
@@ -77,12 +66,12 @@ def _encoder(folder: Path, params: Mapping[str, Any]) -> "SpladeEncoder | ViewEn
     )
 
 
-def _batch_encoder(encoder: Callable, params: Mapping[str, Any]) -> Encode:
+def _batch_encoder(encoder: Callable, params: dict) -> Encode:
     from torch.nn.functional import normalize
 
     from repro.retrieval.nn.view_encoder import top_k
 
-    def encode(batches: Batches) -> Callable[[], list[Arrays]]:
+    def encode(batches: Batches) -> Records:
         rows: list[Arrays] = [{}] * sum(len(places) for places, _ in batches)
         for places, views in outputs(encoder, batches, params):
             views = {name: vectors.float() for name, vectors in views.items()}
@@ -99,8 +88,6 @@ def _batch_encoder(encoder: Callable, params: Mapping[str, Any]) -> Encode:
 
 
 def _rows(views: Arrays, count: int) -> list[Arrays]:
-    """Return a record per text from vectors by view: ``vectors``, and the nonzero ``values`` with their
-    ``indices``."""
     rows: list[Arrays] = [{} for _ in range(count)]
     for row, vector in zip(rows, views.get("dense", ()), strict=False):
         row["vectors"] = vector

@@ -17,11 +17,10 @@ from repro.retrieval.evaluation.text_lines import read_qrels
 def run(params: dict, inputs: dict[str, Path], out: Path, progress: Progress) -> dict:
     """Write ``scores.json``: queries, measures, missing, ignored.
 
-    Params: ``measures`` (ir_measures names, e.g. ``"RR@10"``), ``ignore_identical_ids`` (BEIR's rule) and
-    ``judgements``, which are ``qrels`` (graded documents) or ``answers`` (answer strings, which need inputs
-    ``queries`` and ``corpus``). ``tokenless_answers`` is ``tokenless`` of ``contains_answer``, False by
-    default. Returns counts of judged, missing and ignored queries, and the means (fractions). Raises
-    DataError if every run scores 0 under one of the measures.
+    Params: ``measures`` (e.g. ``"RR@10"``), ``ignore_identical_ids`` (BEIR's rule) and ``judgements``:
+    ``qrels`` (graded documents) or ``answers`` (answer strings, which need inputs ``queries`` and
+    ``corpus``), with ``tokenless_answers`` for ``contains_answer``. Raises DataError if every run scores 0
+    under one of the measures.
     """
     ranking = read_run(inputs["run"] / "run.trec")
     if params["judgements"] == "qrels":
@@ -31,7 +30,7 @@ def run(params: dict, inputs: dict[str, Path], out: Path, progress: Progress) ->
     elif params["judgements"] == "answers":
         scores = _by_answers(params, ranking, inputs, progress)
     else:
-        raise UsageError(f"judgements are {params['judgements']!r}; known: qrels, answers")
+        raise UsageError(f"judgements is {params['judgements']!r}, and has to be qrels or answers")
     text = json.dumps(asdict(scores), ensure_ascii=False, allow_nan=False)
     (out / "scores.json").write_text(text, encoding="utf-8")
     return {
@@ -52,7 +51,6 @@ def _by_answers(params: dict, ranking: Run, inputs: Mapping[str, Path], progress
 
 
 def _texts(corpus: Path, documents: set[str], progress: Progress) -> dict[str, str]:
-    """Return the texts of the wanted documents, without titles. Raises DataError if the corpus lacks one."""
     import pyarrow as pa
     import pyarrow.compute as pc
 

@@ -1,6 +1,5 @@
 """Stage ``finetune``: a model trained on judged queries with negatives."""
 
-import os
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -16,6 +15,7 @@ from repro.retrieval.datasets.arrow import (
     query_texts,
     read_rows,
 )
+from repro.retrieval.stages.pretrain import trained
 from repro.stage_table import check_choices
 
 SCORES = ("positive_scores", "negative_scores")
@@ -65,7 +65,7 @@ class Groups:
 
     def __getitems__(self, places: list[tuple[int, int]]) -> list[dict]:
         """Return ``{"query": str, "passages": [{"title", "text"}, …], "epoch", "index"}``, with the positive
-        first. If the training set has scores, ``"scores"`` contains one per passage."""
+        first, and ``"scores"``, one per passage, if the training set has them."""
         examples = []
         for epoch, place in places:
             index = int(self.kept[place])
@@ -98,8 +98,7 @@ def _as_rows(lists, corpus: Path, training_set: Path) -> Lists:
 
 
 def _scores(rows, training_set: Path) -> tuple[Lists, Lists] | None:
-    """Return the scores of positives and negatives, or None without any. Raises DataError if only some rows
-    have scores."""
+    """Return the scores of positives and negatives, or None. Raises DataError if only some rows have them."""
     import pyarrow.compute as pc
 
     if not set(SCORES) <= set(rows.column_names):
@@ -116,22 +115,12 @@ def run(params: dict, inputs: dict[str, Path], out: Path, progress: Progress) ->
 
     A batch is ``queries_per_batch`` queries with ``passages_per_query`` passages each, over all devices, e.g.
     64 with 8. The objective may take any of these parameters, and ``start``, the directory of the starting
-    model. Its ``warmup_steps`` are the actual number for this training. An interrupted attempt in ``out`` is
-    resumed.
-
-    Raises:
-        BlockedError: half precision without a GPU.
-        UsageError: the objective differs from the declared one or does not accept these options, the model
-            has too few positions, or a choice of positives or negatives is unknown.
-        DataError: a model cannot be read, a document or query is missing, or no query has both a positive and
-            a negative.
-        StageError: a loss is not finite.
+    model. Its ``warmup_steps`` are the actual number for this training.
     """
     from transformers import set_seed
 
     from repro.retrieval.nn.checkpoint import check_fits, load_tokenizer
-    from repro.retrieval.training.declaration import Execution, Optimisation, step_memory
-    from repro.retrieval.training.loop import save_model, train
+    from repro.retrieval.training.declaration import Optimisation
     from repro.retrieval.training.objective import build, import_declared
 
     check_choices("finetune", params)
@@ -154,44 +143,20 @@ def run(params: dict, inputs: dict[str, Path], out: Path, progress: Progress) ->
     check_fits(model, tokenizer, max(params.get("query_length", 0), params["passage_length"]))
     settings = params | {"start": start, "warmup_steps": optimisation.warmup(optimisation.steps(len(groups)))}
     objective = build(kind, model, tokenizer, params["options"], settings=settings)
-    facts = train(
-        objective,
-        groups,
-        optimisation,
-        out=out,
-        progress=progress,
-        execution=Execution.of(os.environ),
-        memory=step_memory(objective, params),
-    )
-    save_model(objective, out)
+    facts = trained(objective, groups, optimisation, params, out, progress)
     return facts | {"queries_left_out": groups.left_out}
 
 
 def next_window(
-    positives: Sequence[int],
-    negatives: Sequence[int],
-    *,
-    passages: int,
-    seed: int,
-    index: int,
-    epoch: int,
+    positives: Sequence[int], negatives: Sequence[int], *, passages: int, seed: int, index: int, epoch: int
 ) -> list[int]:
     """Return one positive and ``passages`` - 1 negatives, with another window of negatives every epoch.
 
-    This is the rule of Tevatron's training set (tevatron/data.py). The negatives of a query are shuffled
-    once, and a window of ``passages`` - 1 moves by its own length every epoch and wraps around. The positive
-    moves by one from a random start. A query with too few negatives draws them with replacement. Instead of
-    Python's ``hash`` of the tokens, (seed, index) seeds the shuffle, and (seed, index, epoch) drawing with
-    replacement.
-
-    Args:
-        positives: at least one.
-        negatives: at least one, unless ``passages`` is 1.
-        passages: P.
-        seed, index, epoch: of the training, the query's row, and the pass over the rows.
-
-    Returns:
-        P entries of the two lists.
+    As in Tevatron's training set (tevatron/data.py), the negatives of a query are shuffled once, and a window
+    of ``passages`` - 1 moves by its own length every epoch and wraps around. The positive moves by one from a
+    random start. A query with too few negatives draws them with replacement. Instead of Python's ``hash`` of
+    the tokens, (seed, index) seeds the shuffle, and (seed, index, epoch) drawing with replacement. ``index``
+    is the query's row.
     """
     count, available = passages - 1, len(negatives)
     generator = np.random.default_rng((seed, index))
@@ -209,21 +174,11 @@ def next_window(
 def next_slice(
     positives: Sequence[int], negatives: Sequence[int], *, passages: int, seed: int, epoch: int
 ) -> list[int]:
-    """Return one positive and the next ``passages`` - 1 negatives in the order of the list, which move on
-    every epoch.
+    """Return one positive and the next ``passages`` - 1 negatives of shuffled lists (the loader released with
+    Wang et al. 2023).
 
     With k = epoch + ``seed``, the positive is entry k, and the negatives start at entry k * (P - 1), both
-    modulo the length of their lists. A list shorter than P - 1 repeats. The lists should already be shuffled
-    (the loader released with Wang et al. 2023).
-
-    Args:
-        positives: at least one.
-        negatives: at least one, unless ``passages`` is 1.
-        passages: P.
-        seed, epoch: of the training, and the pass over the rows.
-
-    Returns:
-        P entries of the two lists.
+    modulo the length of their lists.
     """
     count, turn = passages - 1, epoch + seed
     choices = [negatives[(turn * count + place) % len(negatives)] for place in range(count)]
@@ -231,15 +186,7 @@ def next_slice(
 
 
 def confident(positive_scores: Sequence[float], negative_scores: Sequence[float]) -> list[int]:
-    """Return a query's trusted positives: the first, and those that score at least as high or above every
-    negative (the loader released with Wang et al. 2023).
-
-    Args:
-        positive_scores: at least one. The first is the annotated passage's.
-        negative_scores: may be empty.
-
-    Returns:
-        indices into ``positive_scores``, ascending.
-    """
+    """Return the indices of a query's trusted positives: the first, and those that score at least as high or
+    above every negative (the loader released with Wang et al. 2023)."""
     first, best = positive_scores[0], max(negative_scores, default=-np.inf)
     return [n for n, score in enumerate(positive_scores) if n == 0 or score >= first or score > best]

@@ -15,8 +15,7 @@ def run(params: dict, inputs: dict[str, Path], out: Path, progress: Progress) ->
     """Write ``run.trec`` with ties broken by the suite's rule, ``raw.npy`` and the run's metadata.
 
     Params: ``dataset`` (of its topics), ``sha256`` of the file's bytes, ``source`` (its path) and ``name``.
-    Returns ``queries``, ``lines``, ``nudged``, ``depth`` and ``form``. Raises DataError if the file is
-    malformed or has another digest.
+    Raises DataError if the file is malformed or has another digest.
     """
     path = Path(params["source"])
     with unchanged([path], params["sha256"], lambda: file_sha256(path)):
@@ -29,7 +28,7 @@ def run(params: dict, inputs: dict[str, Path], out: Path, progress: Progress) ->
 
 
 def _lifted(ranking: Sequence[tuple[str, float]]) -> Sequence[tuple[str, float]]:
-    """Return the ranking with padding scores raised, which leaves room below them for breaking ties."""
+    """Raise padding scores, which leaves room below them for breaking ties."""
     if not ranking or ranking[-1][1] > _LOW:
         return ranking
     return [(document, max(score, _LOW)) for document, score in ranking]

@@ -10,11 +10,7 @@ from repro.progress import Progress
 
 def run(params: dict, inputs: dict[str, Path], out: Path, progress: Progress) -> dict:
     """Write ``scores.json`` with the measure GB: N x H numbers of ``bytes_per_number`` bytes, e.g. 4, in
-    units of ``bytes_per_gb``. Only the vectors' shape is read.
-
-    For views, the values of sparse vectors also count, each with an index of ``bytes_per_index`` bytes. If
-    that is 0 or missing, only the values count.
-    """
+    units of ``bytes_per_gb``. Values of sparse vectors also count."""
     folder, size, values = inputs["passages"], 0, 0
     sparse = (folder / "indptr.npy").exists()
     if (folder / "vectors.npy").exists() or not sparse:
@@ -22,8 +18,7 @@ def run(params: dict, inputs: dict[str, Path], out: Path, progress: Progress) ->
     if sparse:
         indptr = np.load(folder / "indptr.npy", mmap_mode="r")
         count, values = len(indptr) - 1, int(indptr[-1])
-    total = (count * size + values) * params["bytes_per_number"] + values * params.get("bytes_per_index", 0)
-    gigabytes = total / params["bytes_per_gb"]
+    gigabytes = (count * size + values) * params["bytes_per_number"] / params["bytes_per_gb"]
     scores = {"queries": ["index"], "measures": {"GB": [gigabytes]}, "missing": [], "ignored": 0}
     (out / "scores.json").write_text(json.dumps(scores), encoding="utf-8")
     return {"vectors": count, "size": size, "gigabytes": gigabytes} | ({"values": values} if values else {})

@@ -12,13 +12,8 @@ def run(params: dict, inputs: dict[str, Path], out: Path, progress: Progress) ->
     """Write ``model/``: a BertForMaskedLM of the given size over a tokenizer's vocabulary, and that
     tokenizer.
 
-    Weights are drawn from N(0, ``params["deviation"]``) by torch's generator with ``params["seed"]``. BERT's
-    deviation is 0.02 for 768 dimensions. The output of a layer grows with the deviation times the root of the
-    width, so a narrow model with BERT's deviation starts with a [CLS] that hardly depends on the text.
-
-    Raises:
-        UsageError: the hidden size is not a multiple of the number of heads.
-        DataError: the tokenizer cannot be read.
+    Weights are drawn from N(0, ``deviation``) by torch's generator with ``seed``. BERT's deviation is 0.02
+    for 768 dimensions. A narrow model with it starts with a [CLS] that hardly depends on the text.
     """
     from transformers import BertConfig, BertForMaskedLM, set_seed
 

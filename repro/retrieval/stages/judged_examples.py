@@ -15,12 +15,9 @@ def run(params: dict, inputs: dict[str, Path], out: Path, progress: Progress) ->
     """Write ``arrow/``: per query the documents of grade 1 and above, the highest grade first, and as
     negatives those of grade ``negative_grade``, e.g. 0. Equal grades are in the order of the file.
 
-    DPR's questions have grade 2 for the annotated passage, 1 for BM25's passages with the answer, 0 for its
-    hard negatives and -1 for others. The annotated passage scores 1,000 and all others 0, so that only the
-    first positive is ``confident``. A query without positive or negative is left out.
-
-    Raises:
-        DataError: the judgements are malformed, or leave no query.
+    DPR's questions have grade 2 for the annotated passage, 1 for BM25's passages with the answer, 0 for hard
+    negatives and -1 for others. The annotated passage scores 1,000 and all others 0, so that only the first
+    positive is ``confident``.
     """
     omitted_queries = 0
 

@@ -18,15 +18,9 @@ COLUMNS = {"query": "string", "positives": ["string"], "negatives": ["string"]}
 def run(params: dict, inputs: dict[str, Path], out: Path, progress: Progress) -> dict:
     """Write ``arrow/`` with columns query, positives and negatives (ids), in the file's order.
 
-    ``params``: dataset (id), source (a negatives Source as JSON), identity (of its bytes), and the rules of
-    ``ListedQuery.negatives``: margin (of the scores, or None), per_system (None for all) and systems (names,
-    e.g. ``["bm25"]``, or None for all). Optional is first (queries to read). In a rehearsal the inputs
-    ``queries`` and ``corpus`` are first rows, which replace all other names in the file (``FirstRows``). A
-    query without a positive or a negative is left out.
-
-    Returns the numbers of queries, negatives and omitted queries, and the digest of the rows. Raises
-    DataError if the file is malformed, lacks scores although there is a margin, has changed since planning,
-    or leaves no query. Raises UsageError for a system that the file does not contain.
+    ``params`` contain the rules of ``ListedQuery.negatives``: margin (of the scores, or None), per_system
+    (None for all) and systems (names, e.g. ``["bm25"]``, or None for all). A query without a positive or a
+    negative is left out.
     """
     entry, first_rows = dataset(params["dataset"]), FirstRows.of(inputs)
     margin, systems = params["margin"], params["systems"]

@@ -11,19 +11,14 @@ from repro.retrieval.stages.lucene import call
 from repro.store.disk import BLOCKS
 
 FIELDS = "fields.json"
-COMMIT = 1_000_000  # documents, the most that an interruption loses
+COMMIT = 1_000_000  # documents
 
 
 def run(params: dict, inputs: dict[str, Path], out: Path, progress: Progress) -> dict:
     """Write ``lucene/`` and, for searches, ``fields.json``, e.g. ``{"multifield": false}``: whether titles
     are a separate field.
 
-    Scores are the same for any number of threads and commits. The bytes of the index are not, even for one
-    thread. Every million documents are committed, and an interrupted attempt resumes after them.
-
-    Raises:
-        BlockedError: there is no Java 21.
-        StageError: Lucene failed, or left out documents that have contents.
+    Scores are the same for any number of threads and commits. The bytes of the index are not.
     """
     fields, corpus, blocks = {"multifield": params["multifield"]}, inputs["corpus"], out / BLOCKS
     blocks.mkdir(exist_ok=True)

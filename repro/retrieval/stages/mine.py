@@ -19,7 +19,7 @@ from repro.store.disk import BLOCKS
 
 Result = tuple[str, list[str], list[float]]  # query, documents and scores
 Rows = Callable[[Iterator[Result], dict[str, int]], Iterable[dict]]
-BLOCK = 1 << 26  # bytes of the run whose queries make a block, and are lost at most when interrupted
+BLOCK = 1 << 26  # bytes of the run per block of queries
 COLUMNS = {"query": "string", "positives": ["string"], "negatives": ["string"]}
 COUNTS = ("queries", "queries_with_fewer_negatives", "queries_not_in_run", "queries_without_positive")
 
@@ -28,21 +28,16 @@ def run(params: dict, inputs: dict[str, Path], out: Path, progress: Progress) ->
     """Write a training set with hard negatives: for each query with a positive, ``per_query`` of the run's
     top passages.
 
-    Positives (grade 1 and above) are removed from the ranking. Its first ``depth`` entries are shuffled, and
-    the first ``per_query`` become negatives, e.g. 7 of the top 200. The shuffle depends only on the seed and
-    the query's id. Rows are in the run's order of queries. With ``random_added``, passages drawn from the
-    input ``corpus`` fill the negatives up to ``per_query`` + ``random_added``, and they are shuffled again.
-
-    An interrupted attempt resumes after the queries of its last 64 MiB of the run, and each shard writes some
-    of these blocks. Memory contains the judgements, about 1 kB per judged query, and the rows of one batch:
-    less than 1 GB for half a million queries.
-
-    Raises:
-        UsageError: random passages are wanted without a corpus.
-        DataError: run or judgements are malformed, or share no query.
+    Positives (grade 1 and above) are removed from the ranking. Its first ``depth`` entries are shuffled, by
+    the seed and the query's id only, and the first ``per_query`` become negatives, e.g. 7 of the top 200.
+    Rows are in the run's order of queries. With ``random_added``, passages drawn from the input ``corpus``
+    fill the negatives up to ``per_query`` + ``random_added``, and they are shuffled again. Memory contains
+    about 1 kB per judged query and the rows of one batch.
     """
     positives = relevant_documents(read_qrels(inputs["qrels"] / "qrels.trec"))
-    ids = _ids(inputs) if params.get("random_added") else None
+    if (is_random := params.get("random_added")) and "corpus" not in inputs:
+        raise UsageError("random negatives need a corpus")
+    ids = IdColumn(read_rows(inputs["corpus"])) if is_random else None
     blocks = RowBlocks(out / BLOCKS, COLUMNS, origin=[params, stamps(*inputs.values())])
     facts = blocks.completed(out / "arrow")
     if facts is None:
@@ -62,7 +57,6 @@ def run(params: dict, inputs: dict[str, Path], out: Path, progress: Progress) ->
 
 
 def _rows(results, facts: dict, *, params: dict, positives: dict[str, list[str]], ids) -> Iterator[dict]:
-    """Yield the rows of a part of the run; counts them in ``facts``."""
     limits = {name: params[name] for name in ("depth", "per_query", "seed")}
     target = params["per_query"] + params.get("random_added", 0)
     for query, ranking, _ in results:
@@ -81,16 +75,14 @@ def _rows(results, facts: dict, *, params: dict, positives: dict[str, list[str]]
 def negatives(
     query: str, ranking: list[str], positives: list[str], *, depth: int, per_query: int, seed: int
 ) -> list[str]:
-    """Return ``per_query`` of the first ``depth`` documents of a ranking that are not positives, in random
-    order."""
+    """Return ``per_query`` of the first ``depth`` documents that are not positives, in random order."""
     relevant = set(positives)
     candidates = [document for document in ranking if document not in relevant][:depth]
     return sample(candidates, query, count=per_query, seed=seed)
 
 
 def sample(candidates: list[str], query: str, *, count: int, seed: int) -> list[str]:
-    """Return ``count`` of the candidates in random order, which depends only on the seed and the query's
-    id."""
+    """Return ``count`` candidates in random order, which depends only on the seed and the query's id."""
     order = np.random.default_rng((seed, zlib.crc32(query.encode()))).permutation(len(candidates))
     return [candidates[place] for place in order[:count]]
 
@@ -98,8 +90,7 @@ def sample(candidates: list[str], query: str, *, count: int, seed: int) -> list[
 def with_random(
     query: str, chosen: list[str], known: set[str], ids: list[str] | IdColumn, *, count: int, seed: int
 ) -> list[str]:
-    """Fill ``chosen`` up to ``count`` with distinct random documents that are not ``known``, as far as there
-    are any."""
+    """Fill ``chosen`` up to ``count`` with random documents that are not ``known``, if there are any."""
     generator = np.random.default_rng((seed, zlib.crc32(query.encode()), 1))
     documents, used = list(chosen), known.copy()
     available = len(ids) - len(known)
@@ -109,12 +100,6 @@ def with_random(
             used.add(document)
             documents.append(document)
     return [documents[place] for place in generator.permutation(len(documents))]
-
-
-def _ids(inputs: dict[str, Path]) -> IdColumn:
-    if "corpus" not in inputs:
-        raise UsageError("random negatives are drawn from a corpus, and none is given")
-    return IdColumn(read_rows(inputs["corpus"]))
 
 
 def fill_blocks(
@@ -128,13 +113,8 @@ def fill_blocks(
 ) -> tuple[range, dict[str, int]]:
     """Write the missing blocks of this process's shard, each for ``size`` bytes of the run.
 
-    Args:
-        rows: makes rows from queries with their documents and scores, and updates the counts in its second
-            argument.
-        counts: names of the counts, e.g. ``("queries", "queries_left_out")``.
-        advance: called with the number of queries of each block.
-
-    Returns all blocks, and the counts of this shard. Raises DataError for a malformed run.
+    ``rows`` makes rows from queries with their documents and scores, and updates the counts in its second
+    argument, e.g. ``queries_left_out``. Returns all blocks, and the counts of this shard.
     """
     firsts = parts(run, size)
     totals = Counter(dict.fromkeys(counts, 0))

@@ -14,31 +14,22 @@ from repro.retrieval.evaluation.text_lines import read_qrels
 from repro.retrieval.stages.mine import fill_blocks, sample
 from repro.store.disk import BLOCKS
 
-BLOCK = 1 << 24  # bytes of the run per block of questions: about 370,000 passages, half a minute
+BLOCK = 1 << 24  # bytes of the run per block of questions
 COUNTS = ("queries", "queries_left_out", "queries_not_judged")
 
 FIRST_SCORE = 1000.0  # above every score of a retriever
 
 
 def run(params: dict, inputs: dict[str, Path], out: Path, progress: Progress) -> dict:
-    """Write a training set of questions, with passages of a run that contain an answer or do not.
+    """Write a training set of questions, with passages of a run that contain an answer or do not (the mining
+    script released with Wang et al. 2023, readings ``nq-training-data`` and ``nq-mined-score-decimals``).
 
-    The first positive is the passage judged best (grade 1 and above, the first of these in the file), even if
-    it is not among the run's first ``depth``. Its score is 1,000. With ``extra_positives``, passages of the
-    ``depth`` with an answer follow by rank, with the run's scores. Otherwise the first of them is the
-    positive if no passage is judged. Negatives are ``per_query`` of those without an answer, shuffled. Titles
-    are not searched. A question without positive or negative is left out. The run's scores are rounded to
-    each of ``score_decimals`` in turn, e.g. ``[4, 2]``. (The mining script released with Wang et al. 2023,
-    readings ``nq-training-data`` and ``nq-mined-score-decimals``.) ``tokenless_answers`` is ``tokenless`` of
-    ``contains_answer``, False by default.
-
-    An interrupted attempt resumes after the questions of its last 16 MiB of the run. Memory contains
-    questions, judgements, the rankings of one block, and 4 bytes per passage. The passages' texts are
-    memory-mapped.
-
-    Raises:
-        DataError: an input is malformed, a question of the run has no answers, a document is missing from the
-            corpus, or no question is left.
+    The first positive is the passage judged best (grade 1 and above, the first of these in the file), with
+    score 1,000. With ``extra_positives``, passages of the first ``depth`` with an answer follow by rank, with
+    the run's scores. Otherwise the first of them is the positive if no passage is judged. Negatives are
+    ``per_query`` of those without an answer, shuffled. Titles are not searched. A question without positive
+    or negative is left out. The run's scores are rounded to each of ``score_decimals`` in turn, e.g. ``[4,
+    2]``. ``tokenless_answers`` is ``tokenless`` of ``contains_answer``, False by default.
     """
     answers = read_answers(inputs["queries"] / "queries.jsonl")
     judgements = read_qrels(inputs["qrels"] / "qrels.trec")
@@ -79,7 +70,7 @@ def _examples(
 
 
 def annotated(grades: dict[str, int]) -> str | None:
-    """Return the first of a question's documents with the highest grade, or None if no grade is above 0."""
+    """Return the first document with the highest grade, or None if no grade is above 0."""
     best = max(grades, key=grades.__getitem__, default=None)
     return best if best is not None and grades[best] >= 1 else None
 
@@ -108,7 +99,6 @@ def example(
         documents, scores: the ranking.
         hits: whether each document has an answer.
         best: the annotated passage.
-        extra_positives, per_query, seed: parameters of the stage.
     """
     score = dict(zip(documents, scores, strict=True))
     is_hit = dict(zip(documents, hits, strict=True))

@@ -1,5 +1,4 @@
-"""Stage ``official_negatives``: a training set from a collection's triples, with negatives sampled per
-query."""
+"""Stage ``official_negatives``: a training set from triples, with negatives sampled per query."""
 
 import itertools
 import shutil
@@ -32,21 +31,11 @@ _SORTED = {"query": "uint16", "rank": "uint64", "negative": "string"}  # a query
 
 
 def run(params: dict, inputs: dict[str, Path], out: Path, progress: Progress) -> dict:
-    """Write ``arrow/`` with columns query, positives and negatives (ids), with queries in the order of the
-    triples.
+    """Write ``arrow/`` with columns query, positives and negatives (ids), in the triples' order of queries.
 
-    ``params``: dataset (id), source (a triples Source as JSON), identity (of its bytes), per_query (negatives
-    kept, all if there are fewer, e.g. 30), seed, and optionally first (rows to read). In a rehearsal the
-    inputs ``queries`` and ``corpus`` are first rows, which replace all other names in the triples
-    (``FirstRows``).
-
-    With the input ``qrels``, all documents judged relevant are positives, and the sampled negatives stay.
-    Without it, positives come from the triples, and a negative that another row calls relevant is removed. A
-    query without a positive or a negative is left out. The memory is that of ``TripleSamples`` and the
-    judgements. An interrupted attempt resumes after its last chunk of triples or group of queries.
-
-    Returns the numbers of queries and negatives and the digest of the rows. Raises DataError if the source is
-    malformed, is not the papers' collection, has changed since planning, or leaves no query.
+    ``per_query`` negatives are kept of a query, e.g. 30. With the input ``qrels``, all relevant documents are
+    positives. Without it, positives come from the triples, and a negative that another row calls relevant is
+    removed. A query without a positive or a negative is left out.
     """
     relevant = relevant_documents(read_qrels(inputs["qrels"] / "qrels.trec")) if "qrels" in inputs else None
     origin = [params, stamps(*inputs.values()), stamps(*Source.from_json(params["source"]).files)]
@@ -97,17 +86,13 @@ def _fill(
 class TripleSamples:
     """Keeps ``per_query`` negatives of each query, with queries in order of appearance.
 
-    Negatives with the largest keyed hash of query and document are kept. This is a uniform sample without
-    replacement that depends neither on the order of the rows nor on repetitions. ``add`` sorts the rows of a
-    chunk into groups of 4,096 queries on disk, at 21 bytes per row for MS MARCO. ``rows`` then reads one
-    group from all chunks. Memory contains the names of the queries and their relevant documents, one chunk
-    and one group: less than 1 GB for the 398 million triples of MS MARCO.
+    These have the largest keyed hash of query and document: a uniform sample without replacement, independent
+    of the rows' order and repetitions. ``add`` sorts a chunk's rows into groups of 4,096 queries on disk, 21
+    bytes per row for MS MARCO. ``rows`` reads one group from all chunks. Memory contains the names of the
+    queries and their relevant documents, one chunk and one group: less than 1 GB for the 398 million triples
+    of MS MARCO.
 
-    Args:
-        folder: temporary folder for the rows.
-        positives: whether to collect the relevant documents of the triples, which are then excluded from
-            negatives.
-        origin: of ``RowBlocks``.
+    ``positives`` is whether to collect the triples' relevant documents and exclude them from negatives.
     """
 
     def __init__(self, folder: Path, *, per_query: int, seed: int, positives: bool, origin: Any = None):
@@ -119,7 +104,7 @@ class TripleSamples:
         self._places: defaultdict[int, list[tuple[int, int]]] = defaultdict(list)
 
     def add(self, chunk: Chunk | Piece) -> int:
-        """Add the next chunk, unless an earlier attempt did, and return its number of rows."""
+        """Add the next chunk, unless an earlier attempt did. Returns its number of rows."""
         facts = self._sorted.kept(chunk.first)
         if facts is None:
             facts = {"rows": 0, "queries": [], "pairs": [], "groups": []}
@@ -135,8 +120,7 @@ class TripleSamples:
         return range(-(-len(self._codes) // GROUP))
 
     def rows(self, group: int, judged: Mapping[str, list[str]] | None) -> Iterator[Any]:
-        """Yield the rows of one group as pyarrow tables. Positives are ``judged``, or those of the
-        triples."""
+        """Yield one group's rows as pyarrow tables. Positives are ``judged``, or those of the triples."""
         import pyarrow as pa
 
         names = list(itertools.islice(self._codes, group * GROUP, (group + 1) * GROUP))
@@ -150,18 +134,13 @@ class TripleSamples:
         counts = np.bincount(codes, minlength=len(names))
         offsets = pa.array(np.concatenate(([0], np.cumsum(counts))), pa.int32())
         lists = pa.ListArray.from_arrays(offsets, negatives)
-        columns = {
-            "query": names,
-            "positives": pa.array(positives, pa.list_(pa.string())),
-            "negatives": lists,
-        }
-        table = pa.table(columns)
+        lists_of_positives = pa.array(positives, pa.list_(pa.string()))
+        table = pa.table({"query": names, "positives": lists_of_positives, "negatives": lists})
         complete_rows = np.flatnonzero((counts > 0) & np.fromiter(map(bool, positives), bool, len(names)))
         for first in range(0, len(complete_rows), ROWS):
             yield table.take(complete_rows[first : first + ROWS])
 
     def _in_groups(self, table, facts: dict) -> Iterator[Any]:
-        """Yield a chunk's rows by group. Adds the groups and the new queries and pairs to ``facts``."""
         import pyarrow as pa
         import pyarrow.compute as pc
 
@@ -179,11 +158,8 @@ class TripleSamples:
         codes = np.array([self._codes[name] for name in names], np.int64)[queries.indices.to_numpy()]
         groups, places = np.divmod(codes, GROUP)
         order = np.argsort(groups.astype(np.uint16), kind="stable")
-        columns = [
-            places.astype(np.uint16),
-            self._ranks(table["query"], table["negative"]),
-            table["negative"],
-        ]
+        ranks = self._ranks(table["query"], table["negative"])
+        columns = [places.astype(np.uint16), ranks, table["negative"]]
         sorted_rows = pa.table(columns, names=list(_SORTED)).take(order).combine_chunks()
         counts = np.bincount(groups)
         ends = np.cumsum(counts)
@@ -203,7 +179,6 @@ class TripleSamples:
             self._positives[self._codes[query]].append(positive)
 
     def _ranks(self, queries, negatives) -> np.ndarray:
-        """Return the keyed hash of each query and document, (N,) uint64, in the order of their bytes."""
         import pyarrow.compute as pc
 
         empty_hasher = blake2b(digest_size=8, key=self._key)
@@ -219,7 +194,7 @@ class TripleSamples:
         return np.concatenate([np.empty(0, np.uint64), *ranks]).astype(np.uint64)
 
     def _sample(self, group: int):
-        """Return a group's sample in random order by query: indices of its queries, (M,), and documents."""
+        """Return a group's sample in random order by query: query indices, (M,), and documents."""
         import pyarrow as pa
 
         table = pa.concat_tables(self._sorted.table(*place) for place in self._places[group])
@@ -236,7 +211,7 @@ class TripleSamples:
 
     @staticmethod
     def _is_first(codes: np.ndarray, ranks: np.ndarray, documents, order: np.ndarray) -> np.ndarray:
-        """Return whether each of the sorted rows differs from the one before."""
+        """Return whether each sorted row differs from the one before."""
         import pyarrow.compute as pc
 
         is_first = np.ones(len(codes), bool)

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import numpy as np
 
-from repro.errors import UsageError
+from repro.errors import DataError, UsageError
 from repro.progress import Progress
 from repro.retrieval.datasets.arrow import ColumnLists, read_rows
 from repro.stage_table import check_choices
@@ -26,8 +26,8 @@ class TokenRows:
         return len(self.table)
 
     def __getitems__(self, places: list[tuple[int, int]]) -> list[dict]:
-        """Return ``{"input_ids": (n,) int64, "epoch", "index"}`` for (epoch, index), with counts
-        ``sentences`` and ``spans`` for policy ``spans``."""
+        """Return ``{"input_ids": (n,) int64, "epoch", "index"}`` for (epoch, index). Policy ``spans`` adds
+        counts ``sentences`` and ``spans``."""
         return [
             {name: lists[index] for name, lists in self.columns.items()} | {"epoch": epoch, "index": index}
             for epoch, index in places
@@ -37,10 +37,8 @@ class TokenRows:
 class SpanRows:
     """The spans of all rows of a tokens artefact of policy ``spans``, read like ``TokenRows``.
 
-    An example is the row, with ``index``, the number of the span among all spans, and ``anchor``, its number
-    in the row.
-
-    Raises UsageError for tokens without spans.
+    An example is the row, with ``index``, the span's number among all spans, and ``anchor``, its number in
+    the row. Raises UsageError for tokens without spans.
     """
 
     def __init__(self, folder: Path):
@@ -48,7 +46,7 @@ class SpanRows:
 
         self.rows = TokenRows(folder)
         if "spans" not in self.rows.columns:
-            raise UsageError(f"{folder}: the tokens have no spans; tokenise the corpus with policy 'spans'")
+            raise UsageError(f"{folder}: the tokens have no spans. Tokenise the corpus with policy 'spans'")
         counts = list_value_length(self.rows.table.column("spans")).to_numpy()
         self.begins = np.concatenate(([0], np.cumsum(counts)))
 
@@ -73,23 +71,14 @@ def run(params: dict, inputs: dict[str, Path], out: Path, progress: Progress) ->
     """Train ``params["objective"]`` on a tokens artefact and save it in ``model/``.
 
     An example is a row of the tokens or, if ``examples`` is ``spans``, each span of a row. The objective may
-    take any of these parameters, e.g. ``length`` and ``seed``. It has to take the folders of the optional
-    inputs: ``statistics``, counts over the corpus, and ``generator``, another model. Its new weights, if any,
-    are drawn from torch's generator with the same seed. An interrupted attempt in ``out`` is resumed.
-
-    Raises:
-        BlockedError: half precision without a GPU.
-        UsageError: the objective differs from the declared one or does not accept these options, the model
-            has too few positions, or the kind of example is unknown.
-        DataError: the model cannot be read, or there are no texts.
-        StageError: a loss is not finite.
+    take any of these parameters, e.g. ``length`` and ``seed``. It must take the folders of the optional
+    inputs: ``statistics``, counts over the corpus, and ``generator``, another model. New weights are drawn
+    from torch's generator with the same seed.
     """
     from transformers import set_seed
 
-    from repro.errors import DataError
     from repro.retrieval.nn.checkpoint import check_fits, load_masked_lm, load_tokenizer
-    from repro.retrieval.training.declaration import Execution, Optimisation, step_memory
-    from repro.retrieval.training.loop import save_model, train
+    from repro.retrieval.training.declaration import Optimisation
     from repro.retrieval.training.objective import build, import_declared
 
     check_choices("pretrain", params)
@@ -109,14 +98,17 @@ def run(params: dict, inputs: dict[str, Path], out: Path, progress: Progress) ->
         options["generator"] = inputs["generator"] / "model"
     kind = import_declared("objective", params["objective"])
     objective = build(kind, model, tokenizer, options, settings=params)
+    return trained(objective, rows, optimisation, params, out, progress)
+
+
+def trained(objective, examples, optimisation, params: dict, out: Path, progress: Progress) -> dict:
+    """Train an objective as the environment says and save its model. Returns the facts of the training."""
+    from repro.retrieval.training.declaration import Execution, step_memory
+    from repro.retrieval.training.loop import save_model, train
+
+    execution, memory = Execution.of(os.environ), step_memory(objective, params)
     facts = train(
-        objective,
-        rows,
-        optimisation,
-        out=out,
-        progress=progress,
-        execution=Execution.of(os.environ),
-        memory=step_memory(objective, params),
+        objective, examples, optimisation, out=out, progress=progress, execution=execution, memory=memory
     )
     save_model(objective, out)
     return facts

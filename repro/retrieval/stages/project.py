@@ -11,7 +11,7 @@ from repro.retrieval.evaluation.runs import read_run
 from repro.retrieval.evaluation.text_lines import read_qrels
 from repro.stage_table import check_choices
 
-FEWEST = 4  # candidates; t-SNE's perplexity must stay below a third of the points
+FEWEST = 4  # candidates of t-SNE
 
 
 def run(params: dict, inputs: dict[str, Path], out: Path, progress: Progress) -> dict:
@@ -19,14 +19,9 @@ def run(params: dict, inputs: dict[str, Path], out: Path, progress: Progress) ->
     e.g. 100.
 
     If ``query`` is None it is the run's first. Points come from scikit-learn's t-SNE, started from the
-    principal components. A perplexity too large for the points is lowered to a third of their number. As such
-    a picture proves nothing, the exhibit also contains measures of the vectors themselves: mean inner
-    products of the query with relevant (``grade`` and above) and other candidates, and the AUC, the
-    probability that a relevant one is more similar than another one. They are null if a kind is absent.
-
-    Raises:
-        UsageError: an unknown method.
-        DataError: the query or a candidate has no vector, or the query has no ranking or too few candidates.
+    principal components, with a perplexity of at most a third of the points. The exhibit also contains the
+    mean inner products of the query with relevant (``grade`` and above) and other candidates, and the AUC,
+    the probability that a relevant one is more similar than another one.
     """
     check_choices("project", params)
     query, candidates = _candidates(params, inputs["run"])
@@ -54,8 +49,7 @@ def run(params: dict, inputs: dict[str, Path], out: Path, progress: Progress) ->
 
 
 def measured(scores: np.ndarray, relevant: np.ndarray) -> dict[str, float | None]:
-    """Return means over relevant and other candidates and the AUC with ties counted half. Undefined values
-    are None.
+    """Return means over relevant and other candidates and the AUC (ties count half), None if undefined.
 
     Args:
         scores: (C,) inner products with the query.
@@ -80,12 +74,12 @@ def _candidates(params: dict, run: Path) -> tuple[str, list[str]]:
         raise DataError(f"{run}: query {query!r} is not in the run")
     documents = [document for document, _ in ranking[: params["candidates"]]]
     if len(documents) < FEWEST:
-        raise DataError(f"{run}: query {query!r} has {len(documents)} candidates; t-SNE needs {FEWEST}")
+        raise DataError(f"{run}: query {query!r} has {len(documents)} candidates, and t-SNE needs {FEWEST}")
     return query, documents
 
 
 def _vectors(folder: Path, ids: list[str]) -> np.ndarray:
-    """Return the vectors of ``ids``, (len(ids), H) float64, in that order, without loading all vectors."""
+    """Return the vectors of ``ids``, (len(ids), H) float64, without loading all vectors."""
     places = dict.fromkeys(ids, -1)
     with open(folder / "ids.txt", encoding="utf-8", newline="\n") as file:
         for place, line in enumerate(file):

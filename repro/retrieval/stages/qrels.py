@@ -9,14 +9,9 @@ from repro.retrieval.datasets.first_rows import FirstRows
 
 
 def run(params: dict, inputs: dict[str, Path], out: Path, progress: Progress) -> dict:
-    """Write ``qrels.trec``, lines "query 0 document grade" with each pair once. It is empty if answers are
-    the judgements.
+    """Write ``qrels.trec``, lines "query 0 document grade" with each pair once. It is empty for answer sets.
 
-    ``params``: dataset (id, e.g. ``"beir/scifact/test"``), source (a qrels Source as JSON) and identity (of
-    its bytes). In a rehearsal the inputs ``queries`` and ``corpus`` are first rows, which replace other
-    documents, and other queries are left out (``FirstRows``). Returns the numbers of judgements and judged
-    queries, the digest of the rows and, without first rows, the digest of the content. Raises DataError if
-    the source is malformed, is not the papers' collection, or has changed since planning.
+    In a rehearsal, queries beyond the first rows are left out.
     """
     first_rows, name = FirstRows.of(inputs), params["dataset"]
     with planned_source(params) as source, progress.task(f"reading judgements of {name}"):

@@ -10,13 +10,7 @@ from repro.retrieval.datasets.digests import ContentDigest, RowDigest, planned_s
 
 
 def run(params: dict, inputs: dict[str, Path], out: Path, progress: Progress) -> dict:
-    """Write ``queries.jsonl``: id and text, and answers for an answer set, in the order of the source.
-
-    ``params``: dataset (id, e.g. ``"beir/scifact/test"``), source (a queries Source as JSON), identity (of
-    its bytes), and optionally first (rows to read). Returns the number of queries, the digest of the rows
-    and, unless ``first`` is given, the digest of the content. Raises DataError if the source is malformed, is
-    not the papers' collection, or has changed since planning.
-    """
+    """Write ``queries.jsonl``: id and text, and answers for an answer set, in the order of the source."""
     digest, content = RowDigest(), ContentDigest()
     path = out / "queries.jsonl"
     entry = dataset(params["dataset"])

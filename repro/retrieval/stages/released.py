@@ -8,6 +8,8 @@ from repro.progress import Progress
 from repro.retrieval.datasets.hub_models import planned_checkpoint
 from repro.stage_table import MODULES
 
+HEADS = {"cross-encoder": "ForSequenceClassification", "term-weights": "ForTokenClassification"}
+
 
 def run(params: dict, inputs: dict, out: Path, progress: Progress) -> dict:
     """Write ``model/``: the checkpoint ``name`` at ``revision`` in safetensors and float32, its tokenizer,
@@ -15,12 +17,7 @@ def run(params: dict, inputs: dict, out: Path, progress: Progress) -> dict:
 
     The ``kind`` ``splade`` or ``splade-sum`` keeps the masked-language head, ``cross-encoder`` the head that
     scores a pair, and ``term-weights`` the one that scores a token. Code of a checkpoint is never run, and
-    nothing is downloaded.
-
-    Raises:
-        BlockedError: it cannot be read, lacks a weight, has one that would be dropped, or its planned commit
-            is not in the hub's cache.
-        DataError: it has changed since planning.
+    nothing is downloaded. Raises BlockedError if it cannot be read or a weight is missing or unused.
     """
     from repro.retrieval.nn.checkpoint import reason, save_model
 
@@ -33,9 +30,9 @@ def run(params: dict, inputs: dict, out: Path, progress: Progress) -> dict:
         except (OSError, ValueError, KeyError, TypeError, AttributeError, DataError) as error:
             raise BlockedError(
                 f"{folder} cannot be read as such an encoder ({reason(error)})",
-                "put all of its files there, weights and tokenizer too, or correct what is said of it",
+                "put all of its files there, including weights and tokenizer, or correct its settings",
             ) from error
-        save_model(model, tokenizer, out / "model")  # weights may be memory-mapped until they are written
+        save_model(model, tokenizer, out / "model")  # may read weights from their file
     return {"parameters": model.num_parameters(), "vocabulary": len(tokenizer)}
 
 
@@ -64,9 +61,5 @@ def _read(folder: Path, params: dict):
 def _loader(kind: str):
     import transformers
 
-    heads = {
-        "cross-encoder": "AutoModelForSequenceClassification",
-        "term-weights": "AutoModelForTokenClassification",
-    }
-    heads |= dict.fromkeys(("splade", "splade-sum"), "AutoModelForMaskedLM")
-    return getattr(transformers, heads.get(kind, "AutoModel"))
+    head = "ForMaskedLM" if kind.startswith("splade") else HEADS.get(kind, "")
+    return getattr(transformers, f"AutoModel{head}")

@@ -1,6 +1,5 @@
 """Stage ``rerank``: re-rank the top of a run with a cross-encoder."""
 
-import os
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -21,27 +20,18 @@ def run(params: dict, inputs: dict[str, Path], out: Path, progress: Progress) ->
     cross-encoder's logits.
 
     The run's passages from ``depth`` + 1 to ``keep`` follow in their order, each one point below the one
-    before. Pairs are read and scores rounded as in ``score_pairs``. An interrupted attempt resumes after its
-    last finished block, and each shard scores some blocks.
-
-    Raises:
-        BlockedError: half precision without a GPU.
-        UsageError: an unknown precision, or a length beyond the model's positions.
-        DataError: the model or run cannot be read, or a document or query is missing.
-        StageError: a score is not finite.
+    before. Pairs are read and scores rounded as in ``score_pairs``.
     """
     import pyarrow as pa
 
     from repro.retrieval.nn.cross_encoder import PairScorer, PairTexts, score_pairs
-    from repro.retrieval.nn.padding_free import is_asked_for
 
     source, depth = inputs["run"] / "run.trec", params["depth"]
     results = list(rankings(source))
     if not results:
         raise DataError(f"{source}: there is nothing to re-rank")
     options = {name: params[name] for name in ("length", "separator", "precision")}
-    options |= {"packed": is_asked_for(os.environ), "say": progress.note}
-    scorer = PairScorer(inputs["model"] / "model", **options)
+    scorer = PairScorer(inputs["model"] / "model", say=progress.note, **options)
     texts = query_texts(inputs["queries"], [query for query, _, _ in results], source=source)
     sizes = [len(documents[:depth]) for _, documents, _ in results]
     documents = pa.array([document for _, ranking, _ in results for document in ranking[:depth]])
@@ -61,7 +51,6 @@ def run(params: dict, inputs: dict[str, Path], out: Path, progress: Progress) ->
 def _rerank(
     results: list[Ranking], scores: list[np.ndarray], *, depth: int, keep: int
 ) -> Iterator[tuple[str, list[str], np.ndarray]]:
-    """Yield each query's scored passages, then those up to ``keep``, each one point below the one before."""
     for (query, documents, _), logits in zip(results, scores, strict=True):
         tail = documents[depth : max(depth, keep)]
         places = np.arange(1, len(tail) + 1)

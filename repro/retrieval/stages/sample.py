@@ -12,22 +12,18 @@ from repro.stage_table import check_choices
 
 
 def run(params: dict, inputs: dict[str, Path], out: Path, progress: Progress) -> dict:
-    """Write ``arrow/``: ``queries`` rows of a training set in its order, e.g. 100, or all if it has no more.
+    """Write ``arrow/``: ``queries`` rows of a training set in its order, e.g. 100, or the ``share`` of its
+    rows.
 
-    With ``share`` instead of ``queries`` it is that share of the rows.
-
-    ``random`` draws them without replacement. ``block`` takes consecutive rows from a random start (as in the
-    first version of the scripts released with one paper). The draw depends on ``seed`` and ``sample``, the
-    sample's number. Sample 0 of ``block`` is the block of those scripts for the same seed.
-
-    Raises:
-        UsageError: an unknown method, no queries, or an invalid share.
+    ``random`` draws them without replacement. ``block`` takes consecutive rows from a random start, for
+    sample 0 as in the first version of one paper's released scripts. The draw depends on ``seed`` and
+    ``sample``, the sample's number.
     """
     check_choices("sample", params)
     if "share" in params and not 0 < params["share"] <= 1:
-        raise UsageError(f"a share of {params['share']} is none; ask for more than 0 and at most 1")
+        raise UsageError(f"share is {params['share']}, and has to be above 0 and at most 1")
     if params.get("queries", 1) < 1:
-        raise UsageError(f"a sample of {params['queries']} queries is none; ask for at least 1")
+        raise UsageError(f"queries is {params['queries']}, and has to be at least 1")
     rows = read_rows(inputs["training_set"])
     selection = places(len(rows), **params)
     scratch = out / "scratch.arrow"

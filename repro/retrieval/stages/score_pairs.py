@@ -1,6 +1,5 @@
 """Stage ``score_pairs``: a training set with a re-ranker's scores of its passages."""
 
-import os
 from pathlib import Path
 
 import numpy as np
@@ -24,29 +23,20 @@ def run(params: dict, inputs: dict[str, Path], out: Path, progress: Progress) ->
     """Write the training set again with a cross-encoder's logits as ``positive_scores`` and
     ``negative_scores``.
 
-    All positives of a query and its first ``per_query`` negatives are scored. Other negatives are left out.
-    Query and passage are read together, cut to ``length`` tokens, with title and text joined by
-    ``separator``. Scores are rounded to ``decimals``, e.g. 4, unless that is None. Existing scores are
-    replaced. An interrupted attempt resumes after its last finished block, and each shard scores some blocks.
-    A GPU in half precision reads pairs end to end unless REPRO_PADDING_FREE is 0.
-
-    Raises:
-        BlockedError: half precision without a GPU.
-        UsageError: an unknown precision, or a length beyond the model's positions.
-        DataError: the model cannot be read, a document or query is missing, or there is no row.
-        StageError: a score is not finite.
+    All positives of a query and its first ``per_query`` negatives are kept. Query and passage are read
+    together, cut to ``length`` tokens, with title and text joined by ``separator``. Scores are rounded to
+    ``decimals``, e.g. 4, unless that is None. A GPU in half precision reads pairs end to end unless
+    REPRO_PADDING_FREE is 0.
     """
     import pyarrow.compute as pc
 
     from repro.retrieval.nn.cross_encoder import PairScorer, score_pairs
-    from repro.retrieval.nn.padding_free import is_asked_for
 
     rows = read_rows(inputs["training_set"])
     if len(rows) == 0:
         raise DataError(f"{inputs['training_set']}: there is no query to score passages for")
     options = {name: params[name] for name in ("length", "separator", "precision")}
-    options |= {"packed": is_asked_for(os.environ), "say": progress.note}
-    scorer = PairScorer(inputs["model"] / "model", **options)
+    scorer = PairScorer(inputs["model"] / "model", say=progress.note, **options)
     queries = query_texts(
         inputs["queries"], rows.data.column("query").to_pylist(), source=inputs["training_set"]
     )

@@ -6,15 +6,9 @@ from repro.progress import Progress
 
 
 def run(params: dict, inputs: dict[str, Path], out: Path, progress: Progress) -> dict:
-    """Write ``run.trec`` and ``raw.npy``: the ``depth`` best passages of every query, e.g. 1,000, by inner
-    product.
+    """Write ``run.trec`` and ``raw.npy``: the ``depth`` best passages of every query by inner product.
 
-    It is ``search_views`` with only the dense view, with the same guarantees on ties and bytes.
-
-    Raises:
-        UsageError: the given memory is invalid, or too small.
-        DataError: embeddings have different sizes, or ids and vectors differ in number.
-        StageError: a vector or a score is not finite.
+    It is ``search_views`` with only the dense view.
     """
     from repro.retrieval.stages.vectors.exact_search import search
 

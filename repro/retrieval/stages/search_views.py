@@ -11,31 +11,18 @@ def run(params: dict, inputs: dict[str, Path], out: Path, progress: Progress) ->
     """Write ``run.trec`` and ``raw.npy``: the ``depth`` best passages of every query by the sum of the inner
     products of the views in ``terms``, e.g. ``["dense", "sparse"]``. A view listed twice counts twice.
 
-    All pairs are scored in float32, on the GPU if there is one, where queries stay and blocks of passages
-    pass. Dense views use a matrix product. Sparse views use PyTorch's sparse product on a GPU, and an
-    inverted index of the queries on a CPU.
+    Products in float32 only find candidates: 100 more than the depth. They are scored again in a fixed way
+    (``ViewScorer``), so that the run has the same bytes on a GPU and a CPU, for any number of threads and any
+    memory. If more than those 100 may be as good as the last one within the error bound, the query is
+    compared with all passages, in float64 if float32 leaves too many undecided or the device computes below
+    it.
 
-    These scores only find candidates, 100 beyond the depth. They are scored again in a fixed way
-    (``ViewScorer``, with the bound on the error of float32) and then cut and sorted. The run therefore has
-    the same bytes on a GPU and a CPU, for any number of threads and any memory. If more than those 100 are as
-    good as the last one within the bound, the query is compared with all passages again, in float64 if
-    float32 leaves too many undecided. Products do not use TF32. If a device still computes below float32,
-    scores differ by more than the bound, and all queries are compared in float64.
+    Within ``search_memory`` (on a GPU also its free memory) rankings take 40 bytes per rank. Half of the rest
+    is for queries and candidates, half, at most 1 GiB, for a block of passages. In addition every passage
+    takes 32 bytes and its id.
 
-    Queries are processed in blocks of 32,768. Each block reads all passages twice, and is kept with its
-    digest in ``blocks/``, so that an interrupted attempt resumes after it. Each shard processes some blocks.
-
-    Within ``search_memory``, and on a GPU within its free memory, rankings take 40 bytes per rank. Half of
-    the rest is for queries and candidates, and half, at most 1 GiB, for a block of passages with its scores.
-    In addition every passage takes 32 bytes and its id, and libraries about 50 MB.
-
-    Among equal scores the greater id comes first, also at the depth's edge. ``mode`` ``exact`` ranks all
-    passages. ``union`` ranks only those among the ``list_depth`` best by a single view.
-
-    Raises:
-        UsageError: an unknown mode or view, no ``list_depth`` for a union, or too little memory.
-        DataError: a view is missing, has different widths, or differs in length from the ids.
-        StageError: a score is not finite, or a ranking is too short.
+    Among equal scores the greater id comes first. ``mode`` ``exact`` ranks all passages. ``union`` ranks only
+    those among the ``list_depth`` best by a single view.
     """
     from repro.retrieval.stages.vectors.exact_search import search
 

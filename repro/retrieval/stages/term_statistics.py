@@ -10,20 +10,13 @@ from repro.errors import DataError
 from repro.progress import Progress
 from repro.retrieval.datasets.arrow import read_rows
 
-BATCH = 1000  # texts at a time, for a table of as many rows and V columns of bytes
+BATCH = 1000  # texts at a time, in a table of V columns
 
 
 def run(params: dict, inputs: dict[str, Path], out: Path, progress: Progress) -> dict:
     """Write ``collection_frequency.npy`` and ``document_frequency.npy``, (V,) int64 for V entries of the
-    model's tokenizer, and ``counts.json`` with the numbers of texts and tokens, e.g. ``{"texts": 10,
-    "tokens": 640}``.
-
-    A text is a row of the tokens artefact, which may be a chunk of a document.
-
-    Raises:
-        DataError: the tokenizer cannot be read, there are no rows, or a row has a token that is not in the
-            vocabulary.
-    """
+    model's tokenizer, and ``counts.json``, e.g. ``{"texts": 10, "tokens": 640}``. A text is a row of the
+    tokens artefact, which may be a chunk of a document."""
     from repro.retrieval.nn.checkpoint import load_tokenizer
 
     size = len(load_tokenizer(inputs["model"] / "model"))
@@ -50,8 +43,7 @@ def frequencies(
     Args:
         batches: up to ``BATCH`` texts each: their concatenated ids, and their lengths.
 
-    Raises:
-        DataError: an id is not in 0..V-1.
+    Raises DataError if an id is not in 0..V-1.
     """
     collection = np.zeros(vocabulary_size, dtype=np.int64)
     documents = np.zeros(vocabulary_size, dtype=np.int64)

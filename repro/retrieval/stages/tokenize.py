@@ -26,23 +26,14 @@ def run(params: dict, inputs: dict[str, Path], out: Path, progress: Progress) ->
     ``chunk`` keeps all consecutive chunks of a document, ``whole-chunks`` all but a shorter last one (unless
     it is the only one), and ``truncate`` the first. With ``titles`` a document is title, separator and text,
     or only the text if it has no title. A document without tokens, or with fewer than ``fewest_tokens``,
-    gives no row. ``truncate-pair`` is ``truncate`` with the tokenizer's own [SEP] between title and text,
-    where the longer one loses its last tokens (``paired_rows``).
+    gives no row. ``truncate-pair`` has the tokenizer's own [SEP] between title and text, where the longer one
+    loses its last tokens.
 
     ``spans`` keeps a document in one row, with tokens per sentence in ``sentences`` and sentences per span in
     ``spans``. The document is its ``fields``, e.g. ``["title", "body"]``, joined by blanks and split by
-    ``splitter``. Sentences are tokenised separately and packed by ``span_packing`` {overshoot,
-    short_probability, minimum_spans}, towards ``length`` tokens if a span may overshoot and otherwise
-    ``length`` - 2. Target lengths depend on (``seed``, row of the corpus). A document with fewer than
-    ``minimum_spans`` gives no row.
-
-    An interrupted attempt resumes after a block of 20,000 documents. Memory contains the tokens of 1,000.
-
-    Raises:
-        UsageError: an unknown policy, splitter or field, an invalid packing, or a length that is too short.
-        BlockedError: the splitter's library or model is missing.
-        DataError: the tokenizer cannot be read, the splitter's model has changed since planning, or no
-            document gives a row.
+    ``splitter``. Sentences are packed by ``span_packing`` {overshoot, short_probability, minimum_spans},
+    towards ``length`` tokens if a span may overshoot and otherwise ``length`` - 2. Target lengths depend on
+    (``seed``, row of the corpus). A document with fewer than ``minimum_spans`` gives no row.
     """
     from repro.retrieval.nn.checkpoint import load_tokenizer
 
@@ -71,7 +62,6 @@ def run(params: dict, inputs: dict[str, Path], out: Path, progress: Progress) ->
 
 
 def _fill(blocks: RowBlocks, corpus, rows: Callable[..., dict], advance: Callable[[int], None]) -> dict:
-    """Write the blocks that are not there yet, and return the numbers of chunks and documents."""
     firsts, total = range(0, len(corpus), BLOCK), {"chunks": 0, "documents": 0}
     for first in firsts:
         if (facts := blocks.kept(first)) is None:
@@ -85,8 +75,6 @@ def _fill(blocks: RowBlocks, corpus, rows: Callable[..., dict], advance: Callabl
 
 
 def _batches(corpus, rows: Callable[..., dict], first: int, facts: dict) -> Iterator[dict]:
-    """Apply ``rows`` to each batch of a block's documents and their rows in the corpus, and count them in
-    ``facts``."""
     end = min(first + BLOCK, len(corpus))
     for begin in range(first, end, BATCH):
         places = list(range(begin, min(begin + BATCH, end)))
@@ -97,8 +85,6 @@ def _batches(corpus, rows: Callable[..., dict], first: int, facts: dict) -> Iter
 
 
 def _chunker(tokenizer, params: dict, advance: Callable[[int], None]) -> Callable[..., dict]:
-    """Return a function that maps a batch of documents and their rows in the corpus to their chunks, as
-    columns."""
     from repro.retrieval.nn.text import pair_rows, passage_text
 
     room, pairs = params["length"] - 2, params["policy"] == "truncate-pair"
@@ -135,8 +121,7 @@ def _chunker(tokenizer, params: dict, advance: Callable[[int], None]) -> Callabl
 def _packer(
     tokenizer, splitter: SentenceSplitter, params: dict, advance: Callable[[int], None]
 ) -> Callable[..., dict]:
-    """Return a function that maps documents and their rows in the corpus, which seed the spans, to columns
-    with a row each."""
+    """Return a function that maps documents and their corpus rows, which seed the spans, to columns."""
     packing, columns = params["span_packing"], [FIELDS[field] for field in params["fields"]]
     target = params["length"] if packing["overshoot"] else params["length"] - 2
     options = {"target": target, **{name: packing[name] for name in ("overshoot", "short_probability")}}
@@ -180,13 +165,13 @@ def _splitter(params: dict) -> SentenceSplitter:
     packing = params["span_packing"]
     check_known("field", *params["fields"], valid=FIELDS)
     if not params["fields"]:
-        raise UsageError(f"a document has no field; give some of {', '.join(FIELDS)}")
+        raise UsageError(f"fields is empty. Choose some of {', '.join(FIELDS)}")
     if not 0 <= packing["short_probability"] <= 1:
-        raise UsageError(f"a short_probability of {packing['short_probability']!r} is not in 0..1")
+        raise UsageError(f"short_probability is {packing['short_probability']!r}, and has to be from 0 to 1")
     if packing["minimum_spans"] < 1:
-        raise UsageError(f"minimum_spans is {packing['minimum_spans']!r}; a document has at least 1")
+        raise UsageError(f"minimum_spans is {packing['minimum_spans']!r}, and has to be at least 1")
     splitter = sentence_splitter(params["splitter"], data_folder())
     if splitter.model != params.get("identity"):
-        change = f"the model of the sentence splitter {params['splitter']} changed since it was planned with"
-        raise DataError(f"{change}; run the same command again")
+        change = f"the model of the sentence splitter {params['splitter']} changed since planning"
+        raise DataError(f"{change}. Run the same command again")
     return splitter

@@ -17,16 +17,11 @@ def run(params: dict, inputs: dict[str, Path], out: Path, progress: Progress) ->
     """Write ``exhibit.json``: the first ``depth`` passages for each of ``queries``, e.g. 5.
 
     Queries are matched by their text, ignoring case and whitespace. A missing query is replaced by the first
-    unused query of the collection, with ``found`` false. The replacement depends only on the queries, so that
-    systems can be compared. A query without results has no passages. A grade is null if the document is not
-    judged, or without the input ``qrels``.
-
-    Raises:
-        UsageError: ``depth`` is below 1.
-        DataError: an input is malformed, a passage is missing from the corpus, or there are too few queries.
+    unused query of the collection, whatever the run, with ``found`` false. A grade is null if the document is
+    not judged.
     """
     if params["depth"] < 1:
-        raise UsageError(f"depth is {params['depth']}; at least one passage has to be shown")
+        raise UsageError(f"depth is {params['depth']}, and has to be at least 1")
     selection = chosen_queries(params["queries"], _queries(inputs["queries"]), source=inputs["queries"])
     source = inputs["run"] / "run.trec"
     ranking = read_run(source)

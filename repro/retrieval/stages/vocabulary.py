@@ -11,18 +11,12 @@ from repro.retrieval.datasets.arrow import read_rows
 SPECIAL = ("[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]")
 ALPHABET = 1000  # as in tokenizers' BertWordPieceTokenizer. Rarer characters become [UNK]
 
-# Offset of characters inside a word while merges are learnt: Unicode's private planes.
-_INSIDE = 0xF0000
+_INSIDE = 0xF0000  # offset of characters inside a word: Unicode's private planes
 
 
 def run(params: dict, inputs: dict[str, Path], out: Path, progress: Progress) -> dict:
     """Write ``model/``: an uncased BERT tokenizer of at most ``size`` entries, e.g. 8,000, including five
-    special ones.
-
-    Raises:
-        UsageError: the size has no room for the special tokens and an alphabet.
-        DataError: the corpus has no word.
-    """
+    special ones."""
     from transformers import BertTokenizer
 
     if params["size"] < 2 * len(SPECIAL):
@@ -53,10 +47,9 @@ def counted_words(texts: Iterable[str]) -> Counter[str]:
 def word_pieces(words: Counter[str], *, size: int) -> list[str]:
     """Return at most ``size`` pieces: characters, then merges of the most frequent pairs, as in HF's trainer.
 
-    HF's WordPiece trainer numbers continuing pieces in the order of a hash map. Numbers break ties, so two
-    runs give two vocabularies (huggingface/tokenizers issue 1794). Here characters inside a word are moved to
-    a private plane of Unicode and plain BPE is trained, which numbers its alphabet in the order of Unicode.
-    This gives the same merges, and always the same result.
+    HF's WordPiece trainer numbers continuing pieces in the order of a hash map, so two runs give two
+    vocabularies (huggingface/tokenizers issue 1794). Here characters inside a word are moved to a private
+    plane of Unicode and plain BPE is trained, which always gives the same merges.
     """
     from tokenizers import Tokenizer
     from tokenizers.models import BPE
@@ -95,7 +88,6 @@ def _as_word_piece(piece: str) -> str:
 
 
 def _alphabet(words: Counter[str], *, size: int) -> set[str]:
-    """Return the most frequent characters, with ties in the order of Unicode."""
     counts: Counter[str] = Counter()
     for word, count in words.items():
         for character in word:

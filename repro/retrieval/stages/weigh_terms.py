@@ -7,21 +7,15 @@ from repro.progress import Progress
 from repro.retrieval.datasets.arrow import read_rows, write_rows
 
 BATCH = 512  # texts that are read together
-AHEAD = 2  # such parts that lie ready as tokens while the model is at one
+AHEAD = 2  # such parts that are tokenised in advance
 
 
 def run(params: dict, inputs: dict[str, Path], out: Path, progress: Progress) -> dict:
     """Write ``arrow/`` with the columns id, title, empty, and text: DeepCT's frequencies as repeated words.
 
     The model weighs each token of a text, cut to ``length`` tokens. A word's frequency is the weight of its
-    first piece times ``scale``, rounded, e.g. 0.27 x 10 gives 3. The highest frequency of several occurrences
-    counts, and words below 1 are left out (Dai and Callan 2019, DeepCT-Index). An indexer counts the words
-    again.
-
-    Raises:
-        BlockedError: half precision without a GPU.
-        DataError: the model cannot be read.
-        UsageError: an unknown precision, or a length beyond the model's positions.
+    first piece times ``scale``, rounded, e.g. 0.27 x 10 gives 3. The highest of several occurrences counts,
+    and words below 1 are left out (Dai and Callan 2019, DeepCT-Index).
     """
     from transformers import AutoModelForTokenClassification
 
@@ -59,7 +53,7 @@ def run(params: dict, inputs: dict[str, Path], out: Path, progress: Progress) ->
 
 
 def weights(encoder, tokenizer, texts, params: dict) -> list[list[tuple[str, float]]]:
-    """Return the tokens and weights of each of the ``TokenRows``, in order, by a ``HalvingEncoder``."""
+    """Return the tokens and weights of each of the ``TokenRows``, by a ``HalvingEncoder``."""
     import torch
 
     from repro.retrieval.nn.batches import token_batches

@@ -22,7 +22,7 @@ BATCHES = {"pretrain": "texts_per_batch", "finetune": "queries_per_batch"}
 
 
 class PlannedCounts:
-    """Counts of a plan, from the catalogue and the nodes' parameters. None if unknown."""
+    """Counts of a plan, by catalogue and parameters. None if unknown."""
 
     def documents(self, node: Node) -> Number:
         """Return the documents of a node's collection."""
@@ -77,7 +77,7 @@ class StoredCounts(PlannedCounts):
         if not steps or not examples:
             return None
         batch = node.params[BATCHES[node.stage]]
-        epochs, remainder = divmod(steps, math.ceil(examples / batch))  # an epoch's last batch may be smaller
+        epochs, remainder = divmod(steps, math.ceil(examples / batch))  # the last batch may be smaller
         return epochs * examples + min(remainder * batch, examples)
 
     def _fact(self, node: Node | None, name: str) -> Number:
@@ -93,7 +93,7 @@ def size_of(node: Node, store: Store) -> int:
 
 
 def trained_steps(node: Node) -> Number:
-    """Return a training's steps as ``Optimisation`` counts them. None if its examples are unknown."""
+    """Return a training's steps. None if its examples are unknown."""
     params = node.params
     if node.stage == "pretrain":
         examples = shapes.rows(node.input("tokens"))
@@ -106,7 +106,7 @@ def trained_steps(node: Node) -> Number:
 
 
 def amount(name: str, node: Node, counts: PlannedCounts = PLANNED) -> Number:
-    """Return the amount with this name in ``stages.yaml``, e.g. "documents", that a node works on."""
+    """Return an amount that a node works on, e.g. "documents" (``stages.yaml``)."""
     return AMOUNTS[name](node, counts)
 
 
@@ -116,7 +116,6 @@ def _pairs(node: Node, counts: PlannedCounts) -> Number:
 
 
 def _lines(node: Node, counts: PlannedCounts) -> Number:
-    """Return the lines of the evaluated run. None if its depth is unknown."""
     run = node.input("run")
     return product(counts.queries(_query_source(node)), run.params.get("keep") or run.params.get("depth"))
 
@@ -182,7 +181,7 @@ Name = Annotated[str, AfterValidator(_known)]
 
 
 class StageCost(StrictMapping):
-    """The costs of a stage and the amounts that they grow with. ``stages.yaml`` documents each entry."""
+    """The costs of a stage and the amounts that they grow with (``stages.yaml``)."""
 
     seconds: dict[Name, float] = Field(default_factory=dict)
     waits: bool = False
@@ -198,17 +197,17 @@ class StageCost(StrictMapping):
 
 @functools.cache
 def stage_costs() -> Mapping[str, StageCost]:
-    """Read the costs by stage or variation of one, e.g. "tokenize-spans". Raises ManifestError."""
+    """Read the costs by stage, or variation, e.g. "tokenize-spans". Raises ManifestError."""
     return yaml_file.read(Path(__file__).with_name("stages.yaml"), dict[str, StageCost])
 
 
 def cost_of(node: Node) -> StageCost:
-    """Return the costs of a node's stage. A stage outside the table has none that grow."""
+    """Return the costs of a node's stage, by default none."""
     is_spans = node.stage == "tokenize" and node.params.get("policy") == "spans"
     return stage_costs().get("tokenize-spans" if is_spans else node.stage, StageCost())
 
 
 def total(factors: Mapping[str, float], node: Node) -> Number:
-    """Return the sum of planned amounts of a node, each times its factor. None if a count is missing."""
+    """Return the sum of amounts, each times its factor. None if one is unknown."""
     parts = [product(amount(name, node), factor) for name, factor in factors.items()]
     return shapes.added(parts) if parts else 0.0

@@ -28,24 +28,22 @@ from repro.running.requirements import PIECES, Obstacle
 from repro.store import Store
 from repro.store.disk import size_on_disk
 
-SMALL = Shape(4, 256, 1024, 2000)  # what a CPU trains for seconds; a GPU is measured with BERT-base
+SMALL = Shape(4, 256, 1024, 2000)  # for a CPU, BERT-base for a GPU
 LENGTH = {"cpu": 128, "cuda": 144}
 BATCH = {"cpu": 16, "cuda": 256}
 MATRIX = {"cpu": 1024, "cuda": 8192}
-SECONDS = 2.0  # each measurement lasts at least so long
+SECONDS = 2.0  # of each measurement
 
 
 @dataclass(frozen=True)
 class Throughput:
-    """Operations per second of one device.
+    """Operations per second of one device. Its ``unit`` is "GPU" or "CPU", its ``basis`` the source in words.
 
     Attributes:
-        unit: "GPU" or "CPU", the device of the hours.
-        basis: source of the numbers in words.
         search: in single precision. None if equal to inference.
         memory: bytes of the GPU. None if unknown.
         layer: minimum seconds per layer, forward and backward, in a training step.
-        fastest: an optimistic throughput if nothing was measured. This one is then the pessimistic one.
+        fastest: the optimistic throughput of an unmeasured GPU.
     """
 
     unit: str
@@ -67,7 +65,7 @@ class Throughput:
 
 
 def throughput(store: Store, gpu: str | None = None) -> Throughput | None:
-    """Return the named GPU's throughput, else the calibrated one or None. Raises UsageError if unknown."""
+    """Return the throughput of the named GPU, or the calibrated one. Raises UsageError if unknown."""
     if gpu is not None:
         return assumed_throughput(gpu)
     path = calibration_file(store)
@@ -81,8 +79,9 @@ def gpus() -> dict:
 
 
 def assumed_throughput(gpu: str) -> Throughput:
-    """Return the throughput of a GPU at the lowest share of its peak reached by trainings, with the highest
-    as ``fastest``. Raises UsageError for an unknown GPU."""
+    """Return the throughput of a GPU at the lowest share of its peak reached by trainings (``fastest``:
+    highest). Raises UsageError.
+    """
     name, facts = gpu.lower(), gpus()
     if name not in facts["sheets"]:
         raise unknown("GPU", gpu, facts["sheets"], hint="`repro doctor calibrate` measures the one at hand")
@@ -114,9 +113,8 @@ def _read_calibration(path: Path) -> Throughput:
         if not (training > 0 and inference > 0):
             raise ValueError("a throughput is not positive")
     except (OSError, ValueError, LookupError, TypeError) as error:
-        raise UsageError(
-            f"{path} cannot be read ({error}); `repro doctor calibrate` writes it anew"
-        ) from None
+        remedy = "`repro doctor calibrate` writes it again"
+        raise UsageError(f"{path} cannot be read ({error}), {remedy}") from None
     rates = f"{training / 1e12:.3g} TFLOP/s training, {inference / 1e12:.3g} encoding"
     basis = f"{device}, calibrated {day}: {rates}"
     layer = gpus()["layer"] if unit == "GPU" else 0.0
@@ -124,14 +122,7 @@ def _read_calibration(path: Path) -> Throughput:
 
 
 def calibrate(seconds: float = SECONDS) -> dict:
-    """Measure this machine, on its first GPU if it has one.
-
-    Returns:
-        ``device``, ``name`` (of the device), ``precision``, ``model`` (sizes), ``training`` and
-        ``encoding`` (each ``tokens_per_second`` and ``flops_per_second``, by
-        ``repro.running.cost.work``), ``matrix_product_flops_per_second``, that of float32
-        (``single_precision_…``), ``hardware``, ``software`` and the time ``recorded``.
-    """
+    """Measure this machine, on its first GPU if it has one. Return the content of calibration.json."""
     import torch
 
     device = "cuda" if torch.cuda.is_available() else "cpu"
@@ -162,7 +153,6 @@ def calibrate(seconds: float = SECONDS) -> dict:
 
 
 def _matrix_product(device: str, precision, seconds: float) -> float:
-    """Return the operations per second of a matrix product. Those of float32 are also used for search."""
     import torch
 
     side = MATRIX[device]
@@ -171,7 +161,6 @@ def _matrix_product(device: str, precision, seconds: float) -> float:
 
 
 def _steps(device: str, precision, sizes: Shape) -> tuple[Callable[[], object], Callable[[], object]]:
-    """Return a training step (forward, backward, AdamW) and an encoding step."""
     import torch
     from transformers import BertConfig, BertModel
 
@@ -203,7 +192,6 @@ def _steps(device: str, precision, sizes: Shape) -> tuple[Callable[[], object], 
 
 
 def _time_step(step: Callable[[], object], seconds: float) -> float:
-    """Return the median seconds of a step, over blocks of steps that last ``seconds`` in total."""
     import torch
     from torch.utils.benchmark import Timer
 
@@ -213,13 +201,7 @@ def _time_step(step: Callable[[], object], seconds: float) -> float:
 
 @dataclass(frozen=True)
 class Estimate:
-    """The cost of the nodes to run.
-
-    Attributes:
-        works: fingerprint -> work, of the nodes to run.
-        throughput: None without a measured or named device. Hours are then those of rehearsals alone.
-        rehearsals: times measured by this machine, by kind of node. Empty for another machine.
-    """
+    """The cost of the nodes to run. Without a throughput, hours are those of rehearsals alone."""
 
     plan: Plan
     nodes: list[Node]
@@ -228,7 +210,7 @@ class Estimate:
     rehearsals: Rehearsals = field(default_factory=dict)
 
     def hours(self, nodes: Iterable[Node]) -> float | None:
-        """Return the hours of ``nodes``, as rehearsed or by operations. None if none is known."""
+        """Return the hours of ``nodes``. None if none is known."""
         parts = [self.hours_of(n) for n in nodes if n.fingerprint in self.works]
         return None if self.throughput is None and not any(parts) else sum(hours or 0 for hours in parts)
 
@@ -240,7 +222,7 @@ class Estimate:
         return self.throughput.hours(self.work_of(node))
 
     def hours_in_words(self, nodes: Sequence[Node]) -> str:
-        """Return the hours to run ``nodes``, a range if nothing was measured, e.g. "3.1 to 4.6"."""
+        """Return the hours of ``nodes``, e.g. "3.1 to 4.6" if nothing was measured."""
         most, fastest = self.hours(nodes) or 0.0, self.throughput and self.throughput.fastest
         least = replace(self, throughput=fastest).hours(nodes) if fastest else None
         words = f"{most:,.1f}"
@@ -267,12 +249,12 @@ class Estimate:
         return sum(w.stored or 0 for w in self.works.values())
 
     def core_hours(self, nodes: Iterable[Node]) -> float:
-        """Return the known hours of one core for work outside models that ``hours`` does not include."""
+        """Return the known core hours outside models that ``hours`` does not include."""
         unrehearsed = (n for n in nodes if n.fingerprint in self.works and self.rehearsed(n) is None)
         return sum(self.works[n.fingerprint].core_seconds or 0 for n in unrehearsed) / 3600
 
     def disk(self, stages: frozenset[str] = frozenset(), *, before: float = 0.0) -> list[MemoryLevel]:
-        """Return the store's bytes during the run, from ``before`` on, if used artefacts of ``stages`` go."""
+        """Return the store's bytes during the run if used artefacts of ``stages`` go."""
 
         def sizes(node: Node) -> tuple[float, float]:
             cost = self.work_of(node)
@@ -311,33 +293,25 @@ class Estimate:
 
 
 def estimate(plan: Plan, throughput: Throughput | None, rehearsals: Rehearsals | None = None) -> Estimate:
-    """Return the cost of the nodes to run of a plan that has looked at a store, with the REPRO_ variables."""
+    """Return the cost of the nodes to run, with the REPRO_ variables."""
     nodes, batching = plan.needed(), Batching.of(os.environ, throughput.memory if throughput else None)
     works = {node.fingerprint: work(node, batching) for node in nodes}
     return Estimate(plan, nodes, works, throughput, rehearsals or {})
 
 
 def keep_within(cost: Estimate, hours: float, *, other_machine: bool = False) -> float:
-    """Block the nodes that exceed a budget of hours. Return the hours of the others.
+    """Block the nodes from the first one on that exceeds a budget of hours. Return the hours of the others.
 
-    Nodes are taken in the order in which they run, up to the first that would exceed the budget. No later
-    node with a cost is taken, so that a larger budget only adds nodes. Nodes that cannot run here cost
-    nothing.
-
-    Args:
-        other_machine: the hours are those of another machine, which may have the GPU or Java that this
-            one lacks.
-
-    Raises:
-        UsageError: there is no throughput, or the budget is negative or not a number.
+    Nodes that cannot run here cost nothing, but ``other_machine`` may have a GPU or Java. Raises UsageError
+    for an invalid budget or without a throughput.
     """
     if not hours >= 0:
-        raise UsageError(f"--max-gpu-hours is {hours}; give a number of hours, 0 or more")
+        raise UsageError(f"--max-gpu-hours is {hours}, but must be 0 or more, e.g. 8")
     if cost.throughput is None:
         remedy = "`repro doctor calibrate` measures this machine, --gpu names another"
         raise UsageError(f"a budget needs a throughput: {remedy}")
     spent, is_over, plan = 0.0, False, cost.plan
-    cause = f"it lies beyond the budget of {hours:g} {cost.throughput.unit} hours"
+    cause = f"the budget of {hours:g} {cost.throughput.unit} hours is spent"
     for node in cost.nodes:
         node_hours, obstacles = cost.hours_of(node), plan.obstacles(node)
         if node_hours == 0 or any(not (other_machine and o.of_machine) for o in obstacles):

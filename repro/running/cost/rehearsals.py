@@ -23,20 +23,16 @@ from repro.store.disk import write_whole
 
 KIB = 1024
 FILE = "rehearsals.json"
-# what tells of a collection where nobody counted its documents
+# replacements of uncounted amounts
 INSTEAD = {"documents": ("documents", "words")}
-MOST = 10_000  # times that seconds are repeated where what is done once, loading libraries say, is among them
-# parameters that say which of several alike it is, not how much work it is
+MOST = 10_000  # maximum factor of times that include one-time work
+# parameters without influence on the time
 ALIKE = ("seed", "sample", "source", "identity", "revision")
 
 
 @dataclass(frozen=True)
 class Share:
-    """The amount that a rehearsal worked on, and the whole amount.
-
-    Attributes:
-        of: name of the amount in ``stages.yaml``, e.g. "documents".
-    """
+    """The amount of a rehearsal, and the whole amount, e.g. of "documents"."""
 
     of: str
     done: float
@@ -50,13 +46,7 @@ class Share:
 
 @dataclass(frozen=True)
 class MeasuredTime:
-    """The time of nodes of one kind.
-
-    Attributes:
-        once: seconds independent of the amount.
-        each: seconds per unit of the amount.
-        of: the amount that the time grows with. Empty if none.
-    """
+    """The seconds of nodes of one kind: ``once``, and for ``each`` unit of the amount ``of`` (may be "")."""
 
     once: float
     each: float = 0.0
@@ -74,16 +64,12 @@ TIMES = TypeAdapter(dict[str, dict[str, MeasuredTime]])  # by machine and kind
 
 @dataclass(frozen=True)
 class RehearsedNode:
-    """A node of full scale and its rehearsal.
+    """A node of full scale and its rehearsal, with measured and extrapolated costs (None if unknown).
 
     Attributes:
-        node, rehearsal: of the two plans.
-        seconds, peak_bytes, gpu_bytes, disk_bytes: costs of the rehearsal. ``gpu_bytes`` is None
-            without a GPU.
-        share: the amount that its time grows with. None if it does not grow or the amount is unknown.
-        time: of this kind. None if a count is missing or too little was done to extrapolate.
-        whole_peak_bytes, whole_disk_bytes: extrapolated. None if a count is missing.
-        at_most: whether the one-time work of the stage could not be separated from its repeated work.
+        share: the amount that its time grows with. None if unknown or constant.
+        time: None if too little was done to extrapolate.
+        at_most: whether the times include one-time work of the stage.
     """
 
     node: Node
@@ -115,7 +101,7 @@ class RehearsedNode:
 
 
 def pairs(whole: Plan, rehearsal: Plan) -> dict[str, tuple[Node, Node]]:
-    """Match two plans of one selection. Return fingerprint at full -> the node and its rehearsal."""
+    """Match two plans of one selection: fingerprint at full -> node and rehearsal."""
     partners: dict[str, tuple[Node, Node]] = {}
 
     def meet(large: Node, small: Node) -> None:
@@ -134,7 +120,7 @@ def pairs(whole: Plan, rehearsal: Plan) -> dict[str, tuple[Node, Node]]:
 
 
 def rehearsed_cost(node: Node, rehearsal: Node, store: Store) -> RehearsedNode:
-    """Return the cost of ``node`` by its rehearsal. Raises StoreError if that is damaged or missing."""
+    """Return the cost of ``node`` by its stored rehearsal. Raises StoreError."""
     facts, cost = store.record(rehearsal)["facts"], cost_of(node)
     disk, seconds = size_of(rehearsal, store), float(facts["seconds"])
     share, disk_share = (_share(name, node, rehearsal, store) for name in (cost.time, cost.disk))
@@ -169,7 +155,7 @@ def _share(name: str | None, node: Node, rehearsal: Node, store: Store) -> Share
 
 
 def _repeated_seconds(facts: Mapping[str, Any]) -> tuple[float, bool]:
-    """Return the seconds of a stage's repeated work, and whether they may include one-time work."""
+    """Return the seconds of repeated work, and whether they may include one-time work."""
     tasks = [task for task in facts.get("tasks", {}).values() if task["done"]]
     if not tasks:
         return float(facts["seconds"]), True
@@ -187,7 +173,7 @@ def _peak(peak: float, cost: StageCost, node: Node, rehearsal: Node, store: Stor
 
 
 def kind_of(node: Node) -> str:
-    """Return a digest of the pace's causes: stage, parameters without names, data, model sizes."""
+    """Return a digest of the stage, parameters without names, data and model sizes."""
     params = {name: value for name, value in node.params.items() if name not in ALIKE}
     model = node.inputs.get("model")
     model_facts = [model.params.get("name", ""), *astuple(shape(model))] if isinstance(model, Node) else []
@@ -199,7 +185,6 @@ def _digest(value: object) -> str:
 
 
 def _data(node: Node) -> list[str]:
-    """Return collections and splits that a node reads, without those of its models' training."""
     names, nodes = set(), {node.fingerprint: node}
     queue = [node]
     while queue:
@@ -222,7 +207,7 @@ def keep_times(nodes: Iterable[RehearsedNode], store: Store) -> Path:
         by_kind.setdefault(kind_of(each.node), []).append(each)
     for kind, group in by_kind.items():
         machine_times.pop(kind, None)
-        if times := [each.time for each in group if each.time]:  # else too little was done to tell
+        if times := [each.time for each in group if each.time]:
             machine_times[kind] = max(times, key=lambda one: one.hours(group[0].node) or 0.0)
     with translated_errors(store.root):
         write_whole(path, TIMES.dump_json(content, indent=1).decode() + "\n")
@@ -230,7 +215,7 @@ def keep_times(nodes: Iterable[RehearsedNode], store: Store) -> Path:
 
 
 def rehearsals(store: Store) -> dict[str, MeasuredTime]:
-    """Read times by kind measured by a machine like this one. Raises UsageError for an invalid file."""
+    """Read times by kind of machines like this one. Raises UsageError."""
     return _read(store).get(_machine(), {})
 
 
@@ -243,5 +228,5 @@ def _read(store: Store) -> dict[str, dict[str, MeasuredTime]]:
     try:
         return TIMES.validate_python(read_json_file(path)) if path.exists() else {}
     except (OSError, ValueError) as error:
-        remedy = "remove it, `repro run --rehearse` writes it anew"
-        raise UsageError(f"{path} cannot be read ({str(error).partition(chr(10))[0]}); {remedy}") from None
+        remedy = "remove it, `repro run --rehearse` writes it again"
+        raise UsageError(f"{path} cannot be read ({str(error).partition(chr(10))[0]}), {remedy}") from None

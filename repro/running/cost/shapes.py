@@ -12,10 +12,10 @@ from repro.machine.bounded_reading import read_facts, read_json_file
 from repro.retrieval.datasets.catalog import catalog
 
 CHARACTERS = 6  # bytes of a word with its space
-TOKENS_PER_WORD = 1.35  # of BERT's vocabulary on English: a guess, not measured
+TOKENS_PER_WORD = 1.35  # of BERT on English, a guess
 SPECIAL = 2  # [CLS] and [SEP]
-FULL = ("chunk", "spans")  # policies by which texts of full length are made of documents
-Number = float | None  # None where nobody counted
+FULL = ("chunk", "spans")  # policies without truncation
+Number = float | None  # None if unknown
 
 
 def added(parts: Iterable[Number]) -> Number:
@@ -42,7 +42,7 @@ class Shape:
 
     @property
     def layer_weights(self) -> int:
-        """Weights of the layers' matrices: four of attention and two of the feed-forward network."""
+        """Weights of the layers: four matrices of attention, two of the feed-forward network."""
         return self.layers * (4 * self.hidden**2 + 2 * self.hidden * self.intermediate)
 
     @property
@@ -55,7 +55,7 @@ BASE = Shape(12, 768, 3072, 30522)
 
 
 def shape(node: Node) -> Shape:
-    """Return the sizes of a node's model: from ``initialise`` or a config.json, else BERT-base's."""
+    """Return the sizes of a node's model, by default BERT-base's."""
     params = node.params
     if node.stage == "initialise":
         vocabulary = node.input("tokenizer").params["size"]
@@ -103,7 +103,7 @@ def words(collection: str) -> float:
 
 @functools.cache
 def all_words(collection: str) -> Number:
-    """Return the words of a collection. None if neither they nor its documents were counted."""
+    """Return the words of a collection. None if unknown."""
     entry, total = catalog().get(collection), _text_sizes()["total"].get(collection)
     if total or entry is None:
         return total
@@ -117,9 +117,9 @@ class TextLength:
     """The tokens of texts that a stage reads.
 
     Attributes:
-        mean: of a text before truncation.
+        mean: before truncation.
         most: the maximum after truncation.
-        times: texts of this length per unit that the stage counts.
+        times: texts per unit that the stage counts.
         kind: ``queries`` or ``passages``.
     """
 
@@ -139,8 +139,7 @@ class TextLength:
         return min(self.most, self.mean * _text_sizes()["sorted"][self.kind])
 
     def padded(self, count: int) -> float:
-        """Return tokens with padding to the longest of ``count`` log-normal lengths: quantile (n - 3/8) /
-        (n + 1/4) (Blom 1958)."""
+        """Return tokens padded to the longest of ``count`` log-normal lengths (quantiles of Blom 1958)."""
         spread, texts = _text_sizes()["spread"], count * self.times
         middle = math.log(self.mean) - spread**2 / 2
         place = (texts - 0.375) / (texts + 0.25)
@@ -149,7 +148,7 @@ class TextLength:
 
 
 def texts_read(node: Node) -> list[TextLength]:
-    """Return the texts that a stage reads per unit that it counts, e.g. a query with its passages."""
+    """Return the texts that a stage reads per unit, e.g. a query with its passages."""
     p, source = node.params, next(node.input(n) for n in ("tokens", "texts", "corpus") if n in node.inputs)
     name, is_full = collection(source), source.params.get("policy") in FULL
     query = _text_sizes()["queries"] * TOKENS_PER_WORD + SPECIAL
@@ -160,7 +159,7 @@ def texts_read(node: Node) -> list[TextLength]:
         return [TextLength(*side, kind) for kind, side in sides.items()]
     if p.get("kind") == "queries":
         return [TextLength(query, most, times, "queries")]
-    has_query = "corpus" in node.inputs  # a cross-encoder's passages begin with it
+    has_query = "corpus" in node.inputs  # of a cross-encoder
     return [TextLength(document + has_query * query, most, times)]
 
 
@@ -171,12 +170,12 @@ def collection(node: Node) -> str | None:
 
 
 def source(stage: str, node: Node) -> Node | None:
-    """Return the first node of this stage that a node reads, directly or not. None without one."""
+    """Return the first node of this stage that a node reads, or None."""
     return next((n for n in walk([node]) if n.stage == stage), None)
 
 
 def texts(node: Node) -> Number:
-    """Return the number of documents of a node's texts: all of their collection, or the limit on them."""
+    """Return the number of documents of a node's texts."""
     corpus = source("corpus", node)
     if corpus is None:
         return None
@@ -198,7 +197,7 @@ def text_words(node: Node) -> Number:
 
 
 def rows(node: Node) -> Number:
-    """Return the number of texts of a tokens artefact: documents, or chunks of full length."""
+    """Return the number of documents or chunks of a tokens artefact."""
     if node.params["policy"] != "chunk":
         return texts(node)
     whole = text_words(node)
@@ -206,7 +205,7 @@ def rows(node: Node) -> Number:
 
 
 def queries(node: Node) -> Number:
-    """Return the number of queries of an artefact, or of the sample for a sampled training set."""
+    """Return the number of queries of an artefact, or of its sample."""
     nodes = walk([node])
     samples = [n.params for n in nodes if n.stage == "sample"]
     sample_sizes = [params["queries"] for params in samples if params.get("queries")]

@@ -20,7 +20,7 @@ from repro.stage_table import ENCODINGS
 _PASSES = {"encoders": 1.0, "heads": 0.15}  # BERT's rate
 NUMBER = 4  # bytes of a float32
 HALVED = 2  # of a float16
-LINE = 47  # bytes of a line of a run, 43 as measured, and of its raw score
+LINE = 47  # bytes of a run's line with its raw score
 PAIR = 19  # bytes of a passage's id with its score
 # A sparse value takes the time of so many dense numbers: on a CPU as measured (100 to 200 ns for 768 of them,
 # 20 for dense ones); on a GPU a guess: a quarter of the 27 % of its peak that
@@ -35,11 +35,11 @@ class Work:
     Attributes:
         training, inference: floating-point operations of models.
         search: inner products in single precision.
-        launched: layers with kernels launched by trainings, forward and backward, however small.
+        launched: layers with kernels launched by trainings, forward and backward.
         stored: bytes of the artefact.
-        beside: known further bytes on the disk while it is made.
+        beside: further bytes on the disk while it is made.
         core_seconds: of one core, for work outside models.
-        waited: seconds of one core during which the model's device waits.
+        waited: core seconds during which the model's device waits.
     """
 
     training: Number = 0.0
@@ -77,10 +77,9 @@ class Batching:
     """The batching of texts, as the REPRO_ variables set it, e.g. REPRO_MICRO_BATCH=16.
 
     Attributes:
-        packed: whether models read texts without padding, the default of BERT architectures on a GPU
-            in half precision.
-        part: requested number of examples encoded at once in a training. None if not requested.
-        memory: bytes of the GPU, from which such a number is estimated. None on a CPU.
+        packed: whether models read texts without padding, the default of BERT on a GPU in half precision.
+        part: requested examples encoded at once in a training, or None.
+        memory: bytes of the GPU. None on a CPU.
     """
 
     packed: bool = False
@@ -107,12 +106,12 @@ class Batching:
         return length.real if self.packed else length.padded(examples)
 
     def encoded(self, length: TextLength) -> float:
-        """Return the tokens read per encoded text. A CPU's batches are small or without padding."""
+        """Return the tokens read per encoded text. A CPU reads little padding."""
         return length.real if self.packed or self.memory is None else length.sorted
 
 
 def step_memory_of(node: Node) -> StepMemory:
-    """Return the memory of a step of a planned training, by ``training.declaration.step_memory``."""
+    """Return the memory of a step of a planned training."""
     model, params = shapes.shape(node), dict(node.params)
     words, sizes = model.vocabulary if predicts_words(params) else 0, (model.all_weights, model.layers)
     return StepMemory(*sizes, model.hidden, example_tokens(params), words, params["precision"])
@@ -122,9 +121,9 @@ PADDED = Batching()
 
 
 def work(node: Node, batching: Batching = PADDED) -> Work:
-    """Return the work of one node. Operations are 0 for stages without a model or search."""
+    """Return the work of one node."""
     formula, cost = _FORMULAS.get(node.stage), cost_of(node)
-    if batching.memory is not None and node.params.get("precision") == "fp32":  # the kernel is of halves
+    if batching.memory is not None and node.params.get("precision") == "fp32":
         batching = replace(batching, packed=False)
     result = formula(node, batching) if formula else Work(stored=_bytes(node))
     stored, seconds = result.stored or 0, total(cost.seconds, node)
@@ -134,7 +133,6 @@ def work(node: Node, batching: Batching = PADDED) -> Work:
 
 
 def _bytes(node: Node) -> Number:
-    """Return the bytes of the artefact of a stage without a model, 0 for small ones."""
     if node.stage == "union":
         return shapes.added(map(_bytes, node.parents()))
     return total(cost_of(node).bytes, node)
@@ -159,14 +157,7 @@ def _pretrain(node: Node, batching: Batching) -> Work:
 def _forward_operations(
     model: Shape, sizes: tuple[float, float, float], passes: Mapping[str, float], *, prefix: str = ""
 ) -> float:
-    """Return the forward operations of one text.
-
-    Args:
-        sizes: its tokens, those read by an encoder, and those with padding, read by a decoder's
-            layers.
-        passes: the passes that an objective declares in addition to BERT's.
-        prefix: of the names of the model's passes.
-    """
+    """Return the forward operations of a text with ``sizes``: tokens, those of encoders, those padded."""
     real, read, padded = sizes
     encoders, layers, heads = (passes.get(prefix + name, 0) for name in ("encoders", "layers", "heads"))
     operations = encoders * read * forward(model, read) + heads * real * 2 * model.hidden * model.vocabulary
@@ -174,7 +165,7 @@ def _forward_operations(
 
 
 def _finetune(node: Node, batching: Batching) -> Work:
-    """Return the work of a fine-tuning. Micro-batches add one forward pass if the loss combines texts."""
+    """Return the work. Micro-batches add one forward pass if the loss combines texts."""
     model, steps, examples = shapes.shape(node), trained_steps(node), node.params["queries_per_batch"]
     stored = model.all_weights * NUMBER
     if steps is None:
@@ -202,7 +193,7 @@ def _encode(node: Node, batching: Batching) -> Work:
 
 def _search(node: Node, _: Batching) -> Work:
     sides = [node.input("passages"), node.input("queries")]
-    # how many vectors another stage makes is not known here
+    # other stages make an unknown number of vectors
     is_known = all(side.stage in ENCODINGS for side in sides)
     passages, queries = (amount("texts", side) if is_known else None for side in sides)
     products = product(2, passages, queries, _numbers(node))

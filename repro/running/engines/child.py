@@ -22,28 +22,25 @@ from repro.running.requirements import Obstacle
 from repro.store import Store, translated_errors
 from repro.store.disk import create_file
 
-WATCHES = "REPRO_STAGE_WATCHES_STDIN"  # in the environment of a stage that is to end with its engine
+WATCHES = "REPRO_STAGE_WATCHES_STDIN"  # set for a stage that ends with its engine
 INTERRUPTIONS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
-PATIENCE = 10  # seconds between asking a process to end and ending it
+PATIENCE = 10  # seconds between SIGTERM and SIGKILL
 
 
 def command(node: Node, store: Store, *, processes: int = 1) -> list[str]:
-    """Return the command that builds an artefact with stored inputs. Several processes use torchrun."""
+    """Return the command that builds an artefact. Several processes use torchrun."""
     return [*stage_command(store, processes=processes), node.fingerprint]
 
 
 def stage_command(store: Store, *, processes: int = 1) -> list[str]:
-    """Return the command that builds artefacts by fingerprint. -P excludes the working folder."""
+    """Return the command that builds artefacts by fingerprint."""
     torchrun = ["-m", "torch.distributed.run", "--standalone", f"--nproc-per-node={processes}"]
     launcher = torchrun if processes > 1 else []
     return [sys.executable, "-P", *launcher, "-m", "repro", "--store", str(store.root), "stage"]
 
 
 def import_path() -> str:
-    """Return the PYTHONPATH with which a child in any folder imports this program.
-
-    An installed program is not added, because its folder contains the packages of one Python version only.
-    """
+    """Return the PYTHONPATH for a child, without the folder of an installed program."""
     checkout = [str(CHECKOUT)] if (CHECKOUT / "pyproject.toml").is_file() else []
     user_paths = filter(None, os.environ.get("PYTHONPATH", "").split(os.pathsep))
     return os.pathsep.join(dict.fromkeys([*checkout, *user_paths]))
@@ -51,12 +48,11 @@ def import_path() -> str:
 
 @functools.cache
 def _lifeline() -> int:
-    """Return the read end of a pipe that stays empty and closes with this process."""
     return os.pipe()[0]
 
 
 def end_with_parent() -> None:
-    """Kill a stage of a ``Child`` and its process group when standard input, the engine's pipe, closes."""
+    """Kill the process group of a ``Child`` when standard input closes."""
     if os.environ.pop(WATCHES, None) is None:
         return
     watched_pipe, null_device = os.dup(0), os.open(os.devnull, os.O_RDONLY)
@@ -66,19 +62,19 @@ def end_with_parent() -> None:
     def watch() -> None:
         while os.read(watched_pipe, 1024):
             pass
-        os.killpg(0, signal.SIGKILL)  # what was written lies in the partial directory, as after any end
+        os.killpg(0, signal.SIGKILL)
 
     threading.Thread(target=watch, daemon=True).start()
 
 
 def environment(threads: int, more: Mapping[str, str]) -> dict[str, str]:
-    """Return the environment of a stage's process. The user's OMP_NUM_THREADS overrides ``threads``."""
+    """Return the environment of a stage. The user's OMP_NUM_THREADS overrides ``threads``."""
     settings = {"PYTHONPATH": import_path(), "PYTHONSAFEPATH": "1", **more}
     return {"OMP_NUM_THREADS": str(threads), **os.environ, **settings}
 
 
 def new_log(node: Node, store: Store) -> Path:
-    """Create a new, empty file for the messages of the node's stage, e.g. `<log>.4711.err`."""
+    """Create an empty file for the messages of a stage, e.g. `<log>.4711.err`."""
     log = store.log(node).with_suffix(f".{os.getpid()}.err")
     with translated_errors(store.root):
         log.parent.mkdir(parents=True, exist_ok=True)
@@ -87,29 +83,23 @@ def new_log(node: Node, store: Store) -> Path:
 
 
 def result_of(node: Node, status: int, log: Path, *, processes: int = 1) -> str | Obstacle | None:
-    """Return None if a stage with this exit status succeeded, else an error sentence or an obstacle."""
+    """Return None if a stage succeeded, otherwise an error sentence or an obstacle."""
     if status == 0:
         log.unlink(missing_ok=True)
         return None
     lines = log.read_text(encoding="utf-8", errors="replace").splitlines()
     sentences = [line.removeprefix("repro: ") for line in lines if line.startswith("repro: ")]
-    if sentences and (status in (2, 3, 4) or processes > 1):  # torchrun has a status of its own
+    if sentences and (status in (2, 3, 4) or processes > 1):  # torchrun's status differs
         log.unlink(missing_ok=True)
         cause, _, remedy = sentences[-1].partition("; ")
         return Obstacle(cause, remedy) if status == 4 else sentences[-1]
     ending = f"was ended by {signal.Signals(-status).name}" if status < 0 else f"ended with status {status}"
-    hint = ", as happens where memory runs out," if status == -signal.SIGKILL else ""
-    return f"stage {node} {ending}{hint} without a word (log: {log})"
+    hint = ", perhaps out of memory," if status == -signal.SIGKILL else ""
+    return f"stage {node} {ending}{hint} without a message (log: {log})"
 
 
 class Child:
-    """A running stage. Its standard error is in ``log``, which a success removes.
-
-    Args:
-        threads: of numerical libraries. The user's environment overrides it.
-        gpus: the only visible GPUs, possibly none. None changes nothing.
-        processes: number of processes of the stage.
-    """
+    """A running stage with a ``log``. ``gpus`` are the only visible ones, None changes nothing."""
 
     def __init__(
         self, node: Node, store: Store, *, threads: int, gpus: Sequence[str] | None, processes: int = 1
@@ -124,19 +114,19 @@ class Child:
                 stdin=_lifeline(),
                 stdout=subprocess.DEVNULL,
                 stderr=errors,
-                start_new_session=True,  # Ctrl-C reaches this process alone, which ends the others
+                start_new_session=True,  # Ctrl-C reaches this process alone
             )
 
     def ended(self) -> bool:
         return self.process.poll() is not None
 
     def result(self) -> str | Obstacle | None:
-        """Return None if the stage stored its artefact, else an error sentence or an obstacle."""
+        """Return None if the stage succeeded, otherwise an error sentence or an obstacle."""
         return result_of(self.node, self.process.returncode, self.log, processes=self.processes)
 
 
 def stop(children: Iterable["Child | WorkerStage | _Worker"]) -> None:
-    """End the processes and their children, all at once. Partial directories keep their output."""
+    """End the processes and their children, all at once."""
     processes = [child.process for child in children]
     for number in (signal.SIGTERM, signal.SIGKILL):
         for process in processes:
@@ -149,7 +139,7 @@ def stop(children: Iterable["Child | WorkerStage | _Worker"]) -> None:
 
 
 class _Worker:
-    """A process that reads a fingerprint and a log per order and answers with an exit status."""
+    """A process that reads orders (fingerprint and log) and answers with exit statuses."""
 
     def __init__(self, store: Store, *, threads: int):
         self.process = subprocess.Popen(
@@ -158,9 +148,9 @@ class _Worker:
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             stderr=subprocess.DEVNULL,
-            start_new_session=True,  # Ctrl-C reaches the engine alone, which ends the others
+            start_new_session=True,  # Ctrl-C reaches the engine alone
         )
-        assert self.process.stdin and self.process.stdout  # as they are pipes
+        assert self.process.stdin and self.process.stdout
         self._orders, self.answers = self.process.stdin, self.process.stdout
         os.set_blocking(self.answers.fileno(), False)
 
@@ -169,7 +159,7 @@ class _Worker:
         self._orders.flush()
 
     def answer(self) -> int | None:
-        """Return the exit status of the order or of the ended process. None while it runs."""
+        """Return the exit status of the order or the process. None while it runs."""
         line = self.answers.readline()
         return int(line) if line else self.process.poll()
 
@@ -185,7 +175,7 @@ class WorkerStage:
         try:
             worker.order(node.fingerprint, self.log)
         except BrokenPipeError:
-            worker.process.wait()  # it is gone, as its status says
+            worker.process.wait()
 
     def ended(self) -> bool:
         status = self.worker.answer()
@@ -204,11 +194,7 @@ def wait_for_answers(children: Iterable[Child | WorkerStage], seconds: float) ->
 
 
 class Workers:
-    """The workers of a run, as many as stages ran at once. Each is reused for the next stage.
-
-    Args:
-        threads: of numerical libraries, in each worker.
-    """
+    """The workers of a run, each with ``threads``."""
 
     def __init__(self, store: Store, *, threads: int):
         self._store, self._threads = store, threads
@@ -236,8 +222,7 @@ class Workers:
 
 
 def serve(build: Callable[[str], int]) -> None:
-    """Run as a worker: build the artefacts named on standard input until it closes. ``build`` maps a
-    fingerprint to an exit status."""
+    """Run as a worker: ``build`` the artefacts named on standard input until it closes."""
     orders: queue.SimpleQueue[bytes] = queue.SimpleQueue()
     source, answers, null_device = os.dup(0), os.dup(1), os.open(os.devnull, os.O_RDWR)
     os.dup2(null_device, 0)
@@ -248,7 +233,7 @@ def serve(build: Callable[[str], int]) -> None:
         with open(source, "rb") as lines:
             for line in lines:
                 orders.put(line)
-        os.killpg(0, signal.SIGKILL)  # what was written lies in the partial directory, as after any end
+        os.killpg(0, signal.SIGKILL)
 
     threading.Thread(target=listen, daemon=True).start()
     while True:
@@ -264,7 +249,7 @@ def serve(build: Callable[[str], int]) -> None:
 
 @contextlib.contextmanager
 def interruptions() -> Iterator[list[int]]:
-    """Collect signals in a list until the children are registered. Ignored signals stay ignored."""
+    """Collect signals in a list. Ignored signals stay ignored."""
     signals: list[int] = []
     handlers = {number: signal.getsignal(number) for number in INTERRUPTIONS}
     for number, handler in handlers.items():

@@ -33,27 +33,23 @@ from repro.store.disk import BLOCKS, CHECKPOINTS, create_file, write_whole
 from repro.store.underway import INPUTS
 from repro.version import __version__
 
-# Libraries draw bars and print advice of their own; standard output belongs to results. Set before they load.
+# Silence the libraries, before they load
 _QUIET = {
     "HF_DATASETS_DISABLE_PROGRESS_BARS": "1",
     "HF_HUB_DISABLE_PROGRESS_BARS": "1",
     "TRANSFORMERS_VERBOSITY": "error",
     "TOKENIZERS_PARALLELISM": "true",
-    "OMP_WAIT_POLICY": "PASSIVE",  # threads that spin while they wait slow every other process on the machine
+    "OMP_WAIT_POLICY": "PASSIVE",  # spinning threads slow other processes
 }
 
 _DEFAULT = Options()
 
 
 def run_node(node: Node, store: Store, progress: Progress, part: Shard = WHOLE) -> Path | None:
-    """Return the node's artefact, built here if the store lacks it. Its inputs must be stored.
+    """Return the node's artefact, built here from stored inputs if necessary. None if other shards are
+    missing.
 
-    Args:
-        part: the shard to build. Returns None until the other shards are built.
-
-    Raises:
-        StageError: the stage failed. The message names the log with the traceback.
-        ReproError: raised by the stage itself, unchanged.
+    Raises StageError, which names the log, or the stage's own ReproError.
     """
     _quieten_libraries()
 
@@ -72,7 +68,7 @@ def run_node(node: Node, store: Store, progress: Progress, part: Shard = WHOLE) 
         raise
     except Exception as error:
         log = store.log(node)
-        if process := launched_rank():  # of several, each tells its own failure
+        if process := launched_rank():
             log = log.with_suffix(f".{process}.log")
         with translated_errors(store.root):
             log.parent.mkdir(exist_ok=True)
@@ -83,10 +79,10 @@ def run_node(node: Node, store: Store, progress: Progress, part: Shard = WHOLE) 
 
 
 def run_stage(node: Node, store: Store, directory: Path, progress: Progress) -> dict:
-    """Run the node's stage on stored inputs into a directory. Return the facts of its artefact."""
+    """Run a stage on stored inputs into a directory. Return the facts of its artefact."""
     _quieten_libraries()
     bind_papers_package()
-    # before the stage imports the rest of its modules, since files may be edited meanwhile
+    # first, as files may be edited meanwhile
     code_facts = made_by(node)
     earlier_code_facts, input_contents = beginnings(directory, code_facts), store.contents(node.parents())
     stage = importlib.import_module(f"repro.retrieval.stages.{node.stage}")
@@ -106,9 +102,7 @@ def run_stage(node: Node, store: Store, directory: Path, progress: Progress) -> 
         "tasks": tasks.facts,
         **code_facts,
         "inputs": input_contents,
-        **_circumstances(
-            max(peak.kib(), facts.get("peak_memory_kib", 0))
-        ),  # a stage may know more of a child
+        **_circumstances(max(peak.kib(), facts.get("peak_memory_kib", 0))),  # of a child process
     }
 
 
@@ -123,19 +117,14 @@ def ensure(
     places: Mapping[str, Sequence[Place]] = MappingProxyType({}),
     run: Callable[[Node, Store, Progress], Path | None] = run_node,
 ) -> Outcome:
-    """Run those of ``nodes`` that the store lacks, with the inputs they need.
+    """Run those of ``nodes`` that the store lacks, with the inputs they need. Raises StoreError as
+    ``prepare``.
 
     A failed or blocked node stops only the nodes that depend on it.
 
     Args:
-        machine: the obstacles of single nodes.
-        options: the options of every engine.
-        quiet: show no progress.
         places: fingerprint -> rows of tables that need the node, to be shown.
         run: builds one node with stored inputs.
-
-    Raises:
-        StoreError: as ``repro.running.runner.prepare``.
     """
     ends, outcome, display = list(nodes), Outcome(), Progress() if quiet else progress
     with prepared_nodes(ends, store, display, options) as (needed, room):
@@ -169,7 +158,7 @@ def _carry_out(node: Node, course: RunProgress, outcome: Outcome, run: Callable[
 
 
 def execute(plan: Plan, store: Store, progress: Progress, options: Options) -> Outcome:
-    """Run the nodes of the plan one after another. Raises StoreError as ``prepare`` does."""
+    """Run the nodes one after another. Raises StoreError as ``prepare``."""
     return ensure(plan.ends, store, progress, machine=plan.machine, options=options, places=places(plan))
 
 
@@ -192,11 +181,11 @@ def _circumstances(peak_kib: int) -> dict:
     }
 
 
-NOTE = "made_by"  # files in ``blocks``, with which they go: one of the whole, and one a shard
+NOTE = "made_by"  # files in ``blocks``
 
 
 def beginnings(directory: Path, made: Mapping[str, Any]) -> list[Mapping[str, Any]]:
-    """Return the code that began this attempt. For a new attempt this is ``made``, which is written down."""
+    """Return the code that began this attempt. A new attempt stores ``made``."""
     part, folder = shard(), directory / BLOCKS
     note = folder / (f"{NOTE}.json" if part.whole else f"{NOTE}.{part.number}-of-{part.count}.json")
     if not (note.is_file() and _has_begun(directory)):
@@ -208,11 +197,9 @@ def beginnings(directory: Path, made: Mapping[str, Any]) -> list[Mapping[str, An
 def made_by_all(
     made: Mapping[str, Any], begun: Iterable[Mapping[str, Any]], facts: Mapping[str, Any]
 ) -> dict[str, Any]:
-    """Add to ``made`` the code that began a resumed stage. Values that differ are joined, e.g. "a1 and
-    b2".
+    """Add the code that began a resumed stage to ``made``, e.g. "a1 and b2".
 
-    An artefact made partly by other code therefore counts as made by other code, seen from either version.
-    A training with 0 under ``resumed_at`` began anew. Lists (``entries``) are those of the current code.
+    A training with 0 under ``resumed_at`` began anew. Lists are those of the current code.
     """
     sources = [*(begun if facts.get("resumed_at", True) else ()), made]
     return {
@@ -239,11 +226,9 @@ def _has_begun(directory: Path) -> bool:
 
 
 class TimedTasks(Progress):
-    """Forwards the tasks and notes of a stage to ``shown`` and keeps the facts of each task by name.
+    """Forwards the tasks and notes of a stage and keeps the facts of the longest task of each name.
 
-    The facts are the amount ``done``, the ``seconds`` and, after two or more advances, the ``pace``:
-    seconds per unit between the first and the last advance. Of tasks with the same name the longest is
-    kept.
+    The facts are ``done``, ``seconds`` and ``pace``, seconds per unit between the first and the last advance.
     """
 
     def __init__(self, shown: Progress):
@@ -253,7 +238,7 @@ class TimedTasks(Progress):
     @contextlib.contextmanager
     def task(self, name: str, total: int | None = None, *, log: Path | None = None):
         began, done = time.monotonic(), 0
-        marks: list[tuple[float, int]] = []  # when it advanced first and last, and what was done by then
+        marks: list[tuple[float, int]] = []  # (time, done) of the first and the last advance
         with self._shown.task(name, total, log=log) as advance:
 
             def advance_both(n: int = 1) -> None:
@@ -279,13 +264,13 @@ def faulty_models(node: Node, store: Store) -> Iterator[str]:
     for model in node.parents():
         if STAGES[model.stage].output == "model" and (weight := _faulty_weight(store.path(model))):
             facts = store.record(model)["facts"]
-            made = f"made {facts.get('finished', 'at no known time')}, commit {facts.get('commit', 'none')}"
-            remedy = f"remove {store.path(model)} and `repro run` makes it again"
-            yield f"its model {model} ({made}) is not finite in {weight!r}; {remedy}"
+            made = f"made {facts.get('finished', 'at an unknown time')}, commit {facts.get('commit', 'none')}"
+            remedy = f"remove {store.path(model)}, `repro run` makes it again"
+            yield f"its model {model} ({made}) is not finite in {weight!r}, {remedy}"
 
 
 def _faulty_weight(folder: Path) -> str:
-    """Return the name of a weight that is not finite, e.g. "embeddings.word_embeddings.weight", else ""."""
+    """Return the name of a weight that is not finite, or ""."""
     from safetensors import safe_open
 
     for path in sorted(folder.rglob("*.safetensors")):

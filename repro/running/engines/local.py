@@ -2,7 +2,7 @@
 
 import os
 
-from repro.errors import StageError, UsageError
+from repro.errors import UsageError
 from repro.graph import Node
 from repro.machine.system import cores, gpu, stated_threads
 from repro.progress import Progress
@@ -16,8 +16,8 @@ from repro.running.runner import Options, Outcome, held_back, prepared_nodes
 from repro.stage_table import STAGES
 from repro.store import Store
 
-STAY = True  # whether processes go on to the next stage
-LOOK = 0.05  # seconds between looks at the children, of which those that stay are heard at once
+STAY = True  # whether processes are reused
+LOOK = 0.05  # seconds between looks at the children
 
 
 def execute(plan: Plan, store: Store, progress: Progress, options: Options) -> Outcome:
@@ -31,25 +31,25 @@ def execute(plan: Plan, store: Store, progress: Progress, options: Options) -> O
         KeyboardInterrupt: it was interrupted, and all children have ended.
     """
     if options.gpus_per_stage != 1 and not 1 <= options.gpus_per_stage <= len(gpus()):
-        reason = f"--gpus-per-stage is {options.gpus_per_stage}, and this machine shows {len(gpus())} GPUs"
-        raise UsageError(f"{reason}; give 1, or as many as there are at most")
+        reason = f"--gpus-per-stage is {options.gpus_per_stage}, but this machine has {len(gpus())} GPUs"
+        raise UsageError(f"{reason} (1 is always possible)")
     with prepared_nodes(plan.ends, store, progress, options) as (needed, room):
         return _Run(plan, store, progress, options, needed, room).carry_out()
 
 
 def default_jobs(plan: Plan, gpus_per_stage: int = 1) -> int:
-    """Return how many stages fit at once: cores / threads, or one per GPU share plus one if that is more."""
+    """Return the number of stages that fit at once, by threads and GPUs."""
     shares = len(gpus()) // gpus_per_stage
     return max(cores() // threads(plan), shares + 1 if shares else 1)
 
 
 def threads(plan: Plan) -> int:
-    """Return the threads of a stage: OMP_NUM_THREADS, else 1 for a scale's small backbone, else all cores."""
+    """Return the threads of a stage: OMP_NUM_THREADS, 1 for a small backbone, or all cores."""
     return min(stated_threads() or (1 if plan.scale.facts.backbone else cores()), cores())
 
 
 def gpus() -> list[str]:
-    """Return the GPUs as in CUDA_VISIBLE_DEVICES, e.g. ["0", "1"]: those listed there, else all."""
+    """Return the GPUs of this machine, or those in CUDA_VISIBLE_DEVICES, e.g. ["0", "1"]."""
     gpu_names = gpu() or []
     visible = os.environ.get("CUDA_VISIBLE_DEVICES")
     if gpu_names and visible:
@@ -82,7 +82,7 @@ class _Run:
         )
         self.waiting = needed
         self.running: list[Child | WorkerStage] = []
-        self.unsettled = {node.fingerprint for node in needed}  # neither stored nor held back nor failed
+        self.unsettled = {node.fingerprint for node in needed}
         self.free, self.has_gpus = gpus(), bool(gpus())
         self.share = max(1, cores() // self.jobs)
         self.workers = Workers(store, threads=self.share)
@@ -119,8 +119,7 @@ class _Run:
         self.waiting = waiting_nodes
 
     def _begin(self, node: Node) -> bool:
-        """Start a node with stored inputs if a place and disk space are free. Return whether it stops
-        waiting."""
+        """Start a node if a place and disk space are free. Return whether it stops waiting."""
         if len(self.running) >= self.jobs or self._gpu_count(node) > len(self.free):
             return False
         obstacle = self.room.lacking(node, [child.node for child in self.running])
@@ -152,14 +151,11 @@ class _Run:
         self.running.remove(child)
         self.workers.release(child)
         self.free += child.gpus or ()
-        fingerprint, result = child.node.fingerprint, child.result()
-        self.unsettled.discard(fingerprint)
+        result = child.result()
+        self.unsettled.discard(child.node.fingerprint)
+        self.outcome.add(child.node, result)
         if result is None:
-            self.outcome.run.append(child.node)
             self.course.ends(child.node)
-            return self.room.stored(child.node)
-        if isinstance(result, Obstacle):
-            self.outcome.blocked[fingerprint] = [result]
-            return self.course.fails(child.node, f"{result.cause}; {result.remedy}", "blocked")
-        self.outcome.failed[fingerprint] = StageError(result)
-        self.course.fails(child.node, result)
+            self.room.stored(child.node)
+        else:
+            self.course.fails(child.node, result, "blocked" if isinstance(result, Obstacle) else "failed")

@@ -20,12 +20,12 @@ from repro.stage_table import ENCODINGS, TRAININGS
 from repro.store import Store, translated_errors
 from repro.store.disk import BLOCKS, write_whole
 
-# stages that share their work among processes; of any other the first process does all
+# stages that share their work among processes
 SHARED = (*TRAININGS, *ENCODINGS)
 Work = Callable[[Path], dict | None]
 Built = Path | None
-RUN_LINES = (1 << 26) // 43  # in 64 MiB of a run, with ids of MS MARCO
-# stage whose work is blocks, of which each is made without the others -> texts, pairs or lines of a block
+RUN_LINES = (1 << 26) // 43  # 64 MiB
+# stage -> texts, pairs or lines of an independent block
 DIVISIBLE = {
     "encode": 20_000,
     "encode_views": 10_000,
@@ -45,11 +45,7 @@ def build(
     waiting: Callable[[], None],
     way: Callable[..., Built] | None = None,
 ) -> Built:
-    """Run ``store.build`` in one or several processes. The first one holds the lock and seals the
-    artefact.
-
-    The others work in the same directory or wait for it. ``way`` replaces ``store.build``.
-    """
+    """Run ``store.build``, or ``way``, in one or several processes."""
     way = way or store.build
     if launched_processes() == 1:
         return way(node, work, waiting=waiting)
@@ -71,7 +67,7 @@ def build(
 
 @contextlib.contextmanager
 def connected_processes() -> Iterator[int]:
-    """Connect the processes of a launcher unless they are connected. Yield the rank of this one."""
+    """Connect the processes of a launcher if necessary. Yield the rank of this one."""
     if launched_processes() == 1:
         yield 0
         return
@@ -101,7 +97,7 @@ def _broadcast_word(word: str = "") -> str:
 
 
 def count_of(node: Node, wanted: int) -> int:
-    """Return the number of shards of a node: ``wanted``, but at most its number of blocks if known."""
+    """Return the number of shards of a node, at most its number of blocks."""
     if node.stage not in DIVISIBLE:
         return 1
     size = _size(node)
@@ -109,7 +105,6 @@ def count_of(node: Node, wanted: int) -> int:
 
 
 def _size(node: Node) -> Number:
-    """Return the number of texts, queries, pairs or lines to process. None if unknown."""
     if node.params.get("kind") == "passages":
         return texts(node)
     per_node, source = 1, node
@@ -130,27 +125,19 @@ def _size(node: Node) -> Number:
 def build_shard(
     node: Node, store: Store, work: Work, part: Shard, *, waiting: Callable[[], None]
 ) -> Path | None:
-    """Fill one shard of the node's artefact. The last shard to end combines all of them.
+    """Fill one shard of the node's artefact. The last shard to end combines them.
 
-    The shards may run at any time on any machines that share the store. Existing blocks are kept, so that
-    a killed shard is resumed. The artefact's facts list every shard under ``shards``, with host and
-    seconds. Its own ``seconds`` are the total.
-
-    Returns:
-        the artefact's folder. None if other shards are unfinished.
-
-    Raises:
-        UsageError: the stage cannot be divided.
-        StoreError: as ``Store.build``.
+    Returns None if others are missing. A killed shard is resumed. The artefact's facts have the host and
+    seconds of every shard. Raises UsageError if the stage cannot be divided, StoreError as ``Store.build``.
     """
     if node.stage not in DIVISIBLE:
-        raise UsageError(f"{node}: a stage {node.stage} has no shards; {', '.join(DIVISIBLE)} do")
+        raise UsageError(f"{node}: stage {node.stage} has no shards (these have: {', '.join(DIVISIBLE)})")
 
     def fill_beside(node: Node, work: Work, *, waiting: Callable[[], None]) -> None:
         store.work_beside(node, lambda directory: _fill_blocks(directory, work, part), waiting=waiting)
 
     def build_whole(node: Node, work: Work, *, waiting: Callable[[], None]) -> Path | None:
-        is_finished = finished_shards(store, node, part.count) == shard_numbers(part.count)
+        is_finished = len(finished_shards(store, node, part.count)) == part.count
         if is_finished or store.state(node) == "stored":
             return store.build(node, work, waiting=waiting)
         return None
@@ -164,11 +151,6 @@ def build_shard(
         with only_shard(part):
             build(node, store, work, waiting=waiting, way=fill_beside)
         return build(node, store, combine, waiting=waiting, way=build_whole)
-
-
-def shard_numbers(count: int) -> set[int]:
-    """Return the numbers of ``count`` shards, e.g. {1, 2} for 2."""
-    return set(range(1, count + 1))
 
 
 def finished_shards(store: Store, node: Node, count: int) -> set[int]:

@@ -22,7 +22,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from repro.errors import BlockedError, StageError, UsageError
+from repro.errors import BlockedError, UsageError
 from repro.graph import Node
 from repro.machine.shard import Shard
 from repro.machine.system import cores, stated_threads
@@ -41,33 +41,32 @@ from repro.stage_table import ENCODINGS, STAGES
 from repro.store import Store, translated_errors
 from repro.store.disk import write_whole
 
-FOLDER = "snakemake"  # of the store, with a folder for each run, named as `store.underway.announcers` has it
+FOLDER = "snakemake"  # of the store
 SNAKEFILE, PLAN = "Snakefile", "plan.json"
-USUAL_GPU = "a100"  # whose hours are asked for where no other was named or measured
-THREADS = 8  # of a stage at the papers' scale, where OMP_NUM_THREADS says nothing
-LOOK = 1.0  # seconds between looks at what is done
-# The store knows what is done, and has locks; of thousands of jobs, the number done and failures are told.
+USUAL_GPU = "a100"  # without a named or measured one
+THREADS = 8  # of a stage at the papers' scale
+LOOK = 1.0  # seconds between looks at the store
+# The store has its own locks and states
 ALWAYS = ("--keep-going", "--drop-metadata", "--nolock", "--quiet", "rules", "host")
-RETRIES = 1  # of a job on this machine; a profile says its own number
+RETRIES = 1  # of a job on this machine
 
 
 def execute(plan: Plan, store: Store, progress: Progress, options: Options) -> Outcome:
-    """Build the nodes of the plan with Snakemake, wait for it, and return the outcome as other engines do.
+    """Build the nodes of the plan with Snakemake and return the outcome as other engines do.
 
-    Jobs run elsewhere, so a missing GPU or Java on this machine blocks nothing. The store is looked up
-    each time, so that an interrupted run is resumed.
+    Jobs run elsewhere, so a missing GPU or Java on this machine blocks nothing. An interrupted run is
+    resumed.
 
     Raises:
         BlockedError: Snakemake is not installed.
-        UsageError: Snakemake ended before any job, or ``max_disk`` is set, which needs control over
-            the start of stages.
+        UsageError: Snakemake ended before any job, or ``max_disk`` is set.
         StoreError: as ``repro.running.runner.prepare``.
         KeyboardInterrupt: it was interrupted, and has ended its jobs.
     """
     if importlib.util.find_spec("snakemake") is None:
         raise BlockedError("Snakemake is not installed", "python -m pip install 'repro-bench[snakemake]'")
     if options.max_disk is not None:
-        raise UsageError("--max-disk is of the engines inline and local; --discard is of snakemake, too")
+        raise UsageError("--max-disk needs engine inline or local. With snakemake use --discard.")
     plan.machine.leave()
     plan.look(store)
     with prepared_nodes(plan.ends, store, progress, options) as (needed, room):
@@ -79,12 +78,7 @@ def execute(plan: Plan, store: Store, progress: Progress, options: Options) -> O
 
 
 def write(nodes: Sequence[Node], plan: Plan, store: Store, folder: Path, options: Options) -> list[Job]:
-    """Write plan.json and the Snakefile, with which Snakemake builds nodes. Return the jobs.
-
-    Args:
-        nodes: to build, inputs first, registered in the store.
-        plan: the plan of the nodes, which has looked at the store.
-    """
+    """Write plan.json and the Snakefile for registered nodes. Return the jobs."""
     jobs = arrange(nodes, _cost(plan, store, options), shards=options.shards)
     waits = inputs(jobs)
     content = {
@@ -132,7 +126,7 @@ def _arguments(job: Job) -> str:
 
 @dataclass
 class _Course:
-    """One run of Snakemake. It records the result of each node in the outcome."""
+    """One run of Snakemake."""
 
     plan: Plan
     store: Store
@@ -146,28 +140,27 @@ class _Course:
         self.folder = self.store.root / FOLDER / f"{socket.gethostname()}-{os.getpid()}"
 
     def carry_out(self, nodes: list[Node]) -> None:
-        """Run Snakemake, repeatedly after failed jobs, until each node is stored, failed or held back."""
-        shutil.rmtree(self.folder, ignore_errors=True)  # of a process that had this number
+        """Run Snakemake until each node is stored, failed or held back."""
+        shutil.rmtree(self.folder, ignore_errors=True)  # of an earlier process
         while nodes:
             jobs = write(nodes, self.plan, self.store, self.folder, self.options)
             words = f"{len(jobs)} jobs of {len(nodes)} stages for Snakemake"
-            self.progress.note(f"{words}; what they say lies in {self.folder / 'logs'}")
+            self.progress.note(f"{words} (logs: {self.folder / 'logs'})")
             status = self._run_snakemake(jobs)
             left = self._untried(jobs, nodes)
             if len(left) == len(nodes):
-                fault = f"Snakemake ended with status {status} before any job; it says why above"
-                raise UsageError(f"{fault}, and {self.folder} has what it was given")
+                fault = f"Snakemake ended with status {status} before any job (reason above"
+                raise UsageError(f"{fault}, input in {self.folder})")
             nodes = left
         if not self.outcome.failed:
             shutil.rmtree(self.folder, ignore_errors=True)
 
     def _run_snakemake(self, jobs: Sequence[Job]) -> int:
-        """Run Snakemake and discard unused artefacts meanwhile. Return its exit status."""
         process = subprocess.Popen(
             [*command(self.folder), *ALWAYS, *_how(self.options)],
             stdin=subprocess.DEVNULL,
-            stdout=sys.stderr,  # standard output has results
-            start_new_session=True,  # Ctrl-C reaches this process alone, which interrupts it once
+            stdout=sys.stderr,
+            start_new_session=True,  # Ctrl-C interrupts it once
         )
         waiting = {job.name: job for job in jobs}
         with interruptions() as signals:
@@ -175,7 +168,7 @@ class _Course:
                 time.sleep(LOOK)
                 self._look(waiting)
                 if signals:
-                    os.killpg(process.pid, signal.SIGINT)  # at which it takes back what it submitted
+                    os.killpg(process.pid, signal.SIGINT)  # it cancels its jobs
                     process.wait()
                     raise KeyboardInterrupt
         self._look(waiting)
@@ -201,59 +194,51 @@ class _Course:
             if self._is_stored(node) or held_back(node, self.plan.machine, self.outcome):
                 continue
             result = _result(node, logs[node.fingerprint])
-            if isinstance(result, Obstacle):
-                self.outcome.blocked[node.fingerprint] = [result]
-            elif result is not None:
-                self.outcome.failed[node.fingerprint] = StageError(result)
-            else:
+            if result is None:
                 left.append(node)
+            else:
+                self.outcome.add(node, result)
         return left
 
 
 def command(folder: Path) -> list[str]:
-    """Return the Snakemake command for a folder with a plan, to which all output is written."""
+    """Return the Snakemake command for a folder with a plan, where its output goes."""
     places = ["--snakefile", str(folder / SNAKEFILE), "--directory", str(folder)]
     return [sys.executable, "-m", "snakemake", *places]
 
 
 def _how(options: Options) -> list[str]:
-    """Return options of Snakemake: the user's profile, or as many jobs as this machine has cores."""
     jobs = ["--jobs", str(options.jobs)] if options.jobs else []
     if options.profile:
         return ["--profile", options.profile, *jobs]
-    if "SNAKEMAKE_PROFILE" in os.environ:  # which it reads itself
+    if "SNAKEMAKE_PROFILE" in os.environ:
         return jobs
     return [*(jobs or ["--cores", str(cores())]), "--retries", str(RETRIES)]
 
 
 def _result(node: Node, log: Path) -> str | Obstacle | None:
-    """Return why a job did not build a node, from its log. None without a log."""
     try:
         lines = log.read_text(encoding="utf-8", errors="replace").splitlines()
     except FileNotFoundError:
         return None
     if not lines:
-        return f"stage {node} did not begin, or was ended before it said a word; Snakemake says more above"
+        return f"stage {node} did not begin or was killed (see the output of Snakemake above)"
     word, _, status = lines[-1].partition(" ")
-    killed = -signal.SIGKILL  # nobody could say it any more
+    killed = -signal.SIGKILL
     return result_of(node, int(status) if word == "status" and status.isdigit() else killed, log)
 
 
-GROUP = "score"  # what a job is called whose stages are of several kinds
+GROUP = "score"  # name of jobs with several kinds of stages
 SEARCHES = ("search", "search_views")
-AT_ONCE = 60  # minutes that stages of one job may take together, by the estimate
-MARGIN = 3  # times the estimate is what an attempt may take
-LEAST, UNKNOWN = 10, 60  # minutes for what libraries take to load, and of a stage where nothing tells of it
-BASE = 8_000  # megabytes of a job beside what grows with its texts: libraries, a model, a block
+AT_ONCE = 60  # estimated minutes of the stages of one job
+MARGIN = 3  # factor of the estimate
+LEAST, UNKNOWN = 10, 60  # minutes: to load libraries, of a stage without an estimate
+BASE = 8_000  # megabytes of libraries, a model and a block
 
 
 @dataclass(frozen=True)
 class Job:
-    """A job of a queue: nodes, one after another, or a shard of one.
-
-    Attributes:
-        minutes, mem_mb: time limit and memory (megabytes) of the first attempt.
-    """
+    """A job of a queue: several nodes, or a shard of one, with the limits of its first attempt."""
 
     nodes: tuple[Node, ...]
     part: Shard
@@ -262,7 +247,7 @@ class Job:
 
     @property
     def name(self) -> str:
-        """The unique name of the job, its first fingerprint and shard, e.g. "3f2a….1-of-4"."""
+        """The first fingerprint and the shard, e.g. "3f2a….1-of-4"."""
         first = self.nodes[0].fingerprint
         return first if self.part.whole else f"{first}.{self.part.number}-of-{self.part.count}"
 
@@ -279,19 +264,16 @@ def takes_gpu(kind: str) -> bool:
 
 
 def arrange(nodes: Sequence[Node], cost: Estimate, *, shards: int = 1) -> list[Job]:
-    """Arrange the nodes of a plan, inputs first, into jobs.
+    """Arrange the nodes of a plan, inputs first, into jobs of at most ``shards`` parts.
 
-    Encodings of queries, searches and evaluations that read the vectors of one model on one collection
-    share a job, unless other stages read their output.
-
-    Args:
-        shards: maximum number of jobs that share a divisible stage, limited by its blocks.
+    Encodings of queries, searches and evaluations that read the vectors of one model on one collection share
+    a job, unless other stages read their output.
     """
     counts = {node.fingerprint: count_of(node, shards) for node in nodes}
     minutes = {node.fingerprint: _minutes(node, cost) for node in nodes}
     keys = _keys(nodes, counts)
-    groups: dict[str, list[Node]] = {}  # by their first node
-    latest: dict[str, tuple[str, float]] = {}  # by key, with the minutes so far
+    groups: dict[str, list[Node]] = {}
+    latest: dict[str, tuple[str, float]] = {}  # key -> first node, minutes
     for node in nodes:
         first, so_far = node.fingerprint, 0.0
         if key := keys.get(node.fingerprint):
@@ -341,7 +323,6 @@ def _keys(nodes: Sequence[Node], counts: Mapping[str, int]) -> dict[str, str]:
 
 
 def _key(node: Node, reading: set[str | None]) -> str | None:
-    """Return the key of a node with readers of the keys ``reading``. None for long stages."""
     if node.stage in (*SEARCHES, "index_size"):
         return node.input("passages").fingerprint
     if node.stage == "evaluate":

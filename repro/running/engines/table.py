@@ -11,7 +11,7 @@ from repro.store import Store
 
 
 def fitting(plan: Plan, store: Store) -> str:
-    """Return ``local`` if several small trainings are to run on CPU cores, else ``inline``."""
+    """Return ``local`` if several small trainings are to run on CPU cores, ``inline`` otherwise."""
     if plan.scale.facts.backbone is None or cores() < 2 or local.gpus():
         return "inline"
     missing = walk(plan.ends, until=lambda node: store.state(node) == "stored")

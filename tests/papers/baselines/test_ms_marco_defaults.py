@@ -8,7 +8,7 @@ from papers.baselines.recipes import bm25
 from papers.baselines.released import retriever
 from papers.baselines.two_stage import TITLED, marco_passages
 from repro.manifest.papers import paper as read_paper
-from repro.retrieval.nn.text import passage_inputs
+from repro.retrieval.nn.text import passage_rows
 from repro.retrieval.recipe.request import Choices, Request
 from repro.retrieval.stages.sample import places
 from repro.running.recipe_calls import readings_for
@@ -64,6 +64,6 @@ def test_a_passage_without_a_title_keeps_the_separator_before_its_text(paper, tm
     untitled = marco_passages(request).params["untitled"]
     tokenizer = tiny_tokenizer()
     for separator in ("[SEP]", "pair"):
-        inputs = passage_inputs(tokenizer, [untitled], ["the king"], length=16, separator=separator)
+        inputs = passage_rows(tokenizer, [untitled], ["the king"], length=16, separator=separator).inputs()
         tokens = tokenizer.convert_ids_to_tokens(inputs["input_ids"][0])
         assert tokens == ["[CLS]", "[SEP]", "the", "king", "[SEP]"]

@@ -110,7 +110,7 @@ def test_the_scale_warms_up_from_1_with_the_steps_of_training_only(start):
 
 
 def test_a_batch_without_shares_is_refused(start):
-    with pytest.raises(UsageError, match="cut into 0 shares"):
+    with pytest.raises(UsageError, match="shares is 0, and has to be at least 1"):
         objective(start, shares=0)
 
 

@@ -178,7 +178,7 @@ def test_a_new_head_depends_on_the_seed_only(start):
     ("changes", "said"),
     [
         ({"regulariser": "dropout"}, "no regulariser 'dropout'"),
-        ({"trained_passages": 1}, "leave the positive no negative"),
+        ({"trained_passages": 1}, "trained_passages is 1, and has to be at least 2"),
     ],
 )
 def test_wrong_options_are_refused(start, changes, said):
@@ -309,8 +309,9 @@ def test_nothing_to_score_is_nothing(tmp_path):
 def test_a_score_that_is_not_finite_stops_the_stage(folder):
     scorer = PairScorer(folder, **HOW)
     torch.nn.init.constant_(scorer.model.classifier.weight, torch.inf)
+    [(_, batches)] = scorer.prepared(["king"], [{"title": "", "text": "king"}])
     with pytest.raises(StageError, match="not finite"):
-        scorer(["king"], [{"title": "", "text": "king"}])
+        scorer.score(batches)
 
 
 def test_a_length_beyond_the_models_positions_is_a_usage_error(folder):

@@ -5,7 +5,7 @@ import pytest
 import torch
 
 from repro.errors import DataError
-from repro.retrieval.nn.library_encoder import ReleasedEncoder, load_splade_encoder
+from repro.retrieval.nn.library_encoder import ReleasedEncoder, SpladeEncoder
 from repro.retrieval.nn.text import tokenised
 from tests.floats import close
 from tests.tiny_models import save_tiny_model, tiny_text, tiny_tokenizer
@@ -89,7 +89,7 @@ def test_splade_is_the_highest_logit_of_any_position_or_their_sum_for_any_archit
     tiny_tokenizer().save_pretrained(tmp_path)
     batch = tokenised(tiny_tokenizer(), TEXTS, length=24)
     with torch.inference_mode():
-        vectors = load_splade_encoder(tmp_path, pooling=pooling).eval()(batch)["sparse"]
+        vectors = SpladeEncoder(model, tiny_tokenizer(), pooling=pooling).eval()(batch)["sparse"]
         for text, vector in zip(TEXTS, vectors, strict=True):
             logits = model(**tokenised(tiny_tokenizer(), [text], length=24)).logits[0]  # (L, V), no padding
             by_hand = [over_positions(np.log1p(max(float(w), 0.0)) for w in entry) for entry in logits.T]

@@ -266,8 +266,8 @@ def test_what_was_saved_says_how_to_encode_and_contradicting_it_is_refused(start
     [
         ({"views": ["dense", "sparse", "colour"]}, "no view 'colour'"),
         ({"views": ["dense"]}, "no term of the similarity 'sparse'"),
-        ({"views": ["dense", "sparse", "dense"]}, "each view is named once"),
-        ({"hybrid_similarity": []}, "no term of the similarity at all"),
+        ({"views": ["dense", "sparse", "dense"]}, "a view is listed twice"),
+        ({"hybrid_similarity": []}, "no term of the similarity is given"),
         ({"view_objective": "mean"}, "no objective of the views 'mean'"),
         ({"contrastive_denominator": "sum"}, "no denominator 'sum'"),
         ({"in_batch_negatives": "all"}, "no choice of negatives 'all'"),

@@ -25,7 +25,7 @@ def test_full_precision_can_be_had_everywhere():
 def test_half_precision_without_a_gpu_is_blocked_with_a_remedy(precision):
     with pytest.raises(BlockedError) as caught:
         check_precision(precision)
-    assert caught.value.remedy == "run on a GPU, or ask for fp32"
+    assert caught.value.remedy == "run on a GPU, or use fp32"
 
 
 def test_an_unknown_precision_is_a_usage_error():

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from repro.errors import UsageError
-from repro.retrieval.nn.text import Words, distinct, passage_inputs, tokenised
+from repro.retrieval.nn.text import Words, distinct, passage_rows, tokenised
 from repro.retrieval.nn.tokens import paired_rows
 from tests.tiny_models import tiny_text, tiny_tokenizer
 
@@ -36,10 +36,10 @@ def test_the_longer_of_the_two_is_cut():
 
 
 def test_any_other_separator_joins_title_and_text_into_one_segment():
-    batch = passage_inputs(tiny_tokenizer(), TITLES, TEXTS, length=12, separator="[SEP]")
+    batch = passage_rows(tiny_tokenizer(), TITLES, TEXTS, length=12, separator="[SEP]").inputs()
     assert written(batch)[0] == "[CLS] king [SEP] the king was in battle [SEP]"
     assert set(batch) == set(tokenised(tiny_tokenizer(), TEXTS, length=12))
-    paired = passage_inputs(tiny_tokenizer(), TITLES, TEXTS, length=12, separator="pair")
+    paired = passage_rows(tiny_tokenizer(), TITLES, TEXTS, length=12, separator="pair").inputs()
     assert (paired["input_ids"] == batch["input_ids"]).all() and "token_type_ids" in paired
 
 

@@ -14,7 +14,7 @@ from tests.retrieval.nn.parted_objectives import COUNT, batch_in_parts, cached_i
 from tests.retrieval.nn.test_padding_free import held_against_the_padded, in_float64
 
 calls = varlen_kernel.calls
-ASKS = {"wanted": True, "precision": "bf16"}
+ASKS = {"precision": "bf16"}
 
 
 @pytest.mark.parametrize("pooling", ["cls", "mean", "pooler"])
@@ -105,6 +105,7 @@ def gpu(monkeypatch, *, capability=(9, 0), kernel=varlen_kernel.attention) -> No
     class Named:
         type = "cuda"
 
+    monkeypatch.setenv("REPRO_PADDING_FREE", "1")
     monkeypatch.setattr(padding_free, "device", Named)
     monkeypatch.setattr(torch.cuda, "get_device_capability", lambda where: capability)
     fault = padding_free._fault
@@ -140,9 +141,10 @@ def test_what_stands_in_the_kernels_way_is_told_once_and_texts_stay_padded(monke
     told = []
     assert not padding_free.packs(large_heads(), say=told.append, **ASKS | changes)
     [line] = told
-    assert line.startswith("texts are encoded with padding, though REPRO_PADDING_FREE asks for none: ")
+    assert line.startswith("texts are encoded with padding although REPRO_PADDING_FREE is 1: ")
     assert words in line and "\n" not in line
-    asks = {**ASKS, **changes, "wanted": None}
+    asks = ASKS | changes
+    monkeypatch.delenv("REPRO_PADDING_FREE")
     assert not padding_free.packs(large_heads(), say=pytest.fail, **asks)  # nobody has asked
     assert not padding_free.trains_faster(large_heads(), asks["precision"])
 
@@ -167,11 +169,12 @@ def test_the_kernel_is_taken_where_it_computes_what_it_should_and_nothing_is_sai
     assert not padding_free.packs(large_heads(), say=told.append, **ASKS)  # there is no GPU
     gpu(monkeypatch)
     for precision in ("fp16", "bf16"):
-        for wanted in (True, None):
-            asks = {"precision": precision, "wanted": wanted}
-            assert padding_free.packs(large_heads(), say=told.append, **asks)
+        assert padding_free.packs(large_heads(), say=told.append, precision=precision)
         assert padding_free.trains_faster(large_heads(), precision)
-    assert not padding_free.packs(large_heads(), say=told.append, **ASKS | {"wanted": False})
+    monkeypatch.delenv("REPRO_PADDING_FREE")
+    assert padding_free.packs(large_heads(), say=told.append, **ASKS)
+    monkeypatch.setenv("REPRO_PADDING_FREE", "0")
+    assert not padding_free.packs(large_heads(), say=told.append, **ASKS)
     assert not told
 
 

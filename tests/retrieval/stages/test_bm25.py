@@ -176,7 +176,7 @@ def test_the_run_does_not_depend_on_the_number_of_threads(answered, tmp_path, mo
 
 
 def test_an_index_of_the_other_kind_is_refused(collection, tmp_path):
-    with pytest.raises(StageError, match="made with multifield False, but the search asks for True"):
+    with pytest.raises(StageError, match="made with multifield False, and the search needs True"):
         search(collection, tmp_path, multifield=True, made=False)
 
 

@@ -156,7 +156,7 @@ def test_an_id_with_a_line_break_is_refused(model, tmp_path, progress, stage):
     rows = {"id": ["d0", "d1\nd2"], "title": ["", ""], "text": ["king", "queen"]}
     Dataset.from_dict(rows).save_to_disk(str(tmp_path / "corpus/arrow"))
     given = params() if stage is encode else view_params()
-    with pytest.raises(DataError, match=r"the id 'd1\\nd2' is empty or has white space in it"):
+    with pytest.raises(DataError, match=r"the id 'd1\\nd2' is empty or contains white space"):
         stage.run(given, {"model": model, "texts": tmp_path / "corpus"}, tmp_path, progress)
 
 

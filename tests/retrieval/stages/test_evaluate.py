@@ -75,7 +75,7 @@ def test_a_passage_that_is_not_in_the_corpus_is_named(inputs):
 
 
 def test_other_judgements_and_measures_are_refused(inputs):
-    with pytest.raises(UsageError, match="'clicks'; known: qrels, answers"):
+    with pytest.raises(UsageError, match="'clicks', and has to be qrels or answers"):
         evaluated(inputs, judgements="clicks")
     with pytest.raises(UsageError, match="there is no measure 'MAP'"):
         evaluated(inputs, measures=["MAP"])

@@ -136,7 +136,7 @@ def test_a_collection_with_too_few_passages_gives_all_it_has():
 
 def test_random_passages_need_a_corpus(inputs, tmp_path, progress):
     write(inputs, [("q1", RANKING)], [("q1", "d3", 1)])
-    with pytest.raises(UsageError, match="drawn from a corpus"):
+    with pytest.raises(UsageError, match="need a corpus"):
         mined(inputs, tmp_path, progress, random_added=10)
 
 

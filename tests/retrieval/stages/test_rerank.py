@@ -44,7 +44,9 @@ def test_the_top_is_in_the_re_rankers_order_and_the_rest_follows_in_its_own(inpu
         documents = [document for document, _ in ranking]
         first = [document for document, _ in before[query]]
         assert set(documents[:8]) == set(first[:8]) and documents[8:] == first[8:12]
-        scores = scorer([texts[query]] * len(first[:8]), [corpus[int(d[1:])] for d in first[:8]])
+        passages = [corpus[int(d[1:])] for d in first[:8]]
+        [(places, batches)] = scorer.prepared([texts[query]] * len(passages), passages)
+        scores = scorer.score(batches)[np.argsort(places)]
         expected = dict(zip(first, scores.tolist(), strict=False))
         assert dict(ranking[:8]) == pytest.approx(expected, abs=1e-5)  # of five decimals
     moved = [query for query in found if [d for d, _ in found[query]] != [d for d, _ in before[query]][:12]]

@@ -66,9 +66,9 @@ def test_the_first_block_is_the_one_of_the_released_scripts():
     "changes, said",
     [
         ({"method": "first"}, "'first'"),
-        ({"queries": 0}, "0 queries"),
-        ({"share": 0}, "share of 0"),
-        ({"share": 1.5}, "share of 1.5"),
+        ({"queries": 0}, "queries is 0"),
+        ({"share": 0}, "share is 0,"),
+        ({"share": 1.5}, "share is 1.5"),
     ],
 )
 def test_what_makes_no_sample_is_a_usage_error(training_set, tmp_path, progress, changes, said):

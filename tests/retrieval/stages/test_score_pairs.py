@@ -25,7 +25,8 @@ def score_of(inputs, query, document):
     texts = {record["id"]: record["text"] for record in map(json.loads, lines)}
     row = load_from_disk(str(inputs["corpus"] / "arrow"))[int(document[1:])]
     scorer = PairScorer(inputs["model"] / "model", length=32, separator=": ", precision="fp32")
-    return scorer([texts[query]], [row])[0].item()
+    [(_, batches)] = scorer.prepared([texts[query]], [row])
+    return scorer.score(batches).item()
 
 
 def test_every_positive_and_the_first_negatives_get_the_re_rankers_score(inputs, tmp_path, progress):

@@ -197,7 +197,7 @@ def test_a_query_with_many_passages_as_good_as_the_last_one_is_held_against_all(
 def test_a_memory_that_holds_no_query_is_refused_with_one_that_does(tmp_path, progress, monkeypatch):
     made = sides(np.random.default_rng(8), whole=True)
     monkeypatch.setenv("REPRO_SEARCH_MEMORY", "300")
-    with pytest.raises(UsageError, match=r"300 bytes do not .* REPRO_SEARCH_MEMORY to at least") as refused:
+    with pytest.raises(UsageError, match=r"300 bytes are too few .*_MEMORY to at least") as refused:
         found(tmp_path / "refused", progress, made)
     least = str(refused.value).split()[-1]
     monkeypatch.setenv("REPRO_SEARCH_MEMORY", least)

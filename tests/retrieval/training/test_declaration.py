@@ -80,7 +80,7 @@ def test_settings_that_contradict_themselves_are_a_usage_error(changes, said):
 
 
 def test_half_precision_without_a_gpu_is_blocked():
-    with pytest.raises(BlockedError, match="run on a GPU, or ask for fp32"):
+    with pytest.raises(BlockedError, match="run on a GPU, or use fp32"):
         settings(precision="fp16")
 
 

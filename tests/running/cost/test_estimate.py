@@ -69,7 +69,7 @@ def test_a_calibration_is_read_back_and_a_broken_one_refused(tmp_path):
     assert (rates.unit, rates.training, rates.inference) == ("GPU", 2e14, 3e14)
     assert rates.basis.startswith("GPU X, calibrated 2030-01-02: 200 TFLOP/s training")
     calibration_file(store).write_text(json.dumps({**said, "training": {"flops_per_second": 0}}))
-    with pytest.raises(UsageError, match=r"json cannot be read .*`repro doctor calibrate` writes it anew"):
+    with pytest.raises(UsageError, match=r"json cannot be read .*`repro doctor calibrate` writes it again"):
         throughput(store)
 
 
@@ -101,7 +101,7 @@ def test_a_budget_takes_nodes_in_order_and_a_larger_one_only_adds(planned):
         assert spent <= budget and spent == pytest.approx(whole.hours(left))
         taken.append({n.fingerprint for n in left})
         causes = {obstacle.cause for obstacle in made.machine.obstacles.values()}
-        assert causes <= {f"it lies beyond the budget of {budget:g} CPU hours"}
+        assert causes <= {f"the budget of {budget:g} CPU hours is spent"}
     assert taken[0] < taken[1] < taken[2] < taken[3] == {n.fingerprint for n in whole.nodes}
 
 
@@ -122,7 +122,7 @@ def test_what_this_machine_lacks_counts_where_hours_are_anothers_and_what_nobody
 
 @pytest.mark.parametrize("hours", [-1, float("nan")])
 def test_a_budget_that_is_none_is_refused(planned, hours):
-    with pytest.raises(UsageError, match="give a number of hours, 0 or more"):
+    with pytest.raises(UsageError, match="but must be 0 or more"):
         keep_within(estimate(planned(), SLOW), hours)
 
 
@@ -165,5 +165,5 @@ def test_measured_searches_have_a_rate_of_their_own_or_else_that_of_encoding(tmp
     found = _calibrated(tmp_path, single_precision_flops_per_second=5e12)
     assert (found.search, found.memory) == (5e12, 23034 * 2**20)
     assert _calibrated(tmp_path).hours(Work(search=2e12 * 3600)) == pytest.approx(1)
-    with pytest.raises(UsageError, match="`repro doctor calibrate` writes it anew"):
+    with pytest.raises(UsageError, match="`repro doctor calibrate` writes it again"):
         _calibrated(tmp_path, single_precision_flops_per_second="fast")

@@ -81,4 +81,4 @@ def test_a_model_with_nan_is_named_where_a_stage_fails_by_it(tmp_path, monkeypat
         origin = f"made 2026-01-02T03:04:05+00:00, commit {'1' * 40}"
         named = f"; its model {model} ({origin}) is not finite in 'w'"
         assert (named in str(failure.value)) == (value != 1)
-        assert (f"remove {store.path(model)} and" in str(failure.value)) == (value != 1)
+        assert (f"remove {store.path(model)}, " in str(failure.value)) == (value != 1)

@@ -12,7 +12,6 @@ from types import SimpleNamespace
 
 import pytest
 
-from repro import progress as progress_module
 from repro.errors import BlockedError, StageError
 from repro.progress import Progress, TerminalProgress
 from repro.running.engines import child, local
@@ -34,11 +33,9 @@ class Lines(Progress):
     def begins(self, piece, whole=None):
         self.lines.append(piece)
 
-    def ends(self, piece, how, whole=None):
+    def ends(self, piece, how, whole=None, *, why=""):
         self.done.append(whole.done)
-
-    def note(self, message):
-        self.lines.append(message)
+        self.lines += [why] if why else []
 
 
 def _at_once(lines) -> int:
@@ -65,10 +62,8 @@ def test_everything_runs_once_after_its_inputs_and_no_more_at_a_time_than_asked(
 
 def test_what_a_stage_says_of_itself_is_told_while_it_runs(make, store, monkeypatch, capsys):
     monkeypatch.setenv("LAST", "0.2")
-    for name in ("FIRST", "INTERVAL"):
-        monkeypatch.setattr(progress_module, name, 0.0)
     plan = make(("bm25",))
-    local.execute(plan, store, TerminalProgress(), Options(jobs=1))
+    local.execute(plan, store, TerminalProgress(interval=0.0), Options(jobs=1))
     lines = capsys.readouterr().err.splitlines()
     for node in plan.nodes:
         [told] = [line for line in lines if f"{node.stage}-{node.fingerprint[:12]}" in line]
@@ -110,7 +105,7 @@ def test_a_child_that_dies_without_a_word_is_told_with_its_log(make, store, monk
     sentences = set(map(str, outcome.failed.values()))
     assert len(sentences) == 1
     [sentence] = sentences
-    assert "was ended by SIGKILL, as happens where memory runs out," in sentence
+    assert "was ended by SIGKILL, perhaps out of memory," in sentence
     assert sentence.endswith(".err)") and os.path.exists(sentence.rpartition("log: ")[2][:-1])
     assert {n.stage for n in outcome.run} == {"queries", "qrels"}
 
@@ -285,7 +280,7 @@ def test_what_one_of_several_processes_said_is_told_whatever_torchrun_ends_with(
     assert ended.result() == "no memory is left"
     ended.processes = 1
     ended.log.write_text("repro: no memory is left\n")
-    assert "ended with status 1 without a word" in ended.result()
+    assert "ended with status 1 without a message" in ended.result()
 
 
 def test_gpus_are_those_that_are_visible(monkeypatch):

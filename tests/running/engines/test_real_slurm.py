@@ -206,6 +206,4 @@ def test_of_siblings_one_that_fails_takes_only_what_waits_for_it(cluster, tmp_pa
     unions = [Node("union", {}, {"training_sets": (one,)}) for one in drawn]
     outcome = _run(store, *unions)
     assert [store.state(node) for node in unions] == ["stored", "missing", "stored"]
-    assert {str(error) for error in outcome.failed.values()} == {
-        "a sample of 0 queries is none; ask for at least 1"
-    }
+    assert {str(error) for error in outcome.failed.values()} == {"queries is 0, and has to be at least 1"}

@@ -289,7 +289,7 @@ def test_the_whole_waits_for_a_shard_at_work_and_nothing_collects_what_it_writes
 
 def test_a_stage_without_shards_and_a_stage_that_fails_are_told(new, monkeypatch):
     store = new("store")
-    with pytest.raises(UsageError, match=r"^corpus/.*: a stage corpus has no shards; encode, "):
+    with pytest.raises(UsageError, match=r"^corpus/.*: stage corpus has no shards \(these have: encode, "):
         fill(store, Node("corpus", {"dataset": "y"}), "1/2")
 
     def fail(*arguments):

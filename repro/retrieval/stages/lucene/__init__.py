@@ -1,8 +1,7 @@
 """BM25 indexing and search with Lucene through pyserini, in a child process.
 
-A Java virtual machine that fails while booting ends its process without an exception, and importing pyserini
-takes a second. Therefore only the child, ``__main__``, loads them. It stays alive for a while, e.g. for the
-searches after an index, as starting Java and pyserini takes longer than searching a small collection.
+A Java virtual machine that fails while booting ends its process without an exception. The child,
+``__main__``, stays alive for a while, e.g. for the searches after an index, as starting Java takes seconds.
 """
 
 import contextlib
@@ -21,23 +20,16 @@ from repro.progress import Progress
 
 CHILD = "repro.retrieval.stages.lucene.__main__"  # the module of the process, part of the stage's code
 LOG = "lucene.log"
-REST = 20  # seconds without an order after which a child ends, whose memory others may need
+REST = 20  # seconds without an order after which a child ends
 USABLE = 15  # seconds in which it certainly has not
 
 
 def call(action: str, arguments: dict, *, folder: Path, task: str, total: int, progress: Progress) -> dict:
     """Have a child process ``index`` or ``search``, and return the facts that it reports.
 
-    ``arguments`` are documented in ``__main__`` for each action. Java's output goes to ``folder/lucene.log``.
-    The child ends with this process in any case.
-
-    Args:
-        folder: existing directory for the log.
-        task, total: name of the work on a progress bar, and its size (documents or queries).
-
-    Raises:
-        BlockedError: there is no Java 21.
-        StageError: the child failed. The message contains the most informative line of the log and its path.
+    ``__main__`` documents the ``arguments``. Java's output goes to ``folder/lucene.log``. ``task`` and
+    ``total`` (documents or queries) are for a progress bar. Raises BlockedError without Java 21, StageError
+    with the most informative line of the log if the child failed.
     """
     missing = jvm.missing_requirement()
     if missing is not None:
@@ -60,35 +52,30 @@ def call(action: str, arguments: dict, *, folder: Path, task: str, total: int, p
 
 class _Child:
     """A process that executes one order at a time. It ends if an order fails, if none comes, and with its
-    parent.
-
-    Attributes:
-        since: the time at which it began to wait.
-    """
+    parent."""
 
     def __init__(self, log: Path, environment: dict[str, str]):
         self.environment, self.since = environment, 0.0
         with open(log, "ab") as messages:
             self.process = subprocess.Popen(
-                # -P: a folder in which the user happens to stand must not shadow a dependency
+                # -P: the working directory must not shadow a dependency
                 [sys.executable, "-P", "-m", CHILD, str(REST)],
                 stdin=subprocess.PIPE,
                 stdout=subprocess.PIPE,
                 stderr=messages,
                 text=True,
                 env=environment,
-                start_new_session=True,  # Ctrl-C is for us; the child sees that its standard input has closed
+                start_new_session=True,  # Ctrl-C is for us. The child ends with its standard input
             )
 
     def order(self, order: dict) -> None:
         assert self.process.stdin  # as it is a pipe
-        with contextlib.suppress(BrokenPipeError):  # it is gone, as ``follow`` will tell
+        with contextlib.suppress(BrokenPipeError):  # it has ended, see ``follow``
             self.process.stdin.write(json.dumps(order) + "\n")
             self.process.stdin.flush()
 
     def follow(self, advance: Callable[[int], object]) -> dict | None:
-        """Call ``advance`` with each integer that the child prints, and return the object that ends an order,
-        or None if the child ended."""
+        """Call ``advance`` with each integer that the child prints. Returns its facts, or None."""
         for line in self.process.stdout or ():
             message = json.loads(line)
             if isinstance(message, dict):
@@ -109,7 +96,6 @@ _waiting: list[_Child] = []
 
 
 def _child(log: Path) -> _Child:
-    """Return a waiting child with this environment, which may name another Java, or a new one."""
     environment = _environment()
     while _waiting:
         child = _waiting.pop()
@@ -131,22 +117,13 @@ def _environment() -> dict[str, str]:
 
 
 def _reason(log: Path, status: int) -> str:
-    """Return why the child failed: the signal that killed it, or the most informative line of its log."""
+    """Return why the child failed: the signal that killed it, or a line of its log."""
     if status < 0:
         name = signal.Signals(-status).name
         return f"killed by {name}" + (", often a sign of too little memory" if name == "SIGKILL" else "")
     lines = log.read_text(errors="replace").splitlines()[-400:]
-    if any("No space left on device" in line for line in _statements(lines)):  # whatever else that led to
+    lines = [line.strip() for line in lines if line[:1].strip() and " INFO " not in line]  # no stack traces
+    if any("No space left on device" in line for line in lines):  # whatever else that led to
         return f"no space is left on the file system of {log.parent}"
-    return _last_statement(lines) or f"it ended with status {status} and said nothing"
-
-
-def _statements(lines: list[str]) -> list[str]:
-    """Return lines of a log that are neither indented, as in a stack trace, nor mere information."""
-    return [line.strip() for line in lines if line and not line[0].isspace() and " INFO " not in line]
-
-
-def _last_statement(lines: list[str]) -> str:
-    """Return the last statement about an error, else the last one."""
-    errors = [line for line in _statements(lines) if "rror" in line or "xception" in line]
-    return (errors or _statements(lines) or [""])[-1]
+    errors = [line for line in lines if "rror" in line or "xception" in line]
+    return (errors or lines or [""])[-1] or f"it ended with status {status} without a message"

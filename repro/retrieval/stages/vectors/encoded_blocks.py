@@ -28,7 +28,6 @@ class Joined:
         rows, values: the block's end in the arrays.
         size: dimensions of a dense vector. 0 without dense vectors.
         numbers: their type, float32 or float16.
-        names: names of the arrays.
     """
 
     rows: int = 0
@@ -37,19 +36,12 @@ class Joined:
     numbers: str = "float32"
     names: tuple[str, ...] = ()
 
-    def type_of(self, name: str) -> np.dtype:
-        """Return the type of an array's numbers."""
-        return np.dtype(self.numbers if name == "vectors" else TYPES[name])
-
 
 def save_block(folder: Path, first: int, rows: list[Arrays]) -> None:
     """Write the vectors of texts from row ``first`` on as one file, which appears only when complete.
 
     A record has ``vectors``, (H,) float32 or float16, or the non-zero ``values`` and their ``indices``, or
-    both.
-
-    Raises:
-        StageError: a number is not finite.
+    both. Raises StageError if a number is not finite.
     """
     names: list[str] = [name for name in ("vectors", "values") if name in rows[0]]
     arrays = {name: np.concatenate([row[name] for row in rows]) for name in names}
@@ -84,7 +76,6 @@ def block_is_kept(folder: Path, first: int, rows: int) -> bool:
 
 
 def _path(folder: Path, first: int) -> Path:
-    """Return the file of the block that begins at row ``first``, until it is joined."""
     return folder / f"{first}.npz"
 
 
@@ -111,15 +102,11 @@ def _read(note: Path) -> Joined | None:
 def join_blocks(folder: Path, out: Path, firsts: range, *, vocabulary: int | None) -> dict[str, int]:
     """Append the blocks to the artefact's arrays in order, and remove each afterwards.
 
-    The disk needs space for one block beyond the artefact, memory for one array of a block. After an
-    interruption it continues behind the last block with a note, and overwrites anything beyond.
+    After an interruption it continues behind the last block with a note, and overwrites anything beyond.
+    ``firsts`` are the blocks' first rows, with the number of texts as their end. ``vocabulary`` is V, for the
+    widths in ``views.json``, or None without this file.
 
-    Args:
-        firsts: the first row of every block. Its end is the number of texts.
-        vocabulary: V, for the widths in ``views.json``. None for ``vectors`` alone, without this file.
-
-    Returns:
-        ``size`` of dense vectors and ``values`` of sparse ones, as far as present.
+    Returns ``size`` of dense vectors and ``values`` of sparse ones, as far as present.
     """
     last = Joined()
     for first in firsts:
@@ -144,7 +131,6 @@ def join_blocks(folder: Path, out: Path, firsts: range, *, vocabulary: int | Non
 
 
 def _append(block: Mapping[str, np.ndarray], out: Path, last: Joined) -> Joined:
-    """Write a block's arrays behind those of the last one."""
     rows, values, size, numbers = last.rows, last.values, 0, last.numbers
     names: list[str] = []
     if "vectors" in block:
@@ -165,7 +151,6 @@ def _append(block: Mapping[str, np.ndarray], out: Path, last: Joined) -> Joined:
 
 
 def _write(out: Path, name: str, array: np.ndarray, place: int) -> None:
-    """Write an array's numbers from position ``place`` on, and sync them to disk."""
     with open(out / f"{name}.npy", "r+b" if place else "w+b") as file:
         file.seek(len(_header(array.dtype, (0,))) + place * array.itemsize)
         file.write(np.ascontiguousarray(array).reshape(-1).view(np.uint8).data)
@@ -175,7 +160,7 @@ def _write(out: Path, name: str, array: np.ndarray, place: int) -> None:
 
 
 def _header(dtype: np.dtype, shape: tuple[int, ...]) -> bytes:
-    """Return numpy's header, which has the same length for any number of rows."""
+    """Return numpy's header, of the same length for any number of rows."""
     file = io.BytesIO()
     description = {"descr": np.lib.format.dtype_to_descr(dtype)}
     np.lib.format.write_array_header_1_0(file, description | {"fortran_order": False, "shape": shape})
@@ -185,4 +170,5 @@ def _header(dtype: np.dtype, shape: tuple[int, ...]) -> bytes:
 def _finish(out: Path, name: str, last: Joined) -> None:
     shapes = {"vectors": (last.rows, last.size), "indptr": (last.rows + 1,)}
     with open(out / f"{name}.npy", "r+b") as file:
-        file.write(_header(last.type_of(name), shapes.get(name, (last.values,))))
+        dtype = np.dtype(last.numbers if name == "vectors" else TYPES[name])
+        file.write(_header(dtype, shapes.get(name, (last.values,))))

@@ -29,11 +29,11 @@ from repro.retrieval.stages.vectors.products import (
 )
 from repro.retrieval.stages.vectors.search_memory import MemoryNeeds, Sizes, search_memory
 
-BLOCK = 32_768  # queries searched together, and lost at most when interrupted
-SPARE = 100  # passages beyond a list's depth, so that few queries need a look at all passages
-SLAB = 1 << 18  # pairs looked through at a time
-GPU_DEPTH, FAISS_BYTES = 2048, 1 << 28  # of faiss on a GPU: the deepest search, and memory beside it
-NEAR = 64  # pairs of a query in a block that may reach its edge; where there are more, float64 tells
+BLOCK = 32_768  # queries searched together
+SPARE = 100  # candidates beyond a list's depth
+SLAB = 1 << 18  # pairs compared at a time
+GPU_DEPTH, FAISS_BYTES = 2048, 1 << 28  # of faiss on a GPU: its deepest search and its memory
+NEAR = 64  # most pairs of a query in a block that may reach its edge by float32
 
 
 def search(
@@ -47,11 +47,6 @@ def search(
     tag: str,
 ) -> dict[str, int]:
     """Write the run of all queries, as described in the stage ``search_views``.
-
-    Args:
-        terms: views, e.g. ["dense"].
-        list_depth: depth of one list per view, whose union is ranked. None ranks all passages.
-        tag: name of the run.
 
     Returns the counts of ``write_run``, and the first query searched as ``resumed_at`` if an earlier attempt
     finished others. Empty for a shard.
@@ -71,7 +66,8 @@ def search(
         ranked=min(len(queries), BLOCK) * min(depth, count) * (1 if "" in lists else len(lists)),
         inverted=uses_inverted_index(processor),
     )
-    sizes = needs.sizes(int(min(search_memory(), _device_memory(processor))))
+    free = torch.cuda.mem_get_info(processor)[0] if processor.type == "cuda" else float("inf")
+    sizes = needs.sizes(int(min(search_memory(), 0.9 * free)))  # PyTorch may hold back a tenth
     views = ViewSearch(passages, queries, terms, lists, depth, places, sizes, processor)
     blocks = RunBlocks(out, len(queries), BLOCK)
     with true_float32(), progress.task("searching", total=share(len(queries), BLOCK)) as advance:
@@ -85,7 +81,7 @@ def search(
 def _check(terms: Sequence[str], passages: Views, queries: Views) -> None:
     check_known("view", *terms, valid=("dense", "sparse"))
     if not terms:
-        raise UsageError("there is no view to search by; name dense, sparse or both")
+        raise UsageError("there is no view to search by. Choose dense, sparse or both")
     for view in terms:
         for side, views in (("passages", passages), ("queries", queries)):
             if view not in views.files:
@@ -95,11 +91,6 @@ def _check(terms: Sequence[str], passages: Views, queries: Views) -> None:
             raise DataError(f"{view} vectors of passages have {widths[0]} dimensions, of queries {widths[1]}")
 
 
-def _device_memory(processor: torch.device) -> float:
-    """Return 90 % of a GPU's free bytes, since PyTorch may hold back a tenth. Infinite on a CPU."""
-    return 0.9 * torch.cuda.mem_get_info(processor)[0] if processor.type == "cuda" else float("inf")
-
-
 @dataclass
 class ViewSearch:
     """A search of all passages.
@@ -107,7 +98,6 @@ class ViewSearch:
     Attributes:
         terms: the views that are added.
         lists: list name -> passages to find. A list is named after its view, or "" for the sum.
-        depth: of the run.
         places: (N,), each passage's place among the ids in ascending order.
         longest: greatest vector length of a passage by view, filled by the first pass.
     """
@@ -152,9 +142,6 @@ class ViewSearch:
             vectors = {view: scorer.vectors[view][part] for view in views}
             yield part, Tile(vectors, sums, self.device, frequent)
 
-    def _read(self, names: Sequence[str]) -> Iterator[Passages]:
-        return Passages.read_ahead(self.passages, tuple(dict.fromkeys(names)), self.sizes.ranges)
-
     def _candidates(self, scorer: ViewScorer, advance: Advance) -> dict[str, tuple[np.ndarray, np.ndarray]]:
         """Return each list's candidates: scores, (Q, K) float32 in descending order, and rows."""
         wide = {name: min(depth + SPARE, len(self.passages)) for name, depth in self.lists.items()}
@@ -165,7 +152,7 @@ class ViewSearch:
         report = in_shares(advance, len(scorer), len(self.passages))
         is_dense = list(wide) == [""] and list(self.terms) == ["dense"]
         nearest = _faiss(self.device, wide[""]) if is_dense else None
-        for block in self._read(self.terms):
+        for block in Passages.read_ahead(self.passages, self.terms, self.sizes.ranges):
             if not is_known:
                 longest = {view: max(most, longest[view]) for view, most in block.longest().items()}
             vectors = block.on(self.device, frequent)
@@ -178,24 +165,19 @@ class ViewSearch:
                     by_list[name].add(scores, block.first)
             report(block.end)
         self.longest = self.longest or longest
-        by_name = {name: [by_list[name] for by_list in best] for name in wide}
-        return {
-            name: (
-                torch.cat([part.scores for part in parts]).cpu().numpy(),
-                torch.cat([part.rows for part in parts]).cpu().numpy(),
-            )
-            for name, parts in by_name.items()
-        }
+
+        def whole(name: str, array: str) -> np.ndarray:
+            return torch.cat([getattr(by_list[name], array) for by_list in best]).cpu().numpy()
+
+        return {name: (whole(name, "scores"), whole(name, "rows")) for name in wide}
 
     def _best_pairs(self, scorer: ViewScorer, name: str, products: np.ndarray, rows: np.ndarray) -> Pairs:
         """Return a list's best pairs among its candidates.
 
-        A candidate more than twice the error bound below rank ``depth`` is not rescored. If the last
-        candidate's score plus the error may reach rank ``depth``, so may passages outside the candidates, and
-        all passages are examined. If two scores of a candidate differ by more than the bound, the products
-        were not in float32 (e.g. TF32), and all queries are examined with float64 products.
-
-        Raises StageError if a query has fewer pairs than the list's depth.
+        Candidates more than twice the error bound below rank ``depth`` are not rescored. If the last
+        candidate may reach rank ``depth``, so may other passages, and all are examined. If two scores of a
+        candidate differ by more than the bound, products were not in float32 (e.g. TF32), and all queries are
+        examined in float64.
         """
         depth, count = self.lists[name], products.shape[1]
         near, errors = np.ones(products.shape, bool), scorer.errors(name, self.longest, SINGLE)
@@ -214,14 +196,14 @@ class ViewSearch:
         pairs = pairs.cut(depth, self.places)
         if (np.bincount(pairs.queries, minlength=len(scorer)) < min(depth, len(self.passages))).any():
             fault = f"a query has fewer than {min(depth, len(self.passages))} passages"
-            raise StageError(f"{fault}: products of this device are not what its number formats promise")
+            raise StageError(f"{fault}: products of this device are less exact than its number formats")
         return pairs
 
     def _among_all(
         self, scorer: ViewScorer, name: str, unsure: np.ndarray, edges: np.ndarray, *, rough: bool
     ) -> Pairs:
-        """Return the pairs of the ``unsure`` queries, including their ``depth`` best, by a second pass over
-        all passages.
+        """Return pairs of the ``unsure`` queries, including their ``depth`` best, by a second pass over all
+        passages.
 
         Args:
             edges: (Q,) float32, scores reached by at least ``depth`` passages of each query.
@@ -232,7 +214,7 @@ class ViewSearch:
         frequent = frequent_words(subset.vectors, self.device)
         tiles = list(self._tiles(subset, [name], frequent))
         parts = [Pairs(np.empty(0, np.int64), np.empty(0, np.int64), np.empty(0, np.float32))]
-        for block in self._read(scorer.named(name)):
+        for block in Passages.read_ahead(self.passages, scorer.named(name), self.sizes.ranges):
             vectors = block.on(self.device, frequent)
             for part, tile in tiles:
                 for queries, rows in reach.near(tile, part, block, vectors):
@@ -250,22 +232,16 @@ def _faiss(
 ) -> Callable[[np.ndarray, np.ndarray], tuple[np.ndarray, np.ndarray]] | None:
     import faiss
 
-    metric = faiss.METRIC_INNER_PRODUCT
-    if device.type == "cpu":
-        return lambda queries, passages: faiss.knn(
-            queries, passages, min(depth, len(passages)), metric=metric
-        )
-    if not hasattr(faiss, "StandardGpuResources") or depth > GPU_DEPTH:
-        return None
-    resources = _gpu_resources()
-    return lambda queries, passages: faiss.knn_gpu(
-        resources, queries, passages, min(depth, len(passages)), metric=metric
-    )
+    knn: Any = functools.partial(faiss.knn, metric=faiss.METRIC_INNER_PRODUCT)
+    if device.type != "cpu":
+        if not hasattr(faiss, "StandardGpuResources") or depth > GPU_DEPTH:
+            return None
+        knn = functools.partial(faiss.knn_gpu, _gpu_resources(), metric=faiss.METRIC_INNER_PRODUCT)
+    return lambda queries, passages: knn(queries, passages, min(depth, len(passages)))
 
 
 @functools.cache
 def _gpu_resources() -> Any:
-    """Return what faiss keeps of a GPU for all searches, within the memory that is left to it."""
     import faiss
 
     resources = faiss.StandardGpuResources()
@@ -292,8 +268,7 @@ class ScoreBound:
     def near(
         self, tile: Tile, part: slice, block: Passages, vectors: Mapping[str, Matrix]
     ) -> Iterator[tuple[np.ndarray, np.ndarray]]:
-        """Yield queries and rows of pairs that may reach the bound. Uses float64 if float32 leaves too
-        many."""
+        """Yield queries and rows of pairs that may reach the bound, by float64 if float32 leaves too many."""
         scores = (tile.exact(block) if self.rough else tile.scores(block, vectors))[self.name]  # (n, t)
         near = scores >= self._bounds(part, scores)
         if not self.rough and int(near.sum()) > NEAR * scores.shape[1]:

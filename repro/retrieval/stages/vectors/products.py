@@ -15,24 +15,22 @@ import torch
 from repro.errors import StageError
 from repro.retrieval.stages.vectors import VectorFile, Views
 
-SCORED, PAIRS = 4096, 64  # pairs that a thread scores at a time; of them, dense ones multiplied at once
+SCORED, PAIRS = 4096, 64  # pairs scored by a thread at a time, dense ones multiplied at once
 SINGLE, DOUBLE = 2.0**-24, 2.0**-53  # the relative error of one operation in float32 and in float64
-SMALLEST = 2.0**-126  # what an operation in float32 may lose near zero
-SHARE, FREQUENT = 0.1, 1024  # of the queries that have a word which is frequent; such words
+SMALLEST = 2.0**-126  # the absolute error of one near zero in float32
+SHARE, FREQUENT = 0.1, 1024  # of the queries with a frequent word, most such words
 ROWS = 512  # passages multiplied through the index at once
-EIGHTHS = 8  # of a tile's queries are multiplied in float64 one after another, since these take twice as much
+EIGHTHS = 8  # of a tile's queries are multiplied in float64 at a time
 Rows = Any  # an array (n, H), or a csr_array (n, V) of scipy, which has no types
-Matrix = Any  # a tensor, or on a CPU for a sparse view the pair that ``uses_inverted_index`` speaks of
+Matrix = Any  # a tensor, or a pair for ``uses_inverted_index``
 
 
 @dataclass(frozen=True)
 class ViewScorer:
-    """Scores pairs of some queries and any passages in one fixed way.
+    """Scores pairs of some queries, ``rows`` (Q,) of all queries, and any passages in one fixed way.
 
-    Attributes:
-        terms: the views that are added. A view named twice counts twice.
-        rows: (Q,) int64, the queries' rows among all queries.
-        vectors: of these queries, by view, e.g. "dense".
+    ``terms`` are the views that are added. A view named twice counts twice. ``vectors`` are those of the
+    queries by view, e.g. "dense".
     """
 
     passages: Views
@@ -55,8 +53,6 @@ class ViewScorer:
 
     def scores(self, queries: np.ndarray, rows: np.ndarray, name: str) -> np.ndarray:
         """Score P pairs by a view, or by the sum for "": (P,) float32, rounded once.
-
-        Reads passages in disk order, those of 4,096 pairs at a time.
 
         Args:
             queries, rows: (P,) int64, numbers of these queries and rows of all passages, without duplicate
@@ -136,15 +132,12 @@ class ViewScorer:
         """Bound the distance of a list's products, summed in any order, from the scores made here: (Q,)
         float64.
 
-        A sum of n products, in any order, fused or not, has an error of at most n u / (1 - n u) times the sum
-        of their magnitudes, with u = ``rounding`` (Higham, Accuracy and Stability of Numerical Algorithms,
-        2nd ed., §3.1, Eq. 3.5). That sum is at most the product of both vectors' lengths (Cauchy and
-        Schwarz). n is the number of a sparse query's values, plus one per added view, plus four for rounding
-        these scores and the lengths, which also get one percent. The bound holds for float32, not for TF32.
-
-        Args:
-            longest: the greatest length of a passage's vector, by view.
-            rounding: the relative error of one operation.
+        A sum of n products, in any order, has an error of at most n u / (1 - n u) times the sum of their
+        magnitudes, with u = ``rounding`` (Higham, Accuracy and Stability of Numerical Algorithms, 2nd ed.,
+        §3.1, Eq. 3.5). That sum is at most the product of both vectors' lengths (Cauchy and Schwarz). n is
+        the number of a sparse query's values, plus one per added view, plus four for rounding these scores
+        and the lengths, which also get one percent. The bound holds for float32, not for TF32. ``longest`` is
+        the greatest length of a passage's vector, by view.
         """
         terms = self.named(name)
         counts = np.max([_counts(self.vectors[view]) for view in terms], axis=0) + len(terms) + 4
@@ -154,7 +147,6 @@ class ViewScorer:
 
 
 def _counts(vectors: Rows) -> np.ndarray:
-    """Count the numbers of each row that a product needs, (n,)."""
     return np.full(*vectors.shape) if isinstance(vectors, np.ndarray) else np.diff(vectors.indptr)
 
 
@@ -180,7 +172,8 @@ class Passages:
         """Yield the passages of each range, reading the next range meanwhile."""
 
         def read(first: int, end: int) -> Passages:
-            return cls(first, end, {name: views.block(name, first, end) for name in names})
+            vectors = {name: views.block(name, first, end) for name in dict.fromkeys(names)}
+            return cls(first, end, vectors)
 
         with ThreadPoolExecutor(1) as thread:
             futures = [thread.submit(read, *bounds) for bounds in ranges[:1]]
@@ -196,16 +189,16 @@ class Passages:
     def on(
         self, device: torch.device, frequent: np.ndarray, dtype: torch.dtype = torch.float32
     ) -> dict[str, Matrix]:
-        """Copy the vectors of each view to a device in the form that ``Tile`` multiplies. Dense vectors and
-        GPUs need one matrix. A sparse view on a CPU becomes columns of frequent words and all rows."""
+        """Copy each view's vectors to a device in the form that ``Tile`` multiplies: one matrix, or for a
+        sparse view on a CPU the columns of frequent words and all rows."""
         return {name: _to_device(vectors, device, frequent, dtype) for name, vectors in self.vectors.items()}
 
 
 def uses_inverted_index(device: torch.device) -> bool:
     """Return whether sparse rows are multiplied by scipy through an inverted index of the queries.
 
-    PyTorch's product of sparse passages and dense queries uses all values of a passage for each query, which
-    is fast on a GPU only. Frequent words are multiplied densely, which takes a fiftieth of the time per word.
+    PyTorch's product of sparse passages and dense queries is fast on a GPU only. Frequent words are
+    multiplied densely, which takes a fiftieth of the time per word.
     """
     return device.type == "cpu"
 
@@ -242,10 +235,7 @@ def _to_device(vectors: Rows, device: torch.device, frequent: np.ndarray, dtype:
 class Tile:
     """Queries that are multiplied together and stay on the device for all passages.
 
-    Args:
-        vectors: by view, (t, H), or (t, V) sparse.
-        sums: the views that are added for each list.
-        frequent: ``frequent_words`` of all queries.
+    ``vectors`` are (t, H), or (t, V) sparse, by view. ``sums`` are the views that are added for each list.
     """
 
     def __init__(
@@ -279,8 +269,10 @@ class Tile:
         return columns
 
     def scores(self, passages: Passages, vectors: Mapping[str, Matrix]) -> dict[str, torch.Tensor]:
-        """Return the sums by list, (n, t) float32, computed in float64 if one overflows. Raises StageError
-        for a score that is not finite."""
+        """Return the sums by list, (n, t) float32, computed in float64 if one overflows.
+
+        Raises StageError for a score that is not finite.
+        """
         scores = self._sums(vectors, self.columns)
         if not all(map(_is_finite, scores.values())):
             scores = {name: sums.to(torch.float32) for name, sums in self.exact(passages).items()}

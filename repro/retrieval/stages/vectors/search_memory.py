@@ -1,8 +1,4 @@
-"""Limit the memory of a search and divide the search to fit, e.g. with REPRO_SEARCH_MEMORY=8GB.
-
-By default a search uses half of the free memory of the machine and of its job's or container's control
-groups.
-"""
+"""Limit the memory of a search and divide the search to fit, e.g. with REPRO_SEARCH_MEMORY=8GB."""
 
 from __future__ import annotations
 
@@ -28,31 +24,22 @@ V2 = ("memory.max", "memory.current", "active_file", "inactive_file")
 V1 = ("memory.limit_in_bytes", "memory.usage_in_bytes", "total_active_file", "total_inactive_file")
 BLOCK_BYTES = 1 << 30  # of passages and their scores. More is not faster.
 TILE = 2048  # queries multiplied at once
-PAIR = 32  # bytes of a passage's scores for one query: by view, their sums, and the kept ones
-NUMBER = 16  # bytes per dense number of a passage: in this block, in the next one, and in float64
+PAIR = 32  # bytes of a passage's scores for one query
+NUMBER = 16  # bytes per dense number of a passage: in two blocks, and in float64
 VALUE = 32  # bytes per sparse value, likewise, with its index
-CANDIDATE = 152  # bytes per candidate of a query: 12 when stored, the rest while merging or scoring
-RANK = 40  # bytes per rank of the run: query, passage and score, and again while groups are joined
+CANDIDATE = 152  # bytes per candidate of a query
+RANK = 40  # bytes per rank of the run, twice while groups are joined
 
 
 def search_memory() -> int:
-    """Return the bytes for vectors, scores and rankings: REPRO_SEARCH_MEMORY, or half of the free memory.
-
-    The default is at least 64 MiB.
-
-    Raises:
-        UsageError: the variable is not a positive size.
-    """
+    """Return the bytes for vectors, scores and rankings: REPRO_SEARCH_MEMORY, or half of the free memory, at
+    least 64 MiB. Raises UsageError if the variable is not a positive size."""
     setting = os.environ.get(VARIABLE, "").strip()
-    return parse_size(setting) if setting else max(LEAST, free_memory() // 2)
-
-
-def parse_size(size: str) -> int:
-    """Read ``1GB``, ``1.5 GiB`` or ``1000000`` in bytes. Raises UsageError for anything but a positive
-    size."""
-    if number := bytes_of(size):
-        return number
-    raise UsageError(f"{VARIABLE} is {size!r}, which is no size; write it like 1GB, 800MB or 1.5GiB")
+    if not setting:
+        return max(LEAST, free_memory() // 2)
+    if size := bytes_of(setting):
+        return size
+    raise UsageError(f"{VARIABLE} is {setting!r}, and has to be a size, e.g. 800MB or 1.5GiB")
 
 
 def free_memory() -> int:
@@ -62,8 +49,6 @@ def free_memory() -> int:
 
 
 def _control_groups() -> Iterator[tuple[str, tuple[str, ...]]]:
-    """Yield the folders of this process' control group and of those around it, with the file names of their
-    version."""
     for line in (_text("/proc/self/cgroup") or "0::/").splitlines():
         _, kinds, path = line.split(":", 2)
         if not kinds or "memory" in kinds.split(","):
@@ -93,10 +78,8 @@ def _text(path: str) -> str:
 class Sizes:
     """The parts of a search that are in memory at a time.
 
-    Attributes:
-        group: queries that stay on the device for a pass over all passages.
-        tile: queries of a group that are multiplied at once.
-        ranges: of passages.
+    ``group`` queries stay on the device for a pass over all passages, and ``tile`` of them are multiplied at
+    once. ``ranges`` are of passages.
     """
 
     group: int
@@ -109,13 +92,12 @@ class MemoryNeeds:
     """The memory needs of a search.
 
     Attributes:
-        queries: their number.
         dense, sparse: widths of the views. 0 for an unused one.
         values: most sparse values of a query.
-        bounds: (N + 1,), the start of each passage's sparse values. Zeros without them.
+        bounds: (N + 1,), the start of each passage's sparse values.
         candidates: per query, over all lists.
         ranked: ranks of the run in a block of queries.
-        inverted: whether sparse queries are an inverted index instead of columns of a full matrix.
+        inverted: of ``uses_inverted_index``.
     """
 
     queries: int
@@ -151,8 +133,8 @@ class MemoryNeeds:
         heaviest = self._dense() + VALUE * int(np.diff(self.bounds).max(initial=0)) + PAIR
         least = rankings + 2 * max(query, heaviest)
         if memory < least:
-            message = f"{memory} bytes do not hold the rankings with one query and one passage"
-            raise UsageError(f"{message}; set {VARIABLE} to at least {least}")
+            message = f"{memory} bytes are too few for the rankings with one query and one passage"
+            raise UsageError(f"{message}. Set {VARIABLE} to at least {least}")
         half = (memory - rankings) // 2
         block = min(BLOCK_BYTES, half)
         group = max(1, min(self.queries, half // query))
@@ -160,12 +142,10 @@ class MemoryNeeds:
         return Sizes(group, tile, tuple(self._ranges(tile, block)))
 
     def _query(self) -> int:
-        """Count the bytes of a query: on the device, an eighth of that in float64, and for its rescoring."""
         columns = 0 if self.inverted else 5 * self.sparse
         return CANDIDATE * self.candidates + 20 * self.dense + 24 * self.values + columns
 
     def _dense(self) -> int:
-        """Count the bytes of a passage's dense vector and of its frequent words."""
         return NUMBER * self.dense + (12 * min(FREQUENT, self.sparse) if self.inverted else 0)
 
     def _ranges(self, tile: int, memory: int) -> Iterator[tuple[int, int]]:

@@ -56,5 +56,5 @@ def test_files_that_are_no_embeddings_are_refused(tmp_path):
 
 @pytest.mark.parametrize("name", ["a\nb", "a b", "", "a\u00a0b", "a\r"])
 def test_an_id_that_a_run_cannot_hold_is_refused(tmp_path, name):
-    with pytest.raises(DataError, match=r"some/corpus: the id .* white space .* give that text another id"):
+    with pytest.raises(DataError, match=r"some/corpus: the id .* white space.* Give that text another id"):
         write_ids(["d0", name], tmp_path, "some/corpus")
