@@ -8,7 +8,6 @@ import os
 import signal
 import sys
 from collections.abc import Iterable, Iterator
-from typing import Any
 
 import click
 
@@ -231,15 +230,15 @@ def _status() -> int:
     return status if isinstance(status, int) else 0
 
 
-def _command_line() -> Any:
-    """Run the command line. Raises BlockedError if it needs a package of an extra that is not installed."""
+def _command_line() -> object:
     try:
         return cli(prog_name="repro", standalone_mode=False)
     except ModuleNotFoundError as error:
         if (extra := extra_of(error.name)) is None:
             raise
-        cause = f"this use of `repro {_verb()}` needs the package {error.name}"
-        raise BlockedError(cause, f"`{INSTALL.format(extra)}`") from error
+        install = INSTALL.format(extra)
+        _say(f"this use of `repro {_verb()}` needs `{install}` ({error.name} is not installed)")
+        return BlockedError.exit_status
 
 
 def _home_remedy(error: OSError) -> str:

@@ -227,7 +227,9 @@ class Machine:
 def _no_libraries(extra: str, library: str) -> Obstacle:
     """Return the obstacle of a stage with libraries that are not installed."""
     remedy = f"`{INSTALL.format(extra)}`"
-    return Obstacle(f"the package {library} is not installed", remedy, of_machine=True, lacks=f"[{extra}]")
+    return Obstacle(
+        f"the package {library} is not installed", remedy, of_machine=True, lacks=f"repro-bench[{extra}]"
+    )
 
 
 def checkpoint(name: str, revision: str, data: Path | None) -> dict | None:

