@@ -53,7 +53,7 @@ command = _Audit(
     "audit",
     package=__package__,
     sections={"views": {}},
-    subcommand_metavar="[VIEW] [PAPER]...|FILE [OPTIONS]",
+    subcommand_metavar="[VIEW] [PAPER]...|FILE... [OPTIONS]",
     help="""List what does not fit, in papers at hand or in the source of any paper; nothing is measured.
 
     A name of a paper is the paper, an existing path is a file; without either all papers are audited.

@@ -23,6 +23,10 @@ _MAIN = ("main", "ms", "paper", "root", "article", "manuscript")
 Read = tuple[list[SourceTable], list[tuple[Place, str]], dict[str, str], list[str], dict[str, str]]
 
 
+class NoTableError(DataError):
+    """A source contains no table."""
+
+
 def read(path: Path) -> Manuscript:
     """Return the tables, prose and labels of a LaTeX file, of files of tables, or of a folder or archive.
 
@@ -40,7 +44,7 @@ def read(path: Path) -> Manuscript:
         raise DataError(f"{path}: its braces or environments are nested too deeply to be read") from None
     if not tables:
         hint = f" ({notes[0]})" if notes else ""
-        raise DataError(f"{path}: there is no table in it{hint}")
+        raise NoTableError(f"{path}: there is no table in it{hint}")
     return Manuscript(path, tuple(tables), tuple(prose), labels, tuple(notes), front)
 
 
