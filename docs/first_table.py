@@ -16,7 +16,7 @@ from statistics import fmean
 ROOT = Path(__file__).resolve().parent.parent
 sys.path.insert(0, str(ROOT))
 
-from repro.api.selection import select  # noqa: E402
+from repro.api import select  # noqa: E402
 from repro.running.workspace import Workspace  # noqa: E402
 from repro.verdicts.compared import ComparedCell  # noqa: E402
 from repro.verdicts.comparison import judged_cells  # noqa: E402

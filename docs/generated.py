@@ -51,8 +51,8 @@ def _verb(command: click.Command, path: tuple[str, ...], says: str) -> str:
 
 
 def study() -> str:
-    """Return the committed article of the study as one file, with the drawings that lie beside it."""
-    return article.page((STUDY / "index.md").read_text(encoding="utf-8"), STUDY)
+    """Return the committed article of the study as one file, with its drawings."""
+    return article.page(article.joined(STUDY), STUDY)
 
 
 if __name__ == "__main__":

@@ -1,1 +1,1 @@
-"""The papers under reproduction, a folder each; and the baselines they share."""
+"""The papers under reproduction, one folder each, and their shared baselines, e.g. ``papers.baselines``."""

@@ -1,15 +1,15 @@
-"""A reproducibility benchmark of dense-retrieval pre-training: published numbers beside measured ones.
+"""A reproducibility benchmark of dense-retrieval pre-training: published and measured numbers.
 
     import repro
 
     repro.table("PAPER/1").to_frame()             the table as published
-    compared = repro.compare("PAPER/1")           beside what was measured, with verdicts and tests
+    compared = repro.compare("PAPER/1")           with measured numbers, verdicts and tests
     compared.to_frame(), compared.plot()
     mine = repro.compare("PAPER/1", yours="my.run")   as a row of the table, tested against all
     mine.tests().to_frame(), mine.to_latex()
 
-Functions print nothing and download nothing. What a caller can act on is raised as a class of
-``repro.errors``, with one sentence that says what to do.
+Functions print nothing and download nothing. Errors that a caller can fix are classes of ``repro.errors``,
+with the remedy in one sentence.
 """
 
 from importlib.util import find_spec
@@ -21,16 +21,18 @@ if TYPE_CHECKING:
 
 
 def __getattr__(name: str) -> Any:
-    """Return a name of ``repro.api.public``, loaded on first use, as every module imports this one."""
+    """Return a name of ``repro.api.public``, loaded on first use."""
+    if name == "__all__":  # plugins add names
+        return __dir__()
     if name == "__version__":
         from repro.version import __version__
 
         return __version__
-    if name == "recipe":  # `from repro import recipe` is how papers of other distributions begin
+    if name == "recipe":  # for papers of other distributions
         from repro.retrieval import recipe
 
         return recipe
-    if not name.startswith("_") and find_spec(f"{__name__}.{name}") is None:  # else a submodule is meant
+    if not name.startswith("_") and find_spec(f"{__name__}.{name}") is None:  # no submodule
         from repro.api import public
 
         if name in public.offered():
@@ -41,4 +43,4 @@ def __getattr__(name: str) -> Any:
 def __dir__() -> list[str]:
     from repro.api import public
 
-    return [*globals(), *public.offered()]
+    return sorted(["errors", "__version__", *public.offered()])

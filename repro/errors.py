@@ -21,6 +21,7 @@ _UNSAFE = re.compile(
     "[\x00-\x1f\x7f-\x9f\xad\u061c\u180e\u200b-\u200f\u2028-\u202e\u2060-\u206f\ufeff\ufff9-\ufffb"
     "\U000e0000-\U000e007f\ud800-\udfff]|(?<!\\S):(?=:)|#(?=#\\[)"
 )
+_PLAIN = re.compile(r"[\w.@/+-]+")
 _LONG = re.compile(r"(?<!\w)(['\"])(?:(?!\1).){200,}\1|\S{200,}")
 
 
@@ -84,8 +85,12 @@ class BlockedError(ReproError):
         self.remedy = remedy
 
 
-def unknown(kind: str, name: object, valid, *, hint: str = "") -> UsageError:
-    """Return a UsageError with the bad value, the nearest valid ones and up to ``SHOWN`` others."""
+def unknown(kind: str, name: object, valid, *, owner: str = "", hint: str = "") -> UsageError:
+    """Return a UsageError with the nearest valid name and up to ``SHOWN`` others.
+
+    For example, ``unknown("table", "9", ["1", "2"], owner="PAPER")`` is "PAPER has no table 9. Its tables: 1,
+    2." ``hint`` is a sentence with the next command.
+    """
     import difflib
 
     names, wanted = [str(v) for v in valid], str(name).lower()
@@ -96,17 +101,19 @@ def unknown(kind: str, name: object, valid, *, hint: str = "") -> UsageError:
     if len(names) > SHOWN:
         by_nearness = [lower[n] for n in difflib.get_close_matches(wanted, lower, n=SHOWN, cutoff=0)]
         shown_names = [*dict.fromkeys([*near, *by_nearness])][:SHOWN]
-    others = f" and {len(names) - len(shown_names)} more" if len(names) > len(shown_names) else ""
-    text = f"there is no {kind} {str(name)!r}"
+    others = f" … and {len(names) - len(shown_names)} more" if len(names) > len(shown_names) else ""
+    quoted = str(name) if owner and _PLAIN.fullmatch(str(name)) else repr(str(name))
+    text, label = f"{quoted} is not a known {kind}.", "Known"
+    if owner:
+        text, label = f"{owner} has no {kind} {quoted}.", f"Its {kind}s"
     if near:
-        text += f" (did you mean {' or '.join(map(repr, near[:SHOWN]))}?)"
-    return UsageError(
-        f"{text}; known: {', '.join(shown_names) or 'none'}{others}{'; ' + hint if hint else ''}"
-    )
+        text += f" Did you mean {' or '.join(near[:SHOWN])}?"
+    text += f" {label}: {', '.join(shown_names) or 'none'}{others}."
+    return UsageError(f"{text} {hint}".rstrip())
 
 
-def check_known(kind: str, *names: object, valid) -> None:
+def check_known(kind: str, *names: object, valid, **details: str) -> None:
     """Raise ``unknown`` for the first invalid name."""
     for name in names:
         if name not in valid:
-            raise unknown(kind, name, valid)
+            raise unknown(kind, name, valid, **details)

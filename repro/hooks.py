@@ -38,8 +38,6 @@ if TYPE_CHECKING:
     from repro.writers.html.elements import Content, Markup
     from repro.writers.html.sections import Part, Sources
 
-# In the order in which their parts are shown.
-PLUGINS = ("statements", "settings", "reports", "studies", "yours", "manuscripts")
 CHOICE = "REPRO_PLUGINS"
 _asked, answer = pluggy.HookspecMarker("repro"), pluggy.HookimplMarker("repro")
 # What one plugin of the suite does for the core, which uses ``call``.
@@ -212,9 +210,127 @@ class Hooks(Protocol):
         """Return the sections of papers in a report, and the facts on the cards of their cells."""
 
 
+@dataclass(frozen=True)
+class OwnPlugin:
+    """A plugin of the suite. Each function is ``module:name`` and is imported when it is called.
+
+    Attributes:
+        verbs, names: the values of hooks ``commands`` and ``public_names``.
+        notes: a function of a cell that returns its notes.
+        cell, paper: the functions of hooks ``part_of_cell``, for a cell with a page, and ``part_of_paper``.
+    """
+
+    verbs: Mapping[str, Command] = field(default_factory=dict)
+    names: Mapping[str, str] = field(default_factory=dict)
+    notes: str = ""
+    cell: str = ""
+    paper: str = ""
+
+    @answer
+    def commands(self) -> Mapping[str, Command]:
+        """Return ``verbs``."""
+        return self.verbs
+
+    @answer
+    def public_names(self) -> Mapping[str, str]:
+        """Return ``names``."""
+        return self.names
+
+    @answer
+    def part_of_cell(self, cell: Cell, page: CellPage | None) -> CellPart | None:
+        """Return the notes alone if there is no page."""
+        if page is None:
+            return CellPart(_imported(self.notes)(cell)) if self.notes else None
+        return _imported(self.cell)(cell, page) if self.cell else None
+
+    @answer
+    def part_of_paper(self, sources: Sources) -> PaperPart | None:
+        """Return the result of ``paper``."""
+        return _imported(self.paper)(sources) if self.paper else None
+
+
+def _imported(target: str) -> Any:
+    module, _, name = target.partition(":")
+    return getattr(importlib.import_module(module), name)
+
+
+# The suite's own plugins, in the order in which their parts are shown.
+PLUGINS = {
+    "statements": OwnPlugin(
+        verbs={
+            "audit papers": Command(
+                "the suite's papers: numbers, sentences, references, altered records",
+                "repro.plugins.statements.audit_verbs:papers_command",
+            ),
+            "audit claims": Command(
+                "sentences, marks and bold numbers, judged by published and measured cells",
+                "repro.plugins.statements.audit_verbs:claims_command",
+            ),
+        },
+        names={name: f"repro.plugins.statements.api:{name}" for name in ("audit", "claims", "references")},
+        cell="repro.plugins.statements:part_of_cell",
+        paper="repro.plugins.statements.claims_sections:StatementsPart",
+    ),
+    "settings": OwnPlugin(
+        verbs={
+            "show settings": Command(
+                "published and released settings compared with the planned ones",
+                "repro.plugins.settings.view:command",
+            )
+        },
+        names={"settings": "repro.plugins.settings.checked:settings"},
+        cell="repro.plugins.settings.view:SettingsOfCell",
+        paper="repro.plugins.settings.settings_sections:SettingsPart",
+    ),
+    "reports": OwnPlugin(
+        verbs={
+            "show others": Command(
+                "values of the same cells reported elsewhere, with their sources",
+                "repro.plugins.reports.view:command",
+            )
+        },
+        notes="repro.plugins.reports.reports:notes_on",
+        cell="repro.plugins.reports.cell:OthersOfCell",
+    ),
+    "studies": OwnPlugin(cell="repro.plugins.studies:part_of_cell"),
+    "yours": OwnPlugin(
+        verbs={
+            "compare": Command(
+                "verdicts from stored results, or your own runs and encoders as rows",
+                "repro.plugins.yours.compare_verb:command",
+            ),
+            "doctor smoke": Command(
+                "run two steps of every stage, or your encoder, e.g. in your CI",
+                "repro.plugins.yours.compare_verb:smoke",
+            ),
+        },
+        names={"compare": "repro.plugins.yours.compared_with_yours:compare"},
+    ),
+    "manuscripts": OwnPlugin(
+        verbs={
+            "new paper": Command(
+                "a folder of placeholders that runs, or a draft from the source of a paper",
+                "repro.plugins.manuscripts.new_paper:command",
+            ),
+            "audit file": Command(
+                "tables and sentences of a paper's source: LaTeX, Markdown, CSV, HTML",
+                "repro.plugins.manuscripts.manuscript_audit:file_command",
+            ),
+        }
+    ),
+    "same_code": OwnPlugin(
+        verbs={
+            "doctor same-code": Command(
+                "check that an edit of the code changes no number", "repro.plugins.same_code:command"
+            )
+        }
+    ),
+}
+
+
 @functools.cache
 def ask() -> Any:
-    """Return the relay of all hooks. The first call imports the plugins.
+    """Return the relay of all hooks. The first call imports the plugins of other packages.
 
     Raises UsageError for a plugin of another package that cannot be imported, implements an unknown hook, or
     has the name of another.
@@ -224,7 +340,7 @@ def ask() -> Any:
     manager = pluggy.PluginManager("repro")
     manager.add_hookspecs(Hooks)
     for name in reversed(chosen()):  # whoever is registered last answers first
-        manager.register(importlib.import_module(f"repro.plugins.{name}"), name)
+        manager.register(PLUGINS[name], name)
     for entry in entry_points(group="repro.plugins"):
         try:
             if entry.name in PLUGINS or manager.has_plugin(entry.name):
@@ -243,7 +359,7 @@ def chosen() -> tuple[str, ...]:
     """Return the names of the suite's own plugins that answer. Raises UsageError for an unknown one."""
     words = os.environ.get(CHOICE)
     if words is None:
-        return PLUGINS
+        return tuple(PLUGINS)
     names = () if words == "none" else tuple(words.replace(",", " ").split())
     check_known("plugin", *names, valid=PLUGINS)
     return tuple(name for name in PLUGINS if name in names)
@@ -261,16 +377,14 @@ def notes(cell: Cell) -> tuple[CellNote, ...]:
 
 def call(name: str, *args: Any, **options: Any) -> Any:
     """Call a function of ``CALLED``. Returns None if its plugin is left out or its packages are missing."""
-    module, _, attribute = CALLED[name].partition(":")
-    if module.split(".")[2] not in chosen():
+    if CALLED[name].split(".")[2] not in chosen():
         return None
     if name in OF_SCORES and absent("score"):
         _warn(f"Left out: {name}. They need `{INSTALL.format('score')}`.")
         return None
-    return getattr(importlib.import_module(module), attribute)(*args, **options)
+    return _imported(CALLED[name])(*args, **options)
 
 
 @functools.cache
 def _warn(text: str) -> None:
-    """Print a note once, on standard error."""
     print(f"repro: {text}", file=sys.stderr)

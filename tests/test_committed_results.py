@@ -21,7 +21,7 @@ from tests.floats import close
 
 ROOT = Path(__file__).resolve().parents[1]
 RESULTS = Results(ROOT / "results")
-FIRST_TABLE = module(ROOT / "docs/first_table.py")
+FIRST_TABLE, STATE = module(ROOT / "docs/first_table.py"), module(ROOT / "docs/state.py")
 
 
 def _plan(name):
@@ -32,9 +32,16 @@ def _plan(name):
 def test_the_tables_of_the_documentation_are_generated_from_the_records(tmp_path):
     covered = {name: coverage(source, RESULTS) for name, source in papers().items()}
     table = verdicts(judged_cells(_plan("full"), RESULTS, Store(tmp_path)), covered)
-    for readme in (ROOT / "docs/index.md", ROOT / "docs/papers/index.md"):
-        text = readme.read_text(encoding="utf-8")
-        assert between(readme, text, table) == text, f"repro report --readme {readme.relative_to(ROOT)}"
+    page = ROOT / "docs/papers/index.md"
+    text = page.read_text(encoding="utf-8")
+    assert between(page, text, table) == text, "repro report --readme docs/papers/index.md"
+
+
+def test_the_picture_and_the_state_on_the_first_page_follow_from_the_records():
+    found, text = STATE.counts(), STATE.PAGE.read_text(encoding="utf-8")
+    assert STATE.page(text, STATE.sentence(found)) == text, STATE.__doc__
+    assert STATE.picture(found) == STATE.PICTURE.read_text(encoding="utf-8"), STATE.__doc__
+    assert "](report.svg)" in text and "](docs/report.svg)" in (ROOT / "README.md").read_text("utf-8")
 
 
 def test_the_first_table_of_the_tutorial_follows_from_the_records():

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from repro.api.selection import select
+from repro.api import select
 from repro.store.results import Record, Results
 from tests.ci_commands import module
 

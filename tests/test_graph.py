@@ -85,7 +85,7 @@ def test_a_graph_that_cannot_run_is_refused_with_stage_and_input():
         check_types(Node("search", {}, {"passages": _corpus(), "queries": _corpus()}))
     with pytest.raises(UsageError, match=r"'queries' .missing: 'passages', 'queries', unknown"):
         check_types(Node("search", {}, {}))
-    with pytest.raises(UsageError, match=r"no stage 'serach' .did you mean 'search'"):
+    with pytest.raises(UsageError, match=r"'serach' is not a known stage. Did you mean search"):
         Node("serach")
     with pytest.raises(UsageError, match=r"stage 'corpus' has a parameter that is not a JSON value: .* set"):
         _ = Node("corpus", {"dataset": {1}}).fingerprint

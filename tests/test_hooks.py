@@ -21,9 +21,10 @@ ADDS = {
     "statements": (["audit", "--help"], "sentences, marks"),
     "manuscripts": (["audit", "--help"], "LaTeX"),
     "settings": (["show", "--help"], "settings"),
-    "reports": (["show", CELL], "stated by others"),
+    "reports": (["show", CELL], "reported elsewhere"),
     "studies": (["show", "readings", "costa"], "on equal terms"),
     "yours": (["compare", "--help"], "--qrels"),
+    "same_code": (["doctor", "--help"], "same-code"),
 }
 
 
@@ -79,7 +80,7 @@ def test_the_core_does_without_any(repro, plugins, words):
 
 def test_only_a_plugin_that_there_is_can_be_chosen(monkeypatch):
     monkeypatch.setenv(hooks.CHOICE, "report")
-    with pytest.raises(UsageError, match="did you mean 'reports'"):
+    with pytest.raises(UsageError, match="Did you mean reports"):
         chosen()
 
 
@@ -111,7 +112,7 @@ def test_a_wrong_choice_is_one_sentence(repro, plugins):
     plugins("report")
     for words in (["show"], ["--help"]):
         said = repro(*words)
-        assert said.status == 2 and "there is no plugin 'report' (did you mean 'reports'?)" in said.err
+        assert said.status == 2 and "'report' is not a known plugin. Did you mean reports?" in said.err
 
 
 def _with_plugin(folder, module, words, code="", choice="none", name="mine"):

@@ -15,15 +15,13 @@ ATTENTIONS = ("full", "causal")
 
 
 class BottleneckDecoder(nn.Module):
-    """Transformer layers of the encoder's shape, with an explicit attention mask.
-
-    transformers' BertLayer is not causal without a mask, regardless of its name or configuration. Therefore
-    the mask is always passed.
+    """Transformer layers of the encoder's shape, with an explicit attention mask (BertLayer is not causal
+    without).
 
     Args:
         layers: BertLayer or similar layers.
         attention: ``full`` (every position sees all others) or ``causal`` (positions up to itself).
-        window: with ``causal``, a position sees itself and ``window`` - 1 positions before, e.g. 3. None for
+        window: with ``causal``, the number of last positions seen, including itself, e.g. 3. None for
             all.
         sees_first: with a window, whether every position also sees position 0, the bottleneck.
     """
@@ -39,7 +37,7 @@ class BottleneckDecoder(nn.Module):
         super().__init__()
         check_known("attention of a decoder", attention, valid=ATTENTIONS)
         if window is not None and window < 1:
-            raise UsageError(f"a window of {window} positions shows nothing; give at least 1")
+            raise UsageError(f"a window of {window} positions shows nothing. Give at least 1.")
         self.layers = nn.ModuleList(layers)
         self.causal, self.window, self.sees_first = attention == "causal", window, sees_first
 
@@ -59,8 +57,8 @@ class BottleneckDecoder(nn.Module):
 
     @classmethod
     def from_last_layers(cls, model: MaskedModel, *, layers: int, **options) -> BottleneckDecoder:
-        """Return copies of a model's last layers, with boolean masks. (``eager`` attention would add 1 and
-        hide nothing.) Raises UsageError for too few layers."""
+        """Return copies of a model's last layers, with boolean masks. Raises UsageError for too few
+        layers."""
         encoder = model.base_model.encoder.layer
         if layers > len(encoder):
             raise UsageError(f"a decoder of {layers} layers cannot be copied from a model of {len(encoder)}")
@@ -77,8 +75,8 @@ class BottleneckDecoder(nn.Module):
         return hidden
 
     def visible(self, attention_mask: torch.Tensor) -> torch.Tensor:
-        """Return the attention mask, (N, 1, L, L) bool, where [n, 0, i, j] is whether i sees j. Padding sees
-        only itself."""
+        """Return the attention mask, (N, 1, L, L) bool: [n, 0, i, j] if i sees j. Padding sees only
+        itself."""
         length = attention_mask.shape[1]
         places = torch.arange(length, device=attention_mask.device)
         offsets = places[:, None] - places[None, :]  # (L, L): i - j

@@ -8,11 +8,10 @@ from repro.retrieval.nn.checkpoint import MaskedModel
 
 
 class ClsAttention:
-    """The attention weights of [CLS] in the last layer of a copy of a BERT, which no training changes.
+    """The attention weights of [CLS] in the last layer of a copy of a BERT, without training.
 
-    Asked of transformers, they come with all L x L weights of all layers; here the layers before the last run
-    as ever, and of the last only the query of [CLS] and the keys are computed. No nn.Module, so that an
-    objective's checkpoints, optimizer and device do not know of it; it follows its inputs to their device.
+    Of the last layer, only the query of [CLS] and the keys are computed. This is no nn.Module, so an
+    objective's checkpoints, optimizer and device ignore it. It follows its inputs to their device.
     """
 
     def __init__(self, model: MaskedModel):
@@ -31,7 +30,7 @@ class ClsAttention:
             attention_mask: (N, L), 1 at tokens.
 
         Returns:
-            (N, L), float32 at least; rows sum to 1, padding has 0.
+            (N, L), float32 at least. Rows sum to 1, padding has 0.
         """
         if self.below.device != input_ids.device:
             self.below, self.last = self.below.to(input_ids.device), self.last.to(input_ids.device)

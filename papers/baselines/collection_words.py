@@ -1,4 +1,4 @@
-"""Probabilities of words in a collection of which only the pieces were counted."""
+"""Probabilities of words in a collection, from counts of pieces."""
 
 from __future__ import annotations
 
@@ -20,18 +20,15 @@ WORD_COUNTS = ("rarest-piece", "product")
 class CollectionWords:
     """The collection's unigram model of words that are no stop words, from counts of V vocabulary entries.
 
-    A word of one piece is as likely as its share of the counts of all entries a word can begin with: that
-    sum counts every word once, but for longer words that begin with a stop word's piece. What a word of
-    several pieces counts is not known: reading ``word-counts-of-pieces``.
+    A word of one piece is as likely as its share of the counts of all entries that begin words (reading
+    ``word-counts-of-pieces`` for several pieces).
 
     Attributes:
-        shares: (V,), each entry's count over that sum. An entry never counted has a count of one, so that
-            every word of any text has a logarithm.
+        shares: (V,), each entry's count over that sum, with a count of at least one.
         frequencies: (V,), the same by occurrences, whatever ``shares`` counts.
         cumulated: (E + 1,), running sum over ``alone`` of the counts behind ``shares``, from 0.
         alone: (E,), ids of the entries that are a word by themselves.
-        word_counts: ``rarest-piece``, as often as its rarest piece, an upper bound; ``product``, its pieces
-            taken as independent.
+        word_counts: ``rarest-piece``, an upper bound, or ``product``, of independent pieces.
         words_a_text: mean number of words in a text.
     """
 
@@ -47,12 +44,9 @@ class CollectionWords:
         """Read a folder of term statistics.
 
         Args:
-            counts: ``collection-frequency`` or ``document-frequency``, in how many texts an entry occurs.
-            word_counts: see the attribute.
+            counts: ``collection-frequency`` or ``document-frequency``.
 
-        Raises:
-            UsageError: unknown names.
-            DataError: the counts are missing, or of another vocabulary.
+        Raises UsageError for unknown names, DataError for missing counts or another vocabulary.
         """
         check_known("count of words", counts, valid=COUNTS)
         check_known("count of words in pieces", word_counts, valid=WORD_COUNTS)
@@ -71,18 +65,18 @@ class CollectionWords:
     def probabilities(
         self, pieces: Sequence[np.ndarray], others: Sequence[int] | np.ndarray = ()
     ) -> np.ndarray:
-        """P(w|C) of W words and, after them, of E words that are the entry of that id each: (W + E,)."""
+        """P(w|C) of W words and, after them, of E words that are the entry of that id: (W + E,)."""
         return self._of_words(self.shares, pieces, others)
 
     def relative_frequencies(
         self, pieces: Sequence[np.ndarray], others: Sequence[int] | np.ndarray = ()
     ) -> np.ndarray:
-        """Return the share of all words that these are, by occurrences: as for ``probabilities``."""
+        """Return shares by occurrences, otherwise like ``probabilities``."""
         return self._of_words(self.frequencies, pieces, others)
 
     def drawn(self, count: int, *, generator: np.random.Generator) -> np.ndarray:
-        """Return ids of the distinct words among ``count`` draws from P(w|C), words of one piece only;
-        ascending."""
+        """Return sorted ids of the distinct words among ``count`` draws from P(w|C), words of one piece
+        only."""
         total = self.cumulated[-1]
         if count < 1 or total == 0:
             return np.zeros(0, dtype=np.int64)

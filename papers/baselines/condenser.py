@@ -29,14 +29,15 @@ class Condenser(MaskedPretraining):
     early layer. L_head predicts from the head's output, L_late from the encoder's own last layer, by the same
     language head. A text's mask depends on (seed, epoch, index) only.
 
-    Args, in addition to the attributes of ``MaskedPretraining``:
-        unit: ``whole-word``, as in the original (see ``WholeWords.chosen``), or ``bernoulli``, every token
+    Args, with those of ``MaskedPretraining``:
+        unit: ``whole-word``, as in the original (see ``WholeWords.chosen``), or ``bernoulli``, every
+            token
             independently.
         quota: the total for the share of masked words: the ``text`` alone, as in the original, or ``all``
             tokens (reading: condenser-quota).
         head_layers: 2 in the original.
-        early_share: the share of the encoder's layers before the head's tokens, rounded down: half in the
-            original, 6 of 12.
+        early_share: the share of layers before the head's tokens, rounded down, e.g. 6 of 12 in the
+            original.
         late: whether there is L_late. The original adds it when starting from a trained BERT.
         seed: of the masks. The head's weights come from torch's generator.
     """
@@ -62,7 +63,7 @@ class Condenser(MaskedPretraining):
         check_known("masking unit", unit, valid=UNITS)
         check_known("quota of masked words", quota, valid=QUOTAS)
         if not 0 <= early_share < 1:
-            raise UsageError(f"an early share of {early_share!r} leaves no late layer; give one in 0..1")
+            raise UsageError(f"an early share of {early_share!r} leaves no late layer. Give e.g. 0.5.")
         self.encoder, self.tokenizer = model, tokenizer
         self.head = BottleneckDecoder.new(model.config, layers=head_layers)
         self.early = int(early_share * model.config.num_hidden_layers)

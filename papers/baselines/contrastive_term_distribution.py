@@ -49,10 +49,10 @@ def contrastive_term_scores(
         attention: a, (N, W), not negative. A text with words has some attention on them.
         collection: r, (N, W), in (0, 1] where there is a word.
         word_mask: (N, W), True where there is a word to score.
-        counted: (N, W), True for the terms of the sum (reading: b-prop-normalisation). None for the words.
+        counted: (N, W), True for the terms of the sum (reading: b-prop-normalisation). None for the
+            words.
 
-    Returns:
-        (N, W), 0 where there is no word to score.
+    Returns (N, W), 0 where there is no word to score.
     """
     attention = attention.masked_fill(~(word_mask if counted is None else counted), 0.0)
     raised = attention if saturation is None else attention / (attention + saturation)

@@ -30,17 +30,16 @@ NORMALISATIONS = ("all", "drawable")
 class ContrastiveTermWords(MaskedPretraining):
     """B-PROP: L = weight L_ROP + L_MLM, PROP with another distribution over a text's words (COSTA §4.3.2).
 
-    The words are those of the text. They are drawn from softmax(c / T), with c of ``contrastive_term_scores``
-    on the attention of [CLS] in the last layer of the unchanged starting model. Of two sets the one with the
-    higher sum of c is preferred. COSTA only states that the distribution comes from that attention. Every
-    other choice is an option named after its reading, with the released code as evidence. The attention of a
-    random text is taken from the words' counts in the collection. The released code averages the attention
-    over all texts (reading: b-prop-random-distribution).
+    The words of a text are drawn from softmax(c / T), with c of ``contrastive_term_scores`` on the attention
+    of [CLS] in the last layer of the unchanged starting model. Of two sets the one with the higher sum of c
+    is preferred. COSTA only states that the distribution comes from that attention. Every other choice is an
+    option named after its reading. The attention of a random text is taken from the words' counts in the
+    collection (reading: b-prop-random-distribution).
 
     A text's sets depend on (seed, index), and on the epoch if ``resample`` is ``epoch``. Its mask always
     depends on (seed, epoch, index). The sets are drawn in ``forward``, on the unmasked text.
 
-    Args, in addition to the attributes of ``MaskedPretraining`` (with a WordPiece tokenizer):
+    Args, with those of ``MaskedPretraining`` (with a WordPiece tokenizer):
         pairs, set_size_mean, set_size, repeats, ties: see ``SetSampling``.
         masking: see ``TextMasks``.
         set_most_tokens: tokens of a set, without [CLS] and [SEP].
@@ -54,8 +53,7 @@ class ContrastiveTermWords(MaskedPretraining):
         set_words: ``letters`` for words of letters only, or ``words``, see ``Words.of``.
         normalise_over: ``all``, words, marks, [CLS] and [SEP], or the ``drawable`` words (reading:
             b-prop-normalisation).
-        skip_share, skip_below, fewest_words: see ``ShortTexts``. A text skipped in an epoch stays in its
-            batch and adds to no loss.
+        skip_share, skip_below, fewest_words: see ``ShortTexts``. A skipped text adds to no loss.
         statistics: folder of term statistics over the training texts.
         seed: of sets and masks.
     """
@@ -121,11 +119,11 @@ class ContrastiveTermWords(MaskedPretraining):
     def collate(self, examples: list[dict]) -> dict[str, torch.Tensor]:
         """Turn token rows into the arrays of ``masked_texts``, the texts' words, and the places of the texts.
 
-        ``token_words``, (N, L): the distinct word of the text that a token counts for, or -1.
-        ``word_spans``, (2, N, W): first token and one past the last of a word's first occurrence in
-        ``clean_ids``, both 0 for a word that cannot be drawn. ``word_counted``, (N, W): whether the word
-        counts in the normalisation. ``word_shares``, (N, W): P(w|C). ``places``, (N, 2): epoch and index.
-        ``read``, (N,): False for a skipped text.
+        ``token_words``, (N, L): the distinct word of the text that a token counts for, or -1. ``word_spans``,
+        (2, N, W): first token and one past the last of a word's first occurrence in ``clean_ids``, both 0 for
+        a word that cannot be drawn. ``word_counted``, (N, W): whether the word counts in the normalisation.
+        ``word_shares``, (N, W): P(w|C). ``places``, (N, 2): epoch and index. ``read``, (N,): False for a
+        skipped text.
         """
         texts = self.texts(examples)
         token_words, firsts, shares = zip(*(self._words(text) for text in texts), strict=True)
@@ -155,9 +153,8 @@ class ContrastiveTermWords(MaskedPretraining):
         return self.loss.losses(self.encoder, batch if drawn else batch | self.word_sets(batch))
 
     def denominators(self, batch: dict[str, torch.Tensor]) -> dict[str, int | None]:
-        """Return the denominators of ``PreferenceLoss``. Sets are drawn here, into ``batch``, and reused by
-        ``forward``.
-        """
+        """Return the denominators of ``PreferenceLoss``. Sets are drawn here, into ``batch``, for
+        ``forward``."""
         batch |= self.word_sets(batch)
         return self.loss.denominators(batch)
 
@@ -187,8 +184,8 @@ class ContrastiveTermWords(MaskedPretraining):
         return {name: array.to(first.device) for name, array in sets.items()}
 
     def _words(self, text: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-        """Word of each token of the framed text, (n + 2,); first occurrences in it, (W, 2), 0 for what is
-        counted only; shares, (W,)."""
+        """Return the word of each token of the framed text, (n + 2,), first occurrences in it, (W, 2), 0 for
+        words that are only counted, and shares, (W,)."""
         spans = self.counted.spans(text)
         first, numbers = distinct(text, spans)
         token_words = np.full(len(text) + 2, -1)

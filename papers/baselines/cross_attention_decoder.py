@@ -1,7 +1,7 @@
-"""The decoder that SEED's makers released: it reads the text's vector by cross-attention in every layer.
+"""The decoder that SEED's authors released, with cross-attention to the text's vector in every layer.
 
 After microsoft/SEED-Encoder@ececaa9, model/SEED_Encoder: ``TransformerDecoder`` and
-``TransformerDecoderLayer`` with the defaults of its configuration.
+``TransformerDecoderLayer`` with default configuration.
 """
 
 import torch
@@ -15,13 +15,12 @@ SPREAD = 0.02  # of every new matrix
 class CrossAttentionDecoder(nn.Module):
     """Pre-norm layers of self-attention within a span, cross-attention to h, and a feed-forward part.
 
-    It has positions and a LayerNorm over the embeddings of its own, a LayerNorm behind the last layer, and
-    nothing behind that: the logits are products with the matrix of embeddings, without a bias. The first
-    place reads [CLS], the token that every text starts with. Attention to the single vector h has but one
-    weight, 1, so that what it adds is a linear map of h, with the dropout of attention.
+    It has its own positions, LayerNorms over the embeddings and behind the last layer, and no output bias:
+    the logits are products with the matrix of embeddings. The first place reads [CLS]. Attention to the
+    single vector h has only the weight 1, so it adds a linear map of h, with the dropout of attention.
 
     Args:
-        config: of the encoder, whose width, heads and dropout the layers have.
+        config: of the encoder, for width, heads and dropout.
         layers: COSTA §2.2 and the released configuration: 3.
         positions: tokens of the longest text.
         window, sees_first: of ``BottleneckDecoder``.

@@ -17,7 +17,7 @@ class DropoutContrast(MaskedPretraining):
     z and z' are [CLS] vectors of two passes over the same texts. The papers with a row of it only name the
     method. Open choices are options named after their readings.
 
-    Args, in addition to the attributes of ``MaskedPretraining``:
+    Args, with those of ``MaskedPretraining``:
         temperature, similarity: of the loss.
         dropout: rate of every dropout of the model during training, overriding the checkpoint.
         projector: ``nonlinear``, ``linear`` or ``none``, trained along and not used afterwards.

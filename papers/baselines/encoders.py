@@ -1,7 +1,4 @@
-"""The pre-trained encoders that more than one paper compares itself with, by the name of their rows.
-
-All start from BERT. What the papers do not say of them is a reading of this folder's readings.yaml.
-"""
+"""The pre-trained encoders that several papers compare with, by row, e.g. ``ict``. All start from BERT."""
 
 from typing import Any
 
@@ -126,7 +123,6 @@ def simcse(request: Request) -> Node:
 
 
 def _preference(request: Request, name: str) -> dict[str, Any]:
-    """Return options that PROP and B-PROP have in common."""
     ask = request.reading
     return {
         "pairs": ask("word-set-pairs"),

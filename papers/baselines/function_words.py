@@ -1,9 +1,6 @@
-"""English function words: the stop list that comes with the code.
-
-Our own list, for machines without the one which reading ``word-stop-list`` prefers: closed word classes only
-(articles, pronouns, auxiliaries, prepositions, conjunctions, particles, question words, a few adverbs of
-degree), and the parts of their contractions after tokenisation.
-"""
+"""English function words, the stop list that comes with the code: closed word classes only (articles,
+pronouns, auxiliaries, prepositions, conjunctions, particles, question words, adverbs of degree), and parts of
+their contractions. It is for machines without the list of reading ``word-stop-list``."""
 
 from repro.graph import missing_file
 from repro.retrieval.datasets.word_lists import at_hand
@@ -32,12 +29,8 @@ FUNCTION_WORDS = tuple(
 
 
 def stop_words(request: Request) -> list[str] | dict[str, str]:
-    """Return the words that reading ``word-stop-list`` leaves out: the union of two lists, or the words
-    above.
-
-    Without the file of the union the words above replace it below full scale. At full scale the plan reports
-    the list as missing.
-    """
+    """Return the words that reading ``word-stop-list`` leaves out: the union of two lists. Below full scale,
+    the words above replace a missing union. At full scale, the plan reports it as missing."""
     if request.reading("word-stop-list") == "nltk-and-inquery":
         file = request.choices.original("word-stop-list", LIST, otherwise="function-words")
         if file is not None:

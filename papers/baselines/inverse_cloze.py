@@ -20,27 +20,29 @@ RESAMPLINGS = ("once", "epoch")
 
 
 class InverseCloze(MaskedPretraining):
-    """ICT: L = weight L_ICT + L_MLM. A sentence finds the text it is from (COSTA §2.2, §4.3.2, §4.5.1).
+    """ICT: L = weight L_ICT + L_MLM. A sentence finds its text (COSTA §2.2, §4.3.2, §4.5.1).
 
     A random sentence of a text is a pseudo query and the rest of the text its positive. The rests of the
-    batch's other texts are the negatives of ``in_batch_contrastive``. One encoder gives the [CLS] vectors of
-    both. COSTA states the task and that it is trained along with MLM by its own procedure. Every other choice
-    is an option named after its reading.
+    batch's other texts are the negatives of ``in_batch_contrastive``. One encoder gives all [CLS] vectors.
+    COSTA states the task and that it is trained along with MLM. Other choices are options named after their
+    readings.
 
     A text's sentence depends on (seed, index), and on the epoch if ``resample`` is ``epoch``. Its mask always
     depends on (seed, epoch, index).
 
-    Args, in addition to the attributes of ``MaskedPretraining``:
+    Args, with those of ``MaskedPretraining``:
         temperature, similarity: of ``in_batch_contrastive``.
         weight: of L_ICT.
         keep: probability that the positive is the whole text, including the sentence.
-        sentence_ends: tokens that end a sentence, at least one of the vocabulary.
-        query_tokens: most tokens of a pseudo query, with [CLS] and [SEP]. Longer sentences are cut.
-        short_text: a text of one sentence is its own positive (``whole``), or left out of L_ICT (``drop``).
-        mlm_on: ``context``, one pass over the masked positives serves both losses, or ``text``, the positives
-            are not masked, and the masked whole texts are encoded in a pass of their own.
+        sentence_ends: tokens that end a sentence, e.g. ".", at least one of the vocabulary.
+        query_tokens: most tokens of a pseudo query, with [CLS] and [SEP].
+        short_text: a text of one sentence is its own positive (``whole``), or left out of L_ICT
+            (``drop``).
+        mlm_on: ``context``, one pass over the masked positives serves both losses, or ``text``, a second
+            pass
+            encodes the masked whole texts.
         mlm_reduction: ``mean`` or ``sum`` over masked tokens.
-        mlm_head: ``checkpoint``, the model's own, or ``new``.
+        mlm_head: ``checkpoint`` or ``new``.
         resample: ``once`` or ``epoch``.
         seed: of sentences and masks.
     """
@@ -87,13 +89,10 @@ class InverseCloze(MaskedPretraining):
         self.length, self.seed = length, seed
 
     def collate(self, examples: list[dict]) -> Tensors:
-        """Turn token rows into a batch.
-
-        It contains the arrays of ``masked_texts`` over the positives, or over the texts under ``mlm_on`` =
-        ``text``. ``query_ids`` and ``query_attention_mask`` are (N, Q), and ``paired``, (N,) bool, is whether
-        a text is in L_ICT. Under ``text`` there are also ``context_ids`` and ``context_attention_mask``,
-        (N, L).
-        """
+        """Turn token rows into the arrays of ``masked_texts`` over the positives, or over the texts under
+        ``mlm_on`` = ``text``. ``query_ids`` and ``query_attention_mask`` are (N, Q), and ``paired``, (N,)
+        bool, is True for texts in L_ICT. Under ``text`` there are also ``context_ids`` and
+        ``context_attention_mask``, (N, L)."""
         texts = self.texts(examples)
         places = [(example["epoch"], example["index"]) for example in examples]
         drawn = [self.pair(text, *place) for text, place in zip(texts, places, strict=True)]
@@ -128,7 +127,6 @@ class InverseCloze(MaskedPretraining):
         return represented
 
     def losses(self, represented: Tensors) -> Tensors:
-        """Return ``mlm`` and ``contrastive`` (the weight times L_ICT), of all parts of a batch."""
         losses = mlm_loss(represented, reduction=self.mlm_reduction)
         if len(represented.get("queries", ())) > 1:
             loss = self.contrast(represented["queries"], represented["contexts"])

@@ -1,5 +1,5 @@
-"""Fine-tuning on MS MARCO as the scripts released with COSTA do it (its §4.5.2); CPDAE's runs are of one kind
-with them (its §4.1.3, readings.yaml shared-rows).
+"""Fine-tuning on MS MARCO by the scripts released with COSTA (its §4.5.2). CPDAE's runs are of the same kind
+(its §4.1.3, readings.yaml shared-rows).
 
 Passages: BM25 negatives, then static hard negatives mined once. Documents: two rounds of mining, from the
 passage model. Few queries: a sample of the training queries.
@@ -31,7 +31,7 @@ DEPTH = 1000
 
 @dataclass(frozen=True)
 class FineTuning:
-    """The way from a pre-trained encoder to a run, every open value read from the request's readings.
+    """Fine-tuning and search of a pre-trained encoder, by the request's readings.
 
     Attributes:
         lengths: tokens of a query, passage and document.
@@ -99,7 +99,7 @@ class FineTuning:
         return self._documents().tuned(start, self._sample(negatives, queries, sample), how)
 
     def run(self, model: Node) -> Node:
-        """Return the model's ranking of the request's queries; the columns scored as the readings say."""
+        """Return the model's ranking of the request's queries, with columns scored by the readings."""
         score_as_read(self.request)
         stages = self._documents() if self.request.collection == "msmarco-document" else self.passages()
         return stages.search(model, self.request.dataset, depth=DEPTH)
@@ -118,11 +118,8 @@ class FineTuning:
         return self._stages(corpus, DOCUMENTS, self.lengths["document"], read["separator"])
 
     def _stages(self, corpus: Node, train: str, length: int, separator: str) -> TwoStage:
-        """Listwise contrastive fine-tuning with in-batch negatives (reading: fine-tuning-loss).
-
-        The paper does not say, but the released scripts and the defaults they keep: [CLS] vectors and no
-        temperature.
-        """
+        """Listwise contrastive fine-tuning with in-batch negatives (reading: fine-tuning-loss). [CLS] vectors
+        and no temperature, as in the released scripts."""
         ask = self.request.reading
         similarity = ask("retrieval-similarity")
         query = self.lengths["query"] + ask("length-special-tokens")
@@ -144,7 +141,7 @@ class FineTuning:
     def _optimisation(
         self, *, epochs: int, batch: int | None = None, learning_rate: float = LEARNING_RATE
     ) -> Optimisation:
-        """Adam at 5e-6, warm-up over a tenth (COSTA §4.5.2); the decay is the released scripts' default."""
+        """Adam at 5e-6, warm-up over a tenth (COSTA §4.5.2), and the released scripts' decay."""
         ask = self.request.reading
         return Optimisation(
             batch_size=batch or ask("fine-tuning-batch")["queries"],
@@ -158,7 +155,6 @@ class FineTuning:
         )
 
     def _bm25_negatives(self) -> Node:
-        """Return the official BM25 negatives (COSTA §4.5.2), sampled per query."""
         ask = self.request.reading
         judged = recipe.qrels(PASSAGES) if ask("bm25-negatives-positives") == "judged" else None
         return recipe.official_negatives(
@@ -192,15 +188,12 @@ def score_as_read(request: Request) -> None:
 
 
 def of_set(request: Request, value: Mapping[str, Any]) -> Any:
-    """Return the part of a reading's value that is about the request's queries, ``dev`` or ``trec``."""
+    """Return the part of a reading's value for the request's queries, ``dev`` or ``trec``."""
     return value["trec" if "trec" in request.dataset else "dev"]
 
 
 def recall_as_read(request: Request, reading: str) -> None:
-    """Score columns of recall at 50 or 1,000 by the measure that ``reading`` names: R or Success.
-
-    Where it names none, a column keeps the measure that the manifest has for the row.
-    """
+    """Score columns of recall at 50 or 1,000 by the measure of ``reading``: R, Success or the manifest's."""
     name = request.reading(reading)
     for cutoff in (50, 1000) if name else ():
         for printed in (f"Success@{cutoff}", f"R@{cutoff}"):
@@ -208,7 +201,7 @@ def recall_as_read(request: Request, reading: str) -> None:
 
 
 def score_columns(request: Request, recall: str | None) -> None:
-    """Score a baseline's columns of recall as the paper's readings say; ``recall`` is the one of its row."""
+    """Score a baseline's columns of recall by the paper's readings. ``recall`` is the one of its row."""
     if {"dev-recall", "trec-recall-grade"} <= set(request.choices.readings):
         score_as_read(request)
     if recall is not None:

@@ -1,11 +1,11 @@
-"""Recipes of rows that belong to no paper under reproduction."""
+"""Recipes of rows that belong to no paper under reproduction, e.g. ``bm25``."""
 
 from papers.baselines.ms_marco import of_set, score_columns
 from repro.graph import Node
 from repro.retrieval import recipe
 from repro.retrieval.recipe.request import Request
 
-FULL_ONLY = "what others expanded or weighed is measured at full scale only"
+FULL_ONLY = "expanded passages and term weights exist at full scale only"
 DEPTH = 1000  # every recall in the four papers' tables is at 1,000 or less
 
 
@@ -20,11 +20,11 @@ def bm25(
     """Return BM25 by Lucene, with the k1, b and fields of the paper's own reading.
 
     Args:
-        parameters: id of the reading whose value is ``{k1, b, multifield}``, or says it of ``dev`` and of
-            ``trec``.
+        parameters: id of the reading with ``{k1, b, multifield}``, or with one for ``dev`` and ``trec``
+            each.
         document_parameters: the same for MS MARCO documents.
-        recall: id of the reading that says which recall a column of R@k or Success@k holds in this row.
-        identical_ids: id of the reading that says whether a hit with the query's own id is left out.
+        recall: id of the reading for the definition of recall in this row.
+        identical_ids: id of the reading on hits with the query's own id.
     """
     documents = recipe.corpus(request.collection)
     topics = recipe.queries(request.dataset)
@@ -39,11 +39,11 @@ def bm25(
 
 @recipe.full_only(FULL_ONLY)
 def expanded_bm25(request: Request, *, corpus: str, recall: str | None = None) -> Node:
-    """Return BM25 over passages to which others have appended predicted queries (docT5query's expansions).
+    """Return BM25 over passages with appended predicted queries (docT5query's expansions).
 
     Args:
-        corpus: the expanded collection of the request's own.
-        recall: id of the reading that says which recall a column of R@k or Success@k holds in this row.
+        corpus: the expanded collection.
+        recall: id of the reading for the definition of recall in this row.
     """
     score_columns(request, recall)
     topics, settings = recipe.queries(request.dataset), request.reading("expanded-bm25-parameters")
@@ -52,10 +52,8 @@ def expanded_bm25(request: Request, *, corpus: str, recall: str | None = None) -
 
 @recipe.full_only(FULL_ONLY)
 def deepct(request: Request, *, recall: str | None = None) -> Node:
-    """Return BM25 over the frequencies that DeepCT's released model gives the words of the passages.
-
-    ``recall`` is the id of the reading that says which recall a column of R@k or Success@k holds in this row.
-    """
+    """Return BM25 over DeepCT's term frequencies. ``recall`` is the id of the reading for the definition of
+    recall."""
     score_columns(request, recall)
     ask = request.reading
     model = recipe.released_encoder(

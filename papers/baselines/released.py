@@ -1,4 +1,4 @@
-"""Rows of systems whose makers, or others, released the encoder: encoded and searched, never trained."""
+"""Rows of systems with a released encoder: encoded and searched, never trained."""
 
 from dataclasses import replace
 from pathlib import Path
@@ -9,8 +9,8 @@ from repro.errors import check_known
 from repro.graph import Node
 from repro.manifest.papers import ReleasedModel, released_models
 from repro.retrieval import recipe
-from repro.retrieval.recipe.ranking import Conventions, released_ranking
-from repro.retrieval.recipe.ranking import released_encoder as checkpoint
+from repro.retrieval.recipe import Conventions, released_ranking
+from repro.retrieval.recipe import released_encoder as checkpoint
 from repro.retrieval.recipe.request import Request
 
 FILE = Path(__file__).with_suffix(".yaml")
@@ -26,16 +26,15 @@ def retriever(
     read: str | None = None,
     stand_in: Node | None = None,
 ) -> Node:
-    """Return the ranking by a released checkpoint, used as its own documentation says (released.yaml).
+    """Return the ranking by a released checkpoint, used as documented (released.yaml).
 
     Args:
-        recall: id of the reading that says which recall a column of R@k or Success@k holds in this row.
-        read: id of the reading that says of ``dev`` and of ``trec`` how long passages are read, where the
-            authors of the row ran the checkpoint otherwise than its makers.
-        stand_in: the retriever trained here, in a row that is measured with its authors' own checkpoint only
-            where a reading says so; it takes its place below full scale.
+        recall: id of the reading for the definition of recall in this row.
+        read: id of the reading for the length of passages on ``dev`` and ``trec``, if it is not the
+            makers'.
+        stand_in: the retriever trained here that replaces the authors' checkpoint below full scale.
 
-    Raises UsageError for a system that has no entry.
+    Raises UsageError for a system without entry.
     """
     entries = released_models(FILE)
     check_known("released encoder", system, valid=entries)
@@ -72,7 +71,7 @@ def _conventions(entry: ReleasedModel) -> Conventions:
 
 
 def _documents(request: Request, used: Conventions) -> Node:
-    """Return the request's collection; MS MARCO passages with titles if the encoder reads them."""
+    """Return the request's collection, MS MARCO with titles if the encoder reads them."""
     if request.collection != "msmarco-passage" or used.separator is None:
         return recipe.corpus(request.collection)
     return marco_passages(request)

@@ -28,29 +28,29 @@ class RepresentativeWords(MaskedPretraining):
         P(w|d) = (tf(w, d) + mu P(w|C)) / (|d| + mu)
 
     over words that are no stop words. The likelier set has the higher product of P(w|d). Text and set are
-    encoded separately, with one [CLS] vector each. The two papers with a row of it state no more than this.
-    Every other choice is an option named after its reading, with PROP's released code (a cross-encoder) as
-    evidence.
+    encoded separately, with one [CLS] vector each. The papers state no more. Every other choice is an option
+    named after its reading, with PROP's released code (a cross-encoder) as evidence.
 
     A text's sets depend on (seed, index), and on the epoch if ``resample`` is ``epoch``. Its mask always
     depends on (seed, epoch, index).
 
-    Args, in addition to the attributes of ``MaskedPretraining`` (with a WordPiece tokenizer):
+    Args, with those of ``MaskedPretraining`` (with a WordPiece tokenizer):
         pairs, set_size_mean, set_size, repeats, ties: see ``SetSampling``.
         masking: see ``TextMasks``.
         set_most_tokens: tokens of a set, without [CLS] and [SEP].
         resample: ``once`` or ``epoch``.
         smoothing: mu, or ``average``, the mean number of words in a text (reading: prop-smoothing).
         collection, word_counts: P(w|C), see ``CollectionWords``.
-        candidate_words: words to draw from: the text's, filled up to about this many with words drawn from
-            P(w|C). 0 uses the text's only (reading: prop-candidates).
-        subsampling: t, with which a word of relative frequency f is drawn min(1, sqrt(t/f) + t/f) times as
+        candidate_words: words to draw from: the text's, filled up to about this many from P(w|C). 0 uses
+            the
+            text's only (reading: prop-candidates).
+        subsampling: t, with which a word of relative frequency f is drawn min(1, sqrt(t/f) + t/f) times
+            as
             often as P(w|d). Null turns this off (reading: prop-subsampling).
         similarity, scores, margin, weight, contrastive_input, mlm_reduction: see ``PreferenceLoss``.
         stop_words: words in no set.
         set_words: ``letters`` for words of letters only, or ``words``, see ``Words.of``.
-        skip_share, skip_below, fewest_words: see ``ShortTexts``. A text skipped in an epoch stays in its
-            batch and adds to no loss.
+        skip_share, skip_below, fewest_words: see ``ShortTexts``. A skipped text adds to no loss.
         statistics: folder of term statistics over the training texts.
         seed: of sets and masks.
     """
@@ -128,11 +128,10 @@ class RepresentativeWords(MaskedPretraining):
         """Return the words that the sets of a text are drawn from, log P(w|d), and log-weights in the draw.
 
         Args:
-            text: (n,), token ids without special tokens around.
+            text: (n,), token ids without special tokens.
 
-        Returns:
-            C distinct words as arrays of pieces, the text's own first, and two arrays (C,). Empty for a text
-            without a word of its own.
+        Returns C distinct words as arrays of pieces, the text's own first, and two arrays (C,). Empty for a
+        text without a word of its own.
         """
         spans = self.words.spans(text)
         if len(spans) == 0:

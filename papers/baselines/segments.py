@@ -1,4 +1,4 @@
-"""Title and text as a pair of segments, told by the [SEP] between them."""
+"""Title and text as a pair of segments, separated by [SEP]."""
 
 import numpy as np
 import torch
@@ -7,9 +7,8 @@ from repro.retrieval.nn.checkpoint import MaskedModel
 
 
 def pair_segments(input_ids: np.ndarray, lengths: np.ndarray, *, separator: int) -> np.ndarray:
-    """BERT's segment of each token of framed texts: 0 up to a text's first [SEP], then 1, (T,) to (T,).
-
-    A text without a title has one [SEP], its last token, and is of the first segment altogether.
+    """BERT's segment of each token of framed texts: 0 up to a text's first [SEP], then 1, (T,) to (T,). A
+    text without a title is all of segment 0.
 
     Args:
         input_ids: (T,), N texts end to end.
@@ -23,5 +22,5 @@ def pair_segments(input_ids: np.ndarray, lengths: np.ndarray, *, separator: int)
 
 
 def segments_for(model: MaskedModel, segments: torch.Tensor) -> torch.Tensor:
-    """Segment ids as far as a model has them: all zeros for one with a single type of segment."""
+    """Return segment ids, all zeros for a model with a single type of segment."""
     return segments if model.config.type_vocab_size > 1 else torch.zeros_like(segments)

@@ -8,10 +8,7 @@ from repro.errors import UsageError
 
 
 def sentence_ends_of(tokenizer, tokens: Collection[str]) -> np.ndarray:
-    """Return (V,), which vocabulary entries end a sentence. A small vocabulary may lack some of the tokens.
-
-    Raises UsageError if it lacks all of them.
-    """
+    """Return (V,), True for entries that end a sentence. Raises UsageError if the vocabulary has none."""
     ends = np.zeros(len(tokenizer), dtype=bool)
     for token in tokens:
         number = tokenizer.convert_tokens_to_ids(token)
@@ -26,16 +23,14 @@ def sentence_ends_of(tokenizer, tokens: Collection[str]) -> np.ndarray:
 def sentences(input_ids: np.ndarray, ends: np.ndarray) -> np.ndarray:
     """Cut a text into sentences, without a gap between them.
 
-    A run of ending tokens (``. . .``, ``?!``) ends one sentence. The rest after the last one is a sentence
-    too, and marks at the start of a text are part of its first. A full stop inside an abbreviation or a
-    number also ends a sentence, as it looks the same (reading: sentence-splitter).
+    A run of ending tokens (e.g. ``. . .``, ``?!``) ends one sentence, and the rest after the last one is a
+    sentence. A full stop inside an abbreviation or a number also ends one (reading: sentence-splitter).
 
     Args:
-        input_ids: (n,), n >= 1, without special tokens around.
-        ends: (V,), which tokens end a sentence.
+        input_ids: (n,), n >= 1, without special tokens.
+        ends: (V,), True for tokens that end a sentence.
 
-    Returns:
-        (S, 2), S >= 1: first token, and one past the last.
+    Returns (S, 2), S >= 1: first token, and one past the last.
     """
     ending = ends[input_ids]
     last = ending & ~np.append(ending[1:], False)

@@ -1,7 +1,5 @@
-"""Fine-tuning in two stages: on negatives that are at hand, then on those mined with the first model.
-
-Every value is an argument. Which reading gives it, and what only one paper does, a paper's folder says.
-"""
+"""Fine-tuning in two stages: on given negatives, then on those mined with the first model. All values are
+arguments."""
 
 from __future__ import annotations
 
@@ -37,7 +35,7 @@ class Representation(Protocol):
 
 @dataclass(frozen=True, kw_only=True)
 class Dense:
-    """One vector a text, compared by inner product; the rest is as ``recipe.encode`` takes it."""
+    """One vector per text, compared by inner product. Other fields are those of ``recipe.encode``."""
 
     normalize: bool
     precision: str | Mapping[str, str]
@@ -103,11 +101,8 @@ class TwoStage:
     def reranking(
         self, *, length: int, separator: str, passages: int, trained: int, regulariser: str
     ) -> TwoStage:
-        """Return the same for a cross-encoder, which reads a query and a passage together in ``length``
-        tokens.
-
-        Of so many ``passages`` a query it is trained on the best ``trained``.
-        """
+        """Return the same for a cross-encoder, which reads query and passage together in ``length`` tokens.
+        It is trained on the best ``trained`` of ``passages`` per query."""
         texts = replace(
             self.texts, query_length=None, passage_length=length, separator=separator, pooling=None
         )
@@ -116,18 +111,15 @@ class TwoStage:
 
 
 def cls_texts(documents: Node, train: str, *, query: int, passage: int, separator: str) -> Texts:
-    """Return passages and the queries of ``train``, of so many tokens each, read as [CLS] vectors."""
+    """Return passages and the queries of ``train``, cut to these lengths and read as [CLS] vectors."""
     lengths = {"query_length": query, "passage_length": passage}
     topics = recipe.queries(train)
     return Texts(documents=documents, topics=topics, separator=separator, pooling="cls", **lengths)
 
 
 def marco_passages(request: Request) -> Node:
-    """MS MARCO's passages, by default with RocketQA's titles (reading: passage-titles).
-
-    Reading ``untitled-passages``: a blank in place of an empty title, of which a tokenizer makes nothing,
-    leaves the separator before the text.
-    """
+    """MS MARCO's passages, by default with RocketQA's titles (reading: passage-titles). With reading
+    ``untitled-passages``, a blank replaces an empty title and leaves the separator before the text."""
     untitled = request.reading("untitled-passages")
     wanted = request.reading("passage-titles") == "rocketqa"
     how = {"otherwise": "none", "known_as": TITLED}

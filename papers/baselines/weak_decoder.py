@@ -30,30 +30,31 @@ DECODERS = ("cross-attention", "slot")
 
 
 class WeakDecoder(MaskedPretraining):
-    """L = L_MLM + weight * L_dec (COSTA §1, §2.2, §4.3.2; CPDAE §1, §2).
+    """L = L_MLM + weight * L_dec (COSTA §1, §2.2, §4.3.2, CPDAE §1, §2).
 
         L_dec = -1/M sum_t log P(x_t | x_{t-k}, …, x_{t-1}, h)
 
-    h is the encoder's [CLS] vector and k the decoder's span: a few layers that see little are forced to rely
-    on h. The decoder reads the embeddings of the text's tokens, and its output at each place predicts the
-    next token. It reads h by cross-attention in every layer, as the decoder released by SEED's authors, or in
-    the place of [CLS]. COSTA states three layers and a span of 2. Every other choice is an option named after
-    its reading.
+    h is the encoder's [CLS] vector and k the decoder's span: a few layers that see little have to rely on h.
+    The decoder reads the embeddings of the text's tokens and predicts the next token at each place. It reads
+    h by cross-attention in every layer, or in the place of [CLS]. COSTA states three layers and a span of 2.
+    Every other choice is an option named after its reading.
 
     A text's mask depends on (seed, epoch, index) only.
 
-    Args, in addition to the attributes of ``MaskedPretraining``:
-        decoder: ``cross-attention``, the released one with its own positions and no head but the matrix of
-            embeddings, or ``slot``, layers like the encoder's that read h in the place of [CLS] and share the
+    Args, with those of ``MaskedPretraining``:
+        decoder: ``cross-attention``, the released one with its own positions and the matrix of embeddings
+            as
+            head, or ``slot``, layers like the encoder's that read h in the place of [CLS] and share the
             encoder's positions and masked-language head.
         decoder_layers: 3.
         span: k, the last tokens that a place sees in each layer, including itself.
         sees_bottleneck: whether every place sees h in each layer, or only the first k do.
-        encoder_input: ``masked``, h comes from the pass that MLM is computed on, or ``clean``, from a pass
+        encoder_input: ``masked``, h comes from the pass that MLM is computed on, or ``clean``, from a
+            pass
             of its own over the unmasked text.
         decoder_input: tokens the decoder reads, ``clean`` or ``masked``. It predicts the clean ones.
-        embeddings, head: ``shared`` with the encoder, or the decoder's ``own``, which start as copies. Of
-            the head ``cross-attention`` takes the output matrix alone.
+        embeddings, head: ``shared`` with the encoder, or the decoder's ``own``, which start as copies.
+            ``cross-attention`` uses only the output matrix of the head.
         reconstruct_sep: whether the closing [SEP] is predicted too.
         weight: of L_dec.
         reduction: ``mean`` or ``sum``, of both losses.

@@ -18,10 +18,10 @@ class WholeWords:
     """The words of a vocabulary of V entries.
 
     Attributes:
-        continues: (V,), whether an entry continues the word before it.
+        continues: (V,), whether an entry continues the word before it, e.g. ``##ing``.
         frames: (V,), [CLS] and [SEP], which are no words and end the word before them.
-        special: (V,), all special tokens. One inside a text, e.g. [UNK], is a word that can be chosen and
-            counts as such, but is then left as it is.
+        special: (V,), all special tokens. One inside a text, e.g. [UNK], can be chosen as a word but
+            stays.
     """
 
     continues: np.ndarray
@@ -30,11 +30,8 @@ class WholeWords:
 
     @classmethod
     def of(cls, tokenizer) -> WholeWords:
-        """Return the words of a fast tokenizer.
-
-        It is WordPiece, with its prefix of a continuation (``##``), or byte-level BPE, where a word begins
-        with its space and includes the marks written after it. Raises UsageError for another kind.
-        """
+        """Return the words of a fast tokenizer: WordPiece, or byte-level BPE, where a word begins with its
+        space and includes the marks after it. Raises UsageError for another kind."""
         entries = tokenizer.convert_ids_to_tokens(range(len(tokenizer)))
         kind = type(tokenizer.backend_tokenizer.model).__name__
         if kind == "WordPiece":
@@ -44,7 +41,7 @@ class WholeWords:
             continues = np.array([not entry.startswith(SPACES) for entry in entries])
         else:
             raise UsageError(
-                f"whole words cannot be told in a {kind} vocabulary; known: WordPiece, byte-level BPE"
+                f"whole words cannot be found in a {kind} vocabulary (known: WordPiece, byte-level BPE)"
             )
         frames, special = np.zeros(len(entries), bool), np.zeros(len(entries), bool)
         frames[[tokenizer.cls_token_id, tokenizer.sep_token_id]] = True
@@ -76,9 +73,9 @@ class WholeWords:
     ) -> np.ndarray:
         """Choose whole words of each text, in random order, until a quota of tokens is met.
 
-        The quota is ``rate`` times a count, rounded half to even, at least one. A word with more tokens
-        than are left of it is skipped and the next one tried, so that it is met exactly if the remaining
-        words allow. The rule is that of Google's BERT, as in transformers and Condenser.
+        The quota is ``rate`` times a count, rounded half to even, at least one. A word with more tokens than
+        are left of it is skipped and the next one tried. The rule is that of Google's BERT, as in
+        transformers and Condenser.
 
         Args:
             input_ids: (T,), N texts end to end, with [CLS] and [SEP].
@@ -90,8 +87,7 @@ class WholeWords:
                 where no special token can be chosen, or the text's ``words``.
             most: the largest quota, None for any.
 
-        Returns:
-            (T,) bool, False at every special token.
+        Returns (T,) bool, False at every special token.
         """
         words = self.numbers(input_ids, lengths)
         inside = words >= 0
@@ -137,17 +133,14 @@ class WholeWords:
 
 
 def _ends(lengths: Sequence[int] | np.ndarray) -> np.ndarray:
-    """Return where each of N texts end to end begins, and where the last one ends: (N + 1,)."""
     return np.append(0, np.cumsum(lengths))
 
 
 def _sums(flags: np.ndarray, lengths: Sequence[int] | np.ndarray) -> list[int]:
-    """Return the number of true ones of each text: (T,) to N."""
     return np.diff(np.append(0, np.cumsum(flags))[_ends(lengths)]).tolist()
 
 
 def _fates(lengths: Sequence[int] | np.ndarray, generators: Sequence[np.random.Generator]) -> np.ndarray:
-    """Return a number in 0..1 for each token of N texts, (T,)."""
     drawn = [generator.random(n) for generator, n in zip(generators, lengths, strict=True)]
     return np.concatenate(drawn)
 
@@ -162,7 +155,7 @@ def covered(
     random: float,
     generators: Sequence[np.random.Generator],
 ) -> np.ndarray:
-    """Return texts whose chosen tokens are hidden as BERT hides them (Devlin et al. 2019, Appendix A.1).
+    """Hide the chosen tokens of texts like BERT (Devlin et al. 2019, Appendix A.1).
 
     Args:
         input_ids: (T,), N texts end to end.

@@ -1,8 +1,5 @@
-"""Pre-training on English Wikipedia from BERT's weights, as two papers describe it in nearly the same words.
-
-COSTA §4.5.1, CPDAE §4.1.3: Adam, learning rate 5e-5, linear warm-up over the first tenth of the steps,
-articles in chunks.
-"""
+"""Pre-training on English Wikipedia from BERT's weights (COSTA §4.5.1, CPDAE §4.1.3): Adam, learning rate
+5e-5, linear warm-up over the first tenth of the steps, articles in chunks."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -14,7 +11,7 @@ from repro.retrieval.recipe.request import Request
 
 
 def bert(request: Request) -> Node:
-    """Return the checkpoint that everything starts from, and a row of its own."""
+    """Return the checkpoint at the start of every training."""
     return recipe.backbone(request.reading("backbone-checkpoint"), revision="main")
 
 
@@ -33,7 +30,7 @@ def pretrained(
     length: int,
     counts: bool = False,
 ) -> Node:
-    """BERT trained further on chunks of ``length`` tokens; ``counts`` adds the corpus's term statistics."""
+    """BERT trained further on chunks of ``length`` tokens. ``counts`` adds the corpus's term statistics."""
     ask = request.reading
     tokens = recipe.tokenize(
         recipe.corpus("wikipedia"),

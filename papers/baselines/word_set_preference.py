@@ -21,8 +21,8 @@ class PreferenceLoss:
         similarity: of the [CLS] vectors of a text and a set: ``dot`` or ``cosine``.
         scores, margin: of ``preference_hinge``.
         weight: of L_ROP.
-        contrastive_input: whether L_ROP sees the text as masked for L_MLM (``masked``) or in a pass of its
-            own (``clean``); the released cross-encoder masks it.
+        contrastive_input: whether L_ROP sees the text as masked for L_MLM (``masked``, as in the released
+            cross-encoder) or in a pass of its own (``clean``).
         mlm_reduction: ``mean`` or ``sum`` over masked tokens.
     """
 
@@ -75,17 +75,17 @@ class PreferenceLoss:
 def preference_hinge(
     values: torch.Tensor, pair_mask: torch.Tensor, *, scores: str, margin: float
 ) -> torch.Tensor:
-    """Return the preferred set of a pair above the other one by a margin, mean over the pairs of the batch.
+    """Score the preferred set of a pair above the other one by a margin, mean over the pairs of the batch.
 
         L_ROP = mean max(0, margin - s(w+|d) + s(w-|d))
 
-    Reading ``preference-scores``: s is the similarity itself (``similarity``), or its softmax over the two
-    sets of the pair (``pair-softmax``), as in the released code of PROP; with a margin of 1 the loss is then
-    twice the other set's probability and never 0.
+    Reading ``preference-scores``: s is the similarity (``similarity``), or its softmax over the two sets of
+    the pair (``pair-softmax``), as in the released code of PROP. With a margin of 1 the latter is twice the
+    other set's probability and never 0.
 
     Args:
         values: (N, P, 2), similarities of text and set, the preferred set first.
-        pair_mask: (N, P), True where there is a pair; at least one in the batch.
+        pair_mask: (N, P), True where there is a pair, at least once.
     """
     assert scores in SCORES, scores
     if scores == "pair-softmax":

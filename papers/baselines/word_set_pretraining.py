@@ -1,4 +1,4 @@
-"""Texts of both representative-word objectives: which an epoch passes over, and how they are masked."""
+"""Texts of both representative-word objectives: their masks, and which ones an epoch skips."""
 
 from __future__ import annotations
 
@@ -16,12 +16,12 @@ from repro.retrieval.nn.text import frame_texts, side_by_side
 
 @dataclasses.dataclass(frozen=True)
 class ShortTexts:
-    """The texts that an epoch passes over (reading: short-text-skipping).
+    """The texts that an epoch skips (reading: short-text-skipping).
 
     Attributes:
-        share: of the texts with fewer than ``below`` tokens, the probability that one is passed over.
+        share: of the texts with fewer than ``below`` tokens, the probability of being skipped.
         below: in tokens, without [CLS] and [SEP].
-        fewest_words: texts with fewer distinct words to draw are passed over always.
+        fewest_words: texts with fewer distinct words to draw are always skipped.
     """
 
     share: float
@@ -30,20 +30,20 @@ class ShortTexts:
 
     def __post_init__(self):
         if not 0 <= self.share <= 1:
-            raise UsageError(f"the share of short texts passed over is {self.share}; give one in 0..1")
+            raise UsageError(f"the share of skipped short texts is {self.share}. Give one in 0..1.")
 
     def skipped(self, tokens: int, words: int, *, generator: np.random.Generator) -> bool:
-        """Return whether a text of so many tokens and distinct words is passed over."""
+        """Return whether a text with these numbers of tokens and distinct words is skipped."""
         return (generator.random() < self.share and tokens < self.below) or words < self.fewest_words
 
 
 @dataclasses.dataclass(frozen=True)
 class TextMasks:
-    """BERT's masking by the unit that a reading says (reading: preference-masking).
+    """BERT's masking by the unit of reading preference-masking.
 
     Attributes:
         unit: ``whole-word``, for a quota of ``rate`` times the text's words, at most ``most`` tokens, or
-            ``bernoulli``, every token by itself.
+            ``bernoulli``, every token independently.
         rate, mask, random: see ``masked_tokens``.
         most: null for any number.
     """

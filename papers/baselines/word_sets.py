@@ -22,11 +22,12 @@ class SetSampling:
 
     Attributes:
         pairs: P, pairs of sets for each text.
-        size_mean: of the Poisson distribution of a set's number of words, the same for both sets of a pair.
+        size_mean: of the Poisson distribution of a set's number of words, the same for both sets of a
+            pair.
         size: ``positive``, a draw of 0 is drawn again, or ``plus-one``, every draw is one more.
-        repeats: whether a set may have a word twice. A set drawn from no more words than its size may in any
-            case.
-        ties: two sets with the same score: ``again`` draws both again, ``second`` prefers the second, as the
+        repeats: whether a set may have a word twice, always true for more words than there are.
+        ties: two sets with the same score: ``again`` draws both again, ``second`` prefers the second, as
+            the
             released code does (reading: word-set-ties).
     """
 
@@ -40,7 +41,7 @@ class SetSampling:
         check_known("size of a word set", self.size, valid=SIZES)
         check_known("treatment of equal word sets", self.ties, valid=TIES)
         if self.pairs < 1:
-            raise UsageError(f"there are {self.pairs} pairs of word sets for a text; give at least 1")
+            raise UsageError(f"there are {self.pairs} pairs of word sets for a text. Give at least 1.")
         if not 0 < self.size_mean < math.inf:
             raise UsageError(f"the mean size of a word set is {self.size_mean}; give a number above 0")
 
@@ -56,10 +57,8 @@ class SetSampling:
     def drawn(
         self, log_weights: np.ndarray, scores: np.ndarray, *, generator: np.random.Generator
     ) -> list[tuple[np.ndarray, np.ndarray] | None]:
-        """Draw P pairs of sets of words 0..W-1, each with the preferred set first.
-
-        The preferred set is the one with the higher sum of scores. If both sums are equal and ``ties`` is
-        ``again``, both sets are drawn again, and after ``TRIES`` draws the pair is None.
+        """Draw P pairs of sets of words 0..W-1, each with the preferred set (the higher sum of scores) first.
+        With ``ties`` = ``again``, equal sets are drawn again, and after ``TRIES`` draws the pair is None.
 
         Args:
             log_weights: (W,), of the distribution, up to a constant.
@@ -81,8 +80,7 @@ class SetSampling:
 
 
 def _sets(log_weights: np.ndarray, size: int, repeats: bool, generator) -> np.ndarray:
-    """Return (2, size) words; without repeats by the largest of Gumbel-perturbed log-weights, which is
-    drawing one after another from what is left."""
+    """Return (2, size) words. Without repeats, these are the largest of Gumbel-perturbed log-weights."""
     if repeats:
         cumulated = np.cumsum(np.exp(log_weights - log_weights.max()))
         places = np.searchsorted(cumulated, generator.random((2, size)) * cumulated[-1], side="right")
@@ -105,9 +103,8 @@ def set_arrays(
         pieces: N of W token arrays, the words numbered in the pairs.
         most: tokens of a set, without [CLS] and [SEP]. Further tokens are cut off.
 
-    Returns:
-        ``set_ids`` and ``set_attention_mask``, (2NP, S) int64, text by text and pair by pair, the preferred
-        set first, and ``pair_mask``, (N, P) bool, False where there is no pair (its sets are then empty).
+    Returns ``set_ids`` and ``set_attention_mask``, (2NP, S) int64, text by text and pair by pair, the
+    preferred set first, and ``pair_mask``, (N, P) bool, False without a pair (its sets are then empty).
     """
     cls, sep, nothing = [tokenizer.cls_token_id], [tokenizer.sep_token_id], np.zeros(0, dtype=np.int64)
     rows = []

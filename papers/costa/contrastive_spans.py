@@ -30,11 +30,11 @@ SPANS, MASKS = 0, 1  # streams of random numbers
 class ContrastiveSpans(MaskedPretraining, BatchLoss):
     """COSTA: L_total = lambda L_GWC + L_MLM, one encoder, a projector on the text's [CLS] only.
 
-    Choices that the paper leaves open are options named after their readings in readings.yaml. A text's spans
-    depend on (seed, index), and on the epoch if ``resample`` is ``epoch``. Its mask always depends on (seed,
-    epoch, index).
+    Choices that the paper leaves open are options named after their readings, e.g. ``mlm-head``. A text's
+    spans depend on (seed, index), and on the epoch if ``resample`` is ``epoch``. Its mask always depends on
+    (seed, epoch, index).
 
-    Args, in addition to the attributes of ``MaskedPretraining`` (with a WordPiece tokenizer):
+    Args, with those of ``MaskedPretraining`` (with a WordPiece tokenizer):
         temperature, similarity, reduction: of Eq. 8. ``reduction`` also of Eq. 9.
         weight: lambda.
         spans: T by granularity (word, phrase, sentence, paragraph).
@@ -44,7 +44,8 @@ class ContrastiveSpans(MaskedPretraining, BatchLoss):
         spans_reach_sep: whether a span other than a word may include the closing [SEP].
         projector: ``nonlinear`` (Eq. 5), ``linear`` or ``none``, always learnt from scratch.
         projector_layers: 1 or 2, of the nonlinear one (reading: projector-layers).
-        contrastive_input: ``masked``, Eqs. 4-8 on the text as masked for Eq. 9, or ``clean``, in a pass of
+        contrastive_input: ``masked``, Eqs. 4-8 on the text as masked for Eq. 9, or ``clean``, in a pass
+            of
             its own.
         resample: ``once`` or ``epoch``.
         start, short_text, span_unit, stop_words_left_out: see ``sampled_spans``.
@@ -158,7 +159,7 @@ class ContrastiveSpans(MaskedPretraining, BatchLoss):
 def _check_granularities(spans: dict[str, int], span_tokens: dict[str, list[int]]) -> None:
     check_known("granularity", *spans, *span_tokens, valid=GRANULARITIES)
     if not sum(spans.values()):
-        raise UsageError("there is no granularity with a span; give at least one in spans")
+        raise UsageError("there is no granularity with a span. Give at least one in spans, e.g. {'word': 5}.")
     for granularity in spans:
         if granularity != "word" and granularity not in span_tokens:
             raise UsageError(f"there are no bounds in tokens for {granularity!r} spans; give span_tokens")

@@ -19,15 +19,14 @@ def group_contrastive(
         L_GWC = sum_i -1/|S(i)| sum_{p in S(i)} log( e(i, p) / sum_{j != i} e(i, j) )
         e(i, j) = exp( sim(z_i, z_j) / tau )
 
-    i runs over the texts only; j over all N(4T+1) representations but z_i itself, hence over the other texts
-    and over the other positives too. A span that is masked is nowhere; a text without spans is out of the
-    loss, as anchor and as negative. Reading ``loss-reduction``: ``sum`` as printed, ``mean`` divides by the
-    number of anchors.
+    i runs over the texts only, and j over all N(4T+1) representations except z_i, including the other
+    positives. Masked spans and texts without spans are out of the loss. Reading ``loss-reduction``: ``sum``
+    as printed, ``mean`` divides by the number of anchors.
 
     Args:
         z_text: (N, H), Eq. 6.
         z_span: (N, S, H), Eq. 7.
-        span_mask: (N, S), True where there is a span; at least one in the batch.
+        span_mask: (N, S), True where there is a span, at least once.
         temperature: tau.
         similarity: ``dot`` (as printed) or ``cosine``.
         reduction: ``sum`` or ``mean``.

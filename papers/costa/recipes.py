@@ -31,7 +31,7 @@ def passage_row(request: Request, *, encoder: str, strategy: str) -> Node:
     """Rank passages with an encoder fine-tuned in one stage or two (§4.5.2, Tables 1 and 3).
 
     Args:
-        encoder: costa or a baseline's name.
+        encoder: costa or a baseline's name, e.g. seed.
         strategy: bm25_negatives or static_hard_negatives.
     """
     tuning, start = _tuning(request, encoder), _encoder(request, encoder)
@@ -40,10 +40,8 @@ def passage_row(request: Request, *, encoder: str, strategy: str) -> Node:
 
 
 def reference_row(request: Request, *, fine_tuned: bool) -> Node:
-    """Rank passages with a BERT of random weights, as it is or fine-tuned on the official BM25 negatives.
-
-    The paper has no such row. It shows the value of pre-training.
-    """
+    """Rank passages with a BERT of random weights, as it is or fine-tuned on the official BM25 negatives. The
+    paper has no such row."""
     tuning = _tuning(request, "bert")
     start = recipe.random_weights("bert-base-uncased", revision="main", seed=request.seed_or(42))
     return tuning.run(tuning.warm_up(start) if fine_tuned else start)
@@ -63,16 +61,17 @@ def ablation_row(
     projector: str = "nonlinear",
     phase: str | None = None,
 ) -> Node:
-    """Rank passages after three epochs with three spans of each kind, with one change (§5.3, Tables 4-7).
-
-    Fine-tuning is on BM25 negatives only.
+    """Rank passages after three epochs with three spans of each kind, fine-tuned on BM25 negatives only, with
+    one change (§5.3, Tables 4-7).
 
     Args:
         spans: of each kind, three by default (Tables 4 and 5).
         temperature: τ of Eq. 8 (Table 7), by default of reading ablation-temperature.
         projector: nonlinear, linear or none (Table 6).
-        phase: where ``projector`` is used (Table 6). ``pre-training``: only there, and fine-tuning has none.
-            ``fine-tuning``: only there, after a pre-training with the nonlinear one. None: in pre-training,
+        phase: where ``projector`` is used (Table 6). ``pre-training``: only there, and fine-tuning has
+            none.
+            ``fine-tuning``: only there, after a pre-training with the nonlinear one. None: in
+                pre-training,
             and reading fine-tuning-projector decides on fine-tuning.
     """
     if temperature is None:
@@ -180,6 +179,6 @@ def _options(request: Request, spans: dict[str, int], temperature: float, projec
 
 
 def _weight(request: Request, temperature: float) -> float:
-    """λ of the total loss, §4.5.1; times τ over a base temperature if contrastive-loss-scale names one."""
+    """λ of the total loss (§4.5.1), times τ over a base temperature if contrastive-loss-scale names one."""
     base = request.reading("contrastive-loss-scale")
     return 0.1 if base is None else 0.1 * temperature / base

@@ -36,17 +36,16 @@ def span_lengths(
 def span_starts(
     lengths: np.ndarray, n: np.ndarray, *, start: str, generators: Sequence[np.random.Generator]
 ) -> np.ndarray:
-    """Eq. 2: start ~ U(1, n - l), under one of two readings (``span-start``), as positions from 0.
+    """Eq. 2: start ~ U(1, n - l), by reading ``span-start``, as positions from 0.
 
     ``inclusive``: every place where the span fits, 0..n-l. ``printed``: counting from 1 as the equation does,
-    that is 0..n-l-1 from 0, so that no span ends with the text. Every length must leave at least one start.
+    i.e. 0..n-l-1 from 0, so no span ends with the text. Every length must leave at least one start.
 
     Args:
         lengths: (N, T), of T spans of each text.
         n: (N, 1), the texts' lengths in tokens.
 
-    Returns:
-        (N, T) int64.
+    Returns (N, T) int64.
     """
     places = n - lengths + (1 if start == "inclusive" else 0)
     return np.array([generator.integers(0, own) for generator, own in zip(generators, places, strict=True)])
@@ -68,12 +67,12 @@ def sampled_spans(
 ) -> tuple[np.ndarray, np.ndarray]:
     """Return the spans of N texts (Eq. 3: end = start + l), granularity by granularity, independent draws.
 
-    A text too short for a granularity's longest span: reading ``short-text``. ``clip`` cuts the bounds to
-    fit, so that only a text without room for a start, or without a word to sample, has no span. ``drop``
+    Reading ``short-text`` is for a text that is too short for a granularity's longest span. ``clip`` cuts the
+    bounds to fit, so only a text without room for a start, or without a word to sample, has no span. ``drop``
     leaves the text without any span, hence out of the loss.
 
     Args:
-        texts: (n,) each, without special tokens around.
+        texts: (n,) each, without special tokens.
         words: the vocabulary's words and the stop list.
         counts: T for each granularity. Missing or 0 means none.
         bounds: (l_min, l_max) in units for phrase, sentence and paragraph.
@@ -86,8 +85,7 @@ def sampled_spans(
             leaves fewer of them.
         generators: one for each text.
 
-    Returns:
-        spans, (N, S, 2) with S the sum of the counts, and which of them exist, (N, S). The others are (0, 0).
+    Returns spans, (N, S, 2) with S the sum of the counts, and their mask, (N, S). Missing ones are (0, 0).
     """
     edges = [_edges(text, words, unit) for text in texts]
     n = np.array([len(of_text) - 1 for of_text in edges])
@@ -113,7 +111,7 @@ def sampled_spans(
 
 
 def _edges(text: np.ndarray, words: Words, unit: str) -> np.ndarray:
-    """Return where the units of a text begin, and its end: (n,) to (units + 1,); marks and cut words count
+    """Return the starts of a text's units, and its end: (n,) to (units + 1,). Marks and cut words count
     too."""
     if unit == "pieces":
         return np.arange(len(text) + 1)
@@ -123,8 +121,7 @@ def _edges(text: np.ndarray, words: Words, unit: str) -> np.ndarray:
 
 
 def _fitting(bounds: tuple[int, int], room: np.ndarray, *, short_text: str) -> tuple[np.ndarray, np.ndarray]:
-    """Return (l_min, l_max) in each of N texts, which have ``room`` (N,) for a span: (N,) each, 0 in one
-    dropped."""
+    """Return (l_min, l_max) in each of N texts with ``room`` (N,) for a span: (N,) each, 0 if dropped."""
     shortest, longest = (np.full(len(room), bound) for bound in bounds)
     short = longest > room
     shortest[short] = 0 if short_text == "drop" else np.minimum(shortest, room)[short]
@@ -133,10 +130,8 @@ def _fitting(bounds: tuple[int, int], room: np.ndarray, *, short_text: str) -> t
 
 
 def _draw_words(drawn, texts, words: Words, kept: np.ndarray, generators, *, stop_words: str) -> np.ndarray:
-    """Fill in T words of each text that is kept and has any, (N, T, 2). Drawn stop words stay (0, 0).
-
-    Returns which texts have words to draw from, (N,).
-    """
+    """Fill in T words of each text that is kept and has any, (N, T, 2). Drawn stop words stay (0, 0). Returns
+    a mask of the texts with words, (N,)."""
     ends = np.cumsum([len(text) for text in texts])
     together, lengths = np.concatenate(texts), np.diff(ends, prepend=0)
     found = (words if stop_words == "before" else words.with_stop_words).spans(together, lengths)  # (O, 2)
@@ -154,7 +149,6 @@ def _draw_words(drawn, texts, words: Words, kept: np.ndarray, generators, *, sto
 
 
 def _draw_runs(drawn, n: np.ndarray, bounds, kept: np.ndarray, generators, *, start: str, **how) -> None:
-    """Fill in T runs of tokens of each text that is kept, (N, T, 2)."""
     shortest, longest, n = (of[kept, None] for of in (*bounds, n))  # (K, 1)
     own = [generator for generator, is_kept in zip(generators, kept.tolist(), strict=True) if is_kept]
     if own:

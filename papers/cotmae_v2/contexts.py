@@ -15,18 +15,19 @@ STREAM = 20  # of random numbers; an objective that masks these texts draws from
 class Contexts:
     """One span of a document, the anchor, and contexts of it: other text of the same document.
 
-    The kinds are the first version's: ``random``, another span, at most 100 spans away; ``nearby``, the one
-    before or after; ``overlap``, the anchor's last k sentences and the sentences that follow, or, where the
-    anchor is the document's last span, its first k sentences and those before them. k is 1 for an anchor
-    of fewer than 4 sentences, else uniform in 1..floor(n/2).
+    The kinds are the first version's. ``random`` is another span, at most 100 spans away, and ``nearby`` the
+    one before or after. ``overlap`` is the anchor's last k sentences and those that follow or, if the anchor
+    is the last span, its first k sentences and those before them. k is 1 for an anchor of fewer than 4
+    sentences, and uniform in 1..floor(n/2) otherwise.
 
-    Everything drawn depends on (seed, epoch, index). The anchor is any span of the document, or the one that
-    the example names (reading ``pretraining-examples``).
+    Draws depend on (seed, epoch, index). The anchor is any span of the document, or the one that the example
+    names (reading ``pretraining-examples``).
 
     Args:
         kinds: those that a context is drawn from, with equal odds (reading ``context-selection``).
         room: tokens of any text that is given, without [CLS] and [SEP].
-        truncation: what is kept of a longer text: ``random``, a window anywhere in it, or ``head`` (reading
+        truncation: the kept part of a longer text: ``random``, a window anywhere in it, or ``head``
+            (reading
             ``span-truncation``).
         seed: of all choices.
 
@@ -36,7 +37,7 @@ class Contexts:
     def __init__(self, *, kinds: Sequence[str], room: int, truncation: str, seed: int):
         check_known("kind of context", *kinds, valid=KINDS)
         if not kinds:
-            raise UsageError(f"there is no kind of context; give some of {', '.join(KINDS)}")
+            raise UsageError(f"there is no kind of context. Give some of {', '.join(KINDS)}.")
         check_known("truncation", truncation, valid=TRUNCATIONS)
         if room < 1:
             raise UsageError(f"a room of {room} tokens holds no text")
@@ -49,23 +50,20 @@ class Contexts:
 
         Args:
             example: ``input_ids`` (n,), ``sentences`` (S,) tokens of each and ``spans`` (P,) sentences of
-                each, ``epoch`` and ``index``; ``anchor`` too, a span's number, where examples are spans.
+                each, ``epoch`` and ``index``, and ``anchor``, a span's number, if examples are spans.
             count: C, contexts.
-            whole: leave texts as long as they are, for a caller that takes a ``window`` of its own.
+            whole: return texts uncut.
 
-        Returns:
-            the anchor, (a,), and C contexts, (c,), of at most ``room`` tokens unless whole. The anchor does
-            not depend on C.
-
-        Raises DataError for a document without spans, or of one span.
+        Returns the anchor, (a,), and C contexts, (c,), of at most ``room`` tokens unless whole. The anchor
+        does not depend on C. Raises DataError for a document without spans, or of one span.
         """
         if "spans" not in example:
-            raise DataError("the tokens have no spans; tokenise the corpus with policy 'spans'")
+            raise DataError("the tokens have no spans. Tokenise the corpus with policy 'spans'.")
         sentences, spans = _begins(example["sentences"]), _begins(example["spans"])
         if len(spans) < 3:
             raise DataError(
-                f"text {example['index']} has one span, hence no other text as its context; "
-                "tokenise the corpus with at least 2 as minimum_spans"
+                f"text {example['index']} has one span and thus no context. "
+                "Tokenise the corpus with at least 2 as minimum_spans."
             )
         generator = np.random.default_rng((self.seed, STREAM, example["epoch"], example["index"]))
         anchor = int(example["anchor"] if "anchor" in example else generator.integers(len(spans) - 1))
@@ -84,7 +82,6 @@ class Contexts:
         return text[first : first + self.room]
 
     def _bounds(self, kind: str, anchor: int, sentences, spans, generator) -> tuple[int, int]:
-        """Return the first token of the anchor or of a context of it, and one past its last."""
         if kind == "overlap":
             return overlapping(anchor, sentences, spans, aim=self.room + 2, generator=generator)
         span = anchor
@@ -95,7 +92,7 @@ class Contexts:
 
 
 def other_span(anchor: int, count: int, *, reach: int, generator: np.random.Generator) -> int:
-    """Any of ``count`` >= 2 spans that lies within ``reach`` of the anchor and is not the anchor."""
+    """Return any of ``count`` >= 2 spans within ``reach`` of the anchor, except the anchor."""
     first, last = max(0, anchor - reach), min(count - 1, anchor + reach)
     drawn = int(generator.integers(first, last))
     return drawn + (drawn >= anchor)
@@ -105,13 +102,12 @@ def overlapping(
     anchor: int, sentences: np.ndarray, spans: np.ndarray, *, aim: int, generator: np.random.Generator
 ) -> tuple[int, int]:
     """Return the first token, and one past the last, of a text that shares whole sentences with the anchor.
-
     It continues beyond the anchor by whole sentences until it has ``aim`` tokens, or to the end of the
     document.
 
     Args:
         anchor: the span's number in 0..P-1.
-        sentences: (S + 1,), where in the text each sentence begins, and its end.
+        sentences: (S + 1,), the start of each sentence, and the end of the text.
         spans: (P + 1,), the first sentence of each span, and the number of sentences.
         aim: tokens of a text with [CLS] and [SEP], as in the first version's preparation.
     """

@@ -41,8 +41,8 @@ class PreNormDecoder(BottleneckDecoder):
     """GPT-2's blocks in BERT's sizes: input dropout, layers that normalise first, a final LayerNorm.
 
     It follows the authors' later code. transformers' block is not causal by itself, so the mask is always
-    given. Weights start as GPT-2's: N(0, ``initializer_range``), divided by sqrt(2 * layers) for a block's
-    output to the residual.
+    given. Weights start as GPT-2's: N(0, ``initializer_range``), divided by sqrt(2 * layers) for outputs to
+    the residual.
 
     Args:
         config: of a BERT.

@@ -1,4 +1,4 @@
-"""Pre-training of both versions (§3.2, §4.1; the first version as its script has it)."""
+"""Pre-training of both versions (§3.2, §4.1, and the first version's script)."""
 
 from collections.abc import Sequence
 from typing import Any
@@ -78,12 +78,12 @@ def second_version(
 def first_version(
     request: Request, *, seed: int | None = None, reading: str = "first-version-pretraining"
 ) -> Node:
-    """Pre-train with one view and one decoder, with both texts encoded (CoT-MAE's first version).
-
-    A document gives two spans to encode, so a batch of documents is half as large.
+    """Pre-train with one view and one decoder, with both texts encoded (CoT-MAE's first version). A document
+    gives two spans to encode, so a batch of documents is half as large.
 
     Args:
-        seed: another than the reading's (Figure 3). The encoder is then always trained here, never released.
+        seed: another than the reading's (Figure 3). The encoder is then always trained here, never
+            released.
         reading: id of the reading with its costs. A null choice leaves them to first-version-pretraining.
     """
     ask = request.reading
@@ -100,7 +100,6 @@ def first_version(
 
 
 def _shared(request: Request) -> dict[str, Any]:
-    """Return options that both versions leave to the same readings."""
     ask = request.reading
     return {
         "context_kinds": ask("context-selection"),
@@ -154,15 +153,14 @@ def _pretrained(
 
 
 def _documents(request: Request, corpus: str) -> Node:
-    """Return the corpus by its name of reading pretraining-corpus; with BookCorpus or not (reading:
-    bookcorpus)."""
+    """Return the corpus of reading pretraining-corpus, with BookCorpus or not (reading: bookcorpus)."""
     if corpus == "wikipedia-and-bookcorpus":
         corpus = {"bookcorpus": "wikipedia-bookcorpus", "none": "wikipedia"}[request.reading("bookcorpus")]
     return recipe.corpus(corpus)
 
 
 def _splitter(request: Request) -> str:
-    """Punkt, whose model is a file of its own, or rules (reading: sentence-splitter)."""
+    """Punkt, which needs a separate model file, or rules (reading: sentence-splitter)."""
     wanted = request.reading("sentence-splitter")
     model = "nltk_data/tokenizers/punkt_tab/english"
     how = {"otherwise": "rule-based", "known_as": "nltk"}

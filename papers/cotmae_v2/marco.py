@@ -39,7 +39,7 @@ class Marco:
 
     @classmethod
     def second_version(cls, request: Request, views: Views) -> Marco:
-        """Return the stages of this paper's version (§4.2; readings: stage-two, passage-cut)."""
+        """Return the stages of this paper's version (§4.2, readings: stage-two, passage-cut)."""
         second, decay = request.reading("stage-two"), request.reading("fine-tuning-weight-decay")
         rest = {"weight_decay": decay, "passage_lengths": request.reading("passage-cut")}
         return cls(request, views, (3, second["epochs"]), second["negatives"], second["kept"], **rest)
@@ -92,7 +92,7 @@ class Marco:
         return self._reranking(regulariser).tuned(encoder, negatives, how)
 
     def run(self, model: Node) -> Node:
-        """Return the model's ranking of the request's queries; recall as a reading says."""
+        """Return the model's ranking of the request's queries, with recall by a reading."""
         recall_as_read(self.request, "recall-definition")
         return self._stages("search").search(model, self.request.dataset, depth=DEPTH)
 
@@ -102,13 +102,11 @@ class Marco:
         return self._stages("search").mined(model, **how)
 
     def _bm25_negatives(self) -> Node:
-        """Return the official BM25 negatives that stage one trains on."""
         ask, judged = self.request.reading, recipe.qrels(PASSAGES)
         drawn = {"per_query": self.kept["bm25"], "seed": seed(self.request)}
         return recipe.official_negatives(ask("official-negatives"), judgements=judged, **drawn)
 
     def _stages(self, use: str) -> TwoStage:
-        """Return both stages, with passages as long as they are for a use that ``passage_lengths`` has."""
         passages = self.request.reading("fine-tuning-batch")["passages"]
         documents, length = marco_passages(self.request), self.passage_lengths[use]
         return self.views.stages(documents, length=length, passages=passages)
@@ -154,5 +152,5 @@ def optimisation(
 
 
 def seed(request: Request) -> int:
-    """Return the seed of fine-tuning and of what is drawn for it."""
+    """Return the seed of fine-tuning and its draws."""
     return request.seed_or(request.reading("fine-tuning-seed"))

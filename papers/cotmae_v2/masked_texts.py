@@ -76,8 +76,8 @@ class Masking:
     ) -> Rows:
         """Mask N texts without [CLS] and [SEP], (n,) each. Labels are IGNORED where nothing is predicted.
 
-        Special tokens are not predicted. There is one of ``generators`` per text. ``marked``, (n,) each, are
-        other texts whose words are chosen. The tokens at their places are then hidden.
+        Special tokens are not predicted. There is one of ``generators`` per text. With ``marked``, (n,) each,
+        words of these other texts are chosen, and the tokens at their places are hidden.
         """
         inner, sizes = np.concatenate(texts), [len(text) for text in texts]
         unit, special = "whole-word" if self.whole_word else "bernoulli", words.special[inner]
@@ -116,19 +116,18 @@ def causal(texts: Sequence[np.ndarray], tokenizer, *, with_sep: bool) -> Rows:
 
 
 class AnchorsAndContexts:
-    """The collation: examples to texts for the encoder and, for each decoder, texts to reconstruct.
-
-    The random choices for a document depend on (seed, epoch, index) only.
+    """The collation: examples to texts for the encoder and, for each decoder, texts to reconstruct. Random
+    choices depend on (seed, epoch, index) only.
 
     Args:
-        tokenizer: its tokenizer.
         contexts: the sampler of anchors and contexts.
         decoders: their names.
         same_context: reading ``decoder-contexts``: one context for all decoders, or one for each.
         both: reading ``encoded-texts``: contexts are encoded too, and each text is reconstructed from the
             other's vector. Otherwise the anchor is encoded and the context is reconstructed.
-        windows: reading ``first-version-windows``: one window of a long text is read and masked on all sides,
-            ``shared``, or each side reads one and chooses its masks in another, ``apart``.
+        windows: reading ``first-version-windows``: all sides read and mask one window of a long text, or
+            each
+            side reads one and chooses its masks in another.
         encoder, decoder: how to mask for the encoder, and for the auto-encoding decoder.
         with_sep: see ``causal``.
         seed: of the masks.
@@ -156,10 +155,10 @@ class AnchorsAndContexts:
     def __call__(self, examples: list[dict]) -> dict[str, torch.Tensor]:
         """Turn N examples into a batch: for the encoder and each decoder, (., L) int64 with its own length.
 
-        ``<side>_clean`` and ``<side>_ids``, the original and the input tokens, ``<side>_labels``, the token
-        predicted at a place or IGNORED, and ``<side>_attention``, 0 at padding. For each decoder also
-        ``<decoder>_sources``, the number of the encoder's text whose vector a text is reconstructed from.
-        The encoder has the N anchors first, then, if they are encoded, the N contexts of each draw.
+        ``<side>_clean`` and ``<side>_ids`` are the original and the input tokens, ``<side>_labels`` the token
+        predicted at a place or IGNORED, and ``<side>_attention`` is 0 at padding. ``<decoder>_sources`` is
+        the number of the encoder's text with the vector for a text. The encoder has the N anchors first,
+        then, if they are encoded, the N contexts of each draw.
         """
         count = max(self.slots.values())
         drawn = [self.contexts.draw(example, count, whole=self.apart) for example in examples]

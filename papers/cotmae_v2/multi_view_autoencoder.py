@@ -28,30 +28,30 @@ class MultiViewAutoEncoder(nn.Module):
     gradient there. Each decoder has a loss for each. Embeddings and language head are the encoder's.
 
     CoT-MAE's first version (Wu et al. 2022) is this objective with ``views`` [dense], ``decoders``
-    [auto_encoding], ``encoded_texts`` both, ``windows`` apart and two layers.
+    [auto_encoding], ``encoded_texts`` both, separate ``windows`` and two layers.
 
     Args (each named after its reading, if there is one):
         model: BertForMaskedLM, or one with ``base_model`` and ``cls`` like it.
         tokenizer: its tokenizer.
         views: of ``dense``, ``sparse``.
         decoders: of ``auto_encoding``, ``auto_regressive``.
-        context_kinds: the ways to a context, see ``Contexts`` (reading ``context-selection``).
+        context_kinds: see ``Contexts`` (reading ``context-selection``).
         truncation: of texts that are too long: ``random`` or ``head`` (reading ``span-truncation``).
-        windows: ``shared`` or ``apart``, see ``AnchorsAndContexts`` (reading ``first-version-windows``).
+        windows: see ``AnchorsAndContexts`` (reading ``first-version-windows``).
         decoder_contexts: ``independent``, a draw for each decoder, or the ``same``.
         encoded_texts: ``anchor``, or ``both``: contexts too, and each is reconstructed from the other.
         masking_rates: {encoder, decoder}, of the encoder and of the auto-encoding decoder.
         masking_unit: {whole_word, mask, random}, see ``Masking``.
         view_losses: a decoder's loss is the ``sum`` or the ``mean`` of its losses over the views.
-        decoder_sharing: whether the views pass the same decoders, or each its own.
+        decoder_sharing: whether the views share their decoders.
         bottleneck_slot: ``replace`` or ``prepend``, see ``decoded``.
         decoder_layers: {auto_encoding: kind, auto_regressive: kind, layers}, see ``new_decoder``.
         autoregressive_window: see ``new_decoder``. 0 for none.
-        causal_targets: whether [SEP] is predicted by the auto-regressive decoder.
+        causal_targets: whether the auto-regressive decoder predicts [SEP].
         sparse_positions: {cls, sep}: whether these count in SPR (reading ``sparse-pooling-positions``).
         vocabulary_head: Eq. 4 by BERT's masked-language head, ``transform``, or, ``plain``, without its
             dense layer and LayerNorm. The cross-entropies always use the whole head.
-        detached_embeddings: ``projection``, in Eq. 11 only, or ``everywhere`` on SPR's way, in Eq. 4 too.
+        detached_embeddings: ``projection``, in Eq. 11 only, or ``everywhere``, in Eq. 4 too.
         token_loss_reduction: ``mean`` over the predicted tokens of a batch, or ``sum``.
         bottleneck_input: whether v is of the text as ``masked`` for Eq. 9, or ``clean``, in its own pass.
         length: tokens of a text, with [CLS] and [SEP].
@@ -205,7 +205,6 @@ class MultiViewAutoEncoder(nn.Module):
         save_model(self.encoder, self.tokenizer, folder)
 
     def _new_decoders(self, layers: dict, *, window: int) -> nn.ModuleDict:
-        """Return a decoder for each key, with weights drawn in the order of names, then views."""
         made = nn.ModuleDict()
         for key, name in {self._key(name, view): name for name in self.names for view in self.views}.items():
             shape = {"kind": layers[name], "layers": layers["layers"], "window": window}
@@ -225,4 +224,4 @@ class MultiViewAutoEncoder(nn.Module):
 def _check_names(kind: str, names: list[str], *, valid) -> None:
     check_known(kind, *names, valid=valid)
     if not names or len(set(names)) < len(names):
-        raise UsageError(f"each {kind} is named once, and there is at least one; given: {names!r}")
+        raise UsageError(f"each {kind} is named once, and there is at least one (given: {names!r})")

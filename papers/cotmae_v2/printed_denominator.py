@@ -9,7 +9,7 @@ from repro.retrieval.nn.multi_view_bi_encoder import MultiViewBiEncoder
 
 
 def printed_denominator(scores: torch.Tensor, positives: torch.Tensor) -> torch.Tensor:
-    """Mean over the queries of a loss in which the positive has no part.
+    """Mean over the queries of a loss without the positive.
 
         -log( exp(d+) / sum_- exp(d+ + d-) )  =  log sum_- exp(d-)
 

@@ -1,4 +1,4 @@
-"""How the rows of the tables and the figure are made (§3, §4, §6)."""
+"""Recipes of the rows of tables and figures (§3, §4, §6), e.g. ``retriever_row``."""
 
 from collections.abc import Sequence
 
@@ -27,7 +27,7 @@ def retriever_row(
     """Rank with the retriever of stage two (Tables 1, 4 and 5).
 
     Args:
-        trained_views, decoders: of pre-training (Table 4; reading: ablation-fine-tuning).
+        trained_views, decoders: of pre-training (Table 4, reading: ablation-fine-tuning).
         views: of fine-tuning and search.
         size: of the dense vector, and values kept of the sparse one (Table 5).
     """

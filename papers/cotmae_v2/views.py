@@ -19,7 +19,7 @@ FULL_DIMENSION = TOP_K = 768  # §4.2
 
 @dataclass(frozen=True)
 class Views:
-    """A text's representation: which views of it there are, and how large (Tables 4 and 5).
+    """A text's representation: its views and their sizes (Tables 4 and 5).
 
     Attributes:
         views: dense, sparse.
@@ -33,10 +33,8 @@ class Views:
     top_k: int = TOP_K
 
     def stages(self, documents: Node, *, length: int, passages: int) -> TwoStage:
-        """Return both stages of a retriever trained on the sum of its views' similarities (Eqs. 7, 15, 16).
-
-        A batch has so many ``passages`` a query, of ``length`` tokens each.
-        """
+        """Return both stages of a retriever trained on the sum of its views' similarities (Eqs. 7, 15, 16),
+        with ``passages`` of ``length`` tokens per query in a batch."""
         ask = self.request.reading
         separator = ask("title-separator")
         return TwoStage(
@@ -67,8 +65,6 @@ class Views:
         return recipe.search_views(*encoded, depth=depth, terms=self._terms(), **both)
 
     def _options(self) -> dict[str, Any]:
-        """Return options of fine-tuning (§3.3): temperature 1 (§4.2), and the readings about the views there
-        are."""
         ask, sparse = self.request.reading, "sparse" in self.views
         reduced = "dense" in self.views and self.dimension < FULL_DIMENSION
         no_penalty = {"queries": 0.0, "passages": 0.0, "ramp_steps": 0}
@@ -89,7 +85,6 @@ class Views:
         }
 
     def _encoding(self) -> dict[str, Any]:
-        """Return the views, and how the sparse one is made."""
         ask, sparse = self.request.reading, "sparse" in self.views
         return {
             "views": list(self.views),
@@ -103,10 +98,9 @@ class Views:
         return weight if shares == 1 else weight | {"shares": shares}
 
     def _kept(self, kind: str) -> int | None:
-        """Return how many values of a sparse vector are kept on one side; None for all."""
         cut = "sparse" in self.views and self.request.reading("sparse-truncation")[kind]
         return self.top_k if cut else None
 
     def _terms(self) -> list[str]:
-        """Return the views whose similarities are summed (Eq. 7; reading: hybrid-similarity)."""
+        """Return the views with summed similarities (Eq. 7, reading: hybrid-similarity)."""
         return self.request.reading("hybrid-similarity") if len(self.views) > 1 else list(self.views)

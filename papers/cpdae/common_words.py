@@ -19,16 +19,15 @@ BATCH = 64
 
 @dataclass(frozen=True)
 class WordShares:
-    """Means over texts.
-
-    The paper says that common words, those in almost every text, are predicted less after contrastive
-    pre-training, and the other words of the text more. It defines neither by a number.
+    """Means over texts of the shares behind two conclusions that the paper states without numbers:
+    contrastive pre-training predicts common words less and the other words of the text more.
 
     Attributes:
         common: the sum of the word distribution (z~ of §3.2.2, which sums to 1) over common words.
         own: its sum over the words of the text that are not common.
         of_text: the part of common words in the distribution's sum over the words of the text.
-        by_count: the part of common words among the distinct words of the text, i.e. ``of_text`` of a decoder
+        by_count: the part of common words among the distinct words of the text, i.e. ``of_text`` of a
+            decoder
             with equal values.
         texts: the number of texts with both kinds of words.
     """
@@ -41,11 +40,7 @@ class WordShares:
 
 
 def commonest(rows: Sequence[Sequence[int]], count: int, *, left_out: Sequence[int]) -> list[int]:
-    """Return the ``count`` ids that occur in most texts, the smaller id first where two occur in equally
-    many.
-
-    Ids in ``left_out``, such as special tokens, are not among them.
-    """
+    """Return the ``count`` ids that occur in most texts, smaller ids first in ties, without ``left_out``."""
     frequencies = Counter(token for row in rows for token in set(row) - set(left_out))
     return sorted(frequencies, key=lambda token: (-frequencies[token], token))[:count]
 
@@ -76,17 +71,14 @@ def word_shares(
             part = of_shared / (of_shared + of_own)
             found.append((float(distribution[every].sum()), of_own, part, len(shared) / len(words)))
     if not found:
-        raise UsageError("no text has both common and other words; give longer texts or fewer common words")
+        raise UsageError("no text has both common and other words. Give longer texts or fewer common words.")
     means = [fmean(column) for column in zip(*found, strict=True)]
     return WordShares(means[0], means[1], means[2], means[3], texts=len(found))
 
 
 def decoded(folder: Path, rows: Sequence[Sequence[int]]) -> "torch.Tensor":
-    """Return the word distributions, (N, V), that a saved model and its decoder give unmasked texts of these
-    ids.
-
-    Raises DataError where the folder has no model, or no decoder beside it.
-    """
+    """Return the word distributions, (N, V), of a saved model and its decoder for unmasked texts of these
+    ids. Raises DataError if the folder has no model or no decoder."""
     import torch
 
     from papers.cpdae.decoder import saved_decoder
@@ -121,18 +113,17 @@ def _read(path: Path, count: int) -> Iterator[str]:
         with path.open(encoding="utf-8") as lines:
             yield from (line.strip() for _, line in zip(range(count), lines, strict=False) if line.strip())
     except (OSError, UnicodeError) as error:
-        raise UsageError(f"{path} cannot be read as text ({error}); give a file of a text a line") from None
+        raise UsageError(f"{path} cannot be read as text ({error}). Give one text per line.") from None
 
 
 def main(arguments: Sequence[str]) -> int:
-    """Return ``python -m papers.cpdae.common_words TEXTS MODEL_FOLDER...``: a line a model; the exit
-    status."""
+    """Run ``python -m papers.cpdae.common_words TEXTS MODEL_FOLDER...`` and return the exit status."""
     parser = argparse.ArgumentParser(prog="python -m papers.cpdae.common_words", description=__doc__)
     parser.add_argument("texts", metavar="TEXTS", type=Path, help="a file of a text a line")
     parser.add_argument("folders", metavar="MODEL_FOLDER", type=Path, nargs="+", help="pre-trained by CPDAE")
-    parser.add_argument("--most", type=int, default=2000, help="texts that are read; else 2000")
-    parser.add_argument("--common", type=int, default=100, help="words that count as common; else 100")
-    parser.add_argument("--length", type=int, default=64, help="tokens of a text; else 64")
+    parser.add_argument("--most", type=int, default=2000, help="number of texts to read (default: 2000)")
+    parser.add_argument("--common", type=int, default=100, help="number of common words (default: 100)")
+    parser.add_argument("--length", type=int, default=64, help="tokens of a text (default: 64)")
     chosen = parser.parse_args(arguments)
     try:
         texts = list(_read(chosen.texts, chosen.most))

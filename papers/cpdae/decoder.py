@@ -18,13 +18,13 @@ FILE = "decoder.safetensors"
 class MLPDecoder(nn.Module):
     """z = W2 LN(gelu(W1 h + b1)) + b2: two layers, GELU and a LayerNorm, in the order of BERT's MLM head.
 
-    Reading ``decoder-layers``. Under ``norm-last`` the norm is over the scores,
-    z = LN(W2 gelu(W1 h + b1) + b2), with a gain and a bias for every word. Under ``two-before`` h passes
-    LN(gelu(W0 h + b0)) first, so that two layers come before the one to the vocabulary. W0 and W1 are H x H.
-    Weights start as N(0, ``initializer_range``), biases as 0.
+    Reading ``decoder-layers``. Under ``norm-last`` the norm is over the scores, z = LN(W2 gelu(W1 h + b1) +
+    b2), with a gain and a bias for every word. Under ``two-before`` h passes LN(gelu(W0 h + b0)) first. W0
+    and W1 are H x H. Weights start as N(0, ``initializer_range``), biases as 0.
 
     Args:
-        config: of the encoder: ``hidden_size``, ``vocab_size``, ``layer_norm_eps``, ``initializer_range``.
+        config: of the encoder: ``hidden_size``, ``vocab_size``, ``layer_norm_eps``,
+            ``initializer_range``.
         layout: ``mlm-head``, ``norm-last`` or ``two-before``.
     """
 
@@ -88,10 +88,8 @@ def starting_decoder(model: MaskedModel, *, layout: str, start: str) -> MLPDecod
 
 
 def saved_decoder(folder: Path, config) -> MLPDecoder:
-    """Return the decoder in the folder of a model with configuration ``config``.
-
-    Raises DataError if there is none.
-    """
+    """Return the decoder in the folder of a model with configuration ``config``. Raises DataError without
+    one."""
     from safetensors import SafetensorError, safe_open
 
     try:
@@ -103,7 +101,7 @@ def saved_decoder(folder: Path, config) -> MLPDecoder:
     except (OSError, SafetensorError, KeyError, TypeError, ValueError, RuntimeError) as error:
         reason = str(error).strip().split("\n")[0]
         raise DataError(
-            f"{folder / FILE}: cannot be read as a decoder of words ({reason}); give the folder of a model "
+            f"{folder / FILE}: cannot be read as a decoder of words ({reason}). Give the folder of a model "
             "that was pre-trained with one"
         ) from error
     return decoder

@@ -27,26 +27,27 @@ TARGETS = {"original": "clean_ids", "masked": "masked_ids"}
 class DiscriminativeAutoencoder(MaskedPretraining, BatchLoss):
     """CPDAE: L_total = L_REC + L_MLM + lambda L_CL (Eq. 6) on two masked versions of every text.
 
-    Choices that the paper leaves open are options named after their readings in readings.yaml. The masks of a
-    text depend on (seed, version, epoch, index) only.
+    Choices that the paper leaves open are options named after their readings. The masks of a text depend on
+    (seed, version, epoch, index) only.
 
-    Args, in addition to the attributes of ``MaskedPretraining``:
+    Args, with those of ``MaskedPretraining``:
         masking: {rate, mask, random} of BERT's masking (reading: mlm-masking).
         mlm_head: ``checkpoint`` or ``new``. The decoder starts before it is drawn anew.
         mlm_reduction: ``mean`` over the masked tokens of a batch, or ``sum``.
         decoder, decoder_start: see ``starting_decoder``.
         second_term, reconstruction_reduction: see ``text_losses`` and ``text_mean``.
-        target: a text's words are those before (``original``) or after masking (``masked``).
-        special_tokens: whether [CLS], [SEP], [MASK] and the other special tokens count as words.
-        versions: on how many of the two versions reconstruction and MLM are computed, 1 or 2.
-        idf: null, or {idf, normalise, both_terms} to weigh the reconstruction (IDF-REC), see ``idf_weights``
+        target: a text's words before (``original``) or after masking (``masked``).
+        special_tokens: whether special tokens count as words.
+        versions: the number of versions with reconstruction and MLM, 1 or 2.
+        idf: null, or {idf, normalise, both_terms} to weigh the reconstruction (IDF-REC), see
+            ``idf_weights``
             and ``text_losses``.
-        contrast: ``distribution`` (Eq. 5), ``representation`` (CPDAE_R) or ``none``. It always has both
+        contrast: ``distribution`` (Eq. 5), ``representation`` (CPDAE_R) or ``none``, always on both
             versions.
         weight: lambda.
         direction, contrast_reduction, temperature: see ``version_contrast``.
         divergence_scale, normalisation: see ``distribution_contrast`` and ``word_distributions``.
-        similarity: of vectors, ``dot`` or ``cosine``, only for ``representation``.
+        similarity: ``dot`` or ``cosine``, only for ``representation``.
         seed: of the masks. New weights come from torch's generator.
         statistics: folder of term statistics over the training texts, only for ``idf``.
     """
@@ -115,19 +116,13 @@ class DiscriminativeAutoencoder(MaskedPretraining, BatchLoss):
 
     def collate(self, examples: list[dict]) -> dict[str, torch.Tensor]:
         """Turn token rows into the four arrays of ``masked_texts``, (2m, L): all first versions, then all
-        second.
-
-        Without a use for the second versions there are only the first, (m, L).
-        """
+        second if they are used."""
         generators = [one for version in range(self.made) for one in self.generators(examples, version)]
         return self.masked(self.texts(examples) * self.made, generators)
 
     def represent(self, batch: dict[str, torch.Tensor]) -> dict[str, torch.Tensor]:
-        """Return the representations of a part of a batch.
-
-        These are ``mlm_rows``, each text's Eq. 4, and of the m texts in L_CL ``first`` and ``second``, (m, V)
-        z~ or (m, H) h of the two versions.
-        """
+        """Return the representations of a part of a batch: ``mlm_rows``, each text's Eq. 4, and of the m
+        texts in L_CL ``first`` and ``second``, (m, V) z~ or (m, H) h of the two versions."""
         hidden = self.hidden(batch["masked_ids"], batch["attention_mask"])  # (2m, L, H)
         counted = len(hidden) // self.made * self.predicted  # m or 2m: first versions come first
         represented = mlm_rows(hidden[:counted], self.encoder.cls, batch["labels"][:counted], chunk=CHUNK)

@@ -33,8 +33,8 @@ def jensen_shannon(p: torch.Tensor) -> torch.Tensor:
 
         JS(P, Q) = 1/2 sum_x p(x) log(p(x) / m(x)) + 1/2 sum_x q(x) log(q(x) / m(x)),  m = (p + q) / 2
 
-    0 log 0 is 0, and so is the gradient at an entry that is 0, its limit behind a sigmoid or a softmax.
-    No (N, N, V) tensor is made, neither here nor for the gradient.
+    0 log 0 is 0, and so is the gradient at an entry of 0, its limit behind a sigmoid or a softmax. No (N, N,
+    V) tensor is made.
 
     Args:
         p: (N, V), rows that sum to 1, float32 or float64.
@@ -63,7 +63,6 @@ class _JensenShannon(torch.autograd.Function):
 
 
 def _blocks(p: torch.Tensor) -> tuple[torch.Tensor, ...]:
-    """Return the columns of p as rows, (v, N), so many at a time that (v, N, N) fits a block."""
     return p.T.contiguous().split(max(1, BLOCK["cpu" if p.device.type == "cpu" else "cuda"] // len(p) ** 2))
 
 
@@ -118,16 +117,16 @@ def representation_contrast(
 def version_contrast(
     scores: torch.Tensor, *, temperature: float, direction: str, reduction: str
 ) -> torch.Tensor:
-    """Return every version of a text near its other version and far from all other texts.
+    """Draw every version of a text to its other version and away from all other texts.
 
         L_CL = - sum_i log( e(i, i*) / sum_{k != i} e(i, k) ),  e(i, k) = exp(sim(i, k) / tau)
 
-    k runs over all 2m versions but i, hence over i* too. Reading ``contrastive-direction``: ``first``, i over
+    k runs over all 2m versions except i, including i*. Reading ``contrastive-direction``: ``first``, i over
     the m first versions as the printed sum does, or ``both``, i over all 2m. ``mean`` divides by the number
     of i (reading ``contrastive-reduction``).
 
     Args:
-        scores: sim, (2m, 2m); row i and row m + i are the versions of text i.
+        scores: sim, (2m, 2m). Row i and row m + i are the versions of text i.
         temperature: tau, above 0 (reading ``contrastive-temperature``).
         direction: ``both`` or ``first``.
         reduction: ``mean`` or ``sum``.

@@ -12,14 +12,12 @@ FORMULAS = ("smooth",)
 
 
 def weights_of(idf: dict | None, statistics: Path | None, *, vocabulary_size: int) -> torch.Tensor | None:
-    """Return the weights of words for an objective's option ``idf``, (V,), or None if it is null.
-
-    Raises UsageError without term statistics, and the errors of ``idf_weights``.
-    """
+    """Return the weights of words for an objective's option ``idf``, (V,), or None if it is null. Raises
+    UsageError without term statistics, and the errors of ``idf_weights``."""
     if idf is None:
         return None
     if statistics is None:
-        raise UsageError("idf needs the term statistics of the training texts; give them as an input")
+        raise UsageError("idf needs the term statistics of the training texts as an input")
     how = {"idf": idf["idf"], "normalise": idf["normalise"]}
     return idf_weights(statistics, vocabulary_size=vocabulary_size, **how)
 
@@ -29,17 +27,18 @@ def idf_weights(statistics: Path, *, idf: str, normalise: bool, vocabulary_size:
 
         idf(x) = log((1 + N) / (1 + df(x))) + 1
 
-    as scikit-learn's smooth idf, which gives a word that never occurs a weight too (reading ``idf-weights``).
+    as scikit-learn's smooth idf, which is positive for words that never occur (reading ``idf-weights``).
 
     Args:
-        statistics: folder with ``document_frequency.npy``, (V,), and ``counts.json``, which has N as "texts".
+        statistics: folder with ``document_frequency.npy``, (V,), and ``counts.json``, which has N as
+            "texts".
         idf: ``smooth``.
-        normalise: divide by the mean over the V words, so that the weights are 1 on average; else the loss
-            as a whole grows with them, several times over on a large corpus, where most words are rare.
+        normalise: divide by the mean over the V words. Without it, the loss grows with the weights, which
+            are
+            large for a corpus of mostly rare words.
         vocabulary_size: V.
 
-    Raises:
-        DataError: the counts cannot be read or are of another vocabulary.
+    Raises DataError if the counts cannot be read or are of another vocabulary.
     """
     check_known("idf", idf, valid=FORMULAS)
     try:
@@ -49,7 +48,7 @@ def idf_weights(statistics: Path, *, idf: str, normalise: bool, vocabulary_size:
         raise DataError(f"{statistics}: cannot be read as term statistics ({error})") from error
     if frequency.shape != (vocabulary_size,):
         raise DataError(
-            f"{statistics}: counts of {len(frequency)} words; the model's vocabulary has {vocabulary_size}"
+            f"{statistics}: counts of {len(frequency)} words, but the model has {vocabulary_size}"
         )
     weights = np.log((1 + texts) / (1 + frequency)) + 1
     return torch.from_numpy(weights / weights.mean() if normalise else weights).float()

@@ -1,4 +1,4 @@
-"""How the rows of the tables are made (§4.1.3, §4.3, §4.4)."""
+"""Recipes of the rows of tables (§4.1.3, §4.3, §4.4), e.g. ``ranking_row``."""
 
 from typing import Any
 
@@ -39,7 +39,7 @@ def few_queries_row(request: Request, *, encoder: str, queries: int) -> Runs:
 
 
 def shaded_words(request: Request) -> Node:
-    """Shade an article's words by what the decoder predicts (§4.4, Table 4; reading: visualised-text)."""
+    """Shade an article's words by the decoder's predictions (§4.4, Table 4, reading: visualised-text)."""
     options = {"shown": request.reading("visualised-distribution")}
     article = {**request.reading("visualised-text"), "length": request.reading("pretraining-length")}
     model, documents = cpdae(request), recipe.corpus("wikipedia")

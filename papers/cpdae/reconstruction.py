@@ -16,8 +16,7 @@ def text_losses(
 
         L_REC = - sum_j w_j ( y_j log s_j + (1 - y_j) log(1 - s_j) ),  s_j = sigmoid(z_j)  (Eq. 3)
 
-    As printed the second term has log s_j too, so that the labels cancel (reading
-    ``reconstruction-second-term``).
+    The printed second term has log s_j too, so the labels cancel (reading ``reconstruction-second-term``).
 
     Args:
         z: (N, V), any float type. The logarithm is taken in float32 at least.
@@ -37,10 +36,8 @@ def text_losses(
 
 
 def text_mean(sums: torch.Tensor, *, reduction: str, vocabulary_size: int) -> torch.Tensor:
-    """Mean over the texts, (N,) to (). ``mean`` divides by V too (reading ``reconstruction-reduction``).
-
-    ``reduction`` is over the vocabulary: ``sum`` or ``mean``.
-    """
+    """Mean over the texts, (N,) to (). ``reduction`` over the vocabulary is ``sum``, or ``mean``, which
+    divides by V too (reading ``reconstruction-reduction``)."""
     check_known("reduction of the reconstruction", reduction, valid=REDUCTIONS)
     return sums.mean() / vocabulary_size if reduction == "mean" else sums.mean()
 

@@ -21,7 +21,7 @@ def main(arguments: Sequence[str]) -> int:
     parser.add_argument("folder", metavar="MODEL_FOLDER", type=Path)
     parser.add_argument("text", metavar="TEXT")
     parser.add_argument("--shown", choices=SHOWN, default="sigmoid", help="else sigmoid")
-    parser.add_argument("--length", type=int, default=512, help="tokens of the text; else 512")
+    parser.add_argument("--length", type=int, default=512, help="tokens of the text (default: 512)")
     chosen = parser.parse_args(arguments)
     try:
         words = view(chosen.folder, chosen.text, shown=chosen.shown, length=chosen.length)

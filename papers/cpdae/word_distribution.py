@@ -9,22 +9,22 @@ SHOWN = ("sigmoid", "largest", "sum")
 
 
 def view(folder: Path, text: str, *, shown: str, length: int) -> list[tuple[str, float]]:
-    """Return the words of a text as written, each with the sum over its pieces of the decoder's
-    probabilities.
+    """Return the words of a text, each with the sum of the decoder's probabilities over its pieces.
 
     The text is encoded unmasked. A punctuation mark is a word. A word that the vocabulary cannot spell has
     the value of [UNK].
 
     Args:
         folder: a model directory with ``decoder.safetensors``.
-        shown: reading ``visualised-distribution``: ``sigmoid``, the probabilities of Eq. 3 (their sum over
-            the pieces of a word can exceed 1), ``largest``, these divided by the largest in the vocabulary,
+        shown: reading ``visualised-distribution``: ``sigmoid``, the probabilities of Eq. 3 (their sum
+            over
+            the pieces of a word can exceed 1), ``largest``, these divided by the largest in the
+                vocabulary,
             or ``sum``, divided by their sum over the vocabulary, the z~ of §3.2.2.
         length: tokens of the text, with [CLS] and [SEP]. A word that does not fit whole is left out.
 
-    Raises:
-        DataError: the folder has no model or no such decoder.
-        UsageError: ``shown`` is unknown, or the model has fewer positions than ``length``.
+    Raises DataError if the folder has no model or decoder, UsageError for an unknown ``shown`` or a model
+    with fewer positions than ``length``.
     """
     import torch
 
@@ -58,7 +58,7 @@ vars(view).update(name="word-distribution", version=1)
 
 
 def _kept(token_words: Sequence[int | None], length: int) -> int:
-    """Return the number of tokens that stay, [CLS] among them, before a closing [SEP]: whole words only."""
+    """Return the number of tokens before a closing [SEP], [CLS] included, in whole words."""
     kept = min(length, len(token_words)) - 1
     while kept > 1 and token_words[kept] is not None and token_words[kept] == token_words[kept - 1]:
         kept -= 1

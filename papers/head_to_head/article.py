@@ -62,8 +62,9 @@ class Article:
 
     Attributes:
         tables, figures: of the manifest, by their ids.
-        cells: ``table/row/column`` -> the cell. ``points`` are those of figures, as ``figure-N/row/column``.
-            Records of earlier recipes do not count. ``outdated`` cells have them.
+        cells: ``table/row/column`` -> the cell. ``points`` are those of figures. Records of earlier
+            recipes
+            are in ``outdated``.
         plan: of the tables.
         studies: table -> its means and comparisons.
     """
@@ -99,7 +100,7 @@ class Article:
                 f"at scale {self.scale} with seeds {self.seeds}, on record in {self.workspace.results.root}"
             )
             remedy = f"run `repro run {NAME} --scale {self.scale}` first, or name other --results"
-            raise DataError(f"nothing of the study is measured {place}, so there is no article; {remedy}")
+            raise DataError(f"nothing of the study is measured {place}, so there is no article ({remedy})")
 
     def _plan(self, owners: Iterable[str], scale: str) -> Plan:
         names = [f"{NAME}/{owner}" for owner in owners]
@@ -111,7 +112,7 @@ class Article:
         return [node for node in walk(next(measurements).parts) if stage in ("", node.stage)]
 
     def flops(self, row: str) -> float | None:
-        """Return the operations of the own pre-training of ``table/row``, or None if unknown."""
+        """Return the operations of the own pre-training of ``table/row``, if known."""
         table, _, name = row.partition("/")
         cost = self.studies[table].costs.get(name)
         return cost.flops if cost else None
@@ -128,7 +129,6 @@ class Article:
 
     @cached_property
     def _doubts_of_all(self) -> set[str]:
-        """The kinds of doubts that all measured cells share."""
         measured = [c for c in (*self.cells.values(), *self.points.values()) if c.measured is not None]
         return (
             set.intersection(*({doubt.kind for doubt in c.doubts} for c in measured)) if measured else set()
@@ -184,13 +184,12 @@ class Article:
         """Return a sentence for each column, and a note on reading them."""
         study = self.studies[table]
         if not study.contrasts:
-            return f"What can be told apart in Table {table}: {NOT_MEASURED}."
+            return f"Differences of Table {table}: {NOT_MEASURED}."
         note = verdicts_note(study)
         note = note if table == self.explained else shortened_note(note, study, explained=self.explained)
         return "\n".join([*(f"* {order(study, column)}" for column in study.table.columns), "", note])
 
     def _contrasts(self, table: str, against: str) -> list[tuple[str, Contrast]]:
-        """Return the papers' objectives with their tested comparison to a row in the primary column."""
         found = ((row, self.studies[table].contrast(row, against, PRIMARY)) for row in OBJECTIVES)
         return [(row, c) for row, c in found if c and c.difference]
 
@@ -250,7 +249,6 @@ class Article:
 
     @cached_property
     def _table_texts(self) -> dict[str, str]:
-        """The Markdown of every table, by the name of its file."""
         store, results, seeds = self.workspace.store, self.workspace.results, self.seed_numbers
         files = table_texts(self.compared, self.plan, store, seeds=seeds, results=results, form="markdown")
         return {file.name: file.text for file in files}
@@ -296,7 +294,6 @@ class Article:
 
 
 def _interval(d: Estimate) -> str:
-    """Return a difference in points with its interval."""
     return "{:+.1f} ({:+.1f} to {:+.1f})".format(*(100 * x for x in (d.mean, *d.interval())))
 
 
@@ -344,6 +341,30 @@ def page(markdown: str, folder: Path) -> str:
     )
 
 
+APPENDICES, FOOT = "\n## Appendices\n", "\n\n*Written by "
+
+
+def split(markdown: str) -> dict[str, str]:
+    """Return file name -> page: ``index.md``, which links to the appendices, and e.g. ``appendix-a.md``."""
+    text, written_by, foot = markdown.rpartition(FOOT)
+    body, *appendices = re.split(r"^## (?=Appendix )", text, flags=re.MULTILINE)
+    pages = {f"appendix-{part[9].lower()}.md": _raised(part) for part in appendices}
+    links = (f"* [{page[2:].partition(chr(10))[0]}]({name})" for name, page in pages.items())
+    return {"index.md": "\n".join([body + APPENDICES[1:], *links]) + written_by + foot, **pages}
+
+
+def _raised(part: str) -> str:
+    return "# " + re.sub(r"^##(#+ )", r"#\1", part, flags=re.MULTILINE).rstrip() + "\n"
+
+
+def joined(folder: Path) -> str:
+    """Return the article from the pages that ``split`` wrote to a folder."""
+    body, _, rest = (folder / "index.md").read_text(encoding="utf-8").partition(APPENDICES)
+    pages = (path.read_text(encoding="utf-8") for path in sorted(folder.glob("appendix-*.md")))
+    parts = [re.sub(r"^(#+ )", r"#\1", page.rstrip(), flags=re.MULTILINE) for page in pages]
+    return body + "\n" + "\n\n".join(parts) + FOOT + rest.partition(FOOT)[2]
+
+
 def _html(markdown: str, folder: Path) -> Markup:
     text = rendered(markdown, tags=True).replace(' markdown="1"', "")
 
@@ -355,11 +376,11 @@ def _html(markdown: str, folder: Path) -> Markup:
 
 
 def main() -> None:
-    """Write index.md, article.html, each picture with its numbers; equal results give equal bytes."""
+    """Write the pages, article.html, and each picture with its numbers. Equal results give equal bytes."""
     parser = argparse.ArgumentParser(prog=f"python -m papers.{NAME}.article", description=main.__doc__)
     parser.add_argument("-o", "--out", type=Path, required=True, help="the folder that they go into")
     parser.add_argument("--scale", default="small-cpu", help="of the tables (%(default)s)")
-    parser.add_argument("--seeds", help="of the study, as 1,2,3; those that its analysis plans")
+    parser.add_argument("--seeds", help="seeds of the study, e.g. 1,2,3 (default: the planned ones)")
     parser.add_argument("--pdf", action="store_true", help="also article.pdf, with the extra `article`")
     for name in ("store", "results"):
         parser.add_argument(f"--{name}", help=f"the folder of REPRO_{name.upper()}")
@@ -372,7 +393,8 @@ def main() -> None:
         article.check_measured()
         args.out.mkdir(parents=True, exist_ok=True)
         text = render(article, args.out)
-        files = {"index.md": text.encode(), "article.html": page(text, args.out).encode()}
+        files = {name: part.encode() for name, part in split(text).items()}
+        files["article.html"] = page(text, args.out).encode()
         if args.pdf:
             files["article.pdf"] = pdf(text, args.out)
     except ReproError as error:

@@ -59,11 +59,13 @@ def from_scratch(
     """Rank with a small BERT from scratch: pre-trained on Wikipedia, fine-tuned on the pool, or neither.
 
     Args:
-        layers: of BERT. Without any it is a bag of word vectors, each with its position's and a LayerNorm.
-        deviation: of first weights, for 768 numbers. With fewer numbers it grows so that a layer adds as much
-            to its input.
-        pretraining: a key of ``PRETRAININGS``. ``pretraining_steps`` may be 0. ``backbone`` is the start of
-            all rows of the study at this scale, whatever the size and steps.
+        layers: of BERT. Without any it is a bag of word vectors, each with its position's and a
+            LayerNorm.
+        deviation: of first weights, for 768 numbers. With fewer numbers it grows, so a layer adds as much
+            to
+            its input.
+        pretraining: a key of ``PRETRAININGS``, e.g. ``backbone``, the start of all rows of the study.
+            ``pretraining_steps`` may be 0.
         pretraining_batch: texts per step. ``pretraining_seed`` is one for all seeds of the rest.
         steps: of fine-tuning. 0 ranks with the model as it is.
         queries: of fine-tuning, drawn from those that are not held out.
@@ -92,7 +94,6 @@ def from_scratch(
 
 
 def _blank(*, layers: int, width: int, vocabulary: int, deviation: float, dropout: float, seed: int) -> Node:
-    """Return a BERT with random weights over a vocabulary of Wikipedia's."""
     return recipe.initialise(
         recipe.corpus("wikipedia"),
         vocabulary=vocabulary,
@@ -108,7 +109,6 @@ def _blank(*, layers: int, width: int, vocabulary: int, deviation: float, dropou
 
 
 def _pretrained(blank: Node, objective: str, how: Optimisation) -> Node:
-    """Return the model pre-trained on chunks of Wikipedia (unchanged for 0 steps), or the backbone."""
     if objective == BACKBONE:
         return recipes.bert()
     if how.max_steps == 0:
@@ -120,7 +120,6 @@ def _pretrained(blank: Node, objective: str, how: Optimisation) -> Node:
 
 
 def _further(made: Node, start: Node, how: Optimisation, *, texts_per_row: int) -> Node:
-    """Return a paper's pre-training from ``start``, which is also its generator if it has one."""
     own = recipes.at_equal_tokens(
         made, texts_per_row=texts_per_row, seed=how.seed, start=start, optimisation=how
     )
@@ -143,7 +142,6 @@ def _optimisation(*, batch: int, steps: int, rate: float, seed: int) -> Optimisa
 
 
 def _negatives(queries: int, seed: int) -> Node:
-    """Return BM25's negatives of this many queries that are not held out."""
     run = recipe.bm25(  # Anserini's parameters, tuned on MS MARCO passages
         recipe.corpus(POOL), recipe.queries(FITTING), k1=0.82, b=0.68, multifield=False, depth=DEPTH
     )
@@ -152,7 +150,6 @@ def _negatives(queries: int, seed: int) -> Node:
 
 
 def _stages(collection: str, pooling: str, options: dict, passages: int) -> TwoStage:
-    """Return the fine-tuning and the search of a collection."""
     lengths = LENGTHS if collection == POOL else FOREIGN_LENGTHS
     texts = cls_texts(recipe.corpus(collection), FITTING, separator="[SEP]", **lengths)
     return TwoStage(

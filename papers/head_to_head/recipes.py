@@ -59,18 +59,18 @@ def row(
     """Rank with the encoder of one pre-training, redone on the common text, after the common fine-tuning.
 
     Args:
-        encoder: ``module:function`` of a paper's pre-training, with its ``options``. None for no further one.
-        readings: choices, by id, of that paper's readings. The others keep their defaults.
-        texts_per_row: texts of full length that encoder and decoders read per example. Batches are divided by
-            it, so that all pre-trainings see as many tokens.
-        random_weights: start from the architecture with new random weights, the row that all have to beat,
-            optionally with this number of ``layers``.
+        encoder: ``module:function`` of a paper's pre-training, with its ``options``. None for no further
+            one.
+        readings: choices, by id, of that paper's readings, instead of their defaults.
+        texts_per_row: texts of full length that encoder and decoders read per example. Batches are
+            divided by
+            it, so all pre-trainings see as many tokens.
+        random_weights: start from new random weights, optionally with this number of ``layers``.
         pooling: of token vectors. A bag of word vectors is their mean.
-        fine_tuned: whether there is a fine-tuning. Without one the model ranks as it is.
+        fine_tuned: whether there is a fine-tuning.
         steps: of the row's pre-training, as a multiple of the number that all take at equal tokens.
-        share: of the training queries, drawn anew for every seed. 1 takes all.
-        tuning_steps: as a multiple of the number for fine-tuning on all queries. Fewer queries are seen in
-            more epochs.
+        share: of the training queries, drawn anew for every seed.
+        tuning_steps: as a multiple of the number for fine-tuning on all queries.
         hard_negatives: whether a query has BM25's negatives in addition to those of its batch.
     """
     seed = request.seed_or(42)
@@ -144,12 +144,8 @@ def _chunks(model: Node) -> Node:
 def papers_own(
     request: Request, encoder: str, options: dict[str, Any], *, readings: dict[str, str] | None = None
 ) -> Node:
-    """Return the pre-training of a paper, never a released checkpoint, with the default readings of its
-    folder.
-
-    Args:
-        readings: other choices of these readings, by id.
-    """
+    """Return the pre-training of a paper, never a released checkpoint. ``readings`` are its choices by id, by
+    default those of its folder."""
     asked, source = request.choices, home(encoder)
     if source is None:
         raise UsageError(f"{encoder} is no recipe of a paper")
@@ -168,7 +164,6 @@ def papers_own(
 
 
 def _negatives(seed: int, share: float) -> Node:
-    """Return the official BM25 negatives of the training queries, or of a share of these."""
     every = recipe.official_negatives(
         OFFICIAL_NEGATIVES, per_query=NEGATIVES_PER_QUERY, seed=seed, judgements=recipe.qrels(PASSAGES)
     )
@@ -176,7 +171,6 @@ def _negatives(seed: int, share: float) -> Node:
 
 
 def _fine_tuning(share: float, tuning_steps: float) -> Optimisation:
-    """Return the fine-tuning on a share of the queries, in a multiple of the steps that all queries take."""
     if share == tuning_steps == 1:
         return FINE_TUNING
     epochs = round(EPOCHS * tuning_steps / share, 6)
@@ -184,14 +178,12 @@ def _fine_tuning(share: float, tuning_steps: float) -> Optimisation:
 
 
 def _run(request: Request, model: Node, pooling: str) -> Node:
-    """Rank the request's collection by exact search."""
     lengths = LENGTHS if request.collection == "msmarco-passage" else FOREIGN_LENGTHS
     stages = _stages(recipe.corpus(request.collection), lengths, pooling)
     return stages.search(model, request.dataset, depth=DEPTH)
 
 
 def _stages(documents: Node, lengths: dict[str, int], pooling: str, hard_negatives: bool = True) -> TwoStage:
-    """Return the common fine-tuning and search, which have one stage only."""
     return TwoStage(
         train=PASSAGES,
         texts=replace(cls_texts(documents, PASSAGES, separator="[SEP]", **lengths), pooling=pooling),

@@ -14,10 +14,7 @@ OBJECTIVES = ("costa", "cpdae", "cotmae_v2", "simlm")  # of the papers that are 
 
 
 class References:
-    """The works that the article cites, by their names in the order of their authors.
-
-    Papers of the suite are known by their manifests, others by bibliography.yaml.
-    """
+    """The works that the article cites, by name: papers of the suite, and works of bibliography.yaml."""
 
     def __init__(self) -> None:
         works = yaml.safe_load(FILE.read_text(encoding="utf-8"))
@@ -34,11 +31,11 @@ class References:
                 works[name]["letter"] = letter if len(alike) > 1 else ""
 
     def cite(self, *names: str) -> str:
-        """Return works as "(Holm 1979; Gao and Callan 2021)". Raises KeyError for one that is not known."""
+        """Return works as "(Holm 1979; Gao and Callan 2021)". Raises KeyError for an unknown one."""
         return f"({'; '.join(f'{self._authors(name)} {self._year(name)}' for name in names)})"
 
     def cite_in_text(self, *names: str) -> str:
-        """Return works as "Lin (2018), Holm (1979) and …". Raises KeyError for one that is not known."""
+        """Return works as "Lin (2018), Holm (1979) and …". Raises KeyError for an unknown one."""
         return join([f"{self._authors(name)} ({self._year(name)})" for name in names])
 
     def cited(self) -> list[str]:

@@ -22,10 +22,8 @@ def check_packages() -> None:
 
 
 def pdf(markdown: str, folder: Path) -> bytes:
-    """Return the article set on pages, with the drawings of the folder; equal Markdown gives equal bytes.
-
-    What the page folds is left out, by name, and the appendix begins on a page of its own.
-    """
+    """Return the article as a PDF, with the drawings of the folder. Equal Markdown gives equal bytes. Folded
+    parts are omitted, and the appendix begins on a new page."""
     import pypandoc
     import typst
 

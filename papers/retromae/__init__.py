@@ -1,1 +1,1 @@
-"""RetroMAE: a masked text is rebuilt from its [CLS] vector by a decoder that sees little else."""
+"""RetroMAE: a decoder that sees little rebuilds a masked text from its [CLS] vector."""

@@ -1,4 +1,4 @@
-"""Pre-training of RetroMAE, in general and in the domain, and what it is held against (§3, §4.1)."""
+"""Pre-training of RetroMAE, in general and in the domain, and its baselines (§3, §4.1)."""
 
 from typing import Any
 
@@ -21,7 +21,7 @@ LENGTH = 512  # the released preprocessing's
 
 
 def bert(request: Request) -> Node:
-    """Return BERT_base, which every pre-training starts from, and a row of its own (§4.1)."""
+    """Return BERT_base, the start of every pre-training (§4.1)."""
     return recipe.backbone(request.reading("baseline-checkpoints")["bert"], revision="main")
 
 
@@ -46,7 +46,7 @@ def general(
 
 
 def in_domain(request: Request) -> Node:
-    """Pre-train RetroMAE on MS MARCO's passages (§4.1, Tables 4 and 5; reading: in-domain-pretraining)."""
+    """Pre-train RetroMAE on MS MARCO's passages (§4.1, Tables 4 and 5, reading: in-domain-pretraining)."""
     read = dict(request.reading("in-domain-pretraining"))
     start = general(request) if read.pop("from") == "general" else bert(request)
     tokens = recipe.tokenize(
@@ -65,7 +65,7 @@ def in_domain(request: Request) -> Node:
 
 
 def condenser(request: Request) -> Node:
-    """Condenser's released encoder; below full scale it is trained here (reading: condenser-options)."""
+    """Return Condenser's released encoder, or train it below full scale (reading: condenser-options)."""
     own = _pretrained(request, CONDENSER, request.reading("condenser-options"))
     name = request.reading("baseline-checkpoints")["condenser"]
     return recipe.backbone(name, revision="main", stand_in=own)
@@ -102,7 +102,6 @@ def _pretrained(request: Request, objective: Objective, options: dict[str, Any])
 
 
 def _optimisation(request: Request, *, texts_per_batch: int, epochs: int) -> Optimisation:
-    """AdamW at 1e-4 (§4.1)."""
     ask = request.reading
     return Optimisation(
         batch_size=texts_per_batch,

@@ -97,7 +97,7 @@ class FineTuning:
         return stages.tuned(encoder, recipe.listed_negatives(LISTED, **ask("beir-negatives")), how)
 
     def run(self, model: Node) -> Node:
-        """Return the model's ranking of the request's queries; the columns scored as the readings say."""
+        """Return the model's ranking of the request's queries, with columns scored by the readings."""
         request = self.request
         if request.collection in DEPTHS:
             stages, _ = self._stages()
@@ -118,7 +118,6 @@ class FineTuning:
         return self.request.collection
 
     def _on_given_negatives(self, encoder: Node) -> Node:
-        """Fine-tune on existing negatives: the official ones, or those of DPR's own examples."""
         ask, (stages, how) = self.request.reading, self._stages()
         if self._collection == WIKIPEDIA:
             given = recipe.judged_examples(recipe.qrels(QUESTIONS), dataset=QUESTIONS, negative_grade=0)
@@ -128,7 +127,6 @@ class FineTuning:
         return stages.tuned(encoder, given, how)
 
     def _stages(self) -> tuple[TwoStage, Optimisation]:
-        """Return both stages on the request's collection, and how either is optimised."""
         if self._collection == WIKIPEDIA:
             read = dict(self.request.reading("nq-fine-tuning"))
             length, passages = read.pop("length"), read.pop("passages")
@@ -144,7 +142,6 @@ class FineTuning:
     def _two_stages(
         self, documents: Node, train: str, lengths: dict[str, int], *, passages: int, separator: str = "[SEP]"
     ) -> TwoStage:
-        """[CLS] vectors compared by inner product, a positive among all passages of a batch."""
         ask = self.request.reading
         return TwoStage(
             train=train,
@@ -162,7 +159,7 @@ class FineTuning:
         return stages.reranking(separator="[SEP]", trained=read["passages"], regulariser="none", **sizes)
 
     def _teacher(self, reranking: TwoStage, negatives: Node, how: Optimisation) -> Node:
-        """Return a BERT_base cross-encoder fine-tuned on the mined negatives (§4.1; reading:
+        """Return a BERT_base cross-encoder fine-tuned on the mined negatives (§4.1, reading:
         reranker-training)."""
         read = self.request.reading("reranker-training")
         names = ("epochs", "learning_rate", "warmup_steps", "weight_decay")
@@ -171,7 +168,6 @@ class FineTuning:
         return reranking.tuned(bert, negatives, how)
 
     def _optimisation(self, *, batch_size: int) -> Optimisation:
-        """Return the common settings of all fine-tunings: the defaults that the released scripts keep."""
         ask = self.request.reading
         return Optimisation(
             batch_size=batch_size,

@@ -37,7 +37,7 @@ class MaskedAutoEncoder(MaskedPretraining):
     of a token, after their LayerNorm (reading: decoder-embeddings). A text's masks depend on (seed, epoch,
     index).
 
-    Args, in addition to the attributes of ``MaskedPretraining``:
+    Args, with those of ``MaskedPretraining``:
         decoder: ``enhanced`` or ``basic``.
         decoder_layers: transformer layers with new weights, from torch's generator. 1 if enhanced.
         encoder_rate, decoder_rate: shares of the tokens that either side does not see.
@@ -74,7 +74,7 @@ class MaskedAutoEncoder(MaskedPretraining):
         if self.enhanced and decoder_layers != 1:
             raise UsageError(f"an enhanced decoder has one layer, not {decoder_layers}; give decoder: basic")
         if contexts is not None and contexts < 1:
-            raise UsageError(f"{contexts} samples of context show nothing; give at least 1, or None")
+            raise UsageError(f"{contexts} samples of context show nothing. Give at least 1, or None.")
         self.encoder, self.tokenizer, self.words = model, tokenizer, WholeWords.of(tokenizer)
         self.decoder = BottleneckDecoder.new(model.config, layers=decoder_layers)
         self.rates, self.shares, self.contexts = (encoder_rate, decoder_rate), masking, contexts
@@ -82,10 +82,7 @@ class MaskedAutoEncoder(MaskedPretraining):
 
     def collate(self, examples: list[dict]) -> dict[str, torch.Tensor]:
         """Turn token rows into ids and labels of encoder and decoder, and ``attention_mask``, all (N, L)
-        int64.
-
-        For an enhanced decoder also ``visible``, M as (N, L, L) bool: [n, i, j] is whether row i sees j.
-        """
+        int64. An enhanced decoder also gets ``visible``, M as (N, L, L) bool: [n, i, j] if row i sees j."""
         ids, lengths = frame_texts(self.texts(examples), self.tokenizer)
         generators, pad = self.generators(examples), self.tokenizer.pad_token_id
         masked, labels = self._masked(ids, lengths, generators, rate=self.rates[0])
@@ -150,7 +147,6 @@ class MaskedAutoEncoder(MaskedPretraining):
     def _masked(
         self, ids: np.ndarray, lengths: np.ndarray, generators: list[np.random.Generator], *, rate: float
     ) -> tuple[np.ndarray, np.ndarray]:
-        """Return masked texts end to end, and the tokens to predict there: (T,) int64 each."""
         chosen = self.words.drawn(ids, lengths, unit=self.unit, rate=rate, generators=generators)
         hidden = covered(ids, lengths, chosen, tokenizer=self.tokenizer, generators=generators, **self.shares)
         return hidden, np.where(chosen, ids, IGNORED)

@@ -1,4 +1,4 @@
-"""How the rows of the tables are made (§4)."""
+"""Recipes of the rows of tables (§4), e.g. ``tuned_row``."""
 
 from papers.baselines import released
 from papers.retromae.encoders import bert, condenser, general, in_domain
@@ -26,8 +26,7 @@ def tuned_row(request: Request, *, encoder: str, negatives: str) -> Node:
 
 @recipe.full_only(FULL_ONLY)
 def released_row(request: Request, *, encoder: str, negatives: str) -> Node:
-    """Return the same with an encoder that others released and the suite has no pre-training of (Tables 2 and
-    3)."""
+    """Return ``tuned_row`` with a released encoder (Tables 2 and 3)."""
     tuning = FineTuning(request)
     return tuning.run(tuning.tuned(released_encoder(request, encoder), negatives=negatives))
 
@@ -41,13 +40,13 @@ def beir_row(request: Request, *, encoder: str) -> Node:
 
 @recipe.full_only(FULL_ONLY)
 def released_beir_row(request: Request, *, encoder: str) -> Node:
-    """Return the same with an encoder that others released and the suite has no pre-training of (Table 1)."""
+    """Return ``beir_row`` with a released encoder (Table 1)."""
     tuning = FineTuning(request)
     return tuning.run(tuning.beir(released_encoder(request, encoder)))
 
 
 def in_domain_row(request: Request) -> Node:
-    """Rank MS MARCO after pre-training on its passages (Table 4; reading: msmarco-retriever)."""
+    """Rank MS MARCO after pre-training on its passages (Table 4, reading: msmarco-retriever)."""
     tuning = FineTuning(request)
     own, system = tuning.tuned(in_domain(request), negatives="mined"), request.reading("msmarco-retriever")
     if system is None:

@@ -15,7 +15,7 @@ class AutoEncoder(ThroughBottleneck, nn.Module):
     """SimLM's architecture with nothing hidden from the encoder and everything from the decoder: L_dec alone,
     the cross-entropy of a text's tokens given its vector and as many [MASK].
 
-    The encoder has no loss of its own (reading ``autoencoder-loss``): it would have to copy what it reads.
+    The encoder has no loss of its own (reading ``autoencoder-loss``), which would only copy its input.
 
     Args:
         model, tokenizer, decoder, token_loss, length: as for SimLM. Nothing is drawn at random.
@@ -31,8 +31,8 @@ class AutoEncoder(ThroughBottleneck, nn.Module):
         self.network = EncoderDecoder(model, **decoder)
 
     def collate(self, examples: list[dict]) -> dict[str, torch.Tensor]:
-        """Turn token rows into ``clean_ids``, ``attention_mask``, ``segments``, and ``special`` as in
-        SimLM's."""
+        """Turn token rows into ``clean_ids``, ``attention_mask``, ``segments``, and ``special``, like
+        SimLM."""
         texts = [np.asarray(example["input_ids"])[: self.length - 2] for example in examples]
         clean, lengths = frame_texts(texts, self.tokenizer)
         columns = {
@@ -43,7 +43,7 @@ class AutoEncoder(ThroughBottleneck, nn.Module):
         return side_by_side(columns, lengths)
 
     def forward(self, batch: dict[str, torch.Tensor]) -> dict[str, torch.Tensor]:
-        """Return the one loss, ``decoder``; absent where a batch has special tokens only."""
+        """Return the only loss, ``decoder``, absent for a batch of special tokens only."""
         counted = predicted(batch, specials=self.specials)  # (N, L)
         if not counted.any():
             return {}

@@ -18,18 +18,18 @@ SLOTS = ("replace", "prepend")
 
 class EncoderDecoder(nn.Module):
     """The encoder reads one version of a text, the decoder another one and the encoder's last [CLS] vector.
-
     The decoder's self-attention is bidirectional. Its layers start as copies of the encoder's last ones.
 
     Args:
         model: BertForMaskedLM, or one with ``base_model`` and ``cls`` like it.
         layers: of the decoder, 2 in the paper.
-        segments: reading ``decoder-segments``: the segments of title and text in the decoder's embeddings,
-            ``zeros`` for none, or ``pair``, as for the encoder.
-        slot: reading ``bottleneck-slot``: the vector, without position or LayerNorm of its own, comes
-            instead of the embedding of [CLS] (``replace``) or before it (``prepend``).
-        shared_head: reading ``shared-head``: whether embeddings and language head of the decoder are those
-            of the encoder or start as copies of them.
+        segments: reading ``decoder-segments``: the segments in the decoder's embeddings, ``zeros`` for
+            none,
+            or ``pair``, as for the encoder.
+        slot: reading ``bottleneck-slot``: the vector, without position or LayerNorm, comes instead of the
+            embedding of [CLS] (``replace``) or before it (``prepend``).
+        shared_head: reading ``shared-head``: whether the decoder shares embeddings and language head, or
+            starts with copies.
     """
 
     def __init__(self, model: MaskedModel, *, layers: int, segments: str, slot: str, shared_head: bool):
@@ -90,7 +90,7 @@ class ThroughBottleneck:
 
     @property
     def part_size(self) -> int | None:
-        """The number of texts encoded together if the losses are means of their means, else None."""
+        """The number of texts encoded together if the losses are means of their means, or None."""
         return self.per if isinstance(self.per, int) else None
 
     def collate(self, examples: list[dict]) -> dict[str, torch.Tensor]:

@@ -15,8 +15,9 @@ class EncoderDecoderMaskedLanguageModel(ThroughBottleneck, nn.Module):
 
     Args:
         model, tokenizer, decoder, length, seed: as for SimLM.
-        masks: likewise; what becomes of a masked token is reading ``enc-dec-mlm-masking``.
-        per: ``batch``, the mean over its masked tokens, ``text``, the mean of the texts' means, or a number
+        masks: as for SimLM. Reading ``enc-dec-mlm-masking`` replaces masked tokens.
+        per: ``batch``, the mean over its masked tokens, ``text``, the mean of the texts' means, or a
+            number
             of texts, the mean of the means over the masked tokens of so many.
     """
 
@@ -40,7 +41,7 @@ class EncoderDecoderMaskedLanguageModel(ThroughBottleneck, nn.Module):
         self.network = EncoderDecoder(model, **decoder)
 
     def forward(self, batch: dict[str, torch.Tensor]) -> dict[str, torch.Tensor]:
-        """Return ``encoder`` and ``decoder``; one is absent where the batch has no token masked for it."""
+        """Return ``encoder`` and ``decoder``, each absent if no token is masked for it."""
         losses, tokens, network = {}, batch["clean_ids"], self.network
         hidden = network.encode(batch["encoder_ids"], batch)  # (N, L, H)
         if (masked := batch["encoder_chosen"]).any():

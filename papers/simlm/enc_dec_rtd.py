@@ -14,18 +14,18 @@ from repro.retrieval.nn.checkpoint import MaskedModel, Tokenizer
 
 
 class EncoderDecoderReplacedTokenDetection(ThroughBottleneck, nn.Module):
-    """SimLM's architecture and inputs with ELECTRA's task in place of its own (Clark et al. 2020).
+    """SimLM's architecture and inputs with ELECTRA's task instead of its own (Clark et al. 2020).
 
         L_enc = -1/|x| sum_i [ r_i log s_i + (1 - r_i) log(1 - s_i) ],  r_i = 1 where x_enc[i] is not x[i]
 
-    with s_i = sigmoid(w gelu(W h_i + b) + c), and likewise L_dec; a token that the generator drew again
+    with s_i = sigmoid(w gelu(W h_i + b) + c), and likewise L_dec. A token that the generator drew again
     counts as original. Reading ``rtd-loss``: ``weight`` times L_enc + L_dec. The head is ELECTRA's, new,
-    drawn from torch's generator; both sides share it where they share the language head. The generator is
-    frozen; in parts, a batch has other replacements than as a whole.
+    drawn from torch's generator. Both sides share it if they share the language head. The generator is
+    frozen. In parts, a batch has other replacements than as a whole.
 
     Args:
         model, tokenizer, masks, decoder, token_loss, length, seed, generator: as for SimLM.
-        dropout, draws: of the generator, likewise.
+        dropout, draws: of the generator.
         weight: 1, or ELECTRA's 50.
     """
 
@@ -58,7 +58,7 @@ class EncoderDecoderReplacedTokenDetection(ThroughBottleneck, nn.Module):
         self.decoder_head = self.encoder_head if decoder["shared_head"] else copy.deepcopy(self.encoder_head)
 
     def forward(self, batch: dict[str, torch.Tensor]) -> dict[str, torch.Tensor]:
-        """Return ``encoder`` and ``decoder``, each weighted; absent where a batch has special tokens only."""
+        """Return ``encoder`` and ``decoder``, weighted, absent for a batch of special tokens only."""
         counted = predicted(batch, specials=self.specials)  # (N, L)
         if not counted.any():
             return {}

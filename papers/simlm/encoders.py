@@ -1,4 +1,4 @@
-"""Pre-training of SimLM and of what Table 7 compares it with (§3.1, §5, Tables 7, 8, 10-12, Figure 3)."""
+"""Pre-training of SimLM and of the baselines of Table 7 (§3.1, §5, Tables 7, 8, 10-12, Figure 3)."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -30,7 +30,7 @@ LENGTH = 144  # Table 11
 
 
 def bert(request: Request) -> Node:
-    """Return the checkpoint of BERT_base, which everything starts from (Table 11)."""
+    """Return the checkpoint of BERT_base, the start of every training (Table 11)."""
     return recipe.backbone(request.reading("backbone-models")["bert"], revision="main")
 
 
@@ -121,7 +121,7 @@ def condenser(request: Request) -> Node:
 
 
 def mlm(request: Request, *, steps: int | None = None) -> Node:
-    """Continue BERT's own objective with a mask rate of 30 % (§5.1; reading: pretraining-input)."""
+    """Continue BERT's own objective with a mask rate of 30 % (§5.1, reading: pretraining-input)."""
     masking, unit = {"rate": 0.3, **request.reading("mlm-masking")}, request.reading("mlm-unit")
     if unit == "bernoulli":
         masking |= request.reading("mlm-draw")

@@ -26,10 +26,8 @@ QUERY = 32  # tokens, Table 13
 
 
 def optimisation(request: Request, stage: str, *, queries: int) -> Optimisation:
-    """Three epochs at 2e-5 with 1,000 steps of warm-up, as retrievers have on MS MARCO (Table 13).
-
-    ``stage`` is a key of reading fine-tuning-seed, ``queries`` are those of a batch.
-    """
+    """Three epochs at 2e-5 with 1,000 steps of warm-up, as retrievers have on MS MARCO (Table 13). ``stage``
+    is a key of reading fine-tuning-seed, ``queries`` are those of a batch."""
     ask = request.reading
     return Optimisation(
         batch_size=queries,
@@ -86,7 +84,7 @@ def retrievers(
 
 
 def reranking(request: Request, stages: TwoStage, *, length: int, scored: int, trained: int) -> TwoStage:
-    """Return the re-ranker's training, which scores so many passages of a query and trains on the best (Eq.
+    """Return the re-ranker's training, which scores ``passages`` of a query and trains on the best (Eq.
     4)."""
     ask = request.reading
     how = {"separator": ask("title-joining")["reranker"], "regulariser": ask("reranker-regulariser")}
@@ -103,12 +101,12 @@ def distillation(request: Request, stages: TwoStage, *, passages: int, weight: f
 
 
 def scored(request: Request, teacher: Node, negatives: Node, *, texts: Texts, per_query: int) -> Node:
-    """Return the negatives with the re-ranker's scores, from which a retriever is distilled."""
+    """Return the negatives with the re-ranker's scores, for distillation."""
     ask = request.reading
     how = {"decimals": ask("teacher-scores")["decimals"], "precision": ask("encoding-precision")["passages"]}
     return recipe.score_pairs(teacher, negatives, texts=texts, per_query=per_query, **how)
 
 
 def _with_terms(objective: Objective, terms: str) -> Objective:
-    """Return the class of an objective that knows these terms (reading: contrastive-terms)."""
+    """Return the class of an objective with these terms (reading: contrastive-terms)."""
     return AS_PRINTED[objective] if terms == "printed" else objective

@@ -1,4 +1,4 @@
-"""The generator that fills masks with its own tokens (§3.1, Sample of Eq. 1; Appendix C)."""
+"""The generator that fills masks with its own tokens (§3.1, Sample of Eq. 1, Appendix C)."""
 
 from __future__ import annotations
 
@@ -20,10 +20,8 @@ DRAWS = ("independent", "shared")
 
 
 class Generator(nn.Module):
-    """g of Eq. 1: a masked language model that fills the masked positions.
-
-    Tokens are sampled from its distribution over the whole vocabulary at temperature 1. The original token
-    may be drawn again.
+    """g of Eq. 1: a masked language model that fills the masked positions. Tokens are sampled from the whole
+    vocabulary at temperature 1, the original one included.
 
     Args:
         model: the masked language model, owned from here on.
@@ -53,12 +51,9 @@ class Generator(nn.Module):
     def forward(
         self, batch: dict[str, torch.Tensor]
     ) -> tuple[torch.Tensor, torch.Tensor, torch.Tensor | None]:
-        """Return x_enc and x_dec of Eq. 1 for a batch of ``twice_masked``.
-
-        Returns:
-            the encoder's and the decoder's tokens, (N, L) int64, and, if the generator learns, the hidden
-            states (M, H) of the encoder's M masked positions for its own loss, else None.
-        """
+        """Return x_enc and x_dec of Eq. 1 for a batch of ``twice_masked``, (N, L) int64 each, and, if the
+        generator learns, the hidden states (M, H) of the encoder's M masked positions for its own loss, or
+        None."""
         with torch.set_grad_enabled(self.learns and torch.is_grad_enabled()):
             places = places_of(batch["encoder_chosen"])
             hidden = self._hidden("encoder", batch, places)  # (M, H)
@@ -71,10 +66,8 @@ class Generator(nn.Module):
         return encoder_ids, decoder_ids, hidden if self.learns else None
 
     def loss(self, hidden: torch.Tensor, batch: dict[str, torch.Tensor]) -> torch.Tensor:
-        """Return its own cross-entropy at the encoder's masked positions, mean over the batch.
-
-        ``hidden``: (M, H), the third value of ``forward``, M > 0.
-        """
+        """Return its own cross-entropy at the encoder's M > 0 masked positions, mean over the batch.
+        ``hidden`` is (M, H), the third value of ``forward``."""
         masked = values_at(batch["clean_ids"], places_of(batch["encoder_chosen"]))  # (M,)
         return chunked_token_cross_entropy(hidden, self.head, masked, reduction="mean", chunk=CHUNK)
 
@@ -103,29 +96,21 @@ class Generator(nn.Module):
 def starting_generator(
     start: Path | None, model: MaskedModel, tokenizer: Tokenizer, *, length: int
 ) -> MaskedModel:
-    """Return the masked language model in ``start``, or a copy of ``model`` without one.
-
-    Raises:
-        DataError: it cannot be read, or its vocabulary is not the tokenizer's.
-        UsageError: it has fewer positions than ``length``.
-    """
+    """Return the masked language model in ``start``, or a copy of ``model`` without one. Raises DataError if
+    it cannot be read or its vocabulary is not the tokenizer's, UsageError for fewer positions than
+    ``length``."""
     if start is None:
         return copy.deepcopy(model)
     generator = load_masked_lm(start)
     if load_tokenizer(start).get_vocab() != tokenizer.get_vocab():
-        raise DataError(
-            f"{start}: the generator's vocabulary is not that of the model to train; give one that shares it"
-        )
+        raise DataError(f"{start}: the vocabulary differs from the model's. Give a generator that shares it.")
     check_fits(generator, tokenizer, length)
     return generator
 
 
 def vocabulary_head(model: Any) -> Callable[[torch.Tensor], torch.Tensor]:
-    """Return the head from last hidden states to logits.
-
-    It is BERT's ``cls``, RoBERTa's ``lm_head`` or ELECTRA's two steps. Raises UsageError for a model of
-    another kind.
-    """
+    """Return the head from last hidden states to logits: BERT's ``cls``, RoBERTa's ``lm_head`` or ELECTRA's
+    two steps. Raises UsageError for a model of another kind."""
     if hasattr(model, "generator_lm_head"):
         return lambda hidden: model.generator_lm_head(model.generator_predictions(hidden))
     for name in ("cls", "lm_head"):
@@ -138,7 +123,7 @@ def vocabulary_head(model: Any) -> Callable[[torch.Tensor], torch.Tensor]:
 def sampled(hidden: torch.Tensor, head: Callable[[torch.Tensor], torch.Tensor]) -> torch.Tensor:
     """Return a token for each row from softmax(head(hidden)), by torch's generator: (M, H) to (M,) int64.
 
-    Uses the inverse of the cumulative distribution: one random number per row, whereas ``torch.multinomial``
+    Uses the inverse of the cumulative distribution, with one random number per row. ``torch.multinomial``
     draws one per token of the vocabulary.
     """
     drawn = []

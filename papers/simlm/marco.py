@@ -29,7 +29,7 @@ class Marco:
         return self._stages().tuned(encoder, negatives, how)
 
     def retriever_2(self, encoder: Node, *, is_electra: bool = False) -> Node:
-        """Fine-tune on negatives mined with retriever 1 (stage 2 of Figure 2; reading: retriever-two)."""
+        """Fine-tune on negatives mined with retriever 1 (stage 2 of Figure 2, reading: retriever-two)."""
         first = self.retriever_1(encoder, is_electra=is_electra)
         start = encoder if self.request.reading("retriever-two") == "pre-trained" else first
         return self._stages().tuned(
@@ -42,7 +42,7 @@ class Marco:
         return self._reranking().tuned(encoder, negatives, how)
 
     def distilled(self, encoder: Node, *, negatives: Node, teacher: Node) -> Node:
-        """Fine-tune ``encoder`` to rank the mined negatives as the re-ranker does (stage 4; Eq. 5)."""
+        """Fine-tune ``encoder`` to rank the mined negatives as the re-ranker does (stage 4, Eq. 5)."""
         ask, texts = self.request.reading, self._reranking().texts
         per_query = ask("negative-lists")["per_query"] + ask("negative-lists")["random_added"]
         scored = fine_tuning.scored(self.request, teacher, negatives, texts=texts, per_query=per_query)
@@ -60,9 +60,7 @@ class Marco:
 
     def mined(self, retriever: Node) -> Node:
         """Return hard negatives: the top of the retriever's ranking without positives, and random passages.
-
-        Reading ``negative-lists`` gives the depth of the ranking and the numbers kept of either.
-        """
+        Reading ``negative-lists`` gives the depth and both numbers."""
         read = self.request.reading("negative-lists")
         kept = {name: read[name] for name in ("depth", "per_query", "random_added")}
         return self._stages().mined(retriever, **kept, seed=self._optimisation("retriever").seed)
@@ -73,7 +71,7 @@ class Marco:
         return self._stages().search(retriever, self.request.dataset, depth=DEPTH)
 
     def reranked(self, retriever: Node, reranker: Node) -> Node:
-        """Return the top 200 of a retriever's ranking, scored anew (Table 13; reading: reranker-tail)."""
+        """Return the top 200 of a retriever's ranking, scored anew (Table 13, reading: reranker-tail)."""
         return self.reordered(self.run(retriever), reranker)
 
     def reordered(self, run: Node, reranker: Node) -> Node:
@@ -101,7 +99,7 @@ class Marco:
         return fine_tuning.reranking(self.request, self._stages(), length=PAIR, **group)
 
     def _retriever_optimisation(self, *, is_electra: bool) -> Optimisation:
-        """Return the optimisation of retrievers 1 and 2. App. A has six epochs at 4e-5 for ELECTRA."""
+        """Return the optimisation of retrievers 1 and 2 (App. A: six epochs at 4e-5 for ELECTRA)."""
         how = self._optimisation("retriever")
         return replace(how, epochs=6, learning_rate=4e-5) if is_electra else how
 

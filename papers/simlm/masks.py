@@ -51,7 +51,7 @@ class Masks:
 
     @property
     def further_rate(self) -> float:
-        """The rate of an independent mask whose union with the encoder's has rate p_dec."""
+        """The rate of an independent mask that makes the union with the encoder's have rate p_dec."""
         if self.decoder_rate == self.encoder_rate:
             return 0.0
         return (self.decoder_rate - self.encoder_rate) / (1 - self.encoder_rate)
@@ -66,8 +66,8 @@ class Masks:
     ) -> tuple[np.ndarray, np.ndarray]:
         """Return the places of N texts end to end that are hidden from the encoder, and from the decoder.
 
-        ``input_ids``: (T,), with [CLS] and [SEP], ``lengths`` and ``generators``: one for each text. Returns
-        two (T,) bool, without special tokens, the second a superset of the first.
+        ``input_ids`` is (T,), with [CLS] and [SEP]. ``lengths`` and ``generators`` have one entry per text.
+        Returns two (T,) bool, without special tokens, the second a superset of the first.
         """
         draw = partial(words.drawn, input_ids, lengths, unit=self.unit, generators=generators)
         encoder = draw(rate=self.encoder_rate)
@@ -98,10 +98,9 @@ def twice_masked(
         masks: how to mask.
         generators: one for each text, so that its masks do not depend on the batch it is in.
 
-    Returns:
-        all (N, L): ``clean_ids``, ``attention_mask`` and ``segments`` int64, ``encoder_ids`` and
-        ``decoder_ids`` int64, ``encoder_chosen`` and ``decoder_chosen`` bool, the tokens to replace, and
-        ``special`` bool, True at special tokens and padding.
+    Returns, all (N, L): ``clean_ids``, ``attention_mask``, ``segments``, ``encoder_ids`` and ``decoder_ids``
+    int64, ``encoder_chosen`` and ``decoder_chosen`` bool, the tokens to replace, and ``special`` bool, True
+    at special tokens and padding.
     """
     clean, lengths = frame_texts(texts, tokenizer)
     encoder, decoder = masks.chosen(clean, lengths, words=words, generators=generators)
@@ -124,8 +123,8 @@ def twice_masked(
 
 
 class TwiceMasked:
-    """The collation of the objectives with two masks: examples to ``twice_masked``, cut to ``length`` tokens
-    with [CLS] and [SEP]. A text's masks depend on (seed, epoch, index) only."""
+    """Collates examples by ``twice_masked``, cut to ``length`` tokens with [CLS] and [SEP]. A text's masks
+    depend on (seed, epoch, index) only."""
 
     def __init__(self, tokenizer, masks: Masks, *, length: int, seed: int):
         self.tokenizer, self.words, self.masks = tokenizer, WholeWords.of(tokenizer), masks

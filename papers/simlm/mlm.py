@@ -12,10 +12,10 @@ from repro.retrieval.nn.text import frame_texts, side_by_side
 
 
 class PairMaskedLanguageModel(MaskedLanguageModel):
-    """``MaskedLanguageModel`` whose texts have a title's segment and a text's, as all other variants' have
-    (reading: pretraining-input).
+    """``MaskedLanguageModel`` on title and text as two segments, like all other variants (reading:
+    pretraining-input).
 
-    Args, beside those of ``MaskedLanguageModel``:
+    Args, in addition to those of ``MaskedLanguageModel``:
         unit: reading ``mlm-unit``: ``bernoulli``, single tokens, each by itself unless ``masking`` has a
             ``draw`` (reading ``mlm-draw``), or ``whole-word``, a fixed quota of each text in whole words
             (``WholeWords.chosen``).
@@ -52,8 +52,8 @@ class PairMaskedLanguageModel(MaskedLanguageModel):
     def _whole_words(
         self, words: WholeWords, ids: np.ndarray, lengths: np.ndarray, generators: list[np.random.Generator]
     ) -> dict[str, tuple[np.ndarray, int]]:
-        """Return ``masked_ids`` and ``labels`` of framed texts end to end where whole words are masked, (T,)
-        each, and the values that they are filled up with."""
+        """Return ``masked_ids`` and ``labels`` of framed texts end to end with masked whole words, (T,) each,
+        and their padding values."""
         chosen = words.chosen(ids, lengths, rate=self.masking["rate"], generators=generators)
         masked = covered(
             ids,

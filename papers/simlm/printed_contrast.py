@@ -12,7 +12,7 @@ from repro.retrieval.nn.contrastive import similarities
 def printed_contrastive(
     queries: torch.Tensor, passages: torch.Tensor, *, temperature: float | torch.Tensor
 ) -> torch.Tensor:
-    """Cross-entropy of each positive beside all negatives N of the query and of the positive itself.
+    """Cross-entropy of each positive against all negatives N of the query and of the positive itself.
 
         L = 1/Q sum_i -log( phi(q_i, d_i+) / Z_i ),   phi(a, b) = exp( cos(a, b) / tau )
         Z_i = phi(q_i, d_i+) + sum_{n != d_i+} ( phi(q_i, n) + phi(d_i+, n) )
@@ -30,12 +30,12 @@ def printed_contrastive(
 
 
 class PrintedContrast(CosineBiEncoder):
-    """The retrievers by Eq. 3 as printed, ``terms`` = ``printed``; trained and saved as their parent is."""
+    """The retrievers by Eq. 3 as printed, ``terms`` = ``printed``, otherwise like their parent."""
 
     contrasts: ClassVar = {**CosineBiEncoder.contrasts, "printed": printed_contrastive}
 
 
 class PrintedDistillation(DistilledBiEncoder):
-    """Eq. 5 beside Eq. 3 as printed."""
+    """Eq. 5 with Eq. 3 as printed."""
 
     contrasts = PrintedContrast.contrasts

@@ -23,10 +23,8 @@ class Questions:
     request: Request
 
     def retriever(self, encoder: Node) -> Node:
-        """Fine-tune twice: on DPR's own negatives, then on these and mined ones (Table 10).
-
-        The start of the second is reading retriever-two, as on MS MARCO.
-        """
+        """Fine-tune on DPR's own negatives, then on these and mined ones (Table 10), from the start of
+        reading retriever-two."""
         first = self._retriever(encoder, self._original())
         start = encoder if self.request.reading("retriever-two") == "pre-trained" else first
         return self._retriever(start, self.training_set(first))
@@ -92,7 +90,7 @@ class Questions:
         return recipe.judged_examples(recipe.qrels(TRAIN), dataset=TRAIN, negative_grade=grade)
 
     def _retriever(self, encoder: Node, training_set: Node) -> Node:
-        """Fine-tune ``encoder`` for 20k steps: either stage (App. B; reading: nq-learning-rate)."""
+        """Fine-tune ``encoder`` for 20k steps, in either stage (App. B, reading: nq-learning-rate)."""
         rate = self.request.reading("nq-learning-rate")
         how = replace(self._optimisation("nq-retriever"), epochs=None, max_steps=20_000, learning_rate=rate)
         return self._stages().tuned(encoder, training_set, how)
@@ -125,7 +123,6 @@ class Questions:
         return fine_tuning.optimisation(self.request, stage, queries=queries)
 
     def _queries(self, read: dict[str, Any]) -> int:
-        """Return queries of a re-ranker's batch: so many on each device of nq-batch, or on all together."""
         return read.get("queries") or read["queries_per_device"] * self.request.reading("nq-batch")["devices"]
 
     def _loss_scale(self) -> float:

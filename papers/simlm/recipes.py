@@ -1,4 +1,4 @@
-"""How the rows of the tables and figures are made (§3.2, §4, §5, App. A-C, and the released scripts)."""
+"""Recipes of the rows of tables and figures (§3.2, §4, §5, App. A-C, and the released scripts)."""
 
 from papers.baselines import released
 from papers.baselines.two_stage import marco_passages
@@ -78,14 +78,14 @@ def generator_row(request: Request, *, training: str) -> Node:
 
 
 def steps_point(request: Request, *, objective: str, steps: int) -> Node:
-    """Pre-train for so many steps, fine-tune a first retriever from that, and rank by it (Figure 3)."""
+    """Rank with a first retriever after this number of pre-training steps (Figure 3)."""
     start = {"simlm": simlm, "mlm": mlm}[objective](request, steps=steps)
     marco = Marco(request)
     return marco.run(marco.retriever_1(start))
 
 
 def passages_shown(request: Request, *, encoder: str, queries: list[str]) -> Node:
-    """Show the first passages that an encoder finds (Tables 9 and 14; reading: case-retrievers)."""
+    """Show the first passages that an encoder finds (Tables 9 and 14, reading: case-retrievers)."""
     marco, start = Marco(request), ENCODERS[encoder](request)
     stages = {"retriever-1": marco.retriever_1, "distilled": marco.pipeline}
     model = stages[request.reading("case-retrievers")[encoder]](start)
@@ -94,14 +94,13 @@ def passages_shown(request: Request, *, encoder: str, queries: list[str]) -> Nod
 
 
 def index_size(request: Request) -> Node:
-    """Return the size of the passages' vectors (Table 3; reading: index-size-unit)."""
+    """Return the size of the passages' vectors (Table 3, reading: index-size-unit)."""
     marco = Marco(request)
     run = marco.run(marco.retriever_1(simlm(request)))
     return recipe.index_size(run.input("passages"), **request.reading("index-size-unit"))
 
 
 def _released(request: Request, system: str, *, stand_in: Node) -> Node:
-    """Return the ranking by the authors' checkpoint, used as released.yaml says."""
     return released.retriever(request, system=system, recall="recall-definition", stand_in=stand_in)
 
 

@@ -15,25 +15,27 @@ from repro.retrieval.nn.checkpoint import MaskedModel, Tokenizer
 class ReplacedLanguageModelling(ThroughBottleneck, nn.Module):
     """SimLM: L_pt = L_enc + L_dec, each the cross-entropy of the original tokens at all positions (Eq. 2).
 
-        x_enc = Sample(g, Mask(x, p_enc)),  x_dec = Sample(g, Mask(x, p_dec))                          (Eq. 1)
+        x_enc = Sample(g, Mask(x, p_enc)),  x_dec = Sample(g, Mask(x, p_dec))
+            (Eq. 1)
 
     The encoder predicts x from x_enc, a shallow decoder predicts x from x_dec and the encoder's [CLS] vector.
-    What the paper leaves open, or the released code does otherwise, is an option named after its reading in
-    readings.yaml. A text's masks depend on (seed, epoch, index), the replacements on torch's generator: a
-    batch in parts has others than the whole.
+    Other choices are options named after their readings, e.g. ``generator-loss-weight``. A text's masks
+    depend on (seed, epoch, index), the replacements on torch's generator: a batch in parts has others than
+    the whole.
 
     Args:
         model: BertForMaskedLM, or one with ``base_model`` and ``cls`` like it.
         tokenizer: its tokenizer.
         masks: {encoder_rate, decoder_rate, unit, superset, mask, random}, see ``Masks``.
         replacement: {training, dropout, draws}, see ``Generator``.
-        generator_weight: of the generator's own loss where it learns: the cross-entropy at the encoder's
-            masked positions, mean over the batch. Reading ``generator-loss-weight``.
+        generator_weight: of a learning generator's own loss: the cross-entropy at the encoder's masked
+            positions, mean over the batch (reading ``generator-loss-weight``).
         decoder: {layers, segments, slot, shared_head}, see ``EncoderDecoder``.
-        token_loss: {per, specials}, reading ``token-loss-reduction``: see ``reconstruction``, ``predicted``.
+        token_loss: {per, specials}, reading ``token-loss-reduction``: see ``reconstruction``,
+            ``predicted``.
         length: tokens of a text, with [CLS] and [SEP].
         seed: of the masks.
-        generator: a folder with the generator's model; without, it starts as a copy of ``model``.
+        generator: a folder with the generator's model, by default a copy of ``model``.
     """
 
     name = "simlm"
@@ -64,8 +66,8 @@ class ReplacedLanguageModelling(ThroughBottleneck, nn.Module):
         self.network = EncoderDecoder(model, **decoder)
 
     def forward(self, batch: dict[str, torch.Tensor]) -> dict[str, torch.Tensor]:
-        """Return ``encoder`` (Eq. 2), ``decoder``, and ``generator``, weighted, where it learns; a loss is
-        absent where the batch has no position for it."""
+        """Return ``encoder`` (Eq. 2), ``decoder``, and ``generator``, weighted, if it learns. A loss is
+        absent without a position for it."""
         losses, tokens = {}, batch["clean_ids"]
         encoder_ids, decoder_ids, filling = self.generator(batch)
         counted = predicted(batch, specials=self.specials)  # (N, L)

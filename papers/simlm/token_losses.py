@@ -12,17 +12,15 @@ PER = ("batch", "text")
 
 
 def check_per(per: str | int) -> str | int:
-    """Return ``per`` unchanged. Raises UsageError unless it is one of PER, or a number of texts above 0."""
+    """Return ``per``. Raises UsageError unless it is one of PER, or a number of texts above 0."""
     if not isinstance(per, int) or per < 1:
         check_known("mean of token losses", per, valid=PER)
     return per
 
 
 def predicted(batch: dict[str, torch.Tensor], *, specials: bool) -> torch.Tensor:
-    """Return the predicted positions if all are predicted, (N, L) bool; reading ``token-loss-reduction``.
-
-    These are all tokens but special ones or, with ``specials``, all but padding.
-    """
+    """Return the predicted positions if all are predicted, (N, L) bool (reading ``token-loss-reduction``):
+    all tokens but special ones or, with ``specials``, all but padding."""
     return batch["attention_mask"].bool() if specials else ~batch["special"]
 
 
@@ -38,8 +36,7 @@ def reconstruction(
 
     Reading ``token-loss-reduction``: ``text``, the mean of the texts' means, as printed, ``batch``, one mean
     over the tokens of the batch, or a number, one mean over the tokens of this many texts, which are the
-    input here and are averaged with ``denominator``. Logits exist for a chunk of the counted positions at a
-    time.
+    input here and are averaged with ``denominator``. Logits exist for a chunk of positions at a time.
 
     Args:
         hidden: (N, L, H), last hidden states.
@@ -80,10 +77,8 @@ def detection(
 
 
 def denominator(counted: torch.Tensor, *, per: str | int) -> int:
-    """Return the number of units that ``reconstruction`` and ``detection`` are a mean over.
-
-    The units are counted tokens, or texts that have any. If ``per`` is the number of texts of a part, the
-    result is 1 for a part with counted tokens and 0 otherwise.
+    """Return the number of units that ``reconstruction`` and ``detection`` average: counted tokens, or texts
+    with any. If ``per`` is a number of texts, it is 1 for a part with counted tokens and 0 otherwise.
 
     Args:
         counted: (N, L) bool.

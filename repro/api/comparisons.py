@@ -7,8 +7,7 @@ from dataclasses import replace
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
-from repro.api import Listing
-from repro.api.selection import Selection, select
+from repro.api import Listing, Selection, select
 from repro.running.plan import Plan
 from repro.running.records import Recurrence
 from repro.running.workspace import Workspace
@@ -31,6 +30,9 @@ class ComparedCells(Listing[ComparedCell]):
         plan: the cells' plan, looked up in the store. None if runs were scored without a paper.
         outcome: the stages that the preceding run ran, failed or blocked. None without a run.
         recurrences: numbers of this run that were already recorded, in both versions.
+
+    Example:
+        >>> repro.compare("PAPER/1").summary.passing
     """
 
     def __init__(
@@ -63,6 +65,13 @@ class ComparedCells(Listing[ComparedCell]):
             for cells in self.comparison.by_table().values()
         )
 
+    def _repr_html_(self) -> str:
+        from repro.writers.html.elements import rendered
+        from repro.writers.table_pages import table_by_itself
+
+        tables = self.comparison.by_table().values()
+        return rendered("\n".join(table_by_itself(self.comparison, cells) for cells in tables))
+
     def plot(self) -> list[Axes]:
         """Plot the numbers of one table, one panel per column. Raises UsageError for several tables."""
         from repro.writers.drawing import panels
@@ -90,6 +99,9 @@ def compare(
     Raises:
         UsageError: an unknown name or scale.
         DataError: a malformed record.
+
+    Example:
+        >>> repro.compare("PAPER/1", scale="tiny").to_frame()
     """
     selection = select(*names, rows=rows, scale=scale, seeds=seeds, readings=readings, workspace=workspace)
     return compare_selection(selection, progress=progress)

@@ -4,9 +4,8 @@ import os
 from collections.abc import Iterable
 from dataclasses import asdict
 
-from repro.api import Listing
+from repro.api import Listing, Selection
 from repro.api.comparisons import ComparedCells, compare_selection
-from repro.api.selection import Selection
 from repro.errors import ReproError, StoreError
 from repro.graph import Node
 from repro.manifest.papers import sources
@@ -50,6 +49,9 @@ def measure(
         StoreError: the store or the records are not writable, or an artefact is damaged.
         UsageError: as ``Selection.plan``. Also, before any stage runs, an invalid environment variable or
             an objective that cannot be trained.
+
+    Example:
+        >>> repro.measure(repro.select("PAPER/1/ROW/COLUMN", scale="tiny"))
     """
     workspace, progress = selection.workspace, progress or Progress()
     plan = plan or selection.plan()
@@ -101,6 +103,9 @@ def records(*names: str, scale: str = "full", workspace: Workspace | None = None
     """Return the records of papers at a scale, in order. Defaults to all papers.
 
     The latest record of a key counts. Raises UsageError for an unknown name, DataError for a malformed line.
+
+    Example:
+        >>> repro.records("PAPER", scale="tiny").to_frame()
     """
     scale_of(scale)
     results = (workspace or Workspace.open()).results

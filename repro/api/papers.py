@@ -25,6 +25,9 @@ class PublishedTable:
     Attributes:
         source: the paper's manifest.
         content: the transcribed table with marks, test, groups and settings.
+
+    Example:
+        >>> repro.table("PAPER/1").cell("ROW", "COLUMN").number
     """
 
     source: Paper
@@ -55,6 +58,11 @@ class PublishedTable:
         """All cells in the order of the table, including dashes and words."""
         return _cell_listing(cells_of(self.source, (self.content,)))
 
+    def _repr_html_(self) -> str:
+        from repro.writers.html.tables import table
+
+        return table(self.source, self.content, ())
+
     def cell(self, row: str, column: str) -> Cell:
         """Return the cell of a row id and a column id. Raises UsageError listing the valid ids."""
         return cell_of(self.source, self.content, row, column)
@@ -76,7 +84,11 @@ class PublishedTable:
 
 @dataclass(frozen=True)
 class PublishedPaper:
-    """A paper with its tables and unspecified choices. ``source`` is its manifest."""
+    """A paper with its tables and unspecified choices. ``source`` is its manifest.
+
+    Example:
+        >>> repro.paper("PAPER").readings
+    """
 
     source: Paper
 
@@ -115,17 +127,29 @@ class PublishedPaper:
 
 
 def papers() -> dict[str, PublishedPaper]:
-    """Return all papers by name, including those added by entry points."""
+    """Return all papers by name, including those added by entry points.
+
+    Example:
+        >>> list(repro.papers())
+    """
     return {name: PublishedPaper(source) for name, source in papers_at_hand().items()}
 
 
 def paper(name: str) -> PublishedPaper:
-    """Return the paper of that name. Raises UsageError for an unknown one, listing the papers."""
+    """Return the paper of that name. Raises UsageError for an unknown one, listing the papers.
+
+    Example:
+        >>> repro.paper("PAPER").title
+    """
     return PublishedPaper(paper_at_hand(name))
 
 
 def table(name: str) -> PublishedTable:
-    """Return the table ``PAPER/NUMBER``. Raises UsageError for an unknown one."""
+    """Return the table ``PAPER/NUMBER``. Raises UsageError for an unknown one.
+
+    Example:
+        >>> repro.table("PAPER/1").to_frame()
+    """
     owner, slash, number = name.partition("/")
     if not slash:
         raise UsageError(f"{name!r} names no table: a table is named PAPER/NUMBER")

@@ -2,11 +2,10 @@
 
 from typing import Any
 
-from repro.api import Listing
+from repro.api import Listing, Selection, select
 from repro.api.comparisons import ComparedCells, compare
 from repro.api.measurement import measure, records
 from repro.api.papers import PublishedPaper, PublishedTable, paper, papers, table
-from repro.api.selection import Selection, select
 from repro.hooks import ask, merged
 from repro.manifest.cells import Cell, cell
 from repro.manifest.papers import load

@@ -12,57 +12,54 @@ from collections.abc import Iterable, Iterator
 import click
 
 from repro.cli.groups import LazyGroup, plugin_commands
-from repro.errors import BlockedError, ReproError, UsageError, one_line
+from repro.errors import BlockedError, ReproError, UsageError, one_line, unknown
 from repro.locations import resolved
 from repro.machine.extras import INSTALL, extra_of
 from repro.version import __version__
 
 # verb -> one line for --help; the module of that name holds the command
 VERBS = {
-    "begin": {"demo": "what the suite does, in a minute or two"},
-    "look": {"show": "papers, a table, a cell; and all that is known of their numbers and settings"},
+    "begin": {"demo": "a tour of the suite in a minute or two"},
+    "look": {"show": "papers, tables, cells, their readings and settings"},
     "do": {
-        "plan": "what a run would do and take, and how far it has come",
-        "run": "measure a selection of cells and compare it with the published numbers",
+        "plan": "the stages, downloads, disk and hours of a run, and its progress",
+        "run": "measure cells and compare them with the published numbers",
     },
     "judge": {
-        "compare": "verdicts from what is stored; never trains",
-        "audit": "what does not fit in papers, or in a file of yours: numbers, marks, sentences",
+        "compare": "verdicts from stored results, without training",
+        "audit": "inconsistent numbers, marks and sentences of papers or of a file",
     },
     "write": {
-        "tables": "LaTeX of the tables, published and ours",
-        "report": "one page of everything; figures, pages of a site",
+        "tables": "LaTeX tables, published and measured",
+        "report": "an HTML report, figures, pages of a site",
     },
     "exchange": {
-        "export": "records, a run or an encoder",
-        "import": "somebody else's run",
+        "export": "a run or an encoder",
+        "import": "a run by others",
     },
     "keep house": {
-        "data": "what data there is, whether it is sound, how to get the rest",
-        "doctor": "what this machine can run, and what to do about the rest",
-        "store": "read every artefact and record again, or remove what nothing needs",
+        "data": "list, check and fetch collections",
+        "doctor": "requirements and speed of this machine, self-tests",
+        "store": "verify artefacts and records, remove unused ones",
     },
-    "extend": {"new": "begin another paper"},
+    "extend": {"new": "start another paper"},
 }
-HIDDEN = ("stage",)  # the unit that engines call
-# verbs that read, plan, judge and write, and then end: nearly all that they make stays until then
-BRIEF = {"show", "plan", "compare", "audit", "tables", "report", "store"}
+HIDDEN = ("stage",)  # called by engines
+BRIEF = {"show", "plan", "compare", "audit", "tables", "report", "store"}  # run without garbage collection
 PAGED = {"show", "plan", "compare", "audit"}
-# verbs that keep what is done, and go on from there when they are given again
-CONTINUING = {"demo", "run", "stage", "compare", "export", "import", "data"}
-# of the environment, those that the suite heeds
+CONTINUING = {"demo", "run", "stage", "compare", "export", "import", "data"}  # resume where they stopped
 VARIABLES = (
     *("REPRO_STORE", "REPRO_RESULTS", "REPRO_DATA", "REPRO_JAVA_HOME"),
     *("REPRO_PAGER", "REPRO_PLUGINS"),
     *("REPRO_MICRO_BATCH", "REPRO_PADDING_FREE", "REPRO_SAVE_STEPS", "REPRO_SEARCH_MEMORY"),
 )
-NEAR = 0.85  # of difflib's ratio; REPRO_TEST_STORE, which tests heed, is farther from REPRO_STORE
-FOLDERS = {"store": "artefacts", "results": "records", "data": "collections of yours"}
+NEAR = 0.85  # difflib's ratio, above that of REPRO_STORE and REPRO_TEST_STORE
+FOLDERS = {"store": "artefacts", "results": "records", "data": "your own collections"}
 
 
 def _folder_options(function):
-    for name, what in reversed(FOLDERS.items()):
-        text = f"Where {what} lie (REPRO_{name.upper()})."
+    for name, contents in reversed(FOLDERS.items()):
+        text = f"Folder of {contents}, by default REPRO_{name.upper()}."
         function = click.option(f"--{name}", metavar="DIR", help=text)(function)
     return function
 
@@ -89,14 +86,14 @@ class _CommandLine(LazyGroup):
     kind="verb",
     context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 110},
     epilog="""\b
---store, --results and --data may stand anywhere on the line.
+--store, --results and --data can be anywhere on the line.
 \b
 Examples:
   repro show                               papers, tables, figures
-  repro run PAPER --table 1 --scale tiny   everything end to end, in minutes, on a CPU
+  repro run PAPER --table 1 --scale tiny   the whole pipeline in minutes on a CPU
   repro show PAPER --table 1               the table as published
-  repro plan PAPER --table 1               what the full reproduction would take
-  repro compare --all                      verdicts on whatever was measured
+  repro plan PAPER --table 1               the cost of the full reproduction
+  repro compare --all                      verdicts on all stored results
 \b
 Shell completion: eval "$(_REPRO_COMPLETE=bash_source repro)"   (or zsh_source, fish_source)
 Exit status: 0 done, 1 a verdict did not pass (--strict), 2 bad input, 3 a stage failed, 4 something missing.
@@ -108,11 +105,11 @@ Exit status: 0 done, 1 a verdict did not pass (--strict), 2 bad input, 3 a stage
 def cli(ctx, **folders):
     """Reproduce papers on dense-retrieval pre-training, cell by cell.
 
-    Every cell of every table has a name (paper/table/row/column), a way to be measured, and a verdict.
+    A cell is named PAPER/TABLE/ROW/COLUMN.
     """
     for name, folder in folders.items():
         if folder == "":
-            raise UsageError(f"--{name} is empty; name a folder, or leave the option out")
+            raise UsageError(f"--{name} is empty. Name a folder or remove the option.")
         if folder is not None:
             ctx.with_resource(_stated(f"REPRO_{name.upper()}", folder))
 
@@ -130,19 +127,19 @@ def _stated(variable: str, value: str) -> Iterator[None]:
 
 
 def main() -> None:
-    """Run the command line. Errors that users can fix become one sentence on stderr and an exit status."""
+    """Run the command line. A ReproError becomes one sentence on stderr and an exit status."""
     for name, mode in (("stdin", "r"), ("stdout", "w"), ("stderr", "w")):
-        if getattr(sys, name) is None:  # closed by the caller: print would fail, or use another's descriptor
+        if getattr(sys, name) is None:  # closed by the caller
             setattr(sys, name, os.fdopen(os.open(os.devnull, os.O_RDWR), mode))
     if hasattr(sys.stdout, "reconfigure"):
-        # papers print signs that most other encodings lack; names of files may be any bytes
+        # papers contain signs such as †, and file names any bytes
         sys.stdout.reconfigure(encoding="utf-8", errors="surrogateescape")
     gc.disable()
     if _verb() not in BRIEF | _plugin_verbs():
         gc.enable()
     for warning in misspelt(os.environ):
         _say(warning)
-    atexit.register(gc.freeze)  # what ends with the process need not be looked through for garbage
+    atexit.register(gc.freeze)  # which saves a last collection
     with _interruptible():
         status = _status()
     try:
@@ -163,7 +160,7 @@ def _verb() -> str:
 def _plugin_verbs() -> set[str]:
     try:
         added = {name for name in plugin_commands() if " " not in name}
-    except ReproError:  # of plugins that cannot be used, which the command line says once it runs
+    except ReproError:  # an unusable plugin, which the command line reports later
         return set()
     return added - {verb for section in VERBS.values() for verb in section}
 
@@ -194,10 +191,10 @@ def _interruptible() -> Iterator[None]:
 
 
 def _status() -> int:
-    """Run the command line, print its error, if any, and return the exit status."""
+    """Run the command line and return the exit status."""
     stdout = sys.stdout
     continues = _verb() in CONTINUING
-    advice = "; the same command continues where it stopped" if continues else ""
+    advice = ". The same command continues where it stopped." if continues else ""
     try:
         with _pages():
             status = _command_line()
@@ -206,23 +203,23 @@ def _status() -> int:
         _say(f"interrupted{advice}")
         return 130
     except (BrokenPipeError, SystemExit) as error:
-        # rich, and click after it put another stdout in place, leave when nobody reads on
+        # rich, and click after replacing stdout, exit if the reader ended
         if sys.stdout is stdout and BrokenPipeError not in (type(error), type(error.__context__)):
             raise
         _give_up_output()
         if continues:
-            _say(f"nobody reads what is printed{advice}")
-        return 128 + signal.SIGPIPE  # as a shell has it of whoever SIGPIPE ends
+            _say(f"the reader of standard output ended{advice}")
+        return 128 + signal.SIGPIPE  # as in a shell
     except click.exceptions.NoArgsIsHelpError as error:
         print(error.format_message(), file=sys.stderr)
         return error.exit_code
     except click.ClickException as error:
-        _say(error.format_message().rstrip(".") + _hint(error))
+        _say(_sentence(error))
         return error.exit_code
     except ReproError as error:
         _say(str(error))
         return error.exit_status
-    except OSError as error:  # of the user's files and folders; what is raised inside a stage stays there
+    except OSError as error:  # of the user's files and folders
         _say(f"{error.filename or 'standard output'}: {error.strerror or error}{_home_remedy(error)}")
         if not error.filename:
             _give_up_output()
@@ -242,28 +239,37 @@ def _command_line() -> object:
 
 
 def _home_remedy(error: OSError) -> str:
-    """Return a remedy for an error in the user's home if it is missing or not writable, otherwise ""."""
+    """Return a remedy for an error in an unusable home, otherwise ""."""
     home, name = os.path.expanduser("~"), str(error.filename or "")
     is_of_home = name and os.path.commonpath([home, os.path.abspath(name)]) in (home, os.path.abspath(name))
-    remedy = "; set HOME, or REPRO_STORE, REPRO_RESULTS and REPRO_DATA, to folders that can be written"
+    remedy = ". Set HOME, or REPRO_STORE, REPRO_RESULTS and REPRO_DATA, to writable folders."
     return remedy if is_of_home and not os.access(home, os.W_OK) else ""
 
 
-def _hint(error: click.ClickException) -> str:
+def _sentence(error: click.ClickException) -> str:
+    """Return the message of click with the next command, e.g. "`repro run` has no option --tabel. …"."""
     context = getattr(error, "ctx", None)
-    return f"; `{context.command_path.strip()} --help` says what there is" if context else ""
+    message = error.format_message().rstrip(".")
+    if context is None:
+        return message
+    command = f"`{context.command_path.strip()}`"
+    hint = f"{command[:-1]} --help` describes "
+    if not isinstance(error, click.NoSuchOption):
+        return f"{message}. {hint}the options."
+    options = [name for option in context.command.params for name in option.opts if name.startswith("--")]
+    return str(unknown("option", error.option_name, options, owner=command, hint=f"{hint}them."))
 
 
 def _say(text: str) -> None:
-    with contextlib.suppress(OSError):  # a standard error that cannot be written changes no exit status
+    with contextlib.suppress(OSError):  # an unwritable standard error changes no exit status
         print(f"repro: {one_line(text)}", file=sys.stderr)
 
 
 def misspelt(names: Iterable[str]) -> Iterator[str]:
-    """Yield a warning for each variable that resembles one of the suite's, e.g. with a letter missing."""
+    """Yield a warning for each variable that resembles one of ``VARIABLES``, e.g. without a letter."""
     for name in names:
         if name.startswith("REPRO_") and name not in VARIABLES:
             import difflib
 
             for near in difflib.get_close_matches(name, VARIABLES, n=1, cutoff=NEAR):
-                yield f"the variable {name} has no effect; did you mean {near}?"
+                yield f"the variable {name} has no effect. Did you mean {near}?"

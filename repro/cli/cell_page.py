@@ -8,10 +8,14 @@ from itertools import groupby
 from shlex import quote
 
 from repro.cli.obstacles import names_in_a_line
+from repro.cli.printing import say, width
+from repro.errors import visible
 from repro.exchange.public_runs import PublicRun, cells_of_run, only_scorable, public_runs
 from repro.hooks import CellNote, CellPart, ask
-from repro.manifest.cells import Cell
+from repro.manifest.cells import Cell, is_measured
+from repro.manifest.papers import home
 from repro.manifest.reading_schema import Reading
+from repro.retrieval.datasets.catalog import dataset
 from repro.running.cell_readings import PARTS, CellReadings
 from repro.running.recipe_calls import not_at, recipe_path
 from repro.running.requirements import distinct_obstacles
@@ -20,12 +24,12 @@ from repro.running.workspace import Workspace
 from repro.store.results import Results
 from repro.verdicts.compared import ComparedCell
 
-IN_FULL = 4  # readings of each part of the work, and values of others, that are printed in full
+IN_FULL = 4  # readings per part, and values reported elsewhere, that are printed in full
 ROLES = {
     "ours": "the authors' own",
     "rerun": "run again by the authors",
     "cited": "cited by the authors",
-    "reference": "a row of reference, which the paper does not have",
+    "reference": "a reference row that is not in the paper",
 }
 
 
@@ -37,8 +41,6 @@ class CellPage:
         readings: the most important first.
         more: readings that matter only if another reading has another choice.
         public_runs: published runs by others that can be scored for the cell.
-        known: readings and nodes of every cell, for plugins.
-        results: the records, for plugins.
     """
 
     cell: Cell
@@ -52,7 +54,6 @@ class CellPage:
     @classmethod
     def of(cls, cell: Cell, workspace: Workspace) -> "CellPage":
         """Collect the facts about a cell from its manifest, the records and the store."""
-        from repro.manifest.cells import is_measured
         from repro.verdicts.comparison import standings
 
         cell_readings = CellReadings(workspace.machine)
@@ -74,7 +75,7 @@ class CellPage:
 
     @property
     def commands(self) -> dict[str, str]:
-        """Return the commands that measure or score the cell, in reverse if full scale is blocked."""
+        """Return label -> command, in reverse if full scale is blocked."""
         cell, commands = self.cell, {}
         if self.stands and (cell.recipe or cell.column.mean_of):
             commands["measure it"] = f"repro run {cell.id}"
@@ -117,8 +118,6 @@ class CellPage:
 
     @property
     def _judgement_facts(self) -> dict:
-        from repro.retrieval.datasets.catalog import dataset
-
         if not self.cell.column.dataset:
             return {}
         entry = dataset(self.cell.column.dataset)
@@ -129,12 +128,8 @@ class CellPage:
 
     @property
     def _lender_words(self) -> str:
-        from repro.manifest.papers import home
-
         lender = home(recipe_path(self.cell)) if self.cell.recipe else None
-        return (
-            f" of {lender.name}, whose recipe makes the row" if lender not in (None, self.cell.paper) else ""
-        )
+        return f" of {lender.name}, which has the recipe" if lender not in (None, self.cell.paper) else ""
 
     def show(self, *, verbose: bool) -> None:
         """Print the page: first the results, then the readings."""
@@ -159,13 +154,13 @@ class CellPage:
         for stand in self.stands:
             yield stand.scale, _standing(stand)
             if stand.data_without_digest:
-                yield "data", f"not held against a known digest: {', '.join(stand.data_without_digest)}"
+                yield "data", f"without a known digest: {', '.join(stand.data_without_digest)}"
             if stand.libraries_not_compared:
                 yield "libraries", f"versions not compared: {', '.join(stand.libraries_not_compared)}"
             for run in stand.imported:
                 doubts = "; ".join(map(str, run.doubts))
                 score = f"({run.measured:.4g})" if doubts else f"{run.measured:.4g}"
-                yield "run of others", f"{score} ({run.maker}), {run.verdict.name}{doubts and f'; {doubts}'}"
+                yield "run by others", f"{score} ({run.maker}), {run.verdict.name}{doubts and f'; {doubts}'}"
         yield from (line for part in self.parts for line in part.below_measured())
         yield from _note_lines(self.notes, cell, verbose=verbose)
         for label, command in self.commands.items():
@@ -176,26 +171,24 @@ class CellPage:
         yield "note", self._note
 
     def _show_readings(self, most: int | None) -> None:
-        """Print ``most`` readings per part of the work in detail, and the ids of others. None prints all."""
-        from repro.cli.printing import say
-
+        """Print ``most`` readings per part in detail (None: all), and the ids of others."""
         parts = {part: [r for r, _ in pairs] for part, pairs in groupby(self.readings, key=lambda p: p[1])}
         notes = parts.pop(PARTS[-1], [])
         number = sum(map(len, parts.values()))
         if number:
-            choices = "choices" if number > 1 else "choice"
+            readings_word = "readings" if number > 1 else "reading"
             lender = self._lender_words
-            print(f"\nthe number rests on {number} unspecified {choices}{lender}, the weightiest first")
+            print(f"\nthe number depends on {number} {readings_word}{lender}, the most important first")
         for place, (part, readings) in enumerate(parts.items()):
             gap = "\n" if place else ""
-            _print_readings(f"{gap}for {part}, and all that follows on it", readings, most)
+            _print_readings(f"{gap}from {part} on", readings, most)
         if self.more:
-            _print_readings("\nwhere one of these has another value", self.more, most and 0)
+            _print_readings("\nif one of these has another choice", self.more, most and 0)
         if notes:
-            _print_readings("\nabout this cell, without a value that changes it here", notes, most and 0)
+            _print_readings("\nabout this cell, without a choice that changes it", notes, most and 0)
         if most:
             print()
-            say("--verbose says what each is about; `repro run … --reading ID=CHOICE` takes another value")
+            say("--verbose describes each. `repro run … --reading ID=CHOICE` takes another choice.")
 
 
 def _definition(cell: Cell) -> str:
@@ -222,17 +215,17 @@ def _standing(stand: ComparedCell) -> str:
 
 
 def _note_lines(notes: Sequence[CellNote], cell: Cell, *, verbose: bool) -> Iterator[tuple[str, str]]:
-    """Yield the values reported elsewhere: their range and the first ones, or all if ``verbose``."""
+    """Yield the range of the values reported elsewhere and the first ones, or all if ``verbose``."""
     from repro.writers.grid import STATED, span
 
     if len(notes) == 1:
         yield STATED, f"1 value, {notes[0]}"
     elif notes:
         shown = notes if verbose else notes[:IN_FULL]
-        yield STATED, f"{len(notes)} values, {span(notes, cell)}; the closest in kind first"
+        yield STATED, f"{len(notes)} values, {span(notes, cell)}, the closest in kind first"
         yield from (("value", str(note)) for note in shown)
         if len(notes) > len(shown):
-            yield "values", f"{len(notes) - len(shown)} more, which --verbose tells"
+            yield "values", f"{len(notes) - len(shown)} more with --verbose"
 
 
 def _recipe_call(cell: Cell) -> str:
@@ -253,8 +246,6 @@ def _print_readings(heading: str, readings: Sequence[Reading], most: int | None)
 
 
 def _print(label: str, value: str) -> None:
-    from repro.cli.printing import width
-    from repro.errors import visible
     from repro.writers.sheet import UNLIMITED
 
     label, indent = visible(label), " " * 15

@@ -11,7 +11,7 @@ def paper_names(ctx, param, incomplete: str) -> list[str]:
     return _matches(papers(), incomplete)
 
 
-SCALES = ("full", "small", "tiny")  # what most need; the others are completed where their name is begun
+SCALES = ("full", "small", "tiny")  # suggested before a first letter
 
 
 def scale_names(ctx, param, incomplete: str) -> list[str]:
@@ -84,11 +84,7 @@ def _matches(names: Iterable[str], incomplete: str) -> list[str]:
 
 
 def _papers(ctx) -> list[Paper]:
-    words = (
-        *(ctx.params.get("names") or ()),
-        *ctx.args,
-        ctx.params.get("what"),
-    )  # click leaves names in args
+    words = (*(ctx.params.get("names") or ()), *ctx.args, ctx.params.get("what"))
     return [papers()[word] for word in words if word in papers()] or list(papers().values())
 
 

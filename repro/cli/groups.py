@@ -5,16 +5,17 @@ from collections.abc import Mapping
 
 import click
 
+from repro.errors import unknown
 from repro.hooks import Command, ask, merged
 
 Sections = Mapping[str, Mapping[str, str]]  # title -> name -> a line of help
 
 
 class LazyGroup(click.Group):
-    """A group that lists its commands, including those of plugins, without importing them.
+    """A group that lists commands, also of plugins, without importing them.
 
     Args:
-        package: package of the core's verbs. Each module has a ``command``. Views are added to the group.
+        package: package of the verbs. Each module has a ``command``.
         sections: section title -> command -> its line of help.
         hidden: commands not listed by help.
         kind: name of a command in errors, e.g. "view".
@@ -67,7 +68,7 @@ class LazyGroup(click.Group):
         return self._import(name) if name in (*self.names, *self.unlisted) else None
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
-        """Insert "" for the default command if there are no arguments or the first one is an option."""
+        """Insert "" for the default command if the first argument is missing or an option."""
         is_default = self.default and (not args or args[0].startswith("-"))
         if is_default and not ctx.resilient_parsing and not {*args[:1]} & {*ctx.help_option_names}:
             args = ["", *args]
@@ -82,9 +83,9 @@ class LazyGroup(click.Group):
             return args[0], command, args[1:]
         if self.default and not self._is_misspelt(args[0]):
             return "", self._import(self.default), args
-        from repro.errors import unknown
-
-        raise unknown(self.kind, args[0], self.list_commands(ctx))
+        path = ctx.command_path.strip()
+        hint = f"`{path} --help` describes them."
+        raise unknown(self.kind, args[0], self.list_commands(ctx), owner=f"`{path}`", hint=hint)
 
     def _is_misspelt(self, word: str) -> bool:
         import difflib
@@ -140,16 +141,13 @@ class LazyGroup(click.Group):
 
 
 def plugin_commands() -> dict[str, Command]:
-    """Return the commands of all plugins, by verb or by verb and view, e.g. "show others"."""
+    """Return the commands of all plugins by name, e.g. "show others"."""
     return merged(ask().commands())
 
 
 def views(
-    verb: str, lines: Mapping[str, str], *, title: str = "views", default: str = "", **how
+    verb: str, lines: Mapping[str, str], *, title: str = "subcommands", default: str = "", **how
 ) -> LazyGroup:
-    """Return the group of a verb's views. ``lines`` maps each view to its help.
-
-    ``default`` is the view used if none is named.
-    """
-    kind = f"thing to {verb}" if not default else "view"
+    """Return the group of a verb's views. ``lines`` maps each to its help, ``default`` names the main one."""
+    kind = "view" if default else "subcommand"
     return LazyGroup(verb, sections={title: lines}, kind=kind, default=default, **how)

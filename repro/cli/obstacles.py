@@ -7,7 +7,9 @@ from pathlib import Path
 
 from repro.cli import printing
 from repro.errors import visible
+from repro.locations import data_folder
 from repro.manifest.cells import count_in_words
+from repro.retrieval.datasets.fetching import amount
 from repro.running.cost.estimate import Estimate, Throughput, assumed_throughput, estimate, throughput
 from repro.running.plan import Plan
 from repro.running.requirements import Obstacle, distinct_obstacles
@@ -53,8 +55,6 @@ def show_needs(
 
 
 def _requirement_lines(plan: Plan, store: Store, gpu: str | None) -> list[tuple[str, str]]:
-    from repro.retrieval.datasets.fetching import amount
-
     obstacles = plan.lacking
     rates = throughput(store, gpu)
     if rates is None or (gpu is None and rates.unit != "GPU"):
@@ -76,8 +76,6 @@ def _work(cost: Estimate, rates: Throughput) -> str:
 
 
 def _command_lines(words: str, plan: Plan, places: Sequence[str]) -> list[tuple[str, str]]:
-    from repro.locations import data_folder
-
     lines = []
     if plan.lacking.fetch:
         options = " ".join(f"--for {place}" for place in places)
@@ -109,7 +107,7 @@ def _names_by_row(cells: Sequence[ComparedCell], prefix: str) -> dict[str, list[
 
 
 def names_in_a_line(names: Sequence[str]) -> str:
-    """Join names in one line, grouping those with the same first part, e.g. "DATA (documents, dev)"."""
+    """Join names, grouped by their first part, e.g. "DATA (documents, dev)"."""
     by_root: dict[str, list[str]] = {}
     for name in names:
         root, _, part = name.partition("/")
@@ -132,18 +130,16 @@ def blocked_cell_lines(comparison: Comparison) -> list[str]:
 
 
 def _remedies(cells: Sequence[ComparedCell]) -> list[str]:
-    from repro.retrieval.datasets.fetching import amount
-
     lacking, places = distinct_obstacles(o for c in cells for o in c.obstacles), _places(cells)
     lines = [*map(str, lacking.of_machine), *lacking.otherwise]
     if lacking.fetch:
         options = " ".join(f"--for {place}" for place in places)
-        lines.append(f"`repro data fetch {options}` downloads {amount(lacking.fetch)}, with your consent")
+        lines.append(f"`repro data fetch {options}` downloads {amount(lacking.fetch)}")
     return lines
 
 
 def _places(cells: Sequence[ComparedCell]) -> list[str]:
-    """Name a selection briefly: up to two rows, otherwise tables, or papers of several tables."""
+    """Name a selection briefly by rows, tables or papers, e.g. ["PAPER/1"]."""
     rows = list(dict.fromkeys(map(row_of, cells)))
     if len(rows) <= 2:
         return rows

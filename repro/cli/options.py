@@ -8,7 +8,8 @@ from typing import Any
 import click
 from click.core import ParameterSource
 
-from repro.api.selection import Selection, select
+from repro.api import Selection, select
+from repro.cli import completion
 from repro.errors import UsageError, check_known
 from repro.manifest.papers import papers
 from repro.running.scale import with_scale_of
@@ -16,27 +17,16 @@ from repro.running.workspace import Workspace
 
 FIGURE = "figure-"
 NOTHING_NAMED = "name a paper ({}), a table, a cell, or --all"
-OF_FILE = "repro.scale_of_file"  # what a command's context knows it by
-
-
-def _completer(name: str) -> Callable:
-    """Return a function that imports ``repro.cli.completion`` only when a shell completes a word."""
-
-    def complete(ctx: click.Context, param: click.Parameter, incomplete: str) -> list[str]:
-        from repro.cli import completion
-
-        return getattr(completion, name)(ctx, param, incomplete)
-
-    return complete
+OF_FILE = "repro.scale_of_file"  # key in a command's context
 
 
 def scale_option(name: str = "scale_name", **how) -> Callable:
-    """Return a decorator that adds ``--scale``: a name, or a user's YAML file.
+    """Return a decorator that adds ``--scale``, e.g. ``--scale tiny`` or ``--scale mine.yaml``.
 
-    A scale from a file can be used by its name while the command runs.
+    A scale from a file is known by its name while the command runs.
     """
     defaults: dict[str, Any] = {
-        "shell_complete": _completer("scale_names"),
+        "shell_complete": completion.scale_names,
         "callback": _known_scale,
         "metavar": "NAME|FILE",
     }
@@ -46,7 +36,7 @@ def scale_option(name: str = "scale_name", **how) -> Callable:
 
 
 def _known_scale(ctx: click.Context, param: click.Parameter, value):
-    """Return the scale names of an option, registering scales described by files."""
+    """Return the scale names of an option. Registers scales from files."""
     if isinstance(value, tuple):
         return tuple(_known_scale(ctx, param, each) for each in value)
     if value is None or not (value.endswith((".yaml", ".yml")) or "/" in value):
@@ -58,7 +48,7 @@ def _known_scale(ctx: click.Context, param: click.Parameter, value):
 
 def format_option(*others: str, name: str = "form") -> Callable:
     """Return a decorator that adds ``--format``: ``terminal`` or one of ``others``, e.g. "json"."""
-    text = "Of the data on standard output; all else that is said goes to standard error."
+    text = "Output format. Messages go to standard error."
     kind = click.Choice(("terminal", *others))
     return click.option("--format", name, type=kind, default="terminal", show_default=True, help=text)
 
@@ -74,18 +64,18 @@ def json_option(function: Callable) -> Callable:
 
 
 def _repeatable_option(flag: str, metavar: str, completer: Callable, description: str) -> Callable:
-    """Return a repeatable option. The command receives its values in the plural, e.g. ``rows``."""
+    """Return a repeatable option, with values in the plural, e.g. ``rows``."""
     names = (f"--{flag}", f"{flag}s")
     return click.option(*names, multiple=True, metavar=metavar, shell_complete=completer, help=description)
 
 
 def tables_option(description: str) -> Callable:
     """Return the repeatable option ``--table N``."""
-    return _repeatable_option("table", "N", _completer("tables"), description)
+    return _repeatable_option("table", "N", completion.tables, description)
 
 
-TABLE = tables_option("Only this table, or figure-N; may be repeated.")
-ROW = ("row", "ROW", _completer("rows"), "Only this row, or a system in every group; may be repeated.")
+TABLE = tables_option("Only this table, e.g. 1 or figure-4 (repeatable).")
+ROW = ("row", "ROW", completion.rows, "Only this row or system, e.g. bm25neg.bert or bert (repeatable).")
 
 
 def table_and_row_options(function: Callable) -> Callable:
@@ -93,42 +83,41 @@ def table_and_row_options(function: Callable) -> Callable:
     return TABLE(_repeatable_option(*ROW)(function))
 
 
-ALL = click.option("--all", "everything", is_flag=True, help="Everything (of the named papers, or of all).")
+ALL = click.option("--all", "everything", is_flag=True, help="All tables of the named papers, or of all.")
 
 
 def _options(*, with_all: bool) -> list[Callable]:
     """Return the selection options, with ``--all`` or without."""
     options = [
-        click.argument("names", metavar="[NAME]...", nargs=-1, shell_complete=_completer("names")),
+        click.argument("names", metavar="[NAME]...", nargs=-1, shell_complete=completion.names),
         TABLE,
         _repeatable_option(*ROW),
         ALL,
         scale_option(
-            help="full is the paper; small, tiny or a file of your own cost less, and no verdict is given on"
-            " their numbers.",
+            help="Scale of the run, e.g. full, small, tiny or mine.yaml. Verdicts need scale full.",
         ),
-        click.option("--seeds", metavar="1,2,3", help="Fine-tuning seeds instead of the paper's own."),
+        click.option("--seeds", metavar="1,2,3", help="Fine-tuning seeds instead of the paper's."),
         click.option(
             "--reading",
             "readings",
             multiple=True,
             metavar="ID=CHOICE",
-            shell_complete=_completer("readings"),
-            help="Another value of an unspecified choice.",
+            shell_complete=completion.readings,
+            help="Another choice of a reading, e.g. bm25-parameters=anserini-tuned (repeatable).",
         ),
     ]
     return [option for option in options if with_all or option is not ALL]
 
 
 def selecting_names(function: Callable) -> Callable:
-    """Add the selection options to a command, which receives them unparsed for ``selection_of_options``."""
+    """Add the selection options, which ``selection_of_options`` parses."""
     for option in reversed(_options(with_all=True)):
         function = option(function)
     return function
 
 
 def selecting_everything(function: Callable) -> Callable:
-    """Add the selection options except ``--all`` to a command. Without a name everything is selected."""
+    """Add the selection options except ``--all``. Without a name everything is selected."""
     wrapped = _with_selection(function, by_default_all=True)
     for option in reversed(_options(with_all=False)):
         wrapped = option(wrapped)
@@ -136,7 +125,7 @@ def selecting_everything(function: Callable) -> Callable:
 
 
 def selection_options(function: Callable) -> Callable:
-    """Add the selection options to a command. It receives a ``Selection`` first, e.g. of ``PAPER/1``."""
+    """Add the selection options. The command receives a ``Selection`` first, e.g. of ``PAPER/1``."""
     return selecting_names(_with_selection(function, by_default_all=False))
 
 
@@ -162,7 +151,8 @@ def selection_of_options(
     if not (names or everything or by_default_all):
         lacking = "--table and --row need a paper ({}), or --all" if tables or rows else NOTHING_NAMED
         raise UsageError(lacking.format(", ".join(papers())))
-    check_known("paper", *(name.partition("/")[0] for name in names), valid=papers())
+    paper_names = (name.partition("/")[0] for name in names)
+    check_known("paper", *paper_names, valid=papers(), hint="`repro show` lists their tables.")
     figures = [table for table in tables if table.startswith(FIGURE)]
     return select(
         *(_beside_cells(names) if not (tables or rows) else names),
@@ -182,16 +172,14 @@ def disk_options(function: Callable) -> Callable:
         "--max-disk",
         metavar="SIZE",
         callback=_size,
-        help="The most that the store may take, as 900GB or 1TB; what does not fit is not begun.",
+        help="Largest size of the store, e.g. 900GB or 1TB. Stages that do not fit are not started.",
     )(function)
     return click.option(
         "--discard",
         metavar="KINDS",
         multiple=True,
         callback=_kinds,
-        help="Remove what nothing selected reads any more: vectors, runs (of training queries), tokens,"
-        " indexes, separated by commas or one an option. It is made again when something asks for it. What"
-        " other processes and nodes are yet to read stays.",
+        help="Artefacts to remove after their last use, e.g. vectors,runs,tokens,indexes (repeatable).",
     )(function)
 
 
@@ -209,7 +197,7 @@ def _size(ctx: click.Context, option: click.Option, text: str | None) -> int | N
     if text is None:
         return None
     if (size := bytes_of(text)) is None:
-        raise UsageError(f"--max-disk is {text!r}, which is no size; write it like 900GB or 1.5TB")
+        raise UsageError(f"--max-disk is {text!r}, which is not a size, e.g. 900GB or 1.5TB")
     return size
 
 
@@ -221,7 +209,7 @@ def stated_options(*names: str) -> list[str]:
 
 
 def selecting_words(ctx: click.Context) -> tuple[str, ...]:
-    """Return the names and options of a command line that select cells, without the scale."""
+    """Return the words of a command line that select cells, without the scale."""
     words = [word for option in ("table", "row", "reading") for word in _words(ctx, option)]
     return (*ctx.params["names"], *words, *(["--all"] if ctx.params["everything"] else []))
 
@@ -231,25 +219,25 @@ def _words(ctx: click.Context, option: str) -> list[str]:
 
 
 def seeds_of(text: str | None) -> tuple[int, ...]:
-    """Return the distinct seeds of ``--seeds``, e.g. "1,2,3". Raises UsageError for other formats."""
+    """Return the distinct seeds of ``--seeds``, e.g. "1,2,3". Raises UsageError."""
     if text is None:
         return ()
     parts = [part.strip() for part in text.split(",")]
-    if not all(part.isdecimal() and int(part) < 2**32 for part in parts):  # what numpy takes
+    if not all(part.isdecimal() and int(part) < 2**32 for part in parts):  # the limit of numpy
         raise UsageError(f"--seeds takes whole numbers below 2**32 separated by commas, not {text!r}")
     return tuple(dict.fromkeys(map(int, parts)))
 
 
 def reading_choices(pairs: tuple[str, ...]) -> dict[str, str]:
-    """Return reading -> choice of ``--reading ID=CHOICE``. Raises UsageError for invalid values."""
+    """Return reading -> choice of ``--reading ID=CHOICE``. Raises UsageError."""
     choices: dict[str, str] = {}
     for pair in pairs:
         identifier, sign, choice = pair.partition("=")
         if not sign:
-            raise UsageError(
-                f"--reading takes ID=CHOICE, not {pair!r}; `repro show readings PAPER` lists both"
-            )
+            hint = "`repro show readings PAPER` lists both."
+            raise UsageError(f"--reading takes ID=CHOICE, not {pair!r}. {hint}")
         if choices.setdefault(identifier.strip(), choice.strip()) != choice.strip():
-            message = f"--reading gives {identifier.strip()!r} two choices"
-            raise UsageError(f"{message}; run the command once for each")
+            raise UsageError(
+                f"--reading gives {identifier.strip()!r} two choices. Run the command once each."
+            )
     return choices

@@ -1,8 +1,4 @@
-"""Print a plan or a rehearsal with its cost.
-
-A plan has a summary, then one line per node, stage, table or row. A rehearsal has the measured cost of each
-stage and its extrapolation, e.g. hours at full scale.
-"""
+"""Print a plan or a rehearsal with its cost, e.g. one line per stage with hours at full scale."""
 
 import sys
 from collections import Counter
@@ -51,7 +47,6 @@ def show_plan(
         root: the folder of the store.
         by: one line per ``stage``, ``table``, ``row`` or ``node``.
         discard, max_disk: the options of the intended run.
-        rehearsals: measurements on this machine, if they are to be used.
         progress: lines on finished work.
     """
     cost = estimate(plan, rates, rehearsals)
@@ -97,7 +92,7 @@ def _row(plan, cost: Estimate, node: Node, *, needed: bool) -> dict:
 
 
 def _list_nodes(rows: list[dict]) -> None:
-    head = ["state", "node", "blocked by"]
+    head = ["state", "stage", "blocked by"]
     cells = [[r["state"], r["what"], r["blocked"][0]["cause"] if r["blocked"] else ""] for r in rows]
     widths = [max(len(row[i]) for row in [head, *cells]) for i in range(2)]
     lines = [f" {row[0]:{widths[0]}}   {row[1]:{widths[1]}}   {row[2]}".rstrip() for row in [head, *cells]]
@@ -115,7 +110,7 @@ def _show_stages(cost: Estimate, rows: list[dict]) -> None:
         nodes = [node for node in cost.nodes if node.stage == stage]
         lines.append([stage, *(str(counts[stage, s] or "") for s in states), *_amounts(cost, nodes)])
     head = ["stage", *states, *_units(cost)]
-    table("by stage, with what is to run", head, lines, right=range(1, len(head)))
+    table("by stage, with the cost of stages to run", head, lines, right=range(1, len(head)))
 
 
 def _show_places(cost: Estimate, by: str, discard: Sequence[str]) -> None:
@@ -127,8 +122,8 @@ def _show_places(cost: Estimate, by: str, discard: Sequence[str]) -> None:
         peak = f"{level.during / GB:,.1f}" if level else ""
         counts = [str(len(part.nodes)), str(len(part_cost.nodes) or ""), str(blocked_count or "")]
         lines.append([place, *counts, *_amounts(part_cost, part_cost.nodes), peak])
-    head = [by, "nodes", "to run", "blocked", *_units(cost), "peak GB"]
-    table(f"by {by}, what they share in each", head, lines, right=range(1, len(head)))
+    head = [by, "stages", "to run", "blocked", *_units(cost), "peak GB"]
+    table(f"by {by}, shared stages in each", head, lines, right=range(1, len(head)))
 
 
 def _units(cost: Estimate) -> list[str]:
@@ -152,8 +147,8 @@ def _show_papers(cost: Estimate) -> None:
         amounts = [_amount(cost, group) for group in (pretrainings, longest, finetunings, nodes)]
         rows.append([name, *amounts, "\n".join(map(str, stated_costs(paper(name))))])
     unit = f"{cost.throughput.unit} hours" if cost.throughput else "FLOP"
-    head = ["paper", "pre-training", "longest of it", "fine-tuning", "all", "the paper on its own cost"]
-    title = f"Estimated {unit} of what is to run; what papers share is in each"
+    head = ["paper", "pre-training", "longest of it", "fine-tuning", "all", "cost stated in the paper"]
+    title = f"Estimated {unit} of the stages to run (shared stages in each paper)"
     table(title, head, rows, right=(1, 2, 3, 4), multiline=True)
 
 
@@ -178,19 +173,19 @@ def rehearse_selection(selection, *, as_json: bool) -> int:
         emit_json(as_plain(rehearsal))
     else:
         show_rehearsal(rehearsal)
-        print(f"kept for `repro plan` in {path}", file=sys.stderr)
+        print(f"saved for `repro plan` in {path}", file=sys.stderr)
     return 3 if rehearsal.outcome.failed else 4 if rehearsal.left_out else 0
 
 
 def show_rehearsal(rehearsal: Rehearsal) -> None:
     """Print one line per stage, merging those without a model by kind, then the total."""
-    title = "Rehearsed, and extrapolated to the whole by what each stage's cost grows with"
+    title = "Rehearsed and extrapolated to the whole"
     table(title, HEAD, [_line(group) for group in _groups(rehearsal.nodes)], right=range(2, len(HEAD)))
     say(_summary(rehearsal))
     for item in rehearsal.nodes:
         if None in (item.whole_seconds, item.whole_peak_bytes, item.whole_disk_bytes):
-            cause = "too little was done" if item.share else "nobody counted what it grows with"
-            say(f"not extrapolated, as {cause}: {work_of(item.node)}")
+            cause = "too little was run" if item.share else "its size was not counted"
+            say(f"not extrapolated ({cause}): {work_of(item.node)}")
     reasons: dict[str, list[str]] = {}
     for node, reason in rehearsal.left_out:
         reasons.setdefault(reason, []).append(work_of(node))
@@ -247,7 +242,7 @@ def _line(group: list[RehearsedNode]) -> list[str]:
     first, is_single = group[0], len(group) == 1
     done, whole = _shares(first) if is_single else ("", "")
     return [
-        work_of(first.node) if is_single else f"{first.node.stage}, {len(group)} nodes",
+        work_of(first.node) if is_single else f"{first.node.stage}, {len(group)} stages",
         done,
         f"{sum(item.seconds for item in group):,.1f}",
         _largest_size(item.peak_bytes for item in group),
@@ -299,5 +294,4 @@ def _summary(rehearsal: Rehearsal) -> str:
     hours = f"{rehearsal.hours:,.1f} hours one stage after another on this machine{remainder}"
     lowest = rehearsal.fullest(discarded_stages(["vectors"])) / GB
     disk = f"{rehearsal.fullest() / GB:,.1f} GB of disk at its fullest ({lowest:,.1f} with --discard vectors)"
-    extent = "as far as it can be told" if missing else "all of it"
-    return f"{count} stages took {seconds:,.0f} s; {extent}, extrapolated: {hours}; {disk}; {memory}"
+    return f"{count} stages took {seconds:,.0f} s. Extrapolated: {hours}, {disk}, {memory}."

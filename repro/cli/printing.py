@@ -45,7 +45,7 @@ def _stated_width() -> int | None:
 
 
 def show(renderable) -> None:
-    """Print a text or a rich object. Words wider than the terminal are not cut off."""
+    """Print a text or a rich object without cutting wide words."""
     from rich.text import Text
 
     console().print(Text(visible(renderable)) if isinstance(renderable, str) else renderable, crop=False)
@@ -64,7 +64,7 @@ def say(sentence: object) -> None:
         sentence = textwrap.fill(sentence, width, break_long_words=False, break_on_hyphens=False)
     if _held is not None:
         return _held.append(sentence)
-    sys.stdout.flush()  # what was printed before stands above
+    sys.stdout.flush()  # to keep the order
     print(sentence, file=sys.stderr)
 
 
@@ -74,7 +74,7 @@ def say_each(sentences: Iterable[str]) -> None:
         say(sentence)
 
 
-_held: list[str] | None = None  # sentences that wait for a pager to end
+_held: list[str] | None = None  # sentences delayed until a pager ends
 
 
 @contextlib.contextmanager
@@ -112,14 +112,12 @@ def table(
     rows: Sequence[Sequence[str]],
     *,
     right: Sequence[int] = (),
-    drop: Sequence[int] = (),
     multiline: bool = False,
 ) -> None:
     """Print a table below its title.
 
     Args:
         right: indices of columns of numbers.
-        drop: indices of columns in the order of their removal on a narrow terminal.
         multiline: whether cells may contain line breaks.
     """
     from rich.console import Group
@@ -128,7 +126,7 @@ def table(
     from repro.writers.sheet import Column, Sheet
 
     columns = [Column(name, right=number in right) for number, name in enumerate(head)]
-    sheet = Sheet(columns, [[Text(cell) for cell in row] for row in rows], drop, multiline)
+    sheet = Sheet(columns, [[Text(cell) for cell in row] for row in rows], multiline)
     show(Group(*([Text(visible(title), style="bold")] if title else []), sheet, Text()))
 
 
@@ -140,10 +138,10 @@ def paged() -> Iterator[None]:
         yield
         return
     width = {"COLUMNS": str(shutil.get_terminal_size().columns)}
-    environment = {"LESS": "FRX", **os.environ}  # to end with a short text, and to keep colours
+    environment = {"LESS": "FRX", **os.environ}  # exits after a short text and keeps colours
     pager = subprocess.Popen(words, stdin=subprocess.PIPE, env=environment)
     terminal = os.dup(sys.stdout.fileno())
-    assert pager.stdin is not None  # a pipe, as was asked for
+    assert pager.stdin is not None  # a pipe
     os.dup2(pager.stdin.fileno(), sys.stdout.fileno())
     pager.stdin.close()
     os.environ |= width

@@ -1,7 +1,4 @@
-"""The unspecified choices of papers, the cells that depend on each, and their citations elsewhere.
-
-For example, ``repro show readings PAPER --table 1`` lists those of Table 1.
-"""
+"""The readings of papers, e.g. for ``repro show readings PAPER --table 1``: choices, cells, citations."""
 
 from __future__ import annotations
 
@@ -21,7 +18,7 @@ from repro.running.workspace import Workspace
 
 
 def selected(names, cells, tables, kind) -> Iterator[ShownReadings]:
-    """Yield the readings of papers or cells, optionally of one kind, with the places that depend on each."""
+    """Yield the readings of papers or cells, with the places that depend on each."""
     known = CellReadings(Machine(Locations.resolve().data))
     for source, members in groupby(map(cell, cells), key=lambda item: item.paper):
         group = list(members)
@@ -64,9 +61,9 @@ class ShownReadings:
 
     def show(self) -> None:
         """Print one line per reading and the results of studies on them."""
-        head = ["id", "kind", "where", "what is open", "choices", "rests on it"]
-        title = f"{self.source.name}: {len(self.readings)} unspecified choices (default in brackets)"
-        table(title, head, [self._line(r) for r in self.readings], drop=(2, 5, 1))
+        head = ["id", "kind", "where", "open question", "choices", "used by"]
+        title = f"{self.source.name}: {len(self.readings)} readings (default in brackets)"
+        table(title, head, [self._line(r) for r in self.readings])
         pointers = [(reading.id, reading.study) for reading in self.readings]
         print_answers(self._answers(), self.source.name, "reading", pointers)
 
@@ -87,8 +84,8 @@ class ShownReadings:
             for r in self.readings
             for c in r.citations
         ]
-        head = ["id", "default", "who", "says", "speaks for", "place"]
-        table(f"{self.source.name}: {len(lines)} citations from outside of the paper", head, lines)
+        head = ["id", "default", "who", "says", "supports", "place"]
+        table(f"{self.source.name}: {len(lines)} citations from outside the paper", head, lines)
 
 
 def answers_as_json(answers: Answers, pointers: Iterable[str]) -> list[dict]:
@@ -104,5 +101,5 @@ def print_answers(
         [id, text, answers[text].words] for id, pointers in pointing for text in pointers if text in answers
     ]
     if lines:
-        title = f"{paper}: on equal terms and at a small size, which says nothing of the published numbers"
+        title = f"{paper}: differences in a controlled study at small scale, not comparable with the paper"
         table(title, [kind, "comparison", "difference"], lines, multiline=True)

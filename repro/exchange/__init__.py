@@ -1,1 +1,1 @@
-"""Runs and encoders of others, brought in and scored; runs and encoders of the suite, handed out."""
+"""Runs and encoders of others are imported, those of the suite are exported."""

@@ -1,7 +1,7 @@
 """Export the encoder behind a measured run for transformers, sentence-transformers and `repro compare`.
 
-Its README.md, the model card, describes the encoder, its origin and its scores. For example, the encoder of
-``PAPER/1/ROW/COLUMN`` is named by that cell or by the fingerprint of its run.
+Its README.md is a model card. For example, the encoder of ``PAPER/1/ROW/COLUMN`` is named by that cell or by
+the fingerprint of its run.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from repro.locations import CHECKOUT
 from repro.machine.versions import commit
 from repro.manifest.cells import cell, cells_of, is_measured
 from repro.retrieval.datasets.catalog import catalog
-from repro.retrieval.recipe.ranking import Conventions
+from repro.retrieval.recipe import Conventions
 from repro.running.measurement import Measurement
 from repro.running.plan import plan
 from repro.running.recipe_calls import recipe_path
@@ -41,7 +41,7 @@ if TYPE_CHECKING:
     from transformers import PreTrainedModel
 
 
-FILE = "repro.json"  # what no other file of an exported encoder says
+FILE = "repro.json"
 TYPE = "sentence_transformers.models.{}"  # a name that every version of sentence-transformers takes
 ACTIVATION = "torch.nn.modules.{}"
 SEARCHES = ("search", "search_views")
@@ -59,18 +59,18 @@ class MeasuredEncoder:
     def of(cls, run: Node) -> MeasuredEncoder:
         """Return the encoder of a run. Raises UsageError unless a single dense encoder made it."""
         if run.stage not in SEARCHES:
-            raise UsageError(f"{run} is not an encoder's: it was made by {run.stage}, not by search")
+            raise UsageError(f"{run} was made by {run.stage}, not by an encoder")
         passages, queries = run.input("passages"), run.input("queries")
         model = passages.input("model")
         if model.fingerprint != queries.input("model").fingerprint:
-            raise UsageError(f"{run} has an encoder for passages and another for queries; one is exported")
+            raise UsageError(f"{run} has two encoders, for passages and for queries. Choose a row with one.")
         if model.stage == "released":
             name = model.params["name"]
-            raise UsageError(f"{model} is a released checkpoint; take it from {name!r} itself")
+            raise UsageError(f"{model} is a released checkpoint. Take it from {name!r} itself.")
         views = passages.params.get("views", ["dense"])
         if list(views) != ["dense"]:
-            vectors = f"{' and '.join(views)} vectors, which sentence-transformers has no directory for"
-            raise UsageError(f"{run} searches by {vectors}; choose a row with a dense vector alone")
+            vectors = f"{' and '.join(views)} vectors, which sentence-transformers cannot load"
+            raise UsageError(f"{run} searches by {vectors}. Choose a row with one dense vector.")
         return cls(model, passages, queries)
 
     @property
@@ -99,22 +99,18 @@ class Export:
 
 
 def encoder_of(name: str, workspace: Workspace, *, scale: Scale, seed: int | None) -> Export:
-    """Return the encoder behind a cell or a fingerprint (or its first digits).
-
-    Raises UsageError unless there is exactly one.
-    """
+    """Return the encoder behind a cell or the first digits of a fingerprint. Raises UsageError unless it is
+    one."""
     if "/" not in name:
         node = workspace.store.remembered(name)
         run = node.input("run") if node.stage == "evaluate" and "run" in node.inputs else node
         if run is node and run.stage not in SEARCHES:
-            remedy = "give the fingerprint of one of these, since only a run tells how texts are read"
-            raise UsageError(f"{node} is neither a run nor its scores; {remedy}")
+            raise UsageError(f"{node} is neither a run nor its scores. Give the fingerprint of one of these.")
         return Export(name, MeasuredEncoder.of(run))
     seeds = () if seed is None else (seed,)
     cell_plan = plan([cell(name)], scale=scale, machine=workspace.machine, seeds=seeds)
     if not cell_plan.measurements:
-        problem = f"nothing is measured for this cell at scale {scale.name}"
-        raise UsageError(f"{name}: {problem}, so there is no model of it")
+        raise UsageError(f"{name} has no model, as nothing is measured for it at scale {scale.name}")
     measurement = cell_plan.measurements[0]
     return Export(name, only_source(name, [MeasuredEncoder.of(run) for run in measurement.runs]), measurement)
 
@@ -123,22 +119,18 @@ def only_source(cell_id: str, sources: list[MeasuredEncoder]) -> MeasuredEncoder
     """Return the encoder behind a cell. Raises UsageError unless there is exactly one."""
     models = {source.model.fingerprint for source in sources}
     if not models:
-        raise UsageError(f"{cell_id}: no encoder is behind this cell")
+        raise UsageError(f"{cell_id} has no encoder")
     if len(models) > 1:
         names = ", ".join(sorted(fingerprint[:12] for fingerprint in models))
-        reason = f"it is a mean over {len(models)} models ({names}); name a run of one by its fingerprint"
-        raise UsageError(f"{cell_id}: {reason}")
+        remedy = "Name a run of one by its fingerprint."
+        raise UsageError(f"{cell_id} is a mean over {len(models)} models ({names}). {remedy}")
     return sources[0]
 
 
 def export(
     source: MeasuredEncoder, store: Store, to: Path, *, card: str, about: Mapping[str, object]
 ) -> None:
-    """Write the directory ``to``, completely or not at all.
-
-    Args:
-        card: README.md.
-        about: further entries of ``repro.json``.
+    """Write the directory ``to`` with README.md (``card``) and more entries of ``repro.json`` (``about``).
 
     Raises:
         UsageError: ``to`` is not empty, or the model is not in the store.
@@ -146,7 +138,7 @@ def export(
         StoreError: the model is damaged.
     """
     if store.state(source.model) in ("missing", "partial"):
-        raise UsageError(f"the model {source.model} is not in the store; {_remedy(source.model, store)}")
+        raise UsageError(f"the model {source.model} is not in the store. {_remedy(source.model, store)}")
     with whole_folder(to) as scratch:
         _write_model(source, store.checked(source.model) / "model", scratch)
         (scratch / "README.md").write_text(card, encoding="utf-8")
@@ -158,12 +150,12 @@ def _remedy(model: Node, store: Store) -> str:
     try:
         prefixes = [store.remembered(node.fingerprint).fingerprint[:12] for node in missing]
     except UsageError:  # no run was to make it yet
-        return "`repro run` the cell at this scale first"
-    return f"`repro stage {' '.join(prefixes)}` makes it, or `repro run` the cell where it has no scores yet"
+        return "Run the cell at this scale first."
+    return f"`repro stage {' '.join(prefixes)}` makes it, or `repro run` the cell if it has no scores yet."
 
 
 def _write_model(source: MeasuredEncoder, folder: Path, target: Path) -> None:
-    """Write transformer, tokenizer and the modules that reproduce the suite's encoding."""
+    """Write the transformer, the tokenizer and the modules that encode like the suite."""
     from safetensors.torch import save_file
 
     from repro.retrieval.nn.checkpoint import load_encoder, load_tokenizer, save_model
@@ -216,7 +208,7 @@ def _layers(
 
 
 def _reduction(folder: Path, model: PreTrainedModel) -> Tensor | None:
-    """Return the matrix applied to a dense view, including truncation, or None without one."""
+    """Return the matrix applied to a dense view, e.g. a truncation, or None."""
     import torch
     from safetensors.torch import load_file
 
@@ -230,7 +222,7 @@ def _reduction(folder: Path, model: PreTrainedModel) -> Tensor | None:
     if reduction["by"] == "truncate":
         return torch.eye(reduction["to"], model.config.hidden_size)
     if not (folder / PROJECTION).exists():
-        raise DataError(f"{folder}: {PROJECTION} is missing, which its dense vectors pass")
+        raise DataError(f"{folder}: {PROJECTION} is missing")
     return load_file(folder / PROJECTION)["weight"]
 
 
@@ -273,7 +265,7 @@ def card_of(encoder: Export, workspace: Workspace, *, scale: Scale) -> str:
 
 
 def _header(model: Node) -> str:
-    """Return the YAML header for the Hugging Face hub. The licences are listed further down in the card."""
+    """Return the YAML header for the Hugging Face hub."""
     header: dict[str, object] = {
         "language": "en",
         "library_name": "sentence-transformers",

@@ -24,10 +24,9 @@ class PublicRun:
     Attributes:
         depth: the largest number of documents for a query.
         system: the last part of a row's id.
-        toolkit: the software that made it.
         source: the place of publication, or None if unknown.
         settings: its parameters and their source in words, or None if unknown.
-        readings: reading -> the choice it follows, or None for a choice that the reading lacks.
+        readings: reading -> its choice, or None for one that the reading lacks.
     """
 
     file: str
@@ -53,23 +52,21 @@ def public_runs() -> tuple[PublicRun, ...]:
 
 
 def split_by_presence(folder: Path) -> tuple[list[PublicRun], list[PublicRun]]:
-    """Return the runs with a file in the folder, and the others.
-
-    Raises DataError if no file is there, or if a file differs from the published one.
-    """
+    """Return the runs with a file in the folder, and the others. Raises DataError for no file or another
+    one."""
     present = [run for run in public_runs() if (folder / run.file).is_file()]
     if not present:
         files = f"{public_runs()[0].file} and {len(public_runs()) - 1} like it"
-        raise DataError(f"{folder}: none of the public runs is there; put {files} into it")
+        raise DataError(f"{folder} has none of the public runs. Put {files} into it.")
     for run in present:
         if sha256(folder / run.file) != run.sha256:
-            remedy = "get it again, or import it as a run of your own, with the cells that it measures"
-            raise DataError(f"{folder / run.file}: its bytes are not those of the public run; {remedy}")
+            remedy = "Get it again, or import it as your own run and name its cells."
+            raise DataError(f"{folder / run.file}: its bytes are not those of the public run. {remedy}")
     return present, [run for run in public_runs() if run not in present]
 
 
 def cells_of_run(run: PublicRun, cells: Iterable[Cell]) -> tuple[list[Cell], list[Cell]]:
-    """Return the cells of a run's system and dataset, split into those within its depth and deeper ones."""
+    """Return the cells of a run's system and dataset within its depth, and deeper ones."""
     of_run = [c for c in cells if (c.row.system, c.column.dataset) == (run.system, run.dataset)]
     deeper = [c for c in of_run if c.column.measure and looks_deeper(c.column.measure, run.depth)]
     return [c for c in of_run if c not in deeper], deeper

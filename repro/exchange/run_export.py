@@ -9,8 +9,9 @@ from repro.manifest.cells import cell
 from repro.retrieval.datasets.catalog import catalog
 from repro.retrieval.evaluation.run_writer import complete_metadata, header, read_metadata, resources
 from repro.stage_table import STAGES
-from repro.store import RECORD, Store, read_json
+from repro.store import RECORD, Store
 from repro.store.results import Record, Results
+from repro.store.seal import read_json
 
 
 @dataclass(frozen=True)
@@ -20,7 +21,7 @@ class ExportedRun:
     Attributes:
         path: of its run.trec.
         evaluation: the node that scores it, or None if the run itself was named.
-        record: of the named cell, else None.
+        record: of the named cell, or None.
     """
 
     path: Path
@@ -29,7 +30,7 @@ class ExportedRun:
 
     @property
     def described(self) -> str:
-        """A sentence that names the run's record, or "" if the run was named."""
+        """The run's record in words, or "" if the run was named."""
         if self.record is None:
             return ""
         r = self.record
@@ -40,7 +41,7 @@ class ExportedRun:
         return f"{r.cell}: the run of {r.measured:.6g} {r.measure} ({r.unit}), {circumstances}"
 
     def header(self, version: str) -> str:
-        """Return the ir_metadata header. For an imported run it omits the machine that scored it."""
+        """Return the ir_metadata header, for an imported run without the machine that scored it."""
         collection: dict[str, str] = {}
         measures, environment = [], {}
         if self.evaluation:
@@ -65,7 +66,7 @@ def _collection(identifier: str) -> dict[str, str]:
 
 
 def stored_run(name: str, store: Store, results: Results, *, scale: str) -> ExportedRun:
-    """Return the run of a cell or of a fingerprint (or its first digits).
+    """Return the run of a cell or of the first digits of a fingerprint.
 
     Raises UsageError unless one is stored, StoreError if it is damaged or not the scored one.
     """
@@ -73,13 +74,13 @@ def stored_run(name: str, store: Store, results: Results, *, scale: str) -> Expo
     evaluation = node if "run" in node.inputs and node.stage == "evaluate" else None
     run = evaluation.input("run") if evaluation else node
     if STAGES[run.stage].output != "run":
-        raise UsageError(f"{node} gives {STAGES[node.stage].output}; name a cell, a run or an evaluation")
+        raise UsageError(f"{node} gives {STAGES[node.stage].output}. Name a cell, a run or an evaluation.")
     if (state := store.state(run)) != "stored":
-        raise UsageError(f"the run {run} is {state} in {store.root}; run or import its cell with this store")
+        raise UsageError(f"the run {run} is {state} in {store.root}. Run or import its cell.")
     path = store.checked(run)
     if record and evaluation and not _is_scored(run, evaluation, store):
         reason = f"{run} was made again since {record.cell} was scored, and came out otherwise"
-        raise StoreError(f"{reason}; `repro run --rebuild other-code {record.cell}` scores it")
+        raise StoreError(f"{reason}. `repro run --rebuild other-code {record.cell}` scores it.")
     return ExportedRun(path / "run.trec", evaluation, record)
 
 
@@ -91,7 +92,7 @@ def _named_node(name: str, store: Store, results: Results, scale: str) -> tuple[
 
 
 def _is_scored(run: Node, evaluation: Node, store: Store) -> bool:
-    """Return whether a stored evaluation, if there is one that says so, is of the run that is stored."""
+    """Return False if the stored evaluation is of another run than the stored one."""
     if store.state(evaluation) != "stored":
         return True
     contents = store.contents([run])
@@ -108,11 +109,11 @@ def _recorded_node(record: Record, store: Store) -> Node:
 
 
 def _preferred_record(identifier: str, store: Store, results: Results, scale: str) -> Record:
-    """Return a cell's record to export: stored, our own, default readings, the paper's seed go first."""
+    """Return a cell's record, preferably stored, our own, of default readings and the paper's seed."""
     named_cell = cell(identifier)
     records = [r for r in results.read(scale, named_cell.paper.name) if r.cell == named_cell.id]
     if not records:
-        raise UsageError(f"nothing is recorded for {named_cell.id} at scale {scale}; run or import it first")
+        raise UsageError(f"{named_cell.id} has no record at scale {scale}. Run or import it first.")
 
     def preference(record: Record) -> tuple[bool, ...]:
         has_defaults = record.readings.keys() <= record.substitutes.keys()

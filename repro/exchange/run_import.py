@@ -34,13 +34,10 @@ OTHER = "none of its choices"  # of a reading
 
 @dataclass(frozen=True)
 class Origin:
-    """The source, toolkit and readings of a run by others.
+    """Source, toolkit and parameters of a run by others, in words.
 
     Attributes:
-        source: the origin of the file in words.
-        toolkit: the software that made the run.
-        settings: the parameters of the run in words.
-        readings: reading -> the choice that the run follows, or None for a choice that the reading lacks.
+        readings: reading -> the choice of the run, or None for one that the reading lacks.
     """
 
     source: str | None = None
@@ -49,7 +46,7 @@ class Origin:
     readings: Mapping[str, str | None] = field(default_factory=dict)
 
     def as_json(self) -> dict[str, str | None]:
-        """Return the fields of a record that describe it. Toolkit and settings are omitted if unknown."""
+        """Return the fields of a record that describe it."""
         fields = {"toolkit": self.toolkit, "settings": self.settings}
         return {"source": self.source} | {key: text for key, text in fields.items() if text}
 
@@ -59,9 +56,8 @@ class ImportedCell:
     """A cell measured by a run by others.
 
     Attributes:
-        run: the content of its file.
         nudged: the number of scores moved to break ties.
-        made: the stages by which the cell's own recipe measures it, or empty without a recipe.
+        made: the evaluations by the cell's own recipe, or empty without one.
         added: the added record, or None if it existed before.
     """
 
@@ -84,7 +80,7 @@ class ImportedCell:
 
     @property
     def described(self) -> list[str]:
-        """A line on the file, followed by lines on inconsistencies in it."""
+        """A line on the file, and lines on its inconsistencies."""
         run, r = self.run, self.record
         maker = ", ".join(filter(None, [r.origin.get("toolkit"), r.origin.get("settings")]))
         name = f"{r.origin['file']} ({maker})" if maker else r.origin["file"]
@@ -128,11 +124,10 @@ class Importer:
         self.readings = CellReadings(self.machine)
 
     def add(self, path: Path, cells: Sequence[Cell], *, origin: Origin) -> list[ImportedCell]:
-        """Record the score of the run in ``path`` for each cell. Either all cells are recorded or none.
+        """Record the score of the run in ``path`` for each cell, or for none if one fails.
 
         Raises:
-            UsageError: a cell that no run can measure, or with a cutoff beyond the depth of the run. Also a
-                reading that no cell depends on, or a choice that it does not have.
+            UsageError: a cell that this run cannot measure, or an unknown reading or choice.
             DataError: the file is malformed or answers other topics.
             StoreError: it is a damaged file of a store.
             BlockedError: the judgements are not on this machine.
@@ -149,9 +144,8 @@ class Importer:
                 runs_by_dataset[m.cell.column.dataset] = self._read_run(path, m.parts[0])
             depth = runs_by_dataset[m.cell.column.dataset].depth
             if looks_deeper(m.measure, depth):
-                reason = f"{m.cell.id} is {m.measure} and looks at {cutoff(m.measure)}"
-                remedy = "take a deeper run, or name other cells"
-                raise UsageError(f"{path}: the run has {depth} documents a query, {reason}; {remedy}")
+                reason = f"the run has {depth} documents a query, {m.cell.id} needs {cutoff(m.measure)}"
+                raise UsageError(f"{path}: {reason} ({m.measure}). Take a deeper run, or name other cells.")
         for m in measurements:
             check_types(m.parts[0])
             self._ensure([*m.runs, *m.parts])
@@ -170,7 +164,7 @@ class Importer:
 
     def _own_measurement(self, cell: Cell) -> Measurement | None:
         if cell.column.kind in COMPUTED or not (cell.column.dataset and cell.column.measure):
-            raise UsageError(f"{cell.id} is not scored from one run; name a cell of one dataset and measure")
+            raise UsageError(f"{cell.id} is not scored from one run. Name a cell of one dataset and measure.")
         entry = dataset(cell.column.dataset)
         if entry.members:
             raise UsageError(f"{cell.id} is the mean of {len(entry.members)} sets, which one run cannot give")
@@ -188,22 +182,19 @@ class Importer:
         return read_given(path, judged, ignore_identical_ids=rule)
 
     def _ensure(self, nodes: Sequence[Node]) -> None:
-        """Make sure that the store contains the nodes. Raises the first error."""
+        """Build missing nodes. Raises the first error."""
         ensure(nodes, self.store, self.progress, machine=self.machine, quiet=True).raise_first()
 
 
 def departures(
     cells: Sequence[Cell], choices: Mapping[str, str | None], readings: CellReadings
 ) -> dict[str, dict[str, str]]:
-    """Return cell -> the readings of its row for which the run deviates from the default.
-
-    Raises UsageError for a reading that none of the cells depends on, or an unknown choice.
-    """
+    """Return cell -> the readings for which the run deviates from the default. Raises UsageError."""
     readings_by_id = {name: reading for cell in cells for name, reading in readings.of(cell).items()}
     for identifier, choice in choices.items():
-        check_known("unspecified choice of these cells", identifier, valid=readings_by_id)
+        check_known("reading of these cells", identifier, valid=readings_by_id)
         valid = readings_by_id[identifier].choices if choice is not None else [None]
-        check_known(f"value of {identifier}", choice, valid=valid)
+        check_known("choice", choice, valid=valid, owner=f"reading {identifier}")
     return {cell.id: dict(_cell_departures(cell, choices, readings)) for cell in cells}
 
 
@@ -223,13 +214,15 @@ def _cell_departures(
 
 
 def import_public(importer: Importer, folder: Path) -> tuple[list[ImportedCell], list[str]]:
-    """Import every public run of a folder. Also return sentences on skipped runs and cells."""
+    """Import the public runs of a folder. Also returns sentences on skipped runs and cells."""
     runs, absent_runs = split_by_presence(folder)
     imported_cells, notices = [], [f"not in {folder}: {run.file}" for run in absent_runs]
     all_cells = scorable_cells()
     for run in runs:
         cells, deeper = cells_of_run(run, all_cells)
-        notices += [f"left out: {cell.id} looks deeper than {run.file} goes ({run.depth})" for cell in deeper]
+        notices += [
+            f"left out: {cell.id} needs more documents than {run.file} ({run.depth})" for cell in deeper
+        ]
         if not cells:
             notices.append(f"left out: {run.file}, as no paper prints {run.system} on {run.dataset}")
             continue

@@ -8,7 +8,7 @@ import re
 import tarfile
 import zipfile
 import zlib
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from typing import IO, Any, AnyStr
 
@@ -23,12 +23,11 @@ DAMAGE = (EOFError, lzma.LZMAError, zlib.error, gzip.BadGzipFile, zipfile.BadZip
 
 
 def whole_lines(file: IO[AnyStr], path: Path, *, first: int = 1) -> Iterator[AnyStr]:
-    """Yield lines with their line ends. The first has the number ``first``. Raises DataError for one of
-    LONGEST_LINE."""
+    """Yield lines with their line ends. Raises DataError for one of LONGEST_LINE."""
     number, read_line = first, file.readline
     while line := read_line(LONGEST_LINE):
         if len(line) == LONGEST_LINE:
-            reason = f"the line is longer than {LONGEST_LINE - 1:,} characters, as none of a sound file is"
+            reason = f"the line is longer than {LONGEST_LINE - 1:,} characters"
             raise DataError(f"{path}:{number}: {reason}")
         yield line
         number += 1
@@ -43,22 +42,22 @@ def parsed_json(text: str | bytes) -> Any:
 
 
 def read_json_file(path: Path) -> Any:
-    """Return the content of a JSON file, e.g. ``config.json``. Raises OSError or ValueError if it has
-    none."""
+    """Return the content of a JSON file, e.g. ``config.json``. Raises OSError or ValueError."""
     return parsed_json(path.read_bytes())
 
 
 def read_facts(path: Path) -> Any:
-    """Return the plain values of one of the package's YAML files. Uses libyaml, which is ten times as
-    fast."""
+    """Return the plain values of one of the package's YAML files, read by libyaml."""
     import yaml
 
     return yaml.load(path.read_bytes(), yaml.CSafeLoader)  # a safe loader: it makes plain values only
 
 
 def lines(path: Path) -> Iterator[tuple[int, str]]:
-    """Yield number (from 1) and text of each non-blank line, without line end (LF or CR LF) or byte order
-    mark. Unpacks .gz and .xz. Raises DataError for an empty, damaged or non-UTF-8 file."""
+    """Yield number (from 1) and text of each non-blank line, without line end and byte order mark.
+
+    Unpacks .gz and .xz. Raises DataError for an empty, damaged or non-UTF-8 file.
+    """
     empty = True
     with open_unpacked(path) as file:
         for number, text in texts(file, path):
@@ -70,8 +69,7 @@ def lines(path: Path) -> Iterator[tuple[int, str]]:
 
 @contextlib.contextmanager
 def open_unpacked(path: Path) -> Iterator[IO[bytes]]:
-    """Open a file, unpacked (.gz, .xz), or a member of an archive, e.g. ``x.zip/corpus.jsonl``. Raises
-    DataError."""
+    """Open a file unpacked, or a member of an archive, e.g. ``x.zip/corpus.jsonl``. Raises DataError."""
     try:
         with _content(path) as file:
             yield file
@@ -82,7 +80,7 @@ def open_unpacked(path: Path) -> Iterator[IO[bytes]]:
 
 
 def texts(raw: IO[bytes], path: Path, *, first: int = 1) -> Iterator[tuple[int, str]]:
-    """Yield number and text of lines in the form of ``lines``. The first line has the number ``first``."""
+    """Yield number and text as ``lines``. The first line has the number ``first``."""
     for number, line in enumerate(whole_lines(raw, path, first=first), first):
         if number == 1:
             line = line.removeprefix(BOM)
@@ -102,9 +100,9 @@ def malformed(path: Path, number: int, reason: str) -> DataError:
 
 
 def checked_id(value: object, what: str, path: Path, number: int) -> str:
-    """Return ``value`` unchanged. Raises DataError unless it can be an id in run and qrels files."""
+    """Return ``value``. Raises DataError unless it can be an id in run and qrels files."""
     if not isinstance(value, str) or not value:
-        raise malformed(path, number, f"the {what} is {value!r}, not a string with something in it")
+        raise malformed(path, number, f"the {what} is {value!r}, not a non-empty string")
     if value.isalnum():  # nearly all are, and need no search
         return value
     if value.split() != [value]:  # also what Unicode calls white space: readers of runs split there
@@ -124,7 +122,7 @@ def _decode(line: bytes, path: Path, number: int) -> str:
 
 @contextlib.contextmanager
 def _content(path: Path) -> Iterator[IO[bytes]]:
-    """Yield the file, unpacked, or what a path leads to in an archive. Raises DataError without one."""
+    """Yield the unpacked file, or a member of an archive. Raises DataError without one."""
     archive = container(path)
     if archive == path:
         with OPENERS.get(path.suffix, open)(path, "rb") as file:
@@ -145,3 +143,16 @@ def _member(archive: Path, name: str, stack: contextlib.ExitStack) -> IO[bytes] 
         return stack.enter_context(files.open(name)) if name in files.namelist() else None
     tar = stack.enter_context(tarfile.open(archive, "r|gz"))  # noqa: SIM115 (the stack closes it)
     return next((tar.extractfile(entry) for entry in tar if entry.name == name), None)
+
+
+def csv_table(data: bytes, types: Mapping[str, Any], separator: str, **reading: Any) -> Any:
+    """Return a pyarrow table of lines without quotes, e.g. ``{"rank": pa.string()}``. Raises ArrowInvalid."""
+    import pyarrow as pa
+    from pyarrow import csv
+
+    read = csv.ReadOptions(column_names=list(types), **reading)
+    parse = csv.ParseOptions(
+        delimiter=separator, quote_char=False, double_quote=False, ignore_empty_lines=False
+    )
+    convert = csv.ConvertOptions(column_types=types, null_values=[], strings_can_be_null=False)
+    return csv.read_csv(pa.BufferReader(data), read, parse, convert)

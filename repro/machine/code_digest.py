@@ -1,8 +1,8 @@
 """Identify the code that a stage runs by the modules in its import closure.
 
-For example, the code of ``repro.retrieval.stages.bm25`` is that module, every module of the suite that it
-imports directly or indirectly, and the data files that they name. Source is read as text, never imported.
-Docstrings, comments and blank lines are not part of a digest.
+For example, the code of ``repro.retrieval.stages.bm25`` is that module, the suite's modules that it imports
+directly or indirectly, and the data files that they name. Source is read as text. Docstrings, comments and
+blank lines are not part of a digest.
 """
 
 import ast
@@ -27,8 +27,8 @@ class Code:
     """The code of a stage.
 
     Attributes:
-        digest: hexadecimal sha256 over the contents of its modules and data files, and its class names. The
-            names and folders of modules are not part of it.
+        digest: sha256 over the contents of its modules and data files, without their names, and its class
+            names.
         modules: the first 8 digits of the digest of each module and data file, by name.
     """
 
@@ -107,8 +107,7 @@ def _is_read(file: Path, text: str) -> bool:
 
 
 def _statements(node: ast.AST) -> Iterator[ast.AST]:
-    """Yield a tree's statements, outer ones first, without type-checking imports, ``__getattr__`` and
-    ``__dir__``."""
+    """Yield statements, outer ones first, without type-checking imports and the functions of ``LAZY``."""
     for name in ("body", "orelse", "finalbody", "handlers", "cases"):
         for child in getattr(node, name, ()):
             yield child
@@ -136,8 +135,8 @@ def _imported(statement: ast.AST, package: str) -> Iterator[str]:
 
 
 def _code_lines(text: str, statements: Iterable[ast.AST]) -> str:
-    """Return a module's lines without docstrings, comments and blank lines. If the module has other
-    triple-quoted strings, comments and blank lines are kept, as they may be part of one."""
+    """Return a module's lines without docstrings, comments and blank lines. Comments and blank lines are kept
+    if another triple-quoted string may contain them."""
     docstrings = set[int]()
     for statement in statements:
         if isinstance(statement, ast.Expr) and _is_text(statement.value):

@@ -1,7 +1,7 @@
 """Pin the kernels that libraries choose by processor, so that every x86-64 CPU with AVX2 gives the same bits.
 
-Libraries use the widest instructions available, and special code for some makers. Their sums then differ in
-the last bits. Mining turns such bits into other negatives, which can move a row by 0.05.
+Sums by other instructions differ in their last bits. Mining turns such bits into other negatives, which can
+move a row by 0.05.
 """
 
 import os
@@ -15,8 +15,7 @@ from repro.progress import SILENT, Progress
 
 # MKL gives equal bits on processors of other makers than Intel by no other branch than this one.
 _TORCH = {"ATEN_CPU_CAPABILITY": "avx2", "ONEDNN_MAX_CPU_ISA": "AVX2", "MKL_CBWR": "COMPATIBLE"}
-# FAISS_OPT_LEVEL: of a faiss that has a library for each level; FAISS_SIMD_LEVEL: of one that chooses inside
-_FAISS = {"FAISS_SIMD_LEVEL": "AVX2", "FAISS_OPT_LEVEL": "AVX2"}
+_FAISS = {"FAISS_SIMD_LEVEL": "AVX2", "FAISS_OPT_LEVEL": "AVX2"}  # of a newer and an older faiss
 _NUMPY = {"OPENBLAS_CORETYPE": "Haswell"}  # faiss and scipy, too, bring an OpenBLAS
 # numpy is told what not to use, and warns of what the processor lacks: its name of a level -> a flag of that
 _NUMPY_LEVELS = {"X86_V4": "avx512vl", "AVX512_ICL": "avx512_vbmi2", "AVX512_SPR": "avx512_fp16"}
@@ -30,8 +29,8 @@ _in_force: dict[str, str] | None = None
 
 
 def pins() -> dict[str, str]:
-    """Return the environment variables that pin kernels on this machine, e.g. {"MKL_CBWR": "COMPATIBLE", …}.
-    Empty without AVX2."""
+    """Return the environment variables that pin kernels, e.g. {"MKL_CBWR": "COMPATIBLE"}, or {} without
+    AVX2."""
     flags = system.cpu_flags()
     if not flags.issuperset(NEEDED):  # what is named without being there ends the process
         return {}
@@ -41,8 +40,10 @@ def pins() -> dict[str, str]:
 
 
 def pin(progress: Progress = SILENT) -> None:
-    """Pin the kernels of libraries that are not yet loaded, here and in child processes. Variables set by the
-    user stay. ``progress`` notes every reason why results may differ in their bits."""
+    """Pin the kernels of libraries that are not yet loaded, here and in child processes.
+
+    Variables set by the user stay. ``progress`` notes reasons why results may differ in their bits.
+    """
     global _in_force
     if is_pinned():
         return
@@ -92,8 +93,7 @@ def facts() -> dict[str, object]:
 
 
 def unlike_pinned(facts: Mapping[str, object], *, needed: bool) -> list[str]:
-    """Return the kernels that differ from the pinned ones, e.g. ["MKL_CBWR AVX2 (pinned: COMPATIBLE)"], and
-    with ``needed`` the missing pins."""
+    """Return differing kernels, e.g. ["MKL_CBWR AVX2 (pinned: COMPATIBLE)"], and missing ones if needed."""
     pins = facts.get("pins", _PINNED)
     every = [each for each in (pins if isinstance(pins, list) else [pins]) if isinstance(each, Mapping)]
     others = [

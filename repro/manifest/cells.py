@@ -1,20 +1,19 @@
-"""The cells of papers' tables, their counts, and selections of them.
-
-A cell is named by its path, e.g. ``PAPER/1/ROW/COLUMN``.
-"""
+"""Cells of papers' tables, e.g. ``PAPER/1/ROW/COLUMN``, their counts, and selections of them."""
 
 from collections import Counter
-from collections.abc import Container, Iterable
+from collections.abc import Container, Iterable, Mapping
 from dataclasses import dataclass
 from decimal import Decimal
 from functools import cached_property
+from html import escape
+from itertools import filterfalse
 
 from repro.errors import UsageError, unknown
 from repro.manifest import printed
 from repro.manifest.papers import Paper, paper, papers
 from repro.manifest.schema import Column, Exhibit, Figure, Row, Table
 
-# what cells are counted as -> the words for one and for several; only the first are papers' numbers
+# how cells are counted -> the words for one and for several
 COUNTED = {
     "published": ("published cell", "published cells"),
     "point": ("point of figures", "points of figures"),
@@ -23,9 +22,23 @@ COUNTED = {
 }
 
 
+def fields_as_html(fields: Mapping[str, object]) -> str:
+    """Return the fields with a value as an HTML table, e.g. for a notebook."""
+    rows = [
+        f"<tr><th>{escape(name)}</th><td>{escape(str(value))}</td></tr>"
+        for name, value in fields.items()
+        if value not in (None, "", [])
+    ]
+    return f"<table>{''.join(rows)}</table>"
+
+
 @dataclass(frozen=True)
 class Cell:
-    """One printed cell, named by its path ``paper/table/row/column``."""
+    """One printed cell, named by its path ``paper/table/row/column``.
+
+    Example:
+        >>> repro.cell("PAPER/1/ROW/COLUMN").printed.bold
+    """
 
     paper: Paper
     table: Table
@@ -35,22 +48,21 @@ class Cell:
 
     @cached_property
     def id(self) -> str:
-        """The path that names this cell everywhere, e.g. ``paper/1/group.system/dev.rr10``."""
+        """The path, e.g. ``paper/1/group.system/dev.rr10``."""
         return f"{self.paper.name}/{self.table.id}/{self.row.id}/{self.column.id}"
 
     @cached_property
     def printed(self) -> printed.PublishedCell:
-        """The parsed printed string: number, decimals, marks, bold."""
+        """The parsed string."""
         return printed.parse(self.text)
 
     @property
     def number(self) -> Decimal:
-        """Return the published number of a numeric cell, in its unit."""
-        assert self.printed.value is not None, self.id
-        return self.printed.value
+        """Return the published number, in its unit."""
+        return self.printed.number
 
     def equals(self, value: Decimal) -> bool:
-        """Return whether a value equals the published one at the coarser of their roundings."""
+        """Return whether a value equals the published one at the coarser rounding of both."""
         coarser = min(printed.decimals_of(value), self.printed.decimals)
         return abs(value - self.number) <= printed.half_unit(coarser)
 
@@ -61,7 +73,7 @@ class Cell:
 
     @property
     def decimals(self) -> int:
-        """The most frequent number of decimals in the column, or the table's setting without any numbers."""
+        """The column's most frequent number of decimals, or the table's setting without numbers."""
         place = [c.id for c in self.table.columns].index(self.column.id)
         texts = [row.cells[place] for row in self.table.rows if row.cells]
         counts = Counter(cell.decimals for cell in map(printed.parse, texts) if cell.value is not None)
@@ -69,31 +81,26 @@ class Cell:
 
     @property
     def is_unpublished(self) -> bool:
-        """Whether the paper has no number to compare with: a study, a figure's point or a reference row."""
+        """Whether it is of a study, a figure or a reference row, without a number to compare with."""
         return self.table.kind in ("figure", "study") or self.row.role == "reference"
 
     @property
     def is_setting(self) -> bool:
-        """Whether the cell publishes a setting instead of a measured number."""
+        """Whether it publishes a setting instead of a measured number."""
         return self.table.kind == "hyperparameters"
 
     @property
     def counted_as(self) -> str | None:
-        """The key of ``COUNTED`` for this cell, e.g. ``"published"``. None if it cannot be measured."""
-        if self.table.kind == "study" or (self.table.kind == "figure" and self.paper.manifest.is_study):
-            return "study"
-        if self.table.kind == "figure":
-            return "point"
+        """Its key of ``COUNTED``, e.g. ``"published"``. None if it cannot be measured."""
+        if self.table.kind in ("study", "figure"):
+            return "study" if self.table.kind == "study" or self.paper.manifest.is_study else "point"
         if self.row.role == "reference":
             return "reference"
         return "published" if self.table.kind == "results" and self.is_numeric else None
 
     @property
     def role(self) -> str:
-        """The origin of the number: ours, rerun, cited or reference.
-
-        The row's role for the column comes first, then the cell's marks, then the row.
-        """
+        """The origin of the number: by the row's role for the column, the cell's marks, or the row."""
         marks = self.table.marks
         mark_roles = [marks[mark].role for mark in self.printed.marks if mark in marks]
         return next(filter(None, [self.row.roles.get(self.column.id), *mark_roles]), self.row.role)
@@ -105,17 +112,17 @@ class Cell:
 
     @property
     def unit(self) -> str:
-        """The unit of the printed number, e.g. ``"percent"``: the column's, or the table's."""
+        """The unit of the printed number, e.g. ``"percent"``."""
         return self.column.unit or self.table.unit
 
     @property
     def smaller_is_better(self) -> bool:
-        """Whether the number is a size. All other measures are better when larger."""
+        """Whether the number is a size."""
         return self.column.kind == "index-size" or self.unit == "GB"
 
     @property
     def recipe(self) -> str | None:
-        """The recipe that makes this cell, or None if there is none yet."""
+        """The recipe that makes this cell, or None."""
         return self.column.recipe or self.row.recipe
 
     @property
@@ -123,8 +130,11 @@ class Cell:
         """The recipe's options. The column's override the row's."""
         return {**self.row.with_, **self.column.with_}
 
+    def _repr_html_(self) -> str:
+        return fields_as_html(self.as_json())
+
     def as_json(self) -> dict:
-        """Return one flat object per cell, as ``repro show cells --format json`` prints it."""
+        """Return the object that ``repro show cells --format json`` prints."""
         p = self.printed
         return {
             "id": self.id,
@@ -152,13 +162,13 @@ class Cell:
 
 
 def cells_of(source: Paper, tables: tuple[Table, ...] | None = None) -> list[Cell]:
-    """Return every cell of a paper's tables in printed order, dashes and words included."""
+    """Return all cells of a paper's tables in printed order, including dashes and words."""
     selected_tables = source.manifest.tables if tables is None else tables
     return [cell for table in selected_tables for cell in _table_cells(source, table)]
 
 
 def _table_cells(source: Paper, table: Table) -> tuple[Cell, ...]:
-    """Return the cells of one table. Repeated calls return the same objects, so each is parsed once."""
+    """Return a table's cells, the same objects in every call, so that each is parsed once."""
     cells = (
         Cell(source, table, row, row.own(column), text)
         for row in table.rows
@@ -168,12 +178,12 @@ def _table_cells(source: Paper, table: Table) -> tuple[Cell, ...]:
 
 
 def numeric_cells(source: Paper) -> list[Cell]:
-    """Return a paper's published cells: the numeric cells of its result tables."""
+    """Return a paper's published cells: the numeric ones of its result tables."""
     return [c for c in cells_of(source) if c.counted_as == "published"]
 
 
 def by_count(cells: Iterable[Cell]) -> dict[str, dict[str, Cell]]:
-    """Return the measurable cells without duplicates, by key of ``COUNTED`` and id."""
+    """Return the measurable cells by key of ``COUNTED`` and id."""
     kinds: dict[str, dict[str, Cell]] = {kind: {} for kind in COUNTED}
     for chosen in cells:
         if chosen.counted_as:
@@ -182,7 +192,8 @@ def by_count(cells: Iterable[Cell]) -> dict[str, dict[str, Cell]]:
 
 
 def count_in_words(cells: Iterable[Cell], *, measured: Container[str] | None = None, scale: str = "") -> str:
-    """Count the cells in words, published ones first, e.g. "52 of 58 published cells measured at tiny".
+    """Count cells in words, e.g. "52 of 58 published cells measured at tiny, and 0 of 8 cells of reference
+    rows".
 
     ``measured`` contains the ids of the cells measured at ``scale``.
     """
@@ -193,11 +204,15 @@ def count_in_words(cells: Iterable[Cell], *, measured: Container[str] | None = N
             phrase = f"{sum(name in measured for name in chosen)} of {phrase}"
             phrase += "" if phrases else f" measured at {scale}"
         phrases.append(phrase)
-    return "; apart, ".join(filter(None, (phrases[0], ", ".join(phrases[1:])))) if phrases else "no cells"
+    return ", and ".join(filter(None, (*phrases[:1], ", ".join(phrases[1:])))) or "no cells"
 
 
 def cell(identifier: str) -> Cell:
-    """Return the cell named ``paper/table/row/column``. Raises UsageError with the known names."""
+    """Return the cell named ``paper/table/row/column``. Raises UsageError with the known names.
+
+    Example:
+        >>> repro.cell("PAPER/1/ROW/COLUMN").number
+    """
     parts = identifier.split("/")
     if len(parts) != 4:
         raise UsageError(f"{identifier!r} names no cell: a cell is named paper/table/row/column")
@@ -206,12 +221,12 @@ def cell(identifier: str) -> Cell:
 
 
 def cell_of(source: Paper, table: Table, row: str, column: str) -> Cell:
-    """Return the cell of a table. Raises UsageError with the table's rows or columns."""
+    """Return the cell of a table. Raises UsageError for an unknown row or column."""
     rows, columns = ([part.id for part in parts] for parts in (table.rows, table.columns))
     for kind, name, known in (("row", row, rows), ("column", column, columns)):
         if name not in known:
-            hint = f"`repro show {source.name}/{table.id}` shows the table"
-            raise unknown(f"{kind} of {source.name}/{table.id}", name, known, hint=hint)
+            place = f"{source.name}/{table.id}"
+            raise unknown(kind, name, known, owner=place, hint=f"`repro show {place}` shows the table.")
     return _table_cells(source, table)[rows.index(row) * len(columns) + columns.index(column)]
 
 
@@ -220,16 +235,17 @@ def table_of(source: Paper, identifier: str) -> Table:
     for table in (*source.manifest.tables, *figure_tables(source)):
         if table.id == str(identifier):
             return table
-    raise unknown(f"table of {source.name}", identifier, [t.id for t in source.manifest.tables])
+    hint = f"`repro show {source.name}` shows them."
+    raise unknown("table", identifier, [t.id for t in source.manifest.tables], owner=source.name, hint=hint)
 
 
 def figure_tables(source: Paper) -> tuple[Table, ...]:
-    """Return the figures with measured points, each as a table named ``figure-N``."""
+    """Return the figures with measured points, each as a table, e.g. ``figure-3``."""
     return tuple(figure.as_table for figure in source.manifest.figures if figure.lines)
 
 
 def every_cell(source: Paper) -> list[Cell]:
-    """Return every cell of a paper's tables and every point of its measured figures."""
+    """Return all cells of a paper's tables and measured figures."""
     return cells_of(source, (*source.manifest.tables, *figure_tables(source)))
 
 
@@ -243,7 +259,7 @@ class ShownExhibit:
 
     @property
     def id(self) -> str:
-        """The path of the exhibit, e.g. ``paper/figure-3/system`` or ``paper/4/system``."""
+        """The path, e.g. ``paper/figure-3/system``."""
         return f"{self.paper.name}/{self.owner}/{self.exhibit.id}"
 
     @property
@@ -258,7 +274,7 @@ class ShownExhibit:
 
 
 def exhibits(names: tuple[str, ...], owners: tuple[str, ...]) -> list[ShownExhibit]:
-    """Return the exhibits of papers, or of all, in the tables and figures named, e.g. ``4``, ``figure-3``."""
+    """Return the exhibits of papers (by default all) in the named tables and figures, e.g. ``figure-3``."""
     result = []
     for source in [paper(name) for name in names or papers()]:
         places = [(t.id, t.exhibits) for t in source.manifest.tables]
@@ -274,27 +290,27 @@ def figure_of(source: Paper, identifier: str) -> Figure:
     for figure in source.manifest.figures:
         if figure.id == str(identifier):
             return figure
-    raise unknown(f"figure of {source.name}", identifier, [f.id for f in source.manifest.figures])
+    hint = f"`repro show {source.name}` shows them."
+    raise unknown("figure", identifier, [f.id for f in source.manifest.figures], owner=source.name, hint=hint)
 
 
 def select(
     names: tuple[str, ...], *, tables: tuple[str, ...], rows: tuple[str, ...], cells: tuple[str, ...]
 ) -> list[Cell]:
-    """Return the cells selected on a command line that can be measured, in printed order without duplicates.
+    """Return the selected measurable cells in printed order without duplicates.
 
     Args:
         names: papers. Without names all papers, or only ``cells`` if given.
         tables: table ids, looked up in every named paper.
-        rows: row ids, with or without the group (``bert`` is every row of that system).
+        rows: row ids, with or without the group, e.g. ``bert``.
         cells: full cell ids, alone or in addition to the tables and rows.
 
     Raises:
         UsageError: an unknown name, or a selection without a number to measure.
     """
     result = [cell(identifier) for identifier in cells]
-    for chosen in result:
-        if not is_measured(chosen):
-            raise UsageError(f"{chosen.id} is published as {chosen.text!r}, which is no measured number")
+    if chosen := next(filterfalse(is_measured, result), None):
+        raise UsageError(f"{chosen.id} is published as {chosen.text!r}, which is not a measured number")
     if tables or rows or not cells:
         candidates: list[Cell] = []
         for source in map(paper, names or papers()):
@@ -303,10 +319,8 @@ def select(
         result += _cells_in_rows(candidates, rows, result)
     measured_cells = {c.id: c for c in result if is_measured(c)}
     if not measured_cells:
-        reason = "what is selected has no published number that could be measured"
-        raise UsageError(
-            f"{reason}; `repro show` prints it, and `repro show settings` judges what is a setting"
-        )
+        reason = "the selection has no published number that can be measured"
+        raise UsageError(f"{reason}. `repro show` prints it, `repro show settings` compares settings.")
     return list(measured_cells.values())
 
 
@@ -316,22 +330,23 @@ def _cells_in_rows(candidates: list[Cell], rows: tuple[str, ...], selection: lis
     for row in rows:
         if not any(row in (c.row.id, c.row.system) for c in (*selection, *matches)):
             names = (name for c in candidates if is_measured(c) for name in (c.row.system, c.row.id))
-            raise unknown("row in the selection", row, dict.fromkeys(names))
+            hint = "`repro show PAPER --table N` shows the rows."
+            raise unknown("row", row, dict.fromkeys(names), owner="the selection", hint=hint)
     return matches
 
 
 def lack_of(chosen: Cell) -> str:
-    """Return the setting that a cell needs to be measured, e.g. "no recipe; give the row one".
+    """Return the setting that a cell lacks to be measured, e.g. "no recipe (add `recipe` to the row)".
 
     Returns "" for a complete cell, and for a row or column that cannot be measured.
     """
     if chosen.column.not_measurable or chosen.row.not_measurable:
         return ""
     if not (chosen.column.dataset or chosen.column.mean_of):
-        return "no dataset and measure; give its column both"
-    return "" if chosen.recipe else "no recipe; give the row one"
+        return "no dataset and measure (add both to its column)"
+    return "" if chosen.recipe else "no recipe (add `recipe` to the row)"
 
 
 def is_measured(chosen: Cell) -> bool:
-    """Return whether the cell can be measured: published, a figure's point, a reference or a study."""
+    """Return whether the cell can be measured."""
     return chosen.counted_as is not None

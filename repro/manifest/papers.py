@@ -1,6 +1,6 @@
 """The available papers: every folder of papers/ with a cells.yaml, and papers from entry points.
 
-A paper's folder may also have readings.yaml, costs.yaml, checkpoints.yaml and released.yaml.
+A folder may also have readings.yaml, costs.yaml, checkpoints.yaml and released.yaml.
 """
 
 import functools
@@ -29,14 +29,14 @@ Pooling = Literal["cls", "mean", "sentence-transformers"]
 
 @dataclass(frozen=True)
 class Paper:
-    """A paper under reproduction: its folder, its printed cells and its readings."""
+    """A paper under reproduction."""
 
     name: str
     folder: Path
     package: str
 
     def __hash__(self) -> int:
-        return hash(self.name)  # what is kept with the papers at hand is asked for thousands of times
+        return hash(self.name)  # a key of caches that are read thousands of times
 
     @functools.cached_property
     def manifest(self) -> Manifest:
@@ -44,13 +44,12 @@ class Paper:
         path = self.folder / "cells.yaml"
         manifest = yaml_file.read(path, Manifest, faults=faults)
         if manifest.paper != self.name:
-            reason = f"says paper {manifest.paper!r}, but this is {self.name!r}"
-            raise yaml_file.fault_at(path, ("paper",), reason)
+            raise yaml_file.fault_at(path, ("paper",), f"is {manifest.paper!r}, but must be {self.name!r}")
         return manifest
 
     def once(self, of: object, make: Callable[[], Made]) -> Made:
         """Return the value of ``make``, which is called once per object ``of``."""
-        if id(of) not in self._values:  # with the object: the id of one that is gone may be another's
+        if id(of) not in self._values:  # keeps the object, so that its id is not reused
             self._values[id(of)] = of, make()
         return self._values[id(of)][1]
 
@@ -60,25 +59,25 @@ class Paper:
 
     @functools.cached_property
     def readings(self) -> dict[str, Reading]:
-        """The readings of readings.yaml by id, after the shared ones. Raises ManifestError."""
+        """All readings by id, the shared ones first. Raises ManifestError."""
         return self.shared_readings | readings(self.folder / "readings.yaml")
 
     @functools.cached_property
     def shared_readings(self) -> dict[str, Reading]:
-        """The readings, by id, of the packages listed under ``readings_of`` in the manifest."""
+        """The readings of the manifest's ``readings_of`` packages by id."""
         by_id: dict[str, Reading] = {}
         for place, package in enumerate(self.manifest.readings_of):
             try:
                 file = Path(load(f"{package}:__file__")).with_name("readings.yaml")
             except ImportError as error:
-                location = ("readings_of", place)
-                raise yaml_file.fault_at(self.folder / "cells.yaml", location, str(error)) from None
+                path = self.folder / "cells.yaml"
+                raise yaml_file.fault_at(path, ("readings_of", place), str(error)) from None
             by_id |= readings(file)
         return by_id
 
 
 def readings(path: Path) -> dict[str, Reading]:
-    """Return the readings of one readings.yaml by id, or an empty dict without the file."""
+    """Return the readings of a readings.yaml by id, or {} without the file."""
     if not path.exists():
         return {}
     return {r.id: r for r in yaml_file.read_shared(path, tuple[Reading, ...], faults=reading_faults)}
@@ -119,23 +118,22 @@ def folders_with(file: str) -> list[Path]:
 
 
 def _package_folder(entry) -> Path:
-    """Return the folder of an entry point's package. Raises UsageError if there is none."""
+    """Return the folder of an entry point's package. Raises UsageError without one."""
     try:
         spec = importlib.util.find_spec(entry.value)
     except (ImportError, ValueError):
         spec = None
     if spec is None or not spec.submodule_search_locations:
-        package = f"the package {entry.value!r}, which is not there"
-        raise UsageError(f"the installed paper {entry.name!r} names {package}")
+        raise UsageError(f"the package {entry.value!r} of the installed paper {entry.name!r} does not exist")
     return Path(next(iter(spec.submodule_search_locations)))
 
 
 def paper(name: str) -> Paper:
-    """Return the paper of this name. Raises UsageError with the known names."""
+    """Return the paper of this name. Raises UsageError."""
     try:
         return papers()[name]
     except KeyError:
-        raise unknown("paper", name, papers()) from None
+        raise unknown("paper", name, papers(), hint="`repro show` lists their tables.") from None
 
 
 def sources(names: Iterable[str]) -> list[Paper]:
@@ -144,7 +142,7 @@ def sources(names: Iterable[str]) -> list[Paper]:
 
 
 class StatedCost(StrictMapping):
-    """A paper's statement about the cost of one training. None marks values that the paper does not state."""
+    """A paper's statement on the cost of one training. None marks unstated values."""
 
     of: str
     gpus: int | None
@@ -160,36 +158,35 @@ class StatedCost(StrictMapping):
     def __str__(self) -> str:
         if self.gpus is None:
             return f"{self.of}: not stated"
-        hours = "hours not stated"
-        if self.hours is not None:
-            hours = f"{self.hours:g} h = {self.gpu_hours:,.0f} GPU hours"
-        return f"{self.of}: {self.gpus} {self.gpu or 'GPUs of no named kind'}, {hours} ({self.where})"
+        is_stated = self.hours is not None
+        hours = f"{self.hours:g} h = {self.gpu_hours:,.0f} GPU hours" if is_stated else "hours not stated"
+        return f"{self.of}: {self.gpus} {self.gpu or 'GPUs of an unnamed kind'}, {hours} ({self.where})"
 
 
 def stated_costs(source: Paper) -> tuple[StatedCost, ...]:
-    """Return the costs of a paper's costs.yaml, if any. Raises ManifestError with file and line."""
+    """Return the costs in a paper's costs.yaml, if any. Raises ManifestError."""
     path = source.folder / "costs.yaml"
     return yaml_file.read(path, tuple[StatedCost, ...]) if path.exists() else ()
 
 
 def home(dotted: str) -> Paper | None:
-    """Return the paper whose folder contains the module of ``module:name``, or None."""
+    """Return the paper with the module of ``module:name`` in its folder, or None."""
     folder = Path(load(dotted.partition(":")[0] + ":__file__")).parent
     paper = papers().get(folder.name)
     return paper if paper is not None and paper.folder == folder else None
 
 
 def load(dotted: str):
-    """Return the object at ``module:name``. ``papers`` always refers to the suite's own folder."""
+    """Return the object at ``module:name``. ``papers`` is always the suite's own folder."""
     module_name, _, name = dotted.partition(":")
     if module_name.split(".")[0] == "papers":
         bind_papers_package()
-    module = sys.modules.get(module_name)  # asked for thousands of times: import_module takes its locks
+    module = sys.modules.get(module_name)  # faster than import_module, which takes locks
     return getattr(module or importlib.import_module(module_name), name)
 
 
 def bind_papers_package() -> None:
-    """Make the name ``papers`` refer to the suite's folder in this process, wherever it is."""
+    """Import the suite's folder as ``papers``, wherever it is."""
     current_module = sys.modules.get("papers")
     if current_module is not None and current_module.__file__ == os.path.join(ROOT, "__init__.py"):
         return
@@ -216,7 +213,7 @@ class Checkpoint(StrictMapping):
 
 @kept_with_papers
 def known_checkpoints() -> dict[str, Checkpoint]:
-    """Return the checkpoints of every paper's checkpoints.yaml by name. Raises ManifestError."""
+    """Return all papers' checkpoints by name. Raises ManifestError."""
     packages = {package for source in papers().values() for package in source.manifest.readings_of}
     folders = [Path(load(f"{package}:__file__")).parent for package in sorted(packages)]
     checkpoints: dict[str, Checkpoint] = {}
@@ -227,7 +224,7 @@ def known_checkpoints() -> dict[str, Checkpoint]:
 
 
 def by_hand(name: str) -> str:
-    """Return instructions for a checkpoint that is not on the hub, with its destination. Else ""."""
+    """Return instructions for a checkpoint that is not on the hub, or ""."""
     entry = known_checkpoints().get(name)
     return f"{entry.how} into models/{name} of the data folder" if entry and entry.how else ""
 
@@ -246,7 +243,7 @@ class Weights(StrictMapping):
 
 
 class Lengths(StrictMapping):
-    """The maximum numbers of tokens, including special ones."""
+    """Maximum numbers of tokens, including special ones."""
 
     query: int = Field(gt=0, strict=True)
     passage: int = Field(gt=0, strict=True)
@@ -256,8 +253,8 @@ class ReleasedModel(StrictMapping):
     """One released encoder.
 
     Attributes:
-        queries: the encoder of queries if it differs. None means ``passages``.
-        pooling: None for a sparse encoder, which builds vectors with its vocabulary head.
+        queries: the encoder of queries. None means ``passages``.
+        pooling: None for a sparse encoder, which uses its vocabulary head.
         separator: joins title and text. ``pair`` makes two segments of them, None omits the title.
         source: address of the document with these conventions.
         differs: known differences between the checkpoint and the printed system.
@@ -284,5 +281,5 @@ class ReleasedModel(StrictMapping):
 
 
 def released_models(path: Path) -> dict[str, ReleasedModel]:
-    """Return the entries of a released.yaml by system. Raises ManifestError with file and line."""
+    """Return the entries of a released.yaml by system. Raises ManifestError."""
     return yaml_file.read_shared(path, dict[str, ReleasedModel])

@@ -1,7 +1,4 @@
-"""Parsing of printed numbers (number, decimals, bold, marks), and rounding.
-
-For example, 0.342 has three decimals, and rounding to them changes a value by 0.0005 at most.
-"""
+"""Parsing and rounding of printed numbers. E.g. 0.342 has three decimals."""
 
 import re
 from dataclasses import dataclass
@@ -53,7 +50,7 @@ class PublishedCell:
 
     @property
     def is_garbled(self) -> bool:
-        """Whether the text is neither a number nor a dash nor words, as it has a digit or a star."""
+        """Whether the text has a digit or star but is no number."""
         return self.value is None and re.search(r"[\d*]", self.text) is not None
 
     @property
@@ -65,22 +62,19 @@ class PublishedCell:
 
 
 def parse(text: str) -> PublishedCell:
-    """Read a printed cell, e.g. ``"**0.342*†‡**"`` as 0.342, three decimals, bold, marks ``*†‡``.
-
-    Words have ``value`` None.
-    """
+    """Read a printed cell, e.g. ``"**0.342*†‡**"`` as 0.342, three decimals, bold, marks ``*†‡``."""
     bare_text = text.strip()
     closing = bare_text.rfind("**") if bare_text.startswith("**") else 0
-    bold = closing >= 2
-    if bold:
+    if bold := closing >= 2:
         bare_text = bare_text[2:closing] + bare_text[closing + 2 :]
     match = _NUMBER.fullmatch(bare_text)
     if match is None:
         return PublishedCell(text)
-    number, delta = match["number"].replace("−", "-"), (match["delta"] or "").replace("−", "-")
-    decimals, bound = len(number.partition(".")[2]), match["bound"] or ""
-    difference = Decimal(delta) if delta else None
-    return PublishedCell(text, Decimal(number), decimals, match["marks"], bold, bound, difference)
+    number, delta = (
+        Decimal(match[name].replace("−", "-")) if match[name] else None for name in ("number", "delta")
+    )
+    decimals = len(match["number"].partition(".")[2])
+    return PublishedCell(text, number, decimals, match["marks"], bold, match["bound"] or "", delta)
 
 
 def decimals_of(value: Decimal) -> int:
@@ -89,31 +83,29 @@ def decimals_of(value: Decimal) -> int:
 
 
 def half_unit(decimals: int) -> Decimal:
-    """Return half a unit of the last digit: the largest change by rounding to this many decimals."""
+    """Return half a unit of the last digit, the largest change by rounding."""
     return Decimal(5).scaleb(-decimals - 1)
 
 
 def half_up(value: Decimal, decimals: int) -> Decimal:
-    """Round a value to this many decimals, halves away from zero."""
+    """Round a value, halves away from zero."""
     return value.quantize(Decimal(1).scaleb(-decimals), rounding=ROUND_HALF_UP)
 
 
 def shift_point(value: Decimal | str, digits: int) -> Decimal:
-    """Move the decimal point to the right, or left for negative ``digits``. The result has no exponent."""
+    """Move the decimal point to the right, or left for negative ``digits``, without an exponent."""
     number = Decimal(value).scaleb(digits)
     return number.quantize(Decimal(1)) if int(number.as_tuple().exponent) > 0 else number
 
 
 def percent(value: Decimal, unit: str) -> Decimal:
-    """Return a cell's number in percent. Numbers of other units than fraction are unchanged."""
+    """Return a cell's number in percent. Only fractions change."""
     return shift_point(value, 2) if unit == "fraction" else value
 
 
 def are_apart(one: Decimal, half: Decimal, other: Decimal, other_half: Decimal) -> bool:
-    """Return whether two stated numbers cannot be roundings of one.
-
-    Each comes with half a unit of its last digit.
-    """
+    """Return whether two stated numbers, each with half a unit of its last digit, cannot be roundings of
+    one."""
     return one != other if half == other_half else abs(one - other) > half + other_half
 
 

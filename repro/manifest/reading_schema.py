@@ -1,7 +1,5 @@
-"""The schema of readings.yaml: readings, the public places they cite, and pointers to a study's comparisons.
-
-A misspelt key is an error. A place is e.g. a file at a commit, a thread, a model card or a part of a paper.
-"""
+"""The schema of readings.yaml: readings, their sources, e.g. a file at a commit, and comparisons of a
+study."""
 
 from __future__ import annotations
 
@@ -19,7 +17,7 @@ from repro.manifest.yaml_file import Fault, Identified, StrictMapping, repetitio
 RELATIONS = ("above", "below", "against")
 _FORM = re.compile(rf"([\w-]+)/([\w.-]+)/([\w.-]+) ({'|'.join(RELATIONS)}) ([\w.-]+)")
 DAY = r"^\d{4}-\d{2}-\d{2}$"
-FIRST = datetime.date(2016, 11, 28)  # MS MARCO came out: nothing is said of a cell before
+FIRST = datetime.date(2016, 11, 28)  # the release of MS MARCO
 
 Who = Literal["authors", "toolkit", "independent", "later-paper"]
 
@@ -30,8 +28,8 @@ class Place(StrictMapping):
     Attributes:
         repository: ``owner/name`` with ``path`` and ``commit``, or with ``issue`` or ``pull`` and ``date``.
         card: a model card of the hub, ``owner/name``, with ``commit`` or the ``date`` of reading.
-        title: a paper's title, with its ``table`` and ``arxiv`` number, or its ``doi`` without one. The
-            number ends in a version if versions number their tables differently.
+        title: a paper's title, with its ``table`` and ``arxiv`` number or ``doi``. The number ends in a
+            version if versions number their tables differently.
     """
 
     repository: str = Field("", pattern=r"^([\w.-]+/[\w.-]+)?$")
@@ -55,8 +53,9 @@ class Place(StrictMapping):
             (self.title, self.table, self.arxiv or self.doi),
         )
         if sum(map(all, places)) != 1:
-            ways = "repository, path and commit; repository, issue or pull, and date; card and commit or date"
-            raise ValueError(f"a source has one place: {ways}; or title, table and arxiv or doi")
+            of_repository = "(repository, path, commit), (repository, issue or pull, date)"
+            others = "(card, commit or date) or (title, table, arxiv or doi)"
+            raise ValueError(f"a source has one place: {of_repository}, {others}")
         return self
 
     @field_validator("date")
@@ -69,11 +68,10 @@ class Place(StrictMapping):
     @property
     def address(self) -> str:
         """The URL of the place."""
-        if self.path:
-            return f"https://github.com/{self.repository}/blob/{self.commit}/{quote(self.path)}"
         if self.repository:
-            kind, number = ("issues", self.issue) if self.issue else ("pull", self.pull)
-            return f"https://github.com/{self.repository}/{kind}/{number}"
+            thread = f"issues/{self.issue}" if self.issue else f"pull/{self.pull}"
+            file = f"blob/{self.commit}/{quote(self.path)}"
+            return f"https://github.com/{self.repository}/{file if self.path else thread}"
         if self.card:
             at_commit = f"/tree/{self.commit}" if self.commit else ""
             return f"https://huggingface.co/{self.card}{at_commit}"
@@ -85,15 +83,15 @@ class Place(StrictMapping):
         if self.path:
             return f"{self.repository}@{self.commit[:7]}, {self.path}"
         if self.repository:
-            kind, number = ("issue", self.issue) if self.issue else ("pull request", self.pull)
-            return f"{self.repository}, {kind} {number}, {self.date}"
+            thread = f"issue {self.issue}" if self.issue else f"pull request {self.pull}"
+            return f"{self.repository}, {thread}, {self.date}"
         if self.card:
             return f"model card {self.card}"
         return f"{self.title}, Table {self.table}"
 
 
 class Citation(Place):
-    """A public statement outside of the paper about a reading, with its place.
+    """A public statement about a reading outside of the paper.
 
     Attributes:
         who: ``authors`` (of the paper or of the system in question), ``toolkit``, ``independent`` or
@@ -108,7 +106,7 @@ class Citation(Place):
 
 
 def no_day(text: str) -> str:
-    """Return the reason why a text is not a valid date of a statement, or ""."""
+    """Return why a text is not a valid date of a statement, or ""."""
     try:
         day = datetime.datetime.strptime(text, "%Y-%m-%d").date()
     except ValueError:
@@ -121,7 +119,7 @@ class StudyPointer:
     """Two rows of a study's table, compared on equal terms, and their order according to a text.
 
     Attributes:
-        stated: the text's order of ``row`` relative to ``other``, above or below. ``against`` if it has none.
+        stated: above or below, the text's order of ``row`` relative to ``other``, or ``against`` without one.
     """
 
     study: str
@@ -132,32 +130,26 @@ class StudyPointer:
 
 
 def study_pointer(text: str) -> StudyPointer:
-    """Read ``STUDY/TABLE/ROW above OTHER``, or the same with below or against. Raises ValueError."""
+    """Read e.g. ``STUDY/TABLE/ROW above OTHER``. Raises ValueError."""
     parts = _FORM.fullmatch(text)
     if parts is None:
         raise ValueError(f"{text!r} is not STUDY/TABLE/ROW {'|'.join(RELATIONS)} OTHER")
     return StudyPointer(*parts.groups())
 
 
-def _check_pointer(text: str) -> str:
-    study_pointer(text)
-    return text
-
-
-PointerText = Annotated[str, AfterValidator(_check_pointer)]
+PointerText = Annotated[str, AfterValidator(lambda text: study_pointer(text) and text)]
 Against = Literal["paper", "code", "another paper", "third party"]
 
 
 class Reading(Identified):
     """A silence, misprint or conflict of a paper, as a switch with named choices.
 
-    The cells that depend on it follow from the recipes that use it. ``cells`` names tables, rows or cells
-    without such a recipe, or the printed numbers that a misprint or conflict is about. ``against`` is the
-    source that contradicts the paper: itself, its released code, another paper, a third party.
-    ``released`` are the choices under which a row is measured with its own authors' released model.
-    ``citations`` are the public places behind ``evidence``. If authors support only other choices, ``note``
-    justifies the default. ``study`` lists a study's comparisons, on equal terms, of choices or of the subject
-    of the reading.
+    The cells that depend on it follow from the recipes that use it. ``cells`` names further tables, rows or
+    cells, or the printed numbers that a misprint or conflict is about. ``against`` is the source that
+    contradicts the paper, e.g. its released code. ``released`` are the choices of a row measured with its
+    authors' released model. ``citations`` are the public places behind ``evidence``. If authors support only
+    other choices, ``note`` justifies the default. ``study`` lists a study's comparisons of choices or of the
+    subject.
     """
 
     kind: Literal["silence", "misprint", "conflict", "data"]
@@ -202,5 +194,5 @@ class Reading(Identified):
 
 
 def reading_faults(content: tuple[Reading, ...]) -> Iterator[Fault]:
-    """Yield the faults of a readings.yaml across readings: repeated ids."""
+    """Yield the repeated ids of a readings.yaml."""
     yield from repetitions("unspecified choice", content, ())

@@ -1,7 +1,4 @@
-"""The schema of cells.yaml and its checks across fields.
-
-A misspelt key is an error. For example, a row of five cells in a table of four columns is a fault.
-"""
+"""The schema of cells.yaml and its checks across fields. A misspelt key is an error."""
 
 from __future__ import annotations
 
@@ -18,7 +15,8 @@ from repro.manifest.yaml_file import Fault, Identified, StrictMapping, repetitio
 Role = Literal["ours", "rerun", "cited", "reference"]
 Grade = Literal["A", "B", "C", "P"]
 ToleranceClass = Literal["deterministic", "re-encoded", "retrained"]
-SHARES = {"fraction": 1, "percent": 100}  # the greatest number of each unit that is a share
+SHARES = {"fraction": 1, "percent": 100}  # unit of a share -> its greatest number
+OPTIONS: Any = Field(default_factory=dict, alias="with")  # of a recipe
 ColumnKind = Literal["retrieval", "rerank", "answers", "glue", "index-size", "text"]
 
 
@@ -53,7 +51,7 @@ class Column(Identified):
     unit: str | None = None
     mean_of: tuple[str, ...] = ()
     recipe: str | None = None
-    with_: dict[str, Any] = Field(default_factory=dict, alias="with")
+    with_: dict[str, Any] = OPTIONS
     grade: Grade | None = None
     not_measurable: str = ""
     note: str = ""
@@ -71,7 +69,7 @@ class Group(Identified):
 
 
 class Row(Identified):
-    """One system or configuration with its printed cells, in the order of the table's columns."""
+    """One system or configuration with its printed cells in the order of the columns."""
 
     label: str
     cells: tuple[str, ...] = ()
@@ -81,28 +79,28 @@ class Row(Identified):
     roles: dict[str, Role] = Field(default_factory=dict)
     grades: dict[str, Grade] = Field(default_factory=dict)
     recipe: str | None = None
-    with_: dict[str, Any] = Field(default_factory=dict, alias="with")
+    with_: dict[str, Any] = OPTIONS
     marks: str = ""
     attributes: dict[str, Any] = Field(default_factory=dict)
-    measures: dict[str, str] = Field(default_factory=dict)  # column -> what its own number is of
+    measures: dict[str, str] = Field(default_factory=dict)  # column -> the row's own measure
     tolerance: ToleranceClass | None = None
-    delta_from: str | None = None  # the row of its table that it is compared with, if not the table's own
-    not_measurable: str = ""  # why no recipe makes it: what was looked for, or what the suite lacks
+    delta_from: str | None = None  # the row it is compared with instead of the table's
+    not_measurable: str = ""  # the reason
     note: str = ""
 
     def printed(self, table: Table) -> tuple[str, ...]:
-        """Return the strings of its cells, one per column. Unpublished rows have dashes."""
+        """Return its cells' strings, one per column. Unpublished rows have dashes."""
         unpublished = table.kind == "study" or self.role == "reference"
         return self.cells or ("-",) * (len(table.columns) if unpublished else 0)
 
     def own(self, column: Column) -> Column:
-        """Return the column with this row's own measure, if the row overrides it."""
+        """Return the column with this row's own measure, if it has one."""
         measure = self.measures.get(column.id)
         return column if measure is None else column.model_copy(update={"measure": measure})
 
     @property
     def system(self) -> str:
-        """The id without its group, as used by marks and ``--row``, e.g. ``bert`` for ``dense.bert``."""
+        """The id without its group, e.g. ``bert`` for ``dense.bert``, as in marks and ``--row``."""
         prefix = f"{self.group}."
         return self.id.removeprefix(prefix) if self.id.startswith(prefix) else self.id.rpartition(".")[2]
 
@@ -125,16 +123,16 @@ class Example(StrictMapping):
 
 
 class Exhibit(Identified):
-    """An exhibit instead of numbers: a picture or view that a recipe makes an artefact for."""
+    """A picture or view, from an artefact that a recipe makes."""
 
     label: str
     recipe: str
-    with_: dict[str, Any] = Field(default_factory=dict, alias="with")
+    with_: dict[str, Any] = OPTIONS
     dataset: str | None = None
 
 
 class Table(Identified):
-    """One printed table. Rows are always systems. ``transposed`` means that the paper prints them as columns.
+    """One printed table. Rows are systems. ``transposed`` means that the paper prints them as columns.
 
     A table of kind ``study`` is the suite's own: nothing is printed, and its rows may omit ``cells``.
     """
@@ -153,7 +151,7 @@ class Table(Identified):
     entries: tuple[Example, ...] = ()
     exhibits: tuple[Exhibit, ...] = ()
     settings: dict[str, Any] = Field(default_factory=dict)
-    decimals: int = 3  # of measured values in a column in which nothing is published
+    decimals: int = 3  # of measured values in a column without published ones
     note: str = ""
 
     def base_of(self, row: Row) -> str | None:
@@ -165,22 +163,22 @@ class Table(Identified):
 class Line(Identified):
     """One curve of a figure.
 
-    ``over`` is the option varied along the x-axis, or None for a level line. ``method`` is the common name of
-    several lines with different sizes.
+    ``over`` is the option on the x-axis, or None for a level line. ``method`` names lines that differ in
+    size.
     """
 
     label: str
     method: str = ""
     recipe: str
-    with_: dict[str, Any] = Field(default_factory=dict, alias="with")
+    with_: dict[str, Any] = OPTIONS
     over: str | None = None
 
 
 class Figure(Identified):
     """One printed figure: the plotted values, not the pixels.
 
-    A figure with ``panels`` (columns) and ``lines`` is measured point by point. A figure with ``exhibits`` is
-    drawn from artefacts. ``across`` is an option of its lines, e.g. ``width``, with one panel per value.
+    A figure with ``panels`` (columns) and ``lines`` is measured point by point. One with ``exhibits`` is
+    drawn from artefacts. ``across`` is an option of its lines with one panel per value, e.g. ``width``.
     """
 
     kind: Literal["figure"] = "figure"
@@ -200,10 +198,9 @@ class Figure(Identified):
 
     @model_validator(mode="after")
     def _lines_have_what_panels_are_across(self):
-        if self.across and (
-            missing := [x.label for x in self.lines if x.method and self.across not in x.with_]
-        ):
-            raise ValueError(f"across: line {missing[0]!r} has no option {self.across!r}")
+        for line in self.lines:
+            if self.across and line.method and self.across not in line.with_:
+                raise ValueError(f"across: line {line.label!r} has no option {self.across!r}")
         return self
 
     @property
@@ -242,7 +239,7 @@ class Figure(Identified):
 
 
 class Manifest(StrictMapping):
-    """A whole cells.yaml. ``readings_of`` lists packages with readings that also apply to it."""
+    """A whole cells.yaml. ``readings_of`` lists packages with readings that also apply."""
 
     paper: str
     title: str
@@ -266,10 +263,13 @@ def faults(manifest: Manifest) -> Iterator[Fault]:
     """Yield the faults of a manifest, each with its location in the document."""
     yield from repetitions("table", manifest.tables, ("tables",))
     yield from repetitions("figure", manifest.figures, ("figures",))
-    within = [(("tables", number), _table_faults(table)) for number, table in enumerate(manifest.tables)]
-    within += [(("figures", number), _figure_faults(one)) for number, one in enumerate(manifest.figures)]
-    for location, found in within:
-        yield from (((*location, *place), reason) for place, reason in found)
+    within = [
+        ("tables", map(_table_faults, manifest.tables)),
+        ("figures", map(_figure_faults, manifest.figures)),
+    ]
+    for name, groups in within:
+        for number, found in enumerate(groups):
+            yield from (((name, number, *place), reason) for place, reason in found)
 
 
 def _table_faults(table: Table) -> Iterator[Fault]:
@@ -293,7 +293,7 @@ def _table_faults(table: Table) -> Iterator[Fault]:
 def _figure_faults(figure: Figure) -> Iterator[Fault]:
     for name in ("panel", "line", "exhibit"):
         yield from repetitions(name, getattr(figure, f"{name}s"), (f"{name}s",))
-    texts = [f"{point:g}" for point in figure.points]  # by which cells are named
+    texts = [f"{point:g}" for point in figure.points]
     for place, text in enumerate(texts):
         if text in texts[:place]:
             yield ("points", place), f"point {text} occurs twice, to six digits, as cells are named by it"
@@ -303,19 +303,18 @@ def _figure_faults(figure: Figure) -> Iterator[Fault]:
 
 
 def _column_faults(table: Table, column: Column) -> Iterator[str]:
-    for part in column.mean_of:
-        if part not in {c.id for c in table.columns}:
-            yield f"averages {part!r}, which the table does not have"
+    for part in sorted({*column.mean_of} - {c.id for c in table.columns}):
+        yield f"averages {part!r}, which the table does not have"
     if column.id in column.mean_of:
         yield "averages itself"
     if len(set(column.mean_of)) < len(column.mean_of):
         yield f"averages a column twice: {', '.join(column.mean_of)}"
     if column.mean_of:
         if column.dataset:
-            yield "has a dataset and averages others; keep one of the two"
+            yield "has both a dataset and `mean_of`. Keep one of the two."
     elif bool(column.dataset) != bool(column.measure):
         has, lacks = ("dataset", "measure") if column.dataset else ("measure", "dataset")
-        yield f"has a {has} and no {lacks}, so that nothing would be measured; give both"
+        yield f"has a {has}, but no {lacks}. Give both."
 
 
 def _unit_faults(table: Table, place: int) -> Iterator[str]:
@@ -327,7 +326,7 @@ def _unit_faults(table: Table, place: int) -> Iterator[str]:
     if magnitudes and max(magnitudes) > SHARES[unit]:
         yield f"has the number {max(magnitudes)}, and its unit is {unit}, which ends at {SHARES[unit]}"
     if unit == "percent" and len(magnitudes) > 1 and 0 < max(magnitudes) <= 1:
-        yield "has no number above 1, and its unit is percent; give `unit: fraction`"
+        yield "has no number above 1, but the unit percent. Set `unit: fraction`."
 
 
 def _row_faults(table: Table, row: Row) -> Iterator[str]:
@@ -338,9 +337,9 @@ def _row_faults(table: Table, row: Row) -> Iterator[str]:
     if row.delta_from is not None and row.delta_from not in {other.id for other in table.rows} - {row.id}:
         yield f"is compared with {row.delta_from!r}, which is no other row of the table"
     if row.recipe and row.not_measurable:
-        yield "has a recipe and says why it cannot be measured; keep one of the two"
+        yield "has both a recipe and `not_measurable`. Keep one of the two."
     if row.with_ and not (row.recipe or any(column.recipe for column in table.columns)):
-        yield "has options and no recipe that takes them; give `recipe` or leave `with` out"
+        yield "has options, but no recipe for them. Add `recipe` or remove `with`."
     for column in sorted({*row.roles, *row.grades, *row.measures} - {c.id for c in table.columns}):
         yield f"names column {column!r}, which the table does not have"
     yield from _cell_faults(table, row)
@@ -349,7 +348,7 @@ def _row_faults(table: Table, row: Row) -> Iterator[str]:
 def _cell_faults(table: Table, row: Row) -> Iterator[str]:
     for text in row.cells:
         if table.kind == "results" and parse(text).is_garbled:
-            yield f"has {text!r}, which is neither a number, with marks and bold, nor a dash, nor words"
+            yield f"has {text!r}, which is neither a number nor a dash nor words"
         for mark in dict.fromkeys(parse(text).marks):
             if mark not in table.marks:
-                yield f"marks {text!r} with {mark!r}, whose meaning the table's marks do not state"
+                yield f"marks {text!r} with {mark!r}, which the table's `marks` do not explain"

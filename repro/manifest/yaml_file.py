@@ -1,4 +1,4 @@
-"""Strict reading of YAML files. Repeated keys are errors, and errors begin with e.g. ``cells.yaml:7``."""
+"""Strict reading of YAML files. Errors begin with e.g. ``cells.yaml:7``."""
 
 import functools
 import re
@@ -13,12 +13,12 @@ from yaml.composer import Composer
 
 from repro.errors import ManifestError, unknown
 
-LARGEST, MOST_ALIASES = 2**22, 2_000  # bytes and aliases of a file, several times those of the suite's own
+LARGEST, MOST_ALIASES = 2**22, 2_000  # bytes and aliases of a file
 _ID = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.-]*")
 
 
 class _SafeLoader(Composer, yaml.CSafeLoader):
-    """The safe loader. It refuses repeated keys and too many aliases.
+    """A loader that refuses repeated keys and too many aliases.
 
     Nodes are composed in Python: libyaml's own composer overflows the stack of deeply nested files.
     """
@@ -60,7 +60,7 @@ def _mistake(problem: str, node: yaml.Node) -> yaml.MarkedYAMLError:
 
 
 class _TextLoader(_SafeLoader):
-    """The loader that keeps every scalar but null as text."""
+    """A loader that keeps every scalar but null as text."""
 
     yaml_implicit_resolvers = {  # noqa: RUF012
         first: [(tag, form) for tag, form in forms if tag == "tag:yaml.org,2002:null"]
@@ -78,19 +78,19 @@ class StrictMapping(BaseModel):
 
 
 class Identified(StrictMapping):
-    """An object with an id of letters, digits and ``. _ -``. A slash would separate the parts of a path."""
+    """An object with an id of letters, digits and ``. _ -``, without the slash of paths."""
 
     id: str
 
     @model_validator(mode="after")
     def _id_is_a_path_segment(self):
         if not _ID.fullmatch(self.id):
-            raise ValueError(f"id {self.id!r} may hold only letters, digits, '.', '_' and '-'")
+            raise ValueError(f"id {self.id!r} may contain only letters, digits, '.', '_' and '-'")
         return self
 
 
 def repetitions(name: str, items: Sequence[Identified], location: tuple[str | int, ...]) -> Iterator[Fault]:
-    """Yield a fault, with its location, for each entry of a list with the id of an earlier entry."""
+    """Yield a fault for each entry with the id of an earlier one."""
     seen: set[str] = set()
     for number, item in enumerate(items):
         if item.id in seen:
@@ -121,15 +121,14 @@ def read(
         mark, start = error.problem_mark, error.context_mark
         context = f" ({error.context} on line {start.line + 1})" if start and start.line != mark.line else ""
         raise ManifestError(f"{path}:{mark.line + 1}: not valid YAML: {error.problem}{context}") from None
-    except RecursionError:
-        raise ManifestError(f"{path}: not valid YAML: it is nested too deeply") from None
-    except yaml.YAMLError as error:
-        reason = " ".join(str(error).split())
+    except (RecursionError, yaml.YAMLError) as error:
+        is_deep = isinstance(error, RecursionError)
+        reason = "it is nested too deeply" if is_deep else " ".join(str(error).split())
         raise ManifestError(f"{path}: not valid YAML: {reason}") from None
     try:
         content = TypeAdapter(shape).validate_python(data)
     except ValidationError as error:
-        # a key that is not known is usually the misspelling of one that is then missing: say that first
+        # an unknown key is usually the misspelling of a missing one
         fault = min(error.errors(), key=lambda e: e["type"] != "extra_forbidden")
         raise fault_at(path, fault["loc"], _reason(fault, shape)) from None
     for location, reason in faults(content):
@@ -140,7 +139,7 @@ def read(
 def read_shared(
     path: Path, shape: Any, *, faults: Callable[[Any], Iterable[Fault]] = lambda content: ()
 ) -> Any:
-    """Return the content as ``read`` does, cached while the file is unchanged. Callers must not change it."""
+    """Read like ``read``, cached while the file is unchanged. Callers must not change the content."""
     return _read_cached(path, _text(path), shape, faults)
 
 
@@ -171,13 +170,13 @@ def _text(path: Path) -> str:
 def _reason(error: Mapping[str, Any], shape: Any) -> str:
     kind, value = error["type"], error["input"]
     if kind in ("model_type", "dataclass_type", "dict_type"):
-        return "a mapping of names to values is wanted here"
+        return "expected a mapping of names to values"
     if kind == "extra_forbidden":
         *place, key = error["loc"]
         known = _keys(shape, place)
         return str(unknown("key", key, known)) if known else "there is no such key here"
     if kind == "string_type" and isinstance(value, int | float | date):
-        return f"{value!r} is no text; write it in quotes"
+        return f"{value!r} is not text. Put it in quotes."
     if kind == "missing":
         return "this key is missing"
     return error["msg"].removeprefix("Value error, ")
@@ -197,7 +196,7 @@ def _keys(shape: Any, place: Sequence[str | int]) -> list[str]:
 
 
 def _line(text: str, location: tuple[str | int, ...]) -> int:
-    """Return the line, from 1, of the innermost part of ``location`` that exists in the document."""
+    """Return the line, from 1, of the innermost existing part of ``location``."""
     node = yaml.compose(text, yaml.CSafeLoader)
     for part in location:
         if isinstance(node, yaml.SequenceNode) and isinstance(part, int) and part < len(node.value):

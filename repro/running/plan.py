@@ -163,9 +163,11 @@ def _check_overrides(overrides: Mapping[str, str], items: Iterable[Cell | ShownE
     valid_readings: dict[str, Reading] = {}
     for cell in items if overrides else ():
         valid_readings |= readings_for(cell.paper, recipe_path(cell)) if cell.recipe else cell.paper.readings
-    check_known("unspecified choice of the selected papers", *overrides, valid=valid_readings)
+    hint = "`repro show readings PAPER` lists them."
+    check_known("reading of the selected papers", *overrides, valid=valid_readings, hint=hint)
     for identifier, choice in overrides.items():
-        check_known(f"value of {identifier!r}", choice, valid=valid_readings[identifier].choices)
+        choices = valid_readings[identifier].choices
+        check_known("choice", choice, valid=choices, owner=f"reading {identifier}")
 
 
 def _check_overrides_matter(overrides: Mapping[str, str], requested_ids: set[str]) -> None:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import functools
-import hashlib
 import re
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -13,11 +12,12 @@ from typing import Any
 from repro.errors import BlockedError, StoreError
 from repro.graph import Node, once_a_node
 from repro.locations import CHECKOUT, committed_results
-from repro.machine import libraries, versions
+from repro.machine import versions
 from repro.machine.bounded_reading import read_facts
 from repro.machine.code_digest import code
 from repro.running.plan import Plan
 from repro.store import Store
+from repro.store.results import join_codes
 
 PRESENT = ("stored", "damaged")
 JOINED_BY = " and "  # between digests of several versions of the code
@@ -34,7 +34,7 @@ def made_by(node: Node) -> dict[str, Any]:
     """
     code_here = code(*entries(node))
     facts = {"code": code_here.digest, "modules": dict(code_here.modules), "entries": list(entries(node))}
-    facts |= {"libraries": libraries.here(node.stage)}
+    facts |= {"libraries": versions.here(node.stage)}
     return facts | ({"commit": commit} if (commit := _commit()) else {})
 
 
@@ -46,7 +46,7 @@ def differences(facts: Mapping[str, Any], node: Node | None = None) -> list[str]
     """
     try:
         digests, modules = str(facts["code"]).split(JOINED_BY), dict(facts.get("modules", {}))
-        other_libraries = libraries.differing(facts["libraries"])
+        other_libraries = versions.differing(facts["libraries"])
         here = code(*(entries(node) if node else map(str, facts["entries"])))
     except (KeyError, TypeError, ValueError):
         return None
@@ -61,12 +61,6 @@ def differences(facts: Mapping[str, Any], node: Node | None = None) -> list[str]
 def planned_code(nodes: Iterable[Node]) -> str:
     """Return the ``code`` digest of a record if the current code makes all its artefacts."""
     return _code_of_all(frozenset().union(*map(_entries_below, nodes)))
-
-
-def join_codes(codes: Iterable[str]) -> str:
-    """Combine digests into one, ignoring duplicates. Returns "" if any of them is unknown."""
-    distinct = sorted(set(codes))
-    return hashlib.sha256(" ".join(distinct).encode()).hexdigest()[:16] if all(distinct) else ""
 
 
 class Makers:
@@ -180,8 +174,8 @@ class Origins:
 
     @cached_property
     def of_other_code(self) -> set[str]:
-        """The artefacts of other code, or made from those or from replaced inputs."""
-        own = {name for name, names in self.other.items() if not libraries.LIBRARIES.keys() >= set(names)}
+        """The artefacts of other code, those made from them, and those with inputs of other content."""
+        own = {name for name, names in self.other.items() if not versions.LIBRARIES.keys() >= set(names)}
         return own | self._behind(own) | self.from_others
 
     def _behind(self, others: Collection[str]) -> set[str]:

@@ -1,5 +1,7 @@
 """Records of measured cells, made from stored scores and compared with earlier records."""
 
+from __future__ import annotations
+
 import contextlib
 import functools
 import hashlib
@@ -8,21 +10,24 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from repro.errors import StoreError
 from repro.graph import Node, canonical, walk
 from repro.locations import CHECKOUT
-from repro.machine import libraries
+from repro.machine import versions
 from repro.manifest.cells import Cell
 from repro.retrieval.datasets.catalog import dataset, key, key_of
 from repro.running.measurement import Measurement
 from repro.running.plan import Plan
-from repro.running.provenance import Makers, join_codes
 from repro.running.requirements import PIECES
 from repro.running.workspace import keep_data
-from repro.store import RECORD, Store, damage, read_json
-from repro.store.results import Record, Results, time_of
-from repro.store.seal import SCORES
+from repro.store import RECORD, Store
+from repro.store.disk import SCORES
+from repro.store.results import Record, Results, join_codes, time_of
+
+if TYPE_CHECKING:
+    from repro.running.provenance import Makers
 
 SHOWN = 3
 UNKNOWN = "not said"
@@ -129,7 +134,7 @@ def record(
     stored = stored_records(plan, store)
     for part in () if stored else walk(part for m in plan.measurements for part in m.parts):
         if plan.states[part.fingerprint] == "damaged":
-            read_json(store.path(part) / SCORES)
+            scores_of(part, store)
     records = [replace(r, **_circumstances(nodes[r.cell], store)) for r in stored]
     before = recorded_before(records, on_record)
     contradicted = {a.record.key: a.contradicted for a in results.append(records) if a.contradicted}
@@ -148,16 +153,21 @@ def _data_of_records(plan: Plan, results: Results) -> dict[str, str]:
 
 def stored_records(plan: Plan, store: Store) -> list[Record]:
     """Return records of stored evaluations without time and machine. Mark damaged ones."""
+    stored = [m for m in plan.measurements if all(plan.states[p.fingerprint] == "stored" for p in m.parts)]
+    if not stored:
+        return []
+    from repro.running.provenance import Makers
+    from repro.store.seal import damage
+
     records, makers = [], Makers(store)
-    for m in plan.measurements:
-        if all(plan.states[p.fingerprint] == "stored" for p in m.parts):
-            try:
-                bare_record = _bare_record(m, plan.scale.name, store, makers)
-            except StoreError:
-                faulty = (part for part in m.parts if damage(store.path(part)))
-                plan.states |= {part.fingerprint: "damaged" for part in faulty}
-            else:
-                records.append(replace(bare_record, scale_facts=plan.scale.digest))
+    for m in stored:
+        try:
+            bare_record = _bare_record(m, plan.scale.name, store, makers)
+        except StoreError:
+            faulty = (part for part in m.parts if damage(store.path(part)))
+            plan.states |= {part.fingerprint: "damaged" for part in faulty}
+        else:
+            records.append(replace(bare_record, scale_facts=plan.scale.digest))
     return records + averages(plan, records)
 
 
@@ -174,6 +184,8 @@ def known_records(plan: Plan, records: Iterable[Record]) -> list[Record]:
 
 def measured_record(measurement: Measurement, scale: str, store: Store) -> Record:
     """Return the record of a cell in the paper's unit: the mean of the best group of runs."""
+    from repro.running.provenance import Makers
+
     bare_record = _bare_record(measurement, scale, store, Makers(store))
     return replace(bare_record, **_circumstances(measurement.parts, store))
 
@@ -244,6 +256,8 @@ def scores_of(part: Node, store: Store) -> dict:
 
 @functools.lru_cache(maxsize=8)
 def _content(path: Path, stamp: tuple[int, ...]) -> dict:
+    from repro.store.seal import read_json
+
     return read_json(path)
 
 
@@ -333,12 +347,14 @@ def _circumstances(evaluations: Iterable[Node], store: Store) -> dict:
     paths = (store.path(node) / RECORD for node in walk(evaluations))
     facts = [_facts(path, path.stat().st_mtime_ns) for path in paths if path.exists()]
     environment = _environment() | {"kernels": kernels.merged(one["kernels"] for one in facts)}
-    environment["software"] = environment["software"] | libraries.joined(one["libraries"] for one in facts)
+    environment["software"] = environment["software"] | versions.joined(one["libraries"] for one in facts)
     return {"environment": environment, "recorded": datetime.now(UTC).isoformat(timespec="seconds")}
 
 
 @functools.lru_cache(maxsize=4096)
 def _facts(path: Path, changed: int) -> dict[str, dict]:
+    from repro.store.seal import read_json
+
     facts: dict = {}
     with contextlib.suppress(StoreError):
         facts = read_json(path).get("facts", {})

@@ -157,7 +157,9 @@ class Machine:
             library_key = ("library", name, piece)  # to plan with
             source = self.once(library_key, lambda: locate(name, piece, None, allow_download=True))
         params = {**node.params}
-        if isinstance(source, Source):
+        if isinstance(source, Source) and source.kind == "library":
+            params |= {"identity": source.stated_identity, "source": source.to_json()}
+        elif isinstance(source, Source):
             from repro.retrieval.datasets.digests import identity
 
             seen = (name, piece, source.kind)
@@ -266,9 +268,9 @@ def _checkpoint_obstacle(name: str, source: dict | None, stage: str) -> Obstacle
 
 
 def _java_obstacle() -> Obstacle | None:
-    from repro.machine.jvm import missing_requirement as java_missing
+    from repro.machine.system import missing_java
 
-    missing = java_missing()
+    missing = missing_java()
     return Obstacle(*missing, of_machine=True, lacks="Java") if missing else None
 
 

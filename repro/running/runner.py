@@ -10,8 +10,9 @@ from repro.progress import Progress
 from repro.running.discarding import Consumers, DiskRoom, discarded_stages, readers_first
 from repro.running.plan import Plan
 from repro.running.requirements import Machine, Obstacle
-from repro.store import Store, damage, notes, underway
+from repro.store import Store, notes, underway
 from repro.store.notes import Lineage
+from repro.store.seal import damage
 
 # Cheap stages with inputs at hand
 MADE_AGAIN = ("compare", "imported_run")

@@ -1,17 +1,18 @@
 """Scales, e.g. "tiny", rewrite finished graphs for other costs. Recipes are independent of them."""
 
+from __future__ import annotations
+
 import contextlib
 import functools
 from collections.abc import Callable, Collection, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from repro.errors import check_known
 from repro.graph import Node, rewrite
-from repro.progress import Progress
 from repro.retrieval import recipe
-from repro.retrieval.datasets.catalog import catalog
+from repro.retrieval.datasets.catalog import catalog, highest_grade
 from repro.retrieval.datasets.catalog import dataset as catalogued
 from repro.retrieval.evaluation.measures import is_defined
 from repro.retrieval.training.declaration import declared
@@ -28,6 +29,9 @@ from repro.running.scale_facts import (
     trained_backbone,
 )
 from repro.stage_table import STAGES, check_numbers
+
+if TYPE_CHECKING:
+    from repro.progress import Progress
 
 HIDDEN_SIZE = 768  # of the papers' backbones
 
@@ -111,8 +115,6 @@ class Scale:
         """Return why the replacement of a dataset cannot be scored by a measure, or ""."""
         if self.has_originals:
             return ""
-        from repro.retrieval.datasets.digests import highest_grade
-
         stand_in = self.dataset(identifier)
         if is_defined(measure, highest_grade(stand_in)):
             return ""
@@ -142,8 +144,6 @@ class Scale:
         return Node(node.stage, self._params(node), node.inputs)
 
     def _evaluation(self, node: Node) -> Node:
-        from repro.retrieval.datasets.digests import highest_grade
-
         judged = node.input("qrels").params["dataset"]
         measures = [name for name in node.params["measures"] if is_defined(name, highest_grade(judged))]
         return Node(node.stage, {**node.params, "measures": measures}, node.inputs)
@@ -273,7 +273,11 @@ def scales() -> dict[str, Scale]:
 
 
 def user_scale(file: str | Path) -> Scale:
-    """Return the scale of a user's file. Raises the errors of ``read_user_scale``."""
+    """Return the scale of a user's file. Raises the errors of ``read_user_scale``.
+
+    Example:
+        >>> repro.select("PAPER/1", scale=repro.user_scale("my-scale.yaml"))
+    """
     from repro.running.user_scale import read_user_scale
 
     suite_scales = scale_facts.built_in()
@@ -301,7 +305,7 @@ def known_scales() -> dict[str, Scale]:
 
 def scale(name: str) -> Scale:
     """Return the scale of that name. Raises UsageError that lists the valid names."""
-    check_known("scale", name, valid=known_scales())
+    check_known("scale", name, valid=known_scales(), hint="A file is a scale too, e.g. --scale mine.yaml.")
     return known_scales()[name]
 
 

@@ -6,9 +6,9 @@ from pathlib import Path
 from typing import Any
 
 from repro.graph import Node
-from repro.retrieval.datasets import digests, reading
+from repro.retrieval.datasets import reading
 from repro.retrieval.datasets.arrow import read_rows
-from repro.retrieval.datasets.catalog import catalog, dataset, key_of
+from repro.retrieval.datasets.catalog import catalog, dataset, key_of, published
 from repro.retrieval.datasets.digests import ContentDigest, RowDigest, files, identity, planned_source
 from repro.retrieval.datasets.sources import Source, locate
 from repro.retrieval.evaluation.text_lines import numbered_lines
@@ -56,7 +56,7 @@ def fault(node: Node, folder: Path, facts: Mapping[str, Any], source: Source | N
 def is_published(node: Node, facts: Mapping[str, Any]) -> bool:
     """Return whether the recorded content is known to be published by its makers."""
     entry, piece = dataset(node.params["dataset"]), PIECES[node.stage]
-    known = digests.published().get(key_of(entry, piece), {})
+    known = published().get(key_of(entry, piece), {})
     as_read = node.params.keys().isdisjoint(FORMS)
     return as_read and facts.get("rows") in known.get("digests", ())
 

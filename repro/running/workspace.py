@@ -28,7 +28,11 @@ _IDENTITIES = TypeAdapter(dict[str, str])
 
 @dataclass(frozen=True)
 class Workspace:
-    """The store, results, data and machine of a command. Each is opened on use."""
+    """The store, results, data and machine of a command. Each is opened, made or written only on use.
+
+    Example:
+        >>> repro.compare("PAPER/1", workspace=repro.Workspace.open("my-store"))
+    """
 
     locations: Locations
 

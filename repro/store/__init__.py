@@ -1,19 +1,20 @@
 """Store artefacts on disk by fingerprint. A stored artefact is complete and a partial one can be resumed.
 
 ``<store>/<stage>/<fingerprint>/`` contains an artefact and its ``artefact.json`` (identity, checksums,
-facts), e.g. ``store/bm25/0a1b…/run.trec``. It is written as ``<fingerprint>.partial`` on the same file
-system, synced and renamed. One kernel lock per fingerprint lets several processes share a store. It is
-released when its holder dies.
+facts), e.g. ``store/bm25/0a1b…/run.trec``. It is written as ``<fingerprint>.partial``, synced and renamed.
+One kernel lock per fingerprint lets several processes share a store.
 """
+
+from __future__ import annotations
 
 import contextlib
 import os
 from collections.abc import Callable, Iterable
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from repro.errors import StoreError
 from repro.graph import Node
-from repro.progress import SILENT, Progress
 from repro.store.disk import (
     RECORD,
     make_writable,
@@ -21,15 +22,15 @@ from repro.store.disk import (
     sync,
     translated_errors,
 )
-from repro.store.seal import content, damage, read_json, seal, wrong_sizes
+
+if TYPE_CHECKING:
+    from repro.progress import Progress
 
 __all__ = [
     "RECORD",
     "Store",
     "check_where_stored",
-    "damage",
     "make_writable",
-    "read_json",
     "remove",
     "translated_errors",
 ]
@@ -45,7 +46,7 @@ class Store:
         StoreError: on creation, if the path is a file, is inside a file, or may not be read.
     """
 
-    def __init__(self, root: Path, progress: Progress = SILENT):
+    def __init__(self, root: Path, progress: Progress | None = None):
         self.root, self.progress = root, progress
         self._checked: set[tuple] = set()
         with translated_errors(root), contextlib.suppress(FileNotFoundError):
@@ -56,18 +57,16 @@ class Store:
         return self.root / node.stage / node.fingerprint
 
     def checked(self, node: Node) -> Path:
-        """Return the folder of a stored artefact after reading all of it.
+        """Return the folder of a stored artefact after reading all of it. Raises StoreError for damage.
 
-        It is read again only after a size or time of a file changed. Use this before reading an artefact,
-        since sizes alone do not reveal an edit.
-
-        Raises:
-            StoreError: the artefact is damaged or missing.
+        It is read again only if a size or time of a file changed.
         """
         path = self.path(node)
         stats = [(p, p.lstat()) for p in sorted(path.rglob("*"))]
         snapshot = (path, *((str(p), s.st_ino, s.st_size, s.st_mtime_ns, s.st_ctime_ns) for p, s in stats))
         if snapshot not in self._checked:
+            from repro.store.seal import damage
+
             if faults := damage(path, self.progress):
                 raise StoreError(_refusal(node, faults))
             self._checked.add(snapshot)
@@ -82,21 +81,24 @@ class Store:
         return self.root / "logs" / f"{node.stage}-{node.fingerprint[:12]}.log"
 
     def state(self, node: Node) -> str:
-        """Return ``stored``, ``damaged``, ``partial`` or ``missing``, judged by record, names and sizes
-        only."""
+        """Return ``stored``, ``damaged``, ``partial`` or ``missing`` by record, names and sizes."""
         path = f"{self.root}/{node.stage}/{node.fingerprint}"  # text: a plan asks of thousands of nodes
         if os.path.lexists(path):
+            from repro.store.seal import wrong_sizes
+
             return "damaged" if wrong_sizes(Path(path)) else "stored"
         return "partial" if os.path.exists(f"{path}.partial") else "missing"
 
     def record(self, node: Node) -> dict:
-        """Return the content of artefact.json. Raises StoreError, with the artefact's name, if it is
-        damaged."""
+        """Return the content of artefact.json. Raises StoreError if it is damaged."""
+        from repro.store.seal import read_json
+
         return read_json(self.path(node) / RECORD)
 
     def contents(self, nodes: Iterable[Node]) -> dict[str, str]:
-        """Return the content digest of each stored node by fingerprint. Raises StoreError for a damaged
-        one."""
+        """Return the content digests of stored nodes by fingerprint. Raises StoreError for damage."""
+        from repro.store.seal import content
+
         return {node.fingerprint: content(path) for node in nodes if (path := self.path(node)).is_dir()}
 
     def discard(self, node: Node) -> None:
@@ -121,15 +123,14 @@ class Store:
         """Build the node's artefact by ``work(directory)`` unless it is stored, and return its folder.
 
         Args:
-            work: writes the files into the directory, which may contain files of an interrupted attempt, and
-                returns facts to record.
+            work: writes the files and returns facts. The directory may have files of an interrupted attempt.
             waiting: called once if another process is building the same artefact.
 
         Raises:
             StoreError: the stored artefact or an input is damaged, or the disk refuses a write.
         """
-
         from repro.store import underway
+        from repro.store.seal import seal
 
         path, partial = self.path(node), self.partial(node)
         with underway.exclusive_lock(self.root, node, waiting):
@@ -145,16 +146,10 @@ class Store:
         return path
 
     def work_beside(self, node: Node, work: Callable[[Path], None], *, waiting: Callable[[], None]) -> None:
-        """Call ``work(directory)`` to write one part of the node's artefact while others write other parts.
+        """Call ``work(directory)`` to write a part of the node's artefact while others write other parts.
 
-        Does nothing if the artefact is stored. ``build`` waits for all such workers, and they wait for
-        ``build``.
-
-        Args:
-            waiting: called once if another process builds the whole artefact.
-
-        Raises:
-            StoreError: the stored artefact or an input is damaged, or the disk refuses a write.
+        Does nothing if the artefact is stored. ``build`` waits for all such workers, and they for ``build``.
+        Arguments and errors are those of ``build``.
         """
         from repro.store import underway
 
@@ -175,6 +170,8 @@ class Store:
 
     def _stored(self, node: Node) -> bool:
         """Return whether the artefact is stored. Raises StoreError if one of its files has another size."""
+        from repro.store.seal import wrong_sizes
+
         path = self.path(node)
         if os.path.lexists(path) and (faults := wrong_sizes(path)):
             raise StoreError(_refusal(node, faults))
@@ -189,6 +186,7 @@ class Store:
 def check_where_stored(path: Path) -> None:
     """Check the whole artefact that contains a user's path, if any. Raises StoreError for a damaged one."""
     from repro.store.notes import FINGERPRINT
+    from repro.store.seal import damage
 
     for folder in (path.resolve(), *path.resolve().parents):
         is_artefact = FINGERPRINT.fullmatch(folder.name) and os.path.lexists(folder / RECORD)

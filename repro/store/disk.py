@@ -15,54 +15,51 @@ from uuid import uuid4
 from repro.errors import StoreError, UsageError
 
 RECORD = "artefact.json"
+SCORES = "scores.json"
 GONE = ".gone"  # the name's end while what had the name is deleted
 STORE = "--store or REPRO_STORE"  # by which a user names it
 MEGABYTE = 10**6  # bytes that are read at a time
 BLOCKS = "blocks"  # a folder by which an interrupted stage goes on; no part of the artefact
 CHECKPOINTS = "checkpoints"  # that of a training
+FULL = {
+    errno.ENOSPC: "no space is left on its file system",
+    errno.EDQUOT: "the disk quota is used up",
+}
+REASONS = FULL | {
+    errno.EROFS: "its file system is read-only",
+    errno.EACCES: "it may not be written by this user",
+    errno.EPERM: "it may not be written by this user",
+    errno.ENOTDIR: "part of that path is a file",
+    errno.EEXIST: "that path is a file",
+    errno.ENAMETOOLONG: "a name in it would be longer than its file system takes",
+}
 
 
 @contextlib.contextmanager
 def translated_errors(root: Path, what: str = "store", option: str = STORE) -> Iterator[None]:
-    """Turn operating-system errors about a user's file or folder into a StoreError of one sentence.
+    """Turn errors of the file system about a user's folder into a StoreError of one sentence.
 
     Args:
-        what: kind of the folder, e.g. "store" or "results folder".
+        what: kind of the folder, e.g. "results folder".
         option: options that name another one, e.g. "--store or REPRO_STORE".
-
-    Raises:
-        StoreError: for a full, read-only or forbidden file system.
     """
-    reasons = {
-        errno.ENOSPC: "no space is left on its file system; free some, or",
-        errno.EDQUOT: "the disk quota is used up; free some, or",
-        errno.EROFS: "its file system is read-only;",
-        errno.EACCES: "it may not be written by this user;",
-        errno.EPERM: "it may not be written by this user;",
-        errno.ENOTDIR: "part of that path is a file;",
-        errno.EEXIST: "that path is a file;",
-        errno.ENAMETOOLONG: "a name in it would be longer than its file system takes;",
-    }
     try:
         yield
     except OSError as error:
-        place, root_path = _named_path(error), root.absolute()
+        name, root_path, reasons = error.filename, root.absolute(), dict(REASONS)
+        place = Path(name).absolute() if isinstance(name, str | os.PathLike) else None
         if place in root_path.parents:
-            reasons[errno.ENOENT] = f"{error.filename} is not there and cannot be made;"
+            reasons[errno.ENOENT] = f"{error.filename} is missing and cannot be made"
         is_elsewhere = place and not (place.is_relative_to(root_path) or root_path.is_relative_to(place))
         if error.errno not in reasons or is_elsewhere:
             raise
-        reason = f"{reasons[error.errno]} name another{option and ' with ' + option}"
-        raise StoreError(f"the {what} {root} cannot be used: {reason}") from error
-
-
-def _named_path(error: OSError) -> Path | None:
-    return Path(error.filename).absolute() if isinstance(error.filename, str | os.PathLike) else None
+        remedy = f"{'free some, or ' * (error.errno in FULL)}name another{option and ' with ' + option}"
+        raise StoreError(f"the {what} {root} cannot be used: {reasons[error.errno]}; {remedy}") from error
 
 
 @contextlib.contextmanager
 def file_lock(file: Path, waiting: Callable[[], object]) -> Iterator[None]:
-    """Hold a lock file alone. ``waiting`` is called once if somebody else holds it."""
+    """Hold a lock file alone. ``waiting`` is called once if another process holds it."""
     from filelock import FileLock, Timeout
 
     lock = FileLock(file)
@@ -78,7 +75,7 @@ def file_lock(file: Path, waiting: Callable[[], object]) -> Iterator[None]:
 
 
 def make_writable(root: Path, what: str = "store", option: str = STORE) -> None:
-    """Create a folder and try to write into it, before hours of work depend on it. Raises StoreError."""
+    """Create a folder and try to write into it. Raises StoreError."""
     with translated_errors(root, what, option):
         root.mkdir(parents=True, exist_ok=True)
         probe = root / f".probe-{os.getpid()}"
@@ -87,8 +84,7 @@ def make_writable(root: Path, what: str = "store", option: str = STORE) -> None:
 
 
 def remove(path: Path) -> None:
-    """Remove an artefact, file or link, but never the target of a link. A folder is first renamed to
-    ``<name>.gone``, which remains if the process is killed."""
+    """Remove a file, a link (not its target) or a folder, which is first renamed to ``<name>.gone``."""
     if path.is_symlink() or not path.is_dir():
         path.unlink()
         return
@@ -100,7 +96,7 @@ def remove(path: Path) -> None:
 
 
 def size_on_disk(path: Path) -> int:
-    """Return the bytes of a file, or of all files below a folder. Links are not followed."""
+    """Return the bytes of a file, or of all files in a folder, without following links."""
     is_folder = path.is_dir() and not path.is_symlink()
     places = [os.path.join(top, name) for top, folders, files in os.walk(path) for name in (*folders, *files)]
     total = 0
@@ -112,14 +108,13 @@ def size_on_disk(path: Path) -> int:
 
 
 def create_file(file: Path, mode: str = "x") -> IO:
-    """Open a new file. An existing file or link of that name is removed first, since a link may lead
-    anywhere."""
+    """Open a new file in place of a file or link of that name, since a link may lead anywhere."""
     file.unlink(missing_ok=True)
     return file.open(mode)
 
 
 def write_whole(path: Path, content: str) -> None:
-    """Write a text file atomically: it is synced to disk before it replaces a file of that name."""
+    """Write a text file whole: it is synced to disk before it replaces a file of that name."""
     write_bytes_whole(path, content.encode("utf-8"))
 
 
@@ -137,11 +132,10 @@ def write_bytes_whole(path: Path, content: bytes) -> None:
 
 @contextlib.contextmanager
 def whole_folder(to: Path) -> Iterator[Path]:
-    """Yield a new folder that is renamed to ``to`` if the block succeeds. Raises UsageError if ``to`` is not
-    empty."""
+    """Yield a new folder that becomes ``to`` if the block succeeds. Raises UsageError if ``to`` has files."""
     to = to.absolute()
     if to.exists() and (not to.is_dir() or any(to.iterdir())):
-        raise UsageError(f"{to} is there already and not empty; name another directory with -o")
+        raise UsageError(f"{to} exists and is not empty. Name another directory with -o.")
     scratch = to.with_name(f".{to.name}.{os.getpid()}")
     try:
         scratch.mkdir(parents=True)
@@ -167,7 +161,7 @@ def append_lines(path: Path, text: bytes) -> None:
 
 
 def check_regular(path: Path) -> os.stat_result:
-    """Return the status of a file. Raises OSError for a pipe, which would be waited for, or a link."""
+    """Return the status of a file. Raises OSError for a pipe or a link."""
     status = path.lstat()
     if not stat.S_ISREG(status.st_mode):
         raise OSError(errno.EINVAL, "it is no regular file", str(path))
@@ -190,8 +184,7 @@ def megabytes(size: int) -> int:
 
 
 def share(file: Path) -> None:
-    """Make a file readable for everyone who may read its folder, since some libraries write for their owner
-    only."""
+    """Make a file readable for everyone who may read its folder."""
     mode = file.stat().st_mode
     if (wanted := mode | file.parent.stat().st_mode & 0o666) != mode:
         file.chmod(wanted)
@@ -209,14 +202,13 @@ def sync(path: Path) -> None:
 def write_note(
     note: Path, files: Iterable[Path], *, known: Mapping[str, str] | None = None, **content: Any
 ) -> None:
-    """Write digests of files (``known`` by name, or read) and other content into a note, e.g.
-    ``20000.json``."""
+    """Write a note of other content and digests of files, ``known`` by name or read, e.g. ``20000.json``."""
     digests = {path.name: (known or {}).get(path.name) or sha256(path) for path in files}
     write_whole(note, json.dumps({**content, "sha256": digests}))
 
 
 def read_note(note: Path, **expected: Any) -> dict[str, Any] | None:
-    """Return a note's content; None if it cannot be read or has other values, e.g. than ``steps=20``."""
+    """Return a note's content. None if it is unreadable or has other values, e.g. than ``steps=20``."""
     try:
         content = json.loads(note.read_text(encoding="utf-8"))
         return content if all(content[name] == value for name, value in expected.items()) else None
@@ -225,8 +217,7 @@ def read_note(note: Path, **expected: Any) -> dict[str, Any] | None:
 
 
 def intact(note: Path, folder: Path | None = None, **expected: Any) -> dict[str, Any] | None:
-    """Return what ``read_note`` does; None also if a file of ``folder``, else of the note's own, is
-    changed."""
+    """Return ``read_note``, or None if a file of ``folder`` (default: the note's) is changed."""
     if (content := read_note(note, **expected)) is None:
         return None
     try:

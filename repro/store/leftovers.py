@@ -10,15 +10,15 @@ from itertools import chain
 from pathlib import Path
 
 from repro.stage_table import STAGES
-from repro.store import Store, damage, notes
+from repro.store import Store, notes
 from repro.store.disk import remove, size_on_disk, translated_errors
-from repro.store.notes import Lineage
+from repro.store.notes import DAY, Lineage
+from repro.store.seal import damage
 from repro.store.underway import LOCK, announcers, being_built, hold
 
 _NAME = re.compile(r"([0-9a-f]{64})(\.partial)?(\.gone)?")
 _NOTE = re.compile(r"([0-9a-f]{64})\.(json|\d+)")  # digits: a note whose writer was killed
 _ERRORS = re.compile(r"[a-z_0-9]+-([0-9a-f]{12})(?:\.\d+)?\.err")
-DAY = 24 * 60 * 60
 
 
 @dataclass(frozen=True)
@@ -39,13 +39,11 @@ class Leftover:
 
 
 def leftovers(store: Store, needed: set[str], *, keep_days: float) -> list[Leftover]:
-    """Return removable files and folders: older than ``keep_days`` and not needed.
+    """Return files and folders that are older than ``keep_days`` and not needed.
 
     Needed are the artefacts in ``needed``, those being built or planned within that time, and all their
-    inputs. Imported runs cannot be made again and are always kept. So are non-empty logs and files of others.
-
-    A partial artefact that is merely ``needed`` is removed when it is old, so the next build starts over. A
-    planned one is kept, since its shards may end at very different times.
+    inputs. Imported runs, non-empty logs and files of others are always kept. An old partial artefact is kept
+    only if it is planned, since its shards may end at very different times.
     """
     builds = being_built(store.root)
     cutoff = time.time() - keep_days * DAY  # with the clock set back, what is there only seems younger
@@ -68,14 +66,14 @@ def leftovers(store: Store, needed: set[str], *, keep_days: float) -> list[Lefto
 
 
 def any_old(store: Store, *, keep_days: float) -> bool:
-    """Return whether any file or folder is older than ``keep_days``. If not, there are no leftovers."""
+    """Return whether any file or folder is older than ``keep_days``."""
     cutoff = time.time() - keep_days * DAY
     places = (store.root.glob(f"{folder}/*") for folder in (*STAGES, "locks", "logs", "snakemake"))
     return any(_modification_time(path) <= cutoff for path in chain(*places, notes.files(store.root)))
 
 
 def remove_leftover(store: Store, item: Leftover) -> bool:
-    """Remove an item unless a process holds its lock. Returns whether it was removed. Raises StoreError."""
+    """Remove an item unless a process holds its lock. Returns whether it was removed."""
     with translated_errors(store.root), contextlib.suppress(FileNotFoundError):
         if not item.stage:
             remove(item.path)
@@ -89,7 +87,7 @@ def remove_leftover(store: Store, item: Leftover) -> bool:
 
 
 def remove_leftovers(store: Store, items: Iterable[Leftover]) -> set[Leftover]:
-    """Remove items and return the removed ones. Locks go first, as the other removals inspect all locks."""
+    """Remove items, locks first, as other removals inspect all locks. Returns the removed ones."""
     ordered = sorted(items, key=lambda item: item.kind != "lock")
     return {item for item in ordered if remove_leftover(store, item)}
 
@@ -100,7 +98,7 @@ def _is_read(root: Path, fingerprint: str) -> bool:
 
 
 def remove_damaged(store: Store, path: Path) -> bool:
-    """Remove an artefact if it is damaged and nobody holds its lock. Returns False if somebody does."""
+    """Remove an artefact if it is damaged. Returns False if a process holds its lock."""
     item = Leftover("artefact", path, path.parent.name, path.name, 0)
     with translated_errors(store.root), hold(store.root, item.stage, item.fingerprint) as is_held:
         if is_held and os.path.lexists(path) and damage(path):  # it may have been built again since

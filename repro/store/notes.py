@@ -25,12 +25,12 @@ def files(root: Path) -> list[Path]:
 
 
 def asked_since(root: Path, *, days: float) -> set[str]:
-    """Return the fingerprints of nodes that were planned within the last ``days``, e.g. 30."""
+    """Return the fingerprints of nodes planned within the last ``days``, e.g. 30."""
     return asked_after(root, int((time.time() - days * DAY) * 10**9))
 
 
 def asked_after(root: Path, time_ns: int) -> set[str]:
-    """Return the fingerprints of nodes whose notes are newer than a file time in nanoseconds."""
+    """Return the fingerprints of nodes with notes newer than a file time in ns."""
     fingerprints = set()
     for path in files(root):
         with contextlib.suppress(FileNotFoundError):
@@ -40,7 +40,7 @@ def asked_after(root: Path, time_ns: int) -> set[str]:
 
 
 def write_notes(root: Path, nodes: Iterable[Node]) -> None:
-    """Write a note for each node. An equal note only gets a new time, a different one is replaced."""
+    """Write a note for each node. An equal note only gets a new time."""
     from concurrent.futures import ThreadPoolExecutor
 
     folder = root / "nodes"
@@ -63,19 +63,18 @@ def write_notes(root: Path, nodes: Iterable[Node]) -> None:
 
 
 def noted_node(root: Path, fingerprint: str) -> Node:
-    """Return the node of an earlier plan by the first digits of its fingerprint, e.g. "0a1b2c". Raises
-    UsageError unless exactly one node has them."""
+    """Return the planned node with these first digits, e.g. "0a1b2c". Raises UsageError unless it is one."""
     matches = (
         {note.stem for note in root.glob(f"nodes/{fingerprint}*.json")} if fingerprint.isalnum() else set()
     )
     if len(matches) != 1:
         problem = "several nodes begin with" if matches else "no plan run with this store has a node"
-        raise UsageError(f"{problem} {fingerprint!r}; `repro plan … --format json` lists fingerprints")
+        raise UsageError(f"{problem} {fingerprint!r}. `repro plan … --format json` lists fingerprints.")
     return _read_node(root, matches.pop())
 
 
 def asks_for_pins(root: Path, fingerprint: str) -> bool:
-    """Return whether the node was planned with pinned kernels, so that its builder must pin them too."""
+    """Return whether the node was planned with pinned kernels."""
     text = _text(_note(root, fingerprint)) or ""
     return json.loads(text).get("kernels") == PINNED if text else False
 
@@ -104,7 +103,7 @@ def _read_node(root: Path, fingerprint: str) -> Node:
             return node
     except (OSError, ValueError, LookupError, TypeError, AttributeError, RecursionError):
         pass
-    raise StoreError(f"{path}: damaged, or of another version; remove it, a run writes it again")
+    raise StoreError(f"{path} is damaged or of another version. Remove it, and a run writes it again.")
 
 
 def _note(root: Path, fingerprint: str) -> Path:
@@ -135,7 +134,7 @@ class Lineage:
         return {path.name for stage in STAGES for path in self.root.glob(f"{stage}/*")}
 
     def describe(self, fingerprint: str) -> dict:
-        """Return ``stage``, ``params`` and ``inputs`` (name -> fingerprint or list). Empty if unknown."""
+        """Return ``stage``, ``params`` and ``inputs`` (name -> fingerprint or list), or {} if unknown."""
         if fingerprint not in self._described:
             records = (folder / RECORD for folder in self._artefacts().get(fingerprint, ()))
             descriptions = map(_read_description, (_note(self.root, fingerprint), *records))
@@ -155,7 +154,7 @@ class Lineage:
         return _flatten(self.describe(fingerprint).get("inputs", {}))
 
     def below(self, fingerprints: Iterable[str]) -> set[str]:
-        """Return these fingerprints and those of all their known direct and indirect inputs."""
+        """Return these fingerprints and those of all known inputs below them."""
         reachable: set[str] = set()
         pending = list(fingerprints)
         while pending:
@@ -166,8 +165,7 @@ class Lineage:
         return reachable
 
     def tests_between(self, fingerprints: set[str]) -> set[str]:
-        """Return stored significance tests with all inputs in ``fingerprints``. No plan contains such
-        tests."""
+        """Return the stored significance tests with all inputs in ``fingerprints``."""
         tests = {path.name for path in self.root.glob("compare/*")}
         return {test for test in tests if self.inputs(test) and fingerprints.issuperset(self.inputs(test))}
 

@@ -1,7 +1,7 @@
 """Append and read the records of measured cells, e.g. ``results/records/full/PAPER.jsonl``.
 
-A record is one line of JSON with its own sha256. Among records of one key the newest counts by its recorded
-time, not by its line number: a merge of two branches may reorder lines.
+A record is a line of JSON with its own sha256. Of several with one key the newest by its time counts, as a
+merge of two branches may reorder lines.
 """
 
 import contextlib
@@ -19,8 +19,7 @@ from pydantic import ConfigDict, TypeAdapter, ValidationError
 
 from repro.errors import DataError
 from repro.graph import canonical
-from repro.machine.libraries import unlike_here
-from repro.machine.versions import check_commits, check_environment
+from repro.machine.versions import check_commits, check_environment, unlike_here
 from repro.store import make_writable, translated_errors
 from repro.store.disk import append_lines, check_regular
 from repro.version import DIRTY
@@ -39,23 +38,23 @@ class Record:
     Attributes:
         cell: the cell's path, e.g. ``PAPER/1/ROW/COLUMN``.
         measured: the value in ``unit``, unrounded.
-        seed: the user's seed. None means the paper's own.
+        seed: the user's seed, or None for the paper's own.
         fingerprint: of the evaluation (or of the evaluations averaged).
-        queries: queries averaged over. ``missing`` of them were not in the run and count as 0.
-        measure: measure of the evaluation, e.g. "RR@10", or the measures of the evaluations averaged.
-        unit: unit of the published number when it was recorded: fraction, percent, or the column's own.
+        queries: number of averaged queries. ``missing`` of them were not in the run and count as 0.
+        measure: e.g. "RR@10", or the measures of the evaluations averaged.
+        unit: of the published number at that time: fraction, percent, or the column's own.
         readings: chosen readings that are not the default.
         substitutes: readings with unavailable original data, each with the reason.
         environment: commit and hardware of the recording process, software and kernels of the artefacts, e.g.
             {"software": {"torch": "2.13.0"}}.
-        origin: facts about a run by others, e.g. file, sha256 and source. Empty for the suite's own runs.
-        collections: ids of the searched and judged collections, stand-ins included. Empty in old records.
-        deviation: standard deviation (n - 1) of the query scores in ``unit``. None in old records, and for
-            values that are not a mean over one set of queries.
-        scale_facts: twelve digits of the digest of a user's scale file. Empty for the suite's scales.
-        code: digest of the code of the artefacts. Empty if one does not record it, and in old records.
-        commits: commits at which the artefacts were made, without duplicates.
-        rows: digests of the rows of the data by "<dataset> <piece>", e.g. "beir/scifact documents".
+        origin: facts about a run by others, e.g. file and sha256. Empty for the suite's own runs.
+        collections: ids of the searched and judged data, including stand-ins. May be empty.
+        deviation: standard deviation (n - 1) of the query scores in ``unit``, or None if unknown or if the
+            value is no mean over one set of queries.
+        scale_facts: twelve digits of the digest of a user's scale file, or "".
+        code: digest of the code of the artefacts, or "" if unknown.
+        commits: distinct commits of the code that made the artefacts.
+        rows: digests of the rows of the data, by e.g. "beir/scifact documents".
     """
 
     __pydantic_config__ = ConfigDict(extra="forbid", strict=True, allow_inf_nan=False)  # for reading back
@@ -82,13 +81,12 @@ class Record:
     rows: dict[str, str] = field(default_factory=dict)
 
     def __post_init__(self):
-        """Raise DataError for an impossible number, e.g. a percentage of 120, a bad time or a bad commit."""
+        """Raise DataError for an impossible number, e.g. 120 percent, and for a bad time or commit."""
         largest = LARGEST.get(self.unit, math.inf) if self.measure else math.inf  # a setting is no score
         rounded_up = largest * (1 + 1e-9)  # a sum of floats
         if not 0 <= self.measured <= rounded_up:
-            bound = "are not below 0" if largest == math.inf else f"lie between 0 and {largest}"
-            reason = f"values in {self.unit} {bound}"
-            raise DataError(f"{self.measured!r} cannot have been measured for {self.cell}: {reason}")
+            bound = "are not below 0" if largest == math.inf else f"are between 0 and {largest}"
+            raise DataError(f"{self.measured!r} is impossible for {self.cell}: values in {self.unit} {bound}")
         if not 0 <= (self.deviation or 0) <= rounded_up:
             raise DataError(f"{self.deviation!r} cannot be the deviation of {self.cell} in {self.unit}")
         if not 0 <= self.missing <= self.queries < 2**53:
@@ -98,7 +96,7 @@ class Record:
         try:
             datetime.fromisoformat(self.recorded or "2026-01-01")
         except ValueError:
-            raise DataError(f"{self.recorded!r} is no time at which {self.cell} can be recorded") from None
+            raise DataError(f"{self.recorded!r} is no time for a record of {self.cell}") from None
 
     @property
     def identity(self) -> tuple[str, str, str]:
@@ -107,7 +105,7 @@ class Record:
 
     @property
     def key(self) -> tuple:
-        """The key of the record. Two records of one key measure the same thing and the newer one counts."""
+        """The key of the record. Of two records with one key the newer one counts."""
         return self.cell, self.scale, self.seed, *self.identity, tuple(sorted(self.readings.items()))
 
     @property
@@ -117,8 +115,7 @@ class Record:
 
     @property
     def machine(self) -> str:
-        """GPUs, CPU and cores of the recording process, e.g. "2 x NVIDIA A100, 16 cores". Empty if
-        unknown."""
+        """GPUs, CPU and cores of the recording process, e.g. "2 x NVIDIA A100, 16 cores"."""
         hardware = self.environment.get("hardware") or {}
         number = hardware.get("cores") or 0
         cores = f"{number} core{'s' * (number > 1)}" if number else ""
@@ -136,8 +133,7 @@ class Record:
         return [*self.commits, *filter(None, [self.environment.get("commit")])]
 
     def tells_more_than(self, other: "Record") -> bool:
-        """Return whether this record is better documented than ``other``, e.g. has the deviation or a clean
-        commit."""
+        """Return whether this record is better documented than ``other``, e.g. by a clean commit."""
         description = {key: self.origin[key] for key in DESCRIPTION if self.origin.get(key)}
         known, known_of_other = (sum(map(bool, record.rows.values())) for record in (self, other))
         return any(
@@ -153,16 +149,22 @@ class Record:
         )
 
 
+def join_codes(codes: Iterable[str]) -> str:
+    """Combine digests into the ``code`` of a record. Returns "" if any of them is unknown."""
+    distinct = sorted(set(codes))
+    return hashlib.sha256(" ".join(distinct).encode()).hexdigest()[:16] if all(distinct) else ""
+
+
 _NEVER = datetime.min.replace(tzinfo=UTC)
 
 
 def time_of(record: Record) -> datetime:
-    """Return the time of a record. A record without a time, or with a future one, sorts before all others."""
+    """Return the time of a record. Records without a time, or with a future one, sort first."""
     return _NEVER if not record.recorded or is_future(record) else _said_time(record)
 
 
 def is_future(record: Record) -> bool:
-    """Return whether a record's time is more than a day ahead, which means that a clock was wrong."""
+    """Return whether a record's time is more than a day ahead, as by a wrong clock."""
     return bool(record.recorded) and _said_time(record) > datetime.now(UTC) + CLOCKS_DIFFER
 
 
@@ -181,7 +183,7 @@ def line_of(record: Record) -> bytes:
 
 
 def record_of(line: bytes) -> Record:
-    """Return the record in a line. Raises DataError with the reason for anything else, or a wrong digest."""
+    """Return the record in a line. Raises DataError for an invalid line or a wrong digest."""
     try:
         content = json.loads(line)
     except (ValueError, RecursionError) as error:
@@ -191,9 +193,9 @@ def record_of(line: bytes) -> Record:
     digest = content.pop(DIGEST, None)
     record = _validate({name: value for name, value in content.items() if value or name not in RETIRED})
     if digest is None:
-        raise DataError("a record without a digest of its own, which proves nothing; measure it again")
+        raise DataError("a record without its own digest. Measure it again.")
     if digest != _digest(content):
-        raise DataError("altered: the line is not the one that its sha256 was taken of; restore it")
+        raise DataError("altered: its sha256 is that of another line. Restore it.")
     return record
 
 
@@ -241,8 +243,8 @@ class Results:
 
     Attributes:
         root: the folder that records are added to.
-        release: a read-only folder of the same layout, which is read before ``root``. None without one.
-        compared: other results that may only contradict these. None without them.
+        release: a read-only folder of the same layout, read before ``root``, or None.
+        compared: other results that may only contradict these, or None.
     """
 
     def __init__(self, root: Path, release: Path | None = None, compared: Path | None = None):
@@ -269,22 +271,20 @@ class Results:
         return sorted({path.stem for f in self.folders for path in (f / "records" / scale).glob("*.jsonl")})
 
     def figures(self, scale: str) -> list[Path]:
-        """Return the drawings of a scale sorted by name. A drawing in ``root`` replaces the release's."""
+        """Return the drawings of a scale by name. Those in ``root`` replace the release's."""
         places = [folder / "figures" / scale for folder in self.folders]
         by_name = {path.name: path for place in places if place.is_dir() for path in place.iterdir()}
         return [path for _, path in sorted(by_name.items())]
 
     def make_writable(self) -> None:
-        """Raise StoreError if the folder is not writable, before anything is measured."""
+        """Raise StoreError if the folder is not writable."""
         make_writable(self.root, *FOLDER)
 
     def read(self, scale: str, paper: str) -> list[Record]:
-        """Return records ordered by time. Records of equal time keep their order, the release's first.
+        """Return records ordered by time, those of the release first among equals.
 
-        An unfinished last line comes from a process that was killed while writing. It is left out.
-
-        Raises:
-            DataError: another line is not a valid record. Names file and line.
+        An unfinished last line, left by a killed process, is omitted. Raises DataError with file and line for
+        any other invalid line.
         """
         name, records = self.path(scale, paper).relative_to(self.root), []
         for folder in self.folders:
@@ -295,19 +295,19 @@ class Results:
         return sorted(records, key=time_of)
 
     def checked(self) -> tuple[int, list[FaultyLine]]:
-        """Return the number of lines in all files, and the lines that ``read`` would refuse."""
+        """Return the number of lines in all files, and those that ``read`` would refuse."""
         lines = [line for _, _, line in self._numbered_lines()]
         return len(lines), [line for line in lines if isinstance(line, FaultyLine)]
 
     def doubtful(self) -> list[FaultyLine]:
-        """Return the valid lines with a future time, or contradicted by a newer line of equal key."""
+        """Return lines with a future time, or contradicted by a newer line of equal key."""
         lines = [(path, number, r) for path, number, r in self._numbered_lines() if isinstance(r, Record)]
         newest = {record.key: record for record in sorted((r for _, _, r in lines), key=time_of)}
         doubts = (FaultyLine(path, number, _doubt(r, newest[r.key])) for path, number, r in lines)
         return [doubt for doubt in doubts if doubt.reason]
 
     def unfinished(self, scale: str = "*") -> list[Path]:
-        """Return the files with an unfinished last line, which ``read`` leaves out."""
+        """Return the files with an unfinished last line."""
         paths = self._paths(scale)
         return [path for path in paths if _is_left_out(path.read_bytes().rpartition(b"\n")[2])]
 
@@ -324,8 +324,7 @@ class Results:
             ]
 
     def append(self, records: Iterable[Record]) -> list[AppendedRecord]:
-        """Add records with a new key or a new result and return those. Several processes may append at
-        once."""
+        """Add records with a new key or result and return them. Safe between processes."""
         by_file = defaultdict[tuple[str, str], list[Record]](list)
         for record in records:
             by_file[record.scale, record.cell.split("/")[0]].append(record)

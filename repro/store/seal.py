@@ -21,6 +21,7 @@ from repro.store.disk import (
     BLOCKS,
     CHECKPOINTS,
     RECORD,
+    SCORES,
     check_regular,
     megabytes,
     remove,
@@ -29,7 +30,6 @@ from repro.store.disk import (
     sync,
 )
 
-SCORES = "scores.json"
 Files = dict[str, tuple[int, str]]  # name -> size, sha256
 _DIGEST = re.compile(r"[0-9a-f]{64}")
 _REMEDY = "`repro store verify --rebuild` removes the artefact, the next run that needs it builds it again"
@@ -38,13 +38,12 @@ LARGEST_NUMBER = sys.float_info.max
 NUMBERS = {int, float}
 
 
-def seal(directory: Path, node: Node, facts: dict[str, Any], progress: Progress = SILENT) -> None:
-    """Write artefact.json last, then remove the folders ``blocks`` and ``checkpoints``. Raises StoreError for
-    a link among the files."""
+def seal(directory: Path, node: Node, facts: dict[str, Any], progress: Progress | None = None) -> None:
+    """Write artefact.json, then remove ``blocks`` and ``checkpoints``. Raises StoreError for a link."""
     paths, folders = _files_and_folders(directory)
     files = {}
     total = sum(megabytes(path.stat().st_size) for path in paths)
-    with progress.task(f"sealing {node}, MB", total=total) as advance:
+    with (progress or SILENT).task(f"sealing {node}, MB", total=total) as advance:
         for path in paths:
             share(path)
             sync(path)
@@ -63,7 +62,7 @@ def seal(directory: Path, node: Node, facts: dict[str, Any], progress: Progress 
 
 
 def _files_and_folders(directory: Path) -> tuple[list[Path], list[Path]]:
-    """Return the files of an artefact and all of its folders. Raises StoreError for a link."""
+    """Return the files and folders of an artefact. Raises StoreError for a link."""
     files, folders = [], [directory]
     for path in sorted(directory.rglob("*")):
         if path.relative_to(directory).parts[0] in (BLOCKS, CHECKPOINTS):
@@ -71,7 +70,7 @@ def _files_and_folders(directory: Path) -> tuple[list[Path], list[Path]]:
         mode = path.lstat().st_mode
         if not (stat.S_ISDIR(mode) or stat.S_ISREG(mode)):
             kind = "a link" if stat.S_ISLNK(mode) else "no regular file"
-            raise StoreError(f"{path} is {kind}, which no artefact may hold; remove {directory}, run again")
+            raise StoreError(f"{path} is {kind}. Remove {directory} and run again.")
         if stat.S_ISDIR(mode):
             folders.append(path)
         elif path != directory / RECORD:
@@ -80,7 +79,7 @@ def _files_and_folders(directory: Path) -> tuple[list[Path], list[Path]]:
 
 
 def read_json(path: Path) -> Any:
-    """Return the content of an artefact's JSON file after checking it. Raises StoreError if it is damaged."""
+    """Return the checked content of an artefact's JSON file. Raises StoreError if it is damaged."""
     value, fault = _content(path)
     if fault:
         raise StoreError(f"{path}: damaged ({fault}); {_REMEDY}")
@@ -88,7 +87,7 @@ def read_json(path: Path) -> Any:
 
 
 def _content(path: Path) -> tuple[Any, str]:
-    """Return the content of a JSON file and its fault, e.g. "a score by RR@10 is nan", or ""."""
+    """Return the content of a JSON file and its fault, e.g. "a score by RR@10 is nan"."""
     try:
         check_regular(path)
         data = path.read_bytes()
@@ -96,11 +95,11 @@ def _content(path: Path) -> tuple[Any, str]:
     except (OSError, ValueError) as error:
         return None, str(error)
     if path.name == RECORD:
-        return value, facts_fault(value.get("facts")) if isinstance(value, dict) else ""
+        return value, _facts_fault(value.get("facts")) if _is_whole(value) else "it is altered"
     if (path.parent / RECORD).is_file():
         record = read_json(path.parent / RECORD)
         if _listed_files(record, path.parent).get(path.name, (0, ""))[1] != hashlib.sha256(data).hexdigest():
-            return value, "it is not what was written"
+            return value, "it is altered"
         if path.name == SCORES:
             return value, _scores_fault(value, path.parent.parent.parent, record)
     return value, ""
@@ -137,7 +136,7 @@ def _judged_queries(folder: Path, stamp: tuple[int, ...]) -> tuple[str, frozense
 
 
 def recorded_files(path: Path) -> Files:
-    """Return size and sha256 of every file listed in artefact.json. Raises StoreError if it is damaged."""
+    """Return size and sha256 of the files in artefact.json. Raises StoreError if it is damaged."""
     return _listed_files(read_json(path / RECORD), path)
 
 
@@ -154,13 +153,15 @@ def content(path: Path) -> str:
     return hashlib.sha256(canonical(files).encode()).hexdigest()
 
 
-def damage(path: Path, progress: Progress = SILENT) -> list[str]:
+def damage(path: Path, progress: Progress | None = None) -> list[str]:
     """Return an artefact's faults after reading every byte, e.g. "run.trec is altered", "x.bin was added"."""
     if faults := wrong_sizes(path):
         return faults
     files = recorded_files(path)
     total = sum(megabytes(size) for size, _ in files.values())
-    with progress.task(f"checking {path.parent.name}/{path.name[:12]}, MB", total=total) as advance:
+    with (progress or SILENT).task(
+        f"checking {path.parent.name}/{path.name[:12]}, MB", total=total
+    ) as advance:
         fault_by_name = {name: _fault(path / name, digest, advance) for name, (_, digest) in files.items()}
     faults = [f"{name} {fault}" for name, fault in fault_by_name.items() if fault]
     # a library that loads a folder might read a file that was added
@@ -208,8 +209,7 @@ def _size_fault(path: Path, name: str, size: int) -> str:
 
 
 def files_of(record: Any, *, stage: str, fingerprint: str) -> Files:
-    """Return size and sha256 of each file in a record. Raises StoreError if the record is of another
-    artefact."""
+    """Return size and sha256 of a record's files. Raises StoreError for another artefact's record."""
     try:
         files, identity = _files(record), canonical(record["identity"])
         identifiers = (
@@ -221,15 +221,15 @@ def files_of(record: Any, *, stage: str, fingerprint: str) -> Files:
         raise StoreError(f"{RECORD} cannot be read") from None
     if identifiers != (stage, fingerprint, fingerprint):
         raise StoreError(f"{RECORD} is another artefact's, or its identity was changed")
-    if fault := facts_fault(record.get("facts")):
-        raise StoreError(f"{RECORD}: {fault}")
-    if record.get("sha256") != _checksum(record):
+    if not _is_whole(record):
         raise StoreError(f"{RECORD} is altered")
+    if fault := _facts_fault(record.get("facts")):
+        raise StoreError(f"{RECORD}: {fault}")
     return files
 
 
 def _files(record: Any) -> Files:
-    """Return the files that a record lists. Raises ValueError for a record of another shape."""
+    """Return a record's files. Raises ValueError for a record of another shape."""
     try:
         files = {name: (facts["size"], facts["sha256"]) for name, facts in record["files"].items()}
         if all(
@@ -241,18 +241,21 @@ def _files(record: Any) -> Files:
     raise ValueError("not the record of an artefact")
 
 
+def _is_whole(record: Any) -> bool:
+    return isinstance(record, dict) and record.get("sha256") == _checksum(record)
+
+
 def _checksum(record: dict) -> str:
     fields = {k: v for k, v in record.items() if k != "sha256"}
     return hashlib.sha256(json.dumps(fields, sort_keys=True).encode()).hexdigest()
 
 
 def scores_fault(scores: Any, params: Mapping[str, Any], judged: Collection[str] | None) -> str:
-    """Return a reason why scores cannot be those of an evaluation, e.g. "a score by RR@10 is 500.0", or "".
+    """Return a reason why scores cannot be an evaluation's, e.g. "a score by RR@10 is 500.0", or "".
 
     Args:
-        params: parameters of the evaluation. Scores without ``measures`` are of another stage and may exceed
-            1.
-        judged: the judged queries. None if they are not available.
+        params: of the evaluation. Scores of a stage without ``measures`` may exceed 1.
+        judged: the judged queries, or None if unknown.
     """
     try:
         queries, missing, measures = scores["queries"], scores["missing"], scores["measures"]
@@ -283,7 +286,7 @@ def _values_fault(measure: str, values: list, count: int, limit: float) -> str:
     return f"a score by {measure} is {str(wrong)[:40]}"
 
 
-def facts_fault(facts: Any) -> str:
+def _facts_fault(facts: Any) -> str:
     """Return a reason why the facts of an artefact are invalid, e.g. "its fact seconds is 'x'", or ""."""
     if type(facts) is not dict:
         return "its facts are no mapping"
@@ -324,7 +327,7 @@ def _are_tasks(value: Any) -> bool:
     )
 
 
-_FACTS = {  # those that are read, and a test of each
+_FACTS = {  # fact -> its test
     **dict.fromkeys(("code", "digest", "repro"), _is_text),
     **dict.fromkeys(("modules", "libraries", "inputs"), _are_texts),
     **dict.fromkeys(("steps", "resumed_at", "examples", "flops", "documents"), _is_number),

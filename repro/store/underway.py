@@ -1,11 +1,10 @@
 """Track work in progress in a store: locks of artefacts, inputs of unfinished ones, and announced plans.
 
 * ``locks/<stage>-<fingerprint>.lock`` is held by one builder, or shared by several that each write a part.
-  The kernel releases it when its holder dies.
 * ``blocks/inputs.json`` in a partial artefact contains the digests of its inputs. The next attempt continues
-  only from equal ones, since an input rebuilt by other code or on a GPU may differ under one fingerprint.
+  only from equal ones, since an input rebuilt on a GPU may differ under one fingerprint.
 * ``plans/<host>-<process>-<number>.json`` contains the nodes that a running process will build, with their
-  inputs, which other processes keep. It is locked while its process lives. An unlocked one is stale.
+  inputs, which other processes keep. It is locked while its process lives.
 """
 
 from __future__ import annotations
@@ -33,14 +32,9 @@ LOCK = re.compile(r"([a-z_0-9]+)-([0-9a-f]{64})\.lock")
 _numbers = count()
 
 
-def lock_file(root: Path, stage: str, fingerprint: str) -> Path:
-    """Return the lock file for building or removing an artefact."""
-    return root / "locks" / f"{stage}-{fingerprint}.lock"
-
-
 @contextlib.contextmanager
 def exclusive_lock(root: Path, node: Node, waiting: Callable[[], None]) -> Iterator[None]:
-    """Hold the node's lock alone. ``waiting`` is called once if somebody else holds it."""
+    """Hold the node's lock alone. ``waiting`` is called once if another process holds it."""
     with contextlib.ExitStack() as stack:
         with translated_errors(root):
             file = _made_lock_file(root, node.stage, node.fingerprint)
@@ -50,7 +44,7 @@ def exclusive_lock(root: Path, node: Node, waiting: Callable[[], None]) -> Itera
 
 @contextlib.contextmanager
 def beside_others(root: Path, node: Node, waiting: Callable[[], None]) -> Iterator[None]:
-    """Hold the node's lock together with others. ``waiting`` is called once if somebody holds it alone."""
+    """Share the node's lock. ``waiting`` is called once if another process holds it alone."""
     with translated_errors(root):
         descriptor = _lock_shared(_made_lock_file(root, node.stage, node.fingerprint), waiting)
     try:
@@ -60,7 +54,7 @@ def beside_others(root: Path, node: Node, waiting: Callable[[], None]) -> Iterat
 
 
 def _made_lock_file(root: Path, stage: str, fingerprint: str) -> Path:
-    file = lock_file(root, stage, fingerprint)
+    file = root / "locks" / f"{stage}-{fingerprint}.lock"
     file.parent.mkdir(parents=True, exist_ok=True)
     return file
 
@@ -82,7 +76,7 @@ def _lock_shared(file: Path, waiting: Callable[[], None]) -> int:
 
 @contextlib.contextmanager
 def hold(root: Path, stage: str, fingerprint: str) -> Iterator[bool]:
-    """Hold an artefact's lock and remove the lock file afterwards. Yields False if somebody else holds it."""
+    """Hold an artefact's lock, then remove its file. Yields False if another process holds it."""
     from filelock import FileLock, Timeout
 
     file = _made_lock_file(root, stage, fingerprint)
@@ -126,14 +120,13 @@ def _open_lock(path: Path) -> IO[bytes]:
 
 
 def goes_on(partial: Path, inputs: Mapping[str, str]) -> bool:
-    """Return True unless the folder's record has other digests than ``inputs``: fingerprint -> digest, if
-    stored."""
+    """Return True unless the folder's record has other digests than ``inputs``."""
     noted_inputs = _read_inputs(partial)
     return all(noted_inputs.get(fingerprint, content) == content for fingerprint, content in inputs.items())
 
 
 def begin(partial: Path, inputs: Mapping[str, str]) -> None:
-    """Record these inputs in the folder. If it was begun with other inputs, empty it first."""
+    """Record these inputs in the folder, emptied if it was begun with others."""
     if not goes_on(partial, inputs):
         remove(partial)
         partial.mkdir(parents=True)
@@ -154,7 +147,7 @@ def _read_inputs(partial: Path) -> dict[str, str]:
 
 @contextlib.contextmanager
 def one_at_a_time(root: Path) -> Iterator[None]:
-    """Inspect and change a store while no other process announces a plan or removes an artefact."""
+    """Change a store while no other process announces a plan or removes an artefact."""
     from filelock import FileLock
 
     with translated_errors(root):
@@ -188,8 +181,7 @@ def announcers(root: Path) -> set[str]:
 
 
 def awaited_inputs(root: Path, *, but: Path | None = None) -> set[str]:
-    """Return the fingerprints of inputs that running processes still need, ignoring the announcement
-    ``but``."""
+    """Return the fingerprints of inputs that running processes need, without the announcement ``but``."""
     inputs: set[str] = set()
     for path in root.glob("plans/*.json"):
         if path != but:
@@ -204,12 +196,11 @@ def awaited_inputs(root: Path, *, but: Path | None = None) -> set[str]:
 def let_go(
     store: Store, node: Node, *, but: Path | None = None, keep: Callable[[], Iterable[str]] = tuple
 ) -> bool:
-    """Remove a stored artefact unless somebody builds, reads or needs it. Returns whether it was removed.
+    """Remove a stored artefact unless a process builds or needs it. Returns whether it was removed.
 
     Args:
         but: the caller's own announcement, which does not count.
-        keep: returns fingerprints of further artefacts to keep. Called only if no announcement keeps this
-            one.
+        keep: returns fingerprints of further artefacts to keep, called last.
     """
     path = store.path(node)
     with one_at_a_time(store.root):

@@ -1,22 +1,26 @@
 """The compared cells: a published number, its measurements and the tests between rows of its table."""
 
+from __future__ import annotations
+
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass, field
 from itertools import chain
 from math import sqrt
 from statistics import fmean
+from typing import TYPE_CHECKING
 
 from repro.hooks import CellNote
-from repro.manifest.cells import Cell
+from repro.manifest.cells import Cell, fields_as_html
 from repro.manifest.printed import PublishedCell
 from repro.manifest.reading_schema import Reading
-from repro.retrieval.datasets.catalog import catalog, dataset
-from repro.retrieval.evaluation.p_values import quantile
-from repro.running.provenance import Origins
+from repro.retrieval.datasets.catalog import catalog, dataset, unpublished
 from repro.running.requirements import Obstacle
 from repro.store.results import Record
 from repro.verdicts.verdict import UNITS, CodeCounts, Doubt, Verdict
+
+if TYPE_CHECKING:
+    from repro.running.provenance import Origins
 
 # of significance.json, for a pair of rows
 PAIRS: tuple[str, ...] = ("difference", "interval", "effect_size", "p", "holm_student_p", "permutation_p")
@@ -25,15 +29,11 @@ PAIRS += ("holm_p", "wins", "ties", "losses")
 
 @dataclass(frozen=True)
 class QueryInterval:
-    """The 95 % interval of a mean over queries by Student's t, in the unit of the published number.
+    """The 95 % interval of a mean over queries by Student's t, clipped to the range of the measure.
 
-    It is clipped to the range of the measure. Published and measured means are over the same queries, which
-    share most of their variance. The interval does not include the variance between trainings of the same
-    system. A published mean outside is strong evidence of another system. A published mean inside does not
-    prove equality, least of all with few queries (43 queries give about ±.08 nDCG@10).
-
-    Attributes:
-        queries: number of queries in the mean.
+    Published and measured means share the queries and so most of their variance. Variance between trainings
+    is not included. A published mean outside is strong evidence of another system. One inside proves no
+    equality, least of all with few queries (43 give about ±.08 nDCG@10).
     """
 
     low: float
@@ -51,14 +51,15 @@ class QueryInterval:
 def query_interval(records: Sequence[Record]) -> QueryInterval | None:
     """Return the interval of the mean of one cell's records, one per seed.
 
-    The deviation is the mean over seeds, which the deviation of a mean over seeds cannot exceed. The
-    interval of several seeds is therefore slightly too wide. Returns None for an average of several
-    collections, for fewer than two queries, and if all queries have the same score.
+    It uses the mean deviation over seeds and is therefore slightly too wide for several. Returns None for an
+    average of collections, for fewer than two queries, and for equal scores.
     """
     deviations = [r.deviation for r in records if r.deviation is not None]
     if len(deviations) < len(records) or not any(deviations) or records[0].queries < 2:
         return None
     queries, mean = records[0].queries, fmean(r.measured for r in records)
+    from repro.retrieval.evaluation.p_values import quantile
+
     half_width = quantile(queries - 1) * fmean(deviations) / sqrt(queries)
     greatest = float(UNITS[records[0].unit])
     return QueryInterval(max(0.0, mean - half_width), min(greatest, mean + half_width), queries)
@@ -66,10 +67,7 @@ def query_interval(records: Sequence[Record]) -> QueryInterval | None:
 
 @dataclass(frozen=True)
 class ImportedRun:
-    """A run of a cell's system that was made by others and scored like the cell, e.g. a public TREC run.
-
-    It is not a measurement of this suite. Its verdict counts neither as passed nor as failed.
-    """
+    """A run by others of the cell's system, scored here, e.g. a public TREC run. No measurement of ours."""
 
     record: Record
     verdict: Verdict
@@ -121,15 +119,13 @@ class ComparedCell:
 
     Attributes:
         records: one per distinct measurement (seeds that change nothing count once).
-        verdict: the verdict on the number and its reason.
-        obstacles: the obstacles of a blocked cell.
-        doubts: reasons why a new measurement might give another number. Every output shows them.
-        code: number of artefacts behind the number made by other or unknown code.
+        doubts: reasons why a new measurement might give another number.
+        code: number of artefacts made by other or unknown code.
         libraries_not_compared: libraries of its stages that are absent here or not recorded.
-        imported: runs by others of the cell's system, each with its own verdict.
-        collections: ids of the data that the cell is measured on at this scale.
-        cut_at: documents per query of its runs if the measure looks deeper, else None.
-        notes: values of the cell reported elsewhere, closest match first. Verdicts ignore them.
+        imported: runs by others, each with its own verdict.
+        collections: ids of its data at this scale.
+        cut_at: documents per query of its runs if the measure looks deeper, or None.
+        notes: values reported elsewhere, closest match first. Verdicts ignore them.
     """
 
     cell: Cell
@@ -144,6 +140,11 @@ class ComparedCell:
     collections: tuple[str, ...] = ()
     cut_at: int | None = None
     notes: tuple[CellNote, ...] = ()
+
+    def _repr_html_(self) -> str:
+        fields = {"id": self.cell.id, "published": self.cell.text, "measured": self.measured}
+        verdict = {"verdict": self.verdict.name, "why": self.verdict.why}
+        return fields_as_html(fields | verdict | {"doubts": [*map(str, self.doubts)]})
 
     @property
     def notes_at_full(self) -> tuple[CellNote, ...]:
@@ -196,7 +197,7 @@ class ComparedCell:
 
     @property
     def measured_on(self) -> tuple[str, ...]:
-        """Ids of the recorded data, e.g. "tiny/passage/dev", else those of the scale."""
+        """Ids of the recorded data, e.g. "tiny/passage/dev", or those of the scale."""
         collections = tuple(self.records[0].collections) if self.records else ()
         return collections or self.collections
 
@@ -214,9 +215,7 @@ class ComparedCell:
     @property
     def data_without_digest(self) -> list[str]:
         """The data behind the number without a known published digest."""
-        from repro.retrieval.datasets.digests import unknown
-
-        return list(dict.fromkeys(name for r in self.records for name in unknown(r.rows)))
+        return list(dict.fromkeys(name for r in self.records for name in unpublished(r.rows)))
 
     @property
     def interval(self) -> QueryInterval | None:
@@ -236,12 +235,11 @@ class PairedTest:
 
     Attributes:
         over: file of the other run, made by ``maker``.
-        difference: of the means, ours minus theirs, with its 95 % bootstrap ``interval``, as fractions.
-        effect_size: the difference divided by the standard deviation of the per-query differences.
-        p: of ranx's two-sided paired t-test.
-        holm_p: ``p`` after Holm's correction over the tests of its table and measure.
+        difference: ours minus theirs, with its 95 % bootstrap ``interval``, as fractions.
+        effect_size: the difference divided by its standard deviation over queries.
+        p: of ranx's two-sided paired t-test. ``holm_p`` is Holm-corrected per table and measure.
         permutation_p: of a permutation test by sign flips.
-        wins, ties, losses: queries on which ours is above, equal, below.
+        wins, ties, losses: numbers of queries.
     """
 
     over: str
@@ -262,11 +260,10 @@ class Comparison:
     """The compared cells of a plan, with the tests between their rows.
 
     Attributes:
-        cells: in the order of the selection.
         tests: (paper, table, dataset) -> content of significance.json.
         untested: reasons why required tests could not be computed.
         readings: cell -> readings behind its number, by id. Filled for a report.
-        paired: cell -> tests of our run against runs by others of the same system.
+        paired: cell -> tests of our run against runs by others.
         origins: of the plan's stored artefacts. None without a store.
         own_rows: ids of rows that a user added to the table.
         faults: sentences on damaged artefacts and records files, which are not read.

@@ -12,14 +12,12 @@ from repro.hooks import notes
 from repro.manifest.cells import Cell, cell
 from repro.running.plan import Plan
 from repro.running.plan import plan as planned
-from repro.running.provenance import origins
 from repro.running.recipe_calls import not_at
 from repro.running.records import identities, known_records, stored_records
 from repro.running.scale import known_scales
 from repro.running.workspace import Workspace
-from repro.store import Store, damage
+from repro.store import Store
 from repro.store.results import Record, Results
-from repro.store.seal import wrong_sizes
 from repro.verdicts.compared import ComparedCell, Comparison, ImportedRun
 from repro.verdicts.decision import Basis, code_counts, decide, doubts, is_changed
 from repro.verdicts.evidence import Evidence, libraries_not_compared
@@ -35,6 +33,7 @@ from repro.verdicts.verdict import (
 )
 
 if TYPE_CHECKING:
+    from repro.running.provenance import Origins
     from repro.running.runner import Outcome
 
 T = TypeVar("T")
@@ -43,14 +42,20 @@ K = TypeVar("K")
 
 
 def compare(
-    plan: Plan, results: Results, *, store: Store | None = None, outcome: Outcome | None = None
+    plan: Plan,
+    results: Results,
+    *,
+    store: Store | None = None,
+    outcome: Outcome | None = None,
+    stated: bool = True,
 ) -> Comparison:
     """Judge every selected cell, e.g. `PAPER/1/ROW/COLUMN`, by the available records. Nothing is run.
 
     Args:
-        plan: a plan that has looked up the states of its nodes.
-        store: for checks of records against stored scores, which count if they differ.
+        plan: with the states of its nodes looked up.
+        store: for checks of records against stored scores.
         outcome: of the current run, to report its failures.
+        stated: whether the cells have their notes, the values reported elsewhere.
     """
     name = plan.scale.name
     # of all papers, selected or not: cells share evaluations, and one cell has one current number
@@ -59,7 +64,7 @@ def compare(
     measurements = _by(plan.measurements, lambda m: m.cell.id)
     records = _by(all_records, lambda r: r.cell)
     other_results = _by([*known_records(plan, all_records), *stored_results], lambda r: r.cell)
-    by_cell, origin = identities(plan), origins(plan, store) if store else None
+    by_cell, origin = identities(plan), _origins(plan, store) if store else None
     released = _every_record(results.compared, name) if results.compared else []
     on_record = _by([*all_records, *released], lambda r: r.identity)
     evidence = (
@@ -77,21 +82,36 @@ def compare(
         for c in plan.cells
     )
     faults = (*(_damages(plan, store) if store else ()), *_unfinished(results, name))
-    return Comparison([judge(each) for each in evidence], origins=origin, faults=faults)
+    cells = [judge(each) for each in evidence]
+    if stated:
+        cells = [replace(c, notes=notes(c.cell)) for c in cells]
+    return Comparison(cells, origins=origin, faults=faults)
+
+
+def _origins(plan: Plan, store: Store) -> Origins | None:
+    """Return the origins of the stored artefacts. None without any."""
+    if "stored" not in plan.states.values():
+        return None
+    from repro.running.provenance import origins
+
+    return origins(plan, store)
 
 
 def _damages(plan: Plan, store: Store) -> Iterator[str]:
     nodes = [node for node in plan.nodes if plan.states.get(node.fingerprint) == "damaged"]
+    if not nodes:
+        return
+    from repro.store.seal import damage, wrong_sizes
+
     for path in map(store.path, nodes[:FEW]):
         yield f"damaged: {path}: {'; '.join(wrong_sizes(path) or damage(path))}"  # all of it is small then
-    if nodes:
-        more = f"{len(nodes) - FEW} more are damaged; " if nodes[FEW:] else ""
-        yield f"{more}`repro store verify --rebuild` removes what is damaged, `repro run` builds it again"
+    more = f"{len(nodes) - FEW} more are damaged; " if nodes[FEW:] else ""
+    yield f"{more}`repro store verify --rebuild` removes what is damaged, `repro run` builds it again"
 
 
 def _unfinished(results: Results, scale: str) -> Iterator[str]:
     for path in results.unfinished(scale):
-        yield f"unfinished: {path}: its last line has no end and is not read; restore it, or measure it again"
+        yield f"unfinished: {path}: its last line is cut off and ignored. Restore it or measure it again"
 
 
 def _every_record(results: Results, scale: str) -> list[Record]:
@@ -105,11 +125,11 @@ def _by(items: Iterable[T], key: Callable[[T], K]) -> dict[K, list[T]]:
     return groups
 
 
-def judged_cells(plan: Plan, results: Results, store: Store) -> Comparison:
+def judged_cells(plan: Plan, results: Results, store: Store, *, stated: bool = True) -> Comparison:
     """Return the result of ``compare`` for the plan's cells, with stored tests."""
     if not plan.states:
         plan.look(store)
-    comparison = compare(plan, results, store=store)
+    comparison = compare(plan, results, store=store, stated=stated)
     if "stored" not in plan.states.values():
         return comparison
     from repro.verdicts.row_tests import stored_paired_tests, stored_tests
@@ -148,12 +168,10 @@ def judge(evidence: Evidence) -> ComparedCell:
         imported=_imported_runs(evidence),
         collections=evidence.collections,
         cut_at=evidence.cut_at,
-        notes=notes(cell),
     )
 
 
 def _failure(evidence: Evidence) -> str:
-    """Return the failed stage of the current run and the recorded values. Empty without a failure."""
     failures = evidence.outcome.failed if evidence.outcome else {}
     errors = [
         failures[p.fingerprint] for m in evidence.measured_by for p in m.parts if p.fingerprint in failures
@@ -213,12 +231,8 @@ def _imported_runs(evidence: Evidence) -> tuple[ImportedRun, ...]:
 
 
 def imported_run(cell: Cell, record: Record, nodes: Iterable[Node]) -> ImportedRun:
-    """Judge one imported run under its own readings. ``why`` of its verdict names the run.
-
-    A run by others is either compared with the published number or not at all, at any scale.
-
-    Args:
-        nodes: of the cell's own recipe, which determine the tolerance. Empty without a recipe.
+    """Judge one run by others under its own readings, at any scale. ``nodes`` of the cell's own recipe
+    determine the tolerance.
     """
     basis, width = Basis([record]), _tolerance_of_run(cell, list(nodes))
     reasons = doubts(basis)
@@ -234,7 +248,7 @@ def imported_run(cell: Cell, record: Record, nodes: Iterable[Node]) -> ImportedR
 
 
 def _tolerance_of_run(cell: Cell, nodes: list[Node]) -> Tolerance | None:
-    """Return the class of the row, else of its recipe."""
+    """Return the class of the row or of its recipe."""
     if cell.unit not in UNITS or not (cell.row.tolerance or nodes):
         return None
     default_class = implied_class(nodes).replace("retrained", "re-encoded")

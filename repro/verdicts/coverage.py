@@ -17,15 +17,15 @@ from repro.verdicts.evidence import is_measurement
 WAYS = ("recipe", "checkpoint", "run", "computed", "not measurable", "open")
 IMPORTED = ", imported"  # after the scale of runs that others made
 RELEASED = "released"  # the module whose recipes only use a checkpoint that others released
-# what may be known of a cell, the strongest first -> what that means
+# knowledge of a cell, strongest first -> its meaning
 WAYS_OF_KNOWING = {
     "measured": "measured here at full scale",
-    "run by others": "by a public run of others, scored here",
-    "stated by others (exact)": "stated by others, of the same system and data",
-    "stated by others (close)": "stated by others, something small differs",
-    "stated by others (loose)": "stated by others, only the name matches",
-    "rehearsed": "rehearsed at a smaller scale, which says nothing of the number",
-    "nothing known": "neither measured, nor run or stated by others",
+    "run by others": "a public run by others, scored here",
+    "stated by others (exact)": "reported elsewhere for the same system and data",
+    "stated by others (close)": "reported elsewhere with a small difference",
+    "stated by others (loose)": "reported elsewhere, only the name matches",
+    "rehearsed": "rehearsed at a smaller scale, not compared",
+    "nothing known": "neither measured nor reported elsewhere",
 }
 
 
@@ -35,15 +35,12 @@ class CoverageItem:
 
     Attributes:
         place: ``table 1`` or ``figure 3``.
-        way: the strongest of ``WAYS``: a recipe of ours, a released checkpoint, an imported run,
-            computed from an index, not measurable, or open in a draft.
-        measured: scales with a measurement or drawing of it. ``full, imported`` for runs by others
-            only.
-        reason: why it is not measurable, or the missing entry of an open cell. Else empty.
-        counted_as: the category of the cell in counts. ``drawing`` for an exhibit.
-        equal: whether the closest value reported elsewhere equals the published one, at the coarser
-            rounding.
-        notes: values of the cell reported elsewhere.
+        way: the strongest of ``WAYS``.
+        measured: scales with a measurement or drawing, e.g. ``full, imported`` for runs by others only.
+        reason: why it is not measurable, or the missing entry of an open cell, or empty.
+        counted_as: its category in counts. ``drawing`` for an exhibit.
+        equal: whether the closest value reported elsewhere equals the published one, at the coarser rounding.
+        notes: values reported elsewhere.
     """
 
     id: str
@@ -104,9 +101,8 @@ class Tally:
 
     Attributes:
         what: the counted place or paper.
-        idle: published cells that contain words, which are not measured.
-        settings: cells of tables of settings by their state in the plan at full. They are not
-            measured.
+        idle: published cells with words, which are not measured.
+        settings: cells of tables of settings by their state in the plan at full.
     """
 
     paper: str
@@ -183,14 +179,14 @@ def tallies(source: Paper, results: Results) -> list[Tally]:
 
 
 def still_asked(source: Paper) -> list[str]:
-    """Return the places, e.g. "the title", of a draft's texts that begin with ``asked``."""
+    """Return the places, e.g. "the title", of a draft's texts that begin with ``todo``."""
     facts = {"the title": source.manifest.title, "the venue": source.manifest.venue}
     for table in source.manifest.tables:
         facts[f"about of table {table.id}"] = table.about
         facts |= {f"mark {mark} of table {table.id}": entry.property for mark, entry in table.marks.items()}
         facts |= {f"label of {row.id} of table {table.id}": row.label for row in table.rows}
     facts |= {f"reading {id}": reading.where for id, reading in source.readings.items()}
-    return [place for place, text in facts.items() if text.startswith("asked")]
+    return [place for place, text in facts.items() if text.startswith("todo")]
 
 
 def refuse_open(source: Paper, items: Iterable[CoverageItem]) -> None:

@@ -1,8 +1,7 @@
-"""The rules of a verdict, as three tables of condition, sentence and place of display.
+"""The rules of verdicts, as three tables of condition, sentence and place of display.
 
-The first rule of ``RULES`` that holds gives the verdict. All ``DOUBTS`` that hold are listed, in their
-order. ``CHANGES`` define when a number is from another experiment than the published one.
-``docs/explained/verdicts.md`` shows the same tables, which a test checks.
+The first of ``RULES`` that holds gives the verdict. All ``DOUBTS`` that hold are listed. ``CHANGES`` define
+a number from another experiment. ``docs/explained/verdicts.md`` shows the same tables.
 """
 
 from collections.abc import Callable, Iterable, Sequence
@@ -12,6 +11,7 @@ from typing import NamedTuple
 
 from repro.errors import shortened
 from repro.locations import CHECKOUT
+from repro.retrieval.datasets.catalog import differing
 from repro.store.results import Record, is_future
 from repro.verdicts.evidence import Evidence, other_kernels, other_libraries
 from repro.verdicts.verdict import (
@@ -32,9 +32,8 @@ class Rule(NamedTuple):
 
     Attributes:
         when: the condition in words, for the docs.
-        holds: the condition as a function of a case.
         said: the reason of the verdict, a format string over the case ``c``.
-        width: the half width that was used. None if none was.
+        width: the half width that was used, or None.
     """
 
     verdict: str
@@ -61,7 +60,7 @@ RULES: dict[str, tuple[Rule, ...]] = {
             "scaled",
             "another scale than `full`",
             lambda c: c.scale != "full",
-            "measured at scale {c.scale}; only full is compared with the published numbers",
+            "measured at scale {c.scale}, which is not compared with the published numbers",
         ),
         Rule(
             "not comparable",
@@ -96,7 +95,7 @@ RULES: dict[str, tuple[Rule, ...]] = {
             "inconclusive",
             "three or more seeds: inside, without a tolerance",
             lambda c: c.is_by_seeds and c.tolerance is None,
-            f"{_INSIDE}, but no tolerance says how wide that may be",
+            f"{_INSIDE}, but no tolerance limits its width",
             _SEEDS,
         ),
         # a wide interval may refute but not confirm, or noisy training would pass more easily
@@ -112,8 +111,8 @@ RULES: dict[str, tuple[Rule, ...]] = {
             "inconclusive",
             "fewer seeds, and no tolerance",
             lambda c: c.tolerance is None,
-            f"not equal to the published number; fewer than {SEEDS_FOR_AN_INTERVAL} seeds, "
-            "and no tolerance is stated",
+            f"not equal to the published number, with fewer than {SEEDS_FOR_AN_INTERVAL} seeds "
+            "and no stated tolerance",
         ),
         Rule(
             "within tolerance",
@@ -152,8 +151,8 @@ class Basis:
     """The evidence for doubts about a number.
 
     Attributes:
-        records: the records of the number, one per seed.
-        counts: number of artefacts behind it made by other or unknown code.
+        records: one per seed.
+        counts: numbers of artefacts made by other or unknown code.
         evidence: on the cell. None for a run by others.
     """
 
@@ -179,9 +178,9 @@ def _outdated(b: Basis) -> str:
     if parts and seeds:
         names = ",".join(str(seed) for seed in sorted(seed for seed in seeds if seed is not None))
         of_seed = f"--seeds {names}" if names else "its own seed"
-        return f"measured with {of_seed}, which was not asked for here"
+        return f"measured with {of_seed}, which this selection does not include"
     if any(not obstacle.of_machine for obstacle in b.evidence.obstacles):
-        return "what this was measured from is not all here, so that nothing says whether it is current"
+        return "its inputs are not all here, so it may be outdated"
     return "the recipe has changed since this was measured"
 
 
@@ -193,11 +192,11 @@ def _of_code(b: Basis, kind: str) -> str:
     if other:
         told = {"other code": f"{_artefacts(other)} behind it made by other code"}
     elif unknown:
-        told = {"unknown code": f"{_artefacts(unknown)} behind it do not say by which code"}
+        told = {"unknown code": f"the code of {_artefacts(unknown)} behind it is unknown"}
     elif other is None and all(r.code for r in b.records):
         told = {"other code": "its record is of other code than is here"}
     elif other is None:
-        why = "its record does not say by which code, and its artefacts are not all here"
+        why = "its record names no code, and its artefacts are not all here"
         told = {"unknown code": why}
     else:
         told = {}
@@ -205,8 +204,6 @@ def _of_code(b: Basis, kind: str) -> str:
 
 
 def _other_data(b: Basis) -> str:
-    from repro.retrieval.datasets.digests import differing
-
     return ", ".join(dict.fromkeys(s for r in b.records for s in differing(r.rows)))
 
 
@@ -241,7 +238,6 @@ def _commits(b: Basis) -> list[str]:
 
 
 def _listed(sentence: str, names: Iterable[str]) -> str:
-    """Return the sentence with the names, each once. Empty without names."""
     names = dict.fromkeys(map(shortened, names))
     return sentence.format(", ".join(names)) if names else ""
 
@@ -251,13 +247,12 @@ def _artefacts(number: int) -> str:
 
 
 class DoubtRule(NamedTuple):
-    """A row of the table of doubts, e.g. "dirty tree". Doubtful numbers are shown in brackets with a
-    sentence.
+    """A row of the table of doubts, e.g. "dirty tree".
 
     Attributes:
         when: the condition in words, for the docs.
         said: returns the sentence on a number, empty if the condition fails.
-        meaning: phrase for summaries and captions about numbers in brackets.
+        meaning: phrase for summaries and captions.
     """
 
     kind: str
@@ -282,7 +277,7 @@ DOUBTS = (
     ),
     DoubtRule(
         "outdated",
-        "measured by another recipe, manifest or seed than those in question, or nothing here tells",
+        "measured by another recipe, manifest or seed than the selected ones, or by unknown ones",
         _outdated,
         "not known to be measured as the manifest is now",
     ),
@@ -295,14 +290,14 @@ DOUBTS = (
     ),
     DoubtRule(
         "unknown code",
-        "nothing says by which code: an older record, whose artefacts are not here",
+        "the code is unknown: an older record without its artefacts",
         lambda b: _of_code(b, "unknown code"),
         "made by code that nothing here tells",
     ),
     DoubtRule(
         "other libraries",
         "artefacts behind it, or its record, name other versions of libraries that change numbers "
-        "(`repro/machine/libraries.py`) than are here; absent ones are not compared",
+        "(`repro/machine/versions.py`) than are here; absent ones are not compared",
         lambda b: _listed("made with {}", other_libraries(b.evidence, b.records)),
         "made with other libraries than are here",
     ),
@@ -314,7 +309,7 @@ DOUBTS = (
     ),
     DoubtRule(
         "other data",
-        "documents, queries or judgements are not those that the makers published; at full scale it is "
+        "documents, queries or judgements differ from the published ones. At full scale it is "
         "*not comparable*",
         _other_data,
         "measured on other data than the published",
@@ -353,7 +348,7 @@ def doubts(basis: Basis) -> tuple[Doubt, ...]:
 
 
 def code_counts(evidence: Evidence, records: Sequence[Record]) -> CodeCounts:
-    """Count artefacts of other or unknown code, by stored artefacts, else by the code of the records."""
+    """Count artefacts of other or unknown code, by stored artefacts or by the code of the records."""
     nodes = evidence.nodes.keys()
     if origins := evidence.origins:
         other, unknown = nodes & origins.of_other_code, nodes & origins.unknown
@@ -365,7 +360,7 @@ def code_counts(evidence: Evidence, records: Sequence[Record]) -> CodeCounts:
 
 
 class Change(NamedTuple):
-    """A condition, in words and as a function, by which a number is from another experiment."""
+    """A condition for a number from another experiment, in words and as a function."""
 
     when: str
     holds: Callable[[Basis], object]

@@ -1,7 +1,7 @@
-"""Effects compared with the paper's: the gains over baselines, and the order of rows.
+"""Gains over baselines and the order of rows, compared with the paper's.
 
-Papers report only means. The effect ratio and the difference of relative improvements follow Breuer et
-al., SIGIR 2020. Shared errors, e.g. an offset, cancel in them.
+The effect ratio and the difference of relative improvements follow Breuer et al., SIGIR 2020. Shared
+errors, e.g. an offset, cancel in them.
 """
 
 import math
@@ -22,10 +22,8 @@ class Effect:
     """The gain of one of the paper's own rows over a baseline run by its authors, in one column.
 
     Attributes:
-        row, over, column: ids.
-        effect_ratio: our gain divided by the published one, 1 if equal. None if the published gain is
-            0.
-        delta_ri: published minus measured relative improvement, 0 if equal. None for a baseline of 0.
+        effect_ratio: our gain divided by the published one. None if that is 0.
+        delta_ri: published minus measured relative improvement. None for a baseline of 0.
     """
 
     row: str

@@ -8,16 +8,16 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from repro.graph import Node, walk
-from repro.machine import libraries
+from repro.machine import versions
 from repro.manifest.cells import Cell
 from repro.running.measurement import Measurement, import_of, scoring_settings
 from repro.running.plan import Plan
-from repro.running.provenance import Origins, join_codes, planned_code
 from repro.running.records import member_cells
 from repro.running.requirements import Obstacle
-from repro.store.results import Record
+from repro.store.results import Record, join_codes
 
 if TYPE_CHECKING:
+    from repro.running.provenance import Origins
     from repro.running.runner import Outcome
 
 Identity = tuple[str, str, str]  # fingerprint, measure, unit
@@ -28,14 +28,13 @@ class Evidence:
     """The evidence on one cell.
 
     Attributes:
-        measurements: of the cell, one per seed. Empty for an average or a cell without a recipe.
+        measurements: one per seed. Empty for an average or a cell without a recipe.
         identities: seed -> the identity of a record of the current graph and manifest.
-        records: all of the cell at the plan's scale, in the order they were made.
+        records: all at the plan's scale, oldest first.
         other_results: newer records of the same scores, then stored scores.
-        on_record: all records at the plan's scale by identity, including those distributed with the
-            suite.
+        on_record: all records at the plan's scale by identity, also those distributed with the suite.
         origins: of the plan's stored artefacts. None without a store.
-        outcome: of the current run, if there is one.
+        outcome: of the current run, if any.
     """
 
     cell: Cell
@@ -136,11 +135,13 @@ class Evidence:
 
     @property
     def cut_at(self) -> int | None:
-        """Documents per query of the cell's runs if the measure looks deeper, else None."""
+        """Documents per query of the cell's runs if the measure looks deeper, or None."""
         return min((m.cut_at for m in self.measured_by if m.cut_at), default=None)
 
     def planned_code(self, record: Record) -> str:
         """Return the code digest of a record if the current code makes all its artefacts."""
+        from repro.running.provenance import planned_code
+
         seeds = [seed for seed, identity in self.identities.items() if identity == record.identity]
         codes = [planned_code(m.parts) for m in self.measured_by if m.seed in seeds[:1]]
         return join_codes(codes) if self.cell.column.mean_of or not codes else codes[0]
@@ -204,27 +205,27 @@ def circumstances(evidence: Evidence | None, records: Sequence[Record]) -> Itera
     nodes = evidence.nodes if evidence and evidence.current else {}
     stored = evidence.origins.environments if evidence and evidence.origins else {}
     for name in nodes.keys() & stored.keys():
-        yield _of_environment(stored[name], libraries.LIBRARIES, {nodes[name].stage})
+        yield _of_environment(stored[name], versions.LIBRARIES, {nodes[name].stage})
     if not nodes or not nodes.keys() <= stored.keys():
         stages = _stages(evidence)
         for record in records:
-            yield _of_environment(record.environment, libraries.used_by(stages), stages)
+            yield _of_environment(record.environment, versions.used_by(stages), stages)
 
 
 def other_libraries(evidence: Evidence | None, records: Sequence[Record]) -> list[str]:
     """Return the libraries with other versions than here, e.g. ["torch 1.0.0 (here 2.13.0)"]."""
-    named = (libraries.differing(one.software).values() for one in circumstances(evidence, records))
+    named = (versions.differing(one.software).values() for one in circumstances(evidence, records))
     return sorted({sentence for sentences in named for sentence in sentences})
 
 
 def libraries_not_compared(evidence: Evidence, records: Sequence[Record]) -> tuple[str, ...]:
     """Return the libraries of a number's stages that are absent here or not recorded."""
     software = [one.software for one in circumstances(evidence, records)]
-    compared = {name for one in software for name in libraries.comparable(one)}
+    compared = {name for one in software for name in versions.comparable(one)}
     return tuple(
         name
-        for name in libraries.used_by(_stages(evidence))
-        if name not in compared and (libraries.installed(name) or any(name in one for one in software))
+        for name in versions.used_by(_stages(evidence))
+        if name not in compared and (versions.installed(name) or any(name in one for one in software))
     )
 
 
@@ -248,5 +249,5 @@ def _of_environment(environment: Mapping, names: Iterable[str], stages: set[str]
     return Circumstances(
         {name: software[name] for name in names if name in software},
         environment.get("kernels") or {},
-        bool(stages & libraries.SUMMING) and not has_gpu,
+        bool(stages & versions.SUMMING) and not has_gpu,
     )

@@ -98,7 +98,6 @@ def cell_as_row(c: ComparedCell) -> dict:
 
 
 def _stated(c: ComparedCell) -> dict:
-    """Return the closest value reported elsewhere, the number of such values, and their range."""
     first, values = c.notes[0] if c.notes else None, [float(note.value) for note in c.notes]
     return {
         "others": values[0] if values else None,

@@ -13,19 +13,18 @@ from repro.progress import Progress, span
 from repro.retrieval.datasets.catalog import dataset
 from repro.running.measurement import Measurement, import_of
 from repro.running.plan import Plan
-from repro.store import Store, read_json
+from repro.store import Store
+from repro.store.seal import read_json
 from repro.verdicts.compared import ComparedCell, Comparison, ImportedRun, PairedTest
 
 _BySeed = dict[int | None, tuple[Node, ...]]  # seed -> the evaluations of a row, the first seed first
 
 
 def tests(plan: Plan, store: Store) -> dict[tuple[str, str, str], Node]:
-    """Return a node per table and dataset that compares the rows with stored runs. Fewer than two rows
-    give none.
+    """Return a node per table and dataset that compares the rows with stored runs, if there are two.
 
-    Stored scores are compared instead of runs if a cell averages collections or answers are the
-    judgements. Rows are compared at the seed stored for most of them. A row without it is compared at its
-    first seed.
+    Stored scores replace runs if a cell averages collections or answers are the judgements. Rows are compared
+    at the seed stored for most of them, or else at their first seed.
     """
     testable = [m for m in plan.measurements if _is_testable(m) and _has_its_scores(m, plan, store)]
     measures: dict[tuple[str, str, str], set[str]] = {}

@@ -18,17 +18,15 @@ class Summary:
     """Counts of the published cells, or of all cells if none is a paper's number, as in a study.
 
     Attributes:
-        words: how many cells are measured, as ``measured_in_words`` phrases it.
+        words: the text of ``measured_in_words``.
         measured: cells with a number of the suite's own.
-        measurements: distinct ones of these numbers. Cells may share an evaluation and a measure, and
-            an average adds none to its parts.
+        measurements: distinct ones of these numbers. An average adds none to its parts.
         passing, failing, neither: by the verdicts on the suite's own measurements.
-        inside: cells with a published mean inside our interval over queries.
-        intervals: cells with such a comparison.
+        inside: cells with a published mean inside our interval over queries, of ``intervals``.
         imported: cells with runs by others, which no other count includes.
         imported_runs: distinct scores of such runs.
         only_imported: cells with runs by others only.
-        verdicts: the number of cells per verdict of the suite's own, e.g. `{"exact": 3}`.
+        verdicts: the number of cells per verdict, e.g. `{"exact": 3}`.
     """
 
     words: str
@@ -120,7 +118,7 @@ def cut_measures(cells: Sequence[ComparedCell]) -> str:
             why = why_cut(c, run="the run" if is_one else f"the run of {c.cell.row.label}")
             depths.setdefault((c.cut_at, why), {})[c.records[0].measure] = None
     return "; ".join(
-        f"{' and '.join(names)}: the first {depth} documents only, as {why}"
+        f"{' and '.join(names)}: computed on the top {depth} ({why})"
         for (depth, why), names in depths.items()
     )
 
@@ -130,7 +128,7 @@ def why_cut(c: ComparedCell, *, run: str = "the run") -> str:
     known = scales().get(c.scale)
     scale_depth = known.facts.caps.get("depth") if known else c.cut_at  # a user's scale is not at hand
     ends_by_itself = scale_depth is None or (c.cut_at or 0) < scale_depth
-    return f"{run} goes no deeper" if ends_by_itself else "this scale searches no deeper"
+    return f"{run} contains no more" if ends_by_itself else "this scale retrieves no more"
 
 
 def stand_ins(cells: Sequence[ComparedCell]) -> str:
@@ -151,7 +149,7 @@ def doubt_kinds(cells: Iterable[ComparedCell]) -> str:
     return "; ".join(kind for kind in KINDS if kind in found)
 
 
-IN_BRACKETS = "in brackets, as something about them is doubtful"
+IN_BRACKETS = "numbers in brackets are in doubt"
 
 
 def doubts_in_brief(cells: Iterable[ComparedCell], *, lead: str = IN_BRACKETS) -> str:

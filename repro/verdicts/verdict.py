@@ -1,8 +1,7 @@
 """Verdicts, doubts and tolerances, and their arithmetic.
 
-A published number is rounded, which gives an interval of half a unit of its last digit on either side. The
-arithmetic is decimal, with measured numbers of twelve significant digits. For example, 66.45 is a tie and
-not 66.4500000000000028.
+A published number stands for an interval of half a unit of its last digit on either side. The arithmetic
+is decimal with twelve significant digits, so that 66.45 is a tie and not 66.4500000000000028.
 """
 
 import statistics
@@ -18,7 +17,6 @@ from repro.graph import Node, walk
 from repro.machine.bounded_reading import read_facts
 from repro.manifest.printed import PublishedCell, half_unit, rounded
 from repro.retrieval.evaluation.measures import families
-from repro.retrieval.evaluation.p_values import quantile
 from repro.stage_table import TRAININGS
 
 PASSES = frozenset({"exact", "consistent", "within tolerance"})
@@ -34,10 +32,10 @@ class Verdict:
 
     Attributes:
         name: one of PASSES, FAILS, NEITHER.
-        why: the rule applied and its source, one sentence without full stop.
-        mean: mean of our seeds. None when nothing was measured.
-        difference: mean minus printed value. None if the two are not compared.
-        half_width: of the interval used, without that of rounding. None when none was used.
+        why: the rule applied and its source, without full stop.
+        mean: mean of our seeds, or None.
+        difference: mean minus published number, or None.
+        half_width: of the interval used, without that of rounding, or None.
     """
 
     name: str
@@ -52,12 +50,7 @@ class Verdict:
 
 @dataclass(frozen=True)
 class Doubt:
-    """A reason why a new measurement might give another number, e.g. "outdated".
-
-    Attributes:
-        kind: one of ``repro.verdicts.decision.DOUBTS``.
-        why: a sentence without its full stop.
-    """
+    """A reason why a new measurement might give another number, of a kind in ``DOUBTS``, e.g. "outdated"."""
 
     kind: str
     why: str
@@ -82,6 +75,8 @@ def equal_after_rounding(mean: Decimal, printed: PublishedCell) -> bool:
 def prediction_half_width(values: Sequence[Decimal]) -> Decimal:
     """Return t · s · √(1 + 1/k), the distance of one further seed from the mean of k in 95 of 100 cases."""
     k = len(values)
+    from repro.retrieval.evaluation.p_values import quantile
+
     return Decimal(repr(quantile(k - 1))) * statistics.stdev(values) * (1 + Decimal(1) / k).sqrt()
 
 
@@ -93,7 +88,7 @@ def gap(mean: Decimal, printed: PublishedCell) -> Decimal:
 def exact_decimal(x: float) -> Decimal:
     """Return a measured number to twelve significant digits. Raises DataError if it is not finite."""
     if not isfinite(x):
-        raise DataError(f"a measured value is {x!r}; what could not be computed must be absent")
+        raise DataError(f"a measured value is {x!r}, but a value that cannot be computed must be absent")
     return Decimal(f"{x:.12g}")
 
 
@@ -103,12 +98,9 @@ DEFAULT = "retrained"  # how this suite makes a row unless the manifest says oth
 
 @dataclass(frozen=True)
 class Tolerance:
-    """The accepted distance from the published value.
+    """The accepted distance from the published value, in the paper's unit.
 
-    Attributes:
-        name: the class: deterministic, re-encoded or retrained.
-        half_width: in the paper's unit.
-        source: the origin of the number, one sentence without full stop.
+    ``name`` is the class: deterministic, re-encoded or retrained. ``source`` is a sentence.
     """
 
     name: str
@@ -119,12 +111,10 @@ class Tolerance:
 def tolerance(
     name: str | None, measure: str | None, unit: str, *, published: Decimal | None = None
 ) -> Tolerance | None:
-    """Return the tolerance of class ``name`` (None: retrained) for a measure like ``R(rel=2)@1000``, in
-    ``unit``.
+    """Return the tolerance of class ``name`` (None: retrained) for a measure like ``R(rel=2)@1000``.
 
-    For a ``published`` number near the maximum it may be narrower: a share of the difference to the
-    maximum. Returns None for measures that the classes do not cover and for units other than fraction and
-    percent. Raises UsageError for an unknown class.
+    It may be narrower near the maximum: a share of the distance of ``published`` to it. Returns None for
+    other measures, and units other than fraction and percent. Raises UsageError for an unknown class.
     """
     name = name or DEFAULT
     classes = _classes()
@@ -140,8 +130,8 @@ def tolerance(
 
 
 def implied_class(nodes: Iterable[Node]) -> str:
-    """Return "retrained" for a graph with a training, "re-encoded" with a checkpoint, else
-    "deterministic"."""
+    """Return "retrained" for a graph with a training, "re-encoded" with a checkpoint, and
+    "deterministic" without both."""
     stages = {node.stage for node in walk(nodes)}
     if not stages.isdisjoint(TRAININGS):
         return "retrained"
@@ -161,7 +151,7 @@ class Case:
     """The facts behind a verdict on a cell. Numbers are in the paper's unit.
 
     Attributes:
-        values: our means, one per seed. Empty if nothing is shown as measured.
+        values: our means, one per seed.
         changed: whether it is from another experiment than the published one.
         failure: the failure of this run, or empty.
         obstacle: the obstacle to a measurement, or empty.

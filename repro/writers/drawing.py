@@ -15,7 +15,8 @@ from repro.manifest.cells import figure_of
 from repro.manifest.schema import Column, Figure, Line
 from repro.retrieval.evaluation.p_values import unpaired_t_test
 from repro.running.plan import Plan
-from repro.store import Store, read_json
+from repro.store import Store
+from repro.store.seal import read_json
 from repro.verdicts.compared import ComparedCell
 from repro.verdicts.summary import conditions, doubt_kinds, doubts_in_brief
 from repro.writers import figures
@@ -71,7 +72,6 @@ def _tests(figure: Figure, panels: list[dict]) -> Iterator[str]:
 
 
 def _panels(figure: Figure, points: list[ComparedCell], hours: Mapping[str, float]) -> list[dict]:
-    """Return one panel per column (and value of ``across``), with one line per group of rows."""
     panels = []
     for column, title, lines in _faces(figure):
         series = []
@@ -156,7 +156,7 @@ def panels(cells: Sequence[ComparedCell]) -> list[Axes]:
     """Plot the cells of one table with pyplot, systems on the y-axis. Raises UsageError for more tables."""
     tables = list(dict.fromkeys(f"{c.cell.paper.name}/{c.cell.table.id}" for c in cells))
     if len(tables) != 1:
-        names = f"; these are of {', '.join(tables)}" if tables else ""
+        names = f", not of {', '.join(tables)}" if tables else ""
         raise UsageError(f"a plot shows the cells of one table{names}")
     grid = compared_grid(cells)
     axes = _axes(len(grid.columns), lines=len(grid.rows))
@@ -165,7 +165,7 @@ def panels(cells: Sequence[ComparedCell]) -> list[Axes]:
         place.set_title("\n".join(column.head or (column.id,)), fontsize=9)
     axes[0].set_yticks(range(len(grid.rows)), [label_in_full(grid.table, row) for row in grid.rows])
     axes[0].invert_yaxis()
-    caveat = "" if cells[0].scale == "full" else ": other data than the published numbers are of"
+    caveat = "" if cells[0].scale == "full" else ": not the data of the published numbers"
     doubts = doubts_in_brief(cells, lead="doubtful of the measured")
     title = f"{tables[0]}, scale {cells[0].scale}{caveat}"
     axes[0].figure.suptitle("\n".join(filter(None, [title, doubts])), fontsize=10)
@@ -177,7 +177,6 @@ def panels(cells: Sequence[ComparedCell]) -> list[Axes]:
 
 
 def _axes(panels: int, *, lines: int) -> list[Axes]:
-    """Return axes with a shared y-axis, at most ``MOST_ACROSS`` per row."""
     import matplotlib.pyplot as plt
 
     columns = min(panels, MOST_ACROSS)
@@ -198,24 +197,16 @@ def _panel(axes: Axes, column: Sequence[ComparedCell | None]) -> None:
 
 
 def _draw_cell(axes: Axes, place: int, cell: ComparedCell) -> None:
-    ring: dict[str, Any] = {
-        "s": 44,
-        "facecolors": "none",
-        "edgecolors": GREY,
-        "linewidths": 1,
-        "label": "published",
+    ring = {"s": 44, "facecolors": "none", "edgecolors": GREY, "linewidths": 1}
+    cross = {"s": 24, "color": COLOURS[1], "marker": "x", "linewidths": 1}
+    looks: dict[str, Any] = {
+        "published": ring,
+        "measured": {"s": 20, "color": COLOURS[0]},
+        "run by others": cross,
     }
-    dot: dict[str, Any] = {"s": 20, "color": COLOURS[0], "label": "measured"}
-    cross: dict[str, Any] = {
-        "s": 24,
-        "color": COLOURS[1],
-        "marker": "x",
-        "linewidths": 1,
-        "label": "run by others",
-    }
-    numbers = [(cell.published, ring), (cell.measured, dot), *((r.measured, cross) for r in cell.imported)]
-    for number, look in numbers:
+    numbers = [("published", cell.published), ("measured", cell.measured)]
+    for label, number in [*numbers, *(("run by others", run.measured) for run in cell.imported)]:
         if number is not None:
-            axes.scatter(number, place, **look)
+            axes.scatter(number, place, label=label, **looks[label])
     if cell.interval:
         axes.hlines(place, cell.interval.low, cell.interval.high, color=COLOURS[0], linewidth=1)

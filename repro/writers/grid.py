@@ -22,7 +22,6 @@ class Head:
     """The head of a row or column of the grid.
 
     Attributes:
-        label: the full label.
         last: the part of the label below ``heading``, which neighbours share.
         row: the system, or None for a head of scores.
     """
@@ -138,7 +137,7 @@ def shown_run(run: ImportedRun, cell: Cell) -> str:
     return f"({value})" if run.doubts else value
 
 
-STATED = "stated by others"  # the head of notes in every table
+STATED = "reported elsewhere"  # the head of notes in every table
 
 
 def shown_note(note: CellNote, cell: Cell) -> str:

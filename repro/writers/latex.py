@@ -1,6 +1,6 @@
 """Write the paper's tables as LaTeX, with published, reported and measured numbers and differences.
 
-Each number has its own column, followed by one for its suffix, e.g. a superscript. LaTeX computes the widths.
+Each number has its own column, followed by one for its suffix, e.g. a superscript.
 """
 
 from collections.abc import Iterator, Sequence
@@ -10,7 +10,6 @@ from repro.hooks import MAKINGS
 from repro.manifest.papers import Paper
 from repro.manifest.schema import Manifest, Mark, Table
 from repro.verdicts.compared import ComparedCell, Comparison
-from repro.verdicts.summary import cut_measures, doubts_in_brief
 from repro.writers.grid import (
     Grid,
     Head,
@@ -40,13 +39,10 @@ from repro.writers.latex_text import (
 )
 
 LETTERED = (
-    r"Raised letters: rows that ours beats by the runs of one seed (paired two-sided $t$-test over queries, "
-    r"Holm over a row's tests, $p\le 0.05$)."
+    r"Superscripts mark rows that this row significantly outperforms (one seed, paired two-sided $t$-test "
+    r"over queries by ranx, $p\le .05$, Holm-corrected per row and column)."
 )
-OWN_LETTERED = (
-    "ours beats by the runs of one seed",
-    "the measured one beats, by runs of one seed or public ones",
-)
+OWN_LETTERED = ("one seed", "runs of one seed or public runs")
 UNITS = {"fraction": "Measures are fractions", "percent": "Measures are in percent"}
 
 
@@ -66,37 +62,31 @@ def cited_paper(manifest: Manifest) -> str:
 
 
 def caption(cells: Sequence[ComparedCell], *, lettered: bool, bold: bool, own: Sequence[str] = ()) -> str:
-    """Return the full caption as LaTeX.
+    """Return the full caption of one table as LaTeX.
 
-    Args:
-        cells: of one table.
-        lettered: whether superscripts are used.
-        bold: whether the best measured numbers are bold.
-        own: ids of rows added by the user.
+    ``lettered`` explains superscripts, ``bold`` bold numbers. ``own`` are ids of rows added by the user.
     """
     first = cells[0].cell
     measured_cells = [c for c in cells if c.measured is not None]
     unit = UNITS.get(first.table.unit, f"Values are in {first.table.unit}")
     origins = _own_origins(cells, own) if own else _number_origins(cells)
     parts = [f"{short_caption(first.paper, first.table)} {origins}", escape(f"{unit}.")]
-    if all(c.cell.row.id in own for c in cells):  # of no paper
+    if all(c.cell.row.id in own for c in cells):
         parts[0] = f"{escape(capitalised(first.table.about))}."
     of_papers = [c for c in cells if c.cell.row.id not in own]
     parts += [
-        *_scale(measured_cells),
+        *(_scale(measured_cells) if measured_cells else ()),
         *_bold_meanings(cells, best=bold),
         *_legend_of_notes(cells),
         *_signs(of_papers),
     ]
     if lettered:
         parts.append(LETTERED.replace(*OWN_LETTERED) if own else LETTERED)
-    if doubts := doubts_in_brief(measured_cells):
-        parts.append(escape(f"{capitalised(doubts)}."))
+    parts += _doubts(measured_cells) if measured_cells else ()
     return " ".join([*parts, *_marks(first.table)])
 
 
 def _own_origins(cells: Sequence[ComparedCell], own: Sequence[str]) -> str:
-    """Return who measured which rows in a table with a user's rows."""
     labels = " and ".join(escape(row.label) for row in cells[0].cell.table.rows if row.id in own)
     published = any(c.cell.is_numeric for c in cells)
     others = any(c.measured is not None and c.cell.row.id not in own for c in cells)
@@ -105,7 +95,7 @@ def _own_origins(cells: Sequence[ComparedCell], own: Sequence[str]) -> str:
 
 
 def _number_origins(cells: Sequence[ComparedCell]) -> str:
-    origins = ["as others state it (oth.)"] if any(c.notes for c in cells) else []
+    origins = ["reported elsewhere (oth.)"] if any(c.notes for c in cells) else []
     if any(c.measured is not None for c in cells):
         return f"{', '.join(['as published (publ.)', *origins])} and measured by us (ours)."
     if origins:
@@ -115,29 +105,37 @@ def _number_origins(cells: Sequence[ComparedCell]) -> str:
 
 
 def _legend_of_notes(cells: Sequence[ComparedCell]) -> Iterator[str]:
-    """Yield the meaning of the raised letters at values reported elsewhere."""
     if shown := [c.notes[0] for c in cells if c.notes]:
         makings = {note.making for note in shown}
         letters = ", ".join(f"{making[0]} {words}" for making, words in MAKINGS.items() if making in makings)
-        doubt = "; ? where only the name matches" if any(note.match == "loose" for note in shown) else ""
-        yield f"Others: of several values the closest in kind, with their number; raised: {letters}{doubt}."
+        doubt = ", ? only the name matches" if any(note.match == "loose" for note in shown) else ""
+        yield f"Reported elsewhere: the closest of several values and their number ({letters}{doubt})."
 
 
 def _scale(cells: Sequence[ComparedCell]) -> Iterator[str]:
-    if cells and cells[0].scale != "full":
+    from repro.verdicts.summary import cut_measures
+
+    if cells[0].scale != "full":
         data = ", ".join(sorted({name for c in cells for name in c.stand_ins})) or "other data"
-        scale = f"Ours are of scale {cells[0].scale}, on {data}"
-        yield escape(f"{scale}, and not compared with the published.")
+        scale = f"Ours are measured at scale {cells[0].scale} on {data}"
+        yield escape(f"{scale} and are not compared with the published numbers.")
     if cuts := cut_measures(cells):
         yield escape(f"{cuts}.")
 
 
+def _doubts(cells: Sequence[ComparedCell]) -> Iterator[str]:
+    from repro.verdicts.summary import doubts_in_brief
+
+    if doubts := doubts_in_brief(cells):
+        yield escape(f"{capitalised(doubts)}.")
+
+
 def _bold_meanings(cells: Sequence[ComparedCell], *, best: bool) -> Iterator[str]:
     block = " and block" if cells[0].cell.table.bold == "group" else ""
-    meanings = [f"best of ours in its column{block}"] if best else []
-    meanings += ["published, as in the paper"] if any(c.cell.printed.bold for c in cells) else []
+    meanings = [f"best of ours per column{block}"] if best else []
+    meanings += ["published as in the paper"] if any(c.cell.printed.bold for c in cells) else []
     if meanings:
-        yield rf"\textbf{{Bold}}: {'; '.join(meanings)}."
+        yield rf"\textbf{{Bold}}: {', '.join(meanings)}."
 
 
 def _signs(cells: Sequence[ComparedCell]) -> Iterator[str]:
@@ -149,7 +147,7 @@ def _signs(cells: Sequence[ComparedCell]) -> Iterator[str]:
         yield r"$\pm$: half the 95\,\% prediction interval over seeds."
     if runs:
         makers = ", ".join(dict.fromkeys(run.maker for run in runs))
-        yield escape(f"Others: runs that others made, scored here and no measurements of ours ({makers}).")
+        yield escape(f"Others: runs by others, scored here ({makers}).")
     verdict_names = {c.verdict.name for c in measured_cells} | {run.verdict.name for run in runs}
     if signs := [f"{symbol} {name}" for name, symbol in SYMBOLS.items() if name in verdict_names]:
         yield f"{', '.join(signs)}."
@@ -202,10 +200,7 @@ def latex(
 ) -> str:
     """Return one table as ``table``, or as ``table*`` if it is too wide for a column of a two-column paper.
 
-    Args:
-        comparison: contains the tests between rows.
-        cells: compared cells of one table, with their notes if these are to be shown.
-        command: the command that generates the file, written in a comment above the table.
+    ``command`` generates the file and is written in a comment above the table.
     """
     grid = compared_grid(cells)
     writer = _Writer(grid, comparison)
@@ -320,7 +315,7 @@ class _Writer:
     def _ours(self, c: ComparedCell | None) -> Entry:
         if c is None or c.measured is None:
             return Entry("" if c is None else "--")
-        is_own = c.cell.row.id in self.comparison.own_rows  # of which nothing is published
+        is_own = c.cell.row.id in self.comparison.own_rows
         sign = "" if is_own or c.verdict.difference is not None else SYMBOLS.get(c.verdict.name, "")
         letters = beaten(c, self.comparison, self.grid, between=",").replace("-", "--")
         suffix = interval(c) + (rf"\,{sign}" if sign else "") + raised(letters)

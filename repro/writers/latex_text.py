@@ -1,8 +1,7 @@
 r"""Set text, marks and verdicts in LaTeX.
 
-Unicode's decomposition and category decide how a character is set, e.g. "é" becomes ``\'{e}``. This module
-lists only characters with a LaTeX command that Unicode does not decompose. Other characters are kept for
-engines that read Unicode, if the font has them. pdfLaTeX sets their numbers, e.g. "U+4E2D".
+Characters are set by their Unicode decomposition and category, e.g. "é" as ``\'{e}``. The tables here have
+only characters that Unicode does not decompose. pdfLaTeX sets the number of any other, e.g. "U+4E2D".
 """
 
 import re
@@ -51,8 +50,8 @@ _ACCENTS = dict(
     )
 )
 _TAGS = {"<super>": r"\textsuperscript{%s}", "<sub>": r"\textsubscript{%s}", "<circle>": r"\textcircled{%s}"}
-LINE, LINES = 80, 2500  # characters of a label, and of a caption; TeX measures no line of more than 5 m
-LIGATURES = ("--", "``", "''", "?`", "!`")  # signs that LaTeX sets as another one
+LINE, LINES = 80, 2500  # characters of a label and of a caption (TeX measures lines up to 5 m)
+LIGATURES = ("--", "``", "''", "?`", "!`")  # LaTeX would merge them
 SYMBOLS = {
     "exact": r"$=$",
     "consistent": r"$\approx$",
@@ -104,11 +103,10 @@ def _number(character: str) -> str:
 
 
 def _can_bear_an_accent(code: str) -> bool:
-    return (len(code) == 1 and code.isascii()) or code in _CODES.values()  # what bears one already does not
+    return (len(code) == 1 and code.isascii()) or code in _CODES.values()
 
 
 def _decomposed(character: str) -> str:
-    """Return a character as base and accent if LaTeX can set both, otherwise unchanged."""
     parts = unicodedata.normalize("NFD", character)
     return parts if len(parts) <= 2 and _can_be_set(parts) else character
 
@@ -126,7 +124,7 @@ def _code(character: str) -> str:
         return character
     category = unicodedata.category(character)
     if category == "Cf" or unicodedata.name(character, "").startswith("VARIATION SELECTOR"):
-        return ""  # nobody sees it
+        return ""
     parts, tag = unicodedata.normalize("NFKD", character), unicodedata.decomposition(character).split(" ")[0]
     if tag.startswith("<") and _can_be_set(parts):
         return _TAGS.get(tag, "%s") % escape(parts)
@@ -245,8 +243,6 @@ def environment(
     r"""Return a table environment. A tabular wider than the text is shrunk to its width.
 
     Args:
-        command: the command that generates the table, e.g. ``repro tables PAPER``.
-        source: the source of the published numbers, possibly "".
         short: the caption in the list of tables. Both captions are LaTeX.
         label: the name for ``\ref``.
         wide: whether the table spans both columns of a two-column paper.

@@ -27,8 +27,8 @@ _SIGN = re.compile(r"[\\`*\[\]|#]|(?<![^\W_])_|_(?![^\W_])")  # an underscore wi
 def summary(comparison: Comparison, covered: Iterable[CoverageItem], *, scale: str) -> str:
     """Return coverage of published cells, one line per failing cell, and the verdicts of all tables."""
     failures, totals = [c for c in comparison.cells if c.verdict.name in FAILS], summarise(comparison.cells)
-    note = "" if scale == "full" else " Only full scale is compared with the published numbers."
-    runs_note = f" {totals.imported} have runs by others, which are not counted." if totals.imported else ""
+    note = "" if scale == "full" else " Scores at smaller scales are not compared with the paper's."
+    runs_note = f" Runs by others exist for {totals.imported} and are not counted." if totals.imported else ""
     count = f"{totals.words}: {totals.failing} failing.{runs_note}{note}"
     doubts = capitalised(doubts_in_brief(comparison.cells))
     lines = [
@@ -47,7 +47,7 @@ def summary(comparison: Comparison, covered: Iterable[CoverageItem], *, scale: s
 def _known(covered: Iterable[CoverageItem]) -> list[str]:
     known = Tally("", "", list(covered)).published.known
     words = ", ".join(f"{number} {name}" for name, number in known.items() if number)
-    return [f"What is known of {sum(known.values())} published numbers: {words}.", ""] if words else []
+    return [f"{sum(known.values())} published numbers: {words}.", ""] if words else []
 
 
 def _counts(comparison: Comparison) -> list[str]:
@@ -64,12 +64,7 @@ def _counts(comparison: Comparison) -> list[str]:
 def verdicts(comparison: Comparison, covered: Mapping[str, Sequence[CoverageItem]]) -> str:
     """Return a table with coverage and full-scale verdicts of each paper's published cells.
 
-    The sentence below counts the suite's own studies and other cells without a published number. Verdicts
-    refer to the suite's own measurements only.
-
-    Args:
-        comparison: at full scale.
-        covered: paper -> its ``repro.verdicts.coverage.coverage``.
+    Verdicts refer to the suite's own measurements only. ``covered`` is the coverage of each paper.
     """
     rows = []
     for name, items in covered.items():
@@ -102,8 +97,7 @@ def update_verdicts(path: Path, planned: Plan, workspace: Workspace) -> bool:
 def between(path: Path, text: str, new: str) -> str:
     """Return the text with a new part between the markers. Raises UsageError without exactly one pair."""
     if text.count(BEGIN) != 1 or text.count(END) != 1 or text.index(BEGIN) > text.index(END):
-        markers = f"{BEGIN} and, after it, {END}, once each"
-        raise UsageError(f"{path} must hold {markers}; put them where the table belongs")
+        raise UsageError(f"{path} must contain {BEGIN} and then {END} once each, around the table")
     head, _, tail = text.partition(BEGIN)
     return f"{head}{BEGIN}\n{new}\n{END}{tail.partition(END)[2]}"
 

@@ -1,6 +1,9 @@
-"""Print tables on a terminal without breaking words. Columns that do not fit are left out."""
+"""Print tables on a terminal at any width, e.g. 80 columns, without hiding columns or breaking words.
 
-from collections.abc import Callable, Iterator, Sequence
+A table of numbers that is too wide continues below. A table with texts becomes "name: text" lines.
+"""
+
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import groupby
 from typing import Literal
@@ -12,9 +15,9 @@ from rich.text import Text
 from repro.errors import visible
 
 GAP = 2
-LABEL = 20  # what text keeps of its width before columns are left out
-UNLIMITED = 10_000  # a width that says that there is no limit
-LINE = 120  # at which text is wrapped where there is none
+LABEL = 20  # the width below which a column of text is not wrapped
+UNLIMITED = 10_000  # the width of outputs other than a terminal
+LINE = 120  # the width at which their texts are wrapped
 
 
 @dataclass(frozen=True)
@@ -41,53 +44,88 @@ Cell = Text | Value
 class Sheet:
     """Columns and rows. A row that is one ``Text`` is a heading over the full width.
 
-    Attributes:
-        drop: indices of columns in the order of their removal on a narrow terminal. Then the last ones go.
-        multiline: whether a line break in a cell starts a new line. Otherwise it is escaped.
+    ``multiline`` makes a line break in a cell start a new line. Otherwise it is escaped.
     """
 
     columns: list[Column]
     rows: list[Sequence[Cell] | Text] = field(default_factory=list)
-    drop: Sequence[int] = ()
     multiline: bool = False
 
     def __rich_console__(self, console: Console, options: ConsoleOptions) -> Iterator[Text]:
-        """Yield the lines, as wide as the console unless a word or the first numbers need more."""
+        """Yield the lines, as wide as the console unless a word or number needs more."""
         for text in _texts(self.rows):
             parts = text.plain.split("\n") if self.multiline else [text.plain]
             text.plain = "\n".join(map(visible, parts))
-        self.columns = [replace(c, name=visible(c.name), heading=visible(c.heading)) for c in self.columns]
-        shown = self._shown(options.max_width)
-        is_limited = options.max_width < UNLIMITED
-        widths = _widths(shown, options.max_width if is_limited else LINE)
-        lines = _lines
-        if is_stacked := _is_stacked(shown, options.max_width):
-            lines, widths = _stacked, [options.max_width, options.max_width - GAP]
-        yield Text()
-        yield from _head(console, shown, widths, lines)
-        yield Text("─" * (widths[0] if is_stacked else _total(widths)), no_wrap=True, overflow="ignore")
+        columns = [replace(c, name=visible(c.name), heading=visible(c.heading)) for c in self.columns]
+        cells = [row for row in self.rows if not isinstance(row, Text)]
+        measured = [_MeasuredColumn.of(c, [row[n] for row in cells], place=n) for n, c in enumerate(columns)]
+        width = options.max_width
+        has_texts = not all(column.right for column in columns[1:])
+        if has_texts and _total(_least_widths(measured)) > width:
+            for row in self.rows:
+                yield Text()
+                yield from [row] if isinstance(row, Text) else _stacked(console, measured, row, width)
+            return
+        for part in _parts(measured, width):
+            yield Text()
+            yield from self._lines(console, part, _widths(part, width if width < UNLIMITED else LINE))
+
+    def _lines(
+        self, console: Console, columns: Sequence["_MeasuredColumn"], widths: Sequence[int]
+    ) -> Iterator[Text]:
+        yield from _head(console, columns, widths)
+        yield Text("─" * _total(widths), no_wrap=True, overflow="ignore")
         for row in self.rows:
             if isinstance(row, Text):
                 yield row
-            else:
-                texts = [c.text(row[c.place]) for c in shown]
-                yield from lines(console, list(zip(texts, widths, (c.side for c in shown), strict=True)))
-        places = {column.place for column in shown}
-        if left_out := [c for place, c in enumerate(self.columns) if place not in places]:
-            names = ", ".join(" ".join(filter(None, (c.heading, c.name))) for c in left_out)
-            yield Text(f"not shown for want of width: {names}", style="dim")
+            elif _is_blank(row[1:]) or not _is_blank(row[c.place] for c in columns[1:]):
+                fields = (
+                    (c.text(row[c.place]), width, c.side) for c, width in zip(columns, widths, strict=True)
+                )
+                yield from _side_by_side(console, list(fields))
 
-    def _shown(self, width: int) -> list["_MeasuredColumn"]:
-        cells = [row for row in self.rows if not isinstance(row, Text)]
-        shown = [
-            _MeasuredColumn.of(c, [row[place] for row in cells], place=place)
-            for place, c in enumerate(self.columns)
-        ]
-        for place in [*self.drop, *reversed(range(1, len(self.columns)))]:
-            if len(shown) <= 2 or _total(_least_widths(shown)) <= width:
-                break
-            shown = [column for column in shown if column.place != place]
-        return shown
+
+def _parts(columns: Sequence["_MeasuredColumn"], width: int) -> list[list["_MeasuredColumn"]]:
+    """Divide columns into parts that fit the width. Each begins with the first column."""
+    first, *others = columns
+    parts = [[first]]
+    for column in others:
+        if len(parts[-1]) > 1 and _total(_least_widths([*parts[-1], column])) > width:
+            parts.append([first])
+        parts[-1].append(column)
+    return parts
+
+
+def _stacked(
+    console: Console, columns: Sequence["_MeasuredColumn"], row: Sequence[Cell], width: int
+) -> Iterator[Text]:
+    """Yield a row as "name: text" lines. Neighbouring short ones share a line, e.g. "d_z: 0.2  p: 0.01"."""
+    lines: list[Text] = []
+    before: _MeasuredColumn | None = None
+    for c in columns:
+        if _is_blank([row[c.place]]):
+            continue
+        name = " ".join(filter(None, (c.column.heading, c.column.name)))
+        item = Text.assemble((f"{name}: " if name else "", "bold"), _joined(row[c.place]))
+        belongs = before and (not before.column.name or (before.is_short and c.is_short))
+        if belongs and lines[-1].cell_len + item.cell_len + 2 * GAP <= width:
+            lines[-1].append(" " * GAP).append_text(item)
+        else:
+            lines.append(item)
+        before = c
+    for number, line in enumerate(lines):
+        indent = GAP if number else 0
+        for part in line.wrap(console, max(width - indent, _longest_word(line.plain))):
+            part.rstrip()
+            yield Text.assemble(" " * indent, part, no_wrap=True, overflow="ignore")
+
+
+def _joined(cell: Cell) -> Text:
+    return cell if isinstance(cell, Text) else cell.number + cell.after
+
+
+def _is_blank(cells: Iterable[Cell]) -> bool:
+    return not any(_joined(cell).plain.strip() for cell in cells)
 
 
 def _texts(rows: Sequence[Sequence[Cell] | Text]) -> Iterator[Text]:
@@ -97,13 +135,7 @@ def _texts(rows: Sequence[Sequence[Cell] | Text]) -> Iterator[Text]:
 
 @dataclass(frozen=True)
 class _MeasuredColumn:
-    """A column with the widths that its cells need.
-
-    Attributes:
-        content: width of the widest cell, with numbers aligned.
-        behind: width of the widest suffix of a number.
-        least: the smallest width that breaks no word or number.
-    """
+    """A column with the widths of its widest cell and suffix, and the least that breaks no word."""
 
     column: Column
     place: int
@@ -127,8 +159,12 @@ class _MeasuredColumn:
         return "right" if self.column.right else "left"
 
     @property
+    def is_short(self) -> bool:
+        return self.column.right or self.content <= LABEL
+
+    @property
     def wished(self) -> int:
-        """The width at which its name and cells fit on one line."""
+        """The width for name and cells on one line."""
         return max(self.content, cell_len(self.column.name))
 
     def name(self, width: int) -> Text:
@@ -176,21 +212,19 @@ def _headings(columns: Sequence[_MeasuredColumn]) -> Iterator[tuple[str, int, in
         first = last + 1
 
 
-def _head(
-    console: Console, columns: Sequence[_MeasuredColumn], widths: Sequence[int], lines: Callable
-) -> Iterator[Text]:
+def _head(console: Console, columns: Sequence[_MeasuredColumn], widths: Sequence[int]) -> Iterator[Text]:
     headings = list(_headings(columns))
     if any(heading for heading, _, _ in headings):
         fields = [
             (Text(heading, style="bold"), _total(widths[first : last + 1]), "center")
             for heading, first, last in headings
         ]
-        yield from _lines(console, fields, is_head=True)
+        yield from _side_by_side(console, fields, is_head=True)
     names = [(c.name(width), width, c.side) for c, width in zip(columns, widths, strict=True)]
-    yield from lines(console, names, is_head=True)
+    yield from _side_by_side(console, names, is_head=True)
 
 
-def _lines(
+def _side_by_side(
     console: Console, fields: Sequence[tuple[Text, int, str]], *, is_head: bool = False
 ) -> Iterator[Text]:
     """Yield texts side by side, wrapped between words. Heads of numbers are aligned to the last line."""
@@ -216,17 +250,3 @@ def _total(widths: Sequence[int]) -> int:
 
 def _longest_word(text: str) -> int:
     return max(map(cell_len, text.split()), default=0)
-
-
-def _is_stacked(columns: Sequence[_MeasuredColumn], width: int) -> bool:
-    """Return whether two columns do not fit side by side, but the second (text) fits below the first."""
-    if len(columns) != 2 or columns[1].column.right or columns[1].column.heading:
-        return False
-    first, second = _least_widths(columns)
-    return _total([first, second]) > width >= max(first, GAP + second)
-
-
-def _stacked(console: Console, fields: Sequence[tuple[Text, int, str]], **how) -> Iterator[Text]:
-    """Yield two texts below each other, the second indented."""
-    yield from _lines(console, fields[:1], **how)
-    yield from _lines(console, [(Text(), 0, "left"), *fields[1:]], **how)

@@ -46,8 +46,7 @@ def table_texts(
     """Yield the files of all tables, but not of figures.
 
     Args:
-        seeds: the requested seeds, repeated in the command shown in a study's files.
-        two_column: whether the LaTeX is for a two-column paper.
+        seeds: repeated in the command shown in a study's files.
         others: whether values reported elsewhere have their own column.
         results: its scores of a study are used if the store lacks them.
         form: ``latex`` or ``markdown`` for one format only. Default: LaTeX, and Markdown for studies.

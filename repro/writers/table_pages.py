@@ -26,29 +26,27 @@ from repro.writers.markdown import code, escaped, link, sentence
 from repro.writers.markdown import table as markdown_table
 
 HOW_TO = """\
-A row leads to the command that measures it at full scale, and to what was measured. `repro plan {place}`
-says what the whole table takes, and `repro data fetch --for {cells}` fetches data and checkpoints. A row's
-second command runs in minutes on any computer: scale `{scale}`, on {data}. Its numbers stand beside the
-others, to be compared with yours, and not with the published.{cuts}
+Each row links to its measurements and the command for full scale. `repro plan {place}` estimates the cost of
+the whole table, and `repro data fetch --for {cells}` downloads its data and checkpoints. The second command
+of a row runs in minutes on any computer, at scale `{scale}` on {data}. Compare its numbers with yours, not
+with the published ones.{cuts}
 """
 LETTERED = (
-    "Raised letters: rows that the measured one beats (paired two-sided t-test over queries, p ≤ 0.05 after "
-    "Holm over a row's tests in a column)."
+    "Superscripts mark rows that this row significantly outperforms (paired two-sided t-test over queries by "
+    "ranx, p ≤ .05, Holm-corrected per row and column)."
 )
 INDEX = """\
 # Tables, row by row
 
-A page for every table: row, command, published, measured. `repro report site` writes these pages from the
-papers' manifests and the records of what was measured; nothing in them is typed by hand.
+Each table has a page with its rows, commands, published and measured numbers. `repro report site` writes
+these pages from the papers' manifests and the records of measurements.
 """
 
 
 def table_pages(full: Comparison, rehearsal: Comparison) -> dict[str, str]:
     """Return file name -> Markdown: a page per results table, and ``index.md`` with links to them.
 
-    Args:
-        full: the cells judged at full scale.
-        rehearsal: the same cells at a smaller scale, shown in an additional column.
+    ``rehearsal`` has the same cells at a smaller scale for an additional column.
     """
     rehearsals = {c.cell.id: c for c in rehearsal.cells}
     tables = [cells for cells in full.by_table().values() if cells[0].cell.table.kind == "results"]
@@ -74,7 +72,7 @@ def _index(
         rows.append([place, sentence(first.table.about), *map(str, numbers)])
     head = [
         "table",
-        "what it shows",
+        "subject",
         "published cells",
         "measured at full",
         "run by others",
@@ -86,13 +84,14 @@ def _index(
 def _conditions(rehearsed: Sequence[ComparedCell]) -> dict[str, str]:
     data, cuts = sorted({name for c in rehearsed for name in c.stand_ins}), cut_measures(rehearsed)
     names = ", ".join(map(code, data))
-    return {"data": names or "data that stand in for the paper's", "cuts": f" {cuts}." if cuts else ""}
+    return {"data": names or "substitutes for the paper's data", "cuts": f" {cuts}." if cuts else ""}
 
 
 def _page(cells: Sequence[ComparedCell], rehearsals: dict[str, ComparedCell]) -> Iterator[str]:
     grid, first = compared_grid(cells), cells[0].cell
     place = f"{first.paper.name} --table {first.table.id}"
-    yield f"# {first.paper.name}, table {first.table.id}\n"
+    subject = first.table.about.partition(";")[0]
+    yield f"# {sentence(f'{first.paper.name}, table {first.table.id}: {subject}')}\n"
     unit = UNITS.get(first.table.unit, f"Values are in {first.table.unit}")
     title, paper = escaped(first.paper.manifest.title), escaped(cited_paper(first.paper.manifest))
     about = sentence(f"{first.table.about}. {unit}.")
@@ -130,9 +129,7 @@ def overview(
 ) -> Iterator[str]:
     """Yield a Markdown table of published and measured numbers.
 
-    Args:
-        linked: whether row names link to the rows' commands.
-        comparison: adds superscripts for the tests between rows.
+    ``linked`` names link to the rows' commands. ``comparison`` adds superscripts for the tests between rows.
     """
     head, rows = ["row", *(escaped(column.label) for column in grid.columns)], []
     beats = _letters(grid, comparison) if comparison else {}
@@ -150,17 +147,18 @@ def overview(
 
 
 def _letters(grid: Grid[ComparedCell], comparison: Comparison) -> dict[tuple[str, str], str]:
-    """Return the superscripts of numbers (the rows they beat) by place."""
     beats = {place: beaten(c, comparison, grid, between=" ") for place, c in grid.cells.items()}
     return {place: letters.translate(RAISED) for place, letters in beats.items() if letters}
 
 
 def _measured_note(cells: Collection[ComparedCell]) -> Iterator[str]:
-    """Yield a sentence on the numbers after an arrow, if any were measured."""
     if measured_cells := [c for c in cells if c.measured is not None]:
         scale = measured_cells[0].scale
-        notes = filter(None, ["" if scale == "full" else "which is not compared", doubts_in_brief(cells)])
-        yield f"Published; behind an arrow what was measured at {', '.join([f'scale {scale}', *notes])}.\n"
+        notes = filter(
+            None,
+            ["" if scale == "full" else "not compared with the published numbers", doubts_in_brief(cells)],
+        )
+        yield f"Published → measured at {', '.join([f'scale {scale}', *notes])}.\n"
 
 
 def _pair(c: ComparedCell | None) -> str:
@@ -209,7 +207,7 @@ def _numbers(cells: Sequence[ComparedCell], rehearsals: dict[str, ComparedCell])
     yield from markdown_table([*head, *extra_columns], rows)
     shown = [*cells, *(rehearsals[c.cell.id] for c in cells if c.cell.id in rehearsals)]
     if whys := dict.fromkeys(str(doubt) for c in shown for doubt in c.doubts):
-        yield f"Doubtful of the measured, which is in brackets: {sentence('; '.join(whys))}.\n"
+        yield f"Measured numbers in brackets are in doubt: {sentence('; '.join(whys))}.\n"
 
 
 def _measure(c: ComparedCell) -> str:
@@ -225,7 +223,6 @@ def _imported_runs(c: ComparedCell) -> str:
 
 
 def _stated(c: ComparedCell) -> str:
-    """Return the first value reported elsewhere, a link to its source, and the range of all."""
     if not c.notes:
         return "–"
     first, number = c.notes[0], len(c.notes)

@@ -35,7 +35,7 @@ from repro.writers.sheet import Column, Sheet, Value
 STYLES = dict.fromkeys(PASSES, "green") | dict.fromkeys(("lower", "higher"), "red") | {"failed": "bold red"}
 STYLES |= {"inconclusive": "yellow", "not comparable": "yellow", "scaled": "cyan"}
 STYLES |= {"blocked": "magenta", "not run": "dim"}
-BENEATH = "published above, measured beneath"
+BENEATH = "published above measured"
 
 
 def printed_table(name: str, table: Table, cells: Sequence[Cell]) -> Group:
@@ -90,7 +90,7 @@ class _Writer:
         """Return one system per row, with published numbers above measured ones."""
         sheet = Sheet([Column("", right=False), *_columns(self.grid.across)])
         for heading, heads in self.grid.blocks:
-            if heading or sheet.rows:  # an empty one ends the block before it
+            if heading or sheet.rows:
                 sheet.rows.append(Text(heading, style="italic"))
             for head in heads:
                 sheet.rows += self._lines(self._label(head), self.grid.line(head))
@@ -109,7 +109,7 @@ class _Writer:
             [word] = words
             lower_line = [Text(f"  {word}", style=STYLES[word]), *(Text() for _ in cells)]
         published_line = [label, *map(_format_published, cells)]
-        if self.comparison.own_rows:  # which are looked at, and not what others say of the paper's rows
+        if self.comparison.own_rows:  # without values reported elsewhere
             return [published_line, *([lower_line] if numbers else []), *_imported_line(cells)]
         other_lines = [*_imported_line(cells), *_note_lines(cells)]
         return [published_line, lower_line, *_differences(cells), *other_lines]
@@ -122,26 +122,23 @@ class _Writer:
         rows: list[list[Shown]] = [[Text(head.label)] for head in self.grid.down]
         for system in self.grid.across:
             is_own = system.id in self.comparison.own_rows
-            first = 1 if is_own else 0  # nothing is published of a row of one's own
-            shown = kinds[first : self._kinds_beside_own(system)] if self.comparison.own_rows else kinds
+            first = 1 if is_own else 0
+            shown = kinds[first : self._kinds_near_own(system)] if self.comparison.own_rows else kinds
             reports = [] if self.comparison.own_rows else self._lines_across(system)
             names = [*shown, *(str(line[0]).strip() for line in reports)]
             sheet.columns += [Column(kind, self._label(system).plain) for kind in names]
-            if self.comparison.own_rows and not is_own:  # these go first where width is short
-                sheet.drop = [*range(len(sheet.columns) - len(names), len(sheet.columns)), *sheet.drop]
             for place, left in enumerate(self.grid.down):
                 sides = self._sides(self.grid.cells.get((system.id, left.id)))[first : first + len(shown)]
                 rows[place] += [*sides, *(line[place + 1] for line in reports)]
         sheet.rows += rows
         return sheet
 
-    def _kinds_beside_own(self, system: Head) -> int:
-        """Return 2 if a system beside the user's has measured numbers, 1 if only published ones."""
+    def _kinds_near_own(self, system: Head) -> int:
+        """Return 2 if a system has measured numbers, 1 if it has published numbers only."""
         numbers = [self.grid.cells.get((system.id, left.id)) for left in self.grid.down]
         return 2 if any(c and c.measured is not None for c in numbers) else 1
 
     def _lines_across(self, system: Head) -> list[Sequence[Shown]]:
-        """Return the values reported elsewhere for a system in a transposed table."""
         return _note_lines([self.grid.cells.get((system.id, left.id)) for left in self.grid.down])
 
     def _sides(self, c: ComparedCell | None) -> list[Shown]:
@@ -192,7 +189,6 @@ def _imported_line(cells: Sequence[ComparedCell | None]) -> list[Sequence[Shown]
 
 
 def _imported_run(c: ComparedCell | None) -> Shown:
-    """Return the score and verdict of the last run by others."""
     if c is None or not c.imported:
         return Text()
     run = c.imported[-1]
@@ -208,7 +204,7 @@ def _note_lines(cells: Sequence[ComparedCell | None]) -> list[Sequence[Shown]]:
     if any(notes for _, notes in stated):
         lines.append([Text(f"  {STATED}", style="dim"), *closest])
     if any(spreads):
-        lines.append([Text("  all of these", style="dim"), *(Text(s, style="dim") for s in spreads)])
+        lines.append([Text("  all of them", style="dim"), *(Text(s, style="dim") for s in spreads)])
     return lines
 
 
@@ -235,7 +231,7 @@ def against_paper(cells: Sequence[ComparedCell], grid: Grid) -> Group | None:
         by_column = {e.column: _gain(e) for e in gains if (e.row, e.over) == (row, baseline)}
         values = [by_column.get(c.id, Text()) for c in grid.columns]
         sheet.rows.append([Text(f"{labels[row]} over {labels[baseline]}"), *values])
-    subtitle = "Kendall's tau-b; effect ratio (1 = the published gain), delta RI (0)"
+    subtitle = "Kendall's tau-b, effect ratio (1 = the published gain), delta RI (0)"
     return _add_title(f"against the published numbers: {subtitle}", sheet)
 
 
@@ -249,6 +245,5 @@ def _gain(effect: Effect) -> Text:
 
 
 def _add_title(title: str, sheet: Sheet, *, note: str = "") -> Group:
-    """Return a table below its title and an optional note on the scale."""
     notes = [Text(visible(note), style="dim")] if note else []
     return Group(Text(visible(title), style="bold"), *notes, sheet, Text())

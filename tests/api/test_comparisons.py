@@ -25,6 +25,14 @@ def test_a_frame_has_a_line_a_cell_with_numbers_as_numbers(compared):
     assert all(frame[name].dtype == float for name in ("published", "measured", "difference", "low"))
 
 
+def test_a_notebook_shows_tables_cells_and_comparisons(compared):
+    table = repro.table("costa/1")
+    assert "<b>0.366</b>" in table._repr_html_() and "<th" in table.cells._repr_html_()
+    assert "<td>costa/1/sparse.bm25/dev.rr10</td>" in table.cell("sparse.bm25", "dev.rr10")._repr_html_()
+    assert "<td>0.187 → " in compared._repr_html_()
+    assert "<th>verdict</th><td>scaled</td>" in compared[0]._repr_html_()
+
+
 def test_it_is_counted_as_on_the_command_line(compared):
     published = [c for c in compared if c.cell.is_numeric]
     assert compared.summary.measured == sum(c.measured is not None for c in published)
@@ -46,7 +54,7 @@ def test_a_plot_has_a_panel_a_column_and_what_was_measured_in_it(compared, monke
 
 
 def test_a_plot_is_of_one_table(tmp_path):
-    with pytest.raises(UsageError, match="the cells of one table; these are of costa/6, costa/7"):
+    with pytest.raises(UsageError, match="the cells of one table, not of costa/6, costa/7"):
         repro.compare("costa/6", "costa/7", workspace=_workspace(tmp_path)).plot()
 
 

@@ -26,7 +26,7 @@ def test_a_row_has_its_group_in_its_name_where_two_have_one_label():
 def test_cells_are_named_by_row_and_column():
     table = repro.paper("costa").table(1)
     assert table.cell("hardneg.costa", "dev.rr10").id == f"{table.name}/hardneg.costa/dev.rr10"
-    with pytest.raises(UsageError, match="there is no row of costa/1 'costa'"):
+    with pytest.raises(UsageError, match="costa/1 has no row costa"):
         table.cell("costa", "dev.rr10")
 
 

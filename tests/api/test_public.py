@@ -1,6 +1,8 @@
 """``import repro``: what it offers, typed and documented; what it does not load, print or shadow."""
 
+import doctest
 import inspect
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -16,10 +18,10 @@ ROOT = Path(repro.__file__).parent
 
 
 def test_what_is_offered_is_there_documented_and_typed():
-    assert set(public.offered()) <= set(dir(repro))
+    assert dir(repro) == repro.__all__ == sorted([*public.offered(), "errors", "__version__"])
     for name in public.offered():
         offered = getattr(repro, name)
-        assert inspect.getdoc(offered), name
+        assert ">>> " in inspect.getdoc(offered) and "repro." in inspect.getdoc(offered), name
         if inspect.isfunction(offered):
             parameters = inspect.signature(offered).parameters.values()
             assert all(p.annotation is not p.empty for p in parameters), name
@@ -33,6 +35,14 @@ def test_all_that_is_offered_has_a_place_in_the_reference():
     offered = {name: f"repro.{name}" for name in public.__all__} | merged(ask().public_names())
     places = {name: target.replace(":", ".") for name, target in offered.items()}
     assert [place for place in places.values() if f"::: {place}" not in page] == []
+
+
+def test_examples_are_calls_that_exist():
+    for name in public.offered():
+        for example in doctest.DocTestParser().get_examples(inspect.getdoc(getattr(repro, name))):
+            called = re.findall(r"repro\.(\w+)(\.\w+)?\(", example.source)
+            assert called and all(hasattr(repro, function) for function, _ in called), example.source
+            compile(example.source, name, "eval")
 
 
 def test_what_is_not_offered_is_an_attribute_error():
@@ -56,13 +66,13 @@ def test_importing_the_suite_loads_nothing_heavy_and_a_submodule_no_api():
 @pytest.mark.needs_plugins
 def test_mistakes_are_errors_of_the_suite_in_one_sentence():
     for call, sentence in (
-        (lambda: repro.paper("nobody"), "there is no paper 'nobody'"),
+        (lambda: repro.paper("nobody"), "'nobody' is not a known paper"),
         (lambda: repro.table("costa"), "a table is named PAPER/NUMBER"),
-        (lambda: repro.table("costa/99"), "there is no table of costa '99'"),
-        (lambda: repro.compare("costa", scale="huge"), "there is no scale 'huge'"),
+        (lambda: repro.table("costa/99"), "costa has no table 99"),
+        (lambda: repro.compare("costa", scale="huge"), "'huge' is not a known scale"),
         (lambda: repro.compare("costa/1/x"), "names no cell"),
-        (lambda: repro.compare(yours="x.run"), "name the table that it is to be a row of"),
-        (lambda: repro.compare(yours="x.run", dataset="beir/scifact/test"), "there is no file 'x.run'"),
+        (lambda: repro.compare(yours="x.run"), "name a table, e.g. PAPER/1"),
+        (lambda: repro.compare(yours="x.run", dataset="beir/scifact/test"), "there is no run file 'x.run'"),
     ):
         with pytest.raises(errors.UsageError, match=sentence):
             call()

@@ -13,7 +13,7 @@ from pathlib import Path
 
 import pytest
 
-from repro.api.selection import select
+from repro.api import select
 from repro.cli import main
 from repro.manifest import papers as at_hand
 from repro.plugins.reports.reports import reports_of
@@ -81,6 +81,24 @@ def repro(folders, monkeypatch, capsys):
         said = capsys.readouterr()
         assert "Traceback" not in said.out + said.err, said.err
         return Said(left.value.code, said.out, said.err)
+
+    return call
+
+
+@pytest.fixture
+def narrow(repro, monkeypatch):
+    """``narrow(*arguments)`` prints every word at 60 to 120 columns. Only a word itself may be wider."""
+
+    def call(*arguments) -> None:
+        words = {word.removesuffix(":") for word in repro(*arguments).out.replace("─", "").split()}
+        assert len(words) > 10, arguments
+        for width in (60, 80, 100, 120):
+            monkeypatch.setenv("COLUMNS", str(width))
+            lines = repro(*arguments).out.splitlines()
+            shown = {word.removesuffix(":") for line in lines for word in line.split()}
+            long = [line for line in lines if len(line) > width and " " in line.strip()]
+            assert (words - shown, long) == (set(), []), width
+        monkeypatch.delenv("COLUMNS")
 
     return call
 

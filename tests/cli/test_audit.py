@@ -25,7 +25,7 @@ def test_strict_tells_errors_by_the_exit_status(repro, toy):
 def test_people_see_places_values_and_explanations(repro):
     said = repro("audit", "simlm").out
     assert "simlm/2/dense.simlm/dl19.ndcg10 71.4" in said and "a misquotation" in said
-    assert "held against" in said and "another paper" in said
+    assert "evidence" in said and "another paper" in said
 
 
 def test_an_unknown_paper_is_named(repro):

@@ -31,7 +31,7 @@ def test_another_number_of_records_than_the_papers_had_is_said(repro, collection
     said = repro(*RUN)
     assert said.status == 3
     assert _failures(said) == [
-        f"{collection / file}: {count} where {id} has {known}: not the collection the papers used"
+        f"{collection / file}: {count}, but {id} has {known} in the papers"
         for file, count, id, known in (
             ("corpus.jsonl", "3 documents", "beir/nfcorpus", "3,633"),
             ("queries.jsonl", "2 queries", "beir/nfcorpus/test", "323"),
@@ -51,7 +51,7 @@ MALFORMED = {
         ":2: byte 24 of the line (0xff) is not",
     ),
     "empty": ("corpus.jsonl", b"", ": is empty"),
-    "a query twice": ("queries.jsonl", b'{"_id": "q0", "text": "x"}\n' * 2, ":2: the query id 'q0' was on"),
+    "a query twice": ("queries.jsonl", b'{"_id": "q0", "text": "x"}\n' * 2, ":2: the query id 'q0' repeats"),
     "a grade": (
         "qrels/test.tsv",
         b"query-id\tcorpus-id\tscore\nq0\td0\tx\n",
@@ -85,7 +85,7 @@ def test_a_missing_file_is_blocked_with_the_way_to_get_it_and_a_failure_goes_bef
         (collection / file).rename(collection / file.replace(".", "-gone."))
     said = repro(*RUN)
     assert said.status == 4
-    assert "lay beir/nfcorpus/corpus.jsonl into" in said.json[0]["blocked"][0]["remedy"]
+    assert "put beir/nfcorpus/corpus.jsonl into" in said.json[0]["blocked"][0]["remedy"]
     (collection / "queries.jsonl").write_text("")
     (collection / "qrels/test.tsv").write_text("")
     assert repro(*RUN).status == 3

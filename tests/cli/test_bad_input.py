@@ -21,57 +21,99 @@ VIEWS = {
 }
 # command line: words of the sentence
 REFUSED = {
-    "frobnicate": r"there is no verb 'frobnicate'; known: (\S+, ){9}\S+ and \d+ more",
-    "compar": r"there is no verb 'compar' \(did you mean 'compare'\?\)",
-    "--frob": r"No such option '--frob'.*`repro --help` says what there is",
-    "show costa/1/berd/dev.rr10": r"known: hardneg.bert, (\S+, ){8}\S+ and 8 more; `repro show costa/1` shows the table",
-    "show readngs costa": r"there is no view 'readngs' \(did you mean 'readings'\?\); known: cells, ",
-    "show cotsa": r"there is no paper 'cotsa' \(did you mean 'costa'\?\); known: costa, ",
-    "show costa --table 99": r"there is no table of costa '99'; known: 1, 2,",
-    f"show {CELL} --table 1": "is named by it alone; leave --table out",
+    f"show {CELL} --table 1": "is a path and cannot be combined with --table",
     "show costa/1/sparse.bm25": "'costa/1/sparse.bm25' names no cell: a cell is named paper/table/row/column",
-    "show costa/1/bm25/dev.rr10": r"there is no row of costa/1 'bm25' \(did you mean 'sparse.bm25'\?\)",
-    "show costa/1/sparse.bm25/dev.rr11": r"there is no column of costa/1 'dev.rr11' \(did you mean 'dev.rr10'",
     "run": r"name a paper \(costa, .*\), a table, a cell, or --all",
     "run --table 1": r"--table and --row need a paper \(costa, .*\), or --all",
     "run costa --row bm52": r"there is no row in the selection 'bm52' \(did you mean 'bm25'",
-    "run costa/1/sparse.deepct/dl19.r1000": "is published as '-', which is no measured number",
-    "run simlm --table 11": "what is selected has no published number that could be measured",
+    "run costa/1/sparse.deepct/dl19.r1000": "is published as '-', which is not a measured number",
+    "run simlm --table 11": "the selection has no published number that can be measured",
     "run costa --scale tny": r"did you mean 'tiny'",
     "run costa --seeds 1,x": "--seeds takes whole numbers below 2\\*\\*32 separated by commas, not '1,x'",
     "run costa --seeds 4294967296": "--seeds takes",
-    "run costa --reading bm25-parameters": "--reading takes ID=CHOICE, not 'bm25-parameters'; `repro show readings",
-    "run costa --reading bm25-parameter=x": r"no unspecified choice of the selected papers 'bm25-parameter' \(did you mean",
-    "run costa --reading bm25-parameters=x": "value of 'bm25-parameters' 'x'; known: anserini-default",
+    "run costa --reading bm25-parameters": "--reading takes ID=CHOICE, not 'bm25-parameters'. `repro show readings",
     "run costa --reading a=b --reading a=c": "--reading gives 'a' two choices",
     "run costa --table 1 --row bm25 --reading span-resampling=every-epoch": "changes nothing: no recipe",
     "run costa --store=": "--store is empty; name a folder, or leave the option out",
     "run costa --store ~nobody-of-that-name/x": "given for REPRO_STORE, is no path",
-    f"plan cotsa {CELL}": r"there is no paper 'cotsa' \(did you mean 'costa'",
+    f"plan cotsa {CELL}": r"'cotsa' is not a known paper. Did you mean costa",
     "plan costa --remember --by row": "--by is of the plan that is shown, which --remember does not",
-    "compare my.run costa --dataset tiny/passage/dev": "there is no file 'my.run'; give a run",
-    "compare my.run costa/1 --strict": "--strict is for verdicts; what is yours gets none",
-    "compare . costa": "so it is no model directory",
+    "compare my.run costa --dataset tiny/passage/dev": "there is no run file 'my.run'",
+    "compare my.run costa/1 --strict": "--strict is for verdicts, which your rows do not have",
+    "compare . costa": "is not a model directory",
     "run costa --rehearse --strict": "--strict is of a run, which --rehearse is not",
     "store verify --store nowhere": "there is no folder .*/nowhere to verify; name another with --store",
     f"export run {CELL} --output=": "-o was given an empty name",
-    "doctor smoke costa x/": "one encoder is scored, in the columns of one PAPER's --table or of none named",
-    "show settings head_to_head": "head_to_head: no settings.yaml says what a plan could be held against",
-    "plan costa --discard vector": r"no kind of artefact to discard 'vector' \(did you mean 'vectors'",
-    "plan costa --table 7 --scale tiny --gpu=": "there is no GPU ''; known: v100",
+    "doctor smoke costa x/": "an encoder is scored alone or with one PAPER and --table",
+    "show settings head_to_head": "head_to_head: there is no settings.yaml to compare the plan with",
+    "plan costa --discard vector": r"'vector' is not a known kind of artefact to discard. Did you mean vectors",
+    "plan costa --table 7 --scale tiny --gpu=": "'' is not a known GPU. Known: v100",
     f"import run none {CELL}": "none: no such file",
-    "audit no-such.tex": r"there is no path, view or paper 'no-such.tex'; known: ",
-    "audit https://host/paper.pdf": "'https://host/paper.pdf' is an address: download it, and name the file",
+    "audit no-such.tex": r"'no-such.tex' is not a known path, view or paper. Known: ",
+    "audit https://host/paper.pdf": "'https://host/paper.pdf' is an address. Download the file and give its path",
     "audit costa papers/": "costa is a paper and papers/ a path; audit one after the other",
-    "audit --references --strict": "--strict judges the findings, in whose place --references lists",
+    "audit --references --strict": "--strict cannot be combined with --references",
     "stage zzz": "no plan run with this store has a node 'zzz'",
     "stage ..": "no plan run with this store has a node",
-    "data frobnicate": r"No such command 'frobnicate'.*`repro data --help` says what there is",
-    "data fetch beir/scifat": r"there is no dataset 'beir/scifat' \(did you mean 'beir/scifact'",
+    "data fetch beir/scifat": r"'beir/scifat' is not a known dataset. Did you mean beir/scifact",
     "data fetch tiny/passage --yes": "tiny/passage is embedded and needs no fetching",
-    "data fetch msmarco-passage --library beir --yes": "cannot be fetched with 'beir'",
+    "data fetch msmarco-passage --library beir --yes": "'beir' cannot fetch msmarco-passage",
     "data fetch model:../../etc --yes": "'../../etc' cannot be a model of the hub",
 }
+
+
+# command line: the subject, the nearest name, the names that exist, the next command
+UNKNOWN = {
+    "frobnicate": ("`repro` has no verb frobnicate.", "", "verbs", "`repro --help`"),
+    "compar": ("`repro` has no verb compar.", "compare", "verbs", "`repro --help`"),
+    "data ftch": ("`repro data` has no subcommand ftch.", "fetch", "subcommands", "`repro data --help`"),
+    "show readngs costa": ("`repro show` has no view readngs.", "readings", "views", "`repro show --help`"),
+    "--frob": ("`repro` has no option --frob.", "", "options", "`repro --help`"),
+    **{
+        f"{verb} --tabel 1": (
+            f"`repro {verb}` has no option --tabel.",
+            "--table",
+            "options",
+            f"`repro {verb} -",
+        )
+        for verb in ("show", "plan", "run", "compare", "tables", "report figures", "doctor smoke")
+    },
+    "show cotsa": ("'cotsa' is not a known paper.", "costa", "", "`repro show`"),
+    "run cotsa": ("'cotsa' is not a known paper.", "costa", "", "`repro show`"),
+    "show costa --table 9": ("costa has no table 9.", "", "tables", "`repro show costa`"),
+    "run costa --table figure-9": ("costa has no figure 9.", "", "figures", "`repro show costa`"),
+    "show costa/1/berd/dev.rr10": ("costa/1 has no row berd.", "", "rows", "`repro show costa/1`"),
+    "run costa --row bm52": ("the selection has no row bm52.", "bm25", "rows", "`repro show PAPER --table"),
+    f"show {CELL}0": ("costa/1 has no column dev.rr100.", "dev.rr10", "columns", "`repro show costa/1`"),
+    "run costa --scale tny": ("'tny' is not a known scale.", "tiny", "", "--scale mine.yaml"),
+    "run costa --reading bm25-parameter=x": (
+        "'bm25-parameter' is not a known reading of the selected papers.",
+        "bm25-parameters",
+        "",
+        "`repro show readings PAPER`",
+    ),
+    "run costa --reading bm25-parameters=x": ("reading bm25-parameters has no choice x.", "", "choices", ""),
+}
+
+
+@pytest.mark.parametrize("line", UNKNOWN)
+def test_an_unknown_name_is_one_sentence_with_the_known_ones_and_the_next_command(repro, folders, line):
+    subject, near, label, command = UNKNOWN[line]
+    said = repro(*line.split())
+    assert said.status == 2 and said.err.count("\n") == 1
+    assert said.sentence.startswith(f"{subject} Did you mean {near}? " if near else subject)
+    names = said.sentence.partition(f"Its {label}: " if label else "Known: ")[2]
+    assert re.match(r"\S+(, \S+){0,9}( … and \d+ more)?\.( |$)", names) and command in names
+    assert not (folders / "results").exists()
+
+
+@pytest.mark.parametrize("engine", ["auto", "local"])
+def test_a_number_of_jobs_below_one_is_refused_for_what_it_is(repro, engine):
+    said = repro("run", "costa", "--engine", engine, "--jobs", "0")
+    assert (said.status, said.sentence) == (
+        2,
+        "--jobs is 0; give the number of stages to run at once, 1 or more",
+    )
 
 
 @pytest.mark.parametrize("line", REFUSED)
@@ -86,7 +128,7 @@ def test_a_downloads_consent_is_asked_for(repro):
     said = repro("data", "fetch", "beir/scifact")
     assert said.status == 2
     description, sentence = said.err.splitlines()
-    assert description.startswith("SciFact: 2.8 MB to download; CC BY-NC 2.0; into ")
+    assert description.startswith("SciFact: 2.8 MB to download, CC BY-NC 2.0; into ")
     assert sentence == "repro: fetching beir/scifact needs your consent: add --yes"
 
 
@@ -153,7 +195,7 @@ def test_a_wrong_value_of_how_models_run_is_refused_before_anything_runs(
     monkeypatch.setenv(variable, value)
     said = repro("run", *selected, "--scale", "tiny")
     assert said.status == 2
-    assert said.sentence.startswith(f"{variable} is {value!r}; ")
+    assert said.sentence.startswith((f"{variable} is {value!r}; ", f"{variable} is {value!r}. "))
     assert list(folders.iterdir()) == []
 
 
@@ -204,7 +246,9 @@ def test_a_run_whose_reader_goes_away_says_so_and_is_not_done(start, measured):
     child.stdout = None
     _, err = child.communicate()
     assert child.returncode == 141
-    assert err.endswith("repro: nobody reads what is printed; the same command continues where it stopped\n")
+    assert err.endswith(
+        "repro: the reader of standard output ended. The same command continues where it stopped.\n"
+    )
 
 
 def test_a_run_whose_progress_nobody_reads_is_not_done(start):
@@ -259,7 +303,7 @@ def test_whoever_is_asked_to_end_says_what_ctrl_c_makes_it_say(repro, monkeypatc
         assert signal.getsignal(number) is unheard
     finally:
         signal.signal(number, before)
-    continues = "interrupted; the same command continues where it stopped"
+    continues = "interrupted. The same command continues where it stopped."
     assert [(s.status, s.sentence) for s in said] == [(130, continues), (130, "interrupted")]
 
 
@@ -279,5 +323,5 @@ def test_an_interrupted_run_says_so_in_one_sentence_and_leaves_no_process(start)
     out, err = child.communicate()
     assert (child.returncode, out) == (130, "")
     sentences = [line for line in err.splitlines() if line.startswith("repro: ")]  # after what was begun
-    assert sentences == ["repro: interrupted; the same command continues where it stopped"]
+    assert sentences == ["repro: interrupted. The same command continues where it stopped."]
     assert psutil.wait_procs(lucene, timeout=10)[1] == []

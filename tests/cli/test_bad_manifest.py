@@ -16,9 +16,9 @@ BROKEN = {
         "label: Other",
         "lable: Other",
         12,
-        "rows.1.lable: there is no key 'lable' (did you mean 'label'?)",
+        "rows.1.lable: 'lable' is not a known key. Did you mean label?",
     ),
-    "a number for a printed string": ('["0.1", "-"]', '[0.1, "-"]', 12, "0.1 is no text; write it in quotes"),
+    "a number for a printed string": ('["0.1", "-"]', '[0.1, "-"]', 12, "0.1 is not text. Put it in quotes."),
     "a key twice": ("title: A toy", "title: A toy\ntitle: B", 3, "key 'title' occurs twice"),
     "a percentage where fractions are": (
         '"0.1", "-"',
@@ -30,7 +30,7 @@ BROKEN = {
         "over: [other]",
         "over: [othr]",
         6,
-        "tables.0.marks.*.over: there is no row or system of the table 'othr' (did you mean 'other'?)",
+        "tables.0.marks.*.over: 'othr' is not a known row or system of the table. Did you mean other?",
     ),
     "a point twice": (
         "tables:",
@@ -67,20 +67,20 @@ BROKEN = {
         "{depth: 10}",
         "{depth: 10, dept: 1}",
         11,
-        "there is no option 'dept' (did you mean 'depth'?); known: depth",
+        "'dept' is not a known option. Did you mean depth? Known: depth",
     ),
     "an unknown dataset": (
         "dataset: msmarco-passage/dev/small",
         "dataset: msmarco",
         8,
-        "no dataset 'msmarco'",
+        "'msmarco' is not a known dataset",
     ),
-    "an unknown measure": ("measure: RR@10", "measure: MRR@10", 8, "no measure 'MRR@10'"),
+    "an unknown measure": ("measure: RR@10", "measure: MRR@10", 8, "'MRR@10' is not a known measure"),
     "a unit of something else": (
         "measure: RR@10",
         "measure: RR@10, unit: GB",
         8,
-        "unit of this measure 'GB'; known: fraction, percent",
+        "'GB' is not a known unit of this measure. Known: fraction, percent",
     ),
 }
 
@@ -133,7 +133,7 @@ def test_an_empty_manifest_is_told(repro, toy):
         (
             READING.replace("where", "were"),
             1,
-            "there is no key 'were' (did you mean 'where'?); known: where, ",
+            "'were' is not a known key. Did you mean where? Known: where, ",
         ),
     ],
 )
@@ -152,7 +152,7 @@ FAULTY = {
     "a reading that there is not": (
         "    return recipe",
         "    request.reading('k')\n    return recipe",
-        ": there is no unspecified choice 'k'",
+        ": 'k' is not a known reading",
     ),
     "a number that makes no sense": (
         "depth=depth",

@@ -48,7 +48,7 @@ def test_a_home_that_is_not_there_has_a_remedy(repro, monkeypatch, verb):
     monkeypatch.setenv("HOME", "/proc/nohome")
     said = repro(*verb)
     assert said.status == 2
-    place, reason = "/proc/nohome/.cache/repro-bench/store", "/proc/nohome is not there and cannot be made"
+    place, reason = "/proc/nohome/.cache/repro-bench/store", "/proc/nohome is missing and cannot be made"
     assert (
         said.sentence
         == f"the store {place} cannot be used: {reason}; name another with --store or REPRO_STORE"
@@ -184,7 +184,7 @@ def test_a_damaged_note_of_a_node_is_named(repro, measured, content):
     note.write_text(content)
     said = repro("stage", fingerprint)
     assert said.status == 2
-    assert said.sentence.startswith(f"{note}: damaged, or of another version; remove it")
+    assert said.sentence.startswith(f"{note} is damaged or of another version. Remove it")
 
 
 RECORDS = {

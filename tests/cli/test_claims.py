@@ -20,13 +20,13 @@ def test_every_statement_is_there_with_both_judgements(repro):
     bold = [row["id"] for row in implausible if row["kind"] == "bold" and row["id"].startswith("costa/1/")]
     assert bold == ["costa/1/bold/bm25neg.costa/dl19.ndcg10"]  # .635 beside .625, on 43 queries
     said = " ".join(repro("audit", "claims", "costa").out.split())
-    assert "would be" in said and "implausible as" in said  # one of eight bold numbers of Table 1
+    assert "implausible" in said and "significant)" in said  # one of eight bold numbers of Table 1
 
 
 def test_a_failing_claim_is_shown_with_the_cells_against_it(repro, toy):
     toy.with_name("claims.yaml").write_text(CLAIMS)
     said = repro("audit", "claims", "toy", "--failing").out
-    assert "words-win" in said and "1/bm25/dev 0.1 beside" in said.replace("\n", " ")
+    assert "words-win" in said and "1/bm25/dev 0.1 vs." in said.replace("\n", " ")
     assert [row["id"] for row in repro("audit", "claims", "toy", "--failing", "--format", "json").json] == [
         "toy/claim/words-win"
     ]
@@ -34,13 +34,13 @@ def test_a_failing_claim_is_shown_with_the_cells_against_it(repro, toy):
 
 def test_a_paper_that_states_nothing_says_so(repro, toy):
     toy.write_text(toy.read_text().replace('"0.2*"', '"0.2"'))
-    assert repro("audit", "claims", "toy").err == "the papers state nothing that cells can confirm\n"
-    assert repro("audit", "claims", "toy", "--failing").err == "nothing is contradicted\n"
+    assert repro("audit", "claims", "toy").err == "The papers have no statements to judge.\n"
+    assert repro("audit", "claims", "toy", "--failing").err == "No statement is contradicted.\n"
 
 
 def test_our_measurement_is_judged_and_said_to_be_scaled(repro, measured):
     said = repro("audit", "claims", "costa", "--scale", "tiny")
-    assert said.err.rstrip().endswith("Scale tiny: says nothing of the paper.")
+    assert said.err.rstrip().endswith("Scale tiny does not judge the paper.")
     rows = repro("audit", "claims", "costa", "--scale", "tiny", "--format", "json").json
     assert {row["says_of_paper"] for row in rows} == {False}
 
@@ -69,5 +69,5 @@ def test_what_others_report_judges_beside_the_paper_and_ours_and_changes_neither
         2,
         [0.05],
     )
-    assert "say nothing (1 of 2 cells)" in repro("audit", "claims").out
+    assert "undecided (1 of 2 cells)" in repro("audit", "claims").out
     assert [row | {"others": None} for row in after] == [row | {"others": None} for row in before]

@@ -137,7 +137,7 @@ def test_a_run_stands_beside_print_and_is_kept_where_that_is_asked_for(
     [record] = Results(folders / "results").read("full", "costa")
     assert (record.cell, record.origin["file"]) == (DL, run.name)
     refused = repro("compare", run, "costa", "--table", "1", "--record")
-    assert refused.status == 2 and "name that row, as --row ROW" in refused.sentence
+    assert refused.status == 2 and "Name it, e.g. --row ROW" in refused.sentence
 
 
 def test_runs_are_scored_without_a_paper(repro, own, other):
@@ -162,15 +162,15 @@ def test_comparing_a_run_writes_nothing(repro, other, measured):
 @pytest.mark.parametrize(
     ("arguments", "words"),
     [
-        (["no/such.trec", CELL], "there is no file 'no/such.trec'"),
-        (["other.trec"], "--scale is of a paper's table, and none is named"),
-        (["other.trec", CELL, "--strict"], "leave --strict out"),
-        (["other.trec", CELL, "--measure", "AP"], "--measure is for runs without a paper"),
+        (["no/such.trec", CELL], "there is no run file 'no/such.trec'"),
+        (["other.trec"], "--scale needs a paper's table"),
+        (["other.trec", CELL, "--strict"], "Remove --strict"),
+        (["other.trec", CELL, "--measure", "AP"], "--measure cannot be combined with a paper's table"),
         (["other.trec", CELL, "--record"], "at full scale"),
-        ([CELL, "--per-query"], "--per-query is for runs and encoders of yours"),
-        ([CELL, "--dataset", "tiny/passage/dev"], "--dataset is for runs and encoders of yours"),
-        (["csta"], "there is no paper 'csta'"),
-        (["csta/1"], "there is no paper 'csta' (did you mean 'costa'?)"),
+        ([CELL, "--per-query"], "--per-query needs a run or an encoder of yours"),
+        ([CELL, "--dataset", "tiny/passage/dev"], "--dataset needs a run or an encoder of yours"),
+        (["csta"], "'csta' is not a known paper"),
+        (["csta/1"], "'csta' is not a known paper. Did you mean costa?"),
         (["other.trec", DL], "none of the run's 150 queries is among the 40 judged ones"),
     ],
 )
@@ -292,7 +292,7 @@ def test_a_measure_that_looks_deeper_than_the_scale_searches_says_so(repro, meas
     monkeypatch.setenv("COLUMNS", "200")
     note = "measured on tiny/passage/dev in place of msmarco-passage/dev/small"
     assert repro("run", DEEP, "--scale", "tiny").status == 0
-    deep = f"{note}; R@1000: the first 100 documents only, as this scale searches no deeper"
+    deep = f"{note}; R@1000: computed on the top 100 (this scale retrieves no more)"
     assert deep in repro("compare", DEEP, "--scale", "tiny").out
     said = repro("compare", CELL, "--scale", "tiny")
     assert note in said.out and "R@1000" not in f"{said.out}{said.err}"
@@ -300,7 +300,7 @@ def test_a_measure_that_looks_deeper_than_the_scale_searches_says_so(repro, meas
     assert (found["measure"], found["cut_at"]) == ("R@1000", 100)
     text = repro("tables", "costa", "--table", "1", "--scale", "tiny", "--out", measured / "here")
     assert text.status == 0
-    assert "R@1000: the first 100 documents only" in (measured / "here/costa-table1.tex").read_text()
+    assert "R@1000: computed on the top 100" in (measured / "here/costa-table1.tex").read_text()
 
 
 def test_a_table_is_printed_in_each_format_and_then_not_written(repro, toy, folders):

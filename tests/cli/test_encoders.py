@@ -83,7 +83,7 @@ def test_an_exported_encoder_reaches_the_scores_of_its_run(encoders, repro, fold
     assert [c["cut_at"] for c in told.json] == [None, 100, 100]
     [test] = told.json[0]["tests"]  # against the very run that it was exported from
     assert (test["over"], test["by"], test["ties"]) == ("random", "measured", told.json[0]["queries"])
-    assert "as its repro.json says" in told.err
+    assert "(by its repro.json)" in told.err
     assert (folders / "results/records/tiny/toy.jsonl").read_text() == records  # comparing is no record
 
     card = (to / "README.md").read_text()
@@ -91,7 +91,7 @@ def test_an_exported_encoder_reaches_the_scores_of_its_run(encoders, repro, fold
     assert (header.language, header.library_name, header.license) == ("en", "sentence-transformers", "other")
     assert header.base_model is None and "dense-retrieval" in header.tags
     assert measured["dev"]["fingerprint"] in card and "pooling 'mean'" in card and "0." in card
-    assert "\n\nR@1000: the first 100 documents only, as this scale searches no deeper.\n" in card
+    assert "\n\nR@1000: computed on the top 100 (this scale retrieves no more).\n" in card
     assert (
         "invented passages (`tiny/passage`)" in card
         and "| toy/1/random/recall | tiny | tiny/passage/dev | R@1000 |" in card
@@ -112,7 +112,7 @@ def test_an_exported_encoder_reaches_the_scores_of_its_run(encoders, repro, fold
     close(by_file[0]["value"], measured["dev"]["measured"])
     assert [line["cut_at"] for line in by_file] == [None, 100]
     shown = repro("compare", first, *judged)
-    assert "R@1000: the first 100 documents only, as the run goes no deeper" in shown.out
+    assert "R@1000: computed on the top 100 (the run contains no more)" in shown.out
 
     [model] = (folders / "store/initialise").glob("*/model")
     weights = bytearray((model / "model.safetensors").read_bytes())
@@ -156,15 +156,15 @@ def test_a_row_of_full_scale_only_is_not_run_below_it_and_says_why(encoders, rep
 @pytest.mark.parametrize(
     "arguments, said",
     [
-        (("--dataset", "tiny/passage/dev"), "--dataset is for runs and encoders of yours"),
-        (("my.run", "--measure", "RR@10"), "name the table that it is to be a row of"),
-        (("no/such.run", "--dataset", "msmarco-passage/dev/small"), "there is no file 'no/such.run'"),
-        (("my.run", "--dataset", "x", "--scale", "full"), "--scale is of a paper's table, and none is named"),
+        (("--dataset", "tiny/passage/dev"), "--dataset needs a run or an encoder of yours"),
+        (("my.run", "--measure", "RR@10"), "name a table, e.g. PAPER/1"),
+        (("no/such.run", "--dataset", "msmarco-passage/dev/small"), "there is no run file 'no/such.run'"),
+        (("my.run", "--dataset", "x", "--scale", "full"), "--scale needs a paper's table"),
         (
             ("{}/m/model", "--dataset", "tiny/passage/dev", "--measure", "AP"),
-            "which needs texts: name a table",
+            "which needs texts. Name a table",
         ),
-        (("{}/m/model", "toy/1", "--measure", "RR"), "--measure is for runs without a paper"),
+        (("{}/m/model", "toy/1", "--measure", "RR"), "--measure cannot be combined with a paper's table"),
         (("{}/none.yaml", "toy/1"), "none.yaml"),
     ],
 )
@@ -178,11 +178,11 @@ def test_what_cannot_be_compared_is_one_sentence(encoders, repro, tmp_path, argu
 @pytest.mark.parametrize(
     "description, said",
     [
-        ("model: {}/m/model\nquery_length: 1", "3 at least"),
+        ("model: {}/m/model\nquery_length: 1", "at least 3"),
         ("model: {}/m/model\nquery_length: twelve", "query_length of an encoder cannot be 'twelve'"),
         (
             "model: {}/m/model\npoling: cls",
-            "{}/encoder.yaml: there is no key of an encoder 'poling' (did you mean 'pooling'?)",
+            "{}/encoder.yaml: 'poling' is not a known key of an encoder. Did you mean pooling?",
         ),
         ("model: [{}/m/model]", "{}/encoder.yaml:1: "),
     ],

@@ -24,7 +24,7 @@ def test_local_processes_end_with_the_same_scores(repro, measured_once):
 @pytest.mark.parametrize(
     "options, sentence",
     [
-        (("--jobs", "2"), "--jobs is of the engines local and snakemake, not of auto; name that, or leave"),
+        (("--jobs", "2"), "--jobs needs the engines local and snakemake, not auto"),
         (("--engine", "local", "--profile", "x"), "--profile is of the engine snakemake, not of local"),
         (("--engine", "snakemake", "--shards", "0"), "--shards is 0, but must be 1 or more"),
         (("--engine", "local", "--jobs", "0"), "--jobs is 0, but must be 1 or more"),

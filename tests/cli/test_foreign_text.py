@@ -98,4 +98,4 @@ def test_a_record_of_an_odd_commit_is_refused_with_its_line(repro, measured, pla
     path.write_text(json.dumps(record | {"sha256": hashlib.sha256(canonical.encode()).hexdigest()}) + "\n")
     said = repro("compare", CELL, "--scale", "tiny")
     assert said.status == 2 and said.sentence.startswith(f"{path}:1: ")
-    assert "not a commit in hexadecimal" in said.sentence or (place, commit) == ("commits", 7)
+    assert "not a hexadecimal commit" in said.sentence or (place, commit) == ("commits", 7)

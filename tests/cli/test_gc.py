@@ -123,7 +123,7 @@ def test_what_lies_behind_records_of_a_users_scale_stays_without_its_file(
 
 
 def test_a_store_that_is_not_there_has_nothing_to_go(repro, folders):
-    assert repro("store", "gc", *TINY).out == "0 could go, 0 bytes\n"
+    assert repro("store", "gc", *TINY).out == "0 unused, 0 bytes\n"
     assert not (folders / "store").exists()
 
 
@@ -169,7 +169,7 @@ def test_what_was_made_of_data_that_are_not_at_hand_now_stays(repro, folders):
 def test_an_interrupted_attempt_beside_data_that_are_not_at_hand_goes_by_its_age(repro, folders, suffix):
     folder = folders / "store" / "encode" / ("a" * 64 + suffix)
     folder.mkdir(parents=True)
-    assert repro("store", "gc", "costa", "--scale", "full").out == "0 could go, 0 bytes\n"
+    assert repro("store", "gc", "costa", "--scale", "full").out == "0 unused, 0 bytes\n"
     said = repro("store", "gc", "costa", "--scale", "full", "--keep-days", "0", "--yes")
     assert (said.status, said.out) == (
         0,

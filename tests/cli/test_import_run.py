@@ -38,7 +38,7 @@ tables:
   - {id: close, label: Close, cells: ["1.000", "0.2"]}
 """
 NEAR = "toy/1/bm25/near"
-TAKEN = "`repro import run` takes a FILE with the cells that it measures"
+TAKEN = "`repro import run` needs a FILE with its cells"
 READINGS = """\
 - id: k1
   kind: silence
@@ -113,6 +113,12 @@ def test_an_imported_run_scores_what_trec_eval_gives_and_is_recorded_once(repro,
     assert _records(folders) == [record]
 
 
+def test_the_verdict_of_an_imported_run_is_shown_at_every_width(narrow, repro, file):
+    command = ("import", "run", file, NEAR, "toy/1/close/near")
+    assert repro(*command).status == 0  # so that later outputs have the same count of new records
+    narrow(*command)
+
+
 @pytest.mark.parametrize("name, change", [("artefact.json", b""), ("run.trec", b"?\n"), ("raw.npy", b"??")])
 def test_an_imported_run_that_was_damaged_is_made_again_from_its_file(repro, file, folders, name, change):
     assert repro("import", "run", file, NEAR).status == 0
@@ -126,11 +132,11 @@ def test_an_imported_run_that_was_damaged_is_made_again_from_its_file(repro, fil
 
 def test_a_cell_that_a_run_cannot_be_scored_for_is_refused(repro, file):
     said = repro("compare", file, "toy/1/bm25/far")
-    assert said.status == 2 and "no column of toy/1 'far'" in said.sentence
+    assert said.status == 2 and "toy/1 has no column far" in said.sentence
     elsewhere = repro("compare", file, NEAR, "--dataset", "tiny/passage/dev")
     assert elsewhere.status == 2 and "no column is scored on tiny/passage/dev" in elsewhere.sentence
     deep = repro("compare", file, "toy/1/bm25/deep")
-    assert deep.status == 0 and "the first 10 documents only, as the run goes no deeper" in deep.out
+    assert deep.status == 0 and "computed on the top 10 (the run contains no more)" in deep.out
 
 
 def test_topics_that_the_run_does_not_answer_are_counted_and_told(repro, file, judged):
@@ -146,8 +152,8 @@ def test_a_cell_that_looks_deeper_than_the_run_goes_is_refused_and_nothing_recor
     said = repro("import", "run", file, NEAR, "toy/1/bm25/deep")
     assert said.status == 2
     assert said.sentence == (
-        f"{file}: the run has 10 documents a query, toy/1/bm25/deep is R@1000 and looks at 1000; "
-        "take a deeper run, or name other cells"
+        f"{file}: the run has 10 documents a query, toy/1/bm25/deep needs 1000 (R@1000). "
+        "Take a deeper run, or name other cells."
     )
     assert _records(folders) == []
 
@@ -229,7 +235,7 @@ def test_a_run_is_judged_by_the_reading_that_it_is_said_to_follow(repro, file, t
     assert len(cell["imported"]) == 1
     for reading, words in (
         ("k1=mean", "no value of k1 'mean'"),
-        ("b=plain", "no unspecified choice of these cells 'b'"),
+        ("b=plain", "'b' is not a known reading of these cells"),
     ):
         assert words in repro(*about, "--reading", reading).sentence
 
@@ -337,8 +343,8 @@ def test_a_run_over_questions_judged_by_answers_is_scored_by_its_passages_texts(
     [
         (["import", "run"], f"{TAKEN}, or --public DIR alone"),
         (["import", "run", "--public", "x", NEAR], f"{TAKEN}, or"),
-        (["import", "run", "--public", "none"], "none: none of the public runs is there"),
-        (["export", "run", NEAR], f"nothing is recorded for {NEAR} at scale full; run or import it first"),
+        (["import", "run", "--public", "none"], "none has none of the public runs"),
+        (["export", "run", NEAR], f"{NEAR} has no record at scale full. Run or import it first"),
         (["export", "run", "toy/1/bm25"], "'toy/1/bm25' names no cell"),
     ],
 )
@@ -363,7 +369,7 @@ def test_public_runs_go_to_every_cell_of_their_system_within_their_depth(repro, 
     assert [(one["id"], one["origin"]["source"]) for one in said.json] == [(NEAR, "public run by a toolkit")]
     assert said.err.splitlines()[-3:] == [
         f"not in {folders}: absent.trec",
-        "left out: toy/1/bm25/deep looks deeper than theirs.trec goes (10)",
+        "left out: toy/1/bm25/deep needs more documents than theirs.trec (10)",
         "left out: twin.trec, as no paper prints nobody on tiny/passage/dl19",
     ]
     (folders / "twin.trec").write_text("other bytes")

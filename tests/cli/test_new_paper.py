@@ -64,7 +64,7 @@ def test_with_a_folder_of_its_own_it_is_a_distribution_with_an_entry_point(repro
 def test_what_is_no_package_name_is_refused(repro, tmp_path, name):
     said = repro("new", "paper", "--dir", tmp_path / "d", "--", name)
     assert said.status == 2
-    assert said.sentence.startswith(f"{name!r} names no paper: take lower-case letters")
+    assert said.sentence.startswith(f"{name!r} is not a package name of lower-case letters")
     assert not (tmp_path / "d").exists()
 
 

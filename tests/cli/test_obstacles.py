@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from repro.api.selection import select
+from repro.api import select
 from repro.cli.obstacles import blocked_cell_lines
 from repro.verdicts.comparison import compare
 from tests.cli.conftest import CELL

@@ -24,7 +24,7 @@ def test_every_report_has_its_place_in_json(repro):
 
 def test_show_tells_what_others_report_of_a_cell(repro):
     shown = repro("show", CELL).out
-    assert "stated by others:" in shown and "run elsewhere:" in shown
+    assert "reported elsewhere:" in shown and "run elsewhere:" in shown
     assert repro("show", CELL, "--format", "json").json["others"]
 
 

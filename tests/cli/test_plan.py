@@ -29,7 +29,7 @@ def test_people_see_a_summary_and_a_line_a_node_where_they_ask_for_it(repro, fol
     heads = ["to download: nothing", "disk: about ", "work: about ", "obstacles: none"]
     assert all(line.startswith(head) for line, head in zip(lines[2:6], heads, strict=True))
     assert lines[6] == "so far: 0 of 1 published cell measured at tiny"
-    assert lines[7:] == [f"0 of 6 nodes are stored in {folders}/store"]
+    assert lines[7:] == [f"0 of 6 stages are stored in {folders}/store"]
     head, _, *nodes = filter(str.strip, said.out.splitlines())
     assert head.split() == ["state", "node", "blocked", "by"]
     assert [line.split()[:2] for line in nodes] == [["missing", stage] for stage in STAGES]
@@ -47,7 +47,7 @@ def test_where_nothing_is_planned_the_reason_is_told_and_no_empty_table(repro):
 def test_cells_that_are_not_measured_at_the_scale_are_counted_beside_those_that_are(repro):
     rows = ("--row", "sparse.deepct", "--row", "sparse.bm25")
     said = repro("plan", "costa", "--table", "1", *rows, "--scale", "tiny")
-    why = "what others expanded or weighed is measured at full scale only"
+    why = "expanded passages and term weights exist at full scale only"
     assert f"\nnot measured: 3 cells. Reasons: {why} (3)\n" in said.err
     assert said.err.startswith("7 published cells: 4 measurements") and "\nevaluate  " in said.out
 
@@ -83,11 +83,11 @@ def test_nodes_are_noted_whatever_is_lacking_where_nothing_is_to_run(repro, fold
 
 def test_what_was_measured_is_counted_without_its_store(repro, measured):
     line = ("costa", "--table", "1", "--scale", "tiny")
-    counted = "so far: 1 of 58 published cells measured at tiny; apart, 0 of 8 cells of reference rows\n"
+    counted = "so far: 1 of 58 published cells measured at tiny, and 0 of 8 cells of reference rows\n"
     stored = f"6 of 155 nodes are stored in {measured}/store\n"
     assert counted + stored in repro("plan", *line).err
     other = measured / "another"
-    stored = f"0 of 155 nodes are stored in {other}\n"
+    stored = f"0 of 155 stages are stored in {other}\n"
     assert counted + stored in repro("plan", *line, "--store", other).err
 
 
@@ -109,7 +109,7 @@ def test_seeds_and_readings_change_fingerprints(repro):
 
 def test_by_stage_is_a_line_a_stage_and_what_is_lacking_comes_first(repro):
     lines = repro("plan", *LINE).out.splitlines()
-    start = lines.index("by stage, with what is to run")
+    start = lines.index("by stage, with the cost of stages to run")
     assert cells_of_line(lines[start + 2]) == ["stage", "missing", "FLOP", "core hours", "GB"]
     assert [line.split()[:2] for line in lines[start + 4 : start + 10]] == [[s, "1"] for s in STAGES]
     said = repro("plan", CELL)
@@ -122,7 +122,7 @@ def test_by_stage_is_a_line_a_stage_and_what_is_lacking_comes_first(repro):
 def test_by_table_and_row_each_is_counted_by_itself(repro):
     how = ("plan", "costa", "--row", "bm25", "--table", "1", "--table", "2", "--scale", "tiny")
     lines = repro(*how, "--by", "table").out.splitlines()
-    start = lines.index("by table, what they share in each")
+    start = lines.index("by table, shared stages in each")
     head = ["table", "nodes", "to run", "blocked", "FLOP", "core hours", "GB", "peak GB"]
     assert cells_of_line(lines[start + 2]) == head
     assert [line.split()[0] for line in lines[start + 4 : start + 6]] == ["costa/1", "costa/2"]

@@ -22,7 +22,7 @@ def test_people_see_the_default_in_brackets(repro, toy):
     )
     toy.with_name("readings.yaml").write_text(reading)
     said = repro("show", "readings", "toy")
-    assert said.out.startswith("toy: 1 unspecified choices (default in brackets)")
+    assert said.out.startswith("toy: 1 readings (default in brackets)")
     for shown in ("not said [2]", "one | [two]"):
         assert shown in said.out
 
@@ -39,7 +39,7 @@ def test_readings_are_filtered_by_kind_and_table(repro, options, kept):
 
 def test_a_cell_and_a_paper_together_are_refused(repro):
     said = repro("show", "readings", "costa", "costa/1/hardneg.costa/dev.rr10")
-    assert said.status == 2 and "a cell is named by its path alone" in said.sentence
+    assert said.status == 2 and "is a cell and cannot be combined with papers" in said.sentence
 
 
 def test_behind_a_cell_are_the_readings_that_its_page_counts(repro):

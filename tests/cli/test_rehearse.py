@@ -131,11 +131,11 @@ def test_every_stage_is_tried_and_the_whole_is_extrapolated(repro, papers_data, 
     assert "17 stages took " in lines.err
     uncounted = {node["fingerprint"] for node in told["nodes"] if node["whole_hours"] is None}
     assert set(told["not_in_hours"]) == uncounted and uncounted
-    whole = f"as far as it can be told, extrapolated: {told['hours']:,.1f} hours one stage after another"
+    whole = f"Extrapolated: {told['hours']:,.1f} hours one stage after another"
     assert "all of it" not in lines.err and whole.split("extrapolated")[0] in lines.err
     assert f" on this machine, not counting {len(uncounted)} stage" in lines.err
     assert " named below; " in lines.err and "; at least " in lines.err
-    assert "20 documents" in lines.out and "kept for `repro plan` in " in lines.err
+    assert "20 documents" in lines.out and "saved for `repro plan` in " in lines.err
 
 
 def test_plans_of_full_take_hours_from_what_was_measured(repro, papers_data, in_this_process):
@@ -181,7 +181,7 @@ def test_what_is_missing_is_named_and_holds_back_only_what_needs_it(repro, paper
 def test_a_truncated_collection_is_still_refused_at_full(repro, papers_data, in_this_process, monkeypatch):
     monkeypatch.setattr(shutil, "disk_usage", lambda path: SimpleNamespace(free=10**15))  # a whole one fits
     said = repro("run", "toy", "--all")
-    assert "60 documents where msmarco-passage has 8,841,823: not the collection" in said.err
+    assert "60 documents, but msmarco-passage has 8,841,823 in the papers" in said.err
 
 
 def test_a_scale_with_data_of_its_own_cannot_be_extrapolated_from(repro, papers_data):
@@ -198,7 +198,7 @@ def test_the_whole_is_no_rehearsal_of_itself(repro, papers_data, folders):
 def test_a_stage_of_a_rehearsal_is_a_process_of_its_own_whose_failure_is_told(
     repro, papers_data, monkeypatch
 ):
-    from repro.api.selection import select
+    from repro.api import select
     from repro.errors import StageError
     from repro.progress import Progress
     from repro.running.scale import user_scale
@@ -212,7 +212,7 @@ def test_a_stage_of_a_rehearsal_is_a_process_of_its_own_whose_failure_is_told(
     assert not (store.path(node) / "of-before").exists()
     assert store.record(node)["facts"]["peak_memory_kib"] > 1000
     last = plan.nodes[-1]
-    with pytest.raises(StageError, match="the store must hold it"):
+    with pytest.raises(StageError, match="in the store"):
         run_apart(last, store, Progress())
 
 
@@ -228,4 +228,4 @@ def test_an_objective_whose_options_have_no_names_is_refused_by_plan_as_by_run(r
     (toy / "recipes.py").write_text(RECIPES.replace(objective, "papers.toy.open:Open"))
     said, ran = (repro(verb, "toy/1/dense/dev", "--scale", "tiny") for verb in ("plan", "run"))
     assert (said.status, said.err) == (2, ran.err)
-    assert "papers.toy.open:Open has **options; its __init__ has to name each option" in said.err
+    assert "papers.toy.open:Open has **options, but its __init__ must name each option" in said.err

@@ -33,7 +33,7 @@ def test_every_scale_with_a_record_has_a_page_and_the_first_opens_in_the_browser
     said = repro("report", "costa", "--open", "-o", measured / "r.html")
     paths = measured / "r.html", measured / "r-tiny.html"
     assert (said.status, said.out) == (0, f"{paths[0]}\n{paths[1]}\n")
-    assert "no browser could be started; open" in said.err
+    assert "no browser could be started. Open" in said.err
     assert seen == [paths[0].as_uri()]
     for path in paths:
         found = outline(path.read_text(encoding="utf-8"))
@@ -51,9 +51,9 @@ def test_the_summary_counts_every_table_and_goes_to_standard_output(repro):
     apart = "apart, 0 of 36 points of figures, 0 of 8 cells of reference rows"
     known = "40 stated by others (exact), 7 stated by others (close), 5 stated by others (loose), 105 nothing known"
     assert said.out.startswith(
-        f"What is known of 157 published numbers: {known}.\n\n"
+        f"157 published numbers: {known}.\n\n"
         "## Verdicts at scale tiny\n\n0 of 157 published cells measured at tiny; "
-        f"{apart}: 0 failing. Only full scale is compared"
+        f"{apart}: 0 failing. Scores at smaller scales are not compared"
     )
     assert "| costa | 7 | 4 | 4 |" in said.out
 
@@ -79,18 +79,18 @@ def test_a_readme_without_one_pair_of_markers_is_left_alone_before_anything_is_j
     path = folders / "README.md"
     path.write_text(text, encoding="utf-8")
     said = repro("report", "costa", "--readme", path)
-    assert said.status == 2 and "once each; put them where the table belongs" in said.sentence
+    assert said.status == 2 and "once each, around the table" in said.sentence
     assert path.read_text(encoding="utf-8") == text
 
 
 @pytest.mark.parametrize(
     ("arguments", "sentence"),
     [
-        (["costb"], "there is no paper 'costb' (did you mean 'costa'?)"),
-        (["--readme", "x.md", "--format", "markdown"], "give it alone"),
+        (["costb"], "'costb' is not a known paper. Did you mean costa?"),
+        (["--readme", "x.md", "--format", "markdown"], "--readme cannot be combined with other options"),
         (["--format", "markdown", "--open"], "a text of one scale"),
         (["--readme", "missing.md"], "missing.md: No such file or directory"),
-        (["costa", "-o", "."], "is a folder; name a file to write the report to"),
+        (["costa", "-o", "."], "is a folder. Name a file for the report."),
     ],
 )
 def test_mistakes_are_told_in_one_sentence_before_anything_is_judged(
@@ -129,4 +129,4 @@ def test_pages_of_tables_are_written_with_their_commands(repro, folders, toy):
     assert "repro run toy --table 1 --row bm25 --scale tiny\n" in text
     assert "toy-table1.md" in (folders / "pages/index.md").read_text(encoding="utf-8")
     full = repro("report", "site", "toy", "-o", folders / "pages", "--scale", "full")
-    assert full.status == 2 and full.sentence.endswith("leave it out, or name a smaller one")
+    assert full.status == 2 and full.sentence.endswith("--scale full is always included")

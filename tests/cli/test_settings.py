@@ -106,9 +106,9 @@ def test_rows_and_tables_are_selected(repro, toy, selected):
 
 def test_a_selection_of_nothing_is_refused(repro, toy):
     for selected, sentence in {
-        "toy --table 3": "there is no table or figure with settings '3'; known: 1",
-        "toy --table 1 --table 3": "there is no table or figure with settings '3'; known: 1",
-        "toy --row tsa-b": "there is no row with settings 'tsa-b' (did you mean 'tas-b'?); known: tas-b",
+        "toy --table 3": "'3' is not a known table or figure with settings. Known: 1",
+        "toy --table 1 --table 3": "'3' is not a known table or figure with settings. Known: 1",
+        "toy --row tsa-b": "'tsa-b' is not a known row with settings. Did you mean tas-b? Known: tas-b",
     }.items():
         said = repro("show", "settings", *selected.split())
         assert said.status == 2 and said.sentence.startswith(sentence)

@@ -41,9 +41,9 @@ def test_a_study_which_publishes_nothing_says_what_shows_its_numbers(repro, toy,
         record = Made(cell="toy/1/bm25/dev", seed=1)
         monkeypatch.setattr(Results, "read", lambda self, at, paper: [record] if at == scale else [])
     told = (
-        f"what was measured:\n  repro compare toy --table 1 --scale {scale}"
+        f"Results:\n  repro compare toy --table 1 --scale {scale}"
         if scale
-        else ("nothing of it is measured yet:\n  repro run toy --table 1 --scale SCALE")
+        else ("Not measured yet:\n  repro run toy --table 1 --scale SCALE")
     )
     expected = f"toy table 1: one system\nrows: BM25; Other\ncolumns: dev; dl\n{told}"
     assert _plain(repro("show", "toy", "--table", "1").out) == _plain(expected)
@@ -73,7 +73,7 @@ def test_every_table_and_figure_can_be_shown_to_people_and_programs(repro, name,
 def test_a_quoted_cell_names_its_own_measure_and_whose_readings_it_rests_on(repro):
     said = repro("show", "cotmae_v2/1/simlm/dev.r1000").out
     assert "R@1k (R@1000 on msmarco-passage/dev/small)" in said
-    assert "unspecified choices of simlm, whose recipe makes the row" in said
+    assert "readings of simlm, which has the recipe" in said
     own = repro("show", "cotmae_v2/1/cotmae_v2/dev.r1000").out
     assert "R@1k (Success@1000 on msmarco-passage/dev/small)" in own and "whose recipe" not in own
 
@@ -98,7 +98,7 @@ def test_a_cell_says_what_was_measured_of_it_at_each_scale_and_how_to_measure_it
     lines = repro("show", CELL).out.splitlines()
     [tiny] = [line for line in lines if line.startswith("tiny: ")]
     assert f" {facts['tiny']['measured']:.3f} (150 queries of tiny/passage/dev, 20" in tiny
-    assert tiny.endswith("; scaled: measured at scale tiny; only full is compared with the published numbers")
+    assert tiny.endswith("; scaled: measured at scale tiny, which is not compared with the published numbers")
     assert f"measure it:    repro run {CELL}" in lines
     assert repro("run", DEEP, "--scale", "tiny").status == 0
     [tiny] = [line for line in repro("show", DEEP).out.splitlines() if line.startswith("tiny: ")]
@@ -180,11 +180,11 @@ def test_for_eyes_no_line_of_a_cell_is_wider_than_the_terminal(repro, monkeypatc
 def test_reports_of_a_cell_are_told_one_by_one_with_how_and_where(repro, toy, report):
     report("toy/1/bm25/dl", *(f"0.2{n}" for n in range(6)))
     said = repro("show", "toy/1/bm25/dl").out.splitlines()
-    told = [line.split(":", 1) for line in said if line.startswith(("stated", "value"))]
-    assert [name for name, _ in told] == ["stated by others", *["value"] * 4, "values"]
-    assert told[0][1].strip() == "6 values, 0.20 to 0.25; the closest in kind first"
+    told = [line.split(":", 1) for line in said if line.startswith(("reported", "value"))]
+    assert [name for name, _ in told] == ["reported elsewhere", *["value"] * 4, "values"]
+    assert told[0][1].strip() == "6 values, 0.20 to 0.25, the closest in kind first"
     how = "released checkpoint encoded again; match exact; a/b, issue 1, 2024-01-01"
     assert told[1][1].strip() == f"0.23 A toolkit (toolkit): {how}"
-    assert told[-1][1].strip() == "2 more, which --verbose tells"
+    assert told[-1][1].strip() == "2 more with --verbose"
     verbose = repro("show", "toy/1/bm25/dl", "--verbose").out
-    assert verbose.count("value: ") == 6 and "which --verbose tells" not in verbose
+    assert verbose.count("value: ") == 6 and "more with --verbose" not in verbose

@@ -2,7 +2,7 @@
 
 import pytest
 
-from repro.api.selection import select
+from repro.api import select
 from repro.cli.verbs import doctor
 from repro.running.workspace import Workspace
 from tests.cli.test_encoders import MANIFEST, RECIPES

@@ -24,4 +24,4 @@ def test_a_variable_with_a_slip_is_told_and_another_programs_is_not(repro, monke
     monkeypatch.setenv("REPRO_MICROBATCH", "4")
     said = repro("show", "cells")
     assert said.status == 0
-    assert said.err == "repro: the variable REPRO_MICROBATCH has no effect; did you mean REPRO_MICRO_BATCH?\n"
+    assert said.err == "repro: the variable REPRO_MICROBATCH has no effect. Did you mean REPRO_MICRO_BATCH?\n"

@@ -25,7 +25,7 @@ def test_every_damaged_artefact_is_told_and_only_they_are_removed(repro, measure
         "damaged: qrels",
         "damaged: queries",
     ]
-    assert said.err.startswith("run `repro store verify --rebuild`")
+    assert said.err.startswith("`repro store verify --rebuild` removes them")
     said = repro("store", "verify", "--rebuild")
     assert said.status == 0
     assert "6 artefacts read, 2 damaged and removed" in said.out.splitlines()
@@ -53,7 +53,7 @@ def test_an_imported_run_stays_and_what_makes_it_again_is_said(repro, folders):
     (store.path(run) / "run.trec").write_text("")
     said = repro("store", "verify", "--rebuild")
     assert said.status == 2 and store.state(run) == "damaged"
-    assert "it stays: `repro import run` with its file makes it again" in said.out
+    assert "not removed: `repro import run` with its file makes it again" in said.out
     assert said.out.endswith("1 artefacts read, 1 damaged, 0 removed\n")
 
 
@@ -121,8 +121,7 @@ def test_a_sample_is_computed_again_and_compared_on_request(repro, folders):
     assert said.status == 0
     *_, line = said.out.splitlines()
     assert line == (
-        "3 artefacts computed again: 3 agree to the bit, 0 to the tolerance, 0 not; "
-        "left out: 1 qrels, 2 encode"
+        "3 artefacts recomputed: 3 agree to the bit, 0 to the tolerance, 0 not. Left out: 1 qrels, 2 encode."
     )
     [row] = [line.split() for line in said.out.splitlines() if line.split()[:1] == ["search"]]
     assert row == ["search", "1", "of", "1", "1", "0", "every", "bit"]
@@ -152,10 +151,10 @@ def test_nothing_is_computed_from_what_is_damaged(repro, folders):
     store, nodes = vector_store(folders / "store")
     (store.path(nodes["qrels"]) / "qrels.trec").write_text("")
     said = repro("store", "verify", "--deep")
-    assert said.status == 2 and "computed again" not in said.out
+    assert said.status == 2 and "recomputed" not in said.out
     said = repro("store", "verify", "--deep", "--rebuild")
-    assert said.status == 0 and "left out: 2 encode, 1 mine, 1 evaluate" in said.out
-    assert "1 artefacts computed again: 1 agree to the bit" in said.out
+    assert said.status == 0 and "Left out: 2 encode, 1 mine, 1 evaluate" in said.out
+    assert "1 artefacts recomputed: 1 agree to the bit" in said.out
 
 
 @pytest.mark.parametrize("blocked, status", [(False, 3), (True, 4)])
@@ -173,7 +172,7 @@ def test_a_stage_that_cannot_compute_again_has_the_status_of_its_reason(
     said = repro("store", "verify", "--deep")
     reason = "there is no Java; install one" if blocked else "ValueError: no luck"
     assert said.status == status and f": {reason}" in said.out
-    assert "2 agree to the bit, 0 to the tolerance, 0 not, 1 without a result;" in said.out
+    assert "2 agree to the bit, 0 to the tolerance, 0 not, 1 without a result." in said.out
 
 
 def test_a_last_record_that_was_cut_off_counts_as_nothing_and_is_told(repro, measured):
@@ -188,7 +187,7 @@ def test_a_last_record_that_was_cut_off_counts_as_nothing_and_is_told(repro, mea
 def test_an_altered_record_is_told_and_is_never_shown_as_measured(repro, measured):
     path = measured / "results/records/tiny/costa.jsonl"
     path.write_text(path.read_text().replace('"measured": 0.3', '"measured": 0.9'))
-    altered = f"{path}:1: altered: the line is not the one that its sha256 was taken of; restore it"
+    altered = f"{path}:1: altered: its sha256 is that of another line. Restore it."
     said = repro("store", "verify")
     assert said.status == 2 and f"damaged: {altered}" in said.out.splitlines()
     assert "1 records read, 1 damaged" in said.out.splitlines()

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from repro.api.selection import select
+from repro.api import select
 from repro.store import Store
 from tests.once import made_once, take_what_is_finished
 

@@ -16,15 +16,14 @@ import pytest
 import repro as suite
 from papers.head_to_head import article
 from repro import locations
+from repro.api import select
 from repro.api.comparisons import compare
 from repro.api.public import offered
-from repro.api.selection import select
 from repro.cli import cli
 from repro.cli.groups import LazyGroup
 from repro.exchange.encoder_export import _scores
 from repro.exchange.run_export import ExportedRun
 from repro.machine import versions
-from repro.retrieval.datasets import digests
 from repro.running.engines import table as engines
 from repro.running.provenance import planned_code
 from repro.running.runner import Outcome
@@ -37,7 +36,7 @@ from tests.cli.conftest import repro as repro
 
 TABLE = ("costa", "--table", "1", "--scale", "tiny")
 OTHER_ROWS = {"beir/scifact/test qrels": "0" * 64}
-OTHER_DATA = "the judgements of beir/scifact/test are not as published"
+OTHER_DATA = "the judgements of beir/scifact/test differ from the published ones"
 ABSENT = "the files of absent were not there to be checked"
 # kind -> what a record says, beside a sound one, that its number is doubted for
 FAULTS = {
@@ -100,7 +99,7 @@ def faulty() -> list[Record]:
 @pytest.fixture
 def world(repro, folders, monkeypatch, faulty):
     """A results folder of these records, whose commits and data are told apart without a history."""
-    monkeypatch.setattr(digests, "differing", lambda rows: [OTHER_DATA] * (rows == OTHER_ROWS))
+    monkeypatch.setattr(doubts, "differing", lambda rows: [OTHER_DATA] * (rows == OTHER_ROWS))
     absent = ("absent data", lambda b: ABSENT if any(r.collections == ["absent"] for r in b.records) else "")
     rules = [rule._replace(said=absent[1]) if rule.kind == absent[0] else rule for rule in doubts.DOUBTS]
     monkeypatch.setattr(doubts, "DOUBTS", tuple(rules))

@@ -11,7 +11,8 @@ from repro.retrieval.evaluation.significance import pairwise_tests
 from repro.running.plan import plan
 from repro.running.requirements import Machine
 from repro.running.scale import scale
-from repro.store import Store, read_json
+from repro.store import Store
+from repro.store.seal import read_json
 
 KEYS = {"id", "printed", "measured", "verdict", "scale", "seeds", "fingerprint"}
 

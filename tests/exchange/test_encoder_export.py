@@ -160,7 +160,7 @@ def test_transformers_loads_model_and_tokenizer(tmp_path):
                     "queries": Node("encode", {}, {"model": Node("backbone", {"name": "a"})}),
                 },
             ),
-            "another for queries",
+            "two encoders, for passages",
         ),
     ],
 )

@@ -2,7 +2,7 @@
 
 import pytest
 
-from repro.machine import libraries, versions
+from repro.machine import versions
 from repro.stage_table import STAGES
 
 
@@ -10,7 +10,7 @@ from repro.stage_table import STAGES
 def installed(monkeypatch):
     """``torch`` 2.13.0 built for CPUs, Python 3.11.7 and Java 21.0.8 are here."""
     here = {"torch": "2.13.0+cpu", "python": "3.11.7", "java": "21.0.8"}
-    monkeypatch.setattr(libraries, "installed", here.get)
+    monkeypatch.setattr(versions, "installed", here.get)
 
 
 @pytest.mark.parametrize(
@@ -24,7 +24,7 @@ def installed(monkeypatch):
     ],
 )
 def test_the_same_version_in_what_matters_is_no_difference(installed, recorded):
-    assert libraries.differing(recorded) == {}
+    assert versions.differing(recorded) == {}
 
 
 @pytest.mark.parametrize(
@@ -38,31 +38,31 @@ def test_the_same_version_in_what_matters_is_no_difference(installed, recorded):
     ],
 )
 def test_another_version_is_named(installed, name, version, sentence):
-    assert libraries.differing({name: version}) == {name: sentence}
+    assert versions.differing({name: version}) == {name: sentence}
 
 
 def test_absent_libraries_and_those_that_change_nothing_are_not_compared(installed):
-    assert libraries.comparable({"torch": "1", "transformers": "1", "pyarrow": "1"}) == ["torch"]
+    assert versions.comparable({"torch": "1", "transformers": "1", "pyarrow": "1"}) == ["torch"]
 
 
 def test_a_stage_has_the_libraries_that_change_what_it_gives():
-    assert {"python", "java", "pyserini"} == set(libraries.used_by(["bm25", "lucene_index"]))
-    assert {"torch", "transformers", "tokenizers", "numpy"} <= set(libraries.used_by(["encode"]))
-    assert "torch" not in libraries.used_by(["evaluate"])
+    assert {"python", "java", "pyserini"} == set(versions.used_by(["bm25", "lucene_index"]))
+    assert {"torch", "transformers", "tokenizers", "numpy"} <= set(versions.used_by(["encode"]))
+    assert "torch" not in versions.used_by(["evaluate"])
 
 
 def test_the_table_names_stages_that_are_there_and_software_that_records_name():
-    stages = set().union(*(one.stages or () for one in libraries.LIBRARIES.values()))
-    assert stages <= STAGES.keys() and STAGES.keys() >= libraries.SUMMING
-    assert libraries.LIBRARIES.keys() <= {"python", "java", *versions.DISTRIBUTIONS}
+    stages = set().union(*(one.stages or () for one in versions.LIBRARIES.values()))
+    assert stages <= STAGES.keys() and STAGES.keys() >= versions.SUMMING
+    assert versions.LIBRARIES.keys() <= {"python", "java", *versions.DISTRIBUTIONS}
 
 
 def test_versions_of_several_artefacts_are_joined():
     several = [{"torch": "2.0"}, {"torch": "1.0", "pyarrow": "1"}, {"torch": "2.0"}]
-    assert libraries.joined(several) == {"torch": "1.0 and 2.0"}
+    assert versions.joined(several) == {"torch": "1.0 and 2.0"}
 
 
 def test_versions_are_looked_up_once(monkeypatch):
-    libraries.installed("numpy")
-    monkeypatch.setattr(versions, "version", None)
-    assert libraries.installed("numpy")
+    versions.installed("numpy")
+    monkeypatch.setattr("importlib.metadata.version", None)
+    assert versions.installed("numpy")

@@ -6,7 +6,7 @@ from repro.machine.shard import Shard, blocks, only_shard, shard, share
 
 @pytest.mark.parametrize("text", ["0/8", "9/8", "3", "3/", "/8", "a/b", "-1/2", "1/0", "1/2/3", ""])
 def test_what_is_no_shard_is_refused(text):
-    with pytest.raises(UsageError, match=r"--shard is .*; give its number and how many there are"):
+    with pytest.raises(UsageError, match=r"--shard is .*\. Give its number and their count"):
         Shard.parse(text)
 
 

@@ -66,7 +66,8 @@ def test_software_lists_what_is_installed_and_only_that(monkeypatch):
         return installed[name]
 
     monkeypatch.setattr(importlib.metadata, "version", version)
-    monkeypatch.setattr("repro.machine.jvm.runtime", lambda: None)
+    monkeypatch.setattr(versions, "version", versions.version.__wrapped__)  # without a cache
+    monkeypatch.setattr("repro.machine.system.java", lambda: None)
     assert versions.software() == {"python": platform.python_version(), **installed}
 
 

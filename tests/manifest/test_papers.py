@@ -20,7 +20,7 @@ def test_every_paper_has_a_manifest_of_its_own_name():
 
 
 def test_a_wrong_name_lists_the_right_ones():
-    with pytest.raises(UsageError, match=r"no paper 'costo' \(did you mean 'costa'\?\); known: costa"):
+    with pytest.raises(UsageError, match=r"'costo' is not a known paper. Did you mean costa\? Known: costa"):
         paper("costo")
 
 
@@ -62,7 +62,7 @@ def test_what_papers_say_is_read_and_its_shape_checked(tmp_path):
     hours = {str(s.of): s.gpu_hours for s in said["simlm"] if s.hours}
     assert hours == {"pre-training on MS MARCO": 288, "pre-training on Wikipedia": 576}
     assert [s.gpus for s in said["simlm"] if not s.hours] == [4, 8, 4]
-    assert "8 GPUs of no named kind, hours not stated" in str(said["simlm"][3])
+    assert "8 GPUs of an unnamed kind, hours not stated" in str(said["simlm"][3])
     assert [s.gpu_hours for s in said["cotmae_v2"]] == [784, None, None]  # 16 x 49
     assert str(said["cpdae"][0]) == "everything: not stated"
     assert "hours not stated" in str(said["costa"][0])

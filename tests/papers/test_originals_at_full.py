@@ -58,9 +58,7 @@ def test_the_files_when_they_are_here_are_no_obstacles(tmp_path, monkeypatch):
 def test_other_words_than_those_of_the_list_are_as_good_as_none(tmp_path):
     file = write(tmp_path / "lists/stopwords.txt", "the\nof\n")
     told = obstacles(planned(ROW, data=tmp_path))["lists/stopwords.txt"]
-    words = (
-        "is not the union of NLTK's English stop words and INQUERY's stop words (2 words, where that has 475)"
-    )
+    words = "is not the union of NLTK's English stop words and INQUERY's stop words (2 words instead of 475)"
     assert told.cause == f"{file} {words}"
     assert "`repro data make lists/stopwords.txt FILE FILE`" in told.remedy
     assert told.remedy.endswith("or use the replacement with `--reading word-stop-list=function-words`")
@@ -84,6 +82,6 @@ def test_doctor_names_what_has_to_be_got_by_hand(monkeypatch, tmp_path):
 
     monkeypatch.setenv("REPRO_DATA", str(tmp_path))
     told = CliRunner().invoke(cli, ["doctor", "--store", str(tmp_path / "store")]).output
-    by_hand = told.partition("to be got by hand (")[2].partition(")")[0].split(", ")
+    by_hand = told.partition("manual downloads (")[2].partition(")")[0].split(", ")
     assert {"msmarco-passage/rocketqa", "lists/stopwords.txt"} <= set(by_hand)
     assert "microsoft/seed-encoder-3-layer-decoder" in by_hand

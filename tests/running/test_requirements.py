@@ -97,7 +97,7 @@ def _spans(splitter):
 
 
 def test_java_is_of_the_machine_and_data_are_not(monkeypatch):
-    monkeypatch.setattr("repro.machine.jvm.missing_requirement", lambda: ("no Java", "install it"))
+    monkeypatch.setattr("repro.machine.system.missing_java", lambda: ("no Java", "install it"))
     machine = Machine(None, None)
     index = machine.resolve(Node("lucene_index", {}, {"corpus": Node("corpus", {"dataset": "beir/fiqa"})}))
     corpus = index.inputs["corpus"]

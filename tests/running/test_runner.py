@@ -194,7 +194,7 @@ def test_unknown_readings_and_choices_name_the_right_ones(make):
     build, _, _ = make
     with pytest.raises(
         UsageError,
-        match=r"no unspecified choice of the selected papers 'bm25-parameter' \(did you mean 'bm25",
+        match=r"'bm25-parameter' is not a known reading of the selected papers. Did you mean bm25",
     ):
         build(overrides={"bm25-parameter": "x"})
     with pytest.raises(UsageError, match="anserini-default"):

@@ -104,7 +104,7 @@ def test_a_source_of_the_data_folder_is_at_hand_while_it_has_its_bytes(tmp_path,
     file = tmp_path / "data/beir/scifact/qrels/test.tsv"
     file.write_text(file.read_text().replace("d0\t2", "d2\t2"))
     assert source_at_hand(node, tmp_path / "data", None) is None
-    with pytest.raises(DataError, match="changed since it was planned with"):
+    with pytest.raises(DataError, match="changed after planning"):
         fault(node, tmp_path / "out", forged, source)
 
 

@@ -109,7 +109,7 @@ def test_a_scale_is_known_by_its_name_as_long_as_its_file_is_at_hand(tmp_path):
     (tmp_path / "mine.yaml").write_text("mine: {about: x, steps: 5}")
     with with_scale_of(tmp_path / "mine.yaml") as mine:
         assert scale("mine") == mine and "mine" in known_scales()
-    with pytest.raises(UsageError, match="no scale 'mine'"):
+    with pytest.raises(UsageError, match="'mine' is not a known scale"):
         scale("mine")
 
 
@@ -128,7 +128,7 @@ def test_a_scale_is_known_by_its_name_as_long_as_its_file_is_at_hand(tmp_path):
             1,
             "mine: 'depth' is in caps and in replace",
         ),
-        ("mine:\n  about: x\n  frist: 3", 3, "mine.frist: there is no key 'frist' (did you mean 'first'?)"),
+        ("mine:\n  about: x\n  frist: 3", 3, "mine.frist: 'frist' is not a known key. Did you mean first?"),
         ("mine:\n  about: x\n  like: tiny\n  first: {queries: 3}", 4, "tiny does not use the papers' data"),
     ],
 )
@@ -147,7 +147,7 @@ def test_a_backbone_of_ones_own_goes_with_stand_ins_only(described):
     with pytest.raises(ManifestError, match="the papers' data need the papers' checkpoints"):
         described(f"mine: {{about: x, backbone: {backbone}}}")
     assert described(f"mine: {{about: x, like: tiny, backbone: {backbone}}}").facts.backbone.vocabulary == 9
-    with pytest.raises(ManifestError, match="there is no dataset 'tiny/texts'"):
+    with pytest.raises(ManifestError, match="'tiny/texts' is not a known dataset"):
         described(f"mine: {{about: x, like: tiny, backbone: {{corpus: tiny/texts, {parts}}}}}")
     with pytest.raises(ManifestError, match=r"backbone\.initialise\.hidden_size: this key is missing"):
         described(f"mine: {{about: x, like: tiny, backbone: {backbone.replace('hidden_size: 8, ', '')}}}")
@@ -158,17 +158,17 @@ def test_a_backbone_of_ones_own_goes_with_stand_ins_only(described):
     [
         (
             "steps: {pretrian: 400}",
-            "steps.pretrian: there is no training 'pretrian' (did you mean 'pretrain'?)",
+            "steps.pretrian: 'pretrian' is not a known training. Did you mean pretrain?",
         ),
         (
             "learning_rate: {tune: {factor: 2, most: 1}}",
-            "tune: there is no training 'tune' (did you",
+            "tune: 'tune' is not a known training. Did you",
         ),
-        ("caps: {lenght: 7}", "caps.lenght: there is no number to cap 'lenght' (did you mean 'length'?)"),
-        ("replace: {precison: fp32}", "replace.precison: there is no parameter 'precison' (did you mean"),
+        ("caps: {lenght: 7}", "caps.lenght: 'lenght' is not a known number to cap. Did you mean length?"),
+        ("replace: {precison: fp32}", "replace.precison: 'precison' is not a known parameter. Did you mean"),
         (
             "objectives: {costs: {steps: 3}}",
-            "objectives.costs: there is no objective 'costs' (did you mean 'costa'?)",
+            "objectives.costs: 'costs' is not a known objective. Did you mean costa?",
         ),
     ],
 )
@@ -182,7 +182,7 @@ def test_an_objective_has_the_parameter_that_a_scale_replaces(described):
     mine = described("mine: {about: x, objectives: {costa: {replace: {queries_per_batch: 4}}}}")
     trained = Node("pretrain", TRAINED.params | {"objective": {"name": "costa"}}, TRAINED.inputs)
     with pytest.raises(
-        UsageError, match="no parameter of costa for scale mine to replace 'queries_per_batch'"
+        UsageError, match="'queries_per_batch' is not a known parameter of costa for scale mine to replace"
     ):
         mine.rewriter()(trained)
 

@@ -152,7 +152,7 @@ def test_every_altered_line_is_named(tmp_path):
     path.write_text(path.read_text().replace(f'"measured": {1 / 7}', '"measured": 0.9').replace("0.0", "0.5"))
     lines, faults = results.checked()
     assert (lines, [fault.line for fault in faults]) == (4, [1, 2])
-    assert "altered: the line is not the one that its sha256 was taken of" in str(faults[1])
+    assert "altered: its sha256 is that of another line" in str(faults[1])
 
 
 @pytest.mark.parametrize("place", [("full", "p"), ("tiny", "other")])
@@ -172,7 +172,7 @@ def test_a_record_without_a_digest_of_its_own_is_refused(tmp_path):
     path = results.path("tiny", "p")
     older = {k: v for k, v in json.loads(path.read_text()).items() if k != "sha256"}
     path.write_text(json.dumps(older) + "\n")
-    with pytest.raises(DataError, match=r"p\.jsonl:1: a record without a digest of its own"):
+    with pytest.raises(DataError, match=r"p\.jsonl:1: a record without its own digest"):
         results.read("tiny", "p")
 
 
@@ -274,18 +274,18 @@ def test_what_two_branches_recorded_is_merged_by_git_and_the_newest_counts(tmp_p
     [
         (
             {"measured": 38.7},
-            "38.7 cannot have been measured for p/1/r/c: values in fraction lie between 0 and 1",
+            "38.7 is impossible for p/1/r/c: values in fraction are between 0 and 1",
         ),
-        ({"measured": 100.1, "unit": "percent"}, "values in percent lie between 0 and 100"),
-        ({"measured": 1e308}, "values in fraction lie between 0 and 1"),
+        ({"measured": 100.1, "unit": "percent"}, "values in percent are between 0 and 100"),
+        ({"measured": 1e308}, "values in fraction are between 0 and 1"),
         (
             {"measured": -0.1},
-            "-0.1 cannot have been measured for p/1/r/c: values in fraction lie between 0 and 1",
+            "-0.1 is impossible for p/1/r/c: values in fraction are between 0 and 1",
         ),
         ({"measured": -2.0, "unit": "GB"}, "values in GB are not below 0"),
         ({"deviation": 1.5}, "1.5 cannot be the deviation of p/1/r/c in fraction"),
         ({"missing": 11}, "11 of 10 queries cannot be missing from p/1/r/c"),
-        ({"recorded": "soon"}, "'soon' is no time at which p/1/r/c can be recorded"),
+        ({"recorded": "soon"}, "'soon' is no time for a record of p/1/r/c"),
     ],
 )
 def test_what_cannot_have_been_measured_is_refused_when_made_and_when_read_with_its_line(

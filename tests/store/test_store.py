@@ -13,9 +13,9 @@ import pytest
 
 from repro.errors import StoreError, UsageError
 from repro.graph import Node
-from repro.store import RECORD, Store, damage, notes
+from repro.store import RECORD, Store, notes
 from repro.store.disk import MEGABYTE
-from repro.store.seal import recorded_files
+from repro.store.seal import damage, recorded_files
 from tests.noted import Noted
 
 NODE = Node("corpus", {"dataset": "x"})

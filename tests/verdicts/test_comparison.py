@@ -225,7 +225,7 @@ def test_records_of_seeds_that_are_not_asked_for_say_so(measure, results):
     shown = only(planned(trained), results)
     assert (shown.measured, shown.current) == (0.5, False)
     assert (
-        shown.outdated == "measured with --seeds 1,2, which was not asked for here"
+        shown.outdated == "measured with --seeds 1,2, which this selection does not include"
         and shown.outdated in shown.verdict.why
     )
     assert not only(planned(trained, seeds=(1, 2)), results).outdated
@@ -248,7 +248,7 @@ def test_no_recipe_is_said_to_have_changed_where_the_data_are_not_here(measure, 
     results.append([replace(added, fingerprint="0" * 64)])
     assert only(made, results).outdated.startswith("the recipe has changed")  # all of it is stored
     made.states.clear()
-    assert only(made, results).outdated.startswith("what this was measured from is not all here")
+    assert only(made, results).outdated.startswith("its inputs are not all here")
 
 
 @pytest.mark.parametrize(

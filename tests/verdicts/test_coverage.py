@@ -85,7 +85,7 @@ def test_a_column_that_nobody_said_what_it_is_of_is_an_error_that_names_its_line
 
 
 def test_a_row_with_a_recipe_does_not_say_that_it_cannot_be_measured(toy):
-    with pytest.raises(ManifestError, match="keep one of the two"):
+    with pytest.raises(ManifestError, match="Keep one of the two"):
         toy('{id: x, label: X, recipe: words, not_measurable: for no reason, cells: ["0.2"]}').manifest  # noqa: B018
 
 

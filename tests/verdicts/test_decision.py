@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from repro.machine import libraries
+from repro.machine import versions
 from repro.running.plan import Plan
 from repro.running.provenance import made_by, planned_code
 from repro.store import Store
@@ -72,9 +72,7 @@ def test_a_record_of_another_seed_that_changes_nothing_is_as_current(results):
     ],
 )
 def test_what_a_record_says_is_the_only_doubt(results, monkeypatch, facts, kind):
-    monkeypatch.setattr(
-        "repro.retrieval.datasets.digests.differing", lambda rows: [f"{name} differ" for name in rows]
-    )
+    monkeypatch.setattr("repro.verdicts.decision.differing", lambda rows: [f"{name} differ" for name in rows])
     monkeypatch.setattr("repro.machine.versions.is_in_history", lambda folder, commit: commit != "2" * 40)
     made = planned(RR)
     results.append([recorded(made, **facts)])
@@ -99,9 +97,7 @@ def test_a_number_on_other_data_is_not_comparable_at_full(results, monkeypatch):
     made = planned(RR, at="full")
     results.append([recorded(made, measured=0.187)])
     assert only(made, results).verdict.name == "exact"
-    monkeypatch.setattr(
-        "repro.retrieval.datasets.digests.differing", lambda rows: ["the judgements are others"]
-    )
+    monkeypatch.setattr("repro.verdicts.decision.differing", lambda rows: ["the judgements are others"])
     verdict = only(made, results).verdict
     assert (verdict.name, verdict.difference) == ("not comparable", None)
     assert "the judgements are others" in verdict.why
@@ -157,7 +153,7 @@ BM25_SOFTWARE = {"python": "3.11.0", "java": "21.0.0", "pyserini": "1.6.0"}
 
 def test_a_record_is_held_to_the_libraries_of_its_stages_alone(results, monkeypatch):
     here = BM25_SOFTWARE | {"torch": "2.13.0", "ir_measures": "0.4.3"}
-    monkeypatch.setattr(libraries, "installed", here.get)
+    monkeypatch.setattr(versions, "installed", here.get)
     made = planned(RR)
     results.append([recorded(made, environment={"software": BM25_SOFTWARE | {"torch": "1.0.0"}})])
     shown = only(made, results)
@@ -175,7 +171,7 @@ def test_a_record_without_software_is_no_doubt_but_said_not_to_be_compared(resul
 def test_libraries_that_are_absent_here_are_not_compared(results, monkeypatch):
     made = planned(RR)
     results.append([recorded(made, environment={"software": {"python": "2.7.1", "pyserini": "0.1"}})])
-    monkeypatch.setattr(libraries, "installed", {"python": "3.11.7"}.get)
+    monkeypatch.setattr(versions, "installed", {"python": "3.11.7"}.get)
     shown = only(made, results)
     assert [str(doubt) for doubt in shown.doubts] == ["other libraries: made with python 2.7.1 (here 3.11.7)"]
     assert shown.libraries_not_compared == ("pyserini",)
@@ -236,7 +232,7 @@ def test_missing_pins_are_doubted_of_a_number_of_models_without_a_gpu(results, g
 def test_what_was_measured_again_with_libraries_and_kernels_of_here_clears_the_doubt(results, environment):
     made = planned(RR)
     results.append([recorded(made, environment=environment, recorded="2026-01-02T00:00:00+00:00")])
-    software = {"pyserini": libraries.installed("pyserini")}
+    software = {"pyserini": versions.installed("pyserini")}
     again = recorded(made, environment={"software": software}, recorded="2026-01-03T00:00:00+00:00")
     assert len(results.append([again])) == 1 and results.append([again]) == []
     assert kinds(made, results) == []

@@ -40,7 +40,7 @@ def test_a_run_of_another_choice_than_the_rows_is_not_comparable():
     [
         ([LEXICAL], 0.5022, "higher", "deterministic tolerance of 0.0005"),
         ([DENSE], 0.5022, "within tolerance", "re-encoded tolerance of 0.001"),
-        ([], 0.5022, "inconclusive", "no tolerance is stated"),
+        ([], 0.5022, "inconclusive", "no stated tolerance"),
         ([], 0.5012, "exact", "equal to the published number"),
     ],
 )

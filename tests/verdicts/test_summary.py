@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import pytest
 
-from repro.api.selection import select
+from repro.api import select
 from repro.manifest.cells import cell, cells_of
 from repro.manifest.papers import papers
 from repro.store.results import Record, Results
@@ -61,19 +61,19 @@ def test_stand_ins_are_named_beside_what_they_replace():
 def test_a_measure_that_looks_deeper_than_the_scale_searches_is_told():
     column, deep = (
         _compared("nfcorpus", "a"),
-        "nDCG@10: the first 5 documents only, as the run goes no deeper",
+        "nDCG@10: computed on the top 5 (the run contains no more)",
     )
     assert cut_measures([column]) == conditions([column]) == ""
     assert cut_measures([replace(column, cut_at=5), _compared("scifact", "", cut_at=5)]) == deep
     at_tiny = [replace(column, scale="tiny", cut_at=depth) for depth in (100, 50)]
-    assert [why_cut(c) for c in at_tiny] == ["this scale searches no deeper", "the run goes no deeper"]
+    assert [why_cut(c) for c in at_tiny] == ["this scale retrieves no more", "the run contains no more"]
     assert cut_measures([_compared("scifact", "", cut_at=5)]) == ""  # not measured
     other = _compared("scifact", "b")
     other = replace(other, cell=replace(other.cell, row=other.cell.row.model_copy(update={"id": "other"})))
-    of_row = f"the run of {column.cell.row.label} goes"
-    assert cut_measures([replace(column, cut_at=5), other]) == deep.replace("the run goes", of_row)
+    of_row = f"the run of {column.cell.row.label} contains"
+    assert cut_measures([replace(column, cut_at=5), other]) == deep.replace("the run contains", of_row)
     tiny = replace(column, cut_at=100, scale="tiny", collections=("tiny/zeroshot",))
-    deep = deep.replace("the run goes", "this scale searches").replace("first 5 ", "first 100 ")
+    deep = deep.replace("the run contains", "this scale retrieves").replace("top 5 ", "top 100 ")
     assert conditions([tiny]) == f"measured on tiny/zeroshot in place of beir/nfcorpus/test; {deep}"
 
 
@@ -83,15 +83,14 @@ MEASURED = (
     "costa/1/reference.untrained/dev.rr10",
     "costa/figure-4/costa.500/dev.rr10",
 )
-COSTA = "1 of 157 published cells measured at full; apart, 1 of 36 points of figures"
+COSTA = "1 of 157 published cells measured at full, and 1 of 36 points of figures"
 REFERENCE = "1 of 8 cells of reference rows"
 STUDY = "1 of 740 cells of the suite's own study"
 EVERY = sum(c.counted_as == "published" for source in papers().values() for c in cells_of(source))
 SELECTIONS = {
-    "costa/1": f"1 of 58 published cells measured at full; apart, {REFERENCE}",
+    "costa/1": f"1 of 58 published cells measured at full, and {REFERENCE}",
     "costa": f"{COSTA}, {REFERENCE}",
-    "": f"1 of {EVERY} published cells measured at full; apart, 1 of 70 points of figures, "
-    f"{REFERENCE}, {STUDY}",
+    "": f"1 of {EVERY} published cells measured at full, and 1 of 70 points of figures, {REFERENCE}, {STUDY}",
 }
 
 

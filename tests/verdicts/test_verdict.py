@@ -274,7 +274,7 @@ def test_what_the_classes_do_not_cover_has_no_tolerance(measure, unit):
 
 
 def test_an_unknown_class_is_told_the_known_ones():
-    with pytest.raises(UsageError, match=r"'retraned'.*did you mean 'retrained'.*deterministic, re-encoded"):
+    with pytest.raises(UsageError, match=r"'retraned'.*Did you mean retrained.*deterministic, re-encoded"):
         tolerance_of("retraned", "RR@10", "percent")
 
 

@@ -124,4 +124,4 @@ def test_words_become_a_page_with_a_legend_and_nothing_of_the_text_becomes_marku
 
 def test_a_page_says_when_another_text_stands_in_for_the_one_asked_for(tmp_path):
     figures.shaded_words(WORDS | {"found": False, "wanted": "<i>"}, tmp_path / "w.html", note="")
-    assert "titled “&lt;i&gt;”; the first one stands in" in (tmp_path / "w.html").read_text()
+    assert "titled “&lt;i&gt;”. The first document is shown." in (tmp_path / "w.html").read_text()

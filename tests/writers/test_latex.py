@@ -117,7 +117,7 @@ def test_the_caption_says_what_paper_unit_bold_and_signs_are():
     short = r"50\% of \_all\_: Table 1 of A \& B"
     assert line == (
         rf"\caption[{{{short}}}]{{{short} as published (publ.) and measured by us (ours). "
-        r"Measures are fractions. \textbf{Bold}: best of ours in its column; published, as in the paper. "
+        r"Measures are fractions. \textbf{Bold}: best of ours per column, published as in the paper. "
         r"$\Delta$: ours minus published. $\pm$: half the 95\,\% prediction interval over seeds. "
         r"$=$ exact, $\uparrow$ higher. Published marks: * better than X.}"
     )
@@ -128,7 +128,10 @@ def test_a_smaller_scale_is_said_once_and_names_the_label():
     cells = [replace(c, scale="tiny", verdict=Verdict("scaled", ""), collections=data) for c in CELLS]
     text = latex(Comparison(cells), cells, command="c")
     assert text.count("tiny") == 3 and text.count("scale") == 1 and r"\label{tab:p-1-tiny}" in text
-    assert "Ours are of scale tiny, on tiny/passage/dev, and not compared with the published." in text
+    assert (
+        "Ours are measured at scale tiny on tiny/passage/dev and are not compared with the published numbers."
+        in text
+    )
     assert r"Y\_z & \textbf{0.342} & \textsuperscript{*$\dagger$} & \textbf{0.350} &" in text
 
 
@@ -140,7 +143,7 @@ def test_a_run_that_others_made_stands_apart_from_ours():
     assert r"\multicolumn{1}{c}{publ.} & \multicolumn{2}{c}{others} &" in text
     assert r"X & 0.316 & 0.321 & \,$\uparrow$ & -- \\" in text
     assert "as published (publ.), not measured by us." in text and "ours)" not in text
-    assert r"no measurements of ours (A\_toolkit). $\uparrow$ higher." in text
+    assert r"Others: runs by others, scored here (A\_toolkit). $\uparrow$ higher." in text
 
 
 @pytest.mark.needs_plugins
@@ -155,16 +158,16 @@ def test_what_others_report_stands_between_published_and_ours_with_how_it_was_ma
     assert r"\multicolumn{2}{c}{publ.} & \multicolumn{2}{c}{oth.} & \multicolumn{2}{c}{ours}" in text
     assert r"X & 0.316 &  & 0.3162 & \textsuperscript{c}{\scriptsize\,(2)} & 0.316 &" in text
     assert r"& 0.33 & \phantom{00}\textsuperscript{t?} &" in text
-    assert "as published (publ.), as others state it (oth.) and measured by us (ours)." in text
-    letters = "c released checkpoint encoded again, t trained from the start; ? where only the name matches"
-    assert f"Others: of several values the closest in kind, with their number; raised: {letters}." in text
+    assert "as published (publ.), reported elsewhere (oth.) and measured by us (ours)." in text
+    letters = "c released checkpoint encoded again, t trained from the start, ? only the name matches"
+    assert f"Reported elsewhere: the closest of several values and their number ({letters})." in text
 
 
 def test_letters_are_raised_for_the_rows_that_ours_beats_by_the_stored_tests():
     text = latex(Comparison(CELLS, TESTS), CELLS, command="c")
     assert r"& {\scriptsize$\,\pm\,$0.220}\textsuperscript{a} & $+$0.008" in text
     assert r"(a)~X & 0.316 &  & 0.316 &  &" in text  # the worse row beats nothing
-    assert "Raised letters: rows that ours beats" in text
+    assert "Superscripts mark rows that this row significantly outperforms (one seed" in text
 
 
 def test_numbers_with_fewer_decimals_end_where_the_others_do():
@@ -271,7 +274,7 @@ def test_a_table_says_which_characters_it_sets_by_number_and_what_it_needs():
 def test_numbers_that_are_not_of_the_manifest_as_it_is_are_counted():
     first, *others = CELLS
     older = replace(first, doubts=(Doubt("outdated", "the recipe has changed since this was measured"),))
-    said = "In brackets, as something about them is doubtful: 1 not known to be measured as"
+    said = "Numbers in brackets are in doubt: 1 not known to be measured as"
 
     assert said not in latex(Comparison(CELLS, TESTS), CELLS, command="c")
     text = latex(Comparison([older, *others], TESTS), [older, *others], command="c")

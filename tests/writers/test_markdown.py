@@ -33,11 +33,11 @@ def test_what_fails_comes_first_with_its_reason():
     part = report().parts[0]
     known = "4 measured, 1 run by others, 1 stated by others (exact)"
     assert summary(part.view.comparison, part.covered, scale="full").splitlines() == [
-        f"What is known of 6 published numbers: {known}.",
+        f"6 published numbers: {known}.",
         "",
         "## Verdicts at scale full",
         "",
-        "4 of 6 published cells measured at full: 1 failing. 1 have runs by others, which are not counted.",
+        "4 of 6 published cells measured at full: 1 failing. Runs by others exist for 1 and are not counted.",
         "",
         f"{capitalised(IN_BRACKETS)}: 1 {KINDS['outdated']}.",
         "",
@@ -69,7 +69,7 @@ def test_a_paper_is_one_line_of_a_readme():
 def test_only_what_stands_between_the_markers_changes():
     text = f"a\n{BEGIN}\nold\n{END}\nb"
     assert between(Path("R"), text, "new") == f"a\n{BEGIN}\nnew\n{END}\nb"
-    with pytest.raises(UsageError, match="R must hold"):
+    with pytest.raises(UsageError, match="R must contain"):
         between(Path("R"), f"{END} {BEGIN}", "new")
 
 

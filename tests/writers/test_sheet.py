@@ -41,29 +41,36 @@ def test_numbers_stand_in_line_whatever_follows_them():
 
 
 ROW = [Text("label"), *map(Text, ("0.100", "0.200", "0.300"))]
-SOME_LEFT_OUT = [
-    ((), "MRR@10 R@1000", "0.100 0.200", "nDCG@10"),
-    ((1,), "R@1000 nDCG@10", "0.200 0.300", "MRR@10"),
-    ((2, 1), "MRR@10 nDCG@10", "0.100 0.300", "R@1000"),
-]
 
 
-@pytest.mark.parametrize(("drop", "heads", "numbers", "left_out"), SOME_LEFT_OUT)
-def test_columns_that_do_not_fit_are_left_out_as_told_or_from_the_right_and_named(
-    drop, heads, numbers, left_out
-):
-    sheet = _sheet(ROW, heading="")
-    sheet.drop = drop
+def test_numbers_that_do_not_fit_continue_below_with_their_row_and_heading():
+    sheet = _sheet(ROW, [Text("alone"), *map(Text, ("1", "", ""))], [Text("blank"), Text(), Text(), Text()])
+    assert _lines(sheet, 40)[-3] == "label   0.100   0.200    0.300"
     lines = [line.split() for line in _lines(sheet, 24) if line and set(line) != {"─"}]
-    assert lines[:2] == [heads.split(), ["label", *numbers.split()]]
-    assert " ".join(word for line in lines[2:] for word in line) == (
-        f"not shown for want of width: {left_out}"
-    )
+    assert lines == [
+        ["Dev"],
+        ["MRR@10", "R@1000"],
+        ["label", "0.100", "0.200"],
+        ["alone", "1"],
+        ["blank"],
+        ["Dev"],
+        ["nDCG@10"],
+        ["label", "0.300"],
+        ["blank"],
+    ]
 
 
-def test_a_column_that_is_left_out_is_named_with_its_heading_and_none_is_where_all_fit():
-    assert _lines(_sheet(ROW), 40)[-1] == "label   0.100   0.200    0.300"
-    assert " ".join(_lines(_sheet(ROW), 24)[-2:]) == "not shown for want of width: Dev nDCG@10"
+def test_rows_with_texts_that_do_not_fit_become_named_lines_and_short_ones_share_a_line():
+    columns = [Column("", right=False), Column("run", right=False), Column("p", "t"), Column("d")]
+    sheet = Sheet([*columns, Column("why", right=False)])
+    sheet.rows += [Text("Group"), [*map(Text, ("ok", "a.run", "0.01", "", "several words of text " * 2))]]
+    assert _lines(sheet, 28)[1:] == [
+        "Group",
+        "",
+        "ok  run: a.run  t p: 0.01",
+        "  why: several words of text",
+        "  several words of text",
+    ]
 
 
 def test_text_is_wrapped_between_words_and_a_word_that_is_too_long_is_not_torn():
@@ -74,18 +81,17 @@ def test_text_is_wrapped_between_words_and_a_word_that_is_too_long_is_not_torn()
     assert [line[0] for line in lines if line and line[0] in "xy"] == ["x", "y"]
     assert len(lines) == 6 and max(map(len, lines)) <= 40
     sheet.rows += [[Text("z"), Text(long)]]
-    assert _lines(sheet, 40)[-1] == f"z   {long}"
+    assert _lines(sheet, 40)[-1] == f"  {long}"
 
 
-@pytest.mark.parametrize("width", [80, 120])
+@pytest.mark.parametrize("width", [60, 80, 120])
 def test_no_published_table_has_a_torn_word_or_a_line_that_is_too_long(width):
     for paper in papers().values():
         for table in paper.manifest.tables:
             if not table.entries:
                 view = printed_table(paper.name, table, cells_of(paper, (table,)))
-                shown, _, left_out = "\n".join(_lines(view, width)).partition("not shown for want of width:")
-                words = {word.strip(",") for word in shown.split() if set(word) != {"─"}}
-                whole = {word.strip(",") for line in _lines(view, 1000) for word in line.split()}
-                assert words | {word.strip(",") for word in left_out.split()} <= whole, (paper.name, table.id)
-                assert left_out or words == whole - {w for w in whole if set(w) == {"─"}}, table.id
+                shown = "\n".join(_lines(view, width))
+                words = {word for word in shown.split() if set(word) != {"─"}}
+                whole = {word for line in _lines(view, 1000) for word in line.split()}
+                assert words == {word for word in whole if set(word) != {"─"}}, (paper.name, table.id)
                 assert max(map(len, shown.splitlines())) <= width, (paper.name, table.id)

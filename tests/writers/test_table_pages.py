@@ -68,8 +68,8 @@ def test_a_run_of_others_has_a_column_of_its_own_and_what_is_not_measured_no_ver
 def test_a_row_that_others_report_links_to_the_place_of_the_closest(cells):
     text = _pages(cells)["toy-table1.md"]
     section = text[text.index("### X { #h-x }") :]
-    assert "| published | measured | verdict | at tiny | stated by others |" in section
+    assert "| published | measured | verdict | at tiny | reported elsewhere |" in section
     address = f"https://github.com/a/b/blob/{0:040}/its%20results.md"
     told = f"0.3352 (released checkpoint encoded again, [A toolkit]({address}); 2 values, 0.3352 to 0.339)"
     assert f"| 0.335 | – | – | – | {told} |" in section
-    assert "stated by others |" not in text[text.index("### X { #g-x }") : text.index("### X { #h-x }")]
+    assert "reported elsewhere |" not in text[text.index("### X { #g-x }") : text.index("### X { #h-x }")]

@@ -50,7 +50,7 @@ X  31.6             –
 Y  34.2* (+2.6)  94.1
 """
 BESIDE = """\
-p table 1: a table (percent; scale full; published above, measured beneath)
+p table 1: a table (percent; scale full; published above measured)
                 Dev
             MRR@10           R@50
 ─────────────────────────────────
@@ -211,11 +211,11 @@ def test_the_closest_report_stands_below_ours_and_the_span_where_there_are_sever
         "Group",
         "a X 31.6 –",
         "measured 31.6 exact",
-        "stated by others 31.58 ~checkpoint",
-        "all of these 2: 30 to 31.58",
+        "reported elsewhere 31.58 ~checkpoint",
+        "all of them 2: 30 to 31.58",
         "b Y 34.2* (+2.6) 94.1",
         "measured 36.0 higher not run",
-        "stated by others 36.05 ?trained",  # one decimal more than is published
+        "reported elsewhere 36.05 ?trained",  # one decimal more than is published
     ]
 
 

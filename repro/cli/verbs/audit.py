@@ -1,4 +1,4 @@
-"""``repro audit``: check papers, or the source of any paper, with plugins, e.g. ``repro audit paper.tex``."""
+"""``repro audit``: check papers, or the source of any paper, e.g. ``repro audit paper.tex``."""
 
 from pathlib import Path
 
@@ -13,7 +13,7 @@ from repro.manifest.papers import papers
 
 
 class _Audit(LazyGroup):
-    """The views of plugins. Names without a view select one: ``papers`` or ``file``."""
+    """The views of plugins. Names select the view ``papers`` or ``file``."""
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
         """Insert the view before names and options."""
@@ -29,7 +29,7 @@ class _Audit(LazyGroup):
             raise unknown("path, view or paper", words[0], (*self.names, *papers()))
         view = "file" if _are_paths(named, paths) else "papers"
         if view not in self.names:
-            raise UsageError(f"the plugin that audits {view} is left out by REPRO_PLUGINS")
+            raise UsageError(f"REPRO_PLUGINS excludes the plugin that audits {view}")
         return view
 
     def shell_complete(self, ctx: click.Context, incomplete: str) -> list[CompletionItem]:
@@ -40,12 +40,12 @@ class _Audit(LazyGroup):
 
 
 def _are_paths(named: list[str], paths: list[str]) -> bool:
-    """Return whether the names are paths. Papers take precedence. Raises UsageError for a mixture."""
+    """Return whether the names are paths. Papers take precedence. Raises UsageError."""
     both, files = set(paths) & set(named), [path for path in paths if path not in named]
     for word in both:
-        say(f"{word} is a paper at hand, and a path here too, which ./{word} names")
+        say(f"{word} is a paper and a path. ./{word} names the path.")
     if named and files:
-        raise UsageError(f"{named[0]} is a paper and {files[0]} a path; audit one after the other")
+        raise UsageError(f"{named[0]} is a paper and {files[0]} a path. Audit one at a time.")
     return bool(files)
 
 
@@ -54,9 +54,9 @@ command = _Audit(
     package=__package__,
     sections={"views": {}},
     subcommand_metavar="[VIEW] [PAPER]...|FILE... [OPTIONS]",
-    help="""List what does not fit, in papers at hand or in the source of any paper; nothing is measured.
+    help="""List inconsistent numbers, marks and sentences in the suite's papers or the source of any paper.
 
-    A name of a paper is the paper, an existing path is a file; without either all papers are audited.
+    The default is all papers of the suite.
     """,
     epilog="""\b
 Examples:

@@ -1,17 +1,21 @@
-"""``repro compare``. Plugin ``yours`` replaces it, reusing its help and verdicts."""
+"""``repro compare``, e.g. ``repro compare PAPER --failing``. Plugin ``yours`` replaces it."""
 
 from collections.abc import Callable
 
 import click
 
+from repro.cli import verdicts
 from repro.cli.options import format_option, selecting_names, selection_of_options
+from repro.cli.printing import say
+from repro.hooks import call
+from repro.progress import TerminalProgress
 
 
 def verdict_options(function: Callable) -> Callable:
-    """Add the options of verdicts: the cells to show, and whether a failure changes the exit status."""
-    strict = click.option("--strict", is_flag=True, help="Exit with status 1 when a verdict does not pass.")
-    failing = click.option("--failing", is_flag=True, help="Only cells whose verdict does not pass.")
-    ran = "Only cells that the suite measured, or that others ran."
+    """Add the options ``--strict``, ``--failing`` and ``--measured``."""
+    strict = click.option("--strict", is_flag=True, help="Exit with status 1 if a verdict fails.")
+    failing = click.option("--failing", is_flag=True, help="Only cells with a failing verdict.")
+    ran = "Only cells with a measurement or a run by others."
     return strict(failing(click.option("--measured", is_flag=True, help=ran)(function)))
 
 
@@ -19,18 +23,17 @@ def verdict_options(function: Callable) -> Callable:
     "compare",
     epilog="""\b
 Examples:
-  repro compare --all                                everything, the counts first
-  repro compare PAPER --failing                      what does not pass
-  repro compare --measured --format csv              numbers, differences and intervals for other tools""",
+  repro compare --all                                everything, counts first
+  repro compare PAPER --failing                      failing cells
+  repro compare --measured --format csv              numbers, differences and intervals""",
 )
 @selecting_names
 @verdict_options
 @format_option("csv", "json", "latex", "markdown")
 def command(names, strict, failing, measured, form, **choices):
-    """Judge the selected cells, or all, by what was measured so far; never trains, searches or downloads.
+    """Compare stored results with the published numbers, by default of all cells, without running stages.
 
-    Tests between rows, and against runs of the same system by others, are computed where the runs are stored
-    and the store can be written.
+    Significance tests need the stored runs and a writable store.
     """
     selection = selection_of_options(names, by_default_all=True, **choices)
     return show_verdicts(selection, form, strict=strict, failing=failing, measured=measured)
@@ -39,10 +42,6 @@ def command(names, strict, failing, measured, form, **choices):
 def show_verdicts(selection, form: str, *, strict: bool, failing: bool, measured: bool) -> int:
     """Print the verdicts of a selection and return the exit status."""
     from repro.api.comparisons import compare_selection
-    from repro.cli import verdicts
-    from repro.cli.printing import say
-    from repro.hooks import call
-    from repro.progress import TerminalProgress
 
     plan = selection.plan()
     cells = compare_selection(selection, plan=plan, progress=TerminalProgress())

@@ -1,19 +1,37 @@
-"""``repro data list | check | fetch | make``"""
+"""``repro data list | check | fetch | make``, e.g. ``repro data fetch --for PAPER/1``."""
 
 import sys
+from dataclasses import asdict
 from pathlib import Path
 
 import click
 
+from repro.api import Selection, select
 from repro.cli import completion
+from repro.cli.groups import views
 from repro.cli.options import json_option
-from repro.cli.printing import put, say
+from repro.cli.printing import emit_json, put, say, table
 from repro.errors import BlockedError, DataError, ReproError, UsageError
 from repro.locations import Locations, data_folder
+from repro.manifest.papers import check_on_hub
+from repro.progress import TerminalProgress
+from repro.retrieval.datasets.catalog import key
+from repro.retrieval.datasets.sources import describe_size
+from repro.running.workspace import Workspace
+from repro.store import translated_errors
 
-
-@click.group(
+command = views(
     "data",
+    {
+        "list": "the datasets, their sizes and licences",
+        "check": "read collections in full and report faults",
+        "fetch": "download collections and checkpoints",
+        "make": "build a file from its makers' releases",
+    },
+    help="""List, check, fetch and make collections.
+
+    Collections are in the folder of REPRO_DATA, by default in the user's data folder.
+    """,
     epilog="""\b
 Examples:
   repro data list
@@ -22,21 +40,12 @@ Examples:
   repro data fetch --for PAPER/1
   repro data make msmarco-passage/rocketqa para.txt para.title.txt""",
 )
-def command():
-    """Show what data there is, check it, fetch what libraries can give, and make what nobody gives out.
-
-    Data lies in the folder that REPRO_DATA names, else in the user's data folder, which fetching makes.
-    """
 
 
 @command.command("list", epilog="\b\nExamples:\n  repro data list\n  repro data list --format json")
 @json_option
 def list_(as_json):
-    """List every dataset with where it was found, its size to download and its licence."""
-    from dataclasses import asdict
-
-    from repro.cli.printing import emit_json, table
-    from repro.retrieval.datasets.sources import describe_size
+    """List every dataset with its state, counts, download size and licence."""
     from repro.retrieval.datasets.survey import survey
 
     places = Locations.resolve()
@@ -47,25 +56,21 @@ def list_(as_json):
         [r.state, r.id, r.what, _counts(r.counts), describe_size(r.size) if r.size else "", r.licence]
         for r in rows
     ]
-    table("datasets", ["", "id", "what", "records", "download", "licence"], lines)
+    table("datasets", ["", "id", "description", "records", "download", "licence"], lines)
     count = sum(r.state in ("found", "embedded") for r in rows)
-    say(
-        f"{count} of {len(rows)} are at hand; data folder: {places.data or f'{data_folder()}, not there yet'}"
-    )
+    say(f"{count} of {len(rows)} found. Data folder: {places.data or f'{data_folder()}, not created yet'}")
 
 
 @command.command("check", epilog="\b\nExamples:\n  repro data check\n  repro data check beir/scifact/test")
 @click.argument("ids", metavar="[ID]...", nargs=-1, shell_complete=completion.datasets)
 @json_option
 def check_(ids, as_json):
-    """Read collections in full, those named or all at hand, and say what is wrong.
+    """Read collections in full and report faults, in all collections found by default.
 
-    Rows are counted and, where it is known what their makers publish, compared with that: in any order, and
-    with any white space, they are to say the same.
+    Rows are counted and compared with known digests, which ignore order and white space.
     """
     from repro.cli.printing import emit_json
-    from repro.retrieval.datasets.catalog import key
-    from repro.retrieval.datasets.digests import unknown
+    from repro.retrieval.datasets.catalog import unpublished
     from repro.retrieval.datasets.survey import check, problems_of
 
     places = Locations.resolve()
@@ -77,9 +82,9 @@ def check_(ids, as_json):
         for problem in problems:
             put(problem)
         digests = {key(p.dataset, p.piece): p.facts.get("digest", "") for p in pieces if not p.problems}
-        if unheld := unknown(digests):
-            put(f"not held against a known digest: {', '.join(unheld)}")
-        print(f"problems: {len(problems)}" if problems else "nothing wrong")
+        if unheld := unpublished(digests):
+            put(f"without a known digest: {', '.join(unheld)}")
+        print(f"problems: {len(problems)}" if problems else "no problems")
     return min((problem.exit_status for problem in problems), default=0)
 
 
@@ -88,7 +93,7 @@ def check_(ids, as_json):
     epilog="""\b
 Examples:
   repro data fetch beir/scifact
-  repro data fetch --for PAPER/1             all that table 1 lacks here, asked for once
+  repro data fetch --for PAPER/1             everything that table 1 lacks, with one question
   repro data fetch model:bert-base-uncased --yes""",
 )
 @click.argument("identifiers", metavar="[ID]...", nargs=-1, shell_complete=completion.datasets)
@@ -98,21 +103,19 @@ Examples:
     metavar="PAPER[/TABLE[/ROW]]",
     multiple=True,
     shell_complete=completion.places,
-    help="Everything that this lacks here at full scale, collections and checkpoints; may be repeated.",
+    help="Fetch the missing collections and checkpoints of scale full, e.g. PAPER/1 (repeatable).",
 )
-@click.option("--yes", is_flag=True, help="Do not ask: the sizes and the licences are fine.")
-@click.option("--library", default="", metavar="beir", help="Fetch BEIR collections through beir itself.")
+@click.option("--yes", is_flag=True, help="Accept sizes and licences without a question.")
+@click.option("--library", default="", metavar="beir", help="Fetch BEIR collections with the beir library.")
 def fetch_(identifiers, places, yes, library):
-    """Download datasets, or model:NAME, after showing sizes and licences.
+    """Download datasets, or checkpoints as model:NAME, into the data folder.
 
-    They go into the data folder: that of REPRO_DATA, else one in the user's own data, which is made and
-    then looked in by every verb.
+    Sizes and licences are shown first.
     """
-    from repro.manifest.papers import check_on_hub
     from repro.retrieval.datasets.fetching import MODEL, offer
 
     if not (identifiers or places):
-        raise UsageError("name what to fetch, or --for PAPER/TABLE; `repro data list` says what there is")
+        raise UsageError("data fetch needs an ID or --for PAPER/TABLE. `repro data list` lists the datasets.")
     target, obstacles = data_folder(), _obstacles(places)
     ids = list(dict.fromkeys((*identifiers, *obstacles.fetch)))
     for id in ids:
@@ -120,7 +123,7 @@ def fetch_(identifiers, places, yes, library):
     offers = {id: offer(id, library=library if id.startswith("beir/") or not places else "") for id in ids}
     _describe(offers, target, obstacles.otherwise)
     if not ids:
-        print("nothing to fetch: all that can be fetched is here")
+        print("nothing to fetch")
     elif not yes:
         _ask(identifiers, places)
     return max(_load_offers(offers, target), 4 if obstacles.otherwise else 0)
@@ -136,14 +139,12 @@ Examples:
 @click.argument("name")
 @click.argument("files", metavar="FILE...", nargs=-1, required=True, type=click.Path(path_type=Path))
 def make_(name, files):
-    """Make a file that nobody gives out from what its makers publish, and check it.
+    """Build a file that is not published from its sources, and check it.
 
-    NAME is msmarco-passage/rocketqa, of the texts and titles in RocketQA's marco.tar.gz, or
-    lists/stopwords.txt, of NLTK's and INQUERY's stop words. Other files are refused.
+    NAME is msmarco-passage/rocketqa, from the texts and titles in RocketQA's marco.tar.gz, or
+    lists/stopwords.txt, from the stop words of NLTK and INQUERY.
     """
-    from repro.progress import TerminalProgress
     from repro.retrieval.datasets.fetching import make
-    from repro.store import translated_errors
 
     target = data_folder()
     with translated_errors(target, "data folder", "REPRO_DATA"):
@@ -157,15 +158,12 @@ def _describe(offers, target, unfetchable) -> None:
     for offer in offers.values():
         say(f"{offer.description}{ending if len(offers) == 1 else ''}")
     if len(offers) > 1:
-        print(f"in all {amount(offers)}{ending}", file=sys.stderr)
+        print(f"total: {amount(offers)}{ending}", file=sys.stderr)
     for sentence in unfetchable:
-        say(f"not to be fetched: {sentence}")
+        say(f"manual download: {sentence}")
 
 
 def _obstacles(places):
-    from repro.api.selection import Selection, select
-    from repro.running.workspace import Workspace
-
     workspace = Workspace(Locations.resolve(fetching=True))
     cells, exhibits = {}, {}
     for place in places:
@@ -187,10 +185,7 @@ def _ask(identifiers, places) -> None:
 
 
 def _load_offers(offers, target) -> int:
-    """Load every offer, continuing after errors. Returns the largest exit status of the failed ones."""
-    from repro.progress import TerminalProgress
-    from repro.store import translated_errors
-
+    """Load every offer and return the largest exit status."""
     errors: list[ReproError] = []
     for offer in offers.values():
         try:

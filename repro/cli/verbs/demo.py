@@ -4,9 +4,10 @@ import sys
 
 import click
 
-from repro.cli.printing import put, say
+from repro.cli import verdicts
+from repro.cli.printing import put, say, table
 from repro.errors import BlockedError
-from repro.locations import data_folder
+from repro.locations import Locations, data_folder
 
 REAL, COLLECTION = "beir/scifact/test", "beir/scifact"  # 2.8 MB, and BM25 over it is published
 
@@ -16,18 +17,16 @@ REAL, COLLECTION = "beir/scifact/test", "beir/scifact"  # 2.8 MB, and BM25 over 
     epilog="""\b
 Examples:
   repro demo
-  repro demo --yes --open     fetch SciFact without a question, and show the report""",
+  repro demo --yes --open     fetch SciFact without a question and show the report""",
 )
-@click.option("--yes", is_flag=True, help="Fetch SciFact (2.8 MB) without asking, where it is not at hand.")
-@click.option("-o", "--output", metavar="FILE", default="report.html", show_default=True, help="The report.")
+@click.option("--yes", is_flag=True, help="Fetch SciFact (2.8 MB) without a question.")
+@click.option("-o", "--output", metavar="FILE", default="report.html", show_default=True, help="Report file.")
 @click.option("--open", "opened", is_flag=True, help="Show the report in the browser.")
 @click.pass_context
 def command(ctx, yes, output, opened):
-    """Show in a minute or two what the suite does.
+    """Measure BM25 on toy data and on SciFact, and write a report.
 
-    BM25 is measured on the embedded collection, beside what training gives there, and on SciFact, where its
-    published number is compared with the measured one. Then the report is written. Nothing is downloaded
-    without consent; what cannot be fetched is left out, with exit status 4.
+    Nothing is downloaded without consent. Exit status 4 means that SciFact could not be fetched.
     """
     from repro.cli.verbs.report import page as report
     from repro.cli.verbs.report import target
@@ -41,7 +40,7 @@ def command(ctx, yes, output, opened):
     try:
         if _is_at_hand(yes):
             status = max(status, _measure_scifact(scifact_cell, Workspace.open()))
-    except BlockedError as error:  # without a network the page of everything is written all the same
+    except BlockedError as error:  # the report needs no network
         print(f"left out: {error}", file=sys.stderr)
         status = max(status, error.exit_status)
     print("\n3. Everything on one page\n")
@@ -60,9 +59,8 @@ def _cells():
 
 
 def _measure_tiny(cell, workspace) -> int:
-    """Measure BM25 at scale tiny and print its column with the recorded numbers of other rows."""
-    from repro.api.selection import select
-    from repro.cli.printing import table
+    """Measure BM25 at scale tiny and print its column."""
+    from repro.api import select
     from repro.verdicts.comparison import judged_cells
     from repro.verdicts.summary import doubts_in_brief
     from repro.writers.grid import shown_measurement
@@ -77,13 +75,12 @@ def _measure_tiny(cell, workspace) -> int:
     if doubts := doubts_in_brief(rows):
         put(f"{doubts}.")
     if len(lines) > 1:
-        print(f"{cell.row.label} was measured just now, the other rows are on record: trained in minutes")
-        print("on a CPU, on data that the package makes, and never compared with the paper.")
-    else:
         print(
-            f"{cell.row.label} was measured just now, on data that the package makes, and is never compared"
+            f"{cell.row.label} was measured now. The other rows are on record, trained in minutes on a CPU."
         )
-        print("with the paper; these results have no record of a trained row to stand beside it.")
+    else:
+        print(f"{cell.row.label} was measured now. The results folder has no record of a trained row.")
+    print("These numbers are for toy data and are not comparable with the paper.")
     return _status(bm25)
 
 
@@ -93,7 +90,6 @@ def _group(cell) -> list[str]:
 
 def _is_at_hand(yes: bool) -> bool:
     """Return whether SciFact is in the data folder, fetching it if the user agrees."""
-    from repro.locations import Locations
     from repro.progress import TerminalProgress
     from repro.retrieval.datasets.fetching import offer
     from repro.retrieval.datasets.sources import MissingPiece, locate
@@ -104,21 +100,20 @@ def _is_at_hand(yes: bool) -> bool:
     collection = offer(COLLECTION)
     print(f"{collection.description}; into {data_folder()}")
     if not yes and not (sys.stdin.isatty() and click.confirm("Fetch it?", err=True)):
-        print(f"left out: `repro demo --yes` fetches it, or `repro data fetch {COLLECTION}`")
+        print(f"SciFact was left out. `repro demo --yes` or `repro data fetch {COLLECTION}` fetches it.")
         return False
     collection.load(data_folder(), TerminalProgress())
     return True
 
 
 def _measure_scifact(cell, workspace) -> int:
-    from repro.api.selection import select
-    from repro.cli.printing import table
+    from repro.api import select
     from repro.writers.grid import shown_measurement
 
     cells = _measure(select(cell.id, workspace=workspace))
     [c] = cells
     row = [cell.id, cell.column.measure, cell.printed.plain, shown_measurement(c) or "–", c.verdict.name]
-    table("published beside measured", ["cell", "measure", "published", "measured", "verdict"], [row])
+    table("published and measured", ["cell", "measure", "published", "measured", "verdict"], [row])
     put(c.verdict.why)
     return _status(cells)
 
@@ -131,8 +126,6 @@ def _measure(selection):
 
 
 def _status(cells) -> int:
-    from repro.cli import verdicts
-
     for sentence in verdicts.notices(cells.comparison, list(cells)):
         if sentence.startswith(("failed", "blocked")):
             say(sentence)
@@ -144,7 +137,7 @@ def _print_next(cell) -> None:
     print("\nNext:")
     for purpose, words in (
         ("train and compare every row of a table", f"run {name} --table {number} --scale tiny"),
-        ("what stands behind one number", f"show {cell.id}"),
-        ("your own encoder beside them", f"compare DIR {name} --table {number} --scale tiny"),
+        ("explain one number", f"show {cell.id}"),
+        ("compare your own encoder", f"compare DIR {name} --table {number} --scale tiny"),
     ):
         print(f"  {purpose}\n    repro {words}")

@@ -1,6 +1,6 @@
 """``repro doctor``: requirements, speed and self-tests of this machine, e.g. ``repro doctor smoke``.
 
-Plugin ``yours`` replaces ``smoke``, reusing its help and ``run_rows``.
+Plugin ``yours`` replaces ``smoke`` and reuses ``run_rows``.
 """
 
 from __future__ import annotations
@@ -10,18 +10,25 @@ import platform
 import sys
 from collections import Counter
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
 
-from repro.cli import completion
+from repro.api import select
+from repro.cli import completion, verdicts
 from repro.cli.groups import views
 from repro.cli.options import json_option, table_and_row_options
+from repro.cli.printing import emit_json, say, table
+from repro.graph import walk
 from repro.locations import Locations, data_folder
-from repro.machine import jvm, system, versions
+from repro.machine import system, versions
 from repro.machine.extras import INSTALL, PACKAGES, absent
+from repro.progress import TerminalProgress
+from repro.running.workspace import Workspace
+from repro.store import Store, make_writable, translated_errors
+from repro.store.disk import write_whole
 
 if TYPE_CHECKING:
     from repro.manifest.cells import Cell
@@ -30,9 +37,8 @@ if TYPE_CHECKING:
 command = views(
     "doctor",
     {
-        "smoke": "train and score a few steps from nothing, for a CI of yours",
-        "calibrate": "measure this machine, for estimates of hours",
-        "same-code": "show that an edit of the code changes no number",
+        "smoke": "run two steps of every stage, e.g. in your CI",
+        "calibrate": "measure the speed of this machine for estimates of hours",
     },
     default="machine",
     epilog="""\b
@@ -47,15 +53,7 @@ Examples:
 @command.command("machine")
 @json_option
 def machine(as_json):
-    """Say in one screen what this machine can run, and what to do about the rest.
-
-    Below the components, all that the papers need at full scale and that is not here.
-    """
-    from dataclasses import asdict
-
-    from repro.cli.printing import emit_json, say, table
-    from repro.running.workspace import Workspace
-
+    """List the components of this machine and the missing requirements of scale full."""
     workspace = Workspace.open()
     full_scale = _full_scale(workspace)
     components = survey(workspace.locations.store, workspace.data)
@@ -64,16 +62,14 @@ def machine(as_json):
         emit_json([asdict(component) for component in (*components, full_scale)])
     else:
         rows = [[c.state, c.name, c.detail, c.remedy] for c in components]
-        table("this machine", ["", "component", "what there is", "what to do"], rows)
-        say("; ".join(filter(None, [f"full scale {full_scale.detail}", full_scale.remedy])))
-        summary = f"missing: {', '.join(missing)}" if missing else "nothing is missing for scale tiny"
-        say(f"{summary}; full scale {'needs more, as said above' if full_scale.remedy else 'too'}")
+        table("this machine", ["", "component", "found", "remedy"], rows)
+        summary = f"Missing: {', '.join(missing)}" if missing else "Scale tiny can run"
+        say(f"{summary}. " + ". ".join(filter(None, [f"Scale full {full_scale.detail}", full_scale.remedy])))
     return 4 if missing else 0
 
 
 def _full_scale(workspace):
     """Return a component with the missing requirements of all papers at full scale."""
-    from repro.api.selection import select
     from repro.retrieval.datasets.fetching import amount
 
     plan = select(workspace=workspace).plan()
@@ -84,44 +80,40 @@ def _full_scale(workspace):
     parts += [_manual_data(obstacles.otherwise)] if obstacles.otherwise else []
     if not parts:
         return Component("full scale", "ok", "lacks nothing here")
-    remedy = "`repro data fetch --for PAPER/TABLE` fetches, `repro plan PAPER` says what to do about the rest"
+    remedy = "`repro data fetch --for PAPER/TABLE` downloads data. `repro plan PAPER` lists the remedies."
     return Component("full scale", "note", f"lacks {', '.join(parts)}", remedy)
 
 
 def _manual_data(sentences):
     names = sorted(sentence.partition(": ")[0] for sentence in sentences)
-    return f"{len(names)} to be got by hand ({', '.join(names)})"
+    return f"{len(names)} manual downloads ({', '.join(names)})"
 
 
 SCALE = "smoke"
-SHOWN = 10  # outputs that are named
 
 
 @command.command(
     "smoke",
     epilog="""\b
 Examples:
-  repro doctor smoke                       one trained row and BM25: that this installation works
-  repro doctor smoke PAPER --table 1       every row of a table, as of a paper of yours""",
+  repro doctor smoke                       one trained row and BM25
+  repro doctor smoke PAPER --table 1       every row of a table""",
 )
 @click.argument("names", metavar="[PAPER]...", nargs=-1, shell_complete=completion.paper_names)
 @table_and_row_options
 def smoke(names, tables, rows):
-    """Run stages from nothing on the embedded collection, two steps of each training, and keep nothing.
+    """Run two steps of every stage on toy data and print a Markdown summary, e.g. for $GITHUB_STEP_SUMMARY.
 
-    For continuous integration: exit status 0 says that everything ran, 3 that a stage failed, 4 that
-    something is missing. The numbers say nothing. Without a PAPER the cheapest trained row and BM25 are run.
-    What is printed is Markdown, for $GITHUB_STEP_SUMMARY.
+    The default is the cheapest trained row and BM25. Nothing is stored. Exit status 3: a stage failed.
+    Exit status 4: a requirement is missing.
     """
     return tell(lambda workspace: run_rows(names, tables, rows, workspace))
 
 
 def tell(run: Callable[[Workspace], tuple[list[str], int]]) -> int:
-    """Run in an empty workspace, print the returned lines and the duration, and return the exit status."""
+    """Run in an empty workspace, print the returned lines, and return the exit status."""
     import tempfile
     import time
-
-    from repro.running.workspace import Workspace
 
     start = time.monotonic()
     with tempfile.TemporaryDirectory(prefix="repro-smoke-") as folder:
@@ -134,11 +126,8 @@ def tell(run: Callable[[Workspace], tuple[list[str], int]]) -> int:
 
 
 def run_rows(names, tables, rows, workspace: Workspace) -> tuple[list[str], int]:
-    """Run rows. Returns lines on stages, scored rows and obstacles, and the exit status."""
+    """Run rows. Returns lines for the summary and the exit status."""
     from repro.api.measurement import measure
-    from repro.api.selection import select
-    from repro.cli import verdicts
-    from repro.progress import TerminalProgress
 
     cell_names = names or _cheapest_cells(workspace)
     selection = select(*cell_names, tables=tables, rows=rows, scale=SCALE, workspace=workspace)
@@ -153,9 +142,6 @@ def run_rows(names, tables, rows, workspace: Workspace) -> tuple[list[str], int]
 
 
 def _cheapest_cells(workspace) -> list[str]:
-    from repro.api.selection import select
-    from repro.graph import walk
-
     bm25 = bm25_cell()
     table = select(f"{bm25.paper.name}/{bm25.table.id}", scale=SCALE, workspace=workspace)
     parts: dict[str, list] = {}
@@ -177,14 +163,11 @@ def bm25_cell() -> Cell:
 
 @command.command("calibrate", epilog="\b\nExamples:\n  repro doctor calibrate")
 def calibrate():
-    """Measure how fast this machine trains and encodes, in ten seconds or so.
+    """Measure the speed of training and encoding on this machine (about ten seconds).
 
-    `repro plan` then tells hours, and `repro run --max-gpu-hours` can keep to a budget. Nothing else should
-    run meanwhile. A GPU is measured if there is one.
+    `repro plan` then estimates hours, and `repro run --max-gpu-hours` keeps to a budget.
     """
     from repro.running.cost.estimate import calibrate, calibration_file
-    from repro.store import Store, make_writable, translated_errors
-    from repro.store.disk import write_whole
 
     artefact_store = Store(Locations.resolve().store)
     make_writable(artefact_store.root)
@@ -204,54 +187,7 @@ def calibrate():
             f"{rate / peak:.0%} of the matrix product's"
         )
     print(f"matrix product: {peak / 1e9:,.0f} GFLOP/s")
-    print(f"kept in {path}")
-
-
-@command.command(
-    "same-code",
-    epilog="""\b
-Examples:
-  repro doctor same-code           after an edit: compute the recorded outputs, then write results/code.yaml
-  repro doctor same-code --check   compute the outputs of the newest line again, and write nothing
-  repro doctor same-code --renew   after a raised version or a changed recipe: record their outputs anew""",
-)
-@click.option("--check", is_flag=True, help="Check the newest line of results/code.yaml. Write nothing.")
-@click.option("--renew", is_flag=True, help="Record the outputs of stages that are planned otherwise.")
-def same_code(check, renew):
-    """Compute the recorded outputs with the code here, and note equal code in results/code.yaml.
-
-    The outputs are those of every stage and objective at scale smoke. In addition, a few cells at scale tiny
-    are measured from scratch. If every bit is equal, numbers on record stay without doubt. If a bit differs,
-    the output is named and nothing is written. It takes about two minutes on two cores.
-
-    Exit status 1 means that something differs.
-    """
-    import tempfile
-
-    from repro.machine import kernels
-
-    kernels.pin()  # before numpy loads
-    from repro.api.same_code import SameCode
-    from repro.cli.printing import say
-    from repro.errors import UsageError
-    from repro.progress import TerminalProgress
-    from repro.store import Store
-
-    if check and renew:
-        raise UsageError("--check cannot be combined with --renew")
-    with tempfile.TemporaryDirectory(prefix="repro-same-code-") as folder:
-        checked = SameCode(Store(Path(folder)), TerminalProgress())
-        comparison = checked.compare(checked.newest() if check else None)
-        refused = comparison.differing + ([] if renew else comparison.planned_otherwise)
-        for sentence in refused[:SHOWN]:
-            say(sentence)
-        if refused:
-            say(f"{len(refused)} outputs or cells are not as recorded. Nothing was written.")
-            return 1
-        stages = [] if check else checked.write(comparison)
-    say(f"{len(comparison.now)} outputs and {comparison.cells} cells are equal to the last bit.")
-    say(f"{len(stages)} lines of results/code.yaml are new." if stages else "No line was written.")
-    return 0
+    print(f"saved in {path}")
 
 
 @dataclass(frozen=True)
@@ -270,7 +206,7 @@ class Component:
 
 
 def survey(store: Path, data_root: Path | None) -> list[Component]:
-    """List the components of this machine in the order of ``repro doctor``."""
+    """List the components of this machine."""
     return [
         Component("python", "ok", f"{platform.python_version()} at {sys.executable}"),
         *([] if absent("bm25") else [java()]),
@@ -284,16 +220,16 @@ def survey(store: Path, data_root: Path | None) -> list[Component]:
 
 
 def java() -> Component:
-    """Return the Java of :func:`repro.machine.jvm.runtime`, or a remedy if it is missing."""
-    if missing := jvm.missing_requirement():
+    """Return the Java of :func:`repro.machine.system.java`, or a remedy if it is missing."""
+    if missing := system.missing_java():
         return Component("java", "missing", *missing)
-    runtime = jvm.runtime()
+    runtime = system.java()
     assert runtime, "nothing is missing"
     return Component("java", "ok", f"{runtime.version} of {runtime.source} at {runtime.home}")
 
 
 def torch_info() -> Component:
-    """Return the installed torch and whether it can use a GPU, determined from its files."""
+    """Return the installed torch and its CUDA, read from its files."""
     version, cuda = versions.version("torch"), versions.torch_cuda()
     if cuda is None and system.gpu():
         remedy = "install the build of torch for your CUDA"
@@ -304,8 +240,8 @@ def torch_info() -> Component:
 def _gpu() -> Component:
     names = system.gpu()
     if names is None:
-        remedy = "use a machine with one for the scale full"
-        return Component("gpu", "note", "none, which scales small and tiny can do without", remedy)
+        remedy = "use a machine with a GPU for scale full"
+        return Component("gpu", "note", "none (scales small and tiny need none)", remedy)
     return Component("gpu", "ok", "; ".join(names))
 
 
@@ -328,14 +264,16 @@ def _disk(store: Path) -> Component:
     free = system.disk_free(store) / system.GIB
     detail = f"{free:.0f} GiB free for {store}"
     if free < 1:
-        return Component("disk", "note", detail, "free some, or name another store with --store")
+        return Component("disk", "note", detail, "free some or use another disk with --store")
     return Component("disk", "ok", detail)
 
 
 def _data(root: Path | None) -> Component:
     if root is None:
-        detail = f"nothing yet in {data_folder()}"  # which is looked in without REPRO_DATA
-        return Component("data", "note", detail, "run `repro data fetch`, or set REPRO_DATA")
+        detail = f"nothing yet in {data_folder()}"
+        return Component("data", "note", detail, "run `repro data fetch` or set REPRO_DATA")
     if not root.is_dir():
-        return Component("data", "note", f"{root} is no folder", "set REPRO_DATA to a folder of collections")
+        return Component(
+            "data", "note", f"{root} is not a folder", "set REPRO_DATA to a folder of collections"
+        )
     return Component("data", "ok", str(root))

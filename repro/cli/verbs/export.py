@@ -1,4 +1,4 @@
-"""``repro export``: a run or an encoder, for others."""
+"""``repro export``: a run or an encoder, e.g. ``repro export encoder PAPER/1/ROW/COLUMN -o DIR``."""
 
 import sys
 from pathlib import Path
@@ -10,15 +10,16 @@ from repro.cli.groups import views
 from repro.cli.options import scale_option
 from repro.cli.printing import say
 from repro.errors import UsageError
+from repro.running.scale import scale
+from repro.running.workspace import Workspace
 
 command = views(
     "export",
     {
-        "run": "the run behind a measured cell, with ir_metadata if asked",
-        "encoder": "the model behind a measured cell, as other libraries load it",
+        "run": "the run of a measured cell, optionally with ir_metadata",
+        "encoder": "the model of a measured cell in the format of other libraries",
     },
-    title="things to export",
-    help="""Write a run or an encoder where others can use them.""",
+    help="""Write a run or an encoder in standard formats.""",
     epilog="""\b
 Examples:
   repro export run PAPER/1/ROW/dl19.ndcg10 -o run.trec.gz
@@ -40,27 +41,21 @@ Examples:
     is_flag=False,
     flag_value="0.1",
     type=click.Choice(["0.1", "0.2"]),
-    help="Put an ir_metadata header into the file, of version 0.1 where none is named;"
-    " 0.2, the TIREx tracker's proposal, adds the resources that the run took.",
+    help="Add an ir_metadata header, by default of version 0.1. Version 0.2 (TIREx tracker) adds resources.",
 )
-@click.option("-o", "--output", metavar="FILE", help="Instead of standard output; .gz is packed.")
-@scale_option(help="Of the cell's record.")
+@click.option("-o", "--output", metavar="FILE", help="File to write, e.g. run.trec.gz, not standard output.")
+@scale_option(help="Scale of the cell's record.")
 def run(what, schema, output, scale_name):
-    """Write the TREC run behind a measured cell, or behind the fingerprint of a run or of its evaluation.
+    """Write the TREC run of a measured cell, or of the fingerprint of a run or evaluation.
 
-    Of a cell's records whose runs the store has, the last of the suite's own is taken, by all defaults
-    and the paper's seed first, else the last imported one; standard error says which. Annotated files
-    stop readers that know no header (pytrec_eval, ir_measures, ranx); plain ones are read everywhere.
+    Default readings and the paper's seed come first, runs by others last. Standard error names the record.
+    pytrec_eval, ir_measures and ranx cannot read annotated files.
     """
-    from pathlib import Path
-
     from repro.exchange.run_export import stored_run
-    from repro.running.scale import scale
-    from repro.running.workspace import Workspace
     from repro.verdicts.comparison import doubts_of
 
     if output == "":
-        raise UsageError("-o was given an empty name; name a file, or leave -o out for standard output")
+        raise UsageError("-o is empty. Name a file, or remove -o for standard output.")
     workspace = Workspace.open()
     run = stored_run(what, workspace.store, workspace.results, scale=scale(scale_name).name)
     header = run.header(schema) if schema else ""
@@ -68,7 +63,7 @@ def run(what, schema, output, scale_name):
     if run.described:
         say(run.described)
     for doubt in doubts_of(run.record, workspace) if run.record else ():
-        say(f"in doubt, {doubt}")
+        say(f"doubt: {doubt}")
 
 
 def _write(header: str, run, output) -> None:
@@ -93,23 +88,18 @@ def _write(header: str, run, output) -> None:
 Examples:
   repro export encoder PAPER/1/ROW/COLUMN -o DIR
   repro export encoder PAPER/1/ROW/COLUMN --scale tiny -o DIR
-  repro export encoder 3f2a… -o DIR                     of a run or a score, by its fingerprint""",
+  repro export encoder 3f2a… -o DIR                     the encoder of a run or score""",
 )
 @click.argument("what", metavar="CELL|FINGERPRINT", shell_complete=completion.cells)
-@click.option("-o", "--output", required=True, metavar="DIR", help="A directory that is not there, or empty.")
-@scale_option(help="At which it was measured.")
-@click.option(
-    "--seed", type=click.IntRange(0, 2**32 - 1), metavar="N", help="Of several; else the paper's own."
-)
+@click.option("-o", "--output", required=True, metavar="DIR", help="New or empty folder.")
+@scale_option(help="Scale of the cell's record.")
+@click.option("--seed", type=click.IntRange(0, 2**32 - 1), metavar="N", help="Seed, by default the paper's.")
 def encoder(what, output, scale_name, seed):
-    """Write the encoder behind a measured cell where other libraries can load it.
+    """Write the encoder of a measured cell for transformers, sentence-transformers and `repro compare`.
 
-    transformers finds the model and its tokenizer, sentence-transformers what comes behind it as well, and
-    `repro compare` all of it. README.md tells what it was made from and what it reached.
+    README.md names its training and scores.
     """
     from repro.exchange.encoder_export import card_of, encoder_of, export
-    from repro.running.scale import scale
-    from repro.running.workspace import Workspace
 
     workspace, named_scale = Workspace.open(), scale(scale_name)
     encoder = encoder_of(what, workspace, scale=named_scale, seed=seed)

@@ -1,4 +1,4 @@
-"""``repro import``: somebody else's run."""
+"""``repro import``: runs by others, e.g. ``repro import run run.trec.gz PAPER/1/ROW/COLUMN``."""
 
 from pathlib import Path
 
@@ -6,16 +6,20 @@ import click
 
 from repro.cli import completion
 from repro.cli.groups import views
-from repro.cli.options import format_option
+from repro.cli.options import format_option, reading_choices
+from repro.cli.printing import emit_json, say, table
 from repro.errors import UsageError
+from repro.manifest.cells import select
+from repro.progress import TerminalProgress
+from repro.running.workspace import Workspace
+from repro.store import make_writable
 
 command = views(
     "import",
     {
-        "run": "score somebody else's run file for cells, or the public runs",
+        "run": "score a run file, or the known public runs, for published cells",
     },
-    title="things to import",
-    help="""Score somebody else's run for cells.""",
+    help="""Score a run by others for published cells.""",
     epilog="""\b
 Examples:
   repro import run run.trec.gz PAPER/1/ROW/dl19.ndcg10 --source PAGE""",
@@ -27,39 +31,31 @@ Examples:
     epilog="""\b
 Examples:
   repro import run run.trec.gz PAPER/1/ROW/dl19.ndcg10 --source "the authors' page"
-  repro import run --public DIR           every public run in DIR, for every cell it is the row of""",
+  repro import run --public DIR           every known public run in DIR""",
 )
 @click.argument("file", required=False)
 @click.argument("cells", metavar="[CELL]...", nargs=-1, shell_complete=completion.cells)
-@click.option("--source", metavar="TEXT", help="Where the file is from; kept with the record.")
-@click.option("--toolkit", metavar="TEXT", help="The software that made it; kept with the record.")
+@click.option("--source", metavar="TEXT", help="Origin of the file, kept with the record.")
+@click.option("--toolkit", metavar="TEXT", help="Software that made the run, kept with the record.")
 @click.option(
     "--reading",
     "readings",
     multiple=True,
     metavar="ID=CHOICE",
-    help="What it takes for an unspecified choice.",
+    help="Choice of a reading in the run, e.g. bm25-parameters=anserini-tuned (repeatable).",
 )
-@click.option("--public", metavar="DIR", help="Instead of FILE: the known public runs that lie in DIR.")
+@click.option("--public", metavar="DIR", help="Score the known public runs in DIR instead of FILE.")
 @format_option("json", "markdown")
 def run(file, cells, source, toolkit, readings, public, form):
-    """Score somebody else's run and record it for published cells, beside the suite's own.
+    """Score a run by others and record it for published cells.
 
-    FILE is a TREC run or MS MARCO's qid-pid-rank, plain or gzipped, with or without an ir_metadata header, or
-    JSON or Parquet as ranx writes them. It is read strictly against the topics of the cells, and what it says
-    against itself is told; ties are broken by the suite's rule; a cell that looks deeper than the run goes is
-    refused. The judgements are looked for in REPRO_DATA. The run is judged by
-    itself, as no measurement of the suite's, and not compared where it follows another choice than the row.
+    FILE is a TREC run or MS MARCO's qid-pid-rank (plain or gzipped, with or without ir_metadata), or JSON or
+    Parquet by ranx. Contradictions in the file are reported. A cell with a larger cutoff than the depth of
+    the run is refused. A run with another choice than the row gets no verdict.
     """
-    from repro.cli.options import reading_choices
-    from repro.cli.printing import say
     from repro.cli.verdicts import show_recurrences
     from repro.exchange.run_import import Importer, Origin, import_public
-    from repro.manifest.cells import select
-    from repro.progress import TerminalProgress
     from repro.running.records import Recurrence
-    from repro.running.workspace import Workspace
-    from repro.store import make_writable
 
     _check_choice(file, cells, public, source, toolkit, *readings)
     target_cells = [] if public else select((), tables=(), rows=(), cells=cells)
@@ -81,18 +77,16 @@ def run(file, cells, source, toolkit, readings, public, form):
 def _check_choice(file: str | None, cells, public: str | None, *origin) -> None:
     is_whole = (not file and not cells and not any(origin)) if public else (file and cells)
     if not is_whole:
-        raise UsageError(
-            "`repro import run` takes a FILE with the cells that it measures, or --public DIR alone"
-        )
+        raise UsageError("`repro import run` needs a FILE with its cells, or --public DIR alone")
     if file and not Path(file).is_file():
-        raise UsageError(f"{file}: no such file; give a run, plain or gzipped")
+        raise UsageError(f"{file}: no such file")
 
 
 HEAD = ["cell", "run", "published", "scored here", "difference", "verdict"]
 
 
 def _rows(imports: list) -> list[tuple[str, ...]]:
-    """Return the values below ``HEAD``, in the order of the cells."""
+    """Return the values of the columns ``HEAD``."""
     from repro.writers.grid import rounded
 
     rows: list[tuple[str, ...]] = []
@@ -105,7 +99,7 @@ def _rows(imports: list) -> list[tuple[str, ...]]:
 
 
 def _print_imports(imports: list, form: str) -> None:
-    from repro.cli.printing import emit_json, put, table
+    from repro.cli.printing import show
 
     if form == "json":
         return emit_json([item.as_json() for item in imports])
@@ -113,12 +107,12 @@ def _print_imports(imports: list, form: str) -> None:
         return print(_page(imports), end="")
     table(f"{len(imports)} cells by imported runs", HEAD, _rows(imports), right=(2, 3, 4))
     for line in dict.fromkeys(line for item in imports for line in item.described):
-        put(line)
+        show(line)
     print(f"{sum(item.new for item in imports)} new records, {len(imports)} in all.")
 
 
 def _page(imports: list) -> str:
-    """Return the table, and a line on each file, as Markdown."""
+    """Return the table and a line per file as Markdown."""
     from repro.writers.markdown import escaped, table
 
     lines = table(HEAD, [[cell, *map(escaped, others)] for cell, *others in _rows(imports)])

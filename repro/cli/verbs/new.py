@@ -1,4 +1,4 @@
-"""``repro new``: create a paper, a cluster profile, or things added by plugins.
+"""``repro new``: create a paper or a cluster profile, e.g. ``repro new paper NAME``.
 
 Plugin ``manuscripts`` replaces ``paper``. Without ``--from`` its command calls this one.
 """
@@ -24,10 +24,9 @@ command = views(
     "new",
     {
         "paper": "a folder of placeholders that runs",
-        "site": "what jobs ask of a cluster, as a profile of Snakemake",
+        "site": "a Snakemake profile with the resources of cluster jobs",
     },
-    title="things to begin",
-    help="""Begin another paper, or a profile of a cluster.""",
+    help="""Start another paper or a cluster profile.""",
     epilog="""\b
 Examples:
   repro new paper NAME
@@ -41,12 +40,12 @@ Examples:
     "--dir",
     "directory",
     metavar="DIR",
-    help="Make a distribution of its own there, instead of adding to this checkout.",
+    help="Make a separate distribution in this folder instead of adding to the checkout.",
 )
 def paper(name, directory):
-    """Begin another paper: a folder of placeholders that runs at tiny scale, with tests that pass.
+    """Start another paper: a folder of placeholders that runs at scale tiny, with passing tests.
 
-    NAME is a Python package's: lower-case letters, digits, underscores.
+    NAME is a Python package name of lower-case letters, digits and underscores.
     """
     place = folder_of(directory)
     files = scaffold(name, place)
@@ -56,16 +55,16 @@ def paper(name, directory):
     if place is not None:
         say(f"next: python -m pip install -e {place}")
     else:
-        say("next: repro report --readme docs/papers/index.md, whose table has a line for every paper")
+        say("next: repro report --readme docs/papers/index.md adds the paper to the table")
     say(f"then, with the extra `dev`: python -m pytest {test.parent}")
     say(f"then: repro run {name} --table 1 --scale tiny")
-    say(f"then: {files[0].parent / 'README.md'} tells how placeholders become the paper")
+    say(f"then: {files[0].parent / 'README.md'} explains how to replace the placeholders")
 
 
 def folder_of(directory: str | None) -> Path | None:
     """Return the folder of --dir, or None without it. Raises UsageError for ""."""
     if directory == "":
-        raise UsageError("--dir is empty; name a folder, or leave the option out")
+        raise UsageError("--dir is empty. Name a folder or remove the option.")
     return Path(directory).expanduser().resolve() if directory is not None else None
 
 
@@ -79,8 +78,7 @@ def scaffold(
     """Write a paper's folder and its test. Returns the files.
 
     Args:
-        directory: folder for a separate distribution with an entry point, or None for ``papers/`` and
-            ``tests/papers/`` of the checkout.
+        directory: folder of a separate distribution, or None for ``papers/`` and ``tests/papers/``.
         contents: file -> text that replaces the template's, or None to omit the file.
 
     Raises:
@@ -89,7 +87,7 @@ def scaffold(
     check_name(name)
     package = f"papers.{name}" if directory is None else name
     folder, tests = _places(name, directory)
-    folders = {"test_halves_contrast.py": tests}  # where else than in the paper's folder
+    folders = {"test_halves_contrast.py": tests}  # of files outside the paper's folder
     folders |= {"pretraining_cases.py": tests} if directory is None else {"pyproject.toml": directory}
     omissions = {"pyproject.toml", "pretraining_cases.py"} - folders.keys()
     omissions |= {file for file, text in contents.items() if text is None}
@@ -97,7 +95,7 @@ def scaffold(
     files = {folders.get(n, folder) / n: TEMPLATES / f"{n}.txt" for n in names if n not in omissions}
     for path in (folder, *files):
         if path.exists() or path.is_symlink():
-            raise UsageError(f"{path} exists already; choose another name or --dir")
+            raise UsageError(f"{path} exists already. Choose another name or --dir.")
     values = {"name": name, "package": package, "row": name, "distribution": name.replace("_", "-")}
     texts = {path: contents.get(path.name) for path in files}
     _write({p: texts[p] or Template(t.read_text()).substitute(values) for p, t in files.items()}, folder)
@@ -108,22 +106,23 @@ def scaffold(
 def check_name(name: str) -> None:
     """Raise UsageError for a name that is used or not a valid package name, e.g. "class"."""
     if keyword.iskeyword(name):
-        raise UsageError(f"{name!r} is a word of Python's own, which names no package; choose another name")
-    if not _NAME.fullmatch(name):
-        raise UsageError(
-            f"{name!r} names no paper: take lower-case letters, digits and underscores, a letter first"
-        )
-    if name in papers() or (ROOT / name).exists():
-        raise UsageError(f"there is a paper or folder {name!r} already ({ROOT / name}); choose another name")
-    if importlib.util.find_spec(name) is not None:
-        raise UsageError(f"{name!r} is an installed Python package; choose another name")
+        reason = "is a Python keyword"
+    elif not _NAME.fullmatch(name):
+        reason = "is not a package name of lower-case letters, digits and underscores, e.g. my_paper"
+    elif name in papers() or (ROOT / name).exists():
+        reason = f"exists already ({ROOT / name})"
+    elif importlib.util.find_spec(name) is not None:
+        reason = "is an installed Python package"
+    else:
+        return
+    raise UsageError(f"{name!r} {reason}. Choose another name.")
 
 
 def _places(name: str, directory: Path | None) -> tuple[Path, Path]:
     if directory is not None:
         return directory / name, directory / "tests"
     if not (ROOT.parent / "pyproject.toml").is_file():
-        raise UsageError("the papers of an installed repro cannot be added to; say --dir DIR, a new folder")
+        raise UsageError("an installed repro needs --dir DIR, a new folder for the paper")
     return ROOT / name, ROOT.parent / "tests" / "papers" / name
 
 
@@ -134,7 +133,7 @@ def _write(contents: dict[Path, str], folder: Path) -> None:
             path.write_text(text)
     except OSError as error:
         shutil.rmtree(folder, ignore_errors=True)
-        reason = f"{error.strerror}; name another folder with --dir"
+        reason = f"{error.strerror}. Name another folder with --dir."
         raise UsageError(f"{error.filename} cannot be written: {reason}") from None
 
 
@@ -144,14 +143,14 @@ TEMPLATE = Path(__file__).parents[1] / "templates" / "site" / "config.yaml"
 @command.command("site", epilog="\b\nExamples:\n  repro new site ~/slurm")
 @click.argument("directory", metavar="DIR")
 def site(directory):
-    """Begin a profile of Snakemake for a cluster of Slurm: partitions, jobs at once, how often each is tried.
+    """Write DIR/config.yaml, a Snakemake profile for Slurm: partitions, parallel jobs, retries.
 
-    It is one file, DIR/config.yaml, to be changed to what the cluster has.
+    Edit it for your cluster.
     """
     folder = Path(directory).expanduser()
     file = folder / TEMPLATE.name
     if file.exists() or file.is_symlink():
-        raise UsageError(f"{file} exists already; name another folder")
+        raise UsageError(f"{file} exists already. Name another folder.")
     with translated_errors(folder, "folder", ""):
         folder.mkdir(parents=True, exist_ok=True)
         file.write_text(TEMPLATE.read_text(encoding="utf-8"), encoding="utf-8")

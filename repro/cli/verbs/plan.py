@@ -1,4 +1,4 @@
-"""``repro plan``"""
+"""``repro plan``, e.g. ``repro plan PAPER --table 1 --gpu h100``."""
 
 import shlex
 from collections.abc import Iterator
@@ -18,36 +18,34 @@ from repro.store import Store, make_writable
     "plan",
     epilog="""\b
 Examples:
-  repro plan PAPER --table 1              what a run would do, and how far it has come
-  repro plan PAPER --table 1 --nodes      every stage, with what stands in its way
+  repro plan PAPER --table 1              stages, cost and progress of a run
+  repro plan PAPER --table 1 --nodes      every stage with its obstacles
   repro plan --all --gpu h100 --by table
   repro plan --all --gpu h100 --to snakemake -o DIR
   repro plan PAPER --discard vectors --by row""",
 )
 @selection_options
-@click.option("--gpu", metavar="NAME", help="Tell hours of this GPU, v100 to rtx4090, not of this machine.")
-@click.option("--by", type=click.Choice(("table", "row")), help="A line for each instead of one a stage.")
-@click.option("--nodes", "lists_nodes", is_flag=True, help="A line for each node: a stage with its inputs.")
+@click.option("--gpu", metavar="NAME", help="Estimate hours for this GPU instead of this machine, e.g. h100.")
+@click.option("--by", type=click.Choice(("table", "row")), help="Print one line per table or row.")
+@click.option("--nodes", "lists_nodes", is_flag=True, help="Print one line per stage and its inputs.")
 @disk_options
 @click.option(
-    "--remember", is_flag=True, help="Only note the nodes in the store, for engines that build them."
+    "--remember", is_flag=True, help="Only note the stages in the store, for engines that build them."
 )
 @click.option(
     "--to",
     "engine",
     type=click.Choice(("snakemake",)),
-    help="Write the jobs into -o DIR, which Snakemake can show or run.",
+    help="Write the jobs as a Snakemake workflow into -o DIR.",
 )
-@click.option("-o", "--output", metavar="DIR", help="Where --to writes.")
-@click.option("--shards", type=int, metavar="N", help="Jobs that share one long stage, of --to.")
+@click.option("-o", "--output", metavar="DIR", help="Folder of the workflow, with --to.")
+@click.option("--shards", type=int, metavar="N", help="Jobs per long stage, with --to.")
 @json_option
 def command(selection, gpu, by, lists_nodes, discard, max_disk, remember, engine, output, shards, as_json):
-    """Show what a run would do, what that takes, and how far it has come.
+    """Show the stages, downloads, disk, hours and obstacles of a run, and its progress.
 
-    Downloads, the disk at its fullest, and hours: as `repro run --rehearse` measured stages like these here,
-    else by simple formulas over what `repro doctor calibrate` measured, or an assumed throughput of a named
-    GPU, beside what the papers say of their own cost; what stands in the way, and which cells no verdict will
-    be given on. In JSON every node is an object.
+    Hours come from `repro run --rehearse`, else from `repro doctor calibrate` or the assumed throughput of
+    --gpu. JSON has one object per stage.
     """
     from repro.cli.plans import show_plan
     from repro.running.cost.estimate import throughput
@@ -57,11 +55,11 @@ def command(selection, gpu, by, lists_nodes, discard, max_disk, remember, engine
     plan, store = selection.plan(), selection.workspace.store
     if remember or engine:
         make_writable(store.root)
-        plan.scale.pin_kernels(SILENT)  # as the notes then say to whoever builds the nodes
+        plan.scale.pin_kernels(SILENT)  # recorded in the notes
         store.remember(plan.nodes)
         if engine:
             _write_jobs(plan, store, output, gpu=gpu, shards=shards or 1)
-        return 0  # whatever stands in the way here, where nothing is to run
+        return 0  # also with obstacles, as nothing runs here
     rates = throughput(store, gpu)
     plan.look(store)
     options = {"by": "node" if lists_nodes else by or "stage", "discard": discard, "max_disk": max_disk}
@@ -79,13 +77,13 @@ def _check_options(
     options = stated_options("by", "lists_nodes", "discard", "max_disk", "form", *() if engine else ("gpu",))
     if (remember or engine) and options:
         which = "--to" if engine else "--remember"
-        raise UsageError(f"{options[0]} is of the plan that is shown, which {which} does not; leave it out")
+        raise UsageError(f"{which} cannot be combined with {options[0]}")
     if (engine is None) != (not stated_options("output")) or (stated_options("shards") and not engine):
         raise UsageError("--to, -o and --shards belong together: `--to snakemake -o DIR [--shards N]`")
     if (by or lists_nodes) and as_json:
-        raise UsageError("--by and --nodes are for people and JSON has every node; give one of them")
+        raise UsageError(f"--format json cannot be combined with {'--by' if by else '--nodes'}")
     if by and lists_nodes:
-        raise UsageError(f"--nodes has a line for each node and --by one for each {by}; give one of them")
+        raise UsageError("--nodes cannot be combined with --by")
 
 
 def _write_jobs(plan: Plan, store: Store, output: str, *, gpu: str | None, shards: int) -> None:
@@ -94,19 +92,19 @@ def _write_jobs(plan: Plan, store: Store, output: str, *, gpu: str | None, shard
 
     folder = Path(output).expanduser().absolute()
     plan.look(store)
-    nodes = plan.needed()  # whatever stands in the way here
+    nodes = plan.needed()
     jobs = write(nodes, plan, store, folder, Options(gpu=gpu, shards=shards))
     say(f"{len(jobs)} jobs of {len(nodes)} stages; {shlex.join([*command(folder), '--dry-run'])}")
 
 
 def progress_lines(plan: Plan, workspace) -> Iterator[str]:
-    """Yield lines on the measured and stored parts of a plan that was looked up in the store."""
+    """Yield lines on the measured and stored parts of a plan."""
     from repro.verdicts.comparison import judged_cells
     from repro.verdicts.summary import measured_in_words
 
     comparison = judged_cells(plan, workspace.results, workspace.store)
     stored_count = sum(state == "stored" for state in plan.states.values())
     yield f"so far: {measured_in_words(comparison.cells)}"
-    yield f"{stored_count} of {len(plan.nodes)} nodes are stored in {workspace.store.root}"
+    yield f"{stored_count} of {len(plan.nodes)} stages are stored in {workspace.store.root}"
     if comparison.origins and comparison.origins.sentence:
         yield comparison.origins.sentence

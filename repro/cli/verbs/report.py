@@ -1,8 +1,9 @@
-"""``repro report``: the report page, figures, pages of a site, or an article."""
+"""``repro report``: an HTML report, figures or pages of a site, e.g. ``repro report figures PAPER``."""
 
 import sys
 import webbrowser
 from collections.abc import Sequence
+from datetime import date
 from pathlib import Path
 
 import click
@@ -10,20 +11,28 @@ import click
 from repro.cli import completion
 from repro.cli.groups import views
 from repro.cli.options import scale_option, selecting_everything
+from repro.cli.printing import say, say_each
 from repro.errors import UsageError
+from repro.locations import CHECKOUT
+from repro.machine.versions import commit
+from repro.manifest.cells import select
+from repro.running.plan import plan
+from repro.running.scale import known_scales, scale
+from repro.running.workspace import Workspace
+from repro.store import translated_errors
 
 command = views(
     "report",
     {
-        "figures": "drawings and views from what was measured",
-        "site": "a page per table for a documentation site: row, command, published, measured",
+        "figures": "drawings of measured figures",
+        "site": "a Markdown page per table for a documentation site",
     },
     default="page",
     epilog="""\b
 Examples:
   repro report --open                          report.html in the browser
   repro report PAPER --scale tiny -o FILE      one paper, one scale
-  repro report --format markdown               a summary, what fails first
+  repro report --format markdown               a summary, failures first
   repro report figures PAPER --scale tiny      its figures
   repro report site -o docs/tables             a page for every table""",
 )
@@ -31,10 +40,8 @@ Examples:
 
 @command.command("page")
 @click.argument("names", metavar="[PAPER]...", nargs=-1, shell_complete=completion.paper_names)
-@scale_option("scale_names", multiple=True, metavar="NAME", help="Of these scales only.")
-@click.option(
-    "-o", "--output", metavar="FILE", help="Where to write; report.html, Markdown to standard output."
-)
+@scale_option("scale_names", multiple=True, metavar="NAME", help="Only this scale, e.g. tiny (repeatable).")
+@click.option("-o", "--output", metavar="FILE", help="File to write, by default report.html for HTML.")
 @click.option("--open", "opened", is_flag=True, help="Show the page in the browser.")
 @click.option(
     "--format",
@@ -42,26 +49,20 @@ Examples:
     type=click.Choice(("html", "markdown")),
     default="html",
     show_default=True,
-    help="The page, or a summary.",
+    help="Output format: HTML report or Markdown summary.",
 )
 @click.option("--readme", metavar="FILE", help="Rewrite the table of verdicts in this file.")
 def page(names, scale_names, output, opened, form, readme):
-    """Write an HTML file with every table, published and measured, that needs no network.
+    """Write one HTML file with every table, published and measured.
 
-    It is of full scale; FILE-SCALE beside it is of each other that has a number, which lead to one another.
-    Nothing is measured. Drawings are those that `repro report figures` left in the results folder; tests
-    between rows and drawings by query need the store of the runs.
+    Each further scale with results gets a linked file, e.g. report-tiny.html. Drawings come from `repro
+    report figures`. Significance tests need the store with the runs.
     """
-    from repro.manifest.cells import select
-    from repro.running.workspace import Workspace
-
     markdown = form == "markdown"
     if readme and any((markdown, output, opened, scale_names)):
-        raise UsageError("--readme says what full scale gave and rewrites its own file; give it alone")
+        raise UsageError("--readme cannot be combined with other options")
     if markdown and any((opened, scale_names[1:])):
-        raise UsageError(
-            "--format markdown is a text of one scale; give it without --open and a second --scale"
-        )
+        raise UsageError("--format markdown cannot be combined with --open or a second --scale")
     path = (
         target(readme or output or "report.html", is_there=bool(readme)) if output or not markdown else None
     )
@@ -81,16 +82,16 @@ def target(file: str, *, is_there: bool = False) -> Path:
     """Return the path of a file to write. Raises UsageError for a folder or a missing path."""
     path = Path(file)
     if path.is_dir():
-        raise UsageError(f"{path} is a folder; name a file to write the report to")
+        raise UsageError(f"{path} is a folder. Name a file for the report.")
     required_path = path if is_there else path.parent
     if not required_path.exists():
-        raise UsageError(f"{required_path}: No such file or directory; make it, or name another")
+        raise UsageError(f"{required_path}: No such file or directory. Make it or name another.")
     return path
 
 
 def _open(path: Path) -> None:
     if not webbrowser.open(path.resolve().as_uri()):
-        print(f"no browser could be started; open {path} in one", file=sys.stderr)
+        print(f"no browser could be started. Open {path} yourself.", file=sys.stderr)
 
 
 def _emit(text: str, path: Path | None) -> None:
@@ -106,9 +107,6 @@ def _write(text: str, path: Path) -> None:
 
 
 def _plan(workspace, cells, name: str):
-    from repro.running.plan import plan
-    from repro.running.scale import scale
-
     return plan(cells, scale=scale(name), machine=workspace.machine)
 
 
@@ -120,7 +118,6 @@ def _renew(readme: Path, workspace, cells) -> None:
 
 
 def _summary(workspace, cells, name: str) -> str:
-    from repro.cli.printing import say_each
     from repro.verdicts.comparison import judged_cells
     from repro.verdicts.coverage import coverage
     from repro.writers.markdown import summary
@@ -133,8 +130,7 @@ def _summary(workspace, cells, name: str) -> str:
 
 
 def _pages(workspace, cells, scale_names: Sequence[str], path: Path) -> dict[str, str]:
-    """Return file name -> page. The first scale is written to ``path``, the others to the same folder."""
-    from repro.cli.printing import say_each
+    """Return file name -> page. The first scale is written to ``path``."""
     from repro.writers.html.page import page
     from repro.writers.html.sections import gather
 
@@ -149,8 +145,6 @@ def _pages(workspace, cells, scale_names: Sequence[str], path: Path) -> dict[str
 
 
 def _scales(results, cells) -> list[str]:
-    from repro.running.scale import known_scales
-
     return [name for name in known_scales() if _shown(results, cells, name)] or ["full"]
 
 
@@ -162,11 +156,6 @@ def _shown(results, cells, scale: str) -> list:
 
 
 def _origin() -> tuple[str, ...]:
-    from datetime import date
-
-    from repro.locations import CHECKOUT
-    from repro.machine.versions import commit
-
     version = commit(CHECKOUT)
     return (date.today().isoformat(), *([f"commit {version[:12]}{version[40:]}"] if version else []))
 
@@ -179,12 +168,10 @@ Examples:
 )
 @selecting_everything
 def figures(selection):
-    """Draw the selected figures and views from what was measured, below RESULTS/figures/SCALE.
+    """Draw the selected measured figures into RESULTS/figures/SCALE, with their numbers as CSV.
 
-    Run them first: `repro run PAPER --table figure-N`. Beside each drawing lie its numbers as CSV.
+    `repro run PAPER --table figure-N` measures them.
     """
-    from repro.cli.printing import say
-    from repro.store import translated_errors
     from repro.verdicts.comparison import judged_cells
     from repro.verdicts.training_costs import training_hours
     from repro.writers.drawing import draw_curves, draw_exhibits
@@ -200,7 +187,7 @@ def figures(selection):
     for path in paths:
         print(path)
     if not paths:
-        say("nothing to draw: what is selected has no figure that was measured; `repro run` measures it")
+        say("nothing to draw: the selection has no measured figure. `repro run` measures it.")
 
 
 @command.command(
@@ -211,26 +198,18 @@ Examples:
   repro report site PAPER --scale smoke -o DIR""",
 )
 @click.argument("names", metavar="[PAPER]...", nargs=-1, shell_complete=completion.paper_names)
-@click.option("-o", "--out", metavar="DIR", required=True, help="Where to write them.")
-@scale_option(default="tiny", help="The scale whose measurements stand beside those of full scale.")
+@click.option("-o", "--out", metavar="DIR", required=True, help="Folder of the pages.")
+@scale_option(default="tiny", help="Second scale of measurements, next to full.")
 def site(names, out, scale_name):
-    """Write a page of Markdown for every table: row, the command that measures it, published, measured.
+    """Write a Markdown page per table with its rows, commands, published and measured numbers.
 
-    They are for a documentation site; index.md leads to them. Nothing is measured: they are written from the
-    manifests and the records in the results folder.
+    index.md links the pages.
     """
-    from pathlib import Path
-
-    from repro.manifest.cells import select
-    from repro.running.plan import plan
-    from repro.running.scale import scale
-    from repro.running.workspace import Workspace
-    from repro.store import translated_errors
     from repro.verdicts.comparison import judged_cells
     from repro.writers.table_pages import table_pages
 
     if scale_name == "full":
-        raise UsageError("--scale names what stands beside full scale; leave it out, or name a smaller one")
+        raise UsageError("--scale full is always included. Name a smaller scale or remove --scale.")
     workspace = Workspace.open()
     cells = select(names, tables=(), rows=(), cells=())
     full, rehearsal = (

@@ -1,4 +1,4 @@
-"""``repro run``"""
+"""``repro run``, e.g. ``repro run PAPER --table 1 --scale tiny``."""
 
 import sys
 from dataclasses import replace
@@ -11,7 +11,7 @@ from repro.errors import UsageError
 from repro.running.engines.table import ENGINES
 from repro.running.runner import Options
 
-# option -> the engines that it is of
+# option -> engines
 OWNERS = {
     **dict.fromkeys(("jobs", "gpus_per_stage"), ("local", "snakemake")),
     **dict.fromkeys(("profile", "shards"), ("snakemake",)),
@@ -23,8 +23,8 @@ OWNERS = {
     epilog="""\b
 Examples:
   repro run PAPER --table 1 --scale tiny       the whole pipeline in minutes
-  repro run PAPER --table 3 --row bm25         one row, everywhere it can be measured
-  repro run PAPER --table 1 --rehearse         the first rows, and what the whole will cost
+  repro run PAPER --table 3 --row bm25         one row
+  repro run PAPER --table 1 --rehearse         the first rows and the estimated cost of all
   repro run PAPER --table 1 --seeds 1,2,3      three seeds, for a prediction interval
   repro run PAPER --table 5 --reading ID=CHOICE
   repro run PAPER --table 1 --engine local --jobs 4
@@ -39,41 +39,38 @@ Examples:
     type=click.Choice(tuple(ENGINES)),
     default="auto",
     show_default=True,
-    help="inline: one stage after another; local: as many processes as fit; snakemake: jobs of Slurm or"
-    " another queue; auto: local for several small trainings, else inline.",
+    help="Engine: inline (one stage at a time), local (parallel processes), snakemake (cluster jobs) or auto"
+    " (local for several small trainings, otherwise inline).",
 )
-@click.option("--jobs", type=int, metavar="N", help="At once, of the engines local and snakemake.")
+@click.option("--jobs", type=int, metavar="N", help="Parallel stages of the engines local and snakemake.")
 @click.option(
     "--gpus-per-stage",
     type=int,
     metavar="N",
-    help="GPUs of a training or an encoding, of the engines local and snakemake.  [default: 1]",
+    help="GPUs per training or encoding of the engines local and snakemake.  [default: 1]",
 )
-@click.option("--profile", metavar="DIR", help="Of Snakemake, as `repro new site` begins one.")
-@click.option(
-    "--shards", type=int, metavar="N", help="Jobs that share one long stage, of the engine snakemake."
-)
-@click.option("--max-gpu-hours", "budget", type=float, metavar="H", help="Stop planning at this budget.")
-@click.option("--gpu", metavar="NAME", help="Count hours of this GPU, v100 to rtx4090, not of this machine.")
+@click.option("--profile", metavar="DIR", help="Snakemake profile, e.g. of `repro new site`.")
+@click.option("--shards", type=int, metavar="N", help="Jobs per long stage of the engine snakemake.")
+@click.option("--max-gpu-hours", "budget", type=float, metavar="H", help="Budget of GPU hours, e.g. 100.")
+@click.option("--gpu", metavar="NAME", help="Estimate hours for this GPU instead of this machine, e.g. h100.")
 @disk_options
 @click.option(
     "--rehearse",
     "rehearses",
     is_flag=True,
-    help="Run the first rows and a few steps of each stage, and tell what the whole will cost.",
+    help="Run the first rows with a few steps per stage, and estimate the cost of all.",
 )
-@click.option("--dry-run", is_flag=True, help="Only show the plan, as `repro plan` does.")
+@click.option("--dry-run", is_flag=True, help="Show the plan only.")
 @click.option(
     "--rebuild",
     multiple=True,
     type=click.Choice(("damaged", "other-code")),
-    help="Discard artefacts that are damaged, or that other code or libraries made, with what was made from"
-    " these, and build them again.",
+    help="Build damaged artefacts, or those of other code or libraries, again with their dependants.",
 )
 @click.option(
     "--strict",
     is_flag=True,
-    help="Exit with status 1 when a verdict does not pass, or a number is not as on record.",
+    help="Exit with status 1 if a verdict fails or a recorded number is not reproduced.",
 )
 @click.option(
     "--verbose/--quiet",
@@ -103,9 +100,7 @@ def command(
 ):
     """Measure the selected cells and compare them with the published numbers.
 
-    Runs what is missing from the store, records what was measured, prints the tables. Killed anywhere, the
-    same command continues. What cannot run here is named with the way to get it, and holds back nothing else;
-    `repro plan` says beforehand.
+    Stages in the store are not run again, so that the same command continues an interrupted run.
     """
     from repro.api.measurement import measure
     from repro.cli import verdicts
@@ -154,25 +149,25 @@ def _show(cells, plan, workspace, form: str, gpu: str | None, *, quiet: bool) ->
 
 
 def _options(engine: str, own: dict[str, Any]) -> Options:
-    """Return the options of an engine. Raises UsageError for an option of another engine."""
+    """Return the options of an engine. Raises UsageError for those of another engine."""
     stated = {name: value for name, value in own.items() if value is not None}
+    options = Options(**stated)  # which checks the values
     for name in stated:
         if engine not in OWNERS[name]:
             owners = OWNERS[name]
             engines = f"engine{'s' * (len(owners) > 1)} {' and '.join(owners)}"
-            fault = f"--{name.replace('_', '-')} is of the {engines}, not of {engine}"
-            raise UsageError(f"{fault}; name that, or leave it out")
-    return Options(**stated)
+            raise UsageError(f"--{name.replace('_', '-')} needs the {engines}, not {engine}")
+    return options
 
 
 def _rehearse(selection, *, as_json: bool) -> int:
-    """Rehearse the selection, by default at the rehearsal scale. Returns the exit status."""
+    """Rehearse the selection and return the exit status."""
     from repro.cli.plans import rehearse_selection
 
     own = ("scale_name", "rehearses", "tables", "rows", "everything", "seeds", "readings", "form")
     parameters = (option.name for option in click.get_current_context().command.params)
     if others := stated_options(*(name for name in parameters if name not in (*own, "names"))):
-        raise UsageError(f"{others[0]} is of a run, which --rehearse is not; leave it out")
+        raise UsageError(f"--rehearse cannot be combined with {others[0]}")
     if not stated_options("scale_name"):
         selection = replace(selection, scale="rehearsal")
     return rehearse_selection(selection, as_json=as_json)
@@ -181,9 +176,9 @@ def _rehearse(selection, *, as_json: bool) -> int:
 def _discard(rebuild: tuple[str, ...], plan, store, dry_run: bool) -> None:
     from repro.running.provenance import damaged, discard, made_otherwise
 
-    ways = {  # what is damaged does not say what made it, so that it goes first
-        "damaged": (damaged, "damaged, or made from what is"),
-        "other-code": (made_otherwise, "by other code or libraries, or from what these made"),
+    ways = {  # damaged artefacts have no provenance and go first
+        "damaged": (damaged, "damaged, or made from damaged artefacts"),
+        "other-code": (made_otherwise, "made by other code or libraries, or from such artefacts"),
     }
     for find, reason in (way for name, way in ways.items() if name in rebuild):
         plan.look(store)
@@ -195,13 +190,13 @@ def _discard(rebuild: tuple[str, ...], plan, store, dry_run: bool) -> None:
 
 
 def _budget_rates(plan, store, budget: float | None, gpu: str | None):
-    """Return the throughput for hours. Looks up the store and blocks stages beyond the budget."""
+    """Return the throughput. Looks up the store and blocks stages beyond the budget."""
     from repro.running.cost.estimate import estimate, keep_within, throughput
 
     rates = throughput(store, gpu) if gpu or budget is not None else None
     plan.look(store)
     if budget is not None:
         hours = keep_within(estimate(plan, rates), budget, other_machine=gpu is not None)
-        assert rates is not None  # else no hours are told
+        assert rates is not None
         print(f"about {hours:,.2f} of {budget:g} {rates.unit} hours ({rates.basis})", file=sys.stderr)
     return rates

@@ -11,7 +11,12 @@ import click
 from repro.cli import completion
 from repro.cli.groups import views
 from repro.cli.options import FIGURE, format_option, json_option, tables_option
+from repro.cli.printing import emit_csv, emit_json, put, say, show, table
 from repro.errors import UsageError
+from repro.manifest.cells import cell, cells_of, count_in_words, every_cell, figure_of, table_of
+from repro.manifest.papers import paper, papers
+from repro.running.scale import known_scales
+from repro.running.workspace import Workspace
 
 if TYPE_CHECKING:
     from repro.api.papers import PublishedPaper
@@ -20,50 +25,40 @@ command = views(
     "show",
     {
         "cells": "every numeric result cell",
-        "readings": "the unspecified choices of a paper, and what may be chosen",
-        "coverage": "what is measured, what could be and how, and what cannot be",
+        "readings": "the unspecified choices of a paper and their values",
+        "coverage": "numbers of measured and measurable cells",
     },
     default="page",
     epilog="""\b
 Examples:
   repro show                          papers, tables, figures
   repro show PAPER --table 1          a table as published
-  repro show PAPER/1/bm25/dev.rr10    all that is known of a cell
-  repro show readings PAPER           what the paper leaves open
-  repro show PAPER --table figure-4   what a figure plots""",
+  repro show PAPER/1/bm25/dev.rr10    everything about a cell
+  repro show readings PAPER           the unspecified choices
+  repro show PAPER --table figure-4   the series of a figure""",
 )
 
 
 @command.command("page")
 @click.argument("what", metavar="[PAPER|CELL]", required=False, shell_complete=completion.papers_and_cells)
-@tables_option("A table, or figure-N, as published; may be repeated.")
-@click.option(
-    "-v", "--verbose", is_flag=True, help="All of a cell's unspecified choices, not the weightiest."
-)
+@tables_option("Table or figure as published, e.g. 1 or figure-4 (repeatable).")
+@click.option("-v", "--verbose", is_flag=True, help="List all readings of a cell.")
 @json_option
 def page(what, tables, verbose, as_json):
-    """Show papers, a table as published, or everything known about one cell.
-
-    Of a cell: what was measured, the verdict, the command that measures it, and the unspecified choices that
-    its number rests on.
-    """
+    """Show papers, a table as published, or a cell with its results, verdict, command and readings."""
     if what is None:
         if tables or verbose:
-            raise UsageError("--table and --verbose are of a paper or a cell; name one")
+            raise UsageError("--table and --verbose need a paper or a cell")
         return _show_papers(as_json=as_json)
     name, _, number = what.partition("/")
     if number and tables:
-        raise UsageError("what has a path is named by it alone; leave --table out")
+        raise UsageError(f"{what} is a path and cannot be combined with --table")
     if "/" in number:
         return _show_cell(what, as_json, verbose)
     return _show_paper(name, (number,) if number else tables, as_json)
 
 
 def _show_paper(name: str, tables: tuple[str, ...], as_json: bool) -> None:
-    from repro.cli.printing import emit_json
-    from repro.manifest.cells import figure_of, table_of
-    from repro.manifest.papers import paper
-
     source = paper(name)
     shown_tables = [table_of(source, t) for t in tables if not t.startswith(FIGURE)]
     shown_figures = [figure_of(source, t.removeprefix(FIGURE)) for t in tables if t.startswith(FIGURE)]
@@ -71,15 +66,13 @@ def _show_paper(name: str, tables: tuple[str, ...], as_json: bool) -> None:
         shown_tables, shown_figures = [*source.manifest.tables], [*source.manifest.figures]
     if as_json:
         return emit_json([e.model_dump(mode="json", by_alias=True) for e in [*shown_tables, *shown_figures]])
-    for table in shown_tables:
-        _show_table(source, table)
+    for shown in shown_tables:
+        _show_table(source, shown)
     for figure in shown_figures:
         _show_figure(source.name, figure)
 
 
 def _show_figure(name: str, figure) -> None:
-    from repro.cli.printing import put
-
     put(f"{name} figure {figure.id}: {figure.about}")
     lines = [("x", figure.x), ("y", figure.y), *(("series", line) for line in figure.series)]
     for setting, value in (*lines, *figure.settings.items()):
@@ -87,8 +80,6 @@ def _show_figure(name: str, figure) -> None:
 
 
 def _show_table(source, table) -> None:
-    from repro.cli.printing import put, show
-    from repro.manifest.cells import cells_of
     from repro.writers.grid import meaning
     from repro.writers.terminal import printed_table
 
@@ -103,23 +94,17 @@ def _show_table(source, table) -> None:
 
 
 def _show_study(name: str, table) -> None:
-    from repro.cli.printing import show
-    from repro.running.scale import known_scales
-    from repro.running.workspace import Workspace
-
     show(f"{name} table {table.id}: {table.about}")
     show(f"rows: {'; '.join(row.label for row in table.rows)}")
     show(f"columns: {'; '.join(column.label for column in table.columns)}")
     results, place = Workspace.open().results, f"{name}/{table.id}/"
     scales = [s for s in known_scales() if any(r.cell.startswith(place) for r in results.read(s, name))]
-    print("what was measured:" if scales else "nothing of it is measured yet:")
+    print("Results:" if scales else "Not measured yet:")
     for scale in scales or ["SCALE"]:
         print(f"  repro {'compare' if scales else 'run'} {name} --table {table.id} --scale {scale}")
 
 
 def _show_examples(name: str, table) -> None:
-    from repro.cli.printing import put
-
     put(f"{name} table {table.id}: {table.about}")
     for entry in table.entries:
         put(f"  query: {entry.query}" if entry.query else f"  {entry.note}")
@@ -130,9 +115,6 @@ def _show_examples(name: str, table) -> None:
 
 def _show_cell(identifier: str, as_json: bool, verbose: bool) -> None:
     from repro.cli.cell_page import CellPage
-    from repro.cli.printing import emit_json
-    from repro.manifest.cells import cell
-    from repro.running.workspace import Workspace
 
     page = CellPage.of(cell(identifier), Workspace.open())
     if as_json:
@@ -144,12 +126,8 @@ HEAD = ("what", "kind", "cells", "recipe", "about")
 
 
 def _show_papers(*, as_json: bool) -> None:
-    """Print every table and figure of every paper with its numbers of published and measurable cells.
-
-    JSON contains the full subject of each.
-    """
+    """Print the tables and figures of every paper with their numbers of cells."""
     from repro.api.papers import papers
-    from repro.cli.printing import emit_json, say, table
 
     rows = {source: list(_entries(source)) for source in papers().values()}
     if as_json:
@@ -158,18 +136,16 @@ def _show_papers(*, as_json: bool) -> None:
     for source, entries in rows.items():
         title = f"{source.name}: {source.title} ({source.source.manifest.venue})"
         lines = [_line(entry) for entry in entries]
-        table(f"{title}, {_count([source])}", ["", *HEAD[1:]], lines, drop=(3, 1, 2))
+        table(f"{title}, {_count([source])}", ["", *HEAD[1:]], lines)
     say(f"{_count(rows)}.")
 
 
 def _count(sources: Iterable[PublishedPaper]) -> str:
-    from repro.manifest.cells import count_in_words, every_cell
-
     return count_in_words(cell for source in sources for cell in every_cell(source.source))
 
 
 def _line(entry: tuple) -> list[str]:
-    """Return the words of an entry, with the first sentence of its subject."""
+    """Return the words of an entry with the first sentence of its subject."""
     *values, about = entry
     return [*(str(value or "") for value in values), about.partition(". ")[0]]
 
@@ -192,8 +168,6 @@ def _entries(source: PublishedPaper) -> Iterator[tuple]:
 def cells(names, form):
     """List every numeric result cell of the papers, one a line."""
     from repro.api.papers import paper, papers
-    from repro.cli.printing import emit_csv, emit_json, table
-    from repro.manifest.cells import count_in_words
 
     cells = [cell for name in names or papers() for cell in paper(name).cells]
     rows = [cell.as_json() for cell in cells]
@@ -210,23 +184,17 @@ def cells(names, form):
 @command.command(
     "coverage",
     epilog="\b\nExamples:\n  repro show coverage\n"
-    "  repro show coverage PAPER     with why each of the rest cannot be measured",
+    "  repro show coverage PAPER     with the reasons of cells that cannot be measured",
 )
 @click.argument("names", metavar="[PAPER]...", nargs=-1, shell_complete=completion.paper_names)
 @json_option
 def coverage(names, as_json):
-    """Count what is measured, what could be and how, and what cannot.
+    """Count measured and measurable cells by paper and table.
 
-    Every published number is counted once, by the strongest way there is: a recipe that trains it, a released
-    checkpoint, an imported run, computed, not measurable. What a draft leaves open is told apart among all
-    papers, and refused where that paper is named. Between the rules are the scales at which it was measured.
-    After a plus stands what no paper has a number for: points of figures, rows of reference, drawings, the
-    suite's own study. Cells of tables of settings are counted apart, with how many of them the plan at full
-    has as published (`repro show settings` tells the rest), and so are words.
+    Each published number counts once, by its strongest way: training recipe, released checkpoint, imported
+    run, computed, not measurable. Numbers after a plus have no published value: points of figures, reference
+    rows, drawings, the suite's own study. The column settings counts those planned as published.
     """
-    from repro.cli.printing import emit_json, say
-    from repro.manifest.papers import paper, papers
-    from repro.running.workspace import Workspace
     from repro.verdicts.coverage import refuse_open, still_asked, tallies, total
 
     records = Workspace.open().results
@@ -239,14 +207,13 @@ def coverage(names, as_json):
     _print_tables(by_paper, grand_total, with_reasons=bool(names))
     for name, rows in by_paper.items():
         if count := total(rows, what=name).ways["open"]:
-            say(f"{name}: {count} cells are open; `repro show coverage {name}` says what the first lacks")
+            say(f"{name}: {count} cells are open. `repro show coverage {name}` names the first fault.")
         if asked := still_asked(paper(name)):
-            say(f"{name}: still asked: {', '.join(asked)}")
+            say(f"{name}: open questions: {', '.join(asked)}")
     say(f"{_count_in_words(by_paper, grand_total)}.")
 
 
 def _print_tables(by_paper, grand_total, *, with_reasons: bool) -> None:
-    from repro.manifest.papers import paper
     from repro.verdicts.coverage import total, usual_first
 
     scales = usual_first({"full", "small", "tiny", *grand_total.measured})
@@ -260,17 +227,12 @@ def _print_tables(by_paper, grand_total, *, with_reasons: bool) -> None:
 
 
 def _count_in_words(names, grand_total) -> str:
-    from repro.manifest.cells import count_in_words, every_cell
-    from repro.manifest.papers import paper
-
     measured = {c.id for c in grand_total.cells if "full" in c.measured}
     cells = (cell for name in names for cell in every_cell(paper(name)))
     return count_in_words(cells, measured=measured, scale="full")
 
 
 def _print_table(title, rows, scales) -> None:
-    from repro.cli.printing import table
-
     shown = rows[-1].ways_shown
     head = ["", "published cells", *shown, "│", *scales, "│", "settings", "nothing to measure"]
     lines = []
@@ -294,8 +256,6 @@ def _number(published: int, apart: int = 0) -> str:
 
 
 def _print_reasons(rows) -> None:
-    from repro.cli.printing import say
-
     cells = [(tally.what, cell) for tally in rows for cell in tally.cells if cell.reason]
     reasons = Counter((exhibit, cell.id.split("/")[2], cell.reason) for exhibit, cell in cells)
     for (exhibit, system, reason), count in reasons.items():
@@ -310,22 +270,22 @@ def _print_reasons(rows) -> None:
     "  repro show readings PAPER/1/ROW/COLUMN --kind conflict\n  repro show readings PAPER --citations",
 )
 @click.argument("names", metavar="[PAPER|CELL]...", nargs=-1, shell_complete=completion.papers_and_cells)
-@tables_option("Behind this table or figure-N.")
-@click.option("--kind", type=click.Choice(["silence", "conflict", "misprint", "data"]), help="Of this kind.")
-@click.option("--citations", is_flag=True, help="What authors and others state outside of the paper.")
+@tables_option("Only readings of this table or figure, e.g. 1 or figure-4 (repeatable).")
+@click.option(
+    "--kind", type=click.Choice(["silence", "conflict", "misprint", "data"]), help="Only this kind."
+)
+@click.option("--citations", is_flag=True, help="Show statements from outside the paper.")
 @json_option
 def readings(names, tables, kind, citations, as_json):
-    """List what the papers leave open or contradict, with the choices and the default of each.
+    """List the readings (unspecified choices) of papers with their choices and defaults, most used first.
 
-    First stands what most numbers rest on. Take another choice with `repro run … --reading ID=CHOICE`; its
-    result is never mixed with the default. What a choice does, only a measurement tells.
+    `repro run … --reading ID=CHOICE` takes another choice.
     """
-    from repro.cli.printing import emit_json
     from repro.cli.readings import selected
 
     cells = [name for name in names if "/" in name]
     if cells and (tables or len(cells) < len(names)):
-        raise UsageError("a cell is named by its path alone; leave papers and --table out")
+        raise UsageError(f"{cells[0]} is a cell and cannot be combined with papers or --table")
     groups = list(selected(names, cells, tables, kind))
     if as_json:
         return emit_json([item for group in groups for item in group.as_json()])

@@ -1,4 +1,4 @@
-"""``repro stage``"""
+"""``repro stage``, e.g. ``repro stage 3f2a… --shard 3/8``."""
 
 import signal
 
@@ -14,22 +14,19 @@ from repro.locations import Locations
     epilog="\b\nExamples:\n  repro --store DIR stage 3f2a… 77b0…\n  repro stage 3f2a… --shard 3/8",
 )
 @click.argument("fingerprints", metavar="FINGERPRINT...", nargs=-1, required=True)
-@click.option("--shard", metavar="I/N", help="Only every N-th block of it, from the I-th on.")
+@click.option("--shard", metavar="I/N", help="Only every N-th block, beginning with the I-th, e.g. 3/8.")
 def command(fingerprints, shard):
-    """Build artefacts of an earlier plan by their fingerprints (or the first digits), one after another.
+    """Build artefacts of an earlier plan by fingerprint or its first digits. Engines call this command.
 
-    This is the unit of work that engines hand out: inputs must be stored. One that fails holds back no other.
-    With - in place of a fingerprint, standard input names one after another, as an engine writes them.
-
-    Shards 1/N to N/N of one artefact run beside one another on machines that share the store, and the last
-    to end puts it together. A shard that was killed goes on when it is started again.
+    The inputs must be stored. The argument - reads fingerprints from standard input. Shards 1/N to N/N of an
+    artefact can run in parallel on machines that share the store. The last one merges them.
     """
     from repro.machine.shard import Shard
     from repro.running.engines.child import end_with_parent, serve
     from repro.store import Store
 
     part = Shard.parse(shard) if shard else Shard()
-    signal.signal(signal.SIGTERM, signal.SIG_DFL)  # the next attempt goes on, so it may end at once
+    signal.signal(signal.SIGTERM, signal.SIG_DFL)  # the next attempt continues
     artefact_store = Store(Locations.resolve().store)
     if fingerprints == ("-",):
         serve(lambda digits: _build_status(artefact_store, digits))
@@ -56,13 +53,13 @@ def _build(store, fingerprint: str, *part) -> None:
 
     node = store.remembered(fingerprint)
     if store.state(node) == "damaged":
-        raise StoreError(f"artefact {node} is damaged; `repro store verify --rebuild` removes it")
+        raise StoreError(f"artefact {node} is damaged. `repro store verify --rebuild` removes it.")
     missing = [f"{p} ({state})" for p in node.parents() if (state := store.state(p)) != "stored"]
     if missing:
-        raise UsageError(f"{node} needs {', '.join(missing)}; the store must hold it")
+        raise UsageError(f"{node} needs {', '.join(missing)} in the store")
     make_writable(store.root)
     if asks_for_pins(store.root, node.fingerprint):
         kernels.pin()
     path = run_node(node, store, TerminalProgress(interval=IN_A_LOG), *part)
     if launched_rank() == 0:
-        print(path or f"shard {part[0]} of {node} is done, others are not")
+        print(path or f"shard {part[0]} of {node} is done, other shards are not")

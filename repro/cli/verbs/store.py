@@ -9,18 +9,26 @@ import click
 from repro.cli import completion
 from repro.cli.groups import views
 from repro.cli.options import json_option, scale_option
-from repro.cli.printing import put, say
+from repro.cli.printing import emit_json, put, say, table
 from repro.errors import UsageError
 from repro.locations import Locations
+from repro.manifest.papers import sources as sources_named
+from repro.progress import TerminalProgress
+from repro.running.scale import known_scales, scale
+from repro.running.workspace import Workspace
+from repro.stage_table import TRAININGS
+from repro.store import RECORD, Store, underway
+from repro.store.disk import size_on_disk
+from repro.store.results import Results
+from repro.store.seal import content, damage, read_json, wrong_sizes
 
 command = views(
     "store",
     {
-        "verify": "read every artefact and record, name the damaged ones, compute some again",
-        "gc": "what in the store no manifest needs; --yes removes it",
+        "verify": "check every artefact and record, optionally recompute a sample",
+        "gc": "list or remove unused artefacts",
     },
-    title="things to do",
-    help="""Look after the store of artefacts and the records.""",
+    help="""Verify artefacts and records, or remove unused ones.""",
     epilog="""\b
 Examples:
   repro store verify --deep
@@ -37,9 +45,7 @@ Examples:
   repro store verify -v --format json
   repro store verify --deep 5 --seed 7""",
 )
-@click.option(
-    "--rebuild", is_flag=True, help="Remove damaged artefacts; the next run that needs one builds it again."
-)
+@click.option("--rebuild", is_flag=True, help="Remove damaged artefacts, so that the next run builds them.")
 @click.option(
     "--deep",
     "sample",
@@ -47,27 +53,21 @@ Examples:
     flag_value=2,
     type=click.IntRange(min=1),
     metavar="[N]",
-    help="Compute N artefacts of each stage, two without a number, again from their inputs, and compare.",
+    help="Recompute N artefacts of each stage from their inputs and compare, by default 2.",
 )
-@click.option("--seed", default=0, show_default=True, metavar="S", help="Draws the sample, with --deep.")
-@click.option("-v", "--verbose", is_flag=True, help="Name the code and libraries that are others here.")
+@click.option("--seed", default=0, show_default=True, metavar="S", help="Seed of the sample of --deep.")
+@click.option("-v", "--verbose", is_flag=True, help="Name the code and libraries that differ.")
 @json_option
 def verify(rebuild, sample, seed, verbose, as_json):
-    """Read every artefact of the store and every record, and name those that are truncated or altered.
+    """Read every artefact and record, and name those that are truncated, altered or doubtful.
 
-    What other code or other versions of libraries made is counted. An imported run is not removed: nothing
-    but `repro import run` with its file makes it again. Neither is a record: a copy of its file restores it.
-    Doubtful is a record that a newer one of equal fingerprint contradicts, and one of a time still to come.
+    A record is doubtful if a newer one with its fingerprint differs, or if its date is in the future. Records
+    and imported runs are never removed. --deep recomputes a sample of every stage except trainings.
 
-    With --deep, evaluations, searches, minings, encodings and whatever else is neither a training nor read
-    from outside are computed again, into a scratch folder; documents, queries and judgements are read again
-    where their collection is embedded or here. Exit status 1: something does not agree with what is stored;
-    2: something is damaged, and nothing was computed; 3: a stage failed; 4: one lacks something.
+    Exit status 1: a recomputed artefact differs. 2: an artefact or record is damaged. 3: a stage failed.
+    4: a requirement is missing.
     """
-    from repro.cli.printing import emit_json
     from repro.running.provenance import Origins
-    from repro.store import Store
-    from repro.store.results import Results
 
     places = Locations.resolve()
     artefact_store, origins = Store(places.store), Origins()
@@ -76,7 +76,7 @@ def verify(rebuild, sample, seed, verbose, as_json):
     doubtful = results.doubtful()
     total, damages = _read_all(artefact_store, origins)
     if click.get_current_context().find_root().params.get("store") and not places.store.is_dir():
-        raise UsageError(f"there is no folder {places.store} to verify; name another with --store")
+        raise UsageError(f"--store {places.store} is not a folder")
     removals = _remove_damaged(artefact_store, damages) if rebuild else []
     values = {"artefacts": total, "damaged": damages, "removed": removals}
     values |= {"records": records, "damaged_records": list(map(str, faults))}
@@ -96,8 +96,7 @@ def verify(rebuild, sample, seed, verbose, as_json):
 
 
 def _recompute_sample(store, places, size: int, seed: int, quiet: bool) -> tuple[int, dict]:
-    """Recompute a sample. Returns the exit status and the object for ``--format json``."""
-    from repro.progress import TerminalProgress
+    """Recompute a sample. Returns the exit status and the JSON object."""
     from repro.running.recomputation import draw, recompute
 
     sample = draw(store, size=size, seed=seed, data=places.data, home=places.home)
@@ -116,21 +115,19 @@ AGREEMENTS = {"bits": "agree to the bit", "tolerance": "agree to the tolerance",
 
 def _print_reruns(sample, reruns, seed: int) -> None:
     """Print one line per stage, one per differing artefact, and the counts."""
-    from repro.cli.printing import table
-
     rows = [
         [stage, *_stage_cells([item for item in reruns if item.stage == stage], available)]
         for stage, available in sample.of.items()
     ]
-    head = ["stage", "computed again", *AGREEMENTS.values(), "largest difference", "tolerance"]
-    title = f"computed again from stored inputs (seed {seed}), differences over a file's greatest magnitude"
+    head = ["stage", "recomputed", *AGREEMENTS.values(), "largest difference", "tolerance"]
+    title = f"recomputed from stored inputs (seed {seed}), differences relative to a file's largest magnitude"
     table(title, head, rows, right=range(2, len(head)))
     for item in reruns:
         if item.why:
             word = "DIFFERS" if item.agreement == "none" else item.agreement
             put(f"{word}: {item.stage}/{item.fingerprint[:12]}: {item.why}{_other_code(item)}")
     omissions = ", ".join(f"{number} {stage}" for stage, number in sample.left_out.items())
-    print(f"{len(reruns)} artefacts computed again: {_counts(reruns)}; left out: {omissions or 'none'}")
+    print(f"{len(reruns)} artefacts recomputed: {_counts(reruns)}. Left out: {omissions or 'none'}.")
 
 
 def _stage_cells(reruns, available: int) -> list[str]:
@@ -149,16 +146,12 @@ def _counts(reruns) -> str:
 
 def _other_code(item) -> str:
     if item.other_code is None:
-        return "; made by unknown code"
-    return f"; made by other code ({', '.join(item.other_code)})" if item.other_code else ""
+        return " (made by unknown code)"
+    return f" (made by other code: {', '.join(item.other_code)})" if item.other_code else ""
 
 
 def _read_all(store, origins) -> tuple[int, dict[str, list[str]]]:
-    """Return the number of artefacts and the faults of damaged ones. Sound ones are added to ``origins``."""
-    from repro.progress import TerminalProgress
-    from repro.store import RECORD, damage, read_json
-    from repro.store.seal import content, wrong_sizes
-
+    """Return the number of artefacts and the faults of damaged ones. Adds the others to ``origins``."""
     artefacts = sorted(p for p in store.root.glob("*/*") if len(p.name) == 64)
     damages, places = {}, {path.name: path for path in artefacts}
     with TerminalProgress().task("artefacts read", total=len(artefacts)) as advance:
@@ -180,11 +173,11 @@ def _remove_damaged(store, damages: dict[str, list[str]]) -> list[str]:
     names = []
     for name, faults in damages.items():
         if name.startswith("imported_run/"):
-            faults.append("it stays: `repro import run` with its file makes it again")
+            faults.append("not removed: `repro import run` with its file makes it again")
         elif remove_damaged(store, store.root / name):
             names.append(name)
         else:
-            faults.append("in use, it stays")
+            faults.append("not removed: in use")
     return names
 
 
@@ -194,7 +187,7 @@ def _print_damage(total: int, damages: dict[str, list[str]], removals: list[str]
     outcome = " and removed" if len(removals) == len(damages) else f", {len(removals)} removed"
     print(f"{total} artefacts read, {len(damages)} damaged{outcome if rebuild and damages else ''}")
     if damages and not rebuild:
-        say("run `repro store verify --rebuild` to remove them; the next run that needs one builds it again")
+        say("`repro store verify --rebuild` removes them. The next run builds them again.")
 
 
 def _print_records(records: int, faults: list, unfinished: list, doubtful: list) -> None:
@@ -202,8 +195,7 @@ def _print_records(records: int, faults: list, unfinished: list, doubtful: list)
         for line in lines:
             put(f"{word}: {line}")
     for path in unfinished:
-        put(f"unfinished: {path}: its last line has no end, as where a process was killed or a copy cut off;")
-        print("  it counts as nothing: restore it from a copy, or measure its cell again")
+        put(f"unfinished: {path}: its last line is incomplete. Restore it or measure its cell again.")
     if records:
         doubts = f", {len(doubtful)} doubtful" if doubtful else ""
         print(f"{records} records read, {len(faults)} damaged{doubts}")
@@ -231,41 +223,31 @@ def _short(name: str) -> str:
     "scales_",
     metavar="SCALE",
     multiple=True,
-    help="Keep what is needed at this scale; may be repeated. Without it, at any of the suite's.",
+    help="Keep the artefacts of this scale, by default of all scales (repeatable).",
 )
 @click.option(
     "--keep-days",
     type=click.FloatRange(0),
     default=14,
     show_default=True,
-    help="Nothing younger than that goes.",
+    help="Keep artefacts younger than this.",
 )
-@click.option(
-    "--finished", is_flag=True, help="Also vectors, of any age, that no cell is still to be measured with."
-)
-@click.option("--yes", is_flag=True, help="Remove it.")
+@click.option("--finished", is_flag=True, help="Remove vectors of measured cells too, of any age.")
+@click.option("--yes", is_flag=True, help="Remove the listed artefacts.")
 def gc(names, scales_, keep_days, finished, yes):
-    """Say what of the store nothing needs, and remove it with --yes.
+    """List unused artefacts, and remove them with --yes.
 
-    Kept is what a manifest's cells need (of the named papers and scales; of all without names), with the
-    defaults of unspecified choices and the data at hand, and what lies behind a record of those: other
-    seeds, other choices, tests between kept runs. Of a scale of your own whose file is not given, only
-    what lies behind its records is kept: what has no record yet, trained weights too, goes by its age.
-
-    What was made from data or checkpoints that are not at hand now is kept where a manifest names them,
-    since its fingerprint cannot be told. Interrupted attempts, locks and notes go by their age. What a run
-    or `plan --remember` asked for within --keep-days, what a running process builds, what there is of these,
-    and what they read, stays.
-
-    With --finished go the vectors of rows that are measured; they are made again when something asks for
-    them.
+    Kept are the artefacts that the cells of the named papers and scales need (default: all) with default
+    readings, the artefacts of their records (other seeds, other choices, significance tests), and artefacts
+    of missing data that a manifest names. Also kept are artefacts requested within --keep-days and those that
+    a running process builds or reads. Name the file of your own scale with --scale: otherwise its artefacts
+    without a record, e.g. trained weights, are removed by age. Interrupted attempts, locks and notes are
+    removed by age.
     """
-    from repro.progress import TerminalProgress
-    from repro.running.workspace import Workspace
     from repro.store.leftovers import any_old, leftovers
 
     if not math.isfinite(keep_days):
-        raise UsageError(f"--keep-days is {keep_days}; give a number of days, 0 or more")
+        raise UsageError(f"--keep-days is {keep_days}, which is not a number of days")
     workspace, progress = Workspace.open(), TerminalProgress()
     some_may_go = finished or any_old(workspace.store, keep_days=keep_days)
     needs = _needs(names, scales_, workspace, progress, some_may_go=some_may_go)
@@ -274,7 +256,7 @@ def gc(names, scales_, keep_days, finished, yes):
     if not some_may_go:
         _print_sum([], yes=yes)
         return
-    with progress.task("what nothing needs"):
+    with progress.task("unused artefacts"):
         items = leftovers(workspace.store, needs.fingerprints, keep_days=keep_days)
     _tell_of_trainings(items)
     removals = _remove(workspace.store, items) if yes else set(items)
@@ -285,9 +267,7 @@ def gc(names, scales_, keep_days, finished, yes):
 
 
 def _needs(names, scales_, workspace, progress, *, some_may_go: bool):
-    from repro.manifest.papers import sources as sources_named
     from repro.running.discarding import kept_artefacts
-    from repro.running.scale import known_scales, scale
 
     sources = sources_named(names)
     extras = () if scales_ else workspace.results.scales("records") - known_scales().keys()
@@ -299,13 +279,13 @@ def _needs(names, scales_, workspace, progress, *, some_may_go: bool):
 
 def _print_sum(removable, *, yes: bool) -> None:
     size = sum(item.bytes for item in removable)
-    print(f"{len(removable)} {'removed' if yes else 'could go'}, {size:,} bytes")
+    print(f"{len(removable)} {'removed' if yes else 'unused'}, {size:,} bytes")
     if removable and not yes:
         print("add --yes to remove them")
 
 
 def _remove(store, items) -> set:
-    """Remove items except those that a process, possibly a new one, is going to read."""
+    """Remove items except those that a running process will read."""
     from repro.store.leftovers import remove_leftovers
     from repro.store.underway import awaited_inputs, one_at_a_time
 
@@ -317,19 +297,15 @@ def _remove(store, items) -> set:
 
 
 def _tell_of_trainings(items) -> None:
-    from repro.stage_table import TRAININGS
-
     number = sum(item.kind == "artefact" and item.stage in TRAININGS for item in items)
     if number:
-        words = f"{number} training{'s' * (number != 1)} that no scale described here needs"
-        print(f"{words}; name the file of a scale of your own with --scale to keep its", file=sys.stderr)
+        words = f"{number} training{'s' * (number != 1)} that no known scale needs"
+        print(f"{words}. --scale FILE keeps those of your own scale.", file=sys.stderr)
 
 
 def _finished_items(plans, store, *, keep_days: float, yes: bool) -> list:
-    """Return the vectors of finished rows that were or could be removed, and print a line for each."""
+    """Print and return the vectors of finished rows that were or could be removed."""
     from repro.running.discarding import finished_vectors
-    from repro.store import underway
-    from repro.store.disk import size_on_disk
     from repro.store.leftovers import Leftover
 
     items = []
@@ -348,5 +324,5 @@ def _finished_items(plans, store, *, keep_days: float, yes: bool) -> list:
 def _print_item(item, is_gone: bool) -> bool:
     """Print a line about an item and return ``is_gone``."""
     name = f"{item.path.parent.name}/{item.path.name.replace(item.fingerprint, item.fingerprint[:12])}"
-    put(f"{item.kind}: {name}, {item.bytes:,} bytes{'' if is_gone else '; in use, stays'}")
+    put(f"{item.kind}: {name}, {item.bytes:,} bytes{'' if is_gone else ' (in use, kept)'}")
     return is_gone

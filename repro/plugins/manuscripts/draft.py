@@ -1,5 +1,5 @@
-"""A draft of cells.yaml from the tables of a source, with questions for everything that the source leaves
-open. For example, the heading "MRR@10" becomes column ``mrr10`` with the remark "asked: dataset? …"."""
+"""A draft of cells.yaml from the tables of a source. For example, heading "MRR@10" becomes column ``mrr10``
+with the remark "todo: dataset? …"."""
 
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -28,26 +28,24 @@ from repro.retrieval.datasets.catalog import catalog
 
 TICKS = {"✓": True, "✔": True, "✗": False, "✘": False, "×": False, "yes": True, "no": False}
 ABLATION = re.compile(r"(?:w/|w/o|without|with|only|\+|-|−|–)\b|[+−–-]\s")
-ROLES = (
-    "role: rows that bear the paper's name are ours, all others cited; those that its authors ran are rerun"
-)
+ROLES = "role: ours for rows with the paper's name, cited for others. Use rerun for runs by its authors"
 
 
 @dataclass(frozen=True)
 class Remark:
-    """A comment in the draft: a question (``asked``), an assumption (``likely``) or a ``note``."""
+    """A comment in the draft: a question (``todo``), an assumption (``likely``) or a ``note``."""
 
     kind: str
     text: str
 
 
-def _asked(text: str) -> Remark:
-    return Remark("asked", text)
+def _todo(text: str) -> Remark:
+    return Remark("todo", text)
 
 
 @dataclass(frozen=True)
 class Entry:
-    """A column, row, mark or table of the draft, with its position in the source."""
+    """A column, row, mark or table of the draft."""
 
     facts: Mapping[str, Any]
     place: Place
@@ -56,18 +54,13 @@ class Entry:
     @property
     def is_asked(self) -> bool:
         """Return whether there is an open question."""
-        return any(remark.kind == "asked" for remark in self.remarks)
+        return any(remark.kind == "todo" for remark in self.remarks)
 
 
 @dataclass(frozen=True)
 class TableDraft:
-    """A results table of the draft.
-
-    Attributes:
-        head: the fields of the whole table.
-        marks: mark -> its entry.
-        readings: id -> an unspecified choice of the rows' recipes, with the name of its paper.
-    """
+    """A results table of the draft. ``readings`` maps the id of a reading of the rows' recipes to its
+    paper."""
 
     head: Entry
     marks: Mapping[str, Entry]
@@ -99,7 +92,7 @@ class TableDraft:
 
 @dataclass(frozen=True)
 class Draft:
-    """All results tables of a source, the reasons for omitted ones, and its title, authors and venue."""
+    """The results tables of a source, the reasons for omitted ones, and its title, authors and venue."""
 
     tables: tuple[TableDraft, ...]
     left_out: tuple[tuple[Place, str], ...]
@@ -107,19 +100,18 @@ class Draft:
 
 
 def draft(name: str, manuscript: Manuscript) -> Draft:
-    """Return the draft of a paper with this name. Tables that a manifest cannot represent are omitted."""
+    """Draft a paper with this name. Tables that a manifest cannot represent are omitted."""
     tables: dict[str, TableDraft] = {}
     left_out = []
     meanings = with_neighbours([meaning(source) for source in manuscript.tables])
     for number, (source, told) in enumerate(zip(manuscript.tables, meanings, strict=True), start=1):
         if not told.is_of_results:
-            reason = "no heading names a measure or a collection, so that it is taken for no table of results"
-            left_out.append((source.place, reason))
+            left_out.append((source.place, "no heading names a measure or a collection"))
             continue
         id = source.number or manuscript.labels.get(source.label, str(number))
         made = _Drafting(name, source, told).table(_unused(_slug(id) or str(number), tables))
         if reason := _fault(made):
-            left_out.append((source.place, f"no table of a manifest can be as this one is: {reason}"))
+            left_out.append((source.place, f"a manifest cannot represent it: {reason}"))
         else:
             tables[made.id] = made
     return Draft(tuple(tables.values()), tuple(left_out), manuscript.front)
@@ -145,7 +137,6 @@ class _Drafting:
     readings: dict[str, tuple[Reading, str]] = field(default_factory=dict)
 
     def table(self, id: str) -> TableDraft:
-        """Return the table with the given id."""
         plan = self.told.layout
         for row in plan.rows:
             for column in self.told.columns:
@@ -169,25 +160,24 @@ class _Drafting:
         plan = self.told.layout
         strings = [[self.strings[row, c.place].text for row in plan.rows] for c in self.told.columns]
         bold = bold_scope(strings, plan.groups)
-        facts: dict[str, Any] = {"id": id, "about": "asked: in your own words, what the table compares"}
+        facts: dict[str, Any] = {"id": id, "about": "todo: subject of the table"}
         facts |= {"unit": self.told.unit or "fraction", "bold": bold}
         facts |= {"transposed": True} if self.told.is_transposed else {}
-        remarks = [_asked("about: in your own words, what the table compares"), Remark("likely", ROLES)]
+        remarks = [_todo("about: subject of the table in your own words"), Remark("likely", ROLES)]
         if bold == "unknown":
-            remarks.append(_asked("bold: within what it marks the best: column, group, row or table"))
+            remarks.append(_todo("bold: it marks the best of a column, group, row or table"))
         if self.told.unit is None:
-            remarks.append(_asked("unit: fraction or percent; no number tells"))
+            remarks.append(_todo("unit: fraction or percent"))
         return Entry(facts, self.source.place, (*remarks, *(Remark("note", n) for n in self.source.notes)))
 
     def _marks(self, rows: Iterable[Entry]) -> dict[str, Entry]:
         strings = [text for row in rows for text in (*row.facts["cells"], row.facts.get("marks", ""))]
         used = " ".join(strings).replace("**", "")
-        asked = _asked("what the mark means: significant, with `over`; source, with `source`; or property")
-        entry = Entry({"means": "property", "property": "asked"}, self.source.place, (asked,))
+        todo = _todo("means: significant (with `over`), source (with `source`) or property")
+        entry = Entry({"means": "property", "property": "todo"}, self.source.place, (todo,))
         return {mark: entry for mark in MARKS if mark in used}
 
     def _column(self, column: ColumnMeaning, id: str) -> Entry:
-        """Return a column. If its collection or measure is unclear, it has neither, and a question."""
         facts: dict[str, Any] = {"id": id, "head": list(column.head)} | self._unit(column)
         meant = (column.dataset, column.measure)
         remarks: list[Remark] = []
@@ -196,14 +186,14 @@ class _Drafting:
         elif column.mean_of:
             facts |= self._mean(column)
         elif column.is_mean:
-            remarks = [_asked(f"mean_of, the ids of columns: {column.dataset.reason}")]
+            remarks = [_todo(f"mean_of, the ids of columns: {column.dataset.reason}")]
         elif column.dataset.value and column.measure.value:
             facts |= {"dataset": column.dataset.value, "measure": column.measure.value}
             facts |= {"kind": "answers"} if catalog()[column.dataset.value].answers else {}
             remarks = [Remark("likely", f"{part.value}: {part.reason}") for part in meant if part.reason]
         else:
             questions = map(_question, ("dataset", "measure"), meant)
-            remarks = [_asked("; ".join(questions))]
+            remarks = [_todo(", ".join(questions))]
         return Entry(facts, self._place(column), tuple(remarks))
 
     def _mean(self, column: ColumnMeaning) -> dict[str, Any]:
@@ -218,9 +208,9 @@ class _Drafting:
 
     def _elsewhere(self, column: ColumnMeaning) -> str:
         if column.is_cost:
-            return "a size, a time or a setting, which is no measure of a ranking"
+            return "a size, a time or a setting, not a measure of a ranking"
         parts = (column.dataset, column.measure)
-        return "; ".join(part.reason for part in parts if part.sure == "elsewhere")
+        return ", ".join(part.reason for part in parts if part.sure == "elsewhere")
 
     def _place(self, column: ColumnMeaning) -> Place:
         head = [row[column.place] for row in self.told.layout.table.head]
@@ -232,12 +222,12 @@ class _Drafting:
         named = [cells[place] for place in plan.labels if cells[place].text.strip()]
         role = "ours" if self._is_ours(label) else "cited"
         facts: dict[str, Any] = {"id": id} | ({"group": group} if group else {})
-        facts |= {"label": label or "asked", "role": role}
+        facts |= {"label": label or "todo", "role": role}
         facts |= _marked(named) | _described(plan.head, cells, plan.words)
         facts["cells"] = [self.strings[row, place].text for place in self.columns]
         recipe, remark = self._recipe(label, role, row)
         remarks = [remark] if remark else []
-        remarks += [_asked("label: nothing names the row")] if not label else []
+        remarks += [] if label else [_todo("label: nothing names the row")]
         place = cells[0].place if cells else self.source.place
         return Entry({**facts, **recipe}, place, (*remarks, *self._left_out(row)))
 
@@ -247,10 +237,10 @@ class _Drafting:
 
     def _recipe(self, label: str, role: str, row: int) -> tuple[dict[str, Any], Remark | None]:
         if role == "ours":
-            return {}, _asked("recipe: the function of recipes.py that makes the row, and its options")
+            return {}, _todo("recipe: a function of recipes.py, and its options")
         found = match(label, self._values(row))
         if found.row is None:
-            return {}, _asked(_unknown_system(found))
+            return {}, _todo(_unknown_system(found))
         remark = Remark("likely", f"recipe: {found.reason}") if found.sure == "likely" else None
         if not found.row.recipe:
             return {"not_measurable": found.row.not_measurable}, remark
@@ -276,7 +266,7 @@ class _Drafting:
             yield Remark("note", f"underlined: {', '.join(under)}")
         for place, entry in self.columns.items():
             if rest := self.strings[row, place].remainder:
-                yield Remark("note", f"{entry.facts['id']} also says {rest!r}, which no string of a cell can")
+                yield Remark("note", f"{entry.facts['id']} also says {rest!r}")
 
 
 def _question(name: str, part) -> str:
@@ -302,7 +292,7 @@ def _described(head, cells: Sequence[SourceCell], places: Sequence[int]) -> dict
 
 
 def _slug(text: str) -> str:
-    """Return an id from a text, e.g. ``mrr10`` for ``MRR@10``."""
+    """Return an id, e.g. ``mrr10`` for ``MRR@10``."""
     import unicodedata
 
     plain_text = unicodedata.normalize("NFKD", text.lower()).encode("ascii", "ignore").decode()

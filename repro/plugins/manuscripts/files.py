@@ -1,5 +1,5 @@
-"""The files of a source: a single file, a folder or an archive, e.g. ``arxiv.tar.gz``. Sizes are limited, and
-nothing outside of the source is read."""
+"""The files of a source: a file, a folder or an archive, e.g. ``arxiv.tar.gz``. Sizes are limited, and files
+outside of the source are never read."""
 
 import gzip
 import os
@@ -19,15 +19,10 @@ MEMBERS = 20_000
 
 
 class Files:
-    """Text files below one root, by their relative names.
-
-    Attributes:
-        path: the file, folder or archive given by the user.
-        only: the name of the single file, or "" for several.
-    """
+    """Text files below one root, by their relative names. ``only`` is the name of a single file, or ""."""
 
     def __init__(self, path: Path):
-        """Open a source. Raises UsageError for a missing ``path``, DataError for an unreadable one."""
+        """Open a source. Raises UsageError if it is missing, DataError if it is unreadable."""
         self.path, self.only, self._read = path, "", 0
         self._texts: dict[str, str] = {}
         self._members: dict[str, bytes] = {}
@@ -38,11 +33,11 @@ class Files:
                 self._open_file(path)
             elif path.parts[:1] in (("http:",), ("https:",)):
                 address = f"{path.parts[0]}//{'/'.join(path.parts[1:])}"
-                raise UsageError(f"{address!r} is an address: download it, and name the file")
+                raise UsageError(f"{address!r} is an address. Download the file and give its path.")
             else:
                 raise UsageError(f"there is no file or folder {str(path)!r}")
         except OSError as error:
-            raise DataError(f"{path}: cannot be read: {error.strerror or error}") from error
+            raise DataError(f"{path} cannot be read: {error.strerror or error}") from error
 
     def _open_file(self, path: Path) -> None:
         members = _unpacked(path)
@@ -57,7 +52,7 @@ class Files:
         return iter(sorted(self._names))
 
     def shown(self, name: str) -> Path:
-        """Return the path of a file for messages. A path inside an archive follows the archive's path."""
+        """Return the path of a file for messages."""
         return self.root / name
 
     def resolve(
@@ -74,7 +69,7 @@ class Files:
                 elif self._has(inner):
                     return inner
         if outside:
-            raise UsageError(f"{name!r} lies outside of {str(self.root)!r} and is not read")
+            raise UsageError(f"{name!r} is outside of {str(self.root)!r} and is not read")
         return None
 
     def _has(self, name: str) -> bool:
@@ -87,13 +82,13 @@ class Files:
             return False
 
     def text(self, name: str) -> str:
-        """Return the decoded content of a file. Raises DataError if it is not text or too large."""
+        """Return the content of a file. Raises DataError if it is not text or too large."""
         if name not in self._texts:
             shown = self.shown(name)
             try:
                 content = self._members[name] if self._members else _limited(shown.open("rb"), shown)
             except OSError as error:
-                raise DataError(f"{shown}: cannot be read: {error.strerror or error}") from error
+                raise DataError(f"{shown} cannot be read: {error.strerror or error}") from error
             self._read += len(content)
             if self._read > TOTAL_BYTES:
                 raise _too_much_text(self.path)
@@ -102,14 +97,14 @@ class Files:
 
 
 def decoded(content: bytes, shown: Path) -> str:
-    r"""Return text from UTF-8, UTF-16 with a byte order mark, or Windows-1252, with line ends as ``\n``.
-    Raises DataError for a PDF or another binary file."""
+    r"""Decode UTF-8, UTF-16 with a byte order mark, or Windows-1252, with line ends as ``\n``. Raises
+    DataError for a binary file."""
     if content.startswith((b"\xff\xfe", b"\xfe\xff")):
         text = content.decode("utf-16", errors="replace")
     elif content.startswith(b"%PDF"):
-        raise DataError(f"{shown}: is a PDF; name the LaTeX source that it was made from")
+        raise DataError(f"{shown} is a PDF. Give its LaTeX source instead.")
     elif b"\0" in content[:65536]:
-        raise DataError(f"{shown}: is a binary file, not a source of text")
+        raise DataError(f"{shown} is a binary file, not a text.")
     else:
         try:
             text = content.decode("utf-8-sig")
@@ -129,7 +124,7 @@ def _below(folder: Path) -> Iterator[str]:
         for file in sorted(files):
             seen += 1
             if seen > MEMBERS:
-                raise DataError(f"{folder}: has more than {MEMBERS:,} files; name the folder of the source")
+                raise DataError(f"{folder} has more than {MEMBERS:,} files. Give the folder of the source.")
             path = Path(root, file)
             is_text = _is_text(file) and path.is_file()
             if is_text and path.resolve().is_relative_to(folder.resolve()):
@@ -157,7 +152,7 @@ def _limited(stream: gzip.GzipFile | IO[bytes], shown: Path) -> bytes:
     with stream:
         content = stream.read(FILE_BYTES + 1)
     if len(content) > FILE_BYTES:
-        raise DataError(f"{shown}: is too large: a source of more than {FILE_BYTES >> 20} MB is not read")
+        raise DataError(f"{shown} is larger than {FILE_BYTES >> 20} MB, the limit for a source.")
     return content
 
 
@@ -174,18 +169,17 @@ def _of_zip(path: Path) -> dict[str, bytes]:
 
 
 def _too_much_text(path: Path) -> DataError:
-    return DataError(f"{path}: has more than {TOTAL_BYTES >> 20} MB of text, no paper's source")
+    return DataError(f"{path} has more than {TOTAL_BYTES >> 20} MB of text, the limit for a source.")
 
 
 def _texts(members, path: Path) -> dict[str, bytes]:
-    """Return name -> content of text files. Names that lead outside of the archive are skipped."""
     kept: dict[str, bytes] = {}
     unpacked = text = 0
     for count, (name, size, opened) in enumerate(members):
         unpacked += size
         if count > MEMBERS or unpacked > UNPACKED_BYTES:
             limit = f"{UNPACKED_BYTES >> 30} GB or {MEMBERS:,} files"
-            raise DataError(f"{path}: unpacks to more than {limit}, no paper's source")
+            raise DataError(f"{path} unpacks to more than {limit}, the limit for a source.")
         inner = os.path.normpath(name.replace("\\", "/"))
         if not inner.startswith(("..", "/")) and _is_text(PurePosixPath(inner).name):
             kept[inner] = _limited(opened(), path / inner)

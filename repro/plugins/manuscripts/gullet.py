@@ -1,9 +1,8 @@
 r"""A small macro expander for TeX: it reads input files, expands the paper's macros and decides conditionals.
 
-LaTeX parsers do not do this. Only the parts that tables and prose need are implemented. There are no scopes:
-a definition is valid to the end of the source. For example, ``\newcommand{\ours}{Ours}`` makes ``\ours``
-print Ours. Each character of the flat text has a position in a file. Text produced by a macro has the
-position of the call.
+LaTeX parsers lack this. Only features that tables and prose need are implemented, without scopes: a
+definition is valid to the end of the source. For example, ``\newcommand{\ours}{Ours}`` makes ``\ours`` print
+Ours. Text produced by a macro has the file position of its call.
 """
 
 import re
@@ -37,7 +36,7 @@ class Token(NamedTuple):
 
     @property
     def is_space(self) -> bool:
-        """True for blanks: a space, a line end, or two line ends for a paragraph."""
+        """True for a space, a line end, or two line ends (a paragraph)."""
         return self.text.isspace()
 
     @property
@@ -47,12 +46,7 @@ class Token(NamedTuple):
 
 
 class Macro(NamedTuple):
-    """The definition of a control sequence.
-
-    Attributes:
-        number: the number of arguments.
-        default: the default of the first argument, if it is optional.
-    """
+    """The definition of a control sequence. ``default`` belongs to the first of ``number`` arguments."""
 
     body: tuple[Token, ...]
     number: int = 0
@@ -64,7 +58,6 @@ class Reader:
 
     Attributes:
         back: tokens to return before the rest of the file, in reverse order.
-        at_is_letter: True if @ is currently a letter in control words.
         only_defines: True for a package or class, which prints nothing.
     """
 
@@ -74,7 +67,7 @@ class Reader:
         self.at_is_letter = self.only_defines = name.endswith(_DEFINE)
 
     def next(self) -> Token | None:
-        r"""Return the next piece of the file, without comments. Blanks become a space, ``\n`` or ``\n\n``."""
+        r"""Return the next piece without comments. Blanks become a space, ``\n`` or ``\n\n``."""
         after_comment = False
         while match := _PIECES.match(self.text, self.at):
             start, self.at = self.at, match.end()
@@ -113,12 +106,7 @@ def _blank(text: str, after_comment: bool) -> str:
 
 
 class Expanded:
-    """The flat text of a source, with the position of each character.
-
-    Attributes:
-        names: the files read.
-        notes: a sentence for each unreadable part.
-    """
+    """The flat text of a source, with the position of each character. ``notes`` are on unreadable parts."""
 
     def __init__(self, files: Files):
         self.files, self.text = files, ""
@@ -129,7 +117,7 @@ class Expanded:
         self._lines: dict[int, list[int]] = {}
 
     def close(self, tokens: list[Token]) -> None:
-        """Set the tokens of the source. A space is inserted between a control word and a following letter."""
+        """Set the tokens. A space separates a control word from a following letter."""
         parts, length, was_word = [], 0, False
         for token in tokens:
             if was_word and token.text[:1].isalpha():
@@ -142,8 +130,8 @@ class Expanded:
         self._tokens, self.text = tokens, "".join(parts)
 
     def place(self, at: int) -> Place:
-        """Return the file and line of the character ``at`` of the flat text."""
-        return self.place_of(self._tokens[self._index(at)])
+        """Return the file and line of a character of the flat text."""
+        return self.place_of(self._tokens[max(0, bisect_right(self._starts, at) - 1)])
 
     def place_of(self, token: Token) -> Place:
         """Return the file and line of a token."""
@@ -151,16 +139,6 @@ class Expanded:
         if token.file not in self._lines:
             self._lines[token.file] = [m.start() for m in re.finditer("\n", self.files.text(name))]
         return Place(self.files.shown(name), bisect_right(self._lines[token.file], token.start - 1) + 1)
-
-    def source(self, start: int, end: int) -> str:
-        """Return the original text of a file between two characters of the flat text."""
-        tokens = self._tokens[self._index(start) : self._index(max(start, end - 1)) + 1]
-        tokens = [t for t in tokens if t.file == tokens[0].file]
-        text = self.files.text(self.names[tokens[0].file])
-        return text[min(t.start for t in tokens) : max(t.end for t in tokens)].strip()
-
-    def _index(self, at: int) -> int:
-        return max(0, bisect_right(self._starts, at) - 1)
 
 
 CALL_STEPS = 5_000  # expansions by one call before its macro is dropped
@@ -172,11 +150,7 @@ DEPTH = 30  # of nested files
 
 
 class Gullet:
-    r"""Expands files, with their macros and switches.
-
-    Attributes:
-        switches: the paper's own ``\iffoo`` -> its current value.
-    """
+    r"""Expands files. ``switches`` maps the paper's own ``\iffoo`` to its current value."""
 
     def __init__(self, files: Files, orders: Mapping[str, Callable[["Gullet", Token], bool | None]]):
         """Set the functions for control sequences. ``""`` is for all others. A function that returns False
@@ -191,7 +165,7 @@ class Gullet:
         self._call: Token | None = None
 
     def run(self, files: Iterable[str]) -> Expanded:
-        """Expand files one after another and return their flat text."""
+        """Expand files in order and return their flat text."""
         for name in files:
             self.open(name)
             while (token := self.next()) is not None:
@@ -205,7 +179,7 @@ class Gullet:
         self.flat.notes.append(f"{self.flat.place_of(token)}: {sentence}")
 
     def step(self, token: Token) -> None:
-        """Process one token: expand it, execute it, or add it to the text."""
+        """Expand a token, execute it, or add it to the text."""
         if self.is_macro(token.text):
             self.put_back(self.expanded(token))
             return
@@ -220,12 +194,12 @@ class Gullet:
             self._characters += len(token.text)
             if self._characters > CHARACTERS:
                 limit = f"{CHARACTERS:,} characters"
-                raise DataError(f"{self.files.path}: has more than {limit}, no paper's source")
+                raise DataError(f"{self.files.path} has more than {limit}, the limit for a source.")
 
     # input
 
     def next(self) -> Token | None:
-        """Return the next unexpanded token, first from the tokens put back, then from the current file."""
+        """Return the next unexpanded token, first from those put back, then from the current file."""
         while True:
             if self.reader.back:
                 return self.reader.back.pop()
@@ -253,7 +227,7 @@ class Gullet:
         return token
 
     def argument(self) -> list[Token]:
-        """Return the tokens of an argument: a group without its braces, a single token or a single letter."""
+        """Return the tokens of an argument: a group without its braces, a token or a letter."""
         token = self.after_spaces()
         if token is None:
             return []
@@ -268,7 +242,7 @@ class Gullet:
         return [token._replace(text=token.text[0])]
 
     def until(self, end: str) -> list[Token]:
-        """Return the tokens before the closing ``end`` at this depth of braces. Removes ``end``, too."""
+        """Remove the tokens up to ``end`` at this depth of braces, and return those before it."""
         tokens: list[Token] = []
         depth = 0
         while (token := self.next()) is not None:
@@ -282,7 +256,7 @@ class Gullet:
         return tokens
 
     def optional(self) -> list[Token] | None:
-        """Return the tokens within brackets, or None if no bracket follows."""
+        """Return the tokens within brackets, or None without brackets."""
         spaces: list[Token] = []
         while (token := self.next()) is not None and token.is_space:
             spaces.append(token)
@@ -292,7 +266,7 @@ class Gullet:
         return None
 
     def name(self) -> str:
-        """Return an argument as a string, e.g. a control sequence or a file name."""
+        """Return an argument as a string, e.g. a file name."""
         return "".join(t.text for t in self.argument()).strip()
 
     def star(self) -> None:
@@ -317,7 +291,7 @@ class Gullet:
         """Read a file before the rest of the current one. Raises DataError for a cycle."""
         if any(reader.name == name for reader in self._readers) or len(self._readers) >= DEPTH:
             cycle = " -> ".join([*self.under_way, name][-6:])
-            raise DataError(f"{self.files.shown(self.under_way[-1])}: reads itself in: {cycle}")
+            raise DataError(f"{self.files.shown(self.under_way[-1])} includes itself: {cycle}")
         if name not in self.flat.names:
             self.flat.names.append(name)
         self._readers.append(Reader(self.files.text(name), self.flat.names.index(name), name))
@@ -348,7 +322,7 @@ class Gullet:
         return name in self._macros and name not in self._given_up
 
     def expanded(self, token: Token) -> list[Token]:
-        """Return the expansion of a macro by one step. Its arguments are removed from the input."""
+        """Expand a macro by one step, removing its arguments from the input."""
         macro = self._macros[token.text]
         call = self._call or token
         if self._call is None:
@@ -369,11 +343,11 @@ class Gullet:
         self._steps, self._tokens = self._steps + 1, self._tokens + tokens
         self._call_steps, self._call_tokens = self._call_steps + 1, self._call_tokens + tokens
         if self._steps > STEPS or self._tokens > TOKENS:
-            raise DataError(f"{self.flat.place_of(call)}: the macros of this source come to no end")
+            raise DataError(f"{self.flat.place_of(call)}: The macros of this source never end.")
         if self._call_steps > CALL_STEPS or self._call_tokens > CALL_TOKENS:
             self._given_up.add(call.text)
             self.reader.back.clear()
-            self.note(call, f"the macro {call.text} comes to no end and is left out")
+            self.note(call, f"The macro {call.text} never ends and is omitted.")
 
     def _arguments(self, macro: Macro) -> list[list[Token]]:
         arguments: list[list[Token]] = []

@@ -1,5 +1,5 @@
-"""The collection and measure of each column of a table, and the certainty given its headings. For example,
-the heading "MS MARCO dev, MRR@10" determines both."""
+"""The collection and measure of each column, and their certainty. For example, the heading "MS MARCO dev,
+MRR@10" determines both."""
 
 import re
 from collections import Counter
@@ -22,7 +22,7 @@ from repro.plugins.manuscripts.vocabulary import (
 
 NOTHING = Resolution(None, "certain")  # for a column without a collection or measure
 UNNAMED = Resolution(reason="neither the heading nor the caption names one collection")
-_BEIR = "no measure is named; nDCG@10 is that of BEIR's tables"
+_BEIR = "no measure is named, and BEIR uses nDCG@10"
 _NUMBER = re.compile(r"[-+]?(?:\d[\d,]*\.?\d*|\.\d+)")
 
 
@@ -33,10 +33,8 @@ class ColumnMeaning:
     Attributes:
         place: its index in the table, from 0.
         head: the texts above it, the outermost first.
-        unit: ``percent``, ``fraction``, or None without numbers.
-        mean_of: indices of the columns that it averages, according to its heading and the numbers.
+        mean_of: indices of the columns that it averages.
         is_cost: True if its heading names a size, a time or a setting.
-        is_mean: True if its heading names an average.
         named: the measure as named.
     """
 
@@ -53,14 +51,8 @@ class ColumnMeaning:
 
 @dataclass(frozen=True)
 class Meaning:
-    """The meaning of a table according to its headings, with systems as rows.
-
-    Attributes:
-        layout: the layout, after transposition if necessary.
-        is_transposed: True if the source has the systems as columns.
-        columns: the columns of values, in order.
-        unit: the unit of most columns.
-    """
+    """The meaning of a table with systems as rows, after transposition if necessary. ``unit`` is the most
+    frequent one."""
 
     layout: Layout
     is_transposed: bool
@@ -75,7 +67,7 @@ class Meaning:
 
 
 def meaning(table: SourceTable) -> Meaning:
-    """Return the meaning of a table, transposed first if its rows are named by measures or collections."""
+    """Return the meaning of a table. It is transposed if measures or collections name its rows."""
     plan = layouts.layout(table, vocabulary.measures)
     above = sum(vocabulary.names_something(" ".join(plan.head(place))) for place in plan.values)
     beside, depth = _named_beside(plan)
@@ -90,8 +82,7 @@ def meaning(table: SourceTable) -> Meaning:
 
 
 def _named_beside(plan: Layout) -> tuple[int, int]:
-    """Return the number of rows with the name of a measure or collection as label, and of columns up to
-    it."""
+    """Return the number of rows labelled by a measure or collection, and of columns up to that label."""
     last = max(plan.labels, default=0)
     named = {}
     for place in (last, *range(last + 1, min(plan.values, default=0))):
@@ -103,7 +94,7 @@ def _named_beside(plan: Layout) -> tuple[int, int]:
 @dataclass(frozen=True)
 class _Shared:
     """The measures and words of caption and corner, which apply to all columns. Measures of the caption count
-    only if no heading names one. ``is_beir`` is True for a table of BEIR."""
+    only if no heading names one."""
 
     measures: tuple[NamedMeasure, ...]
     words: frozenset[str]
@@ -170,13 +161,13 @@ def _refined(plain: frozenset[str], caption: frozenset[str]) -> frozenset[str]:
 def _of_part(dataset: Resolution, said: frozenset[str]) -> Resolution:
     """Return a collection, unless the text names another part of it, e.g. dev instead of test."""
     if dataset.value and said & set(facts()["pieces"]):
-        return Resolution(reason=f"a piece of {dataset.value} is said to be meant")
+        return Resolution(reason=f"the heading names a part of {dataset.value}")
     parts = frozenset(("train", "dev", "test"))
     meant = parts & set((dataset.value or "").split("/"))
     if not meant or not (parts & said) or meant & said:
         return dataset
     other = " and ".join(sorted(parts & said))
-    return Resolution(reason=f"{other} is said, and {dataset.value} is another part")
+    return Resolution(reason=f"the heading says {other}, but {dataset.value} is another part")
 
 
 def _of_caption(plain: frozenset[str], measure: str | None) -> Resolution:
@@ -188,7 +179,7 @@ def _of_caption(plain: frozenset[str], measure: str | None) -> Resolution:
     if vocabulary.named_collections(rest):
         return Resolution(reason="the heading names no collection, and the caption several")
     reason = "the caption alone names the collection"
-    return replace(dataset, sure="likely", reason="; ".join(filter(None, (reason, dataset.reason))))
+    return replace(dataset, sure="likely", reason=", and ".join(filter(None, (reason, dataset.reason))))
 
 
 def _unit(texts: Iterable[str], head: str) -> Literal["percent", "fraction"] | None:
@@ -215,15 +206,15 @@ def _averaged(plan: Layout, column: ColumnMeaning, columns: Sequence[ColumnMeani
         if len(parts) > 1 and _fits(plan, column, parts):
             measure = parts[0].measure
             if any(part.measure.value != measure.value for part in parts):
-                measure = Resolution(reason="the columns that it averages have several measures")
+                measure = Resolution(reason="its columns have several measures")
             places = tuple(part.place for part in parts)
             return replace(column, dataset=NOTHING, measure=measure, mean_of=places)
-    reason = "which columns it averages is not clear: the means of those beside it are not its numbers"
+    reason = "no set of columns has these means"
     return replace(column, dataset=Resolution(reason=reason))
 
 
 def _averageable(column: ColumnMeaning, columns: Sequence[ColumnMeaning]) -> list[list[ColumnMeaning]]:
-    """Return candidate columns of an average: those before it, all, those of its heading or measure."""
+    """Return candidates for an average: the columns before it, all, and those of its heading or measure."""
     others = [c for c in columns if not (c.is_mean or c.is_cost)]
     before = [c for c in others if c.place < column.place]
     of_heading = [c for c in others if c.head[:1] == column.head[:1]]
@@ -247,8 +238,8 @@ Collections = Mapping[NamedMeasure, frozenset[str]]
 
 
 def with_neighbours(tables: Sequence[Meaning]) -> list[Meaning]:
-    """Return the tables of a source, with collections for columns that name none. Such a column is assumed to
-    be on the collection that alone has its measure elsewhere."""
+    """Complete columns without a collection. Such a column is assumed to be on the only collection that has
+    its measure elsewhere in the source."""
     known = _collections(tables)
     return [_completed(table, known) for table in tables]
 
@@ -278,6 +269,6 @@ def _is_open(column: ColumnMeaning) -> bool:
 
 def _of(column: ColumnMeaning, id: str) -> ColumnMeaning:
     assert column.named, "an open column has a measure"
-    reason = "no other collection of the tables has such a measure as the columns here"
+    reason = "no other collection of the source has this measure"
     dataset = Resolution(id, "likely", reason)
     return replace(column, dataset=dataset, measure=measure_on(column.named, dataset))

@@ -1,4 +1,4 @@
-r"""The tables of LaTeX: spanning cells, rules, and the captions and labels of floats. For example,
+r"""The tables of LaTeX: spanning cells, rules, captions and labels. For example,
 ``\multicolumn{2}{c}{MRR@10}`` becomes the same cell in two columns."""
 
 import re
@@ -14,7 +14,7 @@ from repro.plugins.manuscripts.source_tables import SourceCell, SourceTable, che
 
 @dataclass
 class Caption:
-    """A caption with its node, its kind (``Table`` or ``Figure``) and its number in the text."""
+    """A caption with its node, its kind (``Table`` or ``Figure``) and its printed number."""
 
     node: Any
     kind: str
@@ -23,7 +23,7 @@ class Caption:
 
 @dataclass
 class Scope:
-    """A float, a half of one or a minipage, with its content in order.
+    """A float, a part of one or a minipage, with its content in order.
 
     Attributes:
         is_half: True if it has a letter instead of a number, like a subtable.
@@ -39,7 +39,7 @@ class Scope:
     children: list["Scope"] = field(default_factory=list)
 
     def gather(self, nodes: Iterable[Any]) -> None:
-        """Collect captions, labels and tabulars from nodes."""
+        """Collect captions, labels and tabulars."""
         for node in nodes:
             name = getattr(node, "macroname", "") or getattr(node, "environmentname", "")
             if name in ("caption", "captionof", "subcaption") and arguments(node):
@@ -98,7 +98,7 @@ class Scope:
         return len(self.captions) == len(self.tabulars)
 
     def captions_of(self, tabular: int) -> list[Caption]:
-        """Return the captions of a tabular of this scope (by index), the float's own first."""
+        """Return the captions of a tabular (by index), the float's own first."""
         return [
             scope.captions[tabular if scope is self and scope.is_paired else 0]
             for scope in reversed(list(self.upwards()))
@@ -106,7 +106,7 @@ class Scope:
         ]
 
     def label_of(self, tabular: int) -> str:
-        """Return the label of a tabular of this scope (by index), or ""."""
+        """Return the label of a tabular (by index), or ""."""
         for scope in self.upwards():
             is_paired = scope is self and scope.is_paired
             for label, before in scope.labels:
@@ -182,7 +182,6 @@ class _Raw:
     head: int | None = None  # number of head rows of a long table
 
     def end_row(self) -> None:
-        """Close the current row."""
         self.rows.append(self.row)
         self.row = [[]]
 
@@ -193,7 +192,7 @@ class _Raw:
         self.row = [[]]
 
     def end_part(self, name: str) -> None:
-        """Close the head of a long table. Drops repeated heads and feet."""
+        """Close the head of a long table, and drop repeated heads and feet."""
         self.end()
         if self.head is None and name in ("endhead", "endfirsthead"):
             self.head = len(self.rows)
@@ -209,7 +208,7 @@ class Tabular:
         self.notes: list[str] = []
 
     def tables(self, *, caption: str, label: str, number: str, legend: tuple[str, ...]) -> list[SourceTable]:
-        """Return its tables, several if they are stacked, and none for a tabular that only serves layout."""
+        """Return its tables: several if they are stacked, none if the tabular only serves layout."""
         raw = self._raw()
         grid, width = self._grid(raw)
         kept = [i for i, row in enumerate(grid) if any(cell.text or cell.marks for cell in row)]
@@ -220,7 +219,7 @@ class Tabular:
         head = head_length(rows, [at for at, is_full in rules if is_full])
         place = self.flat.place(self.offset + self.node.pos)
         if self.words.unknown:
-            self.notes.append(f"{place}: not known what {', '.join(sorted(self.words.unknown))} prints")
+            self.notes.append(f"{place}: Unknown macros: {', '.join(sorted(self.words.unknown))}")
         return [
             SourceTable(
                 place=rows[start][0].place if start else place,
@@ -293,11 +292,7 @@ class Tabular:
     def _cell(self, nodes: list[Any], start: int) -> tuple[SourceCell, int]:
         """Return a cell and the number of rows that it spans, negative if upwards."""
         columns, rows = _spans(nodes)
-        source = ""
-        if is_written(nodes):
-            source = self.flat.source(start, self.offset + nodes[-1].pos + nodes[-1].len)
-        pieces = self.words.pieces(nodes)
-        return styled(pieces, self.flat.place(start), source, columns=columns, rows=abs(rows)), rows
+        return styled(self.words.pieces(nodes), self.flat.place(start), columns=columns), rows
 
 
 def _spread(grid: list[list[SourceCell]], spans: list[tuple[int, int, int]]) -> None:

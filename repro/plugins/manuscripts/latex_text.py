@@ -1,5 +1,4 @@
-r"""The printed text of LaTeX: a parser's nodes as styled text. ``latex_names.yaml`` lists the macros. For
-example, ``$\alpha$`` prints α."""
+r"""The printed text of LaTeX. ``latex_names.yaml`` lists the macros. For example, ``$\alpha$`` prints α."""
 
 import re
 from collections.abc import Generator, Iterable, Iterator, Mapping
@@ -20,7 +19,7 @@ def _table() -> Mapping[str, Any]:
 
 @cache
 def names(*keys: str) -> frozenset[str]:
-    """Return all names in the given entries of ``latex_names.yaml``."""
+    """Return the names in the given entries of ``latex_names.yaml``."""
     entries = (_table()[key] for key in keys)
     texts = (" ".join(entry.values()) if isinstance(entry, Mapping) else entry for entry in entries)
     return frozenset(" ".join(texts).split())
@@ -86,7 +85,7 @@ def _printer():
 
 
 def parse(text: str) -> list[Any]:
-    """Return pylatexenc's nodes of a flat text. Unbalanced text is read as far as possible."""
+    """Return pylatexenc's nodes. Unbalanced text is read as far as possible."""
     from pylatexenc.latexwalker import LatexWalker
 
     return LatexWalker(text, latex_context=_context(), tolerant_parsing=True).get_latex_nodes()[0] or []
@@ -105,7 +104,7 @@ def inner(node: Any) -> list[Any]:
 
 
 def arguments(node: Any) -> list[Any]:
-    """Return the arguments of a macro or environment, None for each that is absent."""
+    """Return the arguments of a macro or environment, None for absent ones."""
     given = getattr(node, "nodeargd", None)
     return list(given.argnlist or []) if given is not None and given.argnlist else []
 
@@ -116,7 +115,7 @@ def within(node: Any) -> list[Any]:
 
 
 def last(node: Any) -> list[Any]:
-    """Return the nodes of the last argument, or an empty list if it is missing."""
+    """Return the nodes of the last argument, if any."""
     return inner((arguments(node) or [None])[-1])
 
 
@@ -135,9 +134,7 @@ class Words:
 
     Attributes:
         numbers: label -> number, for references.
-        footnotes: the footnotes found.
-        unknown: macros that neither the paper nor the library defines. They are printed by name, or taken for
-            a style if a group follows.
+        unknown: macros without a known definition, printed by name.
         is_legend: True to skip tabulars and captions, and to begin a line at ``\item``.
     """
 
@@ -147,7 +144,7 @@ class Words:
     is_legend: bool = False
 
     def pieces(self, nodes: Iterable[Any], style: Style = _NO_STYLE) -> Iterator[Piece]:
-        r"""Yield the text of nodes in pieces. Declarations such as ``\bf`` apply to the end of ``nodes``."""
+        r"""Yield the text of nodes. Declarations such as ``\bf`` apply to the end of ``nodes``."""
         script = ""
         known = [node for node in nodes if node is not None and kind(node) != "comment"]
         for node, behind in zip(known, [*known[1:], None], strict=False):

@@ -1,5 +1,5 @@
-"""The layout of a table: its head, the columns of labels and of values, and the rows that are group headings.
-For example, a row with the single text "Dense retrievers" is the heading of the rows below."""
+"""The layout of a table: its head, labels, values and group headings. For example, a row with the single text
+"Dense retrievers" is the heading of the rows below."""
 
 import re
 from collections.abc import Callable, Iterator, Sequence
@@ -24,7 +24,7 @@ def is_value(text: str) -> bool:
 
 
 def is_group(row: _Row) -> bool:
-    """Return whether a row has a single text, in its first cell or across the table, i.e. a group heading."""
+    """Return whether a row is a group heading: a single text, in its first cell or across the table."""
     labels = {id(cell): cell for cell in row if cell.text}
     if len(labels) != 1:
         return False
@@ -54,8 +54,8 @@ def _is_of_words(row: _Row) -> bool:
 
 
 def head_length(rows: Sequence[_Row], rules: Sequence[int]) -> int:
-    """Return the number of rows above the values. These are the rows above the first of ``rules`` if they
-    contain no decimals, or the rows above the first value."""
+    """Return the number of rows above the values: those above the first of ``rules`` if they contain no
+    decimals, or those above the first value."""
     if len(rows) < 2:
         return 0
     lines = sorted({rule for rule in rules if 0 < rule < len(rows)})
@@ -85,7 +85,7 @@ def _above_values(rows: Sequence[_Row], has_value: Callable[[_Row], bool]) -> in
 
 
 def stacked(rows: Sequence[_Row], head: int) -> list[tuple[int, int]]:
-    """Return (start, end) of each table in a stack of tables, which repeat their heads."""
+    """Return (start, end) of each table in a stack of tables that repeat their heads."""
     if head < 2 or not is_group(rows[0]):
         return [(0, len(rows))]
     texts = [[cell.text for cell in row] for row in rows]
@@ -103,7 +103,7 @@ class Layout:
 
     Attributes:
         labels: indices of the columns that name a row, the outermost first.
-        values: indices of the columns of numbers. Other columns describe a row by words or ticks.
+        values: indices of the columns of numbers.
         rows: indices of the body rows with values.
         groups: for each of ``rows`` its group heading, or "".
     """
@@ -121,7 +121,7 @@ class Layout:
         return next(filter(None, texts), "")
 
     def head(self, column: int) -> tuple[str, ...]:
-        """Return the texts above a column, the outermost first, each cell once."""
+        """Return the texts above a column, the outermost first."""
         cells = {id(row[column]): row[column] for row in self.table.head if column < len(row)}
         return tuple(dict.fromkeys(text for cell in cells.values() if (text := cell.text.strip())))
 
@@ -137,12 +137,12 @@ class Layout:
 
 
 def is_number(cell: SourceCell) -> bool:
-    """Return whether a cell begins with a number, e.g. a value followed by marks or a difference."""
+    """Return whether a cell begins with a number."""
     return _NUMBER.match(cell.text.strip()) is not None
 
 
 def layout(table: SourceTable, is_heading: Callable[[str], object] = lambda text: False) -> Layout:
-    """Return the layout of a table. ``is_heading`` returns a true value if a text names a measure."""
+    """Return the layout of a table. ``is_heading`` is true for texts that name a measure."""
     table, rows, groups = _grouped(table)
     body = [table.body[number] for number in rows]
     bare = Layout(table, (), (), rows, groups)
@@ -220,7 +220,7 @@ def _first_label(body: Sequence[Row], values: Sequence[int]) -> int:
 
 
 def _goes_on(cells: Sequence[SourceCell]) -> bool:
-    """Return whether cells of a column apply to several rows: a spanning cell, or blanks below a cell."""
+    """Return whether cells of a column apply to several rows, by spanning cells or blanks."""
     is_shared = any(cell is above and cell.text.strip() for above, cell in pairwise(cells))
     return is_shared or 2 * sum(not cell.text.strip() for cell in cells) >= len(cells)
 

@@ -1,5 +1,4 @@
-"""The command ``repro audit FILE``: the findings on a manuscript, as lines or in formats for other
-programs."""
+"""The command ``repro audit FILE``, e.g. ``repro audit paper.tex --format sarif``."""
 
 import os
 import re
@@ -34,7 +33,7 @@ _COMMENT = re.compile(r"(%|#|<!--)\s*repro:\s*ignore(?:\[(?P<checks>[^\]\n]*)\])
 
 @dataclass(frozen=True)
 class Ignored:
-    """A comment ``repro: ignore[check, …] reason``: its line, the lines it applies to, and its checks."""
+    """A comment ``repro: ignore[check, …] reason`` with the lines and checks that it applies to."""
 
     place: Place
     lines: tuple[int, ...]
@@ -58,13 +57,13 @@ def ignores(file: Path) -> Iterator[Ignored]:
 
 
 def without_ignored(findings: Iterable[Finding], files: Iterable[Path]) -> list[Finding]:
-    """Return the findings that no comment suppresses, and a finding for each comment that suppresses none."""
-    kept, told = list(findings), list[Finding]()
+    """Return the findings that no comment suppresses, and a finding for each useless comment."""
+    kept, on_comments = list(findings), list[Finding]()
     for comment in (comment for file in files for comment in ignores(file)):
-        aside = list(filter(comment.is_about, kept))
-        kept = [finding for finding in kept if finding not in aside]
-        told += _of_comment(comment, {finding.check for finding in aside})
-    return in_order([*kept, *told])
+        suppressed = list(filter(comment.is_about, kept))
+        kept = [finding for finding in kept if finding not in suppressed]
+        on_comments += _of_comment(comment, {finding.check for finding in suppressed})
+    return in_order([*kept, *on_comments])
 
 
 def _of_comment(comment: Ignored, used: set[str]) -> Iterator[Finding]:
@@ -72,12 +71,12 @@ def _of_comment(comment: Ignored, used: set[str]) -> Iterator[Finding]:
         return Finding("note", "ignore", comment.place, says, why)
 
     if not comment.checks:
-        yield note("this comment names no check", "write repro: ignore[check] and the reason")
+        yield note("The comment names no check", "Write `repro: ignore[CHECK]` and a reason")
     for name in comment.checks:
         if name not in CHECKS:
-            yield note(str(unknown("check", name, CHECKS)), "nothing is set aside by it")
+            yield note(str(unknown("check", name, CHECKS)), "The comment suppresses nothing")
         elif name not in used:
-            yield note(f"nothing of {name} is set aside here", "no such finding on this line")
+            yield note(f"The comment suppresses no finding of {name}", "This line has none")
 
 
 BOTH_WAYS = (arithmetic.totals, arithmetic.in_series, arithmetic.in_groups)
@@ -94,7 +93,7 @@ ACROSS = (emphasis.best, emphasis.second_best, across.several_values, across.unp
 
 
 def findings(manuscript: Manuscript) -> list[Finding]:
-    """Return all findings on a manuscript by file and line, including suppressed ones."""
+    """Return all findings by file and line, including suppressed ones."""
     pairs = [grids(table) for table in manuscript.tables]
     of_units = [each for by_system, _ in pairs for each in values.mixed_units(by_system)]
     odd = [value.cell for value, _ in of_units]
@@ -109,7 +108,7 @@ def findings(manuscript: Manuscript) -> list[Finding]:
 
 
 def audit(manuscript: Manuscript) -> list[Finding]:
-    """Return the findings that no comment suppresses, and a finding for each comment that suppresses none."""
+    """Return the findings that no comment suppresses, and a finding for each useless comment."""
     places = [cell.place for table in manuscript.tables for row in (*table.head, *table.body) for cell in row]
     places += [place for place, _ in manuscript.prose]
     files = dict.fromkeys(place.file for place in places)
@@ -121,9 +120,9 @@ LEVELS = {"error": "error", "doubt": "warning", "note": "note"}
 
 
 def print_lines(findings: Sequence[Finding]) -> None:
-    """Print ``file:line: severity [check] says; why``."""
+    """Print ``file:line: severity [check] text``."""
     for f in findings:
-        put(f"{f.place}: {f.severity} [{f.check}] {f.says}; {f.why}")
+        put(f"{f.place}: {f.severity} [{f.check}] {f.text}")
 
 
 def sarif(findings: Sequence[Finding]) -> dict:
@@ -137,7 +136,7 @@ def sarif(findings: Sequence[Finding]) -> dict:
             "ruleId": f.check,
             "ruleIndex": list(CHECKS).index(f.check),
             "level": LEVELS[f.severity],
-            "message": {"text": visible(f"{f.says}; {f.why}")},
+            "message": {"text": visible(f.text)},
             "locations": [{"physicalLocation": {"artifactLocation": {"uri": uri}, "region": region}}],
         }
         for f in findings
@@ -148,12 +147,11 @@ def sarif(findings: Sequence[Finding]) -> dict:
 
 
 def print_commands(findings: Sequence[Finding]) -> None:
-    """Print workflow commands that GitHub shows at changed lines, e.g. ``::error
-    file=a%0Ab.tex,line=7::``."""
+    """Print workflow commands for GitHub, e.g. ``::error file=a%0Ab.tex,line=7::``."""
     for f in findings:
         file, title = (_escaped(text, ":,") for text in (str(f.place.file), f"repro audit: {f.check}"))
         place = f"file={file},line={f.place.line},title={title}"
-        print(f"::{LEVELS[f.severity].replace('note', 'notice')} {place}::{_escaped(f'{f.says}; {f.why}')}")
+        print(f"::{LEVELS[f.severity].replace('note', 'notice')} {place}::{_escaped(f.text)}")
 
 
 def _escaped(text: str, more: str = "") -> str:
@@ -180,15 +178,15 @@ Examples:
   repro audit results.csv --format sarif > findings.sarif""",
 )
 @click.argument("files", metavar="FILE...", nargs=-1, required=True, type=click.Path(path_type=Path))
-@click.option("--strict", is_flag=True, help="Exit with status 1 when there are errors or doubts.")
+@click.option("--strict", is_flag=True, help="Exit with status 1 if there are errors or doubts.")
 @format_option("json", "sarif", "github")
 def file_command(files, strict, form):
-    """List what does not fit in the tables of a paper's source, and in sentences that quote them.
+    """List inconsistencies in the tables of a paper's source and in sentences that quote them.
 
-    Each FILE is LaTeX, Markdown, CSV or HTML, or the folder or archive of a paper's source. An error is what
-    arithmetic cannot have otherwise, a doubt breaks a habit of its table, a note is worth a look. A check
-    that cannot tell what a table means says nothing. `% repro: ignore[CHECK] reason` on a line, or on one of
-    its own above, sets a finding aside (`<!-- ... -->` in Markdown and HTML, `#` in CSV). Nothing is run.
+    Each FILE is LaTeX, Markdown, CSV or HTML, or the folder or archive of a paper's source. An error
+    contradicts arithmetic, a doubt breaks a habit of its table, a note is worth a look.
+    `% repro: ignore[CHECK] reason` on the line or above it hides a finding (`<!-- ... -->` in Markdown and
+    HTML, `#` in CSV).
     """
     from repro.plugins.manuscripts.reading import NoTableError, read
 

@@ -22,14 +22,13 @@ from repro.errors import UsageError
 WIDTH = 110
 TABLE_KEYS = ("bold", "transposed")  # after ``unit``
 HEAD = """\
-# Drafted from {source}. Numbers, marks and labels are the source's; nothing else is copied.
-# What is `asked:` is to be answered where it stands, what is `likely:` is usual and to be confirmed; delete
-# each comment once you have. A column without dataset and measure is open, and so is a row without recipe or
-# not_measurable.
+# Drafted from {source}: numbers, marks and labels.
+# Answer each `todo:`, confirm each `likely:`, and delete the comment. A column without dataset and measure
+# is open, and so is a row without recipe or not_measurable.
 paper: {name}
-title: "asked: the title of the paper"
+title: "todo: title of the paper"
 authors: []
-venue: "asked: where and when it was published"
+venue: "todo: place and year of publication"
 readings_of: [papers.baselines]
 
 tables:
@@ -37,29 +36,29 @@ tables:
 README = """\
 # {name}
 
-Drafted from `{source}` by `repro new paper {name} --from`. Say here in five lines what the paper does, what
-of it is reproduced, and what is not.
+Drafted from `{source}` by `repro new paper {name} --from`. Summarise the paper and its reproduced parts here
+in five lines.
 {front}
-| file | what stands in it |
+| file | content |
 |---|---|
-| `cells.yaml` | the published cells, how each row is made, and what is asked |
-| `readings.yaml` | what the paper leaves open, misprints or contradicts |
+| `cells.yaml` | the published cells, their recipes, and open questions |
+| `readings.yaml` | unspecified choices, misprints and contradictions of the paper |
 | `recipes.py`, `halves_contrast.py` | placeholders: a pre-training that runs, to be replaced by the paper's |
 
     repro show {name} --table {table}
     repro run {name} --table {table} --scale tiny
     repro show coverage {name}
 
-What the text states (`claims.yaml`), its settings (`settings.yaml`) and costs (`costs.yaml`) come later.
+Add statements (`claims.yaml`), settings (`settings.yaml`) and costs (`costs.yaml`) later.
 
-## Asked
+## Todo
 
-Answer each in `cells.yaml` or `readings.yaml`, beside the comment that asks it.
+Answer each question in `cells.yaml` or `readings.yaml`, next to its comment.
 
-{asked}
+{todo}
 ## Likely
 
-Taken from what is usual, where the source does not say it. Confirm each, or change it.
+The source does not state these usual values. Confirm or change each.
 
 {likely}"""
 
@@ -71,12 +70,12 @@ def cells_text(name: str, source: str, draft: Draft) -> str:
 
 
 def readings_text(draft: Draft) -> str:
-    """Return entries for readings.yaml: the readings of known systems' recipes, with their choices."""
+    """Return entries for readings.yaml: the readings of known systems' recipes."""
     lines = []
     for id, (reading, name) in _readings(draft).items():
-        facts: dict[str, Any] = {"id": id, "kind": "silence", "where": "asked"}
-        facts |= {"paper": "asked: whether the paper says it"}
-        facts |= {"evidence": f"asked; choices and default are those of {name}"}
+        facts: dict[str, Any] = {"id": id, "kind": "silence", "where": "todo"}
+        facts |= {"paper": "todo: statement of the paper, if any"}
+        facts |= {"evidence": f"todo, with the choices and default of {name}"}
         facts |= {"choices": dict(reading.choices), "default": reading.default}
         lines.append(yaml.safe_dump([facts], sort_keys=False, allow_unicode=True, width=WIDTH).rstrip())
     return "".join(f"{line}\n" for line in lines)
@@ -84,14 +83,14 @@ def readings_text(draft: Draft) -> str:
 
 def readme_text(name: str, source: str, draft: Draft) -> str:
     """Return README.md with every question and its positions in the source."""
-    listed = {kind: _listed(draft, kind) or "Nothing.\n" for kind in ("asked", "likely")}
-    front = "".join(f"- {what}, as the source has it: {text}\n" for what, text in draft.front.items())
+    listed = {kind: _listed(draft, kind) or "Nothing.\n" for kind in ("todo", "likely")}
+    front = "".join(f"- {name} in the source: {text}\n" for name, text in draft.front.items())
     front = f"\n{front}" if front else ""
     return README.format(name=name, source=source, front=front, table=draft.tables[0].id, **listed)
 
 
 def questions(draft: Draft, kind: str) -> dict[str, list[tuple[str, str]]]:
-    """Return each remark of a kind, with its entries in the draft and their positions in the source."""
+    """Return each remark of a kind, with its entries and their positions in the source."""
     by_text: dict[str, list[tuple[str, str]]] = {}
     for table in draft.tables:
         for what, entry in table.entries():
@@ -106,12 +105,12 @@ def _listed(draft: Draft, kind: str) -> str:
     for text, places in questions(draft, kind).items():
         lines.append(textwrap.fill(text, WIDTH, initial_indent="- ", subsequent_indent="  "))
         lines += [f"  - {what} ({place})" for what, place in places]
-    if kind == "asked":
+    if kind == "todo":
+        found = _readings(draft).items()
         lines += [
-            f"- the choices of `{id}` in readings.yaml, which are those of {name}"
-            for id, (_, name) in _readings(draft).items()
+            f"- `{id}` in readings.yaml: check the choices, copied from {name}" for id, (_, name) in found
         ]
-        lines += [f"- {place} is left out: {reason}" for place, reason in draft.left_out]
+        lines += [f"- {place} is omitted: {reason}" for place, reason in draft.left_out]
     return "".join(f"{line}\n" for line in lines)
 
 
@@ -164,9 +163,8 @@ def _flow(value: object) -> str:
 
 
 DRAFTED = """ With --from each results table is
-drafted: columns with collection and measure as far as headings tell, rows with the recipe of a system
-that the suite knows, numbers, bold and marks as they are. What the source does not say is asked for in
-cells.yaml and listed in README.md. Captions and sentences are not copied."""
+drafted: columns with collection and measure from the headings, rows with the recipe of a known system,
+numbers, bold and marks. Missing facts are marked in cells.yaml and listed in README.md."""
 
 
 @click.command(
@@ -176,17 +174,17 @@ cells.yaml and listed in README.md. Captions and sentences are not copied."""
     epilog="""\b
 Examples:
   repro new paper NAME                      placeholders that run
-  repro new paper NAME --from paper.tex     cells drafted from the tables of a source
+  repro new paper NAME --from paper.tex     a draft of the tables of a source
   repro new paper NAME --from arxiv.tar.gz --dir DIR""",
 )
 @click.option(
     "--from",
     "source",
     metavar="SOURCE",
-    help="Draft its cells from a source: LaTeX (a file, folder or archive), Markdown, CSV, HTML.",
+    help="Draft cells from LaTeX (file, folder or archive), Markdown, CSV or HTML, e.g. paper.tex.",
 )
 def command(name, source, directory):
-    """Begin another paper with placeholders, or with a draft of the tables of a source."""
+    """Create another paper with placeholders, or with a draft of the tables of a source."""
     if source is None:
         return click.get_current_context().invoke(plain_paper.paper, name=name, directory=directory)
     from repro.plugins.manuscripts.draft import draft
@@ -196,10 +194,8 @@ def command(name, source, directory):
     manuscript = read(Path(source))
     made = draft(name, manuscript)
     if not made.tables:
-        reasons = "; ".join(f"{place}: {reason}" for place, reason in made.left_out[:3])
-        raise UsageError(
-            f"{source}: no table of results is in it ({reasons}); write cells.yaml by hand instead"
-        )
+        reasons = ", ".join(f"{place}: {reason}" for place, reason in made.left_out[:3])
+        raise UsageError(f"{source} has no table of results ({reasons}). Write cells.yaml by hand.")
     files = plain_paper.scaffold(name, plain_paper.folder_of(directory), _contents(name, source, made))
     for path in files:
         print(path)
@@ -221,19 +217,19 @@ def _contents(name: str, source: str, made) -> dict[str, str | None]:
 def _show(name: str, folder: Path, made, notes) -> None:
     from repro.cli.printing import say, table
 
-    head = ("table", "columns", "known", "likely", "asked", "rows", "measurable", "in the source")
+    head = ("table", "columns", "known", "likely", "todo", "rows", "measurable", "in the source")
     lines = [(t.id, *map(str, _counts(t)), str(t.head.place)) for t in made.tables]
-    table(f"{name}: {sum(len(t.rows) for t in made.tables)} rows", head, lines, right=range(1, 7), drop=(7,))
+    table(f"{name}: {sum(len(t.rows) for t in made.tables)} rows", head, lines, right=range(1, 7))
     for place, reason in made.left_out:
-        say(f"{place} is left out: {reason}")
+        say(f"{place} is omitted: {reason}")
     for note in notes:
         say(note)
-    say(f"asked: {len(questions(made, 'asked'))} questions, listed in {folder / 'README.md'}")
+    say(f"todo: {len(questions(made, 'todo'))} questions, listed in {folder / 'README.md'}")
     measured = next((t.id for t in made.tables if _counts(t)[5] and _counts(t)[3] < len(t.columns)), None)
     say(f"next: repro show {name} --table {made.tables[0].id}")
     if measured is not None:
-        say(f"then: repro run {name} --table {measured} --scale tiny, for the rows whose recipe is known")
-    say(f"then: answer what {folder / 'cells.yaml'} asks; `repro show coverage {name}` names what is open")
+        say(f"then: repro run {name} --table {measured} --scale tiny, for rows with a recipe")
+    say(f"then: answer the questions in {folder / 'cells.yaml'} (`repro show coverage {name}` lists them)")
 
 
 def _counts(table) -> tuple[int, int, int, int, int, int]:

@@ -1,5 +1,5 @@
-r"""The LaTeX commands that are executed before tables are read: definitions, conditionals and includes. For
-example, ``\input{tables/main}`` reads ``tables/main.tex``."""
+r"""The LaTeX commands that are executed before tables are read. For example, ``\input{tables/main}`` reads
+``tables/main.tex``."""
 
 import re
 from collections.abc import Callable, Mapping
@@ -88,9 +88,9 @@ def _other(g: Gullet, token: Token) -> bool:
 
 
 def _conditional(g: Gullet, token: Token) -> None:
-    r"""Continue if a switch is on, else after ``\else``. Adds a note if the condition is a comparison."""
+    r"""Continue if a switch is on, otherwise after ``\else``. Comparisons count as false, with a note."""
     if token.text in _COMPARISONS and not g.reader.only_defines:
-        g.note(token, f"{token.text} is not decided: what stands behind its \\else is read")
+        g.note(token, f"{token.text} is not evaluated. The part after \\else is read.")
     if not g.switches.get(token.text, token.text in _TRUE):
         _skip(g, token, ("\\else", "\\or", "\\fi"))
 
@@ -104,7 +104,7 @@ def _skip(g: Gullet, token: Token, ends: tuple[str, ...]) -> None:
             depth -= 1
         elif piece.text[1:] in names("conditionals") or piece.text in g.switches:
             depth += 1
-    g.note(token, f"{token.text} has no \\fi, so that nothing behind it is read")
+    g.note(token, f"{token.text} has no \\fi. The text after it is not read.")
 
 
 # files and skipped parts
@@ -137,7 +137,7 @@ def _open(g: Gullet, token: Token, name: str, endings: tuple[str, ...] = (".tex"
     if found is not None:
         g.open(found)
     elif endings == (".tex", "") and "\\" not in name:
-        g.note(token, f"{token.text} names {name!r}, which is not there")
+        g.note(token, f"{token.text} includes {name!r}, which does not exist.")
 
 
 def _packages(g: Gullet, token: Token) -> None:

@@ -1,5 +1,4 @@
-"""Reads a source of any form: LaTeX with floats and prose, or files of tables, e.g.
-``read(Path("paper.tex"))``."""
+"""Reads a source: LaTeX with floats and prose, or files of tables, e.g. ``read(Path("paper.tex"))``."""
 
 import re
 from collections.abc import Iterator
@@ -28,23 +27,18 @@ class NoTableError(DataError):
 
 
 def read(path: Path) -> Manuscript:
-    """Return the tables, prose and labels of a LaTeX file, of files of tables, or of a folder or archive.
+    """Return the tables, prose and labels of a file, folder or archive of LaTeX, Markdown, CSV, TSV or HTML.
 
-    Files of tables are Markdown, CSV, TSV and HTML. They are ignored in a folder with LaTeX. Nothing is
-    written, and nothing outside of the folder is read.
-
-    Raise:
-        UsageError: if ``path`` does not exist or is not a source.
-        DataError: if it cannot be read, e.g. because it is binary, broken or too large, includes itself, has
-            endless macros or contains no table.
+    Raises UsageError if ``path`` does not exist or is not a source, and DataError if it cannot be read, e.g.
+    because it is binary, broken or too large, includes itself, has endless macros or contains no table.
     """
     try:
         tables, prose, labels, notes, front = _read(Files(path))
     except RecursionError:
-        raise DataError(f"{path}: its braces or environments are nested too deeply to be read") from None
+        raise DataError(f"{path} cannot be read: braces or environments are nested too deeply") from None
     if not tables:
         hint = f" ({notes[0]})" if notes else ""
-        raise NoTableError(f"{path}: there is no table in it{hint}")
+        raise NoTableError(f"{path} contains no table{hint}")
     return Manuscript(path, tuple(tables), tuple(prose), labels, tuple(notes), front)
 
 
@@ -71,13 +65,13 @@ def _main_files(files: Files) -> tuple[list[str], list[str]]:
         return [_source(files)], []
     texts = {name: re.sub(r"(?<!\\)%.*", "", files.text(name)) for name in files if _ending(name) in _LATEX}
     if not texts:
-        raise DataError(f"{files.path}: has no file that ends in {', '.join((*_LATEX, *_TABLES))}")
+        raise DataError(f"{files.path} has no file with extension {', '.join((*_LATEX, *_TABLES))}")
     papers = [name for name, text in texts.items() if _CLASS.search(text) and "\\begin{document}" in text]
     if not papers:
         return _outer(texts), []
     papers.sort(key=lambda name: (PurePosixPath(name).stem.lower() not in _MAIN, -len(texts[name])))
     others = ", ".join(papers[1:])
-    return papers[:1], [f"{files.shown(papers[0])}: read as the paper, and not {others}"] if others else []
+    return papers[:1], [f"{files.shown(papers[0])} is the paper. Not read: {others}"] if others else []
 
 
 def _outer(texts: dict[str, str]) -> list[str]:
@@ -89,11 +83,10 @@ def _outer(texts: dict[str, str]) -> list[str]:
 def _source(files: Files) -> str:
     text = files.text(files.only)
     if not text.strip():
-        raise DataError(f"{files.path}: is empty")
+        raise DataError(f"{files.path} is empty.")
     if _ending(files.only) not in _LATEX and "\\begin" not in text:
         raise UsageError(
-            f"{str(files.path)!r} is no source of tables: that is LaTeX, {', '.join(_TABLES)}, "
-            f"a folder or an archive"
+            f"{str(files.path)!r} is no source. Give LaTeX, {', '.join(_TABLES)}, a folder or an archive."
         )
     return files.only
 
@@ -124,7 +117,6 @@ class _Float:
         self.scope.gather(self.nodes)
 
     def tables(self, numbers: dict[str, str]) -> list[SourceTable]:
-        """Return the tables in the order of the text."""
         made: list[tuple[int, SourceTable]] = []
         legend = self._legend(numbers) if any(scope.tabulars for scope in self.scope.walk()) else ()
         for scope in self.scope.walk():
@@ -153,7 +145,7 @@ class _Float:
         if text.count("{") == text.count("}"):
             return []
         place = self.flat.place(self.start)
-        return [f"{place}: braces are not balanced, so that cells may run into each other"]
+        return [f"{place}: Unbalanced braces may merge cells."]
 
 
 def _text_of(caption: Caption, numbers: dict[str, str]) -> str:
@@ -164,7 +156,7 @@ def _text_of(caption: Caption, numbers: dict[str, str]) -> str:
 
 
 def read_latex(files: Files, first: list[str]) -> Read:
-    """Return tables, prose, numbers of labels, notes and front of LaTeX files, in the order of the text."""
+    """Return tables, prose, numbers of labels, notes and front of LaTeX files."""
     flat = expand(files, first)
     floats, outside = _parts(flat)
     numbers = numbered(one.scope for one in floats)
@@ -202,7 +194,7 @@ def _parts(flat: Expanded) -> tuple[list[_Float], list[tuple[int, int]]]:
     while frame := start.search(flat.text, at, end):
         behind, is_closed = _end_of(flat.text, frame, end)
         if not is_closed:
-            flat.notes.append(f"{flat.place(frame.start())}: \\begin{{{frame[1]}}} has no \\end")
+            flat.notes.append(f"{flat.place(frame.start())}: \\begin{{{frame[1]}}} has no \\end.")
         floats.append(_Float(flat, frame.start(), behind, frame[1]))
         outside.append((at, frame.start()))
         at = behind

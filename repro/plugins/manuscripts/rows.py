@@ -1,5 +1,5 @@
-"""Rows of a source in the form of cells.yaml: strings, the scope of bold, and recipes of known systems. For
-example, a bold cell "36.6" with mark † becomes ``"**36.6†**"``."""
+"""Rows in the form of cells.yaml: strings, the scope of bold, and recipes of known systems. For example, a
+bold cell "36.6" with mark † becomes ``"**36.6†**"``."""
 
 import contextlib
 import functools
@@ -26,24 +26,19 @@ _BEGINNING = re.compile(r"([<>≤≥~]?\s*[-+−]?)(\d[\d,]*(?:\.\d+)?|\.\d+)\s*
 
 @dataclass(frozen=True)
 class Transcription:
-    """A cell as a published string.
-
-    Attributes:
-        text: the string with bold and marks, as ``repro.manifest.printed`` reads it.
-        remainder: other content of the cell, or "".
-    """
+    """A cell as a published string, and the content that such a string cannot express."""
 
     text: str
     remainder: str = ""
 
     @property
     def number(self) -> Decimal | None:
-        """Return its number, or None for a dash or words."""
+        """Return its number, if any."""
         return parse(self.text).value
 
 
 def transcribe(cell: SourceCell) -> Transcription:
-    """Return a cell's published string. An unreadable one becomes a dash, with the text as remainder."""
+    """Return a cell's published string. An unreadable one becomes a dash."""
     text = cell.text.strip()
     if text in DASHES:
         return Transcription("-")
@@ -72,8 +67,8 @@ def _bold(text: str, cell: SourceCell) -> str:
 
 
 def bold_scope(columns: Sequence[Sequence[str]], groups: Sequence[str]) -> str:
-    """Return the scope of bold: ``column``, ``group``, ``none`` or ``unknown``. ``columns`` contain strings
-    from top to bottom, and ``groups`` the heading of each row."""
+    """Return the scope of bold: ``column``, ``group``, ``none`` or ``unknown``. ``groups`` are the headings
+    of the rows."""
     whole = [list(map(parse, column)) for column in columns]
     if not any(cell.bold for cell in chain.from_iterable(whole)):
         return "none"
@@ -97,11 +92,7 @@ Values = Mapping[tuple[str, str], Decimal]  # (collection, measure) -> a fractio
 
 @dataclass(frozen=True)
 class KnownRow:
-    """A row of a paper's table that can be found by the name of its system.
-
-    Attributes:
-        cells: its cells with a number, a collection and a measure.
-    """
+    """A row of a paper's table that can be found by the name of its system."""
 
     source: Paper
     cells: tuple[Cell, ...]
@@ -119,7 +110,7 @@ class KnownRow:
 
     @property
     def options(self) -> dict:
-        """Return the options of its recipe, without those that only choose a definition of recall."""
+        """Return the options of its recipe, without those that choose a definition of recall."""
         options = self.cells[0].row.with_
         return {name: value for name, value in options.items() if not self._names_recall(value)}
 
@@ -168,13 +159,7 @@ class _Readings(dict[str, Reading]):
 
 @dataclass(frozen=True)
 class Match:
-    """A known row for a label, or None.
-
-    Attributes:
-        row: the row with the recipe, or with a reason for none. None if the user must decide.
-        sure: ``certain`` if published numbers are equal as well.
-        choices: rows with that name if ``row`` is None.
-    """
+    """A known row for a label, or None if the user must choose among ``choices``."""
 
     row: KnownRow | None
     sure: Sure
@@ -186,13 +171,13 @@ def match(label: str, values: Values) -> Match:
     """Return the known row for a label and its numbers. Numbers of shared recipes may differ by a point."""
     named = known_rows().get(plain(label), [])
     if not named:
-        return Match(None, "unknown", "the suite knows no system of this name")
+        return Match(None, "unknown", "no known system has this name")
     rows = [row for row in named if _shared(row, values)] or named
     best = max(rows, key=lambda row: (_equal(row, values), row.is_shared, -_apart(row, values)))
     if _is_same(best, values):
-        return Match(best, "certain", f"name and numbers are those of {best.id}")
+        return Match(best, "certain", f"same name and numbers as {best.id}")
     if best.is_shared and _apart(best, values) <= CLOSE:
-        return Match(best, "likely", f"the name is that of {best.id}, and no number is equal")
+        return Match(best, "likely", f"same name as {best.id}, but no equal number")
     ids = tuple(dict.fromkeys(row.id for row in named))
     return Match(None, "unknown", "rows of this name have other numbers", ids)
 
@@ -205,19 +190,19 @@ def _is_same(row: KnownRow, values: Values) -> bool:
 
 
 def plain(label: str) -> str:
-    """Return a label without citations, remarks in brackets and punctuation, for comparisons of systems."""
+    """Return a label without citations, remarks in brackets and punctuation."""
     bare = re.sub(r"\[[^\]]*\]|\((?:ours|our[^)]*|reproduced|et al[^)]*|\d{4})\)", "", label.lower())
     word = re.sub(r"[^a-z0-9]", "", bare)
     return str(facts()["systems"].get(word, word))
 
 
 def key(dataset: str | None, measure: str | None) -> tuple[str, str]:
-    """Return a key for comparing published numbers. It ignores the definition of recall."""
+    """Return a key that ignores the definition of recall."""
     return dataset or "", re.sub(r"^(?:R|Success)(?:\(rel=\d\))?@", "R@", measure or "")
 
 
 def as_fraction(number: Decimal, unit: str) -> Decimal:
-    """Return a number as a fraction, with its decimals."""
+    """Return a number as a fraction."""
     return number.scaleb(-2) if unit == "percent" else number
 
 

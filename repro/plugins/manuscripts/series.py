@@ -1,5 +1,5 @@
-"""The numbers of a table as series: one per column or row, with the collection and measure of its heading.
-For example, column "MRR@10" is a series with measure ``RR@10``."""
+"""The numbers of a table as series, one per column or row. For example, column "MRR@10" is a series with
+measure ``RR@10``."""
 
 from __future__ import annotations
 
@@ -30,12 +30,7 @@ SMALLER = re.compile(r"(?i)latency|time|\bms\b|sec|\b[gmk]b\b|memory|size|param|
 
 @dataclass(frozen=True, eq=False)
 class Value:
-    """A number of a table with its cell, the difference printed after it, and its line.
-
-    Attributes:
-        relative: True if the difference is a percentage of the base number.
-        line: the number of its line, which crosses the series.
-    """
+    """A number with its cell, the difference printed after it, and its line, which crosses the series."""
 
     cell: SourceCell
     number: Decimal
@@ -47,7 +42,7 @@ class Value:
 
     @property
     def half(self) -> Decimal:
-        """Half a unit of the last printed digit, i.e. the largest rounding error."""
+        """Half a unit of the last printed digit."""
         return half_unit(self.decimals)
 
     @property
@@ -58,13 +53,12 @@ class Value:
 
 @dataclass(frozen=True, eq=False)
 class Series:
-    """Numbers under one heading, by the number of their line.
+    """Numbers under one heading, by line.
 
     Attributes:
         heads: the texts above or before it, the outermost first.
-        measure, dataset: their names in ir_measures and the catalogue, or None if unknown. With several
-            possible measures, it is the usual one.
-        is_score: True if the heading names a measure or a collection, even one that the suite does not have.
+        measure: its name in ir_measures. With several possible ones, it is the usual one.
+        is_score: True if the heading names a measure or a collection.
         is_certain: True if heading and caption determine measure and collection.
     """
 
@@ -82,7 +76,7 @@ class Series:
 
     @property
     def total(self) -> str:
-        """Return ``average`` or ``sum`` if the heading says so, else ""."""
+        """Return ``average`` or ``sum`` if the heading says so, otherwise ""."""
         if any(map(AVERAGE.search, self.heads)):
             return "average"
         return "sum" if any(map(SUM.search, self.heads[-1:])) else ""
@@ -117,7 +111,7 @@ class Line:
 
 @dataclass(frozen=True, eq=False)
 class Grid:
-    """A table as series (usually columns of one measure) and lines across them."""
+    """A table as series and the lines across them."""
 
     table: SourceTable
     series: tuple[Series, ...]
@@ -125,7 +119,7 @@ class Grid:
 
     @cached_property
     def scores(self) -> tuple[Series, ...]:
-        """The non-empty series with a measure or a collection in their heading."""
+        """The non-empty series with a measure or a collection."""
         return tuple(each for each in self.series if each.is_score and each.values)
 
     @property
@@ -138,7 +132,7 @@ class Grid:
         return sum(line in series.values for series in self.scores)
 
     def where(self, series: Series, value: Value) -> str:
-        """Return line, heading and text of a number, for findings, e.g. "BM25, MRR@10: 18.7"."""
+        """Return line, heading and text of a number, e.g. "BM25, MRR@10: 18.7"."""
         return f"{self.lines[value.line].label}, {series.name}: {value.cell.text}"
 
     def without(self, cells: Sequence[SourceCell]) -> Grid:
@@ -171,7 +165,7 @@ def _without_delta(text: str) -> tuple[str, Decimal | None, int, bool]:
 
 
 def grids(table: SourceTable) -> tuple[Grid, Grid]:
-    """Return the table with systems as lines, according to its headings, and the transposed table."""
+    """Return the table with systems as lines, and the transposed table."""
     means = meaning(table)
     across = layout(table if means.is_transposed else transposed(table))
     return _grid(means.layout, dict(enumerate(means.columns))), _grid(across, {})

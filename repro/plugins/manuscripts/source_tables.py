@@ -1,5 +1,5 @@
-r"""Tables as in the source of a paper: cells, marks and positions, without their meaning. For example,
-``\textbf{36.6}$^\dagger$`` is a bold cell with text "36.6" and marks ``("†",)``."""
+r"""Tables as in the source of a paper, without interpretation. For example, ``\textbf{36.6}$^\dagger$`` is a
+bold cell with text "36.6" and marks ``("†",)``."""
 
 import re
 from collections.abc import Iterable
@@ -30,35 +30,32 @@ class SourceCell:
     """A cell as written in the source.
 
     Attributes:
-        text: the printed text without styles and marks, e.g. ``36.6``, ``BM25`` or ``-``.
-        marks: superscripts, daggers and letters around the text, one by one, e.g. ``("†", "*")``.
-        source: the unchanged text of the file.
-        columns, rows: the number of spanned columns and rows. Each spanned position has the same cell object.
+        text: the printed text without styles and marks, e.g. ``36.6``.
+        marks: superscripts, daggers and letters around the text, e.g. ``("†", "*")``.
+
+        columns: the number of spanned columns. Each spanned position has the same cell object.
     """
 
     text: str
     place: Place
-    source: str = ""
     bold: bool = False
     underlined: bool = False
     italic: bool = False
     marks: tuple[str, ...] = ()
     columns: int = 1
-    rows: int = 1
 
 
 @dataclass(frozen=True)
 class SourceTable:
-    """A rectangular table: every row has one cell per column.
+    """A rectangular table.
 
     Attributes:
-        head: the rows above the values, e.g. names of collections and measures.
-        body: the rows of values, and rows with the label of a group.
-        rules: the numbers of body rows below a horizontal line.
-        caption, label: those of the float. They are only read, never copied.
-        number: the printed number, e.g. ``3`` or ``3a``. Empty for a figure and without a number.
+        head: the rows above the values.
+        body: the rows of values, and group headings.
+        rules: indices of body rows below a horizontal line.
+        number: the printed number, e.g. ``3`` or ``3a``, or "".
         legend: other texts of the float, e.g. notes under the table and footnotes of cells.
-        notes: a sentence with its position for each unreadable part, e.g. an unknown macro or a ragged row.
+        notes: a sentence for each unreadable part.
     """
 
     place: Place
@@ -82,7 +79,6 @@ class Manuscript:
     r"""The tables and texts of a source.
 
     Attributes:
-        tables: in the order of the text. Two tables in one float are separate.
         prose: paragraphs outside of tables with their positions.
         labels: label of a float -> its number in the text, as ``\ref`` prints it.
         front: ``title``, ``authors`` and ``venue``, if the source has them.
@@ -98,9 +94,9 @@ class Manuscript:
 
 
 def check_size(cells: int, where: Place | Path) -> None:
-    """Raise DataError for more cells than any table of a paper has."""
+    """Raise DataError for too many cells."""
     if cells > MOST_CELLS:
-        raise DataError(f"{where}: is a table of more than {MOST_CELLS:,} cells, of no paper")
+        raise DataError(f"{where}: The table has more than {MOST_CELLS:,} cells, the limit.")
 
 
 class Style(NamedTuple):
@@ -120,7 +116,7 @@ class Piece(NamedTuple):
 
 
 def plain(pieces: Iterable[Piece]) -> str:
-    """Return pieces as one line of text, including scripts."""
+    """Return pieces as one line of text."""
     return _tidy("".join(piece.text for piece in pieces))
 
 
@@ -138,10 +134,8 @@ _DIFFERENCE = re.compile(r"\(?[-+−↑↓]\s*\d*\.?\d")
 _BASE_BEFORE = re.compile(r"(?:^|[^\d.])10$|(?:^|[^A-Za-z])[A-Za-z]$")
 
 
-def styled(
-    pieces: Iterable[Piece], place: Place, source: str, *, columns: int = 1, rows: int = 1
-) -> SourceCell:
-    """Return a cell, with its text separate from its marks (raised symbols, letters and numbers). The first
+def styled(pieces: Iterable[Piece], place: Place, *, columns: int = 1) -> SourceCell:
+    """Return a cell with its text separate from its marks (raised symbols, letters and numbers). The first
     letter or digit determines bold etc. Deviations remain in the text."""
     text, marks, first = "", [], None
     said = (piece for piece in pieces if piece.text)
@@ -163,7 +157,7 @@ def styled(
         marks = [*_marks(before), *_marks(after), *marks]
         text = inner_text
     bold, underlined, italic, _ = first or Style()
-    return SourceCell(text, place, source, bold, underlined, italic, tuple(marks), columns, rows)
+    return SourceCell(text, place, bold, underlined, italic, tuple(marks), columns)
 
 
 def _script(script: str, content: str, before: str) -> tuple[str, list[str]]:

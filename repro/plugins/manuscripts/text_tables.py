@@ -78,8 +78,7 @@ class _Table:
             made: list[SourceCell] = []
             for one in row:
                 _take(made, above)
-                source = "".join(piece.text for piece in one.pieces).strip()
-                cell = styled(one.pieces, one.place, source, columns=one.columns, rows=one.rows)
+                cell = styled(one.pieces, one.place, columns=one.columns)
                 columns = range(len(made), len(made) + one.columns)
                 above |= dict.fromkeys(columns if one.rows > 1 else (), (cell, one.rows - 1))
                 made += [cell] * one.columns
@@ -209,7 +208,7 @@ Read = tuple[list[SourceTable], list[tuple[Place, str]]]
 
 
 def read_tables(files: Files, name: str) -> Read:
-    """Return the tables and paragraphs of a file, according to its extension."""
+    """Return the tables and paragraphs of a file by its extension."""
     ending = PurePosixPath(name).suffix.lower()
     text = files.text(name)
     if ending in SEPARATED:
@@ -257,7 +256,7 @@ def _table_of_tokens(tokens: list, path: Path, caption: str) -> list[SourceTable
             line = token.map[0] + 1 if token.map else line + 1
             rows.append([])
         elif token.type == "inline":
-            rows[-1].append(styled(_of_markdown(token.content), Place(path, line), token.content))
+            rows[-1].append(styled(_of_markdown(token.content), Place(path, line)))
     return table_of(rows, caption, head=head_length(rows, [1]))
 
 
@@ -304,7 +303,7 @@ def _separated(text: str, files: Files, name: str) -> list[SourceTable]:
             if any(value.strip() for value in values):
                 cells += len(values)
                 check_size(cells, place)
-                rows.append([styled(_of_markdown(v.strip()), place, v) for v in values])
+                rows.append([styled(_of_markdown(v.strip()), place) for v in values])
     except csv.Error as error:
-        raise DataError(f"{files.shown(name)}:{reader.line_num}: is no table of values: {error}") from error
+        raise DataError(f"{files.shown(name)}:{reader.line_num}: This is no table: {error}") from error
     return table_of(rows)

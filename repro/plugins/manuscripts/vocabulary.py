@@ -1,5 +1,4 @@
-"""The meaning of words in headings: collections of the catalogue, and measures in ir_measures' notation. For
-example, "MRR@10" means ``RR@10``."""
+"""The collections and measures that headings name. For example, "MRR@10" means ``RR@10``."""
 
 import functools
 import re
@@ -22,9 +21,9 @@ class Resolution:
 
     Attributes:
         value: an id of the catalogue or a measure in ir_measures' notation, or None if it is unknown.
-        sure: ``certain``, ``likely`` (by convention, named in the reason), ``unknown``, or ``elsewhere`` for
-            a known name that the suite does not have.
-        reason: the reason, as a sentence without full stop, or "" if ``certain``.
+        sure: ``certain``, ``likely`` (by convention), ``unknown``, or ``elsewhere`` for a known name that
+            the
+            suite does not have.
         choices: possible values if ``value`` is None, the usual one first.
     """
 
@@ -47,14 +46,13 @@ class NamedMeasure:
 
 @dataclass(frozen=True)
 class NamedCollection:
-    """An entry of vocabulary.yaml: a collection and the words for it.
+    """An entry of vocabulary.yaml.
 
     Attributes:
-        id: its id in the catalogue, or a displayed name.
         names: sets of words, each sufficient.
         because: the reason why it is only likely, or "".
         measures: the measures that it is used with. Empty for all.
-        levels: grades from which a document may count as relevant, the usual one first.
+        levels: lowest relevant grades, the usual one first.
     """
 
     id: str
@@ -113,7 +111,7 @@ def names_something(text: str) -> bool:
 
 
 def is_name(text: str) -> bool:
-    """Return whether a text names a measure, or only collections and no system trained on them."""
+    """Return whether a text only names measures or collections, and no system trained on them."""
     if measures(text):
         return True
     plain = words(text)
@@ -147,12 +145,12 @@ def measure_on(measure: NamedMeasure, on: Resolution) -> Resolution:
     """Return a measure in ir_measures' notation, unless its meaning on the collection is unclear."""
     family = families()[measure.name]
     if not family.scored:
-        return Resolution(None, "elsewhere", f"{measure.name} is a measure that the suite does not score")
+        return Resolution(None, "elsewhere", f"the suite does not compute {measure.name}")
     if measure.cutoff is None:
         return _with_usual_cutoff(measure, on)
     if on.value is not None:
         return _on_catalogued(measure, on.value)
-    reason = "what counts as relevant depends on the collection, which is not known"
+    reason = "the lowest relevant grade depends on the unknown collection"
     if measure.name in ("R", "Success"):
         return Resolution(None, "unknown", reason, _recall_or_success(measure))
     return Resolution(str(measure), *(("likely", reason) if family.graded else ("certain", "")))
@@ -161,9 +159,9 @@ def measure_on(measure: NamedMeasure, on: Resolution) -> Resolution:
 def _with_usual_cutoff(measure: NamedMeasure, on: Resolution) -> Resolution:
     usual = (n for word, n in families()[measure.name].usual.items() if word in (on.value or ""))
     if (cutoff := next(usual, None)) is None:
-        return Resolution(reason=f"the heading names {measure} without a cut-off")
+        return Resolution(reason=f"the heading names {measure} without a cutoff")
     meant = measure_on(replace(measure, cutoff=cutoff), on)
-    reason = f"no cut-off is said; {cutoff} is the usual one there"
+    reason = f"no cutoff is named, and {cutoff} is the usual one"
     return replace(meant, sure="likely", reason=reason) if meant.value else meant
 
 
@@ -174,16 +172,15 @@ def _on_catalogued(measure: NamedMeasure, id: str) -> Resolution:
     if (levels := _levels(id)) and families()[measure.name].graded:
         names = (f"{measure.name}(rel={level})" if level > 1 else measure.name for level in levels)
         choices = tuple(f"{name}@{measure.cutoff}" for name in names)
-        reason = f"from which grade on a document counts as relevant is not said, and {id} has grades"
+        reason = f"the lowest relevant grade is not named, and {id} has grades"
         return Resolution(None, "unknown", reason, choices)
     if measure.name != "R":
         return Resolution(str(measure), "certain")
     if entry.answers:
-        reason = "the share of questions with an answer among the first passages is called recall there"
+        reason = "recall is the share of questions with an answer in the first passages there"
         return Resolution(f"Success@{measure.cutoff}", "likely", reason)
     if id.startswith("msmarco") and counts["qrels"] > counts["queries"]:
-        shares = "the mean share of relevant passages, or the share of queries with one found"
-        reason = f"{shares}, differ on {id}"
+        reason = f"the mean share of relevant passages and the share of queries with one differ on {id}"
         return Resolution(None, "unknown", reason, _recall_or_success(measure))
     return Resolution(str(measure), "certain")
 

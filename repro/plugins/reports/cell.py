@@ -1,5 +1,4 @@
-"""Others' values of a cell as notes, and the places of public runs that could be scored for it. For example,
-a place that is known but not imported is shown as "run elsewhere"."""
+"""Others' values of a cell as notes, and places of runs, e.g. "run elsewhere" if one is not imported."""
 
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
@@ -13,9 +12,9 @@ from repro.plugins.reports.reports import Search, others_values, searches
 
 
 class OthersOfCell(CellPart):
-    """Others' values of a cell, and the source of a released run that one of them scored."""
+    """Others' values of a cell, and the source of a released run among them."""
 
-    def __init__(self, cell: Cell):
+    def __init__(self, cell: Cell, page: object = None):
         values = others_values(cell)
         super().__init__([report.note for report in values])
         self.source_of_a_run = next((r.source.place for r in values if r.report.how.start == "run"), "")
@@ -23,7 +22,7 @@ class OthersOfCell(CellPart):
         self.facts = {"run_elsewhere": next((place.elsewhere or None for place in self._places), None)}
 
     def below_measured(self) -> Iterator[tuple[str, str]]:
-        """Yield the place of a run, unless a run is at hand and none is known elsewhere."""
+        """Yield the places of runs that are not at hand."""
         yield from (("run elsewhere", str(p)) for p in self._places if p.elsewhere or not p.at_hand)
 
 
@@ -36,12 +35,12 @@ class RunPlace:
 
     @cached_property
     def at_hand(self) -> bool:
-        """Return whether public_runs.yaml has a run that is deep enough."""
+        """True if public_runs.yaml has a run that is deep enough."""
         return any(cells_of_run(run, [self.cell])[0] for run in public_runs())
 
     @property
     def elsewhere(self) -> str:
-        """Return the place of a run that is not imported, or ""."""
+        """The place of a run that is not imported, or ""."""
         return self.search.run_on(self.cell.column.dataset or "")
 
     def __str__(self) -> str:
@@ -50,7 +49,7 @@ class RunPlace:
 
 
 def run_places(cells: Iterable[Cell]) -> list[RunPlace]:
-    """Return the places for those cells that a run can be scored for, if their system was searched."""
+    """Return the places for cells that a run can be scored for, if their system was searched."""
     found = ((cell, _searches().get(cell.row.system)) for cell in only_scorable(cells))
     return [RunPlace(cell, search) for cell, search in found if search]
 

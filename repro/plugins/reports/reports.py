@@ -1,7 +1,7 @@
 """The schema of others.yaml: values of cells as others measured them, with their sources.
 
-A report is a fact about a source, e.g. a file of a repository at a commit, a comment in an issue, a table of
-a paper or a model card. It is not a measurement of this suite, and no verdict depends on it.
+A source is e.g. a file of a repository at a commit, a comment in an issue, a table of a paper or a model
+card. No verdict depends on these values.
 """
 
 from __future__ import annotations
@@ -28,16 +28,14 @@ from repro.manifest.yaml_file import Fault, Identified, StrictMapping
 
 FILE = "others.yaml"
 DECIMAL = r"^\d+(\.\d+)?$"
-FAR = 20  # the lowest known report (another checkpoint) is half of the published number
+FAR = 20  # lower values have the wrong unit. The lowest known one is half of the published number
 
 
 class Source(Place):
     """The place and the author of reports.
 
-    Attributes:
-        who: ``authors`` of the system outside the paper, a ``toolkit``, somebody ``independent`` of both, or
-            a ``later-paper`` by authors who ran the system themselves.
-        name: the name of the toolkit, repository or paper, never of a person.
+    ``who`` is ``authors`` of the system outside the paper, a ``toolkit``, somebody ``independent``, or a
+    ``later-paper`` that ran the system. ``name`` is that of a toolkit, repository or paper, not a person.
     """
 
     who: Who
@@ -45,7 +43,7 @@ class Source(Place):
 
     @property
     def unnamed(self) -> Source:
-        """The source without its name, for comparisons."""
+        """The source without its name."""
         return self.model_copy(update={"name": ""})
 
 
@@ -53,10 +51,8 @@ class ReportMethod(StrictMapping):
     """The making of a reported value. Unstated fields are empty.
 
     Attributes:
-        start: a released ``checkpoint`` encoded again, a released ``run`` scored again, ``fine-tuned`` from a
-            released pre-training, ``trained`` from the start, an ``index`` of terms (e.g. BM25), or
-            ``unknown``.
-        differs: known differences from the making of the published number, restated.
+        start: a key of ``repro.hooks.MAKINGS``, e.g. ``run`` for a released run scored again.
+        differs: known differences from the making of the published number.
     """
 
     start: Literal["checkpoint", "run", "fine-tuned", "trained", "index", "unknown"]
@@ -72,10 +68,10 @@ class Report(StrictMapping):
 
     Attributes:
         cells: ids of the reported cells, of any paper.
-        unit: ``percent`` or ``fraction``. Other units are those of the cell.
+        unit: ``percent``, ``fraction`` or the unit of the cell.
         measure, dataset: their names in the source.
-        match: ``exact`` if system, measure and set are certainly the cell's, ``close`` if a known difference
-            may matter, and ``loose`` if only the name indicates it.
+        match: ``exact`` if system, measure and set are the cell's, ``close`` if a known difference may
+            matter, ``loose`` if only the name matches.
         at: the line, row or comment within the place.
     """
 
@@ -101,15 +97,14 @@ Words = Annotated[tuple[str, ...], BeforeValidator(_flat)]
 
 
 class Search(Identified):
-    """A search for values of a system, successful or not. ``id`` is the system of its rows.
+    """A search for values of the system ``id``.
 
     Attributes:
         queries: the search terms.
         places: the opened repositories, threads, cards and papers.
-        in_vain: those without anything on these cells.
-        runs: a collection, or the beginning of its id -> the place of a run that is not among the public runs
-            of ``repro import run --public``. Without an entry, none was found.
-        date: the date of the last search.
+        in_vain: those without a value.
+        runs: beginning of a collection's id -> the place of a run outside ``repro import run --public``.
+        date: of the last search.
     """
 
     queries: Words = ()
@@ -120,17 +115,13 @@ class Search(Identified):
     note: str = ""
 
     def run_on(self, collection: str) -> str:
-        """Return the entry of ``runs`` with the longest matching beginning of a collection's id, or ""."""
+        """Return the entry of ``runs`` with the longest matching beginning, or ""."""
         beginnings = [beginning for beginning in self.runs if collection.startswith(beginning)]
         return self.runs[max(beginnings, key=len)] if beginnings else ""
 
 
 class Reports(StrictMapping):
-    """An others.yaml: sources by a short name, their values, and the searches for them.
-
-    Attributes:
-        shared: parts of several entries, each under a YAML anchor that the entries refer to.
-    """
+    """An others.yaml: sources by short names, values, and searches. ``shared`` contains YAML anchors."""
 
     shared: tuple[object, ...] = ()
     sources: dict[str, Source] = Field(default_factory=dict)
@@ -154,7 +145,7 @@ class CellReport:
 
     @property
     def note(self) -> CellNote:
-        """Return the report as a note for tables."""
+        """The report as a note for tables."""
         report, source = self.report, self.source
         place = f"{source.place}{f', {report.at}' if report.at else ''}"
         differs = [f"differs: {', '.join(report.how.differs)}"] if report.how.differs else []
@@ -171,7 +162,7 @@ class CellReport:
         )
 
     def as_json(self) -> dict:
-        """Return the report as plain values."""
+        """Return the report in JSON."""
         report, source = self.report, self.source
         return {
             "value": float(self.value),
@@ -192,24 +183,29 @@ class CellReport:
 
     @property
     def difference(self) -> Decimal:
-        """The reported minus the published number, in the unit of the latter."""
+        """The reported minus the published number, in its unit."""
         return self.value - self.cell.number
 
     @property
     def equals_published(self) -> bool:
-        """True if both are equal at the coarser rounding. Halves may round either way."""
+        """True if both are equal at the coarser rounding."""
         return self.cell.equals(self.value)
 
 
 def reports() -> dict[str, tuple[CellReport, ...]]:
-    """Return all reports by the id of their cell. Raises ManifestError with file and line."""
+    """Return cell id -> its reports. Raises ManifestError with file and line."""
     return reports_of(tuple(at_hand.papers().values()))
 
 
 def others_values(cell: Cell) -> tuple[CellReport, ...]:
-    """Return the reports on a cell by kind, the median of each kind first. Raises ManifestError."""
+    """Return the reports on a cell by kind, each with its median first. Raises ManifestError."""
     groups = groupby(sorted(reports().get(cell.id, ()), key=_kind), key=_kind)
     return tuple(report for _, group in groups for report in _median_first(group))
+
+
+def notes_on(cell: Cell) -> list[CellNote]:
+    """Return others' values of a cell as notes."""
+    return [report.note for report in others_values(cell)]
 
 
 def _kind(cell_report: CellReport) -> tuple[int, int]:
@@ -218,9 +214,8 @@ def _kind(cell_report: CellReport) -> tuple[int, int]:
 
 
 def _median_first(group: Iterable[CellReport]) -> list[CellReport]:
-    """Return reports of one kind in increasing order, but the median one first. With an even number, the
-    middle one that is further from the published number counts as the median. If both are equally far, the
-    smaller one does. The choice therefore never favours the paper."""
+    """Return reports of one kind in increasing order, but the median first. Of two middle ones, the one
+    further from the published number is taken, or the smaller one, to not favour the paper."""
     ordered = sorted(group, key=lambda report: report.value)
     middle = ordered[(len(ordered) - 1) // 2 : len(ordered) // 2 + 1]
     median = max(middle, key=lambda report: abs(report.difference))
@@ -229,7 +224,7 @@ def _median_first(group: Iterable[CellReport]) -> list[CellReport]:
 
 @functools.cache
 def reports_of(sources: tuple[Paper, ...]) -> dict[str, tuple[CellReport, ...]]:
-    """Return all reports on cells of these papers, as ``reports`` does."""
+    """Return cell id -> its reports, for these papers."""
     cells_by_id = {cell.id: cell for source in sources for cell in cells_of(source)}
     by_cell: dict[str, list[CellReport]] = {}
     for folder in folders():
@@ -247,12 +242,12 @@ def known_cells() -> dict[str, Cell]:
 
 
 def folders() -> list[Path]:
-    """Return the folders with an others.yaml, of papers and of shared entries."""
+    """Return the folders with an others.yaml, e.g. papers/PAPER."""
     return at_hand.folders_with(FILE)
 
 
 def searches() -> dict[str, tuple[Search, ...]]:
-    """Return the searches of each folder, by the folder's name."""
+    """Return folder name -> its searches."""
     return {folder.name: yaml_file.read(folder / FILE, Reports).searches for folder in folders()}
 
 
@@ -262,7 +257,7 @@ def read_reports(folder: Path, known: dict[str, Cell]) -> Reports:
 
 
 def faults(content: Reports, known: dict[str, Cell]) -> Iterator[Fault]:
-    """Yield faults in an others.yaml that its schema does not detect. ``known`` are all cells by id."""
+    """Yield faults that the schema does not detect. ``known`` are all cells by id."""
     seen: set[tuple] = set()
     for number, report in enumerate(content.values):
         place = ("values", number)
@@ -278,7 +273,7 @@ def faults(content: Reports, known: dict[str, Cell]) -> Iterator[Fault]:
         yield from (((*place, *field), reason) for field, reason in _report_faults(report, known))
         keys = {(cell, report.source, report.value, report.measure, report.at) for cell in report.cells}
         if keys & seen:
-            yield place, "the same value is there already"
+            yield place, "the same value occurs twice"
         seen |= keys
     yield from _source_faults(content)
     yield from _run_faults(content, known)
@@ -286,22 +281,22 @@ def faults(content: Reports, known: dict[str, Cell]) -> Iterator[Fault]:
 
 def _report_faults(report: Report, cells_by_id: dict[str, Cell]) -> Iterator[Fault]:
     if len(set(report.how.differs)) < len(report.how.differs):
-        yield ("how", "differs"), "the same difference is told twice"
+        yield ("how", "differs"), "a difference occurs twice"
     if len(set(report.cells)) < len(report.cells):
-        yield ("cells",), "the same cell is named twice"
+        yield ("cells",), "a cell occurs twice"
     measures = sorted({str(cells_by_id[cell].column.measure) for cell in report.cells if cell in cells_by_id})
     if len(measures) > 1:
-        yield ("cells",), f"one value is of one measure, and these cells are of {' and '.join(measures)}"
+        yield ("cells",), f"the cells have several measures: {', '.join(measures)}"
 
 
 def _value_fault(entry: CellReport) -> str:
     end = SHARES.get(entry.cell.unit)
     if end and not 0 < entry.value <= end:
-        return f"is {entry.value:f} by the cell's unit, {entry.cell.unit}, which ends at {end}; mind the unit"
+        return f"is {entry.value:f} in {entry.cell.unit}, above {end}. Check the unit"
     if end and entry.value * FAR < entry.cell.number:
-        return f"is less than 1/{FAR} of the published {entry.cell.printed.plain}; mind the unit"
+        return f"is less than 1/{FAR} of the published {entry.cell.printed.plain}. Check the unit"
     if entry.report.how.start == "unknown" and entry.difference == 0:
-        return "repeats the published number and does not say how it was made"
+        return "repeats the published number without a method"
     return ""
 
 
@@ -312,10 +307,7 @@ def _source_faults(content: Reports) -> Iterator[Fault]:
     for name, source in content.sources.items():
         first_name = names.setdefault(source.unnamed, name)
         if first_name != name:
-            yield (
-                ("sources", name),
-                f"the same people state values at the same place as in source {first_name!r}",
-            )
+            yield ("sources", name), f"has the authors and the place of source {first_name!r}"
 
 
 def _run_faults(content: Reports, cells_by_id: dict[str, Cell]) -> Iterator[Fault]:

@@ -40,21 +40,21 @@ Examples:
   repro show others CELL --format json""",
 )
 @click.argument("names", metavar="[PAPER|CELL]...", nargs=-1, shell_complete=completion.papers_and_cells)
-@click.option("--searches", is_flag=True, help="Where was looked for each system instead, and where in vain.")
+@click.option("--searches", is_flag=True, help="List the searched places of each system instead.")
 @json_option
 def command(names, searches, as_json):
-    """List what others measured: toolkits, authors elsewhere, later papers, whoever tried.
+    """List values of cells stated by others: toolkits, later papers, and authors outside their papers.
 
-    A line for every cell of which others state values, then how near those of each kind come to the
-    published numbers. None is a measurement of this suite, and decides no verdict.
+    The first table has a line per cell, e.g. PAPER/1/ROW/COLUMN. The second has the distances from the
+    published numbers. No verdict depends on these values.
     """
     from repro.errors import UsageError
     from repro.plugins.reports.reports import reports
 
     _check_names(names)
-    if searches and names:
-        raise UsageError("--searches lists every system; give it without names")
     if searches:
+        if names:
+            raise UsageError("--searches cannot be combined with names")
         return _show_searches(as_json)
     by_cell = {id: group for id, group in reports().items() if _is_chosen(id, names)}
     return _print_reports(by_cell, as_json)
@@ -67,14 +67,13 @@ def _print_reports(by_cell, as_json: bool) -> int:
         emit_json([{"cell": id, **r.as_json()} for id, group in by_cell.items() for r in group])
         return 0
     if not by_cell:
-        say("nobody else is known to state a value of these cells; --searches tells where was looked")
+        say("No values by others are known for these cells. --searches lists the searched places.")
         return 0
     _print_cells(by_cell)
     rows = [[line.label, *map(str, line.counts), f"{line.size:.2f}"] for line in nearnesses(by_cell)]
     head = ["made how", *COUNTS, "median difference"]
-    table(
-        "how near they come, in percentage points; loose matches aside", head, rows, right=range(1, len(head))
-    )
+    title = "distances from the published numbers in percentage points, without loose matches"
+    table(title, head, rows, right=range(1, len(head)))
     return 0
 
 
@@ -104,7 +103,7 @@ def _print_cells(by_cell) -> None:
         description = f"{shown} ({ordered[0].label}, {MAKINGS[ordered[0].making]})"
         rows.append([cell.id, cell.printed.plain, str(len(ordered)), least, most, description])
     head = ["cell", "published", "values", "least", "most", "closest in kind"]
-    table("", head, rows, right=range(1, 5), drop=(3, 4, 2))
+    table("", head, rows, right=range(1, 5))
 
 
 def _is_chosen(id: str, names) -> bool:
@@ -122,17 +121,10 @@ def _show_searches(as_json: bool) -> int:
         return 0
     counts = _counts({search.id for search in entries})
     places = run_places(cell for cell in known_cells().values() if cell.counted_as == "published")
-    rows = [
-        [
-            s.id,
-            str(counts[s.id]),
-            in_words([place for place in places if place.search.id == s.id]),
-            str(len(s.places)),
-            "; ".join(s.in_vain),
-            s.date,
-        ]
-        for s in sorted(entries, key=lambda search: search.id)
-    ]
+    rows = []
+    for s in sorted(entries, key=lambda search: search.id):
+        of_runs = in_words([place for place in places if place.search.id == s.id])
+        rows.append([s.id, str(counts[s.id]), of_runs, str(len(s.places)), "; ".join(s.in_vain), s.date])
     head = ["system", "values", "cells by where a run is", "places", "in vain", "last look"]
     table("", head, rows, right=(1, 3))
     print(f"runs of others for the {len(places)} cells of these systems: {in_words(places)}")
@@ -140,7 +132,7 @@ def _show_searches(as_json: bool) -> int:
 
 
 def _counts(systems) -> dict[str, int]:
-    """Return system -> the number of its rows' values. A stage counts for the system of its group."""
+    """Return system -> the number of its rows' values, by row or by group."""
     from repro.plugins.reports.reports import reports
 
     found: dict[str, set[int]] = {system: set() for system in systems}
@@ -153,11 +145,11 @@ def _counts(systems) -> dict[str, int]:
 
 
 class Nearness(NamedTuple):
-    """The distances of one kind of others' values from the published numbers. Loose matches are excluded.
+    """The distances of one kind of others' values from the published numbers, without loose matches.
 
     Attributes:
         label: e.g. "training again", or "– others than the authors" for a part of it.
-        counts: numbers in the order of ``COUNTS``.
+        counts: in the order of ``COUNTS``.
         size: the median over distinct numbers of the absolute median difference, in points.
     """
 
@@ -167,7 +159,7 @@ class Nearness(NamedTuple):
 
 
 def nearnesses(by_cell: Mapping[str, Values]) -> list[Nearness]:
-    """Return a line for each kind of making, then for its exact ways, then without the authors."""
+    """Return a line for each kind, then for its makings, then without the authors."""
     numbers, lines = _distinct_numbers(by_cell), []
     for kind, starts in KINDS.items():
         parts = [(kind, starts, True)]
@@ -178,7 +170,7 @@ def nearnesses(by_cell: Mapping[str, Values]) -> list[Nearness]:
 
 
 def _distinct_numbers(by_cell: Mapping[str, Values]) -> list[list[Values]]:
-    """Return the values on cells that print one number of one quantity, cell by cell."""
+    """Group the values by published number, as several cells may print the same one."""
     parent = {cell: cell for cell in by_cell}
 
     def root(cell: str) -> str:
@@ -199,7 +191,7 @@ def _distinct_numbers(by_cell: Mapping[str, Values]) -> list[list[Values]]:
 def _nearness(
     label: str, numbers: Iterable[Iterable[Values]], starts: Sequence[str], *, authors: bool
 ) -> Nearness | None:
-    """Count the values made so, with or without those of the authors. Returns None if there are none."""
+    """Count the values of these makings. Returns None if there are none."""
     chosen = [[c for values in cells if (c := _chosen(values, starts, authors))] for cells in numbers]
     chosen = [cells for cells in chosen if cells]
     by_cell = [values for cells in chosen for values in cells]
@@ -239,7 +231,7 @@ def _typical(values: Values) -> Decimal:
 
 
 def _side(values: Values) -> int:
-    """Return -1 if the median is below the published number by more than its rounding, 1 if above, else 0."""
+    """Return -1, 0 or 1 for a median below, at or above the rounded published number."""
     cell, typical = values[0].cell, _typical(values)
     if abs(typical) <= percent(half_unit(cell.printed.decimals), cell.unit):
         return 0

@@ -1,8 +1,5 @@
-"""The plan of a paper compared with its settings.yaml: a verdict on every parameter and every statement.
-
-For example, parameter ``options.temperature`` is "as published", and ``options.warmup_ratio`` is
-"unspecified: warmup".
-"""
+"""A verdict on every planned parameter and every statement of settings.yaml. For example,
+``options.temperature`` is "as published", and ``options.warmup_ratio`` is "unspecified: warmup"."""
 
 from collections import Counter
 from collections.abc import Iterable, Iterator
@@ -45,7 +42,7 @@ class CheckedParameter:
         reading: the reading that justifies a difference or fills a gap.
         cell: the cell of a table of settings that publishes the value.
         state: as published, as released, departs, unspecified, no parameter or failure.
-        says: the problem and its remedy for a failure, or the reason for no parameter.
+        says: the problem and its remedy, or the reason for no parameter.
     """
 
     row: str
@@ -68,7 +65,7 @@ class CheckedParameter:
 
     @property
     def verdict(self) -> str:
-        """The state in words, with the reading or the reason, e.g. "departs by batch-size"."""
+        """The state in words, e.g. "departs by batch-size"."""
         phrases = {"departs": f"departs by {self.reading}", "unspecified": f"unspecified: {self.reading}"}
         return f"{self.state}: {self.says}" if self.says else phrases.get(self.state, self.state)
 
@@ -78,7 +75,7 @@ class CheckedParameter:
 
 
 def of_cells(items: Iterable[CheckedParameter]) -> dict[str, CheckedParameter]:
-    """Return the verdict on each cell of a table of settings, the gravest one of its rows."""
+    """Return the gravest verdict on each cell of a table of settings."""
     weights = (FAILURE, "departs", "as published", NO_PARAMETER)
     ordered = sorted((item for item in items if item.cell), key=lambda item: -weights.index(item.state))
     return {item.cell: item for item in ordered}
@@ -102,10 +99,10 @@ def in_words(value: Any) -> str:
 
 
 def by_step(items: Iterable[CheckedParameter]) -> dict[str, list[CheckedParameter]]:
-    """Return the parameters under the name of their step, or under a heading for those without a step."""
+    """Return the parameters under the name of their step, or a heading for those without one."""
     steps: dict[str, list[CheckedParameter]] = {}
     for item in items:
-        default = f"{item.stage}, not in settings.yaml" if item.stage else "stated, but no parameter"
+        default = f"{item.stage}, not in settings.yaml" if item.stage else "statements without a parameter"
         steps.setdefault(item.step or default, []).append(item)
     return steps
 
@@ -129,7 +126,11 @@ def of_cells_of_settings(items: Iterable[CheckedParameter]) -> list[tuple[str, .
 
 def settings(*names: str) -> Listing[CheckedParameter]:
     """Return the planned parameters at full scale, compared with the settings of papers (all without
-    ``names``). Raises UsageError for an unknown paper, ManifestError for a broken file."""
+    ``names``). Raises UsageError for an unknown paper, ManifestError for a broken file.
+
+    Example:
+        >>> repro.settings("PAPER").to_frame()
+    """
     items = [item for source in sources(names) for item in checked_parameters(source)]
     return Listing(items, line=CheckedParameter.as_json, index="row")
 
@@ -178,12 +179,12 @@ def _published_steps(source: Paper) -> list[tuple[Step, dict[str, Setting]]]:
 
 def _alike_failures(source: Paper, rows: list[PlannedRow]) -> Iterator[CheckedParameter]:
     for one, other in planned_alike(source, rows):
-        says = f"{one} is planned as {other}, which is published with another number; correct their options"
+        says = f"{one} is planned like {other}, which has another published number (correct their options)"
         yield CheckedParameter(one.rpartition("/")[0], "", "evaluate", "", says=says)
 
 
 def of_cell(cell: Cell) -> list[CheckedParameter]:
-    """Return the parameters of a cell's row, or of a published setting. Empty without settings.yaml."""
+    """Return the parameters of a cell's row, or of a published setting, if settings.yaml exists."""
     if not steps_of(cell.paper):
         return []
     if cell.is_setting:
@@ -213,7 +214,7 @@ def _unplanned_statements(
         )
     for c in cells_of(source):
         if c.is_setting and c.id not in claimed_cells:
-            says = "no entry of settings.yaml names this cell; add it to a setting, or under elsewhere"
+            says = "settings.yaml does not name this cell (add it to a setting, or under elsewhere)"
             yield CheckedParameter(c.id, "", "", c.row.label, published=c.text, cell=c.id, says=says)
 
 
@@ -241,9 +242,9 @@ def _checked_parameter(
     values = list({canonical(value): value for value in planned}.values())
     says, state = expected.fault, _state(setting)
     if not says and not expected.is_met_by(planned):
-        says = f"the plan has {_in_words(values)} where {_in_words([expected.value])} is expected"
+        says = f"the plan has {_in_words(values)} instead of {_in_words([expected.value])}"
         if all(value is None for value in planned):
-            says = f"{stage} has no parameter {path!r} in the plan; correct the path or take it out"
+            says = f"{stage} has no parameter {path!r} in the plan (correct or remove the path)"
     return CheckedParameter(
         row=row.id,
         step=step.id,
@@ -285,9 +286,9 @@ def _unclaimed_parameters(row: PlannedRow, claims_by_node: dict[str, set[str]]) 
         details = (node.params.get("objective", {}).get("name"), node.params.get("kind"))
         name = " ".join(filter(None, (node.stage, *details)))
         if node.fingerprint not in claims_by_node:
-            faults = {"": "no step is about this node of the row; add one, or the row to one"}
+            faults = {"": "no step describes this stage of the row (add a step, or the row to one)"}
         else:
-            says = "nothing states it; add where it is from, or an unspecified choice"
+            says = "it has no source (add its source, or an unspecified choice)"
             faults = dict.fromkeys(parameters(node), says)
         for path, says in faults.items():
             if begins_path(path, claims_by_node.get(node.fingerprint, ())) or (name, path) in seen:
@@ -306,7 +307,7 @@ def _idle_failures(steps: Iterable[Step], rows: list[PlannedRow]) -> Iterator[Ch
                 row for row in rows if lies_within(row.id, (place,)) or lies_within(place, (row.id,))
             ]
             if not any(row.of_step(single) for row in candidates):
-                says = "no planned node is what the step describes; correct its rows or its nodes"
+                says = "the step describes no planned stage (correct its rows or nodes)"
                 yield CheckedParameter(place, step.id, step.nodes.stage if step.nodes else "", "", says=says)
 
 

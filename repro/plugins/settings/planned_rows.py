@@ -1,5 +1,5 @@
-"""The planned stages of a row that a step of settings.yaml describes, and the expected values. For example,
-the cell text "5 × 10⁻⁶" has the value 5e-06."""
+"""The planned stages of a row, and the values that settings.yaml expects. For example, the cell text "5 ×
+10⁻⁶" has the value 5e-06."""
 
 import functools
 import re
@@ -30,11 +30,7 @@ WARMUPS = ("warmup_ratio", "warmup_steps")  # two forms of one setting, of which
 
 @dataclass(frozen=True)
 class PlannedRow:
-    """A row of a table or figure, or an exhibit, with the stages planned for each of its cells.
-
-    Attributes:
-        nodes: id of a cell -> its stages. An exhibit has its own id as the key.
-    """
+    """A row of a table or figure, or an exhibit, with the planned stages by id of cell or exhibit."""
 
     id: str
     nodes: Mapping[str, list[Node]]
@@ -98,7 +94,7 @@ def planned_alike(source: Paper, rows: Iterable[PlannedRow]) -> Iterator[tuple[s
 
 
 def lies_within(identifier: str, places: Iterable[str]) -> bool:
-    """Return whether one of the places contains a cell, row or exhibit: its table, its row or itself."""
+    """Return whether one of the places contains a cell, row or exhibit."""
     return not _beginnings(identifier, "/").isdisjoint(places)
 
 
@@ -170,12 +166,12 @@ NOT_APPLICABLE = ("n.a.", "-", "–")
 
 @dataclass(frozen=True)
 class ExpectedValue:
-    """The value that the plan should have, or the reason why it cannot be determined.
+    """The value that the plan should have, or a fault.
 
     Attributes:
         value: None if the plan should not have the parameter.
         set_of: True if ``value`` lists the values over all stages of a row.
-        fault: the reason, or "".
+        fault: the reason for no value, or "".
     """
 
     value: Any = None
@@ -216,33 +212,33 @@ def cell_value(text: str) -> Any:
 
 
 def expected(setting: Setting, row: str, readings: Mapping[str, Reading]) -> ExpectedValue:
-    """Return the value that a row's stages should have. ``readings`` are the readings of the row, by id."""
+    """Return the value that a row's stages should have, given the row's readings."""
     try:
         published = published_value(setting, row)
         default, choices = _reading_values(setting.reading, readings) if setting.reading else (None, [])
     except ReproError as error:
         return ExpectedValue(fault=str(error))
     if _disagrees(setting, published) and not setting.reading:
-        says = "text and script state different values; name the unspecified choice that tells which is taken"
+        says = "text and script state different values (name the unspecified choice between them)"
         return ExpectedValue(fault=says)
     value, stated = setting.taken(published, default), [published, setting.released]
     if setting.departs and _is_number(value) and not _is_among(value, [*stated, *choices]):
-        says = f"neither text, script nor {setting.reading!r} has {value}; correct planned"
+        says = f"neither text, script nor {setting.reading!r} has {value} (correct planned)"
         return ExpectedValue(fault=says)
     if missing := _numbers_without_choice(stated, value, choices):
-        says = f"no value of {setting.reading!r} is {missing[0]}, which is stated; correct either"
+        says = f"{setting.reading!r} lacks the stated value {missing[0]} (correct either)"
         return ExpectedValue(fault=says)
     return ExpectedValue(_as_list(value) if _is_set(value) else value, _is_set(value))
 
 
 class ExpectedValues:
-    """The expected values of settings, computed once for rows with the same published value and reading."""
+    """The expected values of settings, cached for rows with the same published value and reading."""
 
     def __init__(self) -> None:
         self._known: dict[tuple, tuple] = {}
 
     def of(self, setting: Setting, row: str, readings: Mapping[str, Reading]) -> ExpectedValue:
-        """Return the value that a row's stages should have, as ``expected`` does."""
+        """Return the value that a row's stages should have."""
         row_key = row if _is_by_row(setting.published) else ""
         reading = readings.get(_identifier(setting.reading, readings))
         key = id(setting), row_key, id(reading)
@@ -276,9 +272,7 @@ def _reading_values(name: str, readings: Mapping[str, Reading]) -> tuple[Any, li
     """Return the values (or their parts under a key) of the default and of all choices. Raises UsageError."""
     identifier = _identifier(name, readings)
     if not identifier:
-        raise UsageError(
-            f"the row rests on no unspecified choice {name!r}; name one of `repro show readings`"
-        )
+        raise UsageError(f"the row uses no unspecified choice {name!r} (see `repro show readings`)")
     reading, keys = readings[identifier], [*filter(None, name[len(identifier) + 1 :].split("."))]
     value = reading.choices[reading.default]
     for key in keys:

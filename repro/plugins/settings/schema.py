@@ -1,5 +1,4 @@
-"""The schema of settings.yaml: the settings that a paper and its released scripts state. For example,
-``options.learning_rate: {published: 5.0e-6, where: §4.3}`` under the settings of a step."""
+"""The schema of settings.yaml, e.g. ``options.learning_rate: {published: 5.0e-6, where: §4.3}``."""
 
 from __future__ import annotations
 
@@ -31,8 +30,7 @@ class Nodes(StrictMapping):
 
     Attributes:
         objective: the name of the objective, if the stage has one.
-        inputs: name of an input -> its source, i.e. a stage or another description. One match among several
-            is enough.
+        inputs: name of an input -> a stage or another description. One match is enough.
         with_: parameters that distinguish the stages, e.g. the ``kind`` of an encoding.
     """
 
@@ -46,11 +44,12 @@ class SourcedValue(StrictMapping):
     """A value with its sources, in the units of the plan.
 
     Attributes:
-        published: the value of the paper. ``{any: [...]}`` is the set over the stages of a row, and ``{by:
-            {row: value}}`` depends on the row, by beginnings of ids.
+        published: the value of the paper. ``{any: [...]}`` is the set over the stages of a row, and
+            ``{by: {row:
+            value}}`` depends on the row, by beginnings of ids.
         where: a section, table or appendix of the paper.
         cell: the cell of a manifest with the published number.
-        plus: a number to add to the cell's number, to convert it to the units of the plan.
+        plus: a number to add to the cell's number, for the units of the plan.
         released: the value of a released script.
         script: ``source:path`` and the option.
     """
@@ -74,7 +73,8 @@ class Setting(SourcedValue):
 
     Attributes:
         planned: the value in the plan if it differs. Null means that the plan has no such parameter.
-        reading: the reading that justifies the difference or fills a gap. ``id.key`` is a part of its value.
+        reading: the reading that justifies the difference or fills a gap. ``id.key`` is a part of its
+            value.
     """
 
     planned: Any = None
@@ -92,7 +92,7 @@ class Setting(SourcedValue):
 
 
 class StatedElsewhere(SourcedValue):
-    """A statement that is not a parameter of a stage, e.g. hardware, sizes of data or libraries."""
+    """A statement that is not a parameter of a stage, e.g. hardware."""
 
     what: str
     because: str
@@ -103,9 +103,8 @@ class Step(Identified):
 
     Attributes:
         rows: beginnings of cell ids, e.g. ``PAPER/1``.
-        like: a step to inherit stages and settings from, ``id`` or ``paper/id``. Own settings override
-            inherited ones, and null removes one.
-        settings: path of a planned parameter, with dots -> its setting. A path includes all paths below it.
+        like: a step to inherit stages and settings from, ``id`` or ``paper/id``. Null removes a setting.
+        settings: path of a planned parameter -> its setting. A path includes all paths below it.
     """
 
     about: str = ""
@@ -116,7 +115,7 @@ class Step(Identified):
 
     @property
     def stated(self) -> dict[str, Setting]:
-        """Return the settings without the removed ones."""
+        """Return the settings without removed ones."""
         return {path: setting for path, setting in self.settings.items() if setting is not None}
 
 
@@ -129,7 +128,7 @@ class Settings(StrictMapping):
 
 
 def read_settings(folder: Path) -> Settings:
-    """Return the settings.yaml of a folder, empty without one. Raises ManifestError with file and line."""
+    """Return the settings.yaml of a folder, if any. Raises ManifestError with file and line."""
     path = folder / FILE
     return yaml_file.read_shared(path, Settings, faults=_faults) if path.exists() else Settings()
 
@@ -157,7 +156,7 @@ def _completed_steps(source: Paper) -> Iterator[Step]:
 
 
 class FolderSteps(Mapping[str, dict[str, Step]]):
-    """The steps of some folders, by folder and id. A folder's settings are read on first access."""
+    """The steps by folder and id. Settings are read on first access."""
 
     def __init__(self, folders: Mapping[str, Path]):
         self._folders = folders
@@ -176,8 +175,8 @@ class FolderSteps(Mapping[str, dict[str, Step]]):
 
 
 def completed_step(steps: Mapping[str, Mapping[str, Step]], home: str, step: Step) -> Step:
-    """Return the step with the stages and settings inherited through ``like``. ``steps`` are by folder.
-    Raises UsageError for an unknown step or a cycle."""
+    """Return the step with the stages and settings inherited through ``like``. Raises UsageError for an
+    unknown step or a cycle."""
     trail, chain = [f"{home}/{step.id}"], [step]
     while chain[-1].like:
         like = chain[-1].like
@@ -206,7 +205,7 @@ def _faults(content: Settings) -> Iterator[Fault]:
 
 def _step_faults(content: Settings, step: Step) -> Iterator[Fault]:
     if step.rows and not (step.nodes or step.like):
-        yield (), f"step {step.id!r} has rows and names neither nodes nor a step that it is like"
+        yield (), f"step {step.id!r} has rows but neither `nodes` nor `like`"
     if step.nodes and step.nodes.stage not in STAGES:
         yield ("nodes",), f"there is no stage {step.nodes.stage!r}"
     for path, setting in step.settings.items():
@@ -216,17 +215,17 @@ def _step_faults(content: Settings, step: Step) -> Iterator[Fault]:
 
 def _setting_faults(content: Settings, setting: Setting) -> Iterator[str]:
     if not (setting.is_published or setting.released is not None or setting.reading):
-        yield "nothing is said of where the value comes from; give published, cell, released or reading"
+        yield "the value has no source (give published, cell, released or reading)"
     if setting.departs and not setting.reading:
-        yield "the plan departs from what is stated without an unspecified choice; name the one in force"
+        yield "the plan departs from the stated value without an unspecified choice (name it as reading)"
     yield from _value_faults(content, setting)
 
 
 def _value_faults(content: Settings, value: SourcedValue) -> Iterator[str]:
     if value.published is not None and not (value.where or value.cell):
-        yield "a published value says where it stands; give where or cell"
+        yield "a published value needs where or cell"
     if (value.released is None) != (not value.script):
-        yield "a released value and the script that sets it belong together; give both or none"
+        yield "a released value needs its script, and a script its value"
     source = value.script.partition(":")[0]
     if value.script and source not in content.sources:
         yield f"{source!r} is not among the sources ({', '.join(content.sources) or 'none'})"

@@ -1,4 +1,4 @@
-"""Settings in a report: a section per paper, and a line on the card of each cell, e.g. "36 as released"."""
+"""Settings in a report: a section per paper, and a line on each cell's card, e.g. "36 as released"."""
 
 from collections.abc import Iterable, Iterator, Sequence
 
@@ -48,21 +48,14 @@ class SettingsPart(PaperPart):
 def settings(paper: str, items: Sequence[CheckedParameter]) -> Markup:
     """Return the section on settings: counts, differences and failures, and cells of tables of settings."""
     departures = [item for item in items if item.fails or item.state == "departs"]
+    groups = by_step(departures).items()
     cell_rows = of_cells_of_settings(items)
     cells = scrolling(plain_table(CELL_HEAD, cell_rows), "cells of tables of settings") if cell_rows else None
     return section(
         "Settings",
-        el("p", f"What text and released scripts state, beside the plan at full: {counts(items)}."),
-        el(
-            "p",
-            "Here stands what departs; ",
-            el("code", f"repro show settings {paper}"),
-            " has all.",
-        ),
-        [
-            (el("p", step), _settings_table(f"{step}, apart", items))
-            for step, items in by_step(departures).items()
-        ],
+        el("p", f"Settings of text and released scripts, compared with the plan at full: {counts(items)}."),
+        el("p", "Departures only (all: ", el("code", f"repro show settings {paper}"), ")."),
+        [(el("p", step), _settings_table(f"{step}, departures", items)) for step, items in groups],
         cells,
         place=identifier(paper, "settings"),
     )

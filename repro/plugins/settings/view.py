@@ -1,5 +1,5 @@
-"""The command ``repro show settings``, and the settings in ``repro show CELL``. For example, ``repro show
-settings PAPER --table 1 --failing``."""
+"""The settings in ``repro show CELL`` and the command ``repro show settings``, e.g. ``repro show settings
+PAPER --table 1 --failing``."""
 
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
@@ -31,7 +31,7 @@ from repro.plugins.settings.checked import (
 def planned_for(item: CheckedParameter) -> str:
     """Return the planned value of a parameter, its step, and the verdict."""
     place = " of ".join(filter(None, (item.parameter, item.step)))
-    return f"{in_words(item.planned) or 'nothing'} ({place}); {item.verdict}"
+    return f"{in_words(item.planned) or 'nothing'} ({place}), {item.verdict}"
 
 
 def print_steps(items: Iterable[CheckedParameter]) -> None:
@@ -40,7 +40,7 @@ def print_steps(items: Iterable[CheckedParameter]) -> None:
 
     for heading, parameters in by_step(items).items():
         paper = parameters[0].row.partition("/")[0]
-        table(f"{paper}: {heading}", HEAD, merged_lines(parameters), drop=(2, 1))
+        table(f"{paper}: {heading}", HEAD, merged_lines(parameters))
 
 
 def print_cells(items: Iterable[CheckedParameter]) -> None:
@@ -56,14 +56,14 @@ def row_lines(items: Sequence[CheckedParameter], *, verbose: bool) -> Iterator[t
     if not items:
         return
     paper, table, row = items[0].row.split("/")
-    command = f"`repro show settings {paper} --table {table} --row {row}` tells all"
-    yield "settings", f"of the row at full: {counts(items)}; {command}"
+    command = f"`repro show settings {paper} --table {table} --row {row}`"
+    yield "settings", f"of the row at full: {counts(items)} ({command})"
     steps = by_step(item for item in items if verbose or item.fails or item.state == "departs")
     lines = {heading: "; ".join(dict.fromkeys(map(_short_line, group))) for heading, group in steps.items()}
     if verbose:
         yield from ((f"  {heading}", line) for heading, line in lines.items())
     elif lines:
-        yield "  apart", ". ".join(map(": ".join, lines.items()))
+        yield "  departures", ". ".join(map(": ".join, lines.items()))
 
 
 def _short_line(item: CheckedParameter) -> str:
@@ -86,9 +86,9 @@ def of_whole_papers(cells: Sequence[Cell]) -> Iterator[str]:
 
 
 class SettingsOfCell(CellPart):
-    """The lines on the settings of a cell or its row. Its facts contain every planned parameter."""
+    """The lines on the settings of a cell or its row."""
 
-    def __init__(self, cell: Cell):
+    def __init__(self, cell: Cell, page: object = None):
         self._cell, self._settings = cell, of_cell(cell)
         self.facts = {"settings": [item.as_json() for item in self._settings]}
 
@@ -110,17 +110,16 @@ class SettingsOfCell(CellPart):
     "  repro show settings PAPER --failing --strict",
 )
 @click.argument("names", metavar="[PAPER]...", nargs=-1, shell_complete=completion.paper_names)
-@tables_option("May be repeated.")
-@click.option("--row", "rows", multiple=True, metavar="ID", help="A row, whole or without its group.")
-@click.option("--failing", is_flag=True, help="Only what does not fit.")
-@click.option("--strict", is_flag=True, help="Exit with status 1 when something does not fit.")
+@tables_option("Only this table or figure, e.g. 1 or figure-4 (repeatable).")
+@click.option("--row", "rows", multiple=True, metavar="ID", help="Only this row or system (repeatable).")
+@click.option("--failing", is_flag=True, help="Only failing settings.")
+@click.option("--strict", is_flag=True, help="Exit with status 1 if a setting fails.")
 @json_option
 def command(names, tables, rows, failing, strict, as_json):
-    """Hold the plan at scale full against the settings that text and released scripts state.
+    """Compare the planned settings at scale full with those of the paper and its released code.
 
-    Every planned parameter is as published, as released, departs by an unspecified choice, or is
-    filled by one; anything else is a failure, and so is a statement that the plan does not follow. Cells of
-    the papers' own tables of settings have a verdict each.
+    A planned parameter passes if it is as published, as released, or set by a reading. Cells of tables of
+    settings have a verdict each.
     """
     from repro.cli.printing import emit_json, say
     from repro.plugins.settings.checked import counts
@@ -142,7 +141,7 @@ def _selected_parameters(names, tables, rows) -> list:
 
     parameters = list(settings(*names))
     if not parameters:
-        raise UsageError(f"{', '.join(names)}: no settings.yaml says what a plan could be held against")
+        raise UsageError(f"{', '.join(names)}: there is no settings.yaml to compare the plan with")
     _check_places(parameters, tables, rows)
     return [item for item in parameters if any(_lies_in(p, tables, rows) for p in (item.row, item.cell))]
 

@@ -1,5 +1,5 @@
-"""Differences between papers: values of one system, settings, bold numbers and marks. For example, two papers
-print .187 and .184 for the same BM25 run on one set."""
+"""Differences between papers in values, bold numbers and marks. For example, two papers print .187 and .184
+for the same BM25 run on one set."""
 
 from collections.abc import Iterator
 from itertools import combinations, product
@@ -14,8 +14,8 @@ _SUCCESS = "Success@"  # printed as recall, and equal to it on nearly all querie
 
 
 def disagreements(sources: list[Paper], notes: Notes) -> Iterator[Finding]:
-    """Yield a finding for every configuration with incompatible published values of one measure (in per
-    cent). It is an error of the paper that contradicts the makers of the system, or a doubt."""
+    """Yield a finding for every configuration with incompatible published values of one measure. It is an
+    error if it contradicts the makers of the system."""
     configurations: dict[str, dict[Scored, list[Cell]]] = {}
     for source in sources:
         for cell in numeric_cells(source):
@@ -38,7 +38,7 @@ def _disagree(cells: list[Cell]) -> bool:
 
 
 def numbers_differ(a: Cell, b: Cell) -> bool:
-    """Return whether two published numbers (in per cent) cannot be equal before rounding."""
+    """Return whether two published numbers cannot be equal before rounding."""
     (one, half), (other, other_half) = (
         (percent(cell.number, cell.unit), percent(half_unit(cell.printed.decimals), cell.unit))
         for cell in (a, b)
@@ -47,13 +47,11 @@ def numbers_differ(a: Cell, b: Cell) -> bool:
 
 
 def _disagreement(configuration: str, contradictions: dict[Scored, list[Cell]]) -> Finding:
-    """Return the finding on a configuration: an error against the makers or within one paper, else a
-    doubt."""
     all_cells = [cell for cells in contradictions.values() for cell in cells]
     makers = [c for c in all_cells if c.role == "ours"]
     subject = next((c for c in all_cells if _is_misquoted(c, makers)), all_cells[0])
     has_several_papers = len({c.paper.name for c in all_cells}) > 1
-    measures = ", and of ".join(f"{measure} on {dataset}" for dataset, measure in contradictions)
+    measures = " and ".join(f"{measure} on {dataset}" for dataset, measure in contradictions)
     return Finding(
         "error" if makers or not (has_several_papers or _is_run_again(all_cells)) else "doubt",
         "values",
@@ -128,8 +126,8 @@ def _unequal_cells(by_paper: dict[str, list[Cell]], notes: Notes) -> list[Cell]:
 def _namesake_finding(system: str, differences: dict[Scored, list[Cell]]) -> Finding:
     cells = [c for measure_cells in differences.values() for c in measure_cells]
     papers = sorted({c.paper.name for c in cells})
-    measures = ", and of ".join(f"{measure} on {dataset}" for dataset, measure in differences)
-    says = f"{system} is in {', '.join(papers)} without a value that all have: of {measures}"
+    measures = " and ".join(f"{measure} on {dataset}" for dataset, measure in differences)
+    says = f"{', '.join(papers)} have no common value of {system} for {measures}"
     places, printed_values = tuple(c.id for c in cells), tuple(c.printed.plain for c in cells)
     return Finding(
         "note", "values", "another paper", papers[0], f"names/{system}", places, printed_values, says
@@ -137,15 +135,14 @@ def _namesake_finding(system: str, differences: dict[Scored, list[Cell]]) -> Fin
 
 
 def conventions(sources: list[Paper], notes: Notes) -> Iterator[Finding]:
-    """Yield findings on equal numbers of mostly the same authors: bold in one paper only, or different
-    marks."""
+    """Yield findings on equal numbers of mostly the same authors with different bold or marks."""
     for one, other in combinations(sources, 2):
         if _mostly_the_same(one.manifest.authors, other.manifest.authors):
             pairs = list(_equal_cells(one, other, notes))
             bold = [pair for pair in pairs if _bold_differs(*pair)]
             marks = [pair for pair in pairs if _marks_differ(*pair)]
-            yield from _findings("note", "bold", bold, "the same number is bold in one paper only")
-            yield from _findings("doubt", "mark", marks, "the same number has marks that mean other things")
+            yield from _findings("note", "bold", bold, "the same number is bold in only one paper")
+            yield from _findings("doubt", "mark", marks, "the same number has marks with different meanings")
 
 
 def _mostly_the_same(one: tuple[str, ...], other: tuple[str, ...]) -> bool:
@@ -183,7 +180,7 @@ def _differing_meanings(one: Cell, other: Cell) -> str:
         for meanings in (first, second)
         for m in marks
     ]
-    return f": {' beside '.join(phrases)}"
+    return f": {' and '.join(phrases)}"
 
 
 def _findings(severity: str, kind: str, pairs: list[tuple[Cell, Cell]], says: str) -> Iterator[Finding]:

@@ -1,5 +1,4 @@
-"""Claims with their verdicts, findings of audits, and references, for use from Python. For example,
-``repro.claims("PAPER", scale="tiny")``."""
+"""Claims, findings and references for Python, e.g. ``repro.claims("PAPER", scale="tiny")``."""
 
 from dataclasses import asdict
 
@@ -17,14 +16,22 @@ from repro.running.workspace import Workspace
 def claims(*names: str, scale: str = "full", workspace: Workspace | None = None) -> Listing[JudgedStatement]:
     """Return sentences, marks and bold numbers of papers, judged as published, as measured and as others
     report. Without ``names``, all papers are judged. The measurements are those at ``scale``. Raises
-    UsageError for an unknown name, ManifestError for a broken file."""
+    UsageError for an unknown name, ManifestError for a broken file.
+
+    Example:
+        >>> repro.claims("PAPER", scale="tiny").to_frame()
+    """
     statements = judged_at(sources_named(names), scale_of(scale), workspace or Workspace.open())
     return Listing(statements, line=_statement_values, index="id")
 
 
 def audit(*names: str, workspace: Workspace | None = None) -> Listing[Finding]:
     """Return the inconsistencies in papers (all without ``names``), one finding per fact. Raises UsageError
-    for an unknown paper, ManifestError for a broken file."""
+    for an unknown paper, ManifestError for a broken file.
+
+    Example:
+        >>> repro.audit("PAPER").to_frame()
+    """
     sources = sources_named(names)
     record_findings = altered_records(sources, (workspace or Workspace.open()).results)
     return Listing(sort_findings([*findings(sources), *record_findings]), line=Finding.as_json, index="paper")
@@ -32,7 +39,11 @@ def audit(*names: str, workspace: Workspace | None = None) -> Listing[Finding]:
 
 def references(*names: str) -> Listing[Reference]:
     """Return the references of papers (all without ``names``) to tables, equations, sections and works, with
-    verdicts. Raises UsageError, ManifestError."""
+    verdicts. Raises UsageError, ManifestError.
+
+    Example:
+        >>> repro.references("PAPER").to_frame()
+    """
     all_references = [reference for source in sources_named(names) for reference in paper_references(source)]
     return Listing(all_references, line=asdict, index="paper")
 

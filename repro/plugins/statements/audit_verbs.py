@@ -1,5 +1,5 @@
-"""The commands ``repro audit papers`` and ``repro audit claims``. For example, ``repro audit claims PAPER
---failing`` prints the contradicted statements of one paper."""
+"""The commands ``repro audit papers`` and ``repro audit claims``, e.g. ``repro audit claims PAPER
+--failing``."""
 
 from collections import Counter
 
@@ -15,23 +15,17 @@ from repro.errors import UsageError
     epilog="\b\nExamples:\n  repro audit claims PAPER --failing\n  repro audit claims --scale tiny",
 )
 @click.argument("names", metavar="[PAPER]...", nargs=-1, shell_complete=completion.paper_names)
-@scale_option(help="Whose measurements.")
-@click.option(
-    "--failing", is_flag=True, help="Only what the paper, our measurements or others' values contradict."
-)
+@scale_option(help="Scale of the measurements.")
+@click.option("--failing", is_flag=True, help="Only contradicted claims.")
 @json_option
 def claims_command(names, scale_name, failing, as_json):
-    """Judge what papers state by their own cells, by ours, and by what others state of them.
+    """Judge sentences, significance marks and bold numbers by the paper's cells, ours, and those by others.
 
-    Sentences of the text, marks of significance and bold numbers; of several measures each is judged by
-    itself: it holds, fails, is untested, or its rows are not told apart, as the interval over queries of
-    their difference holds both orders. Marks need the tests between rows that `repro compare` stores; an
-    order without a test says "means only". Of a printed mark the standard deviation of the differences over
-    queries that it needs at most (sd), by the largest lead that rounding allows, stands beside the smallest
-    known of two public runs of that set; bold numbers are counted that need less than half of that. Of what
-    others state (`repro show others`) the closest in kind on each cell judges, unless it matches by name
-    alone; how it was made is told. Where a study compares what a sentence is about on equal terms, its
-    difference is told below; it judges no claim. Nothing is run.
+    A claim holds, fails, is untested, or is undecided if the interval of the difference over queries contains
+    both orders. Marks need the significance tests of `repro compare`. An order without a test is "means
+    only". The column sd is the largest standard deviation of differences over queries that fits a printed
+    mark, with the smallest one between two public runs. Values by others (`repro show others`) count unless
+    they match by name alone.
     """
     from repro.cli.printing import emit_json
     from repro.cli.readings import answers_as_json
@@ -60,9 +54,9 @@ def _print_statements(statements, scale_name: str, answers, *, failing: bool) ->
         pointers = [(j.statement.id.rpartition("/")[2], j.statement.study) for j in group]
         print_answers(answers, name, "claim", pointers)
     if not statements:
-        say("nothing is contradicted" if failing else "the papers state nothing that cells can confirm")
+        say("No statement is contradicted." if failing else "The papers have no statements to judge.")
     elif scale_name != "full":
-        say(f"Scale {scale_name}: says nothing of the paper.")
+        say(f"Scale {scale_name} does not judge the paper.")
 
 
 def _print_table(name: str, statements, scale_name: str) -> None:
@@ -77,13 +71,13 @@ def _print_table(name: str, statements, scale_name: str) -> None:
         rows.append([*place, _text(j), _judgement(j.published), _ours(j), _others(j.others)])
     rows += _grouped_rows([j for j in others if j not in singles])
     ours = "ours" if scale_name == "full" else f"ours, {scale_name}"
-    head = ["claim", "where", "what is stated", "paper", ours, "others"]
-    table(f"{name}: {_count_statements(statements, scale_name)}", head, rows, drop=(1,), multiline=True)
+    head = ["claim", "where", "statement", "paper", ours, "others"]
+    table(f"{name}: {_count_statements(statements, scale_name)}", head, rows, multiline=True)
     if marks:
         verdicts = Counter(_verdict_of_mark(j) for j in marks)
         counts = ", ".join(f"{number} {verdict}" for verdict, number in verdicts.most_common())
         head = ["mark", "over", "lead at most", "sd needed", "sd known", "by these", ours, "others"]
-        title = f"{name}: {len(marks)} marks of significance; {counts}"
+        title = f"{name}: {len(marks)} marks of significance ({counts})"
         table(title, head, [_mark_row(j) for j in marks], multiline=True)
 
 
@@ -117,20 +111,20 @@ def _grouped_rows(statements) -> list[list[str]]:
 def _bold_numbers(group) -> str:
     number = len(group)
     small = sum(j.statement.need is not None and j.statement.need.is_implausible for j in group)
-    hardly = f"; {small} would be implausible as significant" * bool(small)
-    return f"{number} bold number{'s' * (number > 1)}{hardly}"
+    implausible = f" ({small} implausible as significant)" * bool(small)
+    return f"{number} bold number{'s' * (number > 1)}{implausible}"
 
 
 def _text(item) -> str:
     s = item.statement
-    assumption = f"ours in it: {s.assumed}" if s.assumed else ""
+    assumption = f"our assumption: {s.assumed}" if s.assumed else ""
     return "\n= ".join(filter(None, [s.says, assumption, s.note if item.fails else ""]))
 
 
 def _others(others) -> str:
     cells = f"{len(others.used)} of {others.cells} cells"
     if not others.speaks:
-        return f"say nothing ({cells})" if others.used else ""
+        return f"undecided ({cells})" if others.used else ""
     kinds = ", ".join(f"{number} {start}" for start, number in others.kinds.items())
     lines = [_judgement(others.judgement), f"{cells}: {kinds}", others.like_beside_like]
     return "\n".join(filter(None, lines))
@@ -140,7 +134,7 @@ def _judgement(judgement) -> str:
     test = f" ({judgement.test})" if judgement.test and judgement.state in ("holds", "fails") else ""
     first, *tail = judgement.why.split("; ")
     reason = f": {first}" if first and judgement.state in ("fails", "not told apart") else ""
-    reason += f"; and {len(tail)} more" if reason and tail else ""
+    reason += f" and {len(tail)} more" if reason and tail else ""
     reason += f"\n{judgement.differs_by_measure}" if judgement.differs_by_measure else ""
     return f"{judgement.state}{test}{reason}"
 
@@ -152,9 +146,9 @@ def _ours(item) -> str:
 
 def _count_statements(items, scale_name: str) -> str:
     published, ours = _counts(j.published.state for j in items), _counts(j.ours.state for j in items)
-    count = f"{len(items)} statements; in the paper: {published}; ours at {scale_name}: {ours}"
+    count = f"{len(items)} statements. In the paper: {published}. Ours at {scale_name}: {ours}."
     others = _counts(j.others.state for j in items if j.others.speaks)
-    return f"{count}; by others: {others}" if others else count
+    return f"{count} By others: {others}." if others else count
 
 
 def _counts(states) -> str:
@@ -173,15 +167,14 @@ def _counts(states) -> str:
 @click.option(
     "--references",
     is_flag=True,
-    help="All that the texts point at, with its verdict, in place of the findings.",
+    help="List all references of the texts with verdicts instead of the findings.",
 )
 @json_option
 def papers_command(names, strict, references, as_json):
-    """List what does not fit in papers, and records that prove themselves altered; nothing is measured.
+    """List contradictions in papers and altered records.
 
-    Averages that do not recompute, bold numbers that are not the best, sentences and marks that their table
-    contradicts, systems published with several values, wrong references, misleading words. Each finding says
-    what it is held against: the paper alone, its released code, another paper, a third party.
+    Examples are averages that do not recompute, bold numbers that are not the best, sentences and marks that
+    their table contradicts, and wrong references. Each finding names the opposing source.
     """
     if references:
         return _print_references(names, strict=strict, as_json=as_json)
@@ -204,15 +197,14 @@ def _print_findings(findings) -> None:
     for name in dict.fromkeys(finding.paper for finding in findings):
         group = [f for f in findings if f.paper == name]
         rows = [[f.severity, f.kind, HELD_AGAINST[f.against], _places(f), _misfit(f)] for f in group]
-        head = ["severity", "kind", "held against", "places and values", "what does not fit"]
-        table(f"{name}: {_count_findings(group)}", head, rows, drop=(2, 1, 0), multiline=True)
+        head = ["severity", "kind", "evidence", "places and values", "finding"]
+        table(f"{name}: {_count_findings(group)}", head, rows, multiline=True)
     say(_count_findings(findings))
 
 
 def _print_references(names, *, strict: bool, as_json: bool) -> None:
-    """Print every pointer and every entry of the reference lists. Right ones have no explanation."""
     if strict:
-        raise UsageError("--strict judges the findings, in whose place --references lists; give one of them")
+        raise UsageError("--strict cannot be combined with --references")
     from dataclasses import asdict
 
     from repro.cli.printing import emit_json, say, table
@@ -225,7 +217,7 @@ def _print_references(names, *, strict: bool, as_json: bool) -> None:
         group = [r for r in all_references if r.paper == name]
         rows = [[r.at, r.means, r.to, _verdict(r)] for r in group]
         title = f"{name}: {_verdict_counts(group)}"
-        table(title, ["where", "taken for", "points at", "verdict"], rows, drop=(1, 2))
+        table(title, ["where", "meaning", "target", "verdict"], rows)
     say(_verdict_counts(all_references))
 
 
@@ -243,7 +235,7 @@ def _verdict_counts(references) -> str:
         verdicts = Counter(r.verdict for r in references if (r.at == "references") == is_entry)
         parts = ", ".join(f"{n} {verdict}" for verdict, n in verdicts.most_common())
         counts.append(f"{verdicts.total()} {kind} ({parts})")
-    return "; ".join(counts)
+    return ", ".join(counts)
 
 
 def _count_findings(findings) -> str:
@@ -265,5 +257,5 @@ def _places(finding) -> str:
 def _misfit(finding) -> str:
     claim = f"{finding.values[0]}. " if finding.kind == "claim" else ""
     first, *tail = finding.says.split("; ") if finding.kind in ("claim", "bold") else (finding.says,)
-    remainder = f"; and {len(tail)} more, see the JSON" if tail else ""
+    remainder = f" and {len(tail)} more (see --format json)" if tail else ""
     return claim + first + remainder + (f"\n= {finding.explanation}" if finding.explanation else "")

@@ -1,5 +1,5 @@
-"""The numbers that judge a claim: published ones, others' values, or our measurements at one scale. For
-example, ``PublishedValues().number(cell)`` is ``Decimal("0.187")`` and ``MeasuredValues`` has 0.18741."""
+"""The numbers that judge a claim: published ones, others' values, or our measurements. For example,
+``PublishedValues().number(cell)`` is ``Decimal("0.187")`` and ``MeasuredValues`` has 0.18741."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -19,8 +19,7 @@ class Values(Protocol):
 
     Attributes:
         is_published: True for the paper's numbers. Their marks of significance replace tests.
-        is_stated: True for rounded decimals from a publication, which affects equality with a rounded number.
-            Measured numbers have full precision.
+        is_stated: True for rounded decimals from a publication.
     """
 
     @property
@@ -35,13 +34,13 @@ class Values(Protocol):
         """Return the number of a cell for display. Raises MissingNumber."""
 
     def check_order(self, one: Cell, other: Cell) -> None:
-        """Raise MissingNumber if the greater of two numbers cannot be determined."""
+        """Raise MissingNumber if the order of two numbers cannot be determined."""
 
     def p(self, one: Cell, other: Cell) -> float | None:
-        """Return p of the test between two rows in one column, or None without a test."""
+        """Return p of the test between two rows in one column, if there is one."""
 
     def why_untested(self, cell: Cell) -> str:
-        """Return the reason for a missing test of a cell's row, and the remedy if there is one."""
+        """Return the reason for a missing test, and the remedy."""
 
     def over_seeds(self, cell: Cell) -> list[float]:
         """Return the values of a cell, one per seed. Raises MissingNumber for fewer than two."""
@@ -56,41 +55,39 @@ class PublishedValues:
     is_published = is_stated = True
 
     def number(self, cell: Cell) -> Decimal:
-        """Return the printed number, or the number of a bound. Raises MissingNumber for a dash or words."""
+        """Return the printed number. Raises MissingNumber for a dash or words."""
         if cell.printed.value is None:
             verb = "plots" if cell.table.kind == "figure" else "prints"
-            raise MissingNumber(f"{cell.id} {verb} no number")
+            raise MissingNumber(f"the paper {verb} no number in {cell.id}")
         return cell.printed.value
 
     def told(self, cell: Cell) -> str:
-        """Return the number as printed, a bound with its sign."""
+        """Return the number as printed."""
         return cell.printed.plain
 
     def check_order(self, one: Cell, other: Cell) -> None:
-        """Accept any pair: the order of printed numbers is the paper's."""
+        """Accept any pair."""
 
     def p(self, one: Cell, other: Cell) -> None:
-        """Return None: papers publish no scores by query."""
+        """Return None."""
         return None
 
     def why_untested(self, cell: Cell) -> str:
-        """Return the reason for missing tests: papers publish no scores by query."""
+        """Return the reason: papers publish no scores by query."""
         return f"{cell.paper.name} publishes no scores by query"
 
     def over_seeds(self, cell: Cell) -> list[float]:
-        """Raise MissingNumber: a cell contains a single number."""
-        raise MissingNumber(f"{cell.id} is one number, of which nothing says how it varies")
+        """Raise MissingNumber."""
+        raise MissingNumber(f"{cell.id} is a single number without a deviation")
 
     def drawn(self, shown: str, fact: str) -> float:
-        """Raise MissingNumber: a drawing has no numbers."""
+        """Raise MissingNumber."""
         raise MissingNumber(f"{shown} is drawn without numbers")
 
 
 @dataclass(frozen=True)
 class MeasuredValues:
-    """Our measurements at one scale, as ``repro compare`` judges them.
-
-    Records of an older graph or of another choice of a reading are not used, nor are runs by others.
+    """Our measurements at one scale. Outdated records and runs by others are not used.
 
     Attributes:
         exhibits: exhibit -> the facts of its stored artefact.
@@ -107,7 +104,7 @@ class MeasuredValues:
         return {c.cell.id: c for c in self.comparison.cells if c.records and not c.outdated}
 
     def number(self, cell: Cell) -> float:
-        """Return the mean over seeds. Raises MissingNumber for a cell without a measurement."""
+        """Return the mean over seeds. Raises MissingNumber without a measurement."""
         known = self._known.get(cell.id)
         if known is None or known.measured is None:
             raise MissingNumber(f"{cell.id} is not measured")
@@ -120,16 +117,16 @@ class MeasuredValues:
         return f"({value})" if self._known[cell.id].doubts else value
 
     def check_order(self, one: Cell, other: Cell) -> None:
-        """Raise NotToldApart if the stored interval of the difference over queries includes both orders."""
+        """Raise NotToldApart if the stored interval of the difference includes both orders."""
         if (interval := self._between(one, other, "interval")) is None:
             return
         low, high = interval
         if low <= 0 <= high and low < high:
-            difference = f"{one.table.id}/{one.row.id} less {other.row.id} in {one.column.id}"
+            difference = f"{one.table.id}/{one.row.id} minus {other.row.id} in {one.column.id}"
             raise NotToldApart(f"{difference} is between {low:+.4f} and {high:+.4f}")
 
     def p(self, one: Cell, other: Cell) -> float | None:
-        """Return p of the stored two-sided paired t-test over the queries, or None."""
+        """Return p of the stored paired t-test over the queries, if there is one."""
         return self._between(one, other, "p")
 
     def _between(self, one: Cell, other: Cell, name: str) -> Any:
@@ -145,22 +142,20 @@ class MeasuredValues:
 
     def why_untested(self, cell: Cell) -> str:
         """Return the command that computes the tests between rows."""
-        return f"no test between its rows is stored; `repro compare {cell.paper.name}` computes it"
+        return f"no test between its rows is stored (run `repro compare {cell.paper.name}`)"
 
     def over_seeds(self, cell: Cell) -> list[float]:
-        """Return the measured values, one per seed. Raises MissingNumber for fewer than two records."""
+        """Return the measured values, one per seed. Raises MissingNumber for fewer than two."""
         records = self._known[cell.id].records if cell.id in self._known else ()
         if len(records) < 2:
-            raise MissingNumber(
-                f"{cell.id} is not measured with two seeds; `repro run {cell.id} --seeds 1,2,3`"
-            )
+            raise MissingNumber(f"{cell.id} needs two seeds (run `repro run {cell.id} --seeds 1,2,3`)")
         return [record.measured for record in records]
 
     def drawn(self, shown: str, fact: str) -> float:
-        """Return a number computed with a drawing. Raises MissingNumber if it is not stored."""
+        """Return a number computed with a drawing. Raises MissingNumber."""
         value = self.exhibits.get(shown, {}).get(fact)
         if value is None:
-            raise MissingNumber(f"{shown} is not drawn yet, or has no {fact}")
+            raise MissingNumber(f"{shown} has no {fact} yet")
         return float(value)
 
     def is_incomparable(self, cell: Cell) -> bool:
@@ -169,7 +164,7 @@ class MeasuredValues:
 
 
 def facts_of_exhibits(plan: Plan, store: Store) -> dict[str, Mapping]:
-    """Return exhibit -> the facts in the record of its artefact, for the stored ones."""
+    """Return exhibit -> the facts of its stored artefact."""
     return {
         exhibit.id: store.record(node)["facts"]
         for exhibit, node in plan.exhibits.items()

@@ -1,9 +1,9 @@
-"""The schema of claims.yaml, the language of its expressions, and the judgement of a claim per measure.
+"""The schema of claims.yaml, and its expressions: their language and evaluation by measure.
 
-Expressions are a small subset of Python, parsed and never executed: numbers, strings, lists, + - * /,
-comparisons and their chains, and/or/not, and calls of the named functions. For example, ``above("1/ours",
-"1/bm25", "rr10") and gain("1/ours/rr10", "1/bm25/rr10") > 0.1``. A missing number leaves the whole undecided,
-unless the other parts decide it: ``False and missing`` is False.
+Expressions are a subset of Python, parsed and never executed: numbers, strings, lists, + - * /, comparisons
+and their chains, and/or/not, and calls. For example, ``above("1/ours", "1/bm25", "rr10") and
+gain("1/ours/rr10", "1/bm25/rr10") > 0.1``. A missing number leaves the whole undecided, unless the other
+parts decide it: ``False and missing`` is False.
 """
 
 import ast
@@ -43,13 +43,13 @@ _WORST_FIRST = (FAILS, UNTESTED, NOT_TOLD_APART, HOLDS)
 
 
 class MissingNumber(Exception):
-    """A number is missing, so the statement cannot be judged. The message names the number."""
+    """A number is missing, so the statement cannot be judged."""
 
     state = UNTESTED
 
 
 class NotToldApart(MissingNumber):
-    """The interval of a difference includes both orders. The message names the difference."""
+    """The interval of a difference includes both orders."""
 
     state = NOT_TOLD_APART
 
@@ -65,12 +65,11 @@ def fault(text: str) -> str | None:
 
 
 def _fault_of(node: ast.AST, callee_ids: set[int]) -> str | None:
-    """Return why a part is not in the language, or None. ``callee_ids`` are the ids of called names."""
     match node:
         case ast.Constant(value=value) if isinstance(value, bool) or not isinstance(value, int | float | str):
             return f"{value!r} is neither a number nor a string"
         case ast.Name(id=name) if name not in FUNCTIONS or id(node) not in callee_ids:
-            return f"there is no function {name!r}; known: {', '.join(sorted(FUNCTIONS))}"
+            return f"there is no function {name!r} (known: {', '.join(sorted(FUNCTIONS))})"
         case ast.keyword(arg=None):
             return f"{ast.unparse(node)!r} is outside the language of claims"
     return None if isinstance(node, _KNOWN) else f"{ast.unparse(node)!r} is outside the language of claims"
@@ -78,7 +77,7 @@ def _fault_of(node: ast.AST, callee_ids: set[int]) -> str | None:
 
 @functools.cache
 def conjuncts(text: str) -> tuple[str, ...]:
-    """Return the parts that ``and`` joins at the top of an expression, or the whole expression."""
+    """Return the parts that ``and`` joins at the top of an expression."""
     body = _tree(text).body
     parts = body.values if isinstance(body, ast.BoolOp) and isinstance(body.op, ast.And) else [body]
     return tuple(ast.unparse(part) for part in parts)
@@ -93,7 +92,7 @@ def is_relation_of_rows(text: str) -> bool:
 
 
 def parts_of(text: str) -> Iterator[ast.AST]:
-    """Yield every node of an expression at any depth. Yields nothing for an empty expression."""
+    """Yield every node of an expression, if any."""
     return ast.walk(_tree(text)) if text else iter(())
 
 
@@ -104,13 +103,8 @@ def _tree(text: str) -> ast.Expression:
 
 @dataclass(frozen=True)
 class Evaluation:
-    """Computes the value of an expression.
-
-    Attributes:
-        functions: the language's functions by name.
-        number: converts a written number to the type of the values, Decimal or float.
-        say: called with a text for every comparison that fails.
-    """
+    """Computes the value of an expression. ``number`` converts written numbers to Decimal or float, and
+    ``say`` receives a text for every comparison that fails."""
 
     functions: Mapping[str, Callable]
     number: Callable[[str], Decimal | float]
@@ -144,7 +138,6 @@ class Evaluation:
         raise AssertionError(ast.dump(node))  # fault() rejects all others
 
     def _join(self, parts: list[ast.expr], *, decided_by: bool) -> bool:
-        """Evaluate every part, so that all contradictions are reported and not only the first."""
         missing, is_decided = None, False
         for part in parts:
             try:
@@ -173,19 +166,14 @@ def format_value(value) -> str:
 
 @dataclass
 class Outcomes:
-    """The outcomes of one statement, column by column.
-
-    Attributes:
-        pairs: (cell of the column, state) for every compared pair of cells.
-        used: the cells with the numbers used, in order.
-    """
+    """The states of compared pairs by cell of the column, and the cells used."""
 
     pairs: list[tuple[Cell, str]] = field(default_factory=list)
     used: list[Cell] = field(default_factory=list)
 
 
 def by_measure(states: list[tuple[Cell, str]]) -> tuple[tuple[str, str], ...]:
-    """Return (table/column, worst state) for each column, or an empty tuple for a single column."""
+    """Return (table/column, worst state) for each column, if there are several."""
     columns: dict[str, list[str]] = {}
     for cell, state in states:
         columns.setdefault(f"{cell.table.id}/{cell.column.id}", []).append(state)
@@ -197,9 +185,8 @@ def by_measure(states: list[tuple[Cell, str]]) -> tuple[tuple[str, str], ...]:
 
 
 def all_hold(expect: str, evaluation: Evaluation, seen: Outcomes) -> bool:
-    """Return whether every part that ``and`` joins holds. ``seen.pairs`` receives the compared pairs of
-    relations, and one state for each other part on a single column. Raises MissingNumber if the missing
-    number could decide."""
+    """Return whether every part that ``and`` joins holds. ``seen.pairs`` receives a state for each compared
+    pair, or part on a single column. Raises MissingNumber if the missing number could decide."""
     missing, holds, pairs = None, True, []
     for part in conjuncts(expect):
         seen.pairs.clear()
@@ -219,7 +206,7 @@ def all_hold(expect: str, evaluation: Evaluation, seen: Outcomes) -> bool:
 
 def _truth(value, part: str) -> bool:
     if not isinstance(value, bool):
-        raise UsageError(f"{part!r} is {value!r}, which neither holds nor fails")
+        raise UsageError(f"{part!r} is {value!r}, neither true nor false")
     return value
 
 
@@ -240,11 +227,12 @@ class Claim(Identified):
         about: the tables with the cells concerned.
         expect: an expression of the language, or "" if no cell can confirm the sentence.
         beyond: the missing knowledge of a sentence without ``expect``.
-        assumed: parts of the expression that the text does not state, e.g. a margin for a vague word, or the
-            measures. The failure of such a claim is a doubt, not an error.
+        assumed: parts of the expression that the text does not state, e.g. a margin for a vague word. The
+            failure
+            of such a claim is a doubt, not an error.
         note: the reason why the paper's own numbers contradict it.
-        calls_significant: True if the sentence makes a statement about significance that no mark supports.
-        study: pointers to comparisons of a study on equal terms, with the order that the sentence states.
+        calls_significant: True for a statement about significance that no mark supports.
+        study: pointers to comparisons of a study.
     """
 
     where: str
@@ -260,7 +248,7 @@ class Claim(Identified):
     @model_validator(mode="after")
     def _is_judged_or_says_why_not(self):
         if bool(self.expect) == bool(self.beyond):
-            raise ValueError("needs either `expect` or, where no cell can confirm it, `beyond`")
+            raise ValueError("needs `expect`, or `beyond` if no cell can confirm it")
         return self
 
     @model_validator(mode="after")
@@ -275,12 +263,12 @@ class _Claims(StrictMapping):
 
 
 def claims_of(source: Paper) -> dict[str, Claim]:
-    """Return the claims of a paper by id, read once. Raises ManifestError with file and line."""
+    """Return the claims of a paper by id. Raises ManifestError with file and line."""
     return source.once(claims, lambda: claims(source.folder / "claims.yaml"))
 
 
 def claims(path: Path) -> dict[str, Claim]:
-    """Return the claims of a claims.yaml by id, if any. Raises ManifestError with file and line."""
+    """Return the claims of a claims.yaml by id. Raises ManifestError with file and line."""
     if not path.exists():
         return {}
     return {claim.id: claim for claim in yaml_file.read(path, _Claims, faults=_faults).claims}

@@ -25,7 +25,7 @@ SEVERITIES = {"error": ("fail", "✕"), "doubt": ("open", "?"), "note": ("none",
 
 
 class StatementsPart(PaperPart):
-    """The claims at each scale and the audit of each paper, for all pages of a report."""
+    """The claims at each scale and the audit of each paper, for a whole report."""
 
     def __init__(self, sources: Sources):
         self._published = {name: published_judgements(source) for name, source in sources.papers.items()}
@@ -35,7 +35,7 @@ class StatementsPart(PaperPart):
         self._ours: dict[int, MeasuredValues] = {}
 
     def sections(self, part: Part) -> Iterator[Section]:
-        """Yield the sections on a paper's claims at one scale and on its audit."""
+        """Yield the sections on claims at one scale and on the audit."""
         name, comparison = part.paper.name, part.view.comparison
         ours = self._ours.setdefault(id(comparison), MeasuredValues(comparison))
         if statements := [j.judged(ours, part.scale) for j in self._published[name]]:
@@ -50,7 +50,7 @@ def claims(paper: str, statements: Sequence[JudgedStatement], scale: str, answer
     ordered = sorted(statements, key=lambda judged: not _refuted(scale, judged))
     of_claims = [j for j in ordered if j.statement.kind == "claim"]
     of_marks = [j for j in ordered if j.statement.kind != "claim"]
-    summary = el("summary", f"{len(of_marks)} statements made by marks and bold numbers")
+    summary = el("summary", f"{len(of_marks)} marks and bold numbers")
     return section(
         "Claims",
         _count_sentence(scale, statements),
@@ -68,7 +68,7 @@ def _count_sentence(scale: str, statements: Sequence[JudgedStatement]) -> Markup
     in_paper = sum(j.published.state == HOLDS for j in statements)
     in_ours = sum(j.ours.state == HOLDS for j in statements)
     counts = f"{in_paper} hold in the paper's own numbers, {in_ours} in ours"
-    note = "." if scale == "full" else f" (scale {scale}: that says nothing of the paper)."
+    note = "." if scale == "full" else f" (scale {scale} does not judge the paper)."
     return el("p", f"Of {len(statements)} statements {counts}", note, _others_sentence(statements))
 
 
@@ -76,7 +76,7 @@ def _others_sentence(statements: Sequence[JudgedStatement]) -> str:
     counts = Counter(j.others.state for j in statements if j.others.speaks)
     if not counts:
         return ""
-    return f" What others state bears {counts[HOLDS]} of them out and contradicts {counts[FAILS]}."
+    return f" Others' numbers confirm {counts[HOLDS]} and contradict {counts[FAILS]} of them."
 
 
 def _list(scale: str, statements: Sequence[JudgedStatement], answers: Answers = NO_ANSWERS) -> Markup:
@@ -87,7 +87,7 @@ def _statement(scale: str, j: JudgedStatement, answers: Answers) -> Markup:
     return el(
         "li",
         el("p", j.statement.says, " ", el("span", j.statement.where, class_="fine")),
-        el("p", f"ours in it: {j.statement.assumed}", class_="fine") if j.statement.assumed else None,
+        el("p", f"our assumption: {j.statement.assumed}", class_="fine") if j.statement.assumed else None,
         _judgements(scale, j),
         _others_judgement(j.others),
         study_lines(j.statement.study, answers),
@@ -139,8 +139,8 @@ def _references(source: Paper) -> Markup | None:
     if not pointers:
         return None
     count = sum(reference.verdict == "right" for reference in pointers)
-    sentence = f"Of {len(pointers)} references to tables, equations, sections and works {count} are right; "
-    return el("p", sentence, el("code", f"repro audit {source.name} --references"), " lists them.")
+    sentence = f"{count} of {len(pointers)} references to tables, equations, sections and works are right ("
+    return el("p", sentence, el("code", f"repro audit {source.name} --references"), ").")
 
 
 def _finding(finding: Finding) -> Markup:
@@ -149,14 +149,14 @@ def _finding(finding: Finding) -> Markup:
     badge = el("span", mark, f" {finding.severity}", class_=f"badge v-{kind}")
     pairs = zip(finding.places, finding.values, strict=True)
     values = [f"{place}: {value}" if value else place for place, value in pairs]
-    basis = el("span", f" held against: {HELD_AGAINST[finding.against]}", class_="fine")
+    basis = el("span", f" evidence: {HELD_AGAINST[finding.against]}", class_="fine")
     explanation = el("p", finding.explanation, class_="fine") if finding.explanation else None
     statement = el("p", badge, " ", finding.says, basis)
     return el("li", statement, el("p", "; ".join(values), class_="fine"), explanation)
 
 
 def used_reports(judged: OthersJudgement) -> Markup:
-    """Return a folded HTML list of the reports used for a statement, with their making."""
+    """Return a folded list of the reports used for a statement."""
     items = [
         el("li", el("code", cell.id), f" {shown_note(note, cell)} ({note.making}, {note.label})")
         for cell, note in judged.used

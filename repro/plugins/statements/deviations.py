@@ -1,9 +1,9 @@
 """The deviation that a mark of significance needs, compared with the smallest known one of public runs.
 
 By a paired t-test on n queries, a lead has p <= level only if the standard deviation of the n differences is
-at most lead * sqrt(n) / t. Papers do not print this deviation. Public runs of the same measure and set show
-how small it is for two trainings (deviations.yaml). An unpaired test needs an even smaller one. For example,
-a lead of 0.01 on 400 queries (t = 1.966) needs a deviation of at most 0.102.
+at most lead * sqrt(n) / t. Public runs of the same measure and set show how small it is for two trainings
+(deviations.yaml). An unpaired test needs an even smaller one. For example, a lead of 0.01 on 400 queries (t =
+1.966) needs a deviation of at most 0.102.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ QUANTILES = {(42, 0.05): 2.018081703, (5192, 0.05): 1.960420998, (6979, 0.05): 1
 
 
 class PublicRun(StrictMapping):
-    """A run from which known deviations were computed: name, digest and source of its file."""
+    """The file of a run behind known deviations."""
 
     file: str
     sha256: str
@@ -54,7 +54,7 @@ class Deviation(StrictMapping):
 
 
 class Stead(StrictMapping):
-    """A replacement for a set without two public runs: the deviations of the set ``by`` are used."""
+    """A set without two public runs, and the set ``by`` that replaces it."""
 
     dataset: str
     measure: str
@@ -72,17 +72,16 @@ class Deviations(StrictMapping):
 
 @dataclass(frozen=True)
 class Need:
-    """The requirements for a lead to be significant. All numbers are fractions.
+    """The requirements for a lead to be significant, as fractions.
 
     Attributes:
-        over: the row below, the one that needs the smallest deviation.
+        over: the row below that needs the smallest deviation.
         lead: the largest lead that the printed numbers allow.
-        level: the two-sided level of the test, e.g. 0.05.
-        sd: the largest standard deviation over queries at which the lead has p <= level.
-        greatest: the largest deviation that two systems with these means can have.
+        level: the two-sided level of the test.
+        sd: the largest standard deviation over queries with p <= level.
+        greatest: the largest deviation of two systems with these means.
         is_certain: True if the smallest lead that print allows has p <= level even with ``greatest``.
-        known: the smallest known deviation for this measure and set, or for a replacement of the set.
-        instead: the reason for the replacement of the set, or "".
+        instead: the reason if ``known`` is for another set, or "".
     """
 
     over: Cell
@@ -116,11 +115,11 @@ class Need:
 
     @property
     def in_words(self) -> str:
-        """The needed and the known deviation, e.g. "means only; needs a deviation of 0.102, known 0.312"."""
-        return f"means only; needs a deviation of {self.sd:.3f}, known {self.known_in_words}"
+        """The needed and the known deviation, e.g. "means only, needs a deviation of 0.102, known 0.312"."""
+        return f"means only, needs a deviation of {self.sd:.3f}, known {self.known_in_words}"
 
     def as_json(self) -> dict:
-        """Return plain values, with the known pair and its runs."""
+        """Return plain values."""
         return {
             "over": self.over.id,
             "lead": round(self.lead, 6),
@@ -135,9 +134,8 @@ class Need:
 
 
 def need(cell: Cell, rivals: list[Cell]) -> Need | None:
-    """Return the need of a cell's lead over all these rows, with an allowance for rounding, or None. The
-    level is the table's, or 0.05. None means fewer than two known queries, no rows, a cell without a number,
-    or no lead."""
+    """Return the need of a cell's lead over all these rows, with an allowance for rounding. Returns None
+    without two known queries, rows, a number in each cell, or a lead."""
     topics = catalog().get(cell.column.dataset or "")
     queries = topics.counts.get("queries", 0) if topics else 0
     if queries < 2 or not rivals or not all(c.is_numeric for c in (cell, *rivals)):
@@ -176,8 +174,7 @@ def smallest_known(dataset: str | None, measure: str | None) -> tuple[Deviation 
 
 @at_hand.kept_with_papers
 def deviations() -> tuple[tuple[Deviation, ...], tuple[Stead, ...]]:
-    """Return the deviations and replacements of all deviations.yaml. Raises ManifestError with file and
-    line."""
+    """Return the deviations and replacements of all deviations.yaml. Raises ManifestError."""
     contents = [read(folder / FILE) for folder in at_hand.folders_with(FILE)]
     return tuple(d for c in contents for d in c.known), tuple(s for c in contents for s in c.instead)
 
@@ -191,7 +188,7 @@ def _faults(content: Deviations) -> Iterator[Fault]:
     for number, pair in enumerate(content.known):
         for place, name in enumerate(pair.runs):
             if name not in content.runs:
-                yield ("known", number, "runs", place), f"{name!r} is not among the runs"
+                yield ("known", number, "runs", place), f"{name!r} is not in `runs`"
     pairs = {(pair.dataset, pair.measure) for pair in content.known}
     for part, entries in (("known", content.known), ("instead", content.instead)):
         for number, entry in enumerate(entries):
@@ -202,4 +199,4 @@ def _faults(content: Deviations) -> Iterator[Fault]:
                     yield (part, number, field), str(error)
     for number, stead in enumerate(content.instead):
         if (stead.by, stead.measure) not in pairs:
-            yield ("instead", number, "by"), f"no pair of {stead.by!r} with {stead.measure} is known here"
+            yield ("instead", number, "by"), f"`known` has no pair of {stead.by!r} with {stead.measure}"

@@ -1,5 +1,5 @@
-"""The findings of the audit, their order, and the audit.yaml of each paper, which explains them. For example,
-``explanations: [{at: [PAPER/1/ROW], why: "printed from another run"}]``."""
+"""The findings of the audit, and the audit.yaml that explains them, e.g. ``explanations: [{at: [PAPER/1/ROW],
+why: "printed from another run"}]``."""
 
 from __future__ import annotations
 
@@ -33,17 +33,16 @@ class Finding:
     """An inconsistency in a paper.
 
     Attributes:
-        severity: error (a contradiction within a paper or with a source that it quotes), doubt (one of two
-            numbers must be wrong, there is another cause, or it depends on our reading) or note (nobody's
-            mistake).
+        severity: error (a contradiction within a paper or with a source that it quotes), doubt (one of
+            two
+            numbers must be wrong, or it depends on our reading) or note (no mistake).
         kind: average, delta, bold, tie, claim, lead, mark, values, domain, misprint, conflict, index,
             reference, wording or record.
         against: the evidence, a key of ``HELD_AGAINST``.
         paper: the paper to correct.
-        id: stays the same while the fact holds, e.g. ``paper/reading/id`` or ``values/configuration``.
-        places: cells, claims or sections, one for each value.
+        id: stays the same while the fact holds, e.g. ``paper/reading/id``.
+        places: cells, claims or sections.
         values: the printed numbers or words at these places.
-        says: the inconsistency, in one sentence.
         explanation: the known cause, or "".
     """
 
@@ -87,7 +86,7 @@ def sort_findings(findings: list[Finding]) -> list[Finding]:
 
 
 def told_once(findings: list[Finding], facts: tuple[tuple[str, ...], ...]) -> list[Finding]:
-    """Return the findings, joining those of one fact. ``facts`` are groups of ids of findings."""
+    """Return the findings, joining those of one fact. ``facts`` are groups of ids."""
     by_id = {finding.id: finding for finding in findings}
     merged_by_id, joined_ids = dict(by_id), set()
     for fact in facts:
@@ -102,7 +101,7 @@ FILE = "audit.yaml"
 
 
 class Explanation(StrictMapping):
-    """An explanation of a finding. Each of ``at`` must be the beginning of one of the finding's places."""
+    """An explanation. Each of ``at`` must be the beginning of one of the finding's places."""
 
     at: tuple[str, ...]
     why: str
@@ -113,8 +112,8 @@ class Explanation(StrictMapping):
 
 
 class Wording(Identified):
-    """A word with two meanings, a word in a wrong sense, or two words with one meaning. The severity is error
-    if the sentence is wrong because of it, and doubt if it can mislead."""
+    """A word with two meanings or a wrong one, or two words with one meaning. The severity is error if it
+    makes the sentence wrong."""
 
     where: str
     says: str
@@ -142,14 +141,13 @@ class Index(Identified):
 
 
 class Notes(StrictMapping):
-    """The content of one audit.yaml, or of all papers' without the last four fields.
+    """The content of one audit.yaml, or the shared fields of all.
 
     Attributes:
         configurations: name -> its rows or cells.
         facts: groups of ids of findings on the same fact. The first id remains.
-        wording: words in a wrong or double sense.
         out_of_domain: tables that claim that no system was trained on their sets.
-        trained_on: system -> its training sets, by ir_datasets' names, for every row of these tables.
+        trained_on: system -> its training sets, by ir_datasets' names.
     """
 
     configurations: dict[str, tuple[str, ...]] = Field(default_factory=dict)
@@ -161,15 +159,15 @@ class Notes(StrictMapping):
     indices: tuple[Index, ...] = ()
 
     def configuration(self, cell: Cell) -> str:
-        """Return the name of the measured configuration. This is the name in ``configurations``, else the
-        system of a cited row, else the cell's own id."""
+        """Return the name of the measured configuration: the name in ``configurations``, the system of a
+        cited row, or the cell's id."""
         by_path = {path: name for name, paths in self.configurations.items() for path in paths}
         row = cell.id.rpartition("/")[0]
         default = cell.row.system if cell.role == "cited" else cell.id
         return by_path.get(cell.id) or by_path.get(row) or default
 
     def explanation(self, places: tuple[str, ...]) -> str:
-        """Return the explanations of a finding at these places, joined."""
+        """Return the explanations of a finding at these places."""
         return "; ".join(e.why for e in self.explanations if e.is_of(places))
 
 
@@ -188,8 +186,8 @@ def notes() -> Notes:
 
 
 def check_use(source: Paper, places: Mapping[str, tuple[str, ...]]) -> None:
-    """Raise ManifestError if a paper's audit.yaml refers to a missing finding. ``places`` maps the id of
-    every finding to its places."""
+    """Raise ManifestError if a paper's audit.yaml refers to a missing finding. ``places`` are by id of
+    finding."""
     content, own = notes_of(source), f"{source.name}/"
     for location, reason in (*_idle_facts(content, own, places), *_idle_explanations(content, own, places)):
         raise yaml_file.fault_at(source.folder / FILE, location, reason)
@@ -215,7 +213,7 @@ def _idle_explanations(
 
 
 def notes_of(source: Paper) -> Notes:
-    """Return the notes of one paper, empty without audit.yaml. Raises ManifestError with file and line."""
+    """Return the notes of one paper. Raises ManifestError with file and line."""
     path = source.folder / FILE
     if not path.exists():
         return Notes()
@@ -254,7 +252,7 @@ def _idle_indices(content: Notes) -> Iterator[yaml_file.Fault]:
     for number, index in enumerate(content.indices):
         letters = sorted({end[0] for end in (*index.sequence, *index.runs) if end[0].isalpha()})
         if len(letters) > 1:
-            yield ("indices", number, "runs"), f"which of {' and '.join(letters)} is larger is not known"
+            yield ("indices", number, "runs"), f"the order of {' and '.join(letters)} is unknown"
 
 
 def _lies_within(place: str, prefix: str) -> bool:

@@ -1,5 +1,5 @@
-"""Statements of papers, each judged by the paper's own numbers, by ours and by others' values. For example,
-``judged_at([paper("PAPER")], scale("tiny"), workspace)`` returns the statements of one paper."""
+"""Statements judged by the paper's own numbers, by ours and by others' values, e.g.
+``judged_at([paper("PAPER")], scale("tiny"), workspace)``."""
 
 import re
 from collections import Counter
@@ -24,19 +24,14 @@ from repro.verdicts.decision import KINDS
 
 # The first ways of making use the system that the authors trained. The second ones train it again.
 OF_ONE_SYSTEM, TRAINED_AGAIN = ("run", "checkpoint", "index"), ("trained", "fine-tuned")
-SAID = {UNTESTED: "say nothing"}
+SAID = {UNTESTED: "undecided"}
 ALIKE = {"released": OF_ONE_SYSTEM, "trained again": TRAINED_AGAIN}
 
 
 @dataclass(frozen=True)
 class ClosestReports:
-    """The closest report on each cell, i.e. the first note of ``repro.hooks.notes``.
-
-    A report that matches by name alone is not used.
-
-    Attributes:
-        starts: the accepted ways of making, e.g. ``("trained", "fine-tuned")``. All if empty.
-    """
+    """The closest report on each cell, unless it matches by name only. ``starts`` are the accepted ways of
+    making, e.g. ``("trained", "fine-tuned")``, all if empty."""
 
     starts: tuple[str, ...] = ()
     is_published, is_stated = False, True
@@ -45,9 +40,9 @@ class ClosestReports:
         """Return the report used for a cell. Raises MissingNumber without one."""
         counting = [note for note in notes(cell) if not self.starts or note.making in self.starts]
         if not counting:
-            raise MissingNumber(f"nobody else is known to state {cell.id}")
+            raise MissingNumber(f"others report no value of {cell.id}")
         if counting[0].match == "loose":
-            raise MissingNumber(f"no value of others is known to be of {cell.id} but by its name")
+            raise MissingNumber(f"others' values match {cell.id} only by name")
         return counting[0]
 
     def number(self, cell: Cell) -> Decimal:
@@ -65,25 +60,23 @@ class ClosestReports:
         first, second = (value.scaleb(digits) for value, digits in values)
         decimals = [decimals_of(value) - digits for value, digits in values]
         if decimals[0] != decimals[1] and abs(first - second) <= half_unit(min(decimals)):
-            raise MissingNumber(
-                f"others' values of {one.id} and {other.id} are one number at the coarser of their roundings"
-            )
+            raise MissingNumber(f"others' values of {one.id} and {other.id} are equal after rounding")
 
     def p(self, one: Cell, other: Cell) -> None:
-        """Return None: reports have no scores by query."""
+        """Return None."""
         return None
 
     def why_untested(self, cell: Cell) -> str:
         """Return the reason for the missing test."""
-        return "values of others are means, without a test between them"
+        return "others report means without a test"
 
     def over_seeds(self, cell: Cell) -> list[float]:
-        """Raise MissingNumber: a report has a single number."""
-        raise MissingNumber(f"nothing says how values of others for {cell.id} vary over seeds")
+        """Raise MissingNumber."""
+        raise MissingNumber(f"others report no seeds of {cell.id}")
 
     def drawn(self, shown: str, fact: str) -> float:
-        """Raise MissingNumber: nobody reports numbers of drawings."""
-        raise MissingNumber(f"nobody else is known to state {shown}")
+        """Raise MissingNumber."""
+        raise MissingNumber(f"others report no value of {shown}")
 
 
 @dataclass(frozen=True)
@@ -91,10 +84,8 @@ class OthersJudgement:
     """The judgement of a statement by reports.
 
     Attributes:
-        used: the closest report of each cell concerned, if usable.
         cells: the number of cells with a published number concerned.
-        alike: the states by reports of released systems alone and of retrained ones alone, if ``used`` has
-            both.
+        alike: the states by reports of released systems alone and of retrained ones alone, if both exist.
     """
 
     judgement: Judgement = field(default_factory=partial(Judgement, UNTESTED))
@@ -114,34 +105,30 @@ class OthersJudgement:
 
     @property
     def kinds(self) -> dict[str, int]:
-        """The number of used reports by way of making, in the order of ``MAKINGS``."""
+        """The number of used reports by way of making."""
         counts = Counter(note.making for _, note in self.used)
         return {making: counts[making] for making in MAKINGS if counts[making]}
 
     @property
     def basis(self) -> str:
-        """The number of cells with a report, their making and authors, e.g. "2 of 4 cells: …", or ""."""
+        """The reports used, e.g. "2 of 4 cells: …", or ""."""
         if not self.used:
             return ""
         kinds = ", ".join(f"{MAKINGS[start]} ({number})" for start, number in self.kinds.items())
         by_authors = sum(note.who == "authors" for _, note in self.used)
-        parts = [
-            f"{len(self.used)} of {self.cells} cells: {kinds}",
-            f"{by_authors} by authors of the systems" if by_authors else "",
-            f"released systems stand beside systems trained again; {self.like_beside_like}"
-            if self.alike
-            else "",
-        ]
-        return "; ".join(filter(None, parts))
+        basis = f"{len(self.used)} of {self.cells} cells: {kinds}"
+        basis += f", {by_authors} by authors of the systems" if by_authors else ""
+        mixed = ", mixes released and retrained systems: "
+        return basis + (mixed + self.like_beside_like if self.alike else "")
 
     @property
     def like_beside_like(self) -> str:
-        """The states by reports of one kind of making, in words, or "" if all reports are of one kind."""
+        """The states by reports of one kind of making, or ""."""
         states = ", ".join(f"{name}: {SAID.get(state, state)}" for name, state in self.alike.items())
-        return f"like beside like ({states})" if states else ""
+        return f"by kind of making ({states})" if states else ""
 
     def as_json(self) -> dict:
-        """Return the judgement as plain values, with every report used."""
+        """Return the judgement as plain values."""
         return {
             "state": self.state,
             "why": self.judgement.why,
@@ -154,8 +141,7 @@ class OthersJudgement:
 
 
 def by_others(statement: Statement, places: Places, *, published: Judgement) -> OthersJudgement:
-    """Judge a statement by the closest report of each cell. ``published`` is its judgement by the paper's
-    numbers, which contains the cells."""
+    """Judge a statement by the closest report of each cell of its ``published`` judgement."""
     values = ClosestReports()
     numeric_cells = [cell for cell in published.cells if cell.is_numeric]
     used = []
@@ -175,13 +161,7 @@ def by_others(statement: Statement, places: Places, *, published: Judgement) -> 
 
 @dataclass(frozen=True)
 class JudgedStatement:
-    """A statement judged by three sources of numbers.
-
-    Attributes:
-        published, ours: by the paper's own numbers, and by our measurements at ``scale``.
-        others: by others' values, without effect on the other two.
-        doubts: kinds of doubts about our numbers used.
-    """
+    """A statement judged by three sources of numbers. ``doubts`` are kinds of doubts about our numbers."""
 
     statement: Statement
     published: Judgement
@@ -192,7 +172,7 @@ class JudgedStatement:
 
     @property
     def fails(self) -> bool:
-        """True if the paper's own numbers, our measurements or others' values contradict it."""
+        """True if any source of numbers contradicts it."""
         return FAILS in (self.published.state, self.ours.state, self.others.state)
 
     def as_json(self) -> dict:
@@ -245,7 +225,7 @@ class PublishedJudgement:
 
 
 def published_judgements(source: Paper) -> list[PublishedJudgement]:
-    """Return every statement of a paper, judged by the paper's own numbers and by others' values."""
+    """Return every statement of a paper, judged by its own numbers and by others' values."""
     places, judgements = Places(source), []
     for statement in statements(source):
         published = statement.judge(PublishedValues(), places)
@@ -255,7 +235,7 @@ def published_judgements(source: Paper) -> list[PublishedJudgement]:
 
 
 def judged(sources: list[Paper], ours: MeasuredValues, *, scale: str) -> list[JudgedStatement]:
-    """Return every statement of the papers, judged by their own numbers, by ours and by others' values."""
+    """Return every statement of the papers, judged by all numbers."""
     return [judgement.judged(ours, scale) for source in sources for judgement in published_judgements(source)]
 
 

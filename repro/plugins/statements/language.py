@@ -1,9 +1,5 @@
-"""The functions of ``expect``, evaluated on published numbers, on ours or on others' values.
-
-Paths are short: ``table/row/column`` of the claim's own paper, or ``PAPER:table/row/column`` of another one.
-For example, ``above("1/ours", "1/bm25", "rr10")``. Relations record the contradicting cells and the tests
-between the compared rows.
-"""
+"""The functions of ``expect``, e.g. ``above("1/ours", "1/bm25", "rr10")``. Paths are ``table/row/column`` of
+the claim's own paper, or ``PAPER:table/row/column``."""
 
 from collections.abc import Callable, Collection
 from dataclasses import dataclass, field
@@ -28,14 +24,14 @@ from repro.retrieval.evaluation.p_values import unpaired_t_test
 
 
 class Places:
-    """Finds cells, rows and columns by the paths that the claims of one paper use."""
+    """Finds cells, rows and columns by the paths in the claims of one paper."""
 
     def __init__(self, source: Paper):
         self.paper = source
         self._cells: dict[tuple[str, str], dict[tuple[str, str], Cell]] = {}
 
     def cell(self, path: str) -> Cell:
-        """Return the cell ``table/row/column`` or ``paper:table/row/column``. Raises UsageError."""
+        """Return the cell of a path. Raises UsageError."""
         source, table, cell_path = self._table(path)
         row, _, column = cell_path.partition("/")
         key = source.name, table.id
@@ -76,7 +72,7 @@ class Places:
 
     def _table(self, path: str) -> tuple[Paper, Table, str]:
         if not isinstance(path, str):
-            raise UsageError(f"{path!r} names no cell, row or table; write 'table/row/column'")
+            raise UsageError(f"{path!r} is no path of a cell, row or table. Write 'table/row/column'.")
         name, colon, inner = path.rpartition(":")
         source = paper(name) if colon else self.paper
         table, _, path_in_table = inner.partition("/")
@@ -106,7 +102,6 @@ class Orders:
         against: contradicting cells, and numbers that do not fit.
         seen: numbers and counts computed.
         tests: p for every compared pair of cells, None without a test.
-        outcomes: the cells used, and the state of every compared pair.
     """
 
     places: Places
@@ -131,13 +126,13 @@ class Orders:
         return [(mine, theirs) for mine, theirs in pairs if has_number(theirs)]
 
     def holds(self, pairs: list[Pair], relation: str) -> bool:
-        """Return whether the relation holds for all pairs. A single contradicting pair decides."""
+        """Return whether the relation holds for all pairs."""
         return self.all_fit(pairs, lambda mine, theirs: RELATIONS[relation](self.order(mine, theirs)))
 
     def all_fit(self, pairs: list[Pair], fits: Callable[[Cell, Cell], bool]) -> bool:
-        """Return whether all pairs fit. Records contradictions, and the state of each pair by column."""
+        """Return whether all pairs fit. A single contradicting pair decides. Raises MissingNumber."""
         if not pairs:
-            raise MissingNumber("there is nothing to compare with")
+            raise MissingNumber("there are no rows to compare with")
         missing, states = None, []
         for mine, theirs in pairs:
             try:
@@ -146,7 +141,7 @@ class Orders:
                 states.append(reason.state)
                 missing = missing or reason
             if states[-1] == FAILS:
-                self.against.append(f"{self._shown(mine)} beside {self._shown(theirs)}")
+                self.against.append(f"{self._shown(mine)} vs. {self._shown(theirs)}")
             self.outcomes.pairs.append((mine, states[-1]))
         if missing and FAILS not in states:
             raise missing
@@ -165,12 +160,12 @@ class Orders:
 
 
 def has_number(cell: Cell) -> bool:
-    """Return whether the cell has a published number, or is a cell of a figure or study that may get one."""
+    """Return whether the cell has a published number, or belongs to a figure or study that may get one."""
     return cell.is_numeric or cell.is_unpublished
 
 
 def as_columns(columns: Listed) -> list[str]:
-    """Return the columns as a list, also for a single column."""
+    """Return the columns as a list."""
     return [columns] if isinstance(columns, str) else columns
 
 
@@ -218,7 +213,7 @@ class Relations(Orders):
         is_turned = self.order(*first) * self.order(*second) < 0
         self.outcomes.pairs.append((first[0], FAILS if is_turned else HOLDS))
         if is_turned:
-            parts = [f"{self._shown(mine)} beside {self._shown(theirs)}" for mine, theirs in (first, second)]
+            parts = [f"{self._shown(mine)} vs. {self._shown(theirs)}" for mine, theirs in (first, second)]
             self.against.append(", but ".join(parts))
         return is_turned
 
@@ -241,7 +236,7 @@ def is_marked_over(mine: Cell, theirs: Cell) -> bool:
     marks = {m: meaning.over for m, meaning in mine.table.marks.items() if meaning.means == "significant"}
     candidates = {mark for mark, over in marks.items() if theirs.row.system in over}
     if not candidates:
-        raise MissingNumber(f"no mark of table {mine.table.id} speaks of {theirs.row.label}")
+        raise MissingNumber(f"no mark of table {mine.table.id} is over {theirs.row.label}")
     return bool(candidates & set(mine.printed.marks))
 
 
@@ -250,7 +245,7 @@ class Language(Relations):
     """The functions for one statement, with records of their use."""
 
     def functions(self) -> dict[str, Callable]:
-        """Return the functions by their names in the language, e.g. ``"gain"``."""
+        """Return the functions by name, e.g. ``"gain"``."""
         methods = FUNCTIONS - {"rows", "columns"}
         return {name: getattr(self, name) for name in methods} | {
             "rows": self.places.rows,
@@ -258,7 +253,7 @@ class Language(Relations):
         }
 
     def number(self, text: str) -> Decimal | float:
-        """Return a written number in the type of the values, Decimal or float."""
+        """Return a written number as Decimal or float."""
         return Decimal(text) if self.values.is_stated else float(text)
 
     # numbers
@@ -280,7 +275,7 @@ class Language(Relations):
         groups = [[float(self.v(f"{row}/{column}")) for row in group] for group in (rows, others)]
         test = unpaired_t_test(*groups)
         if test is None:
-            raise MissingNumber("without a variance over the runs there is no test")
+            raise MissingNumber("the runs do not vary, so there is no test")
         self.tests.append(test.p)
         self.seen.append(f"t {test.statistic:.3g} with {test.degrees} degrees of freedom, p {test.p:.3g}")
         return test.p
@@ -296,12 +291,12 @@ class Language(Relations):
         """Return the number of a table's examples with a relevant passage of a system."""
         marks = self.places.examples(table, system)
         if not self.values.is_published:
-            raise MissingNumber(f"table {table} shows passages; no others were ever judged")
+            raise MissingNumber(f"only the passages that table {table} shows were judged")
         self.seen.append(f"{system} {sum(marks)} of {len(marks)}")
         return sum(marks)
 
     def drawn(self, exhibit: str, fact: str) -> float:
-        """Return a number that the suite computes with a drawing of the paper."""
+        """Return a number that the suite computes with a drawing."""
         return self._tell(self.values.drawn(f"{self.places.paper.name}/{exhibit}", fact))
 
     def rounds(self, x, text: str) -> bool:
@@ -323,19 +318,19 @@ class Language(Relations):
     # ranks and trends
 
     def best_count(self, row: str, columns: Listed, among: list[str] | None = None) -> int:
-        """Count the columns in which a row is strictly the best."""
+        """Count the columns with a row as the strict best."""
         best_columns, tied_columns = [], []
         for column in as_columns(columns):
             pairs = self._rivals(row, column, among)
             orders = [self.order(*pair) for pair in pairs]
             if not orders:
-                raise MissingNumber(f"there is nothing to compare {row}/{column} with")
+                raise MissingNumber(f"there are no rows to compare {row}/{column} with")
             labels = [pair[1].row.label for pair, order in zip(pairs, orders, strict=True) if order == 0]
             if min(orders) > 0:
                 best_columns.append(column)
             elif min(orders) == 0:
                 tied_columns.append(f"{column} (with {', '.join(labels)})")
-        suffix = f"; tied in {', '.join(tied_columns)}" if tied_columns else ""
+        suffix = f", tied in {', '.join(tied_columns)}" if tied_columns else ""
         self.seen.append(f"strictly best in {len(best_columns)} of {len(as_columns(columns))}{suffix}")
         return len(best_columns)
 

@@ -1,5 +1,5 @@
-"""Findings on bold numbers and marks of significance: ties, missing tests, and leads that are too small. For
-example, a mark over a cited row is doubtful, because no scores by query exist for that row."""
+"""Findings on bold numbers and marks of significance. For example, a mark over a cited row is doubtful,
+because no scores by query exist for that row."""
 
 from collections.abc import Iterator
 from itertools import product
@@ -18,8 +18,7 @@ Marked = tuple[str, Cell, list[Cell]]  # the mark, its cell, the cells that it i
 
 
 def of_marks(source: Paper) -> Iterator[Finding]:
-    """Yield ties of bold numbers, marks that no test supports or on too small leads, and large unmarked
-    leads."""
+    """Yield ties of bold numbers, unsupported or implausible marks, and large unmarked leads."""
     yield from _ties(source)
     yield from _unsupported_marks(source)
     marked = [(mark, cell, rivals) for mark, cell, _, rivals in marks(source)]
@@ -55,12 +54,12 @@ def of_words(source: Paper) -> Iterator[Finding]:
         place, reason = f"{source.name}/claim/{claim.id}", ""
         if claim.calls_significant:
             untested = [_table_name(table) for table in claim.about if table not in tested]
-            reason = "; ".join(f"{table} names no test" for table in untested) or "no mark says so"
+            reason = ", ".join(f"{table} names no test" for table in untested) or "no mark confirms it"
         elif "significantly_above(" in claim.expect:
             judgement = by_id[place].judge(PublishedValues(), finder)
             reason = judgement.why if judgement.state == UNTESTED else ""
         if reason:
-            says = f"{claim.where}: a difference is called significant, or not, and {reason}"
+            says = f"{claim.where}: the text calls a difference significant, or not, but {reason}"
             fields = source.name, f"{place}/significance", (place,), (claim.says,)
             yield Finding(severity, "claim", "paper", *fields, says, claim.note)
 
@@ -74,7 +73,7 @@ def _ties(source: Paper) -> Iterator[Finding]:
         equals = [o for o in rivals if o.printed.value == cell.printed.value and not o.printed.bold]
         if equals:
             places, values = zip(*((c.id, c.text) for c in (cell, *equals)), strict=True)
-            says = "the same number is bold once and plain elsewhere"
+            says = "the same number is bold in one place only"
             place = f"{source.name}/{cell.table.id}/tie/{cell.row.id}/{cell.column.id}"
             yield Finding("note", "tie", "paper", source.name, place, places, values, says)
 
@@ -85,14 +84,14 @@ def _unsupported_marks(source: Paper) -> Iterator[Finding]:
         if cell.table.test is None:
             reasons.append("its table names no test")
         if not rivals:
-            reasons.append("none of the rows it is over stands in its group")
+            reasons.append("its group has none of the rows that it is over")
         reasons += [f"{o.row.label} has no number there" for o in rivals if not o.is_numeric]
-        cited = "is cited, so that there are no scores by query"
+        cited = "is cited, so there are no scores by query"
         if cell.role == "cited":
             reasons.append(f"the row {cited}")
         reasons += [f"{o.row.label} {cited}" for o in rivals if o.role == "cited"]
         if reasons:
-            says = f"{mark}: {'; '.join(reasons)}"
+            says = f"{mark}: {', '.join(reasons)}"
             place = f"{source.name}/{cell.table.id}/test/{cell.row.id}/{cell.column.id}/{mark}"
             yield Finding("doubt", "mark", "paper", source.name, place, (cell.id,), (cell.text,), says)
 
@@ -107,11 +106,11 @@ def _implausible_marks(source: Paper, marked: list[Marked]) -> Iterator[Finding]
     assert known is not None  # because it is implausible
     leads = ", ".join(_need_in_words(*each) for each in implausible)
     says = (
-        f"for p <= {wanted.level:g} on {wanted.queries} queries the standard deviation of the differences is "
-        f"at most {leads}: less than half of {known.sd:.3f}, the smallest known of two systems trained apart "
-        f"({' and '.join(known.runs)}, {known.lead:.3f} apart on {known.dataset})"
+        f"p <= {wanted.level:g} on {wanted.queries} queries needs a standard deviation of differences of at "
+        f"most {leads}. This is less than half of {known.sd:.3f}, the smallest one known for two systems "
+        f"({' and '.join(known.runs)}, which differ by {known.lead:.3f} on {known.dataset})"
     )
-    why = "; ".join(filter(None, ["a t-test that is not paired by query needs less still", wanted.instead]))
+    why = "; ".join(filter(None, ["an unpaired t-test needs even less", wanted.instead]))
     cells = {cell.id: cell.text for _, cell, _ in implausible}
     place = f"{source.name}/{first.table.id}/deviation/{first.column.id}"
     severity, values = "note" if wanted.instead else "doubt", tuple(cells.values())
@@ -124,8 +123,7 @@ def _need_in_words(mark: str, cell: Cell, wanted: Need) -> str:
 
 
 def _unmarked_leads(source: Paper, marked: list[Marked]) -> Iterator[Finding]:
-    """Yield a finding for unmarked leads that are at least as large as a marked lead over the same row. The
-    unmarked differences may vary more between queries."""
+    """Yield a finding for unmarked leads that are at least as large as a marked lead over the same row."""
     leads, cells = list[str](), dict[str, str]()
     for key in dict.fromkeys(map(_scope, marked)):
         mark, cell, rivals = min((m for m in marked if _scope(m) == key), key=lambda m: m[1].number)
@@ -135,20 +133,20 @@ def _unmarked_leads(source: Paper, marked: list[Marked]) -> Iterator[Finding]:
         if least and larger:
             lead, *others = (f"{c.row.label} by {c.number - least.over.number}" for c in (cell, *larger))
             leads.append(
-                f"{cell.column.label}: over {least.over.row.label} leads {lead} with {mark}, which needs a "
+                f"{cell.column.label}: {lead} over {least.over.row.label} with {mark}, which needs a "
                 f"deviation of at most {least.sd:.3f}, and {' and '.join(others)} without"
             )
             cells |= {c.id: c.text for c in (cell, *larger)}
     if leads:
-        says = f"leads as large as marked ones over the same row have no mark; {'; '.join(leads)}"
-        why = "which rows were tested is not said, and the differences of other systems may vary more"
+        says = f"leads as large as marked ones over the same row have no mark: {', '.join(leads)}"
+        why = "the tested rows are not named, and the differences of other systems may vary more"
         place, values = f"{source.name}/{marked[0][1].table.id}/leads", tuple(cells.values())
         yield Finding("note", "mark", "paper", source.name, place, tuple(cells), values, says, why)
 
 
 def _certain_leads(source: Paper, marked: list[Marked]) -> Iterator[Finding]:
     """Yield a finding for unmarked leads that are significant for any two systems with these means. Rows
-    without any mark are skipped."""
+    without marks are skipped."""
     table = marked[0][1].table
     tested, cells = {cell.row.id for _, cell, _ in marked}, list(cells_of(source, (table,)))
     texts, leads = dict[str, str](), list[str]()
@@ -160,8 +158,8 @@ def _certain_leads(source: Paper, marked: list[Marked]) -> Iterator[Finding]:
                 numbers = f"{cell.row.label} {cell.number} over {wanted.over.number}"
                 leads.append(f"{cell.column.label}, {numbers} ({wanted.over.row.label}) without {mark}")
     if leads:
-        says = f"no two systems with these means can have p above the level: {'; '.join(leads)}"
-        why = "so many queries need a deviation that is above the greatest that such scores can have"
+        says = f"no two systems with these means can have p above the level: {', '.join(leads)}"
+        why = "p above the level needs a larger deviation than such scores can have"
         place, values = f"{source.name}/{table.id}/unmarked", tuple(texts.values())
         yield Finding("doubt", "mark", "paper", source.name, place, tuple(texts), values, says, why)
 

@@ -1,8 +1,5 @@
-"""All findings of the audit, and the findings within a single paper.
-
-The latter are on tables, sentences, domains and indices. For example, a sentence states a lead over one
-system although the same table has a stronger system in the same group.
-"""
+"""All findings of the audit, and those within a single paper. For example, a sentence states a lead over one
+system although its table has a stronger one in the same group."""
 
 import ast
 from collections.abc import Iterator
@@ -44,7 +41,6 @@ def findings(source: Paper) -> Iterator[Finding]:
 
 
 def _sum_findings(source: Paper) -> Iterator[Finding]:
-    """Yield averages and deltas; a wrong bold number is a statement that fails."""
     for identifier, reason in arithmetic_faults(source):
         subject = cell_named(identifier)
         if subject.column.mean_of or subject.printed.delta is not None:
@@ -71,12 +67,11 @@ def _statement_findings(source: Paper) -> Iterator[Finding]:
 
 
 def _explanation(statement: Statement) -> str:
-    assumed = f"ours in it: {statement.assumed}" if statement.assumed else ""
+    assumed = f"our assumption: {statement.assumed}" if statement.assumed else ""
     return "; ".join(filter(None, [statement.note, assumed]))
 
 
 def _held_against(statement: Statement) -> str:
-    """Another paper where its cells are named in the expression, else the paper alone."""
     return "another paper" if named_papers(statement.expect) else "paper"
 
 
@@ -161,9 +156,7 @@ def of_domains(source: Paper) -> Iterator[Finding]:
     for cell in cells_of(source, tuple(tables)):
         sets = own_notes.trained_on[cell.row.system]
         if cell.is_numeric and any(f"{cell.column.dataset}/".startswith(f"{name}/") for name in sets):
-            says = (
-                f"Table {cell.table.id} is of sets that its systems were not trained on; {cell.row.label} was"
-            )
+            says = f"{cell.row.label} was trained on this set, but Table {cell.table.id} is on unseen sets"
             identifier = f"{source.name}/domain/{cell.table.id}/{cell.row.id}/{cell.column.id}"
             values = (cell.printed.plain,)
             yield Finding("doubt", "domain", "third party", source.name, identifier, (cell.id,), values, says)
@@ -176,7 +169,7 @@ def of_indices(source: Paper) -> Iterator[Finding]:
         used = [_number(end) + _number(index.uses.replace("i", "")) for end in index.runs]
         beyond = [word for word, is_so in (("first", used[0] < first), ("last", used[1] > last)) if is_so]
         if beyond:
-            says = f"{index.where}: {index.says}; the {' and the '.join(beyond)} of the sequence has none"
+            says = f"{index.where}: {index.says}, but the {' and the '.join(beyond)} of the sequence has none"
             place = (f"{source.name}/{index.where}",)
             identifier = f"{source.name}/index/{index.id}"
             yield Finding("doubt", "index", "paper", source.name, identifier, place, (index.uses,), says)
@@ -191,9 +184,8 @@ LEADS = ("gain", "percent")
 
 
 def of_leads(source: Paper) -> Iterator[Finding]:
-    """Yield a note for every claimed lead that skips a stronger system. For example, ``rounds(gain(a, b),
-    "3.6")`` states a lead of ``a`` over ``b``, and a system of the same table and group that the claim does
-    not name is between the two."""
+    """Yield a note for every claimed lead that skips a stronger system of the same group. For example,
+    ``rounds(gain(a, b), "3.6")`` states a lead of ``a`` over ``b``."""
     places = Places(source)
     for claim in claims_of(source).values():
         for mine, theirs in _leads(claim, places):
@@ -232,11 +224,8 @@ def _is_named(cell: Cell, claim: Claim) -> bool:
 
 
 def _finding(source: Paper, claim: Claim, mine: Cell, theirs: Cell, stronger: list[Cell]) -> Finding:
-    passed_over = ", ".join(f"{c.row.label} leaves {mine.number - c.number}" for c in stronger)
-    says = (
-        f"{claim.where}: {mine.row.label} leads by {mine.number - theirs.number}, which is over "
-        f"{theirs.row.label}; {passed_over}"
-    )
+    leads = [f"{mine.number - c.number} over {c.row.label}" for c in (theirs, *stronger)]
+    says = f"{claim.where}: {mine.row.label} leads by {leads[0]}, but only by {', '.join(leads[1:])}"
     cells = (mine, theirs, *stronger)
     places, values = tuple(c.id for c in cells), tuple(c.printed.plain for c in cells)
     identifier = f"{source.name}/lead/{claim.id}"

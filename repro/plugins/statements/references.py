@@ -1,8 +1,5 @@
-"""The references.yaml of each paper: the targets of its references, and whether each target is the right one.
-
-For example, a sentence of §4.2 refers to Table 3 for results that are in Table 4. Its pointer has ``at:
-§4.2``, ``to: [Table 3]`` and ``verdict: wrong``.
-"""
+"""The references.yaml of each paper: its references and whether each target is right. For example, a sentence
+of §4.2 refers to Table 3 for results of Table 4: ``at: §4.2``, ``to: [Table 3]``, ``verdict: wrong``."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -23,9 +20,9 @@ class Faulty(StrictMapping):
     """The verdict on a pointer or on an entry of the reference list.
 
     Attributes:
-        verdict: right, absent (the target does not exist), wrong (it is or says another thing) or partly.
+        verdict: right, absent (the target does not exist), wrong or partly.
         why: the reason, required unless the verdict is right.
-        against: the evidence, e.g. "paper" for the paper alone.
+        against: the evidence, e.g. "paper".
     """
 
     verdict: Outcome = "right"
@@ -46,7 +43,7 @@ class Pointer(Faulty):
 
     Attributes:
         at: the section or table of the sentence, e.g. "§4.2".
-        as_: the expected content of the target, restated, or the name of a work.
+        as_: the expected content of the target, or the name of a work.
         to: keys of the reference list, tables, figures, equations or sections, e.g. "Table 3" or 12.
         reading: the reading of the same fault, which then makes the finding.
     """
@@ -70,7 +67,7 @@ class References(StrictMapping):
 
 
 def references_of(source: Paper) -> References:
-    """Return the references of a paper, empty without the file. Raises ManifestError with file and line."""
+    """Return the references of a paper, if any. Raises ManifestError with file and line."""
     path = source.folder / "references.yaml"
     if not path.exists():
         return References()
@@ -79,7 +76,7 @@ def references_of(source: Paper) -> References:
         for part, items in (("pointers", enumerate(content.pointers)), ("works", content.works.items())):
             for place, item in items:
                 if (item.verdict == "right") == bool(item.why):
-                    yield (part, place), "needs `why` where the verdict is not right, and only there"
+                    yield (part, place), "needs `why` if and only if the verdict is not right"
         for number, pointer in enumerate(content.pointers):
             for target in pointer.targets:
                 if not _is_part(target) and target not in content.works:
@@ -103,7 +100,6 @@ class Reference:
         at: the place of the sentence, or ``references`` for an entry.
         means: the expected content of the target, or the work of an entry.
         to: the target, or the key of an entry.
-        reading: the reading of the same fault, or "".
     """
 
     paper: str
@@ -117,7 +113,7 @@ class Reference:
 
 
 def paper_references(source: Paper) -> Iterator[Reference]:
-    """Yield a reference for each target of each pointer of a paper, then its reference list."""
+    """Yield a reference for each target of each pointer, then the reference list."""
     references = references_of(source)
     for pointer in references.pointers:
         verdict = pointer.verdict, pointer.why, pointer.against, pointer.reading
@@ -131,7 +127,7 @@ _SEVERITIES = {"absent": "error", "wrong": "error", "partly": "doubt"}
 
 
 def of_references(source: Paper) -> Iterator[Finding]:
-    """Yield findings on faulty pointers without a reading, and on faulty entries of the reference list."""
+    """Yield findings on faulty pointers without a reading, and on faulty entries."""
     references = references_of(source)
     for pointer in references.pointers:
         if pointer.verdict != "right" and not pointer.reading:
@@ -146,7 +142,7 @@ def of_references(source: Paper) -> Iterator[Finding]:
             source,
             key,
             "partly",
-            f"{key} ({references.works[key].work}) is cited nowhere in the text",
+            f"the text never cites {key} ({references.works[key].work})",
             "paper",
         )
 
@@ -155,7 +151,7 @@ def _pointer_finding(source: Paper, pointer: Pointer) -> Finding:
     targets = ", ".join(pointer.targets)
     identifier = f"{source.name}/reference/{pointer.at}/{targets}/{pointer.as_}"
     places = (f"{source.name}/{pointer.at}",)
-    says = f"{pointer.at}, {pointer.as_}: points at {targets}; {pointer.why}"
+    says = f"{pointer.at} refers to {targets} for {pointer.as_}: {pointer.why}"
     severity = _SEVERITIES[pointer.verdict]
     return Finding(severity, "reference", pointer.against, source.name, identifier, places, (targets,), says)
 
@@ -180,7 +176,7 @@ def _shared_numbers(source: Paper, references: References) -> Iterator[Finding]:
             places = (f"{source.name}/references",) * len(keys)
             identifier, says = (
                 f"{source.name}/work/arXiv:{number}",
-                f"{names} have one number, arXiv:{number}",
+                f"{names} have the same number, arXiv:{number}",
             )
             fields = source.name, identifier, places[:1], (", ".join(keys),)
             yield Finding("error", "reference", "paper", *fields, says)

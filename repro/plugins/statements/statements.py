@@ -1,5 +1,5 @@
-"""Statements that the cells of a paper can confirm: sentences, marks of significance and bold numbers. For
-example, the mark † in column MRR@10 of Table 1 has the id ``PAPER/1/mark/ROW/COLUMN/†``."""
+"""Statements that cells can confirm: sentences, marks of significance and bold numbers. For example, the mark
+† in column MRR@10 of Table 1 has the id ``PAPER/1/mark/ROW/COLUMN/†``."""
 
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, replace
@@ -25,7 +25,7 @@ from repro.plugins.statements.claims import (
     claims_of,
 )
 from repro.plugins.statements.deviations import Need, need
-from repro.plugins.statements.language import LEVEL, Language, Places, has_number
+from repro.plugins.statements.language import LEVEL, Language, Places
 
 
 @dataclass(frozen=True)
@@ -33,12 +33,12 @@ class Judgement:
     """The state of a statement under one kind of numbers.
 
     Attributes:
-        state: holds, fails, untested or not told apart.
+        state: holds, fails, untested or ``not told apart``.
         why: the deciding cells or numbers. Empty if every comparison holds.
-        test: the tests between our rows, e.g. "p 0.01, not corrected", or the deviation that a published mark
-            or bold number needs.
+        test: the tests between our rows, e.g. "p 0.01, not corrected", or the deviation that a published
+            mark or
+            bold number needs.
         measures: (table/column, state) of each measure, if there are several.
-        cells: the cells used, each once.
     """
 
     state: str
@@ -49,7 +49,7 @@ class Judgement:
 
     @property
     def differs_by_measure(self) -> str:
-        """The measures in which the statement fails and holds, if they differ, else ""."""
+        """The measures that fail and those that hold, if the statement has both."""
         by_state = {state: [name for name, s in self.measures if s == state] for _, state in self.measures}
         if self.state != FAILS or len(by_state) < 2:
             return ""
@@ -58,15 +58,13 @@ class Judgement:
 
 @dataclass(frozen=True)
 class Statement:
-    """A sentence of the text, a mark or a bold number that cells can confirm.
+    """A sentence of the text, a mark or a bold number.
 
     Attributes:
         id: ``paper/claim/id``, ``paper/table/mark/row/column/mark`` or ``paper/table/bold/row/column``.
         kind: claim, mark or bold.
         decide: returns whether the statement holds. Raises MissingNumber.
-        assumed: parts of the expression that the sentence does not state.
         cells: the cells of a mark or bold number, its own first.
-        study: pointers to comparisons of a study on the same subject.
         need: the deviation that the lead of a mark or bold number needs.
     """
 
@@ -105,7 +103,7 @@ def _why(language: Language, state: str) -> str:
 
 
 def statements(source: Paper) -> list[Statement]:
-    """Return the sentences of claims.yaml, then marks, then bold numbers, in printed order."""
+    """Return the sentences of claims.yaml, then marks, then bold numbers."""
     return [*_sentences(source), *_marks(source), *_bolds(source)]
 
 
@@ -165,7 +163,7 @@ def _test(language: Language, values: Values) -> str:
         if len(p_values) < len(language.tests):
             text += f" ({len(p_values)} of {len(language.tests)} pairs)"
     if isinstance(values, MeasuredValues) and any(values.is_incomparable(c) for c in language.outcomes.used):
-        text += "; with substituted data"
+        text += ", with substituted data"
     return text
 
 
@@ -198,10 +196,10 @@ def _marked_cells(source: Paper) -> Iterator[tuple[Cell, list[Cell]]]:
 
 
 def bolds(source: Paper) -> Iterator[tuple[Cell, list[Cell]]]:
-    """Yield every bold number and the other cells of its scope. Tables without known bold are skipped."""
+    """Yield every bold number and the other published numbers of its scope."""
     for table in source.manifest.tables:
         if table.kind == "results" and table.bold not in ("unknown", "none"):
-            cells = list(filter(has_number, cells_of(source, (table,))))
+            cells = [c for c in cells_of(source, (table,)) if c.is_numeric]
             for c in cells:
                 if c.printed.bold:
                     yield c, [o for o in cells if o is not c and bold_scope(o) == bold_scope(c)]
@@ -209,9 +207,9 @@ def bolds(source: Paper) -> Iterator[tuple[Cell, list[Cell]]]:
 
 def mark_holds(language: Language, cell: Cell, over: list[Cell]) -> bool:
     """Return whether a number is above all cells that it is marked over, and our tests confirm it. Raises
-    MissingNumber if the paper has no such cell, or if our numbers have no test."""
+    MissingNumber."""
     if not over:
-        raise MissingNumber("the paper has no such row beside it")
+        raise MissingNumber("the paper has no such row in its group")
     if not language.holds([*product([cell], over)], "above"):
         return False
     if language.values.is_published:
@@ -225,7 +223,7 @@ def mark_holds(language: Language, cell: Cell, over: list[Cell]) -> bool:
 
 
 def arithmetic_faults(source: Paper) -> Iterator[tuple[str, str]]:
-    """Yield the cells that do not follow from the rest of their table, as pairs of id and fault."""
+    """Yield (id, fault) for cells that do not follow from the rest of their table."""
     for table in source.manifest.tables:
         if table.kind == "results":
             cells = {(c.row.id, c.column.id): c for c in cells_of(source, (table,))}
@@ -241,7 +239,7 @@ def _averages(table: Table, cells: dict[tuple[str, str], Cell]) -> Iterator[tupl
             continue
         mean = sum((part.printed.number for part in parts), Decimal()) / len(parts)
         if cell.printed.value not in rounded(mean, cell.printed.decimals):
-            statement = f"{mean:.4f}, the paper says {cell.printed.plain}"
+            statement = f"{mean:.4f}, but the paper says {cell.printed.plain}"
             yield cell.id, f"the mean of its {len(parts)} cells is {statement}"
 
 
@@ -271,11 +269,11 @@ def _bold_faults(table: Table, cells: dict[tuple[str, str], Cell]) -> Iterator[t
         best = max(cell.printed.number for cell in members)
         for cell in members:
             if cell.printed.bold != (cell.printed.number == best):
-                state = "bold" if cell.printed.bold else "not bold"
-                yield cell.id, f"{cell.printed.plain} is {state}, the best of its {table.bold} is {best}"
+                state = f"bold, but {best} is" if cell.printed.bold else "not bold, but it is"
+                yield cell.id, f"{cell.printed.plain} is {state} the best of its {table.bold}"
 
 
 def bold_scope(cell: Cell) -> tuple:
-    """Return what the cells that a bold number is the best of have in common with it, in their table."""
+    """Return a key of the cells that a bold number of their table is the best of."""
     scopes = {"group": (cell.column.id, cell.row.group), "column": (cell.column.id,), "row": (cell.row.id,)}
     return scopes.get(cell.table.bold, ())

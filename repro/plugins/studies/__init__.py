@@ -1,13 +1,9 @@
-"""The suite's own comparisons: tables of kind ``study``, with a plan of analysis and tests over seeds and
-queries. Its YAML file is analysis.yaml in the folder of a study (read by ``analysis_schema``)."""
-
-from repro.hooks import answer
+"""The suite's own comparisons: tables of kind ``study`` with their plan, e.g. papers/STUDY/analysis.yaml."""
 
 
-@answer
 def part_of_cell(cell, page):
-    """Describe how to make a study's table from kept scores."""
-    if page is None or cell.table.kind != "study":
+    """Add the command that makes a study's table from kept scores."""
+    if cell.table.kind != "study":
         return None
     from repro.plugins.studies.studies import StudyOfCell
 

@@ -1,5 +1,7 @@
-"""The comparisons of a study: pairs of rows in each column, over queries and seeds, and their verdicts. For
-example, a row that leads another by 1.2 points (p = 0.3) is "not told apart" from it."""
+"""The comparisons of a study's rows over queries and seeds, and their verdicts.
+
+For example, the verdict on a difference of 5.0 points with p = 0.01 is "above".
+"""
 
 from __future__ import annotations
 
@@ -19,35 +21,24 @@ from repro.manifest.yaml_file import Identified, StrictMapping, repetitions
 from repro.retrieval.evaluation.crossed import Estimate, estimate, seeds_needed, smallest_seen
 from repro.retrieval.evaluation.p_values import holm
 
-POINT = 0.01  # in which an analysis says what matters
+POINT = 0.01  # the unit of ``matters`` in an analysis
 WITHIN = "within what matters"
-VERDICTS = (
-    "above",
-    "slightly above",
-    "slightly below",
-    "below",
-    WITHIN,
-    "not told apart",
-    "at the floor",
-    "not tested",
-)
 OfSeeds = Mapping[int | None, Mapping[str, float]]  # seed -> query -> score, of a row in a column
 FILE = "analysis.yaml"
 
 
 @dataclass(frozen=True)
 class Contrast:
-    """The difference between a row and another one in a column.
+    """The difference between two rows in a column.
 
     Attributes:
         family: its id. The p-values of a family and column are corrected together.
-        difference: the mean over queries and common seeds, as a fraction. None for too few or constant
-            values.
-        matters: the smallest difference that matters, as a fraction, or None.
-        level: the level divided by the number of comparisons of the family, the limit for the smallest p.
+        difference: the mean over queries and common seeds, as a fraction. None if too few or constant.
+        matters: the smallest difference that matters, as a fraction.
+        level: the level divided by the comparisons of the family, i.e. the limit for the smallest p.
         holm: the corrected p of the difference. Planned pairs without a test count as p = 1.
         within: the corrected p of a difference of at least ``matters``, by two one-sided tests.
-        verdict: one of ``VERDICTS``, for ``row`` compared with ``against``.
+        verdict: on ``row`` against ``against``, e.g. "slightly above", ``WITHIN`` or "at the floor".
     """
 
     family: str
@@ -70,25 +61,25 @@ class Contrast:
 
     @cached_property
     def smallest_seen(self) -> float | None:
-        """The true difference, as a fraction, that this design detects with a power of 80 % at ``level``."""
-        if self.difference is None:
-            return None
+        """The true difference, as a fraction, that is detected with a power of 80 % at ``level``."""
         d = self.difference
+        if d is None:
+            return None
         return smallest_seen(d.variances, queries=d.queries, seeds=d.seeds, level=self.level)
 
     @cached_property
     def seeds_needed(self) -> int | None:
-        """The fewest seeds that detect the smallest relevant difference with a power of 80 %, or None."""
-        if self.difference is None or self.matters is None:
-            return None
+        """The fewest seeds that detect ``matters`` with a power of 80 %, or None."""
         d = self.difference
+        if d is None or self.matters is None:
+            return None
         return seeds_needed(self.matters, d.variances, queries=d.queries, level=self.level)
 
 
 def contrasts(
     analysis: TableAnalysis, columns: Mapping[str, Mapping[str, OfSeeds]], *, level: float
 ) -> Iterator[Contrast]:
-    """Yield every measured pair of every family. ``columns`` maps column -> row -> scores."""
+    """Yield every measured pair of every family. ``columns`` is column -> row -> scores."""
     for family in analysis.families:
         for column, rows in columns.items():
             pairs = list(_pairs(family, column, rows, analysis.matters.get(column), level))
@@ -101,8 +92,7 @@ def contrasts(
 
 
 def difference(ours: OfSeeds, theirs: OfSeeds) -> Estimate | None:
-    """Return the mean difference of two rows over their common queries and seeds. None means too few queries
-    or seeds, or constant differences."""
+    """Return the mean difference over common queries and seeds, or None if they are too few or constant."""
     seeds = [seed for seed in ours if seed in theirs]
     if not seeds:
         return None
@@ -112,12 +102,11 @@ def difference(ours: OfSeeds, theirs: OfSeeds) -> Estimate | None:
 
 
 def floor_standings(analysis: TableAnalysis, rows: Mapping[str, OfSeeds], *, level: float) -> dict[str, str]:
-    """Return row -> ``above``, ``below``, ``not above`` or ``not tested``, against the row ``floor``."""
+    """Return row -> ``above``, ``below``, ``not above`` or ``not tested`` against the row ``floor``."""
     if analysis.floor is None:
         return {}
-    compared_rows = [row for row in rows if row in analysis.rows - {analysis.floor}]
-    floor = rows.get(analysis.floor, {})
-    return {row: _standing(difference(rows[row], floor), level) for row in compared_rows}
+    floor, compared = rows.get(analysis.floor, {}), analysis.rows - {analysis.floor}
+    return {row: _standing(difference(rows[row], floor), level) for row in rows if row in compared}
 
 
 def _standing(lead: Estimate | None, level: float) -> str:
@@ -127,7 +116,7 @@ def _standing(lead: Estimate | None, level: float) -> str:
 
 
 def _p_of_no_less(c: Contrast) -> float | None:
-    """Return the larger p of the two one-sided tests of a relevant difference (Schuirmann 1987)."""
+    """Return the larger p of two one-sided tests (Schuirmann 1987)."""
     from scipy.special import stdtr
 
     if c.difference is None or c.matters is None:
@@ -137,8 +126,8 @@ def _p_of_no_less(c: Contrast) -> float | None:
 
 
 def _corrected(p_values: Sequence[float | None], planned_count: int) -> list[float | None]:
-    tested_count = sum(p is not None for p in p_values)
-    return holm([*p_values, *[1.0] * (planned_count - tested_count)])[: len(p_values)]
+    untested = planned_count - sum(p is not None for p in p_values)
+    return holm([*p_values, *[1.0] * untested])[: len(p_values)]
 
 
 def _pairs(
@@ -152,8 +141,7 @@ def _pairs(
 
 
 def _verdict(c: Contrast, level: float, standings: Mapping[str, str], floor: str | None) -> str:
-    """Return one of ``VERDICTS`` by the corrected p (``holm``, ``within``) and the floor. The better row must
-    be above the floor according to ``standings``."""
+    """Return the verdict. The better row must be above the floor according to ``standings``."""
     if c.difference is None or c.holm is None:
         return "not tested"
     if standings and floor not in (c.row, c.against):
@@ -171,7 +159,7 @@ class Family(Identified):
 
     Attributes:
         label: a heading, e.g. "each pre-training against BERT".
-        rows: rows to compare with row ``against``, or with each other if ``against`` is None.
+        rows: rows to compare with row ``against``, or with each other without it.
         between: the pairs themselves, instead of ``rows``.
     """
 
@@ -184,18 +172,17 @@ class Family(Identified):
     def _compares_different_rows(self):
         if bool(self.rows) == bool(self.between):
             raise ValueError("needs either `rows` or `between`")
-        repeated_rows = [row for row in self.rows if self.rows.count(row) > 1]
-        repeated_rows += [row for row, other in self.between if row == other]
-        repeated_rows += {self.against}.intersection(self.rows)
-        if repeated_rows:
-            raise ValueError(f"row {repeated_rows[0]!r} would be compared with itself")
+        same = [row for row in self.rows if self.rows.count(row) > 1 or row == self.against]
+        same += [row for row, other in self.between if row == other]
+        if same:
+            raise ValueError(f"row {same[0]!r} would be compared with itself")
         if self.rows and self.against is None and len(self.rows) < 2:
-            raise ValueError("needs row `against` or two rows at least")
+            raise ValueError("needs row `against`, or at least two rows")
         return self
 
     @property
     def pairs(self) -> tuple[tuple[str, str], ...]:
-        """Each row with its opponent."""
+        """The compared rows."""
         if self.between:
             return self.between
         if self.against is None:
@@ -207,12 +194,11 @@ class TableAnalysis(StrictMapping):
     """The analysis of one table.
 
     Attributes:
-        primary: the deciding column. The other columns are secondary.
-        matters: column -> the smallest difference that matters, in hundredths (points).
-        families: the comparisons. By default every row is compared with the row that the table names for it,
-            group by group.
-        floor: a row that the better row of each pair must exceed. Otherwise the verdict is ``at the floor``
-            and nothing is concluded. Pairs with the floor itself are compared as usual.
+        primary: the deciding column.
+        matters: column -> the smallest difference that matters, in points (hundredths).
+        families: the comparisons. By default of every row with its row of reference, group by group.
+        floor: a row that the better row of a pair must exceed. Otherwise the verdict is ``at the floor``.
+            Pairs with the floor itself are compared as usual.
     """
 
     table: str
@@ -223,13 +209,13 @@ class TableAnalysis(StrictMapping):
 
     @property
     def rows(self) -> set[str]:
-        """All rows that it names."""
+        """All compared rows and the floor."""
         names = {row for family in self.families for pair in family.pairs for row in pair}
         return names | ({self.floor} if self.floor else set())
 
 
 class Confirmatory(StrictMapping):
-    """The only confirmatory claim: a family of a table in one column."""
+    """The confirmatory claim: a family of a table in one column."""
 
     table: str
     family: str
@@ -243,8 +229,7 @@ class Analysis(StrictMapping):
         seeds: the seeds of pre-training and fine-tuning for every row, e.g. ``[1, 2, 3]``.
         test: queries and seeds as crossed random effects (``repro.retrieval.evaluation.crossed``).
         correction: the correction within a family and column.
-        level: the level of two-sided tests. A difference is shown to be smaller than ``matters`` by two
-            one-sided tests at the same level and with the same correction.
+        level: the level of the two-sided tests, and of the one-sided tests of ``matters``.
         confirmatory: the claim to confirm. All other comparisons are exploratory.
     """
 
@@ -267,7 +252,7 @@ def analysis_of(source: Paper) -> Analysis:
 
 
 def read_analysis(folder: Path, manifest: Manifest) -> Analysis:
-    """Return the analysis.yaml of a folder, empty without the file. Raises ManifestError with its line."""
+    """Return the analysis.yaml of a folder, or an empty one. Raises ManifestError with its line."""
     path = folder / FILE
     if not path.exists():
         return Analysis()
@@ -285,14 +270,14 @@ def _families(table: Table) -> Iterator[Family]:
 
 def _faults(analysis: Analysis, manifest: Manifest) -> Iterator[tuple[tuple, str]]:
     if len(set(analysis.seeds)) < 2:
-        yield ("seeds",), "needs two different seeds at least: with one their variance is not known"
+        yield ("seeds",), "needs at least two different seeds, to estimate their variance"
     studies = {table.id: table for table in manifest.tables if table.kind == "study"}
     seen: set[str] = set()
     for number, item in enumerate(analysis.tables):
         place = ("tables", number)
         if item.table not in studies:
             names = ", ".join(studies) or "none"
-            yield (*place, "table"), f"the paper has no study {item.table!r}; it has {names}"
+            yield (*place, "table"), f"the paper has no study {item.table!r}. Its studies: {names}"
         elif item.table in seen:
             yield (*place, "table"), f"table {item.table!r} occurs twice"
         else:
@@ -305,10 +290,10 @@ def _claim_faults(analysis: Analysis, studies: Mapping[str, Table]) -> Iterator[
     claim = analysis.confirmatory
     if claim is None:
         return
-    analysed_tables = [item.table for item in analysis.tables if item.table in studies]
-    if claim.table not in analysed_tables:
-        names = ", ".join(analysed_tables) or "none"
-        yield ("confirmatory", "table"), f"table {claim.table!r} is not analysed; those are: {names}"
+    analysed = [item.table for item in analysis.tables if item.table in studies]
+    if claim.table not in analysed:
+        names = ", ".join(analysed) or "none"
+        yield ("confirmatory", "table"), f"table {claim.table!r} is not analysed. Analysed tables: {names}"
         return
     table = studies[claim.table]
     for key, valid in (
@@ -317,18 +302,22 @@ def _claim_faults(analysis: Analysis, studies: Mapping[str, Table]) -> Iterator[
     ):
         name = getattr(claim, key)
         if name not in valid:
-            yield ("confirmatory", key), f"the table has no {key} {name!r}; it has {', '.join(valid)}"
+            yield ("confirmatory", key), _absent(key, name, valid)
+
+
+def _absent(kind: str, name: str, valid: Sequence[str]) -> str:
+    return f"the table has no {kind} {name!r}. It has {', '.join(valid)}"
 
 
 def _table_faults(item: TableAnalysis, table: Table, place: tuple) -> Iterator[tuple[tuple, str]]:
     columns, rows = [c.id for c in table.columns], [row.id for row in table.rows]
     if item.primary is not None and item.primary not in columns:
-        yield (*place, "primary"), f"the table has no column {item.primary!r}; it has {', '.join(columns)}"
+        yield (*place, "primary"), _absent("column", item.primary, columns)
     for column, points in item.matters.items():
         if column not in columns:
-            yield (*place, "matters"), f"the table has no column {column!r}; it has {', '.join(columns)}"
+            yield (*place, "matters"), _absent("column", column, columns)
         if points <= 0:
-            yield (*place, "matters", column), f"{points:g} is no difference that matters; it must be above 0"
+            yield (*place, "matters", column), f"{points:g} is not above 0"
     for row in sorted(item.rows - set(rows)):
-        yield place, f"the table has no row {row!r}; it has {', '.join(rows)}"
+        yield place, _absent("row", row, rows)
     yield from repetitions("family", item.families, (*place, "families"))

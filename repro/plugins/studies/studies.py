@@ -1,8 +1,7 @@
-"""A table of a study as measured: several seeds of every row, compared according to its analysis.
+"""A table of a study as measured: several seeds of every row, compared by its analysis.
 
-The file ``scores/<scale>/<paper>-table<id>.json.gz`` contains scores of queries by the fingerprints of
-evaluations, and costs by those of trainings. With it, a table can be made and analysed again without the
-store.
+The file ``scores/SCALE/PAPER-tableN.json.gz`` maps fingerprints of evaluations to scores of queries, and
+those of trainings to costs. It replaces the store, e.g. in ``repro tables STUDY --table 1``.
 """
 
 from __future__ import annotations
@@ -37,14 +36,15 @@ from repro.plugins.studies.contrasts import (
 from repro.retrieval.evaluation.crossed import Estimate, estimate
 from repro.running.plan import Plan
 from repro.stage_table import TRAININGS
-from repro.store import Store, read_json, translated_errors
+from repro.store import Store, translated_errors
 from repro.store.disk import write_bytes_whole
 from repro.store.results import Record, Results
+from repro.store.seal import read_json
 from repro.verdicts.compared import ComparedCell
 from repro.verdicts.summary import doubts_in_brief
 from repro.verdicts.training_costs import Cost, costs, row_hours, total_hours, untrained_rows
 
-FACTS = ("flops", "resumed_at", "seconds", "steps")  # of a training, for its cost
+FACTS = ("flops", "resumed_at", "seconds", "steps")
 
 
 class StudyEvidence:
@@ -56,7 +56,7 @@ class StudyEvidence:
 
     @cached_property
     def kept(self) -> Mapping[str, Mapping[str, Any]]:
-        """The joined content of the files, where later files win. Raises DataError for a malformed file."""
+        """The content of the files. Later ones win. Raises DataError for a malformed file."""
         contents: dict[str, dict[str, Any]] = {"evaluations": {}, "trainings": {}}
         for path in self._files:
             if path.exists():
@@ -65,22 +65,21 @@ class StudyEvidence:
         return contents
 
     def state(self, node: Node) -> str:
-        """Return the state of a stage in the store, or ``stored`` if a file contains it."""
+        """Return ``stored`` if a file contains the stage, or its state in the store."""
         parts = self.kept["trainings"], self.kept["evaluations"]
         return "stored" if any(node.fingerprint in part for part in parts) else self._store.state(node)
 
     def record(self, node: Node) -> dict[str, Any]:
-        """Return the record of a training. From a file, it has only the facts about costs."""
-        if node.fingerprint not in self._records:
+        """Return the record of a training. From a file, it contains the facts on costs only."""
+        name = node.fingerprint
+        if name not in self._records:
             is_stored = self._store.state(node) == "stored"
-            record = (
-                self._store.record(node) if is_stored else {"facts": self.kept["trainings"][node.fingerprint]}
-            )
-            self._records[node.fingerprint] = record
-        return self._records[node.fingerprint]
+            record = self._store.record(node) if is_stored else {"facts": self.kept["trainings"][name]}
+            self._records[name] = record
+        return self._records[name]
 
     def scores(self, node: Node) -> dict[str, Any] | None:
-        """Return the queries of an evaluation and their scores by measure, or None if they are unknown."""
+        """Return the queries of an evaluation and their scores by measure, or None if unknown."""
         if self._store.state(node) == "stored":
             with contextlib.suppress(StoreError):  # damaged scores count as missing
                 return read_json(self._store.path(node) / "scores.json")
@@ -88,12 +87,12 @@ class StudyEvidence:
 
 
 def scores_paths(results: Results, scale: str, paper: str, table: str) -> tuple[Path, ...]:
-    """Return the score files of a study's table: a release's, if any, then the writable one."""
+    """Return the score files of a study's table: any of a release, then the writable one."""
     return tuple(folder / "scores" / scale / f"{paper}-table{table}.json.gz" for folder in results.folders)
 
 
 class StudyOfCell(CellPart):
-    """The command that makes a study's table from scores kept with the records."""
+    """The command that makes a study's table from kept scores."""
 
     def __init__(self, cell: Cell, stands: Sequence[ComparedCell], results: Results):
         self._cell, self._stands, self._results = cell, stands, results
@@ -102,9 +101,8 @@ class StudyOfCell(CellPart):
         """Return the command for the last scale with kept scores."""
         cell, commands = self._cell, {}
         for stand in self._stands:
-            if any(
-                p.is_file() for p in scores_paths(self._results, stand.scale, cell.paper.name, cell.table.id)
-            ):
+            paths = scores_paths(self._results, stand.scale, cell.paper.name, cell.table.id)
+            if any(path.is_file() for path in paths):
                 seeds = ",".join(str(record.seed) for record in stand.records)
                 command = f"repro tables {cell.paper.name} --table {cell.table.id} --scale {stand.scale}"
                 commands["from scores"] = f"{command} --seeds {seeds}"
@@ -112,8 +110,7 @@ class StudyOfCell(CellPart):
 
 
 def write_scores(plan: Plan, store: Store, results: Results, *, paper: str, table: str) -> Path | None:
-    """Write a table's score file, keeping other seeds and rows. Returns None without scores. Safe between
-    processes."""
+    """Add scores to a table's file, safely between processes. Returns None without scores."""
     from filelock import FileLock
 
     paths = scores_paths(results, plan.scale.name, paper, table)
@@ -123,34 +120,28 @@ def write_scores(plan: Plan, store: Store, results: Results, *, paper: str, tabl
     with translated_errors(results.root, "results folder", "--results or REPRO_RESULTS"):
         paths[-1].parent.mkdir(parents=True, exist_ok=True)
         with FileLock(paths[-1].with_suffix(".lock")):
-            evidence = StudyEvidence(store, paths)  # another process may have written the file meanwhile
+            evidence = StudyEvidence(store, paths)  # read again inside the lock
             additions = {
                 "evaluations": _evaluations(table_plan, evidence),
                 "trainings": _trainings(table_plan, evidence),
             }
             content = {kind: {**evidence.kept[kind], **entries} for kind, entries in additions.items()}
             data = gzip.compress(json.dumps(content, sort_keys=True).encode(), mtime=0)
-            write_bytes_whole(paths[-1], data)  # no other copy of other seeds and rows may exist
+            write_bytes_whole(paths[-1], data)
     return paths[-1]
 
 
 def _evaluations(plan: Plan, evidence: StudyEvidence) -> dict[str, dict[str, Any]]:
     parts = {part.fingerprint: part for m in plan.measurements for part in m.parts}
-    by_fingerprint = {fingerprint: evidence.scores(part) for fingerprint, part in parts.items()}
-    return {
-        fingerprint: {"queries": scores["queries"], "measures": scores["measures"]}
-        for fingerprint, scores in by_fingerprint.items()
-        if scores
-    }
+    known = {name: scores for name, part in parts.items() if (scores := evidence.scores(part))}
+    return {name: {key: scores[key] for key in ("queries", "measures")} for name, scores in known.items()}
 
 
 def _trainings(plan: Plan, evidence: StudyEvidence) -> dict[str, dict[str, Any]]:
     nodes = walk(part for m in plan.measurements for part in m.parts)
     trainings = [node for node in nodes if node.stage in TRAININGS and evidence.state(node) == "stored"]
-    facts = ((node.fingerprint, evidence.record(node)["facts"]) for node in trainings)
-    return {
-        fingerprint: {key: values[key] for key in FACTS if key in values} for fingerprint, values in facts
-    }
+    facts = {node.fingerprint: evidence.record(node)["facts"] for node in trainings}
+    return {name: {key: known[key] for key in FACTS if key in known} for name, known in facts.items()}
 
 
 def _read(path: Path) -> dict[str, dict[str, Any]]:
@@ -158,8 +149,8 @@ def _read(path: Path) -> dict[str, dict[str, Any]]:
         content = json.loads(gzip.decompress(path.read_bytes()))
         return {kind: dict(content[kind]) for kind in ("evaluations", "trainings")}
     except (OSError, EOFError, zlib.error, ValueError, KeyError, TypeError) as error:
-        remedy = "remove it, and `repro tables` writes it anew where the store has them"
-        raise DataError(f"{path}: not the scores of a study ({type(error).__name__}); {remedy}") from None
+        remedy = "Remove it, and `repro tables` writes it again from the store."
+        raise DataError(f"{path} is malformed ({type(error).__name__}). {remedy}") from None
 
 
 Scores = Mapping[str, Mapping[str, OfSeeds]]  # column -> row -> seed -> query -> score
@@ -173,7 +164,7 @@ class Entry:
 
     Attributes:
         seeds: seed -> mean over the queries.
-        estimate: the mean over queries and seeds, or None for fewer than two of either.
+        estimate: the mean over queries and seeds. None for fewer than two of either.
     """
 
     seeds: Mapping[int | None, float]
@@ -185,13 +176,7 @@ class Entry:
 
     @property
     def half_width(self) -> float | None:
-        """Half of the 95 % interval of the mean over queries and seeds, or None for too few."""
         return None if self.estimate is None else self.estimate.half_width()
-
-    @property
-    def deviation(self) -> float | None:
-        """The standard deviation of the means of seeds, or None for fewer than two."""
-        return statistics.stdev(self.seeds.values()) if len(self.seeds) > 1 else None
 
 
 @dataclass(frozen=True)
@@ -199,16 +184,14 @@ class Study:
     """A table with its measurements.
 
     Attributes:
-        entries: (row, column) -> its mean, for measured cells only.
-        contrasts: comparisons by family, then by column, for measured rows only.
-        standing: column -> row -> its comparison with the row ``floor`` of the analysis, e.g. "not above".
+        entries: (row, column) -> its measurements.
+        contrasts: comparisons of measured rows by family, then by column.
+        standing: column -> row -> its comparison with the row ``floor``, e.g. "not above".
         costs: row -> the cost of its own pre-training.
-        hours: row -> hours of all trainings that it depends on (mean over seeds), for trained rows only.
-        total_hours: hours of all trainings, each counted once. None if the time of one is unknown.
-        untrained: rows without any training.
-        commits: the recorded commits of the suite, oldest first.
-        doubts: doubts about the numbers, in words, or "".
-        plan: the whole analysis, with this table's as a part.
+        hours: trained row -> hours of all its trainings (mean over seeds).
+        total_hours: hours of all trainings, each counted once. None if one is unknown.
+        commits: the recorded commits, oldest first.
+        plan: the analysis of all tables.
     """
 
     table: Table
@@ -226,28 +209,25 @@ class Study:
 
     @property
     def level(self) -> float:
-        """The level of its tests, e.g. 0.05."""
         return self.plan.level
 
     def is_confirmatory(self, family: str, column: str) -> bool:
-        """Return whether the confirmatory claim is about these comparisons."""
+        """Return whether these comparisons decide the confirmatory claim."""
         return self.plan.confirmatory == Confirmatory(table=self.table.id, family=family, column=column)
 
     @cached_property
     def preliminary(self) -> str:
-        """The number of planned seeds that all measured rows have, e.g. "preliminary: 2 of 3 planned seeds".
-        Empty if no planned seed is missing."""
-        planned_seeds, seeds = self.plan.seeds, [set(e.seeds) - {None} for e in self.entries.values()]
-        common_seeds = set(planned_seeds).intersection(*filter(None, seeds)) if any(seeds) else set()
-        if len(common_seeds) == len(planned_seeds) or not self.entries:
+        """The planned seeds of all measured rows, e.g. "preliminary: 2 of 3 planned seeds", or ""."""
+        planned, seeds = set(self.plan.seeds), [set(e.seeds) - {None} for e in self.entries.values()]
+        common = planned.intersection(*filter(None, seeds)) if any(seeds) else set()
+        if len(common) == len(planned) or not self.entries:
             return ""
-        more = any(len(row_seeds & set(planned_seeds)) > len(common_seeds) for row_seeds in seeds)
-        some = ", more of some rows" if more else ""
-        return f"preliminary: {len(common_seeds)} of {len(planned_seeds)} planned seeds{some}"
+        some = ", more of some rows" if any(len(own & planned) > len(common) for own in seeds) else ""
+        return f"preliminary: {len(common)} of {len(planned)} planned seeds{some}"
 
     @cached_property
     def seeds_of_rows(self) -> dict[str, int]:
-        """Row -> the smallest number of seeds in any measured column, for rows with seeds."""
+        """Row with seeds -> the smallest number of them in any measured column."""
         counts: dict[str, int] = {}
         for (row, _), entry in self.entries.items():
             if None not in entry.seeds:
@@ -255,34 +235,34 @@ class Study:
         return counts
 
     def of(self, family: str, column: str) -> list[Contrast]:
-        """Return the comparisons of a family and column, which are corrected together."""
+        """Return the comparisons of a family and column."""
         return [c for c in self.contrasts if (c.family, c.column) == (family, column)]
 
     def contrast(self, row: str, against: str, column: str) -> Contrast | None:
-        """Return the first comparison of two rows, in either direction, or None."""
+        """Return the first comparison of two rows in either order, or None."""
         pair = {row, against}
         return next((c for c in self.contrasts if c.column == column and {c.row, c.against} == pair), None)
 
     def verdict(self, row: str, against: str, column: str) -> str:
-        """Return the verdict of a row compared with another, or "" if no family compares them."""
+        """Return the verdict on a row against another, or "" if they are not compared."""
         c = self.contrast(row, against, column)
         if c is None:
             return ""
         return c.verdict if c.row == row else _REVERSED_VERDICTS.get(c.verdict, c.verdict)
 
     def to_floor(self, column: str, standing: str) -> list[str]:
-        """Return the rows of a column with this result against the row ``floor``, e.g. "below"."""
+        """Return the rows with this result against the row ``floor``, e.g. "below"."""
         return [row for row, place in self.standing.get(column, {}).items() if place == standing]
 
     def base(self, row: str) -> str | None:
-        """Return the row that the table compares a row with, or None."""
+        """Return a row's row of reference."""
         return next(self.table.base_of(r) for r in self.table.rows if r.id == row)
 
     @cached_property
     def seeds(self) -> list[int | None]:
-        """The measured seeds, of trained rows if there are any."""
-        trained_entries = [entry for (row, _), entry in self.entries.items() if row not in self.untrained]
-        return sorted({seed for e in trained_entries or self.entries.values() for seed in e.seeds}, key=str)
+        """The measured seeds of trained rows, or of all if none is trained."""
+        trained = [entry for (row, _), entry in self.entries.items() if row not in self.untrained]
+        return sorted({seed for e in trained or self.entries.values() for seed in e.seeds}, key=str)
 
 
 def study_of(
@@ -294,8 +274,10 @@ def study_of(
     cells: Iterable[ComparedCell] = (),
     results: Results | None = None,
 ) -> Study:
-    """Return the study of a table, with scores of queries from the store, or from ``results``. ``cells``
-    provide commits and doubts. Raises ManifestError, DataError."""
+    """Return the study of a table by scores from the store or ``results``. Raises ManifestError, DataError.
+
+    ``cells`` provide commits and doubts.
+    """
     table_plan = plan.of_table(source.name, table.id)
     cells = [c for c in cells if c.cell.table.id == table.id]
     files = scores_paths(results, plan.scale.name, source.name, table.id) if results else ()
@@ -314,7 +296,7 @@ def study_of(
 
 
 def judged(table: Table, analysis: Analysis, scores: Scores, **facts) -> Study:
-    """Return the study of a table from scores of queries. ``facts`` are other fields of ``Study``."""
+    """Return the study of a table by scores. ``facts`` are other fields of ``Study``."""
     table_analysis, level = analysis.of(table), analysis.level
     columns = {
         c.id: {row: _planned_seeds(seeds, analysis) for row, seeds in scores[c.id].items()}

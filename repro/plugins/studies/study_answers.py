@@ -1,8 +1,6 @@
-"""Answers of a study to readings and claims: two of its rows compared at its size and on equal terms.
+"""Answers of a study to readings and claims: the difference of two rows in points of the primary column.
 
-Answers include the differences that papers print between two rows, from published.yaml in the folder of a
-study. Each entry has a table, two rows and the two published cells, e.g. ``cells: [PAPER/1/ROW/COLUMN, …]``.
-The difference is in points of the primary column.
+Published differences are in published.yaml: a table, two rows, and e.g. ``cells: [PAPER/1/ROW/COLUMN, …]``.
 """
 
 from collections.abc import Iterable, Iterator, Mapping
@@ -30,7 +28,7 @@ from repro.store.results import Results
 from repro.verdicts.compared import ComparedCell
 from repro.verdicts.comparison import compare
 
-UNMEASURED = "no measurement here that is known to be current"
+UNMEASURED = "no current measurement"
 _ORDERS = ("above", "below")
 
 
@@ -39,14 +37,12 @@ class Answer:
     """The difference between the two rows of a pointer at one scale, in the primary column.
 
     Attributes:
-        difference: of the means over queries and common seeds, in points of 100.
+        difference: of the means over queries and common seeds, in points, as are the next values.
         low, high: its 95 % interval. None with a single seed, or without scores of queries.
         verdict: by the study's analysis, or "" without an interval.
-        smallest_seen: the true difference, in points, that is detected in four of five repetitions.
-        published: the difference that the paper prints, in points, or None.
+        smallest_seen: the true difference with a power of 80 %.
         as_stated: whether the order is that of the text. None if no order is found or stated.
-        preliminary: the number of planned seeds present, if some are missing.
-        doubts: kinds of doubts about the two rows' numbers.
+        doubts: kinds of doubts about the numbers.
     """
 
     scale: str
@@ -73,7 +69,7 @@ class Answer:
 
     @property
     def beside_published(self) -> str:
-        """Compare the published difference with this one, as a clause, or "" if either is missing."""
+        """A clause on the published difference, or "" if it or the interval is missing."""
         x, side = self.published, self.verdict.removeprefix("slightly ")
         if x is None or self.low is None or self.high is None:
             return ""
@@ -90,13 +86,13 @@ class Answer:
 
     @property
     def untested(self) -> str:
-        """The reason for a missing verdict."""
+        """The reason for no verdict."""
         return "not tested" if self.seeds == 1 else "not tested without the scores of queries"
 
 
 @dataclass(frozen=True)
 class StudyRecords:
-    """The records, artefacts and machine that answers come from, e.g. a ``Workspace``."""
+    """The sources of answers, e.g. a ``Workspace``."""
 
     results: Results
     store: Store
@@ -104,8 +100,10 @@ class StudyRecords:
 
 
 def answers(pointers: Iterable[str], evidence: StudyRecords) -> dict[str, list[Answer]]:
-    """Return pointer -> an answer for every scale with measurements of both rows. Scales with embedded
-    collections are skipped. Raises UsageError for an unknown row."""
+    """Return pointer -> an answer for every scale with both rows, except on embedded collections.
+
+    Raises UsageError for an unknown row.
+    """
     by_pointer: dict[str, list[Answer]] = {text: [] for text in pointers}
     parsed_pointers = {text: study_pointer(text) for text in by_pointer}
     for pointer in parsed_pointers.values():
@@ -119,14 +117,14 @@ def answers(pointers: Iterable[str], evidence: StudyRecords) -> dict[str, list[A
 
 
 def check_pointer(pointer: StudyPointer) -> None:
-    """Raise UsageError unless both rows of a pointer are in the table of a study."""
+    """Raise UsageError unless both rows are in the table of a study."""
     table = table_of(paper(pointer.study), pointer.table)
     rows = [row.id for row in table.rows if table.kind == "study"]
     check_known(f"row of the study {pointer.study}/{table.id}", pointer.row, pointer.other, valid=rows)
 
 
 def tested_answer(study: Study, pointer: StudyPointer, column: Column, *, scale: str) -> Answer | None:
-    """Return the answer to a pointer with its interval and verdict, or None if the study does not test it."""
+    """Return the answer with its interval and verdict, or None if the study does not test it."""
     contrast = study.contrast(pointer.row, pointer.other, column.id)
     if contrast is None or contrast.difference is None:
         return None
@@ -159,7 +157,7 @@ def of_means(
     unit: str,
     scale: str,
 ) -> Answer | None:
-    """Return the answer by records, seed by seed and without an interval, or None without a common seed."""
+    """Return the answer by the means of common seeds, without an interval, or None without such seeds."""
     if not (common_seeds := ours.keys() & theirs.keys()):
         return None
     points = 1 if unit == "percent" else 100
@@ -174,7 +172,7 @@ def primary_column(source: Paper, table: Table) -> Column:
 
 
 def answers_by_pointer(pointers: Iterable[str], evidence: StudyRecords) -> dict[str, StudyAnswer]:
-    """Return pointer -> its answers, in words and as objects."""
+    """Return pointer -> its answers in words and as objects."""
     return {
         text: StudyAnswer("\n".join(map(str, made)) or UNMEASURED, [asdict(answer) for answer in made])
         for text, made in answers(pointers, evidence).items()
@@ -205,8 +203,7 @@ def _scale_answers(
     pointers: Mapping[str, StudyPointer],
     evidence: StudyRecords,
 ) -> Iterator[tuple[str, Answer]]:
-    """Yield each pointer with its answer at one scale, over the seeds of both rows. Answers are tested on
-    queries if possible, or computed from means."""
+    """Yield each pointer with its answer at one scale, tested if possible, or computed from means."""
     source, table = cells[0].paper, cells[0].table
     column = primary_column(source, table)
     cells = [cell for cell in cells if cell.column.id == column.id]  # each column is tested separately
@@ -235,7 +232,7 @@ FILE = "published.yaml"
 
 
 class PublishedPair(StrictMapping):
-    """Two rows of a table, and the paths of the cells that a paper prints for them."""
+    """Two rows of a table, and the paths of their published cells."""
 
     table: str
     row: str
@@ -244,7 +241,7 @@ class PublishedPair(StrictMapping):
 
     @property
     def difference(self) -> float:
-        """The first cell minus the second, in points. Raises UsageError for an unknown cell."""
+        """The first cell minus the second in points. Raises UsageError for an unknown cell."""
         ours, theirs = (percent(c.number, c.unit) for c in map(cell, self.cells))
         return float(ours - theirs)
 

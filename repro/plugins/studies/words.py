@@ -1,5 +1,4 @@
-"""Texts for a study's table: its notes, and the rows that differ in a column, such as "above BM25: BERT"
-(labels of rows)."""
+"""Texts for a study's table: its notes, and findings such as "above BM25: BERT"."""
 
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
@@ -18,7 +17,7 @@ MARKS = {
     "at the floor": "f",
     "not tested": "–",
 }
-MANY = 6  # more pairs of one verdict are only counted, since the comparisons name them
+MANY = 6  # more pairs of one verdict are only counted
 METHOD = (
     "Mean ± half of its 95 % interval over queries and seeds, both as random effects (two-way, crossed; "
     "Satterthwaite's degrees of freedom)."
@@ -33,28 +32,28 @@ COST = (
 
 
 def label(study: Study, row: str) -> str:
-    """Return the label of a row, with its group if another row has the same label."""
+    """Return the label of a row, e.g. "BM25", as ``label_in_full`` does."""
     return next(label_in_full(study.table, r) for r in study.table.rows if r.id == row)
 
 
 def mark(verdict: str) -> str:
-    """Return the sign of a verdict, e.g. "▲" for "above", or "" for rows that are not told apart."""
+    """Return the sign of a verdict, e.g. "▲" for "above", or ""."""
     return MARKS.get(verdict, "")
 
 
 def caption(study: Study) -> str:
-    """Return the explanation of the table: intervals, marks, untrained rows, rows at the floor and costs."""
+    """Return the explanation of intervals, signs, untrained rows, rows at the floor and costs."""
     sentences = [METHOD, *_signs(study), *_few_seeds(study), *_untrained_rows(study), *_floor(study), COST]
     return " ".join([*preliminary_note(study), *doubts_note(study), *sentences])
 
 
 def doubts_note(study: Study) -> list[str]:
-    """Return the doubts about the numbers as a sentence, or an empty list."""
+    """Return a sentence on the doubts about the numbers, if any."""
     return [f"{capitalised(study.doubts)}."] if study.doubts else []
 
 
 def shortened_note(text: str, study: Study, *, explained: str) -> str:
-    """Return the text of a table without the sentences that Table ``explained`` already contains."""
+    """Return the text of a table without the sentences below Table ``explained``."""
     explanation = " ".join([METHOD, *_signs(study)])
     text = text.replace(explanation, f"Intervals, signs and costs as under Table {explained}.").replace(
         f" {COST}", ""
@@ -71,12 +70,12 @@ def _signs(study: Study) -> list[str]:
 
 
 def preliminary_note(study: Study) -> list[str]:
-    """Return a sentence on missing planned seeds, or an empty list. Every text on verdicts begins with it."""
+    """Return a sentence on missing planned seeds, if any. Every text on verdicts begins with it."""
     return [f"{study.preliminary.capitalize()}."] if study.preliminary else []
 
 
 def verdicts_note(study: Study) -> str:
-    """Return an explanation of the comparisons and their verdicts."""
+    """Return the explanation of comparisons and verdicts."""
     return " ".join([*preliminary_note(study), _claim(study)]) + _verdict_explanation(study)
 
 
@@ -107,13 +106,13 @@ def _claim(study: Study) -> str:
 
 
 def order(study: Study, column: Column) -> str:
-    """Return sentences on the rows that can and cannot be told apart in a column, after the column's name."""
+    """Return the name of a column and its findings, e.g. "RR@10. Above BM25: BERT."."""
     primary = ", which decides" if column.id == study.analysis.primary else ""
     return " ".join(f"{capitalised(part)}." for part in [column.label + primary, *_findings(study, column)])
 
 
 def _findings(study: Study, column: Column) -> list[str]:
-    """Return the findings of a column's comparisons. Pairs of a frequent undecided verdict are counted."""
+    """Return the findings of a column. Pairs of a frequent undecided verdict are only counted."""
     contrasts = _distinct_contrasts(c for c in study.contrasts if c.column == column.id)
     points = study.analysis.matters.get(column.id)
     phrases = {
@@ -134,7 +133,7 @@ def _findings(study: Study, column: Column) -> list[str]:
 
 
 def _rows_above(study: Study, column: str, contrasts: Sequence[Contrast], verdict: str) -> list[str]:
-    """Name the rows (slightly) above each row, best first, without a verb, as labels may be plural."""
+    """Name the rows (slightly) above each row, best first."""
     rows: dict[str, list[str]] = {}
     for c in contrasts:
         if c.verdict in (verdict, verdict.replace("above", "below")):

@@ -24,32 +24,33 @@ from repro.cli.verbs.doctor import SCALE, bm25_cell, run_rows, tell
 from repro.cli.verbs.doctor import smoke as plain_smoke
 from repro.errors import UsageError, check_known, unknown
 from repro.manifest.papers import papers
+from repro.progress import TerminalProgress
+from repro.running.workspace import Workspace
 from repro.store import make_writable
 
-if TYPE_CHECKING:
+if TYPE_CHECKING:  # they need the extra "score", and a comparison of records does not
     from repro.exchange.run_import import Importer
     from repro.plugins.yours.compared_with_yours import ComparedWithYours
     from repro.plugins.yours.table import OwnRow, OwnTable
 
 YOURS = """
-Run files (TREC, MS MARCO, or as ranx and BEIR write them; plain or gzipped) and encoders (a folder, a
-name of the hub, or a YAML file with `model` and how it reads texts) become rows of the table that is
-named: scored in every column that they cover, and tested against every row with a stored or public run.
-Without a paper runs are scored by a dataset, or by judgements of your own, and tested among themselves.
+Your run files and encoders become rows of the named table. They are scored in every column that they
+cover, and tested against every row with a stored or public run. A run file has the format of TREC, MS
+MARCO, ranx or BEIR, plain or gzipped. An encoder is a folder, a name on the hub, or a YAML file with
+`model` and its settings. Without a paper, runs are scored by a dataset or by your own judgements.
 """
-LEFT = ("column", "row", "against", "by")  # of the table of tests, whose other columns are numbers
-ALIKE = {"RMSE": "rmse", "tau": "kendall_union", "RBO": "rank_biased_overlap"}  # where one row is named
-TESTS = "tests over queries: yours less the other (t: paired, two-sided; Holm over a row's tests in a column)"
-DROP = ("permutation p, Holm", "permutation p", "by", "won/tied/lost", "t p", "its score", "d_z")
+LEFT = ("column", "row", "against", "by")  # left-aligned columns of tests
+ALIKE = {"RMSE": "rmse", "tau": "kendall_union", "RBO": "rank_biased_overlap"}  # for a single rival
+TESTS = "Paired tests per query. Difference = yours − theirs (Holm-corrected per row and column)"
 
 
 @click.command(
     "compare",
     help=cleandoc(plain_compare.help or "") + "\n" + YOURS,
     epilog=f"""{plain_compare.epilog}
-  repro compare my.run PAPER --table 1               a run of yours as a row of a table, tested against all
+  repro compare my.run PAPER --table 1               your run as a row, tested against all rows
   repro compare my.run PAPER/1/ROW/COLUMN            against one row
-  repro compare DIR PAPER --table 1 --format latex   an encoder of yours, for your paper
+  repro compare DIR PAPER --table 1 --format latex   your encoder, for your paper
   repro compare a.run b.run --dataset msmarco-passage/dev/small --measure AP --measure RR@10
   repro compare my.run --qrels my.qrels --measure nDCG@10 --per-query""",
 )
@@ -59,37 +60,36 @@ DROP = ("permutation p, Holm", "permutation p", "by", "won/tied/lost", "t p", "i
     "--dataset",
     metavar="ID",
     shell_complete=completion.datasets,
-    help="Whose judgements score a run of yours; found by its queries where a table is named.",
+    help="Judgements for your run. In a table, its queries choose them by default.",
 )
-@click.option("--qrels", metavar="FILE", help="Judgements of your own, in TREC's or BEIR's form.")
+@click.option("--qrels", metavar="FILE", help="Your own judgements, in TREC's or BEIR's form.")
 @click.option(
-    "--measure", "measures", multiple=True, metavar="M", help="Without a table: this one; may be repeated."
+    "--measure", "measures", multiple=True, metavar="M", help="Measure without a table, e.g. nDCG@10."
 )
 @click.option(
-    "--per-query", is_flag=True, help="The scores of every query, of yours and of the others' runs."
+    "--per-query", is_flag=True, help="Print the scores of every query, of your rows and their rivals."
 )
-@click.option("--record", is_flag=True, help="Keep a run of yours as somebody's run of the one row named.")
+@click.option("--record", is_flag=True, help="Import your run as a run by others of the one named row.")
 @format_option("csv", "json", "latex", "markdown")
 def command(names, strict, failing, measured, form, record, per_query, dataset, qrels, measures, **choices):
-    """Judge what is selected or, where runs or encoders are named, compare these with it."""
+    """Judge the selected cells, or compare named runs and encoders with them."""
     of_papers, yours = _parted(names)
     options = {"dataset": dataset, "qrels": qrels, "measures": measures}
     if not yours:
-        _refuse_options_of_yours(options | {"per_query": per_query, "record": record})
+        for name in stated_options(*options, "per_query", "record"):
+            raise UsageError(f"{name} needs a run or an encoder of yours, e.g. my.run. Name one.")
         selection = selection_of_options(of_papers, by_default_all=True, **choices)
         return show_verdicts(selection, form, strict=strict, failing=failing, measured=measured)
     for option in stated_options("strict", "failing", "measured"):
-        raise UsageError(f"{option} is for verdicts; what is yours gets none, leave {option} out")
+        raise UsageError(f"{option} is for verdicts, which your rows do not have. Remove {option}.")
     compared = _compare_yours(yours, of_papers, choices, options)
     if record:
-        _record(compared)
+        from repro.exchange.run_import import Importer
 
+        importer = Importer(Workspace.open(), TerminalProgress())
+        for label, new, count in record_runs(compared.yours, importer):
+            say(f"{label}: {new} new records, {count} in all")
     return show_yours(compared, form, per_query=per_query)
-
-
-def _refuse_options_of_yours(options: dict) -> None:
-    for name in stated_options(*options):
-        raise UsageError(f"{name} is for runs and encoders of yours, and none is named; leave {name} out")
 
 
 def _parted(names) -> tuple[tuple[str, ...], list[str]]:
@@ -102,54 +102,41 @@ def _parted(names) -> tuple[tuple[str, ...], list[str]]:
     absent = [name for name in others if not Path(name).exists()]
     check_known("paper", *(name for name in absent if not {"/", "."} & set(name)), valid=papers())
     if not of_papers and absent and _is_encoder(absent[0]):
-        remedy = "an encoder is scored in a table: name both, as DIR PAPER --table 1"
+        remedy = "an encoder needs a table, e.g. DIR PAPER --table 1"
         raise unknown("paper", absent[0].partition("/")[0], papers(), hint=remedy)
     return of_papers, others
 
 
 def _is_encoder(name: str) -> bool:
-    from repro.plugins.yours.runs import is_encoder  # needs more packages than a comparison of records
+    from repro.plugins.yours.runs import is_encoder
 
     return is_encoder(name)
 
 
 def _compare_yours(yours: list[str], of_papers, choices: dict, options: dict):
     from repro.plugins.yours.compared_with_yours import compare, compare_with_yours
-    from repro.progress import TerminalProgress
 
     progress = TerminalProgress()
     if not (of_papers or choices["everything"] or choices["tables"] or choices["rows"]):
         for option in stated_options("scale_name", "seeds", "readings"):
-            raise UsageError(f"{option} is of a paper's table, and none is named; leave {option} out")
+            raise UsageError(f"{option} needs a paper's table. Name one, or remove {option}.")
         return compare(yours=yours, progress=progress, **options)
     for option in stated_options("qrels", "measures"):
-        raise UsageError(
-            f"{option} is for runs without a paper, whose tables have their own; leave {option} out"
-        )
+        raise UsageError(f"{option} cannot be combined with a paper's table. Remove {option}.")
     selection = selection_of_options(of_papers, by_default_all=False, **choices)
     return compare_with_yours(selection, yours, options["dataset"], progress)
-
-
-def _record(compared) -> None:
-    from repro.cli.printing import say
-    from repro.exchange.run_import import Importer
-    from repro.progress import TerminalProgress
-    from repro.running.workspace import Workspace
-
-    for label, new, count in record(compared.yours, Importer(Workspace.open(), TerminalProgress())):
-        say(f"{label}: {new} new records, {count} in all")
 
 
 @click.command(
     "smoke",
     help=plain_smoke.help,
     epilog=f"""{plain_smoke.epilog}
-  repro doctor smoke DIR                   an encoder of yours, through encoding, search and scoring""",
+  repro doctor smoke DIR                   encode, search and score with your encoder""",
 )
 @click.argument("names", metavar="[PAPER|ENCODER]...", nargs=-1, shell_complete=completion.paper_names)
 @table_and_row_options
 def smoke(names, tables, rows):
-    """Run rows from nothing, or score an encoder of yours."""
+    """Run rows from the start, or score your encoder."""
     encoder, others = _encoder_among(names, tables, rows)
     if encoder:
         return tell(lambda workspace: (_score_encoder(encoder, others, tables, workspace), 0))
@@ -157,35 +144,30 @@ def smoke(names, tables, rows):
 
 
 def _encoder_among(names, tables, rows) -> tuple[str, list[str]]:
-    """Return the encoder among names, or "", and the others. Raises UsageError if both do not combine."""
-    from repro.manifest.papers import papers
-
+    """Return the encoder among names, or "", and the other names. Raises UsageError for a wrong mixture."""
     encoders = [name for name in names if name.partition("/")[0] not in papers() and _is_encoder(name)]
     others = [name for name in names if name not in encoders]
     if encoders and (rows or encoders[1:] or (len(others), len(tables)) not in ((0, 0), (1, 1))):
-        message = "one encoder is scored, in the columns of one PAPER's --table or of none named; no --row"
-        raise UsageError(message)
+        raise UsageError("an encoder is scored alone or with one PAPER and --table, without --row")
     return "".join(encoders), others
 
 
 def _score_encoder(model, names, tables, workspace) -> list[str]:
-    """Score an encoder in the columns of a table, the first one without a name."""
-    from repro.plugins.yours.compared_with_yours import compare
-    from repro.progress import TerminalProgress
+    """Score an encoder in the columns of a table, by default the first one."""
     from repro.writers.grid import rounded
 
     table = f"{names[0]}/{tables[0]}" if names and tables else bm25_cell().id.rsplit("/", 2)[0]
+    from repro.plugins.yours.compared_with_yours import compare
+
     compared = compare(table, yours=model, scale=SCALE, workspace=workspace, progress=TerminalProgress())
     cells = [c for own in compared.yours for row in own.rows for c in row.cells]
-    scores = [(c.cell, c.records[0]) for c in cells]
     return [
-        f"scored: {cell.id}, {record.measure} {rounded(record.measured, cell)}" for cell, record in scores
+        f"scored: {c.cell.id}, {c.records[0].measure} {rounded(c.records[0].measured, c.cell)}" for c in cells
     ]
 
 
 def show_yours(compared: ComparedWithYours, form: str, *, per_query: bool) -> None:
-    """Print tables with rows of one's own, or the scores ``per_query``, as terminal, csv, json, latex or
-    markdown."""
+    """Print tables with the user's rows, or the scores ``per_query``, e.g. as "csv"."""
     from repro.plugins.yours.table import as_json, lines
 
     if per_query:
@@ -229,7 +211,7 @@ def _show_table(own: OwnTable) -> None:
         head = list(tests[0])
         right = [place for place, name in enumerate(head) if name not in LEFT]
         rows = [list(test.values()) for test in tests]
-        table(TESTS, head, rows, right=right, drop=[head.index(name) for name in DROP])
+        table(TESTS, head, rows, right=right)
 
 
 def _tests(row: OwnRow, own: OwnTable) -> Iterator[dict[str, str]]:
@@ -268,14 +250,14 @@ def _sentences(row: OwnRow) -> list[str]:
     return [*(f"{row.row.label}: {note}" for note in (*row.notes, *row.differing)), *row.left_out]
 
 
-def record(tables: Sequence[OwnTable], importer: Importer) -> Iterator[tuple[str, int, int]]:
-    """Record each run for the cells that it covers; yield label, new and all. Raises UsageError for several
-    rows, or another scale than full."""
+def record_runs(tables: Sequence[OwnTable], importer: Importer) -> Iterator[tuple[str, int, int]]:
+    """Record each run for its cells, and yield its label and the numbers of new and of all records. Raises
+    UsageError unless there is one row, at scale full."""
     from repro.exchange.run_import import Origin
 
     cells = [c for own in tables for c in own.of_paper]
     if len({(c.cell.paper.name, c.cell.row.id) for c in cells}) != 1 or cells[0].scale != "full":
-        raise UsageError("--record keeps a run of one row at full scale: name that row, as --row ROW")
+        raise UsageError("--record needs one row at full scale. Name it, e.g. --row ROW.")
     make_writable(importer.store.root)
     importer.results.make_writable()
     for row in (row for own in tables for row in own.rows):

@@ -1,7 +1,4 @@
-"""Compare published and measured numbers, with your own runs and encoders as extra rows of the tables.
-
-For example, ``compare("PAPER/1", yours="my.run")`` adds the row ``yours`` to Table 1.
-"""
+"""``repro.compare``: ``compare("PAPER/1", yours="my.run")`` adds the row ``yours`` to Table 1."""
 
 from __future__ import annotations
 
@@ -11,9 +8,8 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
-from repro.api import Listing
+from repro.api import Listing, Selection, check_several, select
 from repro.api.comparisons import ComparedCells, compare_selection
-from repro.api.selection import Selection, check_several, select
 from repro.errors import BlockedError, DataError, ReproError, UsageError
 from repro.plugins.yours.runs import Yours, own_runs, sources
 from repro.progress import Progress
@@ -27,10 +23,10 @@ if TYPE_CHECKING:
 
 
 class ComparedWithYours(ComparedCells):
-    """Compared cells, as in ``repro.api.comparisons.ComparedCells``, with your own rows.
+    """Compared cells (``repro.api.comparisons.ComparedCells``) with your own rows.
 
     Attributes:
-        yours: the tables with these rows, and their tests, notes and scores per query.
+        yours: the tables with your rows, their tests, notes and scores per query.
     """
 
     def __init__(self, comparison: Comparison, plan: Plan | None = None, yours: Sequence[OwnTable] = ()):
@@ -43,13 +39,13 @@ class ComparedWithYours(ComparedCells):
         return cls(cells.comparison, cells.plan)
 
     def tests(self) -> Listing[dict[str, Any]]:
-        """Return the tests of your own rows, one line per column and tested row."""
+        """Return the tests of your rows, one line per column and rival."""
         from repro.plugins.yours.table import lines
 
         return Listing([line for table in self.yours for line in lines(table)], line=dict, index="row")
 
     def scores_by_query(self) -> Listing[dict[str, Any]]:
-        """Return the scores per query of your own rows and of the runs they were tested against."""
+        """Return the scores per query of your rows and their rivals."""
         scores = [line for table in self.yours for line in table.scores_by_query()]
         return Listing(scores, line=dict, index="query")
 
@@ -69,17 +65,17 @@ def compare(
 ) -> ComparedWithYours:
     """Judge cells by the measurements so far, together with your own runs and encoders.
 
-    The papers' models are not trained and their data are not downloaded. Tests between rows are computed if
-    their runs are stored and the store is writable.
+    No paper's model is trained and no data are downloaded. Tests between rows need their stored runs and a
+    writable store.
 
     Args:
         names: as in ``select``, like the arguments not listed here. Without names all papers.
-        yours: your own rows, placed below each table: run files and encoders. An encoder is a folder, a name
-            on the hub, or a mapping or YAML file with ``model`` and its text settings. Without names, run
-            files are scored by ``dataset`` or ``qrels`` alone.
+        yours: run files and encoders, as rows below each table. An encoder is a folder, a name on the hub, or
+            a mapping or YAML file with ``model`` and its settings. Without names, run files are scored by
+            ``dataset`` or ``qrels`` alone.
         dataset: a catalogue id, e.g. ``"beir/scifact/test"``. With names, the only dataset to score runs on.
         qrels: a file of judgements. ``dataset`` then gives the rule for documents named like the query.
-        measures: any measures of ir_measures, e.g. ``["RR@10"]``. By default the suite's for the dataset.
+        measures: measures of ir_measures, e.g. ``["RR@10"]``. By default the suite's for the dataset.
         progress: the progress display. By default none.
 
     Raises:
@@ -87,15 +83,18 @@ def compare(
         DataError: a malformed record or run file, with file and line.
         BlockedError: judgements, texts or an encoder are missing. The message gives the remedy.
         StageError: encoding or search with an encoder failed.
+
+    Example:
+        >>> repro.compare("PAPER/1", yours="my.run").tests().to_frame()
     """
     given = _given(yours)
     check_several(measures=measures)
     if not given and any((dataset, qrels, measures)):
-        raise UsageError("dataset, qrels and measures are for runs of one's own; give them as yours")
+        raise UsageError("dataset, qrels and measures need runs, e.g. yours='my.run'")
     if given and not names:
         return compare_alone(given, dataset, qrels, measures, workspace or Workspace.open())
     if qrels or measures:
-        raise UsageError("a paper's table has judgements and measures; name no table to score by your own")
+        raise UsageError("qrels and measures cannot be combined with a paper's table. Remove its name.")
     selection = select(*names, rows=rows, scale=scale, seeds=seeds, readings=readings, workspace=workspace)
     if not given:
         return ComparedWithYours.of(compare_selection(selection, progress=progress))
@@ -103,7 +102,7 @@ def compare(
 
 
 def _given(yours: Yours | Sequence[Yours]) -> list[Yours]:
-    """Return the given runs and encoders as a list. Raises UsageError for any other type."""
+    """Return runs and encoders as a list. Raises UsageError for any other type."""
     given: list[Yours] = []
     if isinstance(yours, str | bytes | Path | Mapping) or not isinstance(yours, Iterable):
         given.append(yours)
@@ -111,7 +110,7 @@ def _given(yours: Yours | Sequence[Yours]) -> list[Yours]:
         given += yours
     for each in given:
         if not isinstance(each, str | Path | Mapping) or each == "":
-            raise UsageError(f"a run or an encoder of yours is a path, a name or a mapping, not {each!r}")
+            raise UsageError(f"a run or an encoder is a path, a name or a mapping, not {each!r}")
     return given
 
 
@@ -127,7 +126,7 @@ def compare_alone(
     from repro.plugins.yours.table import scored_alone
 
     if not (dataset or qrels):
-        raise UsageError("name the table that it is to be a row of, as PAPER/1, or a dataset that scores it")
+        raise UsageError("name a table, e.g. PAPER/1, or a dataset or qrels to score the run")
     runs = own_runs(given)
     judged = judged_by(dataset, Path(qrels) if qrels else None, workspace.data)
     table = scored_alone(runs, judged, measures)
@@ -138,7 +137,7 @@ def compare_with_yours(
     selection: Selection, given: Sequence[Yours], dataset: str | None, progress: Progress
 ) -> ComparedWithYours:
     """Judge the cells of a selection, with your own rows below each of its tables."""
-    selection.scale_itself.pin_kernels(progress)  # before what scores loads its libraries
+    selection.scale_itself.pin_kernels(progress)  # before the libraries are loaded
     from repro.plugins.yours.places import name_of
     from repro.plugins.yours.table import own_table
 
@@ -163,12 +162,12 @@ def compare_with_yours(
 
 
 def _tables_left_out(reasons: Mapping[str, ReproError]) -> list[str]:
-    """Return sentences on tables without an own row. A reason shared by several tables is given once."""
+    """Return sentences on tables without a row of the user. Shared reasons are given once."""
     from repro.retrieval.evaluation.judged_runs import OtherQueriesError
 
     common = {
         OtherQueriesError: "none of their queries is answered",
-        UsageError: "no column of theirs can be scored",
+        UsageError: "none of their columns can be scored",
     }
     said = []
     for kind, why in common.items():

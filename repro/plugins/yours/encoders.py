@@ -1,7 +1,4 @@
-"""A user's encoder, loaded and run by sentence-transformers.
-
-It is a folder, e.g. ``./my-encoder``, or a name on the hub.
-"""
+"""A user's encoder, a folder such as ``./my-encoder`` or a name on the hub, run by sentence-transformers."""
 
 from __future__ import annotations
 
@@ -18,14 +15,14 @@ from repro.exchange.encoder_export import FILE as EXPORTED
 from repro.graph import Node
 from repro.machine.bounded_reading import read_json_file
 from repro.retrieval.datasets.hub_models import SETTINGS, base_identity, cached_folder
-from repro.retrieval.recipe.ranking import search, search_views
+from repro.retrieval.recipe import search, search_views
 from repro.running.requirements import checkpoint
 from repro.stage_table import MODULES, PRECISIONS
 from repro.store import check_where_stored
 
 NO_TITLES = "none"  # as a separator
 SIMILARITIES = ("dot", "cosine", "euclidean")
-FACTS: dict[str, tuple | type] = {  # keys of a file that describes an encoder, and what each may be
+FACTS: dict[str, tuple | type] = {  # setting -> its values or type
     "query_model": str,
     "kind": ("dense", "splade", "splade-sum"),
     "pooling": ("cls", "mean", "max", "mean_sqrt_len_tokens", "weightedmean", "lasttoken", "pooler"),
@@ -38,22 +35,22 @@ FACTS: dict[str, tuple | type] = {  # keys of a file that describes an encoder, 
     "separator": str,
     "truncate_dim": int,
 }
-SIDES = {"passages": "passage", "queries": "query"}  # kinds of texts -> how these keys begin
-LEAST = {"truncate_dim": 1, "query_length": 3, "passage_length": 3}  # a text has tokens [CLS] and [SEP], too
-OURS = ("projector.safetensors", "views.json")  # of models that the suite trained
+SIDES = {"passages": "passage", "queries": "query"}  # kind of texts -> prefix of its settings
+LEAST = {"truncate_dim": 1, "query_length": 3, "passage_length": 3}  # includes [CLS] and [SEP]
+OURS = ("projector.safetensors", "views.json")  # files of models that the suite trained
 LIBRARY = "config_sentence_transformers.json"
-KINDS = {"SentenceTransformer": "dense", "SparseEncoder": "sparse"}  # as the library calls them there
-UNLIMITED = 1_000_000  # tokens; a tokenizer without a limit says a number beyond
-REMEDY = "put all of its files there, weights and tokenizer too, or correct what is said of it"
+KINDS = {"SentenceTransformer": "dense", "SparseEncoder": "sparse"}
+UNLIMITED = 1_000_000  # tokens. Tokenizers without a limit have a larger number
+REMEDY = "add its missing files, e.g. weights or tokenizer, or correct its settings"
 TRIAL = "The river below the stone bridge rises after every storm. " * 60
 
 
 @dataclass(frozen=True)
 class UserEncoder:
-    """One or two encoders of a user, with the library's settings and the user's overrides.
+    """One or two encoders of a user.
 
     Attributes:
-        label: a short name.
+        label: a short name, e.g. "my-encoder".
         described: a sentence on its text settings and their sources.
         passages, queries: parameters of the encoding stages.
     """
@@ -65,26 +62,26 @@ class UserEncoder:
 
     @property
     def source(self) -> str:
-        """The name of the encoder in lists: its label."""
+        """The label, as a run has a path."""
         return self.label
 
     @property
     def notes(self) -> tuple[str, ...]:
-        """The description of the encoder, printed with its scores."""
+        """The description, printed with the scores."""
         return (self.described,)
 
     @classmethod
     def find(cls, name: str, data: Path | None, facts: Mapping[str, Any]) -> UserEncoder:
         """Find and load an encoder by folder or name. ``facts`` are the user's settings, see ``FACTS``.
 
-        Raises UsageError for no model or a wrong setting, DataError or StoreError for damage, BlockedError
-        if the encoder is not found.
+        Raises UsageError for a wrong setting, DataError or StoreError for damage, BlockedError if it is not
+        found.
         """
         _check(facts)
         passages = _look("passages", _located(name, data), facts)
         queries = _look("queries", _located(facts.get("query_model") or name, data), facts, passages)
         if passages.form != queries.form:
-            problem = f"{name}: passages have {passages.form} numbers and queries {queries.form}"
+            problem = f"{name}: passages have {passages.form} numbers, but queries {queries.form}"
             raise BlockedError(problem, "name two encoders that were trained together")
         similarity = {"similarity": _similarity(name, passages)}
         label = passages.folder.name if passages.params["name"] == "local" else name
@@ -92,7 +89,7 @@ class UserEncoder:
         return cls(label, described, passages.params | similarity, queries.params | similarity)
 
     def ranking(self, passages: Node, topics: Node, *, depth: int, cap: int | None) -> Node:
-        """Return the run of passages for queries by this encoder. Texts are cut to at most ``cap`` tokens."""
+        """Return the stage of this encoder's run. Texts are cut to ``cap`` tokens."""
         sides = ((self.passages, passages), (self.queries, topics))
         nodes = [Node("encode_by_library", {**p, "cap": cap}, {"texts": texts}) for p, texts in sides]
         if self.passages["kind_of_encoder"] == "dense":
@@ -105,10 +102,9 @@ class _Side:
     """The loaded encoder of passages or of queries.
 
     Attributes:
-        model: the library's model.
         said: the settings from its export and its user.
-        params: the stage's parameters, without the similarity, which both sides share.
-        numbers: the numbers in a vector.
+        params: the stage's parameters, without the similarity.
+        numbers: the length of a vector.
     """
 
     folder: Path
@@ -119,7 +115,7 @@ class _Side:
 
     @property
     def form(self) -> str:
-        """The size of a vector, and whether it is dense or sparse."""
+        """The length and kind of a vector, e.g. "768 dense"."""
         return f"{self.numbers:,} {'dense' if self.params['kind_of_encoder'] == 'dense' else 'sparse'}"
 
 
@@ -129,13 +125,13 @@ def _look(
     facts: Mapping[str, Any],
     other: _Side | None = None,
 ) -> _Side:
-    """Load an encoder and try it on a text. ``other`` is the other side, whose model is reused if equal."""
+    """Load an encoder and try it on a text. The model of the side ``other`` is reused if equal."""
     folder, name, source = place
     said = {**_exported(folder), **{key: value for key, value in facts.items() if value is not None}}
     loading = {key: said.get(key) for key in ("pooling", "truncate_dim", "precision")}
     loading["kind_of_encoder"] = _kind(folder, said.get("kind"))
     if loading["kind_of_encoder"] != "dense" and (loading["pooling"] or loading["truncate_dim"]):
-        raise UsageError(f"{folder} is a sparse encoder, which has no pooling or truncate_dim to be said")
+        raise UsageError(f"{folder} is a sparse encoder. Remove pooling and truncate_dim.")
     loading["length"] = said.get(f"{SIDES[kind]}_length")
     params = {"name": name, "revision": "main", "kind": kind, **loading, **_source(folder, source)}
     separator = said.get("separator", " ")
@@ -145,7 +141,7 @@ def _look(
     model = other.model if other and is_same else _loaded(folder, params)
     numbers = _width(model, folder, params)
     if (wanted := loading["truncate_dim"] or 0) > numbers:
-        raise UsageError(f"{folder}: truncate_dim is {wanted:,}, and its vectors have {numbers:,} numbers")
+        raise UsageError(f"{folder}: truncate_dim is {wanted:,}, but vectors have {numbers:,} numbers")
     return _Side(folder, model, said, params, numbers)
 
 
@@ -155,13 +151,13 @@ def _located(name: str, data: Path | None) -> tuple[Path, str, dict[str, str]]:
     if any((folder / file).exists() for file in SETTINGS):
         check_where_stored(folder)
         if any((folder / file).exists() for file in OURS):
-            remedy = "`repro export encoder` makes one that it does"
-            raise UsageError(f"{name}: has layers that sentence-transformers does not read; {remedy}")
+            problem = "has layers that sentence-transformers does not read"
+            raise UsageError(f"{name} {problem}. `repro export encoder` converts it.")
         return folder.resolve(), "local", {"kind": "folder", "path": str(folder.resolve())}
     if name and folder.exists():
-        raise UsageError(f"{name}: holds neither of {', '.join(SETTINGS)}, so it is no model directory")
+        raise UsageError(f"{name} is not a model directory: it has none of {', '.join(SETTINGS)}")
     place, source = None, None
-    with contextlib.suppress(ValueError):  # the hub's, for what cannot be a name there
+    with contextlib.suppress(ValueError):  # not a valid name on the hub
         source = None if folder.is_absolute() else checkpoint(name, "main", data)
     if source:
         place = Path(source["path"]) if "path" in source else cached_folder(name, source["commit"])
@@ -172,8 +168,8 @@ def _located(name: str, data: Path | None) -> tuple[Path, str, dict[str, str]]:
 
 
 def _source(folder: Path, source: dict[str, str]) -> dict[str, Any]:
-    """Return parameters for where an encoder, and an adapter's model, is. Raises BlockedError without model
-    or peft."""
+    """Return the parameters on the places of an encoder and, for an adapter, of its model. Raises
+    BlockedError."""
     files = sorted(folder.rglob("adapter_config.json"))
     if not files:
         return {"source": source}
@@ -184,7 +180,7 @@ def _source(folder: Path, source: dict[str, str]) -> dict[str, Any]:
     identity = base_identity(base)
     if identity is None:
         problem = f"{folder} is an adapter of {base}, which is not on this machine"
-        raise BlockedError(problem, f"put it there, or into the hub's cache with `hf download {base}`")
+        raise BlockedError(problem, f"copy it there, or run `hf download {base}`")
     return {"source": {**source, "base": base}, "base": identity}
 
 
@@ -199,8 +195,8 @@ def _loaded(folder: Path, params: dict[str, Any]) -> Any:
         raise BlockedError(str(error), REMEDY) from error
     named = _read(folder / LIBRARY).get("similarity_fn_name")
     if named not in (None, model.similarity_fn_name):
-        problem = f"{folder / LIBRARY}: the library does not follow the similarity {named!r}"
-        raise BlockedError(problem, f"say one of {', '.join(SIMILARITIES)} there")
+        problem = f"{folder / LIBRARY}: the library does not use the similarity {named!r}"
+        raise BlockedError(problem, f"write one of {', '.join(SIMILARITIES)} there")
     return model
 
 
@@ -212,7 +208,7 @@ def _width(model: Any, folder: Path, params: dict[str, Any]) -> int:
     texts, prompt = joined([("A title", TRIAL)], params)
     try:
         vectors = library_encoder.encode(model, texts, kind=params["kind"], prompt=prompt)
-    except Exception as error:  # whatever the library raises for files that do not fit each other
+    except Exception as error:  # the library raises many kinds for files that do not match
         raise BlockedError(f"{folder}: cannot encode a text ({reason(error)})", REMEDY) from error
     if not vectors.to_dense().isfinite().all():
         raise BlockedError(f"{folder}: the vector of a text is not finite", REMEDY)
@@ -224,12 +220,12 @@ def _similarity(name: str, passages: _Side) -> str:
     known = SIMILARITIES if passages.params["kind_of_encoder"] == "dense" else SIMILARITIES[:2]
     if similarity not in known:
         problem = f"{name}: passages are not searched by the similarity {similarity!r}"
-        raise BlockedError(problem, f"say one of {', '.join(known)}")
+        raise BlockedError(problem, f"set one of {', '.join(known)}")
     return similarity
 
 
 def _check(facts: Mapping[str, Any]) -> None:
-    """Raise UsageError for a fact of an encoder that cannot be."""
+    """Raise UsageError for an unknown setting or a wrong value."""
     check_known("key of an encoder", *facts, valid=FACTS)
     for name, value in facts.items():
         valid = FACTS[name]
@@ -238,32 +234,31 @@ def _check(facts: Mapping[str, Any]) -> None:
         elif value is not None and (not isinstance(value, valid) or isinstance(value, bool)):
             raise UsageError(f"{name} of an encoder cannot be {value!r}")
         elif isinstance(value, int) and value < LEAST[name]:
-            raise UsageError(f"{name} of an encoder is {value}, and {LEAST[name]} at least")
+            raise UsageError(f"{name} of an encoder is {value}. It must be at least {LEAST[name]}.")
 
 
 def _exported(folder: Path) -> dict[str, Any]:
     said = _read(folder / EXPORTED).get("conventions", {})
     try:
-        if said.get("pooling") == MODULES:  # as its modules are
+        if said.get("pooling") == MODULES:
             said = {key: value for key, value in said.items() if key not in ("pooling", "kind")}
         if said.get("separator", "") is None:
             said |= {"separator": NO_TITLES}
         _check(said)
     except (UsageError, AttributeError) as error:
-        raise DataError(f"{folder / EXPORTED}: not what such a file holds ({error})") from None
+        raise DataError(f"{folder / EXPORTED} is malformed ({error})") from None
     return said
 
 
 def _kind(folder: Path, said: str | None) -> str:
-    """Return the kind of encoder of a folder. Raises UsageError for another than stated, BlockedError for no
-    encoder."""
+    """Return the kind of encoder, e.g. "dense". Raises UsageError unless it is ``said``, BlockedError."""
     if not (folder / "modules.json").exists():
         return said or "dense"
     family = _read(folder / LIBRARY).get("model_type") or "SentenceTransformer"
     if family not in KINDS:
-        raise BlockedError(f"{folder} is a {family}, which gives no vector of a text", "name an encoder")
+        raise BlockedError(f"{folder} is a {family}, which makes no vectors", "name an encoder")
     if said and said.startswith("splade") != (KINDS[family] == "sparse"):
-        raise UsageError(f"{folder} is a {family}, and kind says {said}; leave kind out")
+        raise UsageError(f"{folder} is a {family}, not of kind {said}. Remove kind.")
     return KINDS[family]
 
 
@@ -273,28 +268,28 @@ def _read(path: Path) -> dict:
     except (OSError, ValueError) as error:
         raise DataError(f"{path}: cannot be read ({error})") from None
     if not isinstance(content, dict):
-        raise DataError(f"{path}: not what such a file holds")
+        raise DataError(f"{path} is malformed: it must be a mapping")
     return content
 
 
 def _description(passages: _Side, queries: _Side, facts: Mapping[str, Any]) -> str:
-    """Return a sentence on an encoder's text settings and their sources."""
+    """Return a sentence on an encoder's settings and their sources."""
     from repro.retrieval.nn import library_encoder
 
     is_one = queries.folder == passages.folder
     parts = [_modules(passages), _reading(passages)]
-    parts += [] if is_one else [f"queries by another one, {_modules(queries)}"]
+    parts += [] if is_one else [f"queries by another encoder, {_modules(queries)}"]
     parts += [_reading(queries), _titles(passages.params)]
     own, other = (side.model.similarity_fn_name for side in (passages, queries))
-    differs = "" if own == other else f" as the one of passages says (the one of queries says {other})"
+    differs = "" if own == other else f" of the passages' encoder (queries': {other})"
     parts.append(f"similarity {passages.said.get('similarity') or own + differs}")
     parts.append(f"{passages.form} numbers a vector")
     for whose, stated in ((f"its {EXPORTED}", _exported(passages.folder)), ("its user", facts)):
         said = ", ".join(f"{name} {value!r}" for name, value in stated.items() if value is not None)
-        parts.append(said and f"{said}, as {whose} says")
+        parts.append(said and f"{said} (by {whose})")
     if is_one:
         unused = library_encoder.unused_prompts(passages.model)
-        parts += [f"its prompt {name!r} is put before neither" for name in unused]
+        parts += [f"its prompt {name!r} is unused" for name in unused]
     parts += dict.fromkeys(_own_code(side.folder) for side in (passages, queries))
     words = "; ".join(filter(None, parts))
     return f"read by sentence-transformers {version('sentence-transformers')}: {words}"
@@ -305,8 +300,8 @@ def _modules(side: _Side) -> str:
 
     names = ", ".join(map(library_encoder.named, side.model.children()))
     if (side.folder / "modules.json").exists():
-        return f"{names}, as its modules.json says"
-    return f"{names}, as the library reads a folder without modules.json"
+        return f"{names} (by its modules.json)"
+    return f"{names} (default of the library without modules.json)"
 
 
 def _reading(side: _Side) -> str:
@@ -330,8 +325,7 @@ def _titles(params: Mapping[str, Any]) -> str:
 
 
 def _own_code(folder: Path) -> str:
-    """Return a sentence on code in a model's folder, which is never run. "" without such code."""
+    """Return a sentence on code in a model's folder, which is never run, or ""."""
     files = [path for path in sorted(folder.rglob("*config.json")) if _read(path).get("auto_map")]
     names = ", ".join(path.relative_to(folder).as_posix() for path in files)
-    said = f"its own code, which {names} asks for, is left out: the library's classes read its weights"
-    return said if files else ""
+    return f"its own code, named in {names}, is not run" if files else ""

@@ -1,4 +1,4 @@
-"""The columns in which a user's run or encoder is scored, its scores, and the runs it is tested against.
+"""The columns that a user's run or encoder is scored in, its scores, and its rivals in tests.
 
 For example, a run for ``"beir/scifact/test"`` is scored in the columns of that dataset.
 """
@@ -34,18 +34,17 @@ SEARCHES = ("search", "search_views")
 PRIORITY = ("ours", "rerun", "cited", "reference")
 MEASURED = "measured"
 LIKENESS = ("rmse", "kendall_union", "rank_biased_overlap")
-RUNS = "runs"  # the folder of public runs below that of the user's collections
+RUNS = "runs"  # the folder of public runs within the data folder
 
 
 @dataclass(frozen=True)
 class Place:
-    """A column in which a run can be scored.
+    """A column that a run can be scored in.
 
     Attributes:
-        measure: the column's measure, unless an unspecified choice overrides it.
+        measure: the column's measure, or that of an unspecified choice.
         original: the column's own dataset.
-        measured: the measurements of the table's own rows in it, the paper's own retriever first. May be
-            empty.
+        measured: the measurements of the table's rows, the paper's own retriever first.
     """
 
     column: Column
@@ -56,18 +55,18 @@ class Place:
 
     @property
     def parts(self) -> tuple[Node, ...]:
-        """The evaluations of the first measured row, one per collection that the column averages."""
+        """The evaluations of the first measured row, one per averaged collection."""
         return _evaluations(self.measured[0])
 
     @property
     def dataset(self) -> str:
-        """The dataset whose judgements score a run here: the first measured row's, or the column's own."""
+        """The dataset of the judgements: the first measured row's, or the column's own."""
         is_one = self.measured and len(self.parts) == 1
         return self.parts[0].input("qrels").params["dataset"] if is_one else self.original
 
     @property
     def rule(self) -> bool | None:
-        """Whether the query's own id is dropped for the table's own rows, or None without a measured row."""
+        """Whether the query's own id is dropped, or None without a measured row."""
         return self.parts[0].params.get("ignore_identical_ids") if self.measured else None
 
 
@@ -77,11 +76,7 @@ def _evaluations(measurement: Measurement) -> tuple[Node, ...]:
 
 @dataclass(frozen=True)
 class Target:
-    """A table's cells, the columns in which the user's rows are scored, and the context for scoring.
-
-    Attributes:
-        dataset: the only dataset to score runs on. None for all that they answer.
-    """
+    """A table's cells and scorable columns, and the context. ``dataset`` limits the scoring of runs to it."""
 
     cells: Sequence[ComparedCell]
     places: Mapping[str, Place]
@@ -97,51 +92,42 @@ def name_of(cell: Cell) -> str:
 
 
 def scorable_places(cells: Sequence[ComparedCell], plan: Plan) -> tuple[dict[str, Place], list[str]]:
-    """Return the columns that can be scored, by id, and a sentence on each other column.
-
-    Raises UsageError if there is none.
-    """
+    """Return the scorable columns by id, and a sentence on each other one. Raises UsageError without any."""
     by_column: dict[str, dict[str, Cell]] = {}
     for c in cells:
-        by_column.setdefault(c.cell.column.id, {})[c.cell.id] = c.cell
-    columns = {column.id: column for column in cells[0].cell.table.columns}
-    places: dict[str, Place] = {}
-    notices: list[str] = []
-    for name, group in by_column.items():
-        if columns[name].mean_of:
-            continue
-        place = _place(columns[name], group, plan)
-        if isinstance(place, str):
-            notices.append(f"column {name} is left out: {place}")
-        else:
-            places[name] = place
+        if not c.cell.column.mean_of:
+            by_column.setdefault(c.cell.column.id, {})[c.cell.id] = c.cell
+    found = {name: _place(group, plan) for name, group in by_column.items()}
+    places = {name: place for name, place in found.items() if isinstance(place, Place)}
+    notices = [_left_out([name], reason) for name, reason in found.items() if isinstance(reason, str)]
     if not places:
-        reason = next(iter(notices), "its columns average others")
-        raise UsageError(f"{name_of(cells[0].cell)} has no column that a run can be scored in: {reason}")
+        reason = next(iter(notices), "all columns are averages")
+        raise UsageError(f"{name_of(cells[0].cell)} has no column to score a run in: {reason}")
     return places, notices
 
 
-def _place(column: Column, cells: Mapping[str, Cell], plan: Plan) -> Place | str:
-    unit = next(iter(cells.values())).unit
+def _place(cells: Mapping[str, Cell], plan: Plan) -> Place | str:
+    """Return the place of a column's cells, or the reason for its absence."""
+    first = next(iter(cells.values()))
+    column, unit = first.column, first.unit
     if column.kind in COMPUTED or unit not in UNITS or column.dataset is None or column.measure is None:
-        return "a run does not give what it shows"
+        return "its values cannot be computed from a run"
     in_column = [m for m in plan.measurements if m.cell.id in cells and "judgements" in m.parts[0].params]
     if measured := sorted(in_column, key=lambda m: PRIORITY.index(cells[m.cell.id].role)):
         return Place(column, unit, measured[0].measure, column.dataset, tuple(measured))
     if not plan.scale.has_originals:
-        return f"no row of it is measured at scale {plan.scale.name}"
+        return f"no row is measured at scale {plan.scale.name}"
     return Place(column, unit, column.measure, column.dataset)
 
 
 def scores_of_source(source: OwnRun | UserEncoder, target: Target) -> tuple[dict[str, Scored], list[str]]:
     """Return the scores of a run or an encoder by column, and a sentence on each column without one."""
-    return (
-        _scores_of_run(source, target) if isinstance(source, OwnRun) else _scores_of_encoder(source, target)
-    )
+    if isinstance(source, OwnRun):
+        return _scores_of_run(source, target)
+    return _scores_of_encoder(source, target)
 
 
 def _scores_of_run(run: OwnRun, target: Target) -> tuple[dict[str, Scored], list[str]]:
-    """Return a run's scores in the columns that it covers, and a sentence on each other dataset."""
     by_dataset = _by_dataset(target.places, target.dataset)
     judged: dict[str, Judged] = {}
     reasons: dict[str, ReproError] = {}
@@ -160,20 +146,20 @@ def _scores_of_run(run: OwnRun, target: Target) -> tuple[dict[str, Scored], list
             by_measure = run.scores(judged[name], list(dict.fromkeys(p.measure for p in places.values())))
             scored |= {column: by_measure[place.measure] for column, place in places.items()}
         else:
-            other_topics = f"{run.label} is of other topics than {name}"
+            other_topics = f"{run.label} has other topics than {name}"
             notices.append(_left_out(places, str(reasons.get(name, other_topics))))
     return {column: scored[column] for column in target.places if column in scored}, notices
 
 
 def _by_dataset(places: Mapping[str, Place], dataset: str | None) -> dict[str, dict[str, Place]]:
-    """Return the places of each dataset, or of the given one. Raises UsageError if there is none."""
+    """Return dataset -> its places, or only for ``dataset``. Raises UsageError if there is none."""
     by_dataset: dict[str, dict[str, Place]] = {}
     for name, place in places.items():
         if dataset in (None, place.dataset, place.original):
             by_dataset.setdefault(place.dataset, {})[name] = place
     if not by_dataset:
         names = ", ".join(dict.fromkeys(place.dataset for place in places.values()))
-        raise UsageError(f"no column is scored on {dataset}; the table's datasets are {names}")
+        raise UsageError(f"no column is scored on {dataset}. The table's datasets: {names}.")
     return by_dataset
 
 
@@ -183,7 +169,7 @@ def _left_out(columns: Iterable[str], reason: str) -> str:
 
 
 def _scores_of_encoder(encoder: UserEncoder, target: Target) -> tuple[dict[str, Scored], list[str]]:
-    """Return an encoder's scores, with texts, depth and scoring of a retriever of the table."""
+    """Score an encoder with the texts, depth and measure of a retriever of the table."""
     plan, workspace, first = target.plan, target.workspace, target.cells[0].cell
     evaluations: dict[str, list[Node]] = {}
     notices = []
@@ -192,9 +178,9 @@ def _scores_of_encoder(encoder: UserEncoder, target: Target) -> tuple[dict[str, 
             parts = _evaluations(retriever)
             evaluations[name] = [_with_encoder(part, encoder, plan) for part in parts]
         else:
-            notices.append(f"column {name} is left out: no row of the table ranks texts in it")
+            notices.append(_left_out([name], "no row of the table ranks texts in it"))
     if not evaluations:
-        raise UsageError(f"{name_of(first)}: {'; '.join(notices)}")
+        raise UsageError(f"{name_of(first)}: {'. '.join(notices)}")
     store = workspace.store
     make_writable(store.root)
     plan.scale.pin_kernels(target.progress)
@@ -209,7 +195,7 @@ def _scores_of_encoder(encoder: UserEncoder, target: Target) -> tuple[dict[str, 
         outcome.raise_first()
     for name in (name for name in evaluations if name not in scored):
         [obstacle, *_] = next(filter(None, (outcome.blocked.get(p.fingerprint) for p in evaluations[name])))
-        notices.append(_left_out([name], f"{obstacle.cause}; {obstacle.remedy}"))
+        notices.append(_left_out([name], f"{obstacle.cause}. To do: {obstacle.remedy}"))
     return scored, notices
 
 
@@ -221,7 +207,7 @@ def _stored_scores(parts: Sequence[Node], measure: str, store: Store) -> Scored:
 
 
 def _run_file(parts: Sequence[Node], store: Store) -> Path | None:
-    """Return the stored run of the evaluations. None if there are several, or if it is not stored."""
+    """Return the stored run of a single evaluation, or None."""
     run = parts[0].input("run")
     return store.path(run) / "run.trec" if len(parts) == 1 and store.state(run) == "stored" else None
 
@@ -251,14 +237,7 @@ def _with_encoder(part: Node, encoder: UserEncoder, plan: Plan) -> Node:
 
 @dataclass(frozen=True)
 class Rival:
-    """A row's run for tests: the suite's own, or a public one by others.
-
-    Attributes:
-        by: ``measured``, or the toolkit and the file.
-        parts: its scores per collection.
-        run: the run's file, if one gives the column.
-        doubts: the kinds of doubt about the suite's measurement.
-    """
+    """A row's scores for tests, by ``measured`` (with kinds of ``doubts``) or e.g. ``run by Anserini``."""
 
     by: str
     parts: Parts
@@ -266,12 +245,12 @@ class Rival:
     doubts: tuple[str, ...] = ()
 
     def mean(self, measure: str) -> float:
-        """Return the mean over collections of the mean over queries, as a fraction."""
+        """Return the mean, as by ``mean_score``."""
         return mean_score(self.parts, measure)
 
 
 def rivals(cells: Sequence[ComparedCell], measure: str, plan: Plan, workspace: Workspace) -> dict[str, Rival]:
-    """Return row -> its run for tests: the suite's own or, at full, a public one of its system."""
+    """Return row -> its run for tests: the suite's own or, at full scale, a public one of its system."""
     store, first = workspace.store, cells[0].cell
     key = (first.paper.name, first.table.id, first.column.dataset or "")
     stored = rows_with_scores(plan, store).get(key, {})
@@ -288,13 +267,9 @@ def rivals(cells: Sequence[ComparedCell], measure: str, plan: Plan, workspace: W
 def likeness(
     run: Path | None, values: Sequence[float], rival: Rival, measure: str
 ) -> dict[str, float | None]:
-    """Return the similarity of two runs, as in repro_eval.
-
-    The values are RMSE over queries, Kendall's tau on the union and rank-biased overlap.
-    """
-    alike = dict.fromkeys(LIKENESS) | {
-        "rmse": agreement.root_mean_square_error(values, all_scores(rival.parts, measure))
-    }
+    """Return RMSE over queries, Kendall's tau on the union and rank-biased overlap, as in repro_eval."""
+    error = agreement.root_mean_square_error(values, all_scores(rival.parts, measure))
+    alike = dict.fromkeys(LIKENESS) | {"rmse": error}
     if run is None or rival.run is None:
         return alike
     check_where_stored(rival.run)
@@ -305,7 +280,7 @@ def likeness(
 
 
 def _measured(c: ComparedCell, evaluations: Sequence[Node], measure: str, store: Store) -> Rival | None:
-    """Return the suite's stored run of a cell by its current recipe, or None. Raises StoreError."""
+    """Return the suite's run of a cell by its current recipe, or None. Raises StoreError."""
     for part in evaluations:
         store.checked(part)
     parts = [scores_of(part, store) for part in evaluations]
@@ -326,7 +301,7 @@ def _public(cell: Cell, measure: str, data: Path) -> Rival | None:
 
 @functools.cache
 def _scores(path: Path, digest: str, dataset: str, measure: str, data: Path) -> Scored | None:
-    """Return the scores of a public run, or None if the file has other bytes."""
+    """Score a public run. Returns None if the file has other bytes."""
     if sha256(path) != digest:
         return None
     return OwnRun(path).scores(Judged.of(dataset, data), [measure])[measure]

@@ -13,8 +13,8 @@ from repro.machine.bounded_reading import lines
 from repro.manifest.cells import numeric_cells
 from repro.manifest.papers import papers
 from repro.retrieval.datasets import reading, record_files
-from repro.retrieval.datasets.catalog import Dataset, dataset, key
-from repro.retrieval.datasets.digests import ContentDigest, differing
+from repro.retrieval.datasets.catalog import Dataset, dataset, differing, key
+from repro.retrieval.datasets.digests import ContentDigest
 from repro.retrieval.datasets.sources import MissingPiece, locate
 from repro.retrieval.evaluation.judged_runs import GivenRun, OtherQueriesError, given_run
 from repro.retrieval.evaluation.measures import looks_deeper, scores_by_query
@@ -23,11 +23,11 @@ from repro.retrieval.evaluation.text_lines import Qrels, first_bytes, read_json
 from repro.running import measurement
 from repro.store import check_where_stored
 
-BY_CHANCE = 10  # times as often another set's documents are found: ids are whole numbers in several sets
-_FORMS = "judgements are read in TREC's form (qid 0 docid grade), BEIR's (qid docid grade, parted by tabs)"
-_FORMS += " or as JSON {qid: {docid: grade}}"
+BY_CHANCE = 10
+_FORMS = "Judgements have TREC's form (qid 0 docid grade), BEIR's (qid docid grade, separated by tabs)"
+_FORMS += " or are JSON {qid: {docid: grade}}."
 
-# for each collection that a column averages its ``queries`` and, by measure, their scores (``measures``)
+# one entry per averaged collection: its ``queries``, and their scores by measure (``measures``)
 Parts = list[dict[str, Any]]
 
 
@@ -36,11 +36,10 @@ class Judged:
     """Judgements and the rule for scoring runs with them.
 
     Attributes:
-        name: the dataset's id, e.g. ``"beir/scifact/test"``, or the file's path.
+        name: a dataset, e.g. ``"beir/scifact/test"``, or the path of a file.
         grades: query -> document -> grade.
-        ignore_identical_ids: whether a document named like its query is dropped, as BEIR does.
-        differing: sentences on differences from the published judgements. If there are any, scores are not
-            comparable with published numbers.
+        ignore_identical_ids: drop a document named like its query, as BEIR does.
+        differing: sentences on differences from the published judgements, which make scores incomparable.
     """
 
     name: str
@@ -50,20 +49,19 @@ class Judged:
 
     @classmethod
     def of(cls, identifier: str, data: Path | None, *, ignore: bool | None = None) -> Judged:
-        """Return the judgements of a dataset, with its own rule unless ``ignore`` overrides it.
+        """Return the judgements of a dataset, e.g. ``"beir/scifact/test"``. Raises UsageError, BlockedError.
 
-        Raises UsageError for an unknown dataset, BlockedError if the judgements are missing.
+        ``ignore`` overrides the dataset's rule.
         """
-        entry = judged_by_documents(identifier)
+        rule = judged_by_documents(identifier).ignore_identical_ids if ignore is None else ignore
         grades = judgements(identifier, data)
-        rule = entry.ignore_identical_ids if ignore is None else ignore
         return cls(identifier, grades, rule, tuple(unlike_published(grades, identifier)))
 
 
 def judged_by(dataset: str | None, qrels: Path | None, data: Path | None) -> Judged:
-    """Return the judgements of a dataset or of a file, by the dataset's rule if it is named.
+    """Return the judgements of a dataset or of a file, by the rule of the dataset if there is one.
 
-    Raises UsageError for an unknown dataset, DataError for a malformed file, BlockedError for missing data.
+    Raises UsageError, DataError, BlockedError.
     """
     if qrels is None:
         return Judged.of(dataset or "", data)
@@ -76,31 +74,28 @@ def judged_by_documents(identifier: str) -> Dataset:
     entry = dataset(identifier)
     if entry.members:
         problem = f"{identifier} is the mean of {len(entry.members)} collections"
-        raise UsageError(f"{problem}; score a run of each, as of {entry.members[0]}")
+        raise UsageError(f"{problem}. Score a run of each, e.g. {entry.members[0]}.")
     if entry.judgements == "answers":
-        problem = "judged by answers found in passages, which a run file alone does not show"
-        raise UsageError(f"{identifier} is {problem}; `repro run` of a cell measures it with its corpus")
+        problem = "is judged by answers in passages, which a run file does not contain"
+        raise UsageError(f"{identifier} {problem}. `repro run CELL` measures it with its corpus.")
     if "qrels" not in entry.pieces:
-        raise UsageError(f"{identifier} has no judgements, it is a {entry.what}; name one of its splits")
+        raise UsageError(f"{identifier} is a {entry.what} and has no judgements. Name one of its splits.")
     return entry
 
 
 def usual_measures(identifier: str) -> list[str]:
-    """Return the dataset's measures from measures_per_dataset.yaml, or from published tables.
-
-    Raises UsageError if neither has any.
-    """
+    """Return a dataset's measures from measures_per_dataset.yaml or published tables. Raises UsageError."""
     if names := measurement.listed_measures(identifier):
         return list(names)
     columns = [c.column for source in papers().values() for c in numeric_cells(source)]
     measures = {c.measure for c in columns if c.dataset == identifier and c.measure}
     if not measures:
-        raise UsageError(f"no table has a measure for {identifier}; name one with --measure, as nDCG@10")
+        raise UsageError(f"{identifier} has no usual measure. Name one, e.g. --measure nDCG@10.")
     return sorted(measures)
 
 
 def judgements(identifier: str, data: Path | None = None) -> Qrels:
-    """Return the grades of a dataset. Raises BlockedError if its data are missing."""
+    """Return the grades of a dataset. Raises BlockedError."""
     source = locate(identifier, "qrels", data)
     if isinstance(source, MissingPiece):
         raise source.error()
@@ -111,7 +106,7 @@ def judgements(identifier: str, data: Path | None = None) -> Qrels:
 
 
 def unlike_published(qrels: Qrels, identifier: str) -> list[str]:
-    """Return a sentence if the judgements are known to differ from the dataset's published ones."""
+    """Return a sentence if the judgements differ from the published ones."""
     content = ContentDigest()
     for query, grades in qrels.items():
         for document, grade in grades.items():
@@ -120,10 +115,7 @@ def unlike_published(qrels: Qrels, identifier: str) -> list[str]:
 
 
 def read_given_qrels(path: Path) -> Qrels:
-    """Read the user's judgements, plain or gzipped, as ``{qid: {docid: grade}}``.
-
-    Raises DataError ``file:line: reason``, also for a document judged twice.
-    """
+    """Read judgements as ``{qid: {docid: grade}}``, plain or gzipped. Raises DataError with file and line."""
     qrels: Qrels = {}
     if first_bytes(path).startswith(b"{"):
         qrels = read_json(path, "grade", _grade)
@@ -131,8 +123,8 @@ def read_given_qrels(path: Path) -> Qrels:
         number, first_line = next(lines(path))
         columns = len(first_line.split())
         if columns not in (3, 4):
-            what = "6 columns, as of a run" if columns == 6 else f"{columns} columns"
-            raise DataError(f"{path}:{number}: it has {what}; {_FORMS}")
+            kind = " like a run" if columns == 6 else ""
+            raise DataError(f"{path}:{number}: {columns} columns{kind}. {_FORMS}")
         for judgement in record_files.judgements(path, "beir" if columns == 3 else "trec"):
             qrels.setdefault(judgement.query, {})[judgement.document] = judgement.grade
     if not any(grade > 0 for grades in qrels.values() for grade in grades.values()):
@@ -148,13 +140,13 @@ def _grade(value: object, place: str) -> int:
 
 
 def mean_score(parts: Parts, measure: str) -> float:
-    """Return the mean over collections of the mean over queries, as a fraction."""
+    """Return the mean over collections of the mean over queries, e.g. 0.335."""
     means = [sum(part["measures"][measure]) / len(part["queries"]) for part in parts]
     return sum(means) / len(means)
 
 
 def all_scores(parts: Parts, measure: str) -> list[float]:
-    """Return the scores of all queries as fractions, collection by collection."""
+    """Return the scores of all queries, collection by collection."""
     return [value for part in parts for value in part["measures"][measure]]
 
 
@@ -165,10 +157,9 @@ class Scored:
     Attributes:
         parts: the scores per collection.
         depth: the largest number of documents for a judged query.
-        missing: the number of judged queries without an answer in the run. They count as 0.
-        run: the run's file, if the scores come from a file.
-        collections: the datasets of the judgements. Empty if the column names them.
-        differing: sentences on differences from the published judgements.
+        missing: the number of judged queries without an answer, which count as 0.
+        run: the run's file, if there is one.
+        collections: the datasets of the judgements, if the column does not name them.
     """
 
     measure: str
@@ -181,34 +172,31 @@ class Scored:
 
     @property
     def values(self) -> list[float]:
-        """The scores of all queries, as fractions."""
+        """The scores of all queries."""
         return all_scores(self.parts, self.measure)
 
     @property
     def mean(self) -> float:
-        """The mean over collections of the mean over queries."""
+        """The mean, as by ``mean_score``."""
         return mean_score(self.parts, self.measure)
 
     @property
     def cut_at(self) -> int | None:
-        """The depth of the run if the measure's cutoff is deeper, which may lower the score. Else None."""
+        """The depth of the run if the measure's cutoff is deeper, which may lower the score."""
         return self.depth if looks_deeper(self.measure, self.depth) else None
 
 
 class OwnRun:
     """A run file, plain or gzipped, in a format of ``read_run_file``.
 
-    Attributes:
-        source: the path as given.
-        label: the file's name without suffixes, e.g. ``my`` for ``my.run.gz``.
-
-    Raises UsageError if the file is missing, StoreError for a damaged file of a store.
+    ``source`` is the path as given, ``label`` e.g. ``my`` for ``my.run.gz``. Raises UsageError if the file is
+    missing, StoreError for a damaged file of a store.
     """
 
     def __init__(self, path: str | Path):
         self.path, self.source = Path(path).expanduser(), str(path)
         if not self.path.is_file():
-            raise UsageError(f"there is no file {self.source!r}; give a run, plain or gzipped")
+            raise UsageError(f"there is no run file {self.source!r}")
         check_where_stored(self.path)
         self.label = self.path.name
         while (suffix := Path(self.label).suffix.lower()) in SUFFIXES and Path(self.label).stem:
@@ -216,14 +204,14 @@ class OwnRun:
         self._given: dict[str, GivenRun] = {}
 
     def covered(self, judged: Mapping[str, Judged]) -> list[str]:
-        """Return the names of the judgement sets that the run answers.
+        """Return the names of the judgement sets that the run answers. Raises DataError if there is none.
 
-        A set counts if the share of queries with a judged document is at least a tenth of the best set's, as
-        ids of collections may coincide. Raises DataError for a malformed run, or if no set is answered.
+        The share of queries with a judged document must be at least a tenth of the best set's, as several
+        collections have whole numbers as ids.
         """
         errors: dict[str, DataError] = {}
         shares: dict[str, float] = {}
-        _ = self._file  # whose faults are those of no set
+        _ = self._file  # a malformed file is not a fault of a set
         for name, each in judged.items():
             try:
                 given = self._read(name, each)
@@ -248,10 +236,7 @@ class OwnRun:
         return read_run_file(self.path, strict=False)
 
     def scores(self, judged: Judged, measures: Sequence[str]) -> dict[str, Scored]:
-        """Score the run.
-
-        Raises UsageError for an unknown measure, DataError for judgements that score every run 0.
-        """
+        """Score the run. Raises UsageError for an unknown measure, DataError for useless judgements."""
         given = self._read(judged.name, judged)
         queries = sorted(judged.grades)
         try:
@@ -267,7 +252,7 @@ class OwnRun:
 
     @property
     def notes(self) -> tuple[str, ...]:
-        """Sentences on the content read and on inconsistencies in the file."""
+        """Sentences on the form of the file, its answers and its inconsistencies."""
         notes: dict[str, None] = {}
         for name, given in self._given.items():
             answered = f"{len(given.rankings)} of {len(given.rankings) + len(given.missing)} judged queries"
@@ -277,25 +262,25 @@ class OwnRun:
 
 
 def _why_none(errors: Mapping[str, DataError]) -> DataError:
-    """Return the error of a run that answers no set. Errors on documents precede errors on queries."""
+    """Return the error of a run that answers no set, preferably one on documents."""
     faults = [error for error in errors.values() if not isinstance(error, OtherQueriesError)]
     if faults:
         return faults[0]
     first, *others = errors
-    nor = f"; nor does it answer {', '.join(others)}" if others else ""
+    nor = f". It does not answer {', '.join(others)}" if others else ""
     return OtherQueriesError(f"{errors[first]}{nor}")
 
 
 if TYPE_CHECKING:
     from repro.plugins.yours.encoders import UserEncoder
 
-DESCRIPTIONS = (".yaml", ".yml")  # of a file that describes an encoder
-SUFFIXES = (".gz", ".trec", ".run", ".res", ".txt", ".tsv", ".json", ".parquet")  # of a run
+DESCRIPTIONS = (".yaml", ".yml")  # suffixes of encoders' settings, and of runs
+SUFFIXES = (".gz", ".trec", ".run", ".res", ".txt", ".tsv", ".json", ".parquet")
 Yours = str | Path | Mapping[str, Any]
 
 
 def is_encoder(source: Yours) -> bool:
-    """Return whether the source is an encoder: a folder, a description or a model on the hub."""
+    """Return whether the source is an encoder: a folder, a YAML file or a model on the hub."""
     if isinstance(source, Mapping):
         return True
     path = Path(source).expanduser()
@@ -304,19 +289,14 @@ def is_encoder(source: Yours) -> bool:
 
 
 def own_runs(given: Sequence[Yours]) -> list[OwnRun]:
-    """Return the run files. Raises UsageError for an encoder, as scoring by judgements alone needs a run."""
-
+    """Return the run files. Raises UsageError for an encoder."""
     if encoder := next(filter(is_encoder, given), None):
-        raise UsageError(f"{encoder} is an encoder, which needs texts: name a table, as PAPER --table 1")
+        raise UsageError(f"{encoder} is an encoder, which needs texts. Name a table, e.g. PAPER --table 1.")
     return [OwnRun(source) for source in given if not isinstance(source, Mapping)]
 
 
 def sources(given: Sequence[Yours], data: Path | None) -> list[OwnRun | UserEncoder]:
-    """Return the runs and encoders of the given sources.
-
-    Raises UsageError for a missing file or a wrong description, BlockedError for a missing encoder.
-    """
-
+    """Return the runs and encoders. Raises UsageError, and BlockedError for a missing encoder."""
     return [
         _encoder(source, data) if isinstance(source, Mapping) or is_encoder(source) else OwnRun(source)
         for source in given
@@ -334,7 +314,7 @@ def _encoder(source: Yours, data: Path | None) -> UserEncoder:
     else:
         return UserEncoder.find(str(source), data, {})
     if not (name := facts.pop("model", None)):
-        raise UsageError(f"{source} names no model; write `model: DIR` and how it reads texts")
+        raise UsageError(f"{source} names no model. Add `model: DIR`.")
     try:
         return UserEncoder.find(str(name), data, facts)
     except UsageError as error:

@@ -1,7 +1,4 @@
-"""Score the user's rows, in a paper's table or by judgements alone, and test them against every row.
-
-For example, ``yours`` and ``yours-2`` are the rows of two run files.
-"""
+"""Score and test the user's rows, e.g. ``yours`` and ``yours-2``, in a table or by judgements alone."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -36,7 +33,7 @@ from repro.verdicts.compared import PAIRS, ComparedCell, Comparison
 from repro.verdicts.verdict import UNITS, Verdict
 
 NAME = "yours"
-DIGITS = 4  # as trec_eval prints
+DIGITS = 4  # as in trec_eval
 
 
 @dataclass(frozen=True)
@@ -44,15 +41,12 @@ class OwnRow:
     """A user's row in one table.
 
     Attributes:
-        row: the row with its id and label.
         source: the file or the encoder.
-        cells: its numbers, as compared cells of the table.
-        scored: column -> its scores per query and the depth of the run.
-        tests: column -> its tests against every row that has a run.
-        notes: sentences on how it was read and on inconsistencies in it.
+        scored: column -> its scores per query.
+        tests: column -> its tests against every row with a run.
+        notes: sentences on the file or the encoder's settings.
         left_out: sentences on columns without a number.
-        differing: sentences on differences from the published judgements. If there are any, scores are not
-            comparable with published numbers.
+        differing: as in ``Judged``.
     """
 
     row: Row
@@ -70,9 +64,9 @@ class OwnTable:
     """A table with the user's rows below the paper's.
 
     Attributes:
-        comparison: all cells of the table, with the tests between all rows.
-        rivals: column -> row -> its run that the user's rows are tested against.
-        left_out: sentences on columns that no run can be scored in, and on runs that answer no query.
+        comparison: all cells, with the tests between all rows.
+        rivals: column -> row -> its run in tests.
+        left_out: sentences on columns without a score, and on runs that answer no query.
     """
 
     comparison: Comparison
@@ -86,7 +80,7 @@ class OwnTable:
         return [c for c in self.comparison.cells if c.cell.row.id not in self.comparison.own_rows]
 
     def scores_by_query(self) -> Iterator[dict]:
-        """Yield one line per column, row with a run, and query."""
+        """Yield a line per column, row with a run, and query."""
         measures: dict[str, str] = {}
         for row in self.rows:
             for column, scored in row.scored.items():
@@ -112,21 +106,10 @@ def own_table(
     dataset: str | None = None,
     progress: Progress = SILENT,
 ) -> OwnTable:
-    """Add the user's runs and encoders as rows below those of a table.
+    """Add the user's runs and encoders as rows below those of one table, and test them against these.
 
-    Run files are scored in memory and not stored. Encoders use the suite's own encoding and search stages.
-    Their output is stored, so repeating the call costs nothing.
-
-    Args:
-        compared: cells of one table. The tests are against its rows.
-        plan: the plan of these cells, looked up in the store.
-        dataset: the only dataset to score a run on.
-
-    Raises:
-        UsageError: no column can be scored, or a run belongs to none of their datasets.
-        DataError: a malformed run, with file and line, or one that answers no judged query.
-        BlockedError: judgements, an encoder or its texts are missing.
-        StageError: a stage failed.
+    Runs are scored on ``dataset`` alone if given. Only stages of encoders are stored. Raises UsageError if
+    no column can be scored, DataError for a malformed run, BlockedError for missing data, StageError.
     """
     cells = list(compared)
     places, not_scored = scorable_places(cells, plan)
@@ -151,10 +134,9 @@ def own_table(
 
 
 def scored_alone(runs: Sequence[OwnRun], judged: Judged, measures: Sequence[str]) -> OwnTable:
-    """Score runs by judgements alone, without a paper, and test every pair.
+    """Score runs by judgements alone, by default with the suite's measures, and test every pair.
 
-    By default the measures are the suite's for the dataset. Raises UsageError for an unknown measure,
-    DataError for a malformed run or one that answers no query.
+    Raises UsageError for an unknown measure, DataError for a malformed run or one that answers no query.
     """
     names, dataset = list(dict.fromkeys(map(canonical, measures))) or usual_measures(judged.name), judged.name
     columns = [Column.model_construct(id=name, head=(name,), dataset=dataset, measure=name) for name in names]
@@ -189,7 +171,7 @@ def _row(identifier: str, label: str) -> Row:
 def _own_rows(
     sources: Sequence[OwnRun | UserEncoder], rows: Sequence[Row], table: Table, target: Target
 ) -> tuple[list[OwnRow], list[str]]:
-    """Return the rows with a number, and the reasons for the others. Raises the first reason if all fail."""
+    """Return the rows with a number, and the reasons for missing ones. Raises the first if all fail."""
     own_rows: list[OwnRow] = []
     errors: list[ReproError] = []
     reasons: list[str] = []
@@ -213,7 +195,7 @@ def _own_row(source: OwnRun | UserEncoder, row: Row, table: Table, target: Targe
 
 
 def labels(sources: Sequence[OwnRun | UserEncoder]) -> list[str]:
-    """Return a label for each source. Equal labels get the folder or a number."""
+    """Return a label for each source. Equal labels get the folder or a number, e.g. ``my (2)``."""
     names = [source.label for source in sources]
     if len(set(names)) < len(names):
         places = [s.path.resolve().parent.name if isinstance(s, OwnRun) else "" for s in sources]
@@ -232,19 +214,14 @@ def _own_cells(
     scored: Mapping[str, Scored],
     scale: str,
 ) -> tuple[ComparedCell, ...]:
-    """Return the row's numbers in the columns' units, and the averages of columns that are complete."""
-    verdict = Verdict(
-        "scaled" if scale != "full" else "inconclusive", "nothing is published of a row of one's own"
-    )
+    """Return the row's numbers in the columns' units, and the averages of complete columns."""
+    verdict = Verdict("scaled" if scale != "full" else "inconclusive", "nothing is published for your row")
     made: dict[str, ComparedCell] = {}
     for column in table.columns:
         cell = Cell(paper, table, row, column, "-")
         if column.id in scored:
-            record, cut_at = (
-                _record(cell, places[column.id], scored[column.id], scale),
-                scored[column.id].cut_at,
-            )
-            names = tuple(record.collections)
+            record = _record(cell, places[column.id], scored[column.id], scale)
+            names, cut_at = tuple(record.collections), scored[column.id].cut_at
             made[column.id] = ComparedCell(cell, scale, (record,), verdict, collections=names, cut_at=cut_at)
         elif column.mean_of and all(member in made for member in column.mean_of):
             members = [made[member] for member in column.mean_of]
@@ -253,7 +230,7 @@ def _own_cells(
 
 
 def _record(cell: Cell, place: Place, scored: Scored, scale: str) -> Record:
-    """Return the score as a record, which is shown but not stored."""
+    """Return the score as a record, which is not stored."""
     unit, values = float(UNITS[place.unit]), scored.values
     return Record(
         cell=cell.id,
@@ -302,7 +279,7 @@ def _tested(
 
 
 def _tests(by_row: Mapping[str, Parts], measure: str) -> dict:
-    """Return the tests between all rows. Raises DataError if they were scored on different queries."""
+    """Test all rows. Raises DataError if they were scored on different queries."""
     queries = joint_queries(list(by_row.values()))
     scores = [{measure: weighted_scores(parts, measure)} for parts in by_row.values()]
     return compare_scores(scores, list(by_row), queries, [measure], max_p=MAX_P)["measures"][measure]
@@ -333,7 +310,7 @@ def _own_test(pair: Mapping[str, Any], row: OwnRow, c: ComparedCell, table: OwnT
 
 
 def lines(table: OwnTable) -> Iterator[dict]:
-    """Yield a line per number of the user's rows and tested row, or one line without tests."""
+    """Yield a line per number of the user's rows and tested row, as in CSV."""
     for row in table.rows:
         for c in row.cells:
             for test in row.tests.get(c.cell.column.id) or [{}]:
@@ -345,7 +322,7 @@ def lines(table: OwnTable) -> Iterator[dict]:
 
 
 def as_json(table: OwnTable) -> list[dict]:
-    """Return an object per number of the user's rows, as ``repro compare RUN … --format json`` prints it."""
+    """Return an object per number of the user's rows, as in JSON."""
     return [
         _facts(row, c)
         | {"interval": [c.interval.low, c.interval.high] if c.interval else None}

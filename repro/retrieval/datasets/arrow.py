@@ -14,13 +14,16 @@ from repro.errors import DataError
 from repro.store.disk import intact, read_note, write_note
 
 BATCH = 1000  # rows of a record batch, as `datasets` writes them
-BLOCK = 20_000  # rows of a block, where a stage goes on behind one
-ALL = "all.json"  # is there once every block is
+BLOCK = 20_000  # rows of a block, which an interrupted stage keeps
+ALL = "all.json"  # written after the last block
 
 
 def write_rows(rows: Iterable[Mapping[str, Any]], columns: Mapping[str, Any], folder: Path) -> int:
-    """Write ``rows`` to ``folder``, replacing it, and return their number. ``columns`` maps names to "string"
-    or ["string"]. Without rows, or after an exception, there is no dataset."""
+    """Write ``rows`` to ``folder``, replacing it, and return their number.
+
+    ``columns`` maps names to "string" or ["string"]. Without rows, or after an exception, there is no
+    dataset.
+    """
     rows_folder = folder.with_name(f"{folder.name}.rows")
     shutil.rmtree(folder, ignore_errors=True)
     shutil.rmtree(rows_folder, ignore_errors=True)
@@ -80,11 +83,7 @@ class Lists:
 
 
 class ColumnTexts:
-    """The strings of an Arrow column, each read from its memory-mapped file on access.
-
-    Args:
-        column: a ChunkedArray of strings.
-    """
+    """The strings of an Arrow column, each read from its memory-mapped file on access."""
 
     def __init__(self, column):
         self._column = column
@@ -97,7 +96,7 @@ class ColumnTexts:
 
 
 class IdColumn(ColumnTexts):
-    """The column ``id`` of a dataset, read from disk without keeping strings in memory."""
+    """The column ``id`` of a dataset, read from disk."""
 
     def __init__(self, dataset):
         super().__init__(dataset.data.column("id"))
@@ -109,11 +108,7 @@ class IdColumn(ColumnTexts):
 
 
 class ColumnLists:
-    """The integer lists of an Arrow column, each read on access as in ``ColumnTexts``.
-
-    Args:
-        column: a ChunkedArray of lists, none of them missing.
-    """
+    """The integer lists of an Arrow column, each read on access."""
 
     def __init__(self, column):
         self._column = column
@@ -131,15 +126,14 @@ def list_offsets(column) -> np.ndarray:
 
 
 def document_rows(documents, corpus: Path, *, source: Path) -> np.ndarray:
-    """Return the corpus row of each of N document ids, (N,) integers, joined inside Arrow. Raises DataError,
-    with ``source``, for an id that is not in the corpus."""
+    """Return the corpus row of each of N document ids, (N,) integers. Raises DataError, with ``source``, for
+    an unknown id."""
     import pyarrow.compute as pc
 
     ids = read_rows(corpus).data.column("id").combine_chunks()
     rows = pc.index_in(documents, value_set=ids)
     if rows.null_count:
-        missing = documents.filter(pc.is_null(rows))[0].as_py()
-        raise DataError(f"{source}: document {missing!r} is not in the corpus ({rows.null_count} are not)")
+        raise _absent(documents.filter(pc.is_null(rows))[0].as_py(), rows.null_count, source)
     return rows.to_numpy()
 
 
@@ -155,9 +149,12 @@ def rows_of_few(documents: Sequence[str], corpus: Path, *, source: Path) -> np.n
     rows[positions[places][::-1]] = places[::-1]  # of equal ids the first counts
     missing = np.flatnonzero(rows < 0)
     if len(missing):
-        problem = f"document {documents[missing[0]]!r} is not in the corpus ({len(missing)} are not)"
-        raise DataError(f"{source}: {problem}")
+        raise _absent(documents[missing[0]], len(missing), source)
     return rows
+
+
+def _absent(document: str, count: int, source: Path) -> DataError:
+    return DataError(f"{source}: document {document!r} is not in the corpus ({count} are not)")
 
 
 def query_texts(queries: Path, wanted: Sequence[str], *, source: Path) -> list[str]:
@@ -185,11 +182,9 @@ class RowBlocks:
     """The blocks of one dataset in a folder, each an Arrow file with a note of its digest.
 
     ``join`` moves them into a folder for ``datasets.load_from_disk``, e.g. as ``data-00002-of-00442.arrow``.
-    After an interruption every block with an unchanged digest is kept. Several processes may write different
-    blocks.
+    After an interruption every unchanged block is kept. Several processes may write different blocks.
 
     Args:
-        folder: of the blocks.
         columns: names -> feature types: "string", or ["string"] for lists.
         origin: the rows' origin as JSON. Blocks of another origin are not kept.
         batch: most rows in a record batch.
@@ -220,8 +215,7 @@ class RowBlocks:
         write_note(note, [path], origin=self.origin, rows=rows, facts=dict(facts))
 
     def tables(self, first: int) -> Iterator[Any]:
-        """Yield a block's record batches. They are read instead of mapped, since mapped pages stay in
-        memory."""
+        """Yield a block's record batches, read instead of mapped, since mapped pages stay in memory."""
         import pyarrow as pa
 
         with pa.OSFile(str(self._path(first))) as file:
@@ -263,8 +257,7 @@ class RowBlocks:
         return sum(note["rows"] for note in notes.values())
 
     def completed(self, target: Path) -> dict | None:
-        """Return the facts of a complete attempt, after moving its files back from ``target``. None unless
-        all blocks are intact."""
+        """Return the facts of a complete attempt, after moving its files back from ``target``, or None."""
         if (layout := self._read(ALL)) is None:
             return None
         for name, first in _file_names(layout["blocks"]).items():

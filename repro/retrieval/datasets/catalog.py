@@ -1,6 +1,9 @@
 """Read the catalogue of collections (catalog.yaml) and define their records.
 
 An entry has an id, e.g. ``beir/scifact/test``, with its pieces, counts, licence and stand-ins.
+``published_rows.yaml`` has the published rows of each piece, e.g. of ``beir/scifact`` ``documents``, as the
+``survey.summary`` in the JSON of `repro data check`. A piece published in several spellings has several
+digests.
 """
 
 import functools
@@ -27,7 +30,7 @@ class Document(NamedTuple):
 
 
 class Query(NamedTuple):
-    """A topic. ``answers`` are the accepted strings in a set judged by answers, otherwise empty."""
+    """A topic. ``answers`` are the accepted strings in a set judged by answers."""
 
     id: str
     text: str
@@ -35,7 +38,7 @@ class Query(NamedTuple):
 
 
 class Judgement(NamedTuple):
-    """One line of relevance judgements. Grades may be negative (judged worse than irrelevant)."""
+    """One line of relevance judgements. Grades may be negative (worse than irrelevant)."""
 
     query: str
     document: str
@@ -51,10 +54,10 @@ def in_fold(query: str, fold: str | None) -> bool:
 
 PIECES = ("documents", "queries", "qrels", "triples", "negatives")
 WORDS = {piece: piece for piece in PIECES} | {"qrels": "judgements"}
-DERIVED_FIELDS = ("id", "corpus_id", "pieces", "counts")  # derived from an entry's position and counts
-# Fields that splits inherit from their corpus.
+DERIVED_FIELDS = ("id", "corpus_id", "pieces", "counts")
 INHERITED = ("licence", "source", "version", "ignore_identical_ids", "answers", "how")
 FILE = Path(__file__).with_name("catalog.yaml")
+PUBLISHED = FILE.with_name("published_rows.yaml")
 
 
 @dataclass(frozen=True)
@@ -65,8 +68,8 @@ class Dataset:
         id: the id of ir_datasets if it has the collection, e.g. "msmarco-passage/dev/small".
         corpus_id: id with the documents. A corpus has its own.
         pieces: its own ``PIECES``.
-        counts: records of each piece in the collection that the papers used (qrels: rows), if known.
-        split: name of its qrels file in a BEIR folder, e.g. "test". None without queries.
+        counts: records of each piece that the papers used (qrels: rows), if known.
+        split: its qrels file in a BEIR folder, e.g. "test". None without queries.
         fold: the part of that split's queries, "fitting" or "validation". None for all.
         judgements: "qrels", or "answers" if strings found in passages decide. None without queries.
         answers: whether its queries come with answer strings.
@@ -77,9 +80,9 @@ class Dataset:
         topics, qrels: stems of TREC-style files (``topics/topics.<stem>.txt``), the preferred one first.
         addresses: whether its documents have a URL.
         at: scale -> id of the substitute, e.g. {"tiny": "tiny/passage/dev"}.
-        queries_of: id of the queries of triples or negatives. None for anything else.
-        members: ids whose mean it is.
-        parts: ids whose documents it concatenates.
+        queries_of: id of the queries of triples or negatives.
+        members: ids that its scores are averaged over.
+        parts: ids of the collections that it concatenates.
     """
 
     id: str
@@ -110,13 +113,18 @@ class Dataset:
     parts: tuple[str, ...] = ()
 
     @property
+    def components(self) -> tuple[str, ...]:
+        """The ids of its members or parts."""
+        return self.members or self.parts
+
+    @property
     def only_negatives(self) -> bool:
         """Whether it is one file of negatives in either form."""
         return not {"triples", "negatives"}.isdisjoint(self.pieces)
 
     @property
     def what(self) -> str:
-        """The kind of the collection for a table, e.g. "corpus and topics with qrels"."""
+        """The kind of the collection, e.g. "corpus and topics with qrels"."""
         if self.members:
             return f"mean of {len(self.members)}"
         if self.only_negatives:
@@ -130,12 +138,12 @@ ENTRY_KEYS = (*PIECES, "piece", "short", *(f.name for f in fields(Dataset) if f.
 
 @functools.cache
 def catalog() -> dict[str, Dataset]:
-    """Return all collections in the order of catalog.yaml, each corpus followed by its splits or members.
-    Raises UsageError for a broken entry."""
+    """Return all collections in the order of catalog.yaml, each corpus before its splits or members. Raises
+    UsageError for a duplicate id."""
     datasets: dict[str, Dataset] = {}
     for dataset in (each for entry in read_facts(FILE)["collections"] for each in _collections(entry)):
         if dataset.id in datasets:
-            raise UsageError(f"{FILE}: {dataset.id!r} occurs twice; give one of the two another id")
+            raise UsageError(f"{FILE}: {dataset.id!r} occurs twice. Rename one of the two.")
         datasets[dataset.id] = dataset
     for collection in list(datasets.values()):
         datasets.update(_with_substitutes(collection, datasets))
@@ -143,9 +151,9 @@ def catalog() -> dict[str, Dataset]:
 
 
 def dataset(id: str) -> Dataset:
-    """Return the collection of an id. Raises UsageError, with the nearest id, for an unknown one."""
+    """Return the collection of an id. Raises UsageError."""
     if id not in catalog():
-        raise unknown("dataset", id, catalog(), hint="`repro data list` lists them")
+        raise unknown("dataset", id, catalog(), hint="`repro data list` lists them.")
     return catalog()[id]
 
 
@@ -184,7 +192,7 @@ def _dataset(id: str, corpus_id: str, entry: Mapping) -> Dataset:
 
 
 def _pieces(facts: dict, judgements: str, *, is_corpus: bool) -> tuple[str, ...]:
-    """Return an entry's own pieces. Removes the key ``piece`` from its fields."""
+    """Return an entry's own pieces, and remove the key ``piece``."""
     piece = facts.pop("piece", None)
     if facts.get("members"):
         return ()
@@ -195,7 +203,7 @@ def _pieces(facts: dict, judgements: str, *, is_corpus: bool) -> tuple[str, ...]
 
 
 def _with_substitutes(collection: Dataset, datasets: Mapping[str, Dataset]) -> dict[str, Dataset]:
-    """Return the members of ``collection``, each with one member of the stand-in as its own."""
+    """Return the members of ``collection``, each with a member of the substitute as its own."""
     check_known(f"stand-in of {collection.id} in {FILE}", *collection.at.values(), valid=datasets)
     substitutes = {scale: datasets[id].members or (id,) for scale, id in collection.at.items()}
     return {
@@ -212,3 +220,45 @@ def key(dataset: str, piece: str) -> str:
 def key_of(entry: Dataset, piece: str) -> str:
     """Return the key of a dataset's piece. Its documents are those of its corpus."""
     return key(entry.corpus_id if piece == "documents" else entry.id, piece)
+
+
+@functools.cache
+def published() -> dict[str, dict[str, Any]]:
+    """Return the known facts of published rows by ``key``."""
+    facts = read_facts(PUBLISHED)
+    return {key(dataset, piece): each for dataset, pieces in facts.items() for piece, each in pieces.items()}
+
+
+def differing(rows: Mapping[str, str]) -> list[str]:
+    """Return a sentence for each piece with other rows than published. ``rows`` are digests by ``key``."""
+    others = (name for name, digest in rows.items() if digest and name in published())
+    return [
+        f"the {in_words(name)} are not as published; `repro data check {name.split()[0]}` says what differs"
+        for name in others
+        if rows[name] not in published()[name]["digests"]
+    ]
+
+
+def unpublished(rows: Mapping[str, str]) -> list[str]:
+    """Return the pieces without a published digest, e.g. "documents of msmarco-passage"."""
+    return [
+        in_words(name)
+        for name, digest in rows.items()
+        if not (digest and name in published()) and not _is_embedded(name)
+    ]
+
+
+def highest_grade(dataset: str) -> int | None:
+    """Return the highest grade in a dataset's published judgements, e.g. 3. None if unknown."""
+    return max(published().get(key(dataset, "qrels"), {}).get("grades", ()), default=None)
+
+
+def in_words(name: str) -> str:
+    """Return a key in words, e.g. "judgements of beir/scifact/test"."""
+    dataset, _, piece = name.partition(" ")  # of a record, in which anything may stand
+    return f"{WORDS.get(piece, piece)} of {dataset}"
+
+
+def _is_embedded(name: str) -> bool:
+    entry = catalog().get(name.split()[0])
+    return entry is not None and entry.source == "embedded"

@@ -1,12 +1,9 @@
-"""Identify files by sha256, and compare rows with the published collections.
+"""Identify files and rows by sha256, e.g. "sha256:0a1b…" for the files of a collection.
 
-A plan may use cached digests, a stage always reads the files. ``published_rows.yaml`` contains the
-``survey.summary`` of each piece by dataset and piece name, e.g. of ``beir/scifact`` ``documents``, as in the
-JSON of `repro data check`. A piece published in several spellings has several digests.
+A plan may use cached digests, a stage always reads the files.
 """
 
 import contextlib
-import functools
 import hashlib
 import json
 import time
@@ -15,13 +12,11 @@ from pathlib import Path
 from typing import Any
 
 from repro.errors import BlockedError, DataError
-from repro.machine.bounded_reading import container, read_facts
-from repro.retrieval.datasets.catalog import WORDS, catalog, key
-from repro.retrieval.datasets.sources import Source
+from repro.machine.bounded_reading import container
+from repro.retrieval.datasets.sources import Source, file_digest
 from repro.store.disk import write_whole
 
 SHORT = 16  # bytes kept of a row's digest: those of 21 million passages take 336 MB
-FILE = Path(__file__).with_name("published_rows.yaml")
 
 
 class RowDigest:
@@ -44,9 +39,8 @@ class RowDigest:
 class ContentDigest:
     """sha256 over the sorted digests of rows, with each run of white space as one blank.
 
-    It recognises a collection in any of its packings, e.g. with other line breaks or another order of
-    judgements. Neither affects scores. The row digests are sorted and not added up, since a sum is cheap to
-    forge.
+    It recognises a collection in any packing, e.g. with other line breaks. The digests are sorted and not
+    added up, since a sum is cheap to forge.
     """
 
     def __init__(self) -> None:
@@ -58,7 +52,7 @@ class ContentDigest:
 
     def hexdigest(self) -> str:
         """Return the hexadecimal digest of all rows so far."""
-        import numpy as np  # a plan takes no other digest than the one above
+        import numpy as np
 
         return hashlib.sha256(np.sort(np.frombuffer(self._digests, f"V{SHORT}")).tobytes()).hexdigest()
 
@@ -75,24 +69,24 @@ def _with_blanks(value: Any) -> Any:
     return list(map(_with_blanks, value)) if isinstance(value, tuple | list) else value
 
 
-SETTLED = 2_000_000_000  # ns after a change until which a second one may carry the same time
+SETTLED = 2_000_000_000  # ns in which two changes may have the same time
 
 
 def identity(source: Source, *, cache: Path | None = None) -> str:
-    """Return the identity of a source's data, e.g. "sha256:…". Equal files have equal identities. See
-    ``digest`` for ``cache``."""
+    """Return the identity of a source's data, e.g. "sha256:…", equal for equal files. ``cache`` as in
+    ``digest``."""
     if source.kind == "parts":
         return f"sha256:{_join_digests(identity(part, cache=cache) for part in source.parts)}"
     if source.kind in ("folder", "home"):
         return f"sha256:{digest(source.files, cache=cache)}"
     if source.kind == "embedded":
         return f"rows:{_generated(source)}"
-    return f"{source.kind}:{source.dataset}:{source.piece}:{source.version}"
+    return source.stated_identity
 
 
 def _generated(source: Source) -> str:
-    """Return the digest of an embedded piece's rows, made anew each time, as looking writes nothing."""
-    from repro.retrieval.datasets import reading  # a plan of what lies in files reads no rows
+    """Return the digest of an embedded piece's rows."""
+    from repro.retrieval.datasets import reading
 
     rows = RowDigest()
     for row in reading.rows(source):
@@ -101,22 +95,28 @@ def _generated(source: Source) -> str:
 
 
 def digest(files: Sequence[Path], *, cache: Path | None = None) -> str:
-    """Return sha256 over names and contents of ``files``. The JSON file ``cache`` keeps the digests of files
-    older than two seconds by path, size, inode and times. Raises DataError for an unreadable file."""
+    """Return sha256 over names and contents of ``files``. Raises DataError for an unreadable file.
+
+    The JSON file ``cache`` keeps digests of files older than two seconds by path, size, inode and times.
+    """
     entries = _read_cache(cache)
     old_entries = dict(entries)
     parts = []
     for path in files:
         parts += [path.name, _file_digest(container(path), entries)]
     if cache is not None and entries != old_entries:
-        _write_cache(cache, entries)
+        with contextlib.suppress(OSError):
+            cache.parent.mkdir(parents=True, exist_ok=True)
+            write_whole(cache, json.dumps(entries, indent=0, sort_keys=True))
     return _join_digests(parts)
 
 
 @contextlib.contextmanager
 def planned_source(params: Mapping[str, Any]) -> Iterator[Source]:
-    """Yield the source of a stage's parameters, and check afterwards that it is still the planned one. Raises
-    BlockedError if it was not downloaded when planned, DataError for a changed file."""
+    """Yield the source of a stage's parameters, then check that it is still the planned one.
+
+    Raises BlockedError if it was not downloaded when planned, DataError for a changed file.
+    """
     source = Source.from_json(params["source"])
     if source.kind == "library":
         problem = f"the {source.piece} of {source.dataset} were not on this machine when this was planned"
@@ -127,14 +127,16 @@ def planned_source(params: Mapping[str, Any]) -> Iterator[Source]:
 
 @contextlib.contextmanager
 def unchanged(files: Sequence[Path], planned: str, identity: Callable[[], str]) -> Iterator[None]:
-    """Let a stage read ``files``, then check that they were not changed and ``identity()`` is ``planned``.
-    ``identity`` must read the bytes, without a cache. Raises DataError for another file."""
+    """Let a stage read ``files``, then check that they did not change and ``identity()`` is ``planned``.
+
+    ``identity`` must read the bytes, without a cache. Raises DataError for another file.
+    """
     containers = list(dict.fromkeys(map(container, files)))
     old_stamps = [_stamp(path) for path in containers]
     yield
     if identity() != planned or [_stamp(path) for path in containers] != old_stamps:
         names = ", ".join(map(str, files)) or "the embedded collection"
-        raise DataError(f"{names}: changed since it was planned with; run the same command again")
+        raise DataError(f"{names}: changed after planning. Run the same command again.")
 
 
 def stamps(*paths: Path) -> list[list]:
@@ -143,29 +145,21 @@ def stamps(*paths: Path) -> list[list]:
     return [[file.name, *_stamp(file)] for files in file_lists for file in files if not file.is_dir()]
 
 
-def file_sha256(path: Path) -> str:
-    """Return a file's sha256, as printed by ``sha256sum``. Raises DataError if it cannot be read."""
-    try:
-        with path.open("rb") as file:
-            return hashlib.file_digest(file, "sha256").hexdigest()
-    except OSError as error:
-        raise DataError(f"{path}: cannot be read: {error.strerror}") from error
-
-
 def _file_digest(path: Path, entries: dict[str, list]) -> str:
-    """Return the file's digest, which is added to ``entries`` once the file has settled."""
+    """Return the file's digest, added to ``entries`` once the file has settled."""
     key, stamp = str(path.resolve()), _stamp(path)
     entry = entries.get(key)
     if isinstance(entry, list) and len(entry) == len(stamp) + 1 and entry[:-1] == stamp:
         return str(entry[-1])
-    sha256 = file_sha256(path)
+    sha256 = file_digest(path)
     if time.time_ns() - stamp[-1] > SETTLED and _stamp(path) == stamp:
         entries[key] = [*stamp, sha256]
     return sha256
 
 
 def _stamp(path: Path) -> list[int]:
-    """Return size, inode and change times in ns. Omits the device number, which differs between machines."""
+    """Return size, inode and change times in ns, but not the device number, which differs between
+    machines."""
     try:
         stat = path.stat()
     except OSError as error:
@@ -179,65 +173,20 @@ def files(source: Source) -> list[Path]:
 
 
 def _join_digests(parts: Iterable[str]) -> str:
-    """Return sha256 of the parts, each ended by a zero byte, so that different lists have different
-    digests."""
+    """Return sha256 of the parts, each ended by a zero byte."""
     return hashlib.sha256(b"".join(part.encode() + b"\0" for part in parts)).hexdigest()
 
 
 def _read_cache(cache: Path | None) -> dict[str, list]:
-    if cache is None or not cache.is_file():
-        return {}
     try:
-        entries = json.loads(cache.read_text(encoding="utf-8"))
+        entries = json.loads(cache.read_text(encoding="utf-8")) if cache else {}
     except (OSError, ValueError):
         return {}
     return entries if isinstance(entries, dict) else {}
 
 
 def _write_cache(cache: Path, entries: dict[str, list]) -> None:
-    """Replace the cache in one step, so that another process never reads half of it; do without at need."""
+    """Replace the cache in one step, so that no process reads half of it. Errors are ignored."""
     with contextlib.suppress(OSError):
         cache.parent.mkdir(parents=True, exist_ok=True)
         write_whole(cache, json.dumps(entries, indent=0, sort_keys=True))
-
-
-@functools.cache
-def published() -> dict[str, dict[str, Any]]:
-    """Return the known facts of published rows by ``key``."""
-    facts = read_facts(FILE)
-    return {key(dataset, piece): each for dataset, pieces in facts.items() for piece, each in pieces.items()}
-
-
-def differing(rows: Mapping[str, str]) -> list[str]:
-    """Return a sentence for each piece with other rows than published. ``rows`` are digests by ``key``."""
-    others = (name for name, digest in rows.items() if digest and name in published())
-    return [
-        f"the {in_words(name)} are not as published; `repro data check {name.split()[0]}` says what differs"
-        for name in others
-        if rows[name] not in published()[name]["digests"]
-    ]
-
-
-def unknown(rows: Mapping[str, str]) -> list[str]:
-    """Return the pieces without a published digest, e.g. "documents of msmarco-passage"."""
-    return [
-        in_words(name)
-        for name, digest in rows.items()
-        if not (digest and name in published()) and not _is_embedded(name)
-    ]
-
-
-def highest_grade(dataset: str) -> int | None:
-    """Return the highest grade in a dataset's published judgements, e.g. 3. None if unknown."""
-    return max(published().get(key(dataset, "qrels"), {}).get("grades", ()), default=None)
-
-
-def in_words(name: str) -> str:
-    """Return a key in words, e.g. "judgements of beir/scifact/test"."""
-    dataset, _, piece = name.partition(" ")  # of a record, in which anything may stand
-    return f"{WORDS.get(piece, piece)} of {dataset}"
-
-
-def _is_embedded(name: str) -> bool:
-    entry = catalog().get(name.split()[0])
-    return entry is not None and entry.source == "embedded"

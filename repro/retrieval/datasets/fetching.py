@@ -1,7 +1,6 @@
 """Fetch collections and checkpoints into the data folder, in the layout that ``sources`` expects.
 
-Every file is written under a temporary name and then renamed. Some are converted from the makers' own form,
-e.g. topics to ``topics/topics.<short>.txt``.
+Some files are converted, e.g. topics to ``topics/topics.<short>.txt``.
 """
 
 import contextlib
@@ -11,6 +10,8 @@ import shutil
 import tempfile
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from fnmatch import fnmatchcase
+from functools import partial
 from pathlib import Path
 
 from repro.errors import BlockedError, DataError, UsageError, check_known
@@ -38,16 +39,23 @@ class Offer:
 
 
 def offer(id: str, *, library: str = "") -> Offer:
-    """Return the download of a collection, e.g. ``beir/scifact``, or of ``model:NAME``. Raises UsageError or
-    BlockedError if it cannot be fetched."""
+    """Return the download of a collection, e.g. ``beir/scifact``, or of ``model:NAME``.
+
+    Args:
+        library: "beir" to fetch through beir.
+
+    Raises:
+        UsageError: a bad name, or an id that needs no download.
+        BlockedError: an id that nobody distributes. Loading raises it without network, and DataError for
+            wrong counts.
+    """
     if id.startswith(MODEL):
         return _model_offer(id.removeprefix(MODEL))
     return _collection_offer(id, library=library)
 
 
 def _model_offer(name: str) -> Offer:
-    """Return the download of the hub's model ``name`` to ``models/<name>``. Raises UsageError for a bad name.
-    Loading raises BlockedError without network or model."""
+    """Return the download of the hub's model ``name`` to ``models/<name>``."""
     if not _NAME.fullmatch(name):
         raise UsageError(f"{name!r} cannot be a model of the hub: those are named NAME or OWNER/NAME")
 
@@ -64,21 +72,16 @@ def _model_offer(name: str) -> Offer:
             raise BlockedError(f"the model {name} could not be fetched ({reason})", remedy) from error
         return [folder]
 
-    content = "weights and tokenizer from the model hub; the licence is on its page"
-    return Offer(f"{name} at main: {content}", load)
+    return Offer(f"{name} at main: weights and tokenizer (see the licence on the hub's page)", load)
 
 
 def amount(ids: Iterable[str]) -> str:
     """Return the downloads in words, e.g. "6 collections (2.93 GB, and 1 of unknown size), 2 checkpoints"."""
     unique_ids = dict.fromkeys(ids)
     collections = [id for id in unique_ids if not id.startswith(MODEL)]
-    checkpoints = len(unique_ids) - len(collections)
-    parts = []
-    if collections:
-        plural = "s" * (len(collections) > 1)
-        parts.append(f"{len(collections)} collection{plural} ({_size(collections)})")
-    if checkpoints:
-        parts.append(f"{checkpoints} checkpoint{'s' * (checkpoints > 1)}")
+    checkpoints, count = len(unique_ids) - len(collections), len(collections)
+    parts = [f"{count} collection{'s' * (count > 1)} ({_size(collections)})"] if count else []
+    parts += [f"{checkpoints} checkpoint{'s' * (checkpoints > 1)}"] if checkpoints else []
     return ", ".join(parts)
 
 
@@ -86,16 +89,12 @@ def archives(collections: Iterable[str]) -> dict[int | str, int | None]:
     """Return the downloads of collections with their bytes (None if unknown). A shared archive counts
     once."""
     sizes = {}
-    for entry in (dataset(part) for id in collections for part in _parts(dataset(id)) or [id]):
+    for entry in (dataset(part) for id in collections for part in dataset(id).components or [id]):
         if entry.source not in ("none", "embedded"):
             of_corpus = dataset(entry.corpus_id).size if entry.source == "ir_datasets" else None
             size = entry.size or of_corpus
             sizes[size or entry.id] = size
     return sizes
-
-
-def _parts(entry: Dataset) -> tuple[str, ...]:
-    return entry.members or entry.parts
 
 
 def _size(collections: list[str]) -> str:
@@ -111,10 +110,10 @@ def _collection_offer(id: str, *, library: str = "") -> Offer:
     needs none, BlockedError for one that nobody distributes. Loading raises BlockedError without network,
     DataError for wrong counts."""
     entry = dataset(id)
-    parts = [dataset(part) for part in _parts(entry) or [fetched_with(entry)]]
+    parts = [dataset(part) for part in entry.components or [fetched_with(entry)]]
     _check(entry, parts, library)
     size = max((part.size for part in parts if part.size), default=None)  # forums come in one archive
-    description = f"{entry.title}: {describe_size(size)} to download; {entry.licence}"
+    description = f"{entry.title}: {describe_size(size)} to download, {entry.licence}"
 
     def load(data_root: Path, progress: Progress) -> list[Path]:
         if entry.source == "datasets":
@@ -133,7 +132,7 @@ def _check(entry: Dataset, parts: list[Dataset], library: str) -> None:
         if part.source not in LIBRARIES:
             raise BlockedError(f"{part.id} cannot be fetched ({part.licence})", part.how)
     if library not in ("", "beir") or (library and not entry.id.startswith("beir/")):
-        raise UsageError(f"{entry.id} cannot be fetched with {library!r}; beir fetches what is called beir/…")
+        raise UsageError(f"{library!r} cannot fetch {entry.id}, only ids such as beir/scifact")
 
 
 def _load(entry: Dataset, root: Path, progress: Progress, library: str) -> list[Path]:
@@ -144,13 +143,11 @@ def _load(entry: Dataset, root: Path, progress: Progress, library: str) -> list[
         return _load_through_beir(entry, root)
     paths = []
     if "documents" in entry.pieces:
-        paths.append(
-            write_documents(reading.documents(_library_source(entry, "documents")), entry, root, progress)
-        )
+        documents = reading.documents(_library_source(entry, "documents"))
+        paths.append(write_documents(documents, entry, root, progress))
     if entry.topics:
         paths += _write_topics(entry, root)
     elif splits := _splits(entry):
-        # ir_datasets keeps the queries of all splits under the id of the corpus, as a BEIR folder does.
         paths.append(write_queries(libraries.queries(entry.id), entry, root))
         for split in splits:
             paths.append(write_qrels(reading.judgement_rows(_library_source(split, "qrels")), split, root))
@@ -168,9 +165,8 @@ def _load_through_beir(entry: Dataset, root: Path) -> list[Path]:
             list(reading.counted(documents, _library_source(entry, "documents")))
             list(reading.counted(queries, _library_source(split, "queries")))
             texts.update((query.id, query) for query in queries)
-            paths.append(
-                write_qrels(list(reading.counted(judgements, _library_source(split, "qrels"))), split, root)
-            )
+            rows = list(reading.counted(judgements, _library_source(split, "qrels")))
+            paths.append(write_qrels(rows, split, root))
         paths.append(write_queries(texts.values(), entry, root))
         return [*paths, write_documents(documents, entry, root, Progress())]
 
@@ -202,8 +198,7 @@ def _write_topics(entry: Dataset, root: Path) -> list[Path]:
 
 
 def _fetch_text(entry: Dataset, data_root: Path, progress: Progress) -> Path:
-    """Download the Parquet files of ``entry`` and convert them to JSON lines. Raises BlockedError. An
-    interrupted download continues."""
+    """Convert the Parquet files of ``entry`` to JSON lines. An interrupted download continues."""
     from huggingface_hub import hf_hub_download
 
     place = data_root / f"{entry.file}.jsonl"
@@ -211,16 +206,16 @@ def _fetch_text(entry: Dataset, data_root: Path, progress: Progress) -> Path:
     try:
         commit, names = _parquet_files(entry)
         with progress.task(f"fetching {entry.id}, files", len(names)) as advance:
+            fetch = partial(
+                hf_hub_download, entry.hub, repo_type="dataset", revision=commit, local_dir=folder
+            )
             for name in names:
-                path = hf_hub_download(
-                    entry.hub, name, repo_type="dataset", revision=commit, local_dir=folder
-                )
-                files.append(Path(path))
+                files.append(Path(fetch(name)))
                 advance()
         write(place, (json_document(document) for file in files for document in _parquet_documents(file)))
     except Exception as error:  # the hub's errors share no class with its network library's
         reason = getattr(error, "strerror", None) or type(error).__name__
-        remedy = "check the network and the free disk space and run it again: it goes on where it stopped"
+        remedy = "check the network and the free disk space, and run the command again to continue"
         raise BlockedError(f"{entry.id} could not be downloaded ({reason})", remedy) from error
     shutil.rmtree(folder)
     return place
@@ -230,13 +225,11 @@ def _parquet_files(entry: Dataset) -> tuple[str, list[str]]:
     from huggingface_hub import HfApi
 
     info = HfApi().dataset_info(entry.hub)
-    names = [file.rfilename for file in info.siblings or ()]
-    version_names = [
-        name for name in names if name.startswith(f"{entry.version}/") and name.endswith(".parquet")
-    ]
-    if not version_names or info.sha is None:
+    pattern = f"{entry.version}/*.parquet"
+    names = [file.rfilename for file in info.siblings or () if fnmatchcase(file.rfilename, pattern)]
+    if not names or info.sha is None:
         raise FileNotFoundError(2, f"{entry.hub} has no files of {entry.version}")
-    return info.sha, sorted(version_names)
+    return info.sha, sorted(names)
 
 
 def _parquet_documents(file: Path) -> Iterator[Document]:
@@ -266,14 +259,14 @@ def write_queries(queries: Iterable[Query], entry: Dataset, root: Path) -> Path:
 
 
 def write_qrels(judgements: Iterable[Judgement], entry: Dataset, root: Path) -> Path:
-    """Write the judgements of a split in three columns into the folder of its corpus."""
+    """Write a split's judgements in three columns into the folder of its corpus."""
     rows = (f"{row.query}\t{row.document}\t{row.grade}\n" for row in judgements)
     path = root / entry.corpus_id / "qrels" / f"{entry.split}.tsv"
     return write(path, ("query-id\tcorpus-id\tscore\n", *rows))
 
 
 def json_document(document: Document) -> str:
-    """Return a document as a line of JSON, without an empty address."""
+    """Return a document as a line of JSON."""
     row = {"_id": document.id, "title": document.title, "text": document.text}
     return _json({**row, "url": document.url} if document.url else row)
 
@@ -299,7 +292,7 @@ def _json(row: dict[str, str]) -> str:
 
 @contextlib.contextmanager
 def _partial_file(path: Path) -> Iterator[Path]:
-    """Yield a name beside ``path`` to write under; nothing of that name stays."""
+    """Yield a temporary path next to ``path``, which is removed afterwards."""
     path.parent.mkdir(parents=True, exist_ok=True)
     scratch = path.with_name(f"{path.name}.partial")
     try:
@@ -312,13 +305,15 @@ TITLED = "msmarco-passage/rocketqa"
 
 
 def make(name: str, files: Sequence[Path], data_root: Path, progress: Progress) -> Path:
-    """Build RocketQA's titled passages, or a list of words, from ``files`` and return its path. Raises
-    UsageError for another name, DataError for wrong files or counts."""
+    """Build RocketQA's titled passages, or a list of words, from ``files`` and return its path.
+
+    Raises UsageError for another name, DataError for wrong files or counts.
+    """
     check_known("collection or list to make", name, valid=(TITLED, *known_lists()))
     if name != TITLED:
         return write(data_root / name, (f"{word}\n" for word in word_lists.make(name, files)))
     if len(files) != 2:
-        raise UsageError(f"{TITLED} is made of two files, para.txt and para.title.txt, not of {len(files)}")
+        raise UsageError(f"{TITLED} needs two files, para.txt and para.title.txt, not {len(files)}")
     entry = dataset(TITLED)
     source = Source(entry.id, "documents", "folder", "jsonl", (files[0],), version=entry.version)
     return write_documents(reading.counted(documents(*files), source), entry, data_root, progress)
@@ -326,14 +321,16 @@ def make(name: str, files: Sequence[Path], data_root: Path, progress: Progress) 
 
 def documents(texts: Path, titles: Path) -> Iterator[Document]:
     """Yield each text of para.txt with its title in para.title.txt, or "". 8.8 million titles take about 1
-    GB. Raises DataError for a bad line, or for numbers that do not ascend."""
+    GB.
+
+    Raises DataError for a bad line, or for numbers that do not ascend.
+    """
     titles_by_number = {number: title for _, number, title in _rows(titles)}
     previous_number = -1
     for line, number, text in _rows(texts):
         if number <= previous_number:
-            raise malformed(
-                texts, line, f"passage {number} comes behind {previous_number}; order the lines by `sort -n`"
-            )
+            reason = f"passage {number} follows {previous_number}. Sort the lines by `sort -n`."
+            raise malformed(texts, line, reason)
         previous_number = number
         yield Document(str(number), titles_by_number.get(number, ""), text)
 
@@ -342,5 +339,5 @@ def _rows(path: Path) -> Iterator[tuple[int, int, str]]:
     for line, content in lines(path):
         number, tab, text = content.partition("\t")
         if not (tab and number.isascii() and number.isdecimal()) or "\t" in text:
-            raise malformed(path, line, "is not a number and a text parted by a tab")
+            raise malformed(path, line, "is not a number and a text separated by a tab")
         yield line, int(number), text.strip()

@@ -1,8 +1,7 @@
 """Replace the names in judgements and negatives by rows that a rehearsal has read.
 
 In a rehearsal a stage reads only the first rows of a source, e.g. 20,000 documents. An unread name is
-replaced by the read row at its CRC-32, modulo the number of rows. So training, mining and evaluation run on
-data of about the real size and shape, without meaningful scores.
+replaced by the read row at its CRC-32, modulo the number of rows. Scores have no meaning.
 """
 
 import json
@@ -49,7 +48,7 @@ class FirstRows:
             yield self._queries.of(query), self._documents.of(positive), self._documents.of(negative)
 
     def listed(self, rows: Iterable[ListedQuery]) -> Iterator[ListedQuery]:
-        """Yield the rows with replaced names. Of several rows for one query only the first is kept."""
+        """Yield the rows with replaced names, the first row of each query only."""
         seen: set[str] = set()
         for row in rows:
             query = self._queries.of(row.query)

@@ -1,4 +1,4 @@
-"""Find local checkpoints with their files, architectures and faults, and guard the planned one."""
+"""Find local checkpoints, e.g. ``models/NAME``, with their architectures and faults."""
 
 import contextlib
 import os
@@ -19,8 +19,7 @@ SUFFIXES = (".json", ".txt", ".safetensors", ".model")
 
 
 def wanted(files: Iterable[str]) -> list[str]:
-    """Return the needed files of a model: settings, vocabulary and weights. Pickled weights are used only in
-    a folder without safetensors."""
+    """Return the needed files of a model, with pickled weights only in a folder without safetensors."""
     names = sorted(files)
     safe_folders = {dirname(name) for name in names if name.endswith(".safetensors")}
     return [
@@ -37,7 +36,7 @@ def has_weights(folder: Path) -> bool:
 
 
 def model_type(folder: Path) -> str | None:
-    """Return the architecture in a checkpoint's config.json, e.g. "bert". None without one."""
+    """Return the architecture in a checkpoint's config.json, e.g. "bert", or None."""
     try:
         return read_json_file(folder / "config.json").get("model_type")
     except (OSError, ValueError, AttributeError):
@@ -45,7 +44,7 @@ def model_type(folder: Path) -> str | None:
 
 
 def tokenizer_fault(folder: Path) -> str | None:
-    """Return the fault of a checkpoint's tokenizer, as far as its files show: more tokens than embeddings."""
+    """Return the fault of a checkpoint's tokenizer, if its files have more tokens than embeddings."""
     try:
         rows = read_json_file(folder / "config.json").get("vocab_size")
         settings = read_json_file(folder / "tokenizer.json")
@@ -55,7 +54,7 @@ def tokenizer_fault(folder: Path) -> str | None:
         tokens = max((*places, *added)) + 1
         is_larger = rows is not None and tokens > rows
     except (OSError, ValueError, KeyError, TypeError, AttributeError):
-        return None  # another form, or broken, which reading reports
+        return None  # reading reports it
     return f"its tokenizer has {tokens:,} tokens and its embeddings {rows:,} rows" if is_larger else None
 
 
@@ -92,9 +91,11 @@ def base_identity(name: str) -> str | None:
 
 @contextlib.contextmanager
 def planned_checkpoint(params: Mapping[str, Any]) -> Iterator[Path]:
-    """Yield the folder of a stage's checkpoint, and check afterwards that it is the planned one: by digests,
-    or in the hub's cache by commit and blob names. Raises BlockedError if the commit is not cached, DataError
-    for a changed file."""
+    """Yield the folder of a stage's checkpoint, then check that it is the planned one.
+
+    Digests decide, or in the hub's cache commit and blob names. Raises BlockedError if the commit is not
+    cached, DataError for a changed file.
+    """
     from repro.retrieval.datasets.digests import digest, unchanged
 
     name, identity = params["name"], params["identity"]
@@ -106,25 +107,23 @@ def planned_checkpoint(params: Mapping[str, Any]) -> Iterator[Path]:
         return
     snapshot = cached_folder(name, identity)
     if snapshot is None:
-        problem = (
-            f"the checkpoint {name} of commit {identity}, which was planned with, is not in the hub's cache"
-        )
+        problem = f"the planned commit {identity} of the checkpoint {name} is not in the hub's cache"
         remedy = f"run the same command again, or `repro data fetch model:{name}` before it"
         raise BlockedError(problem, remedy)
     files = checkpoint_files(snapshot)
     with unchanged(files, identity, lambda: identity):
         yield snapshot
     for file in filter(_is_edited, files):
-        raise DataError(f"{file}: is not what the hub gave; remove {file.resolve()} and fetch it again")
+        raise DataError(f"{file}: differs from the hub's file. Remove {file.resolve()} and fetch it again.")
 
 
 def _is_edited(file: Path) -> bool:
     """Return whether a cached file differs from the sha256 or git sha1 in its name."""
-    from repro.retrieval.datasets.digests import file_sha256
+    from repro.retrieval.datasets.sources import file_digest
 
     blob = file.resolve()
     if len(blob.name) == len(sha256().hexdigest()):
-        return file_sha256(blob) != blob.name
+        return file_digest(blob) != blob.name
     if len(blob.name) == len(sha1().hexdigest()):
         content = blob.read_bytes()
         return sha1(b"blob %d\0%b" % (len(content), content)).hexdigest() != blob.name

@@ -1,7 +1,7 @@
 """Read records through libraries that download them: ir_datasets, and optionally beir.
 
-This runs only if a download was requested. Network errors become a BlockedError. Downloads of ir_datasets,
-e.g. of ``msmarco-passage``, continue after an interruption and report their progress.
+Network errors become a BlockedError. Downloads of ir_datasets, e.g. of ``msmarco-passage``, continue after an
+interruption.
 """
 
 import contextlib
@@ -24,43 +24,43 @@ BEIR_ADDRESS = "https://public.ukp.informatik.tu-darmstadt.de/thakur/BEIR/datase
 
 
 def documents(id: str) -> Iterator[Document]:
-    """Yield the documents of a corpus through ir_datasets."""
-    with downloading(dataset(id)):
-        for row in _ir_dataset(id).docs_iter():
-            # MS MARCO's documents call their text body; a collection without titles has no such field.
-            text = row.body if hasattr(row, "body") else row.text
-            yield Document(row.doc_id, getattr(row, "title", "") or "", text, getattr(row, "url", "") or "")
+    """Yield the documents of a corpus."""
+    for row in _rows(id, "docs"):
+        text = row.body if hasattr(row, "body") else row.text
+        yield Document(row.doc_id, getattr(row, "title", "") or "", text, getattr(row, "url", "") or "")
 
 
 def queries(id: str) -> Iterator[Query]:
-    """Yield queries through ir_datasets, with answer strings if it has them."""
-    with downloading(dataset(id)):
-        for row in _ir_dataset(id).queries_iter():
-            yield Query(row.query_id, row.text.strip(), tuple(getattr(row, "answers", ())))
+    """Yield queries, with answer strings if there are any."""
+    for row in _rows(id, "queries"):
+        yield Query(row.query_id, row.text.strip(), tuple(getattr(row, "answers", ())))
 
 
 def judgements(id: str) -> Iterator[Judgement]:
-    """Yield judgements through ir_datasets, row by row."""
-    with downloading(dataset(id)):
-        for row in _ir_dataset(id).qrels_iter():
-            yield Judgement(row.query_id, row.doc_id, int(row.relevance))
+    """Yield judgements row by row."""
+    for row in _rows(id, "qrels"):
+        yield Judgement(row.query_id, row.doc_id, int(row.relevance))
 
 
 def triples(id: str) -> Iterator[tuple[str, str, str]]:
-    """Yield query, relevant and irrelevant document from ir_datasets' document pairs."""
+    """Yield query, relevant and irrelevant document of each document pair."""
+    for row in _rows(id, "docpairs"):
+        yield row.query_id, row.doc_id_a, row.doc_id_b
+
+
+def _rows(id: str, kind: str) -> Iterator[Any]:
     with downloading(dataset(id)):
-        for row in _ir_dataset(id).docpairs_iter():
-            yield row.query_id, row.doc_id_a, row.doc_id_b
+        yield from getattr(_ir_dataset(id), f"{kind}_iter")()
 
 
 def triples_file(id: str) -> Path:
-    """Return ir_datasets' packed file of document pairs, downloaded if necessary."""
+    """Return the packed file of document pairs, downloaded if necessary."""
     with downloading(dataset(id)):
         return Path(_ir_dataset(id).docpairs_path())
 
 
 def linked_file(id: str) -> Path:
-    """Return a collection's packed file in ir_datasets' home, which downloads it and checks its md5."""
+    """Return a collection's packed file in ir_datasets' home, downloaded and checked by md5."""
     entry = dataset(id)
     with downloading(entry):
         quiet_ir_datasets()
@@ -71,8 +71,7 @@ def linked_file(id: str) -> Path:
 
 
 def beir_folder(id: str, parent: Path) -> Path:
-    """Download a BEIR collection with beir and return its unpacked folder below ``parent``. No digest is
-    checked."""
+    """Download a BEIR collection with beir, without a digest, and return its folder below ``parent``."""
     name, _, member = id.removeprefix("beir/").removesuffix("/v2").partition("/")
     with downloading(dataset(id)):
         from beir import util
@@ -81,7 +80,7 @@ def beir_folder(id: str, parent: Path) -> Path:
 
 
 def beir_records(folder: Path, split: str) -> tuple[list[Document], list[Query], list[Judgement]]:
-    """Return all records of one split of a BEIR folder, in memory, through beir's GenericDataLoader."""
+    """Return all records of one split of a BEIR folder."""
     from beir.datasets.data_loader import GenericDataLoader
 
     corpus, texts, qrels = GenericDataLoader(str(folder)).load(split=split)
@@ -94,7 +93,7 @@ def beir_records(folder: Path, split: str) -> tuple[list[Document], list[Query],
 
 @contextlib.contextmanager
 def downloading(entry: Dataset) -> Iterator[None]:
-    """Turn the errors of a download into a BlockedError of one sentence."""
+    """Convert the errors of a download to a BlockedError."""
     try:
         yield
     except ImportError as error:
@@ -105,11 +104,11 @@ def downloading(entry: Dataset) -> Iterator[None]:
         raise BlockedError(cause, f"run `{remedy}`") from error
     except (OSError, RuntimeError) as error:  # requests' errors are OSErrors; ir_datasets adds RuntimeErrors
         if mismatch := _hash_mismatch(error):
-            cause = f"what was downloaded for {entry.id} is not the file that was meant ({mismatch})"
-            remedy = f"fetch it again, and if it stays so, lay {entry.id} into REPRO_DATA"
+            cause = f"the download of {entry.id} is not the expected file ({mismatch})"
+            remedy = f"fetch it again, or put {entry.id} into REPRO_DATA"
             raise BlockedError(cause, remedy) from error
         reason = getattr(error, "strerror", None) or type(error).__name__
-        remedy = f"check the network and the free disk space, or lay {entry.id} into REPRO_DATA"
+        remedy = f"check the network and the free disk space, or put {entry.id} into REPRO_DATA"
         raise BlockedError(f"{entry.id} could not be downloaded ({reason})", remedy) from error
 
 
@@ -117,11 +116,10 @@ def _hash_mismatch(error: Exception) -> str:
     from ir_datasets.util import HashVerificationError
 
     mirrors = error.args[1] if len(error.args) > 1 and isinstance(error.args[1], list) else []
-    errors = [error, *(cause for _, cause in mirrors)]
-    message = next(
-        (str(candidate) for candidate in errors if isinstance(candidate, HashVerificationError)), ""
-    )
-    return f"{message[:1].lower()}{message[1:]}"
+    errors = [
+        str(e) for e in (error, *(cause for _, cause in mirrors)) if isinstance(e, HashVerificationError)
+    ]
+    return errors[0][:1].lower() + errors[0][1:] if errors else ""
 
 
 def _ir_dataset(id: str):
@@ -138,7 +136,7 @@ def quiet_ir_datasets():
     return ir_datasets
 
 
-TRIES = 3  # in a row that bring nothing
+TRIES = 3  # in a row without a byte
 PAUSE = 2.0  # seconds between them
 TIMEOUT = 30.0  # seconds without a byte
 CHUNK = 1 << 20
@@ -148,8 +146,8 @@ PAST_THE_END = 416
 
 @contextlib.contextmanager
 def resumable_downloads(progress: Progress) -> Iterator[None]:
-    """Store unfinished downloads of ir_datasets in ``downloads`` of its home, so that a later process
-    continues. Processes with the same home take turns."""
+    """Keep unfinished downloads in ``downloads`` of ir_datasets' home, so that a later process continues.
+    Processes with the same home take turns."""
     from ir_datasets.util import RequestsDownload, home_path
 
     folder = home_path() / "downloads"
@@ -181,8 +179,7 @@ def _stream(request: Any, folder: Path, progress: Progress) -> Iterator[BinaryIO
 
 
 def _complete(request: Any, partial_file: Path, progress: Progress) -> None:
-    """Append to ``partial_file`` until it is complete. Raises requests' error after ``TRIES`` without a
-    byte."""
+    """Append until the file is complete. Raises requests' error after ``TRIES`` without a byte."""
     from ir_datasets.lazy_libs import requests
 
     tries = TRIES
@@ -198,7 +195,7 @@ def _complete(request: Any, partial_file: Path, progress: Progress) -> None:
 
 
 def _fetch_remainder(request: Any, partial_file: Path, progress: Progress) -> None:
-    """Request the bytes after those of ``partial_file``, or all if the server does not support ranges."""
+    """Request the missing bytes, or all if the server does not support ranges."""
     from ir_datasets.lazy_libs import requests
 
     size = _size(partial_file)
@@ -206,7 +203,7 @@ def _fetch_remainder(request: Any, partial_file: Path, progress: Progress) -> No
     options = {"headers": headers, "cookies": request.cookies, "stream": True, "timeout": TIMEOUT}
     with requests().get(request.url, **options) as response:
         if response.status_code == PAST_THE_END and size:
-            return  # it was whole before, which its digest will tell
+            return  # it was complete
         response.raise_for_status()
         offset = size if response.status_code == PARTIAL else 0
         length = response.headers.get("Content-Length")

@@ -9,7 +9,15 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from repro.errors import DataError
-from repro.machine.bounded_reading import checked_id, lines, malformed, open_unpacked, texts, whole_lines
+from repro.machine.bounded_reading import (
+    checked_id,
+    csv_table,
+    lines,
+    malformed,
+    open_unpacked,
+    texts,
+    whole_lines,
+)
 from repro.retrieval.datasets.record_files import json_rows
 
 LARGEST = sys.float_info.max
@@ -26,9 +34,11 @@ class ListedQuery(NamedTuple):
     def negatives(
         self, *, margin: float | None, per_system: int | None, systems: set[str] | None
     ) -> list[str]:
-        """Return found passages that are no positives, in file order, as in BEIR's train_msmarco_v3.py:
-        scored at least ``margin`` below any positive, at most ``per_system`` new ones for each of
-        ``systems``. None is no limit."""
+        """Return found passages that are no positives, in file order, as in BEIR's train_msmarco_v3.py.
+
+        They score at least ``margin`` below any positive, with at most ``per_system`` new ones for each of
+        ``systems``. None is no limit.
+        """
         seen = {passage for passage, _ in self.positives}
         limit = None if margin is None else min(s for _, s in self.positives if s is not None) - margin
         passages: list[str] = []
@@ -43,14 +53,16 @@ class ListedQuery(NamedTuple):
 
 
 def read_listed_queries(path: Path, *, scored: bool) -> Iterator[ListedQuery]:
-    """Read records {"qid": id, "pos": [item, …], "neg": {system: [item, …], …}} of items {"pid": id,
-    "ce-score": number} or ids. Raises DataError for others, a duplicate query, or with ``scored`` a missing
-    score."""
+    """Read records {"qid": id, "pos": [item, …], "neg": {system: [item, …], …}}.
+
+    An item is an id or {"pid": id, "ce-score": number}. Raises DataError for others, a duplicate query, or
+    with ``scored`` a missing score.
+    """
     seen: set[str] = set()
     for number, row in json_rows(path):
         query = _id(row.get("qid"), "qid", path, number)
         if query in seen:
-            raise malformed(path, number, f"the qid {query!r} was on a line before")
+            raise malformed(path, number, f"the qid {query!r} repeats an earlier one")
         seen.add(query)
         retrievers = row.get("neg")
         if not isinstance(retrievers, dict):
@@ -98,11 +110,11 @@ Triple = tuple[str, str, str]
 COLUMNS = ("query", "positive", "negative")
 CHUNK = 1 << 25  # bytes of text parsed together, some 1.4 million rows
 PIECE = 100_000  # rows of a piece
-_PLAIN = bytes([9, 10, *range(33, 127)])  # tab, line feed and visible ASCII characters
+_PLAIN = bytes([9, 10, *range(33, 127)])
 
 
 def triples(path: Path) -> Iterator[Triple]:
-    """Return rows of three ids separated by white space. Raises DataError, with file and line, for others."""
+    """Return rows of three ids separated by white space. Raises DataError, with file and line."""
     return _rows(lines(path), path)
 
 
@@ -124,28 +136,22 @@ class Chunk(NamedTuple):
     text: bytes
 
     def table(self):
-        """Return the rows as a pyarrow table of ``COLUMNS``. Raises DataError as ``triples`` does."""
+        """Return the rows as a pyarrow table of ``COLUMNS``. Raises DataError."""
         if (table := self._parsed_table()) is not None:
             return table
         numbered_lines = texts(io.BytesIO(self.text), self.path, first=self.first)
         return Piece(self.first, list(_rows(numbered_lines, self.path))).table()
 
     def _parsed_table(self):
-        """Return the rows parsed by pyarrow's CSV reader. None if anything is unusual."""
+        """Return the rows parsed by pyarrow, or None if anything is unusual."""
         import pyarrow as pa
         import pyarrow.compute as pc
-        from pyarrow import csv
 
         if self.text.translate(None, _PLAIN):
             return None
-        read_options = csv.ReadOptions(column_names=COLUMNS, use_threads=False, block_size=CHUNK + (1 << 20))
-        parse_options = csv.ParseOptions(
-            delimiter="\t", quote_char=False, double_quote=False, ignore_empty_lines=False
-        )
-        types = dict.fromkeys(COLUMNS, pa.string())
-        convert_options = csv.ConvertOptions(column_types=types, null_values=[], strings_can_be_null=False)
+        options = {"use_threads": False, "block_size": CHUNK + (1 << 20)}
         try:
-            table = csv.read_csv(pa.BufferReader(self.text), read_options, parse_options, convert_options)
+            table = csv_table(self.text, dict.fromkeys(COLUMNS, pa.string()), "\t", **options)
         except pa.ArrowInvalid:
             return None
         return None if any(pc.any(pc.equal(table[name], "")).as_py() for name in COLUMNS) else table
@@ -174,8 +180,7 @@ def pieces(rows: Iterable[Triple]) -> Iterator[Piece]:
 
 
 def chunks(path: Path) -> Iterator[Chunk]:
-    """Yield the lines of a file, plain or packed, in chunks of ``CHUNK`` bytes. Raises DataError as
-    ``triples``."""
+    """Yield the lines of a file, plain or packed, in chunks of ``CHUNK`` bytes. Raises DataError."""
     first, empty = 1, True
     with open_unpacked(path) as file:
         while text := file.read(CHUNK):

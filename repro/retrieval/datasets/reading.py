@@ -1,7 +1,6 @@
 """Read the records of a located piece, e.g. of ``beir/scifact``, and check their number.
 
-With ``first``, only that many records are read. With ``first`` or ``whole=False`` their number is not
-checked.
+With ``first`` only that many records are read. With ``first`` or ``whole=False`` the number is not checked.
 """
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -42,15 +41,14 @@ def documents(source: Source, *, first: int | None = None, known: Sequence[str] 
 
 
 def queries(source: Source, *, first: int | None = None) -> list[Query]:
-    """Return the queries of one split in the source's order. Raises DataError as ``documents`` does."""
+    """Return the queries of one split in the source's order. Raises DataError."""
     fold = dataset(source.dataset).fold
     records = _records(source, "queries", partial(_queries_of_file, source))
     return list(counted((query for query in records if in_fold(query.id, fold)), source, first=first))
 
 
 def judgements(source: Source) -> list[Judgement]:
-    """Return the judgements of one split in the source's order, or none if answers decide. Raises
-    DataError."""
+    """Return the judgements of one split, or none if answers decide. Raises DataError."""
     return list(dict.fromkeys(judgement_rows(source)))
 
 
@@ -91,7 +89,7 @@ def query_row(query: Query, entry: Dataset) -> dict[str, Any]:
 
 
 def triples(source: Source, *, first: int | None = None) -> Iterator[tuple[str, str, str]]:
-    """Return rows of query, relevant and irrelevant document ids. Raises DataError as ``documents`` does."""
+    """Return rows of query, relevant and irrelevant document ids. Raises DataError."""
     return counted(_records(source, "triples", negative_files.triples), source, first=first)
 
 
@@ -124,23 +122,22 @@ def counted(records: Iterable[T], source: Source, *, first: int | None = None, c
 
 
 def _some(records: Iterable[T], test: Callable[[T], object], source: Source, claim: str) -> Iterator[T]:
-    """Yield ``records``. Raises DataError at the end if there are some and none passes the ``test``."""
+    """Yield ``records``. Raises DataError if there are some and none passes the ``test``."""
     count, passed = 0, False
     for record in records:
         count, passed = count + 1, passed or bool(test(record))
         yield record
     if count and not passed:
-        place = f"{source.files[0]}: " if source.files else ""
-        raise DataError(f"{place}none of the {count:,} {WORDS[source.piece]} of {source.dataset} {claim}")
+        counts = f"{count:,} {WORDS[source.piece]} of {source.dataset}"
+        raise DataError(f"{source.place}none of the {counts} {claim}")
 
 
 def check_count(count: int, source: Source) -> None:
     """Raise DataError if the catalogue has another number of records."""
     expected_count = dataset(source.dataset).counts.get(source.piece)
     if expected_count is not None and count != expected_count:
-        place = f"{source.files[0]}: " if source.files else ""
-        counts = f"{count:,} {source.piece} where {source.dataset} has {expected_count:,}"
-        raise DataError(f"{place}{counts}: not the collection the papers used")
+        expected = f"{source.dataset} has {expected_count:,} in the papers"
+        raise DataError(f"{source.place}{count:,} {source.piece}, but {expected}")
 
 
 def _records(source: Source, kind: str, read: Callable[[Path], Iterable[T]]) -> Iterable[T]:
@@ -159,7 +156,7 @@ def _records(source: Source, kind: str, read: Callable[[Path], Iterable[T]]) -> 
 
 
 def _queries_of_file(source: Source, file: Path) -> Iterable[Query]:
-    """Return the queries of a file. A second file of judgements selects those of a split."""
+    """Return the queries of a file, selected by a second file of judgements if there is one."""
     if source.format == "biencoder":
         return map(_with_single_blanks, record_files.questions(file))
     queries, qrels_files = record_files.queries(file, source.format), source.files[1:]
@@ -173,5 +170,5 @@ def _queries_of_file(source: Source, file: Path) -> Iterable[Query]:
 
 
 def _with_single_blanks(query: Query) -> Query:
-    """Return the query with single blanks, as fetching writes one into a file of topics."""
+    """Return the query with single blanks, as in a fetched file of topics."""
     return query._replace(text=" ".join(query.text.split()))

@@ -1,7 +1,6 @@
 """Read documents, queries and judgements from files: BEIR's, TREC's, and the makers' own.
 
-The makers' own files are those in the home of ir_datasets, e.g. MS MARCO's ``collection.tsv``. Nothing is
-unpacked to disk.
+The makers' files are those in the home of ir_datasets, e.g. ``collection.tsv``. Nothing is unpacked to disk.
 """
 
 import ast
@@ -25,7 +24,10 @@ RECENT = 20_000  # ids kept as strings
 
 def documents(path: Path, known: Sequence[str] = ()) -> Iterator[Document]:
     """Yield the documents of a JSON-lines file after the ``known`` ones: _id, title, text and url (or
-    metadata.url). Raises DataError for another object, and for a duplicate id, perhaps 20,000 lines later."""
+    metadata.url).
+
+    Raises DataError for another object, and for a duplicate id, perhaps 20,000 lines later.
+    """
     seen = SeenIds(path)
     for place, id in enumerate(known):
         seen.add(id, place)
@@ -41,8 +43,8 @@ def documents(path: Path, known: Sequence[str] = ()) -> Iterator[Document]:
 
 
 class SeenIds:
-    """Find duplicate ids in a file, with 8 bytes of memory per id after the first thousands. These bytes are
-    hashes. If two are equal, the file is read again to compare the ids."""
+    """Finds duplicate ids with 8 bytes of memory per id, a hash. If two are equal, the file is read again to
+    compare the ids."""
 
     def __init__(self, path: Path):
         self._path = path
@@ -59,7 +61,7 @@ class SeenIds:
 
     def check(self) -> None:
         """Compare the most recent ids with all earlier ones. Raises DataError for a duplicate."""
-        import numpy as np  # here, since the command line lists collections without it
+        import numpy as np
 
         ids = list(self._recent)
         hashes = np.fromiter(map(hash, ids), np.int64, len(ids))
@@ -80,12 +82,12 @@ class SeenIds:
         return (row.get("_id") for _, row in rows)
 
     def _duplicate_error(self, id: str, number: int) -> DataError:
-        return malformed(self._path, number, f"the _id {id!r} was on a line before")
+        return malformed(self._path, number, f"the _id {id!r} repeats an earlier one")
 
 
 def json_rows(path: Path, *, after: int = 0) -> Iterator[tuple[int, dict[str, Any]]]:
-    """Yield line number and object of each line after the first ``after``. Raises DataError for anything but
-    an object, and for a duplicate key."""
+    """Yield line number and object of each line after the first ``after``. Raises DataError for others, and
+    for a duplicate key."""
     for number, line in itertools.islice(lines(path), after, None):
         try:
             row = _DECODER.decode(line)
@@ -98,12 +100,11 @@ def json_rows(path: Path, *, after: int = 0) -> Iterator[tuple[int, dict[str, An
 
 
 def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    """Return pairs as a dictionary. Raises ValueError for a duplicate key, since parsers treat it
-    differently."""
+    """Return pairs as a dictionary. Raises ValueError for a duplicate key."""
     row = dict(pairs)
     if len(row) != len(pairs):
         [(key, _)] = Counter(key for key, _ in pairs).most_common(1)
-        raise ValueError(f"the key {key!r} comes twice")
+        raise ValueError(f"the key {key!r} occurs twice")
     return row
 
 
@@ -126,13 +127,15 @@ def checked_text(row: Mapping[str, Any], name: str, path: Path, number: int, *, 
 
 
 def queries(path: Path, format: str) -> Iterator[Query]:
-    """Yield the queries of a file in ``format`` "beir" (JSON lines), "trec" (id, tab, text) or "answers"
-    (question, tab, Python list, with ids counted from 0). Raises DataError for others, no text or a duplicate
-    id."""
+    """Yield the queries of a file. Raises DataError for a bad line, no text or a duplicate id.
+
+    ``format`` is "beir" (JSON lines), "trec" (id, tab, text) or "answers" (question, tab, Python list, with
+    ids counted from 0).
+    """
     seen: set[str] = set()
     for number, query in _QUERY_READERS[format](path):
         if query.id in seen:
-            raise malformed(path, number, f"the query id {query.id!r} was on a line before")
+            raise malformed(path, number, f"the query id {query.id!r} repeats an earlier one")
         if not query.text:
             raise malformed(path, number, f"query {query.id!r} has no text")
         seen.add(query.id)
@@ -157,20 +160,21 @@ def _beir_queries(path: Path) -> Iterator[tuple[int, Query]]:
 
 def _trec_queries(path: Path) -> Iterator[tuple[int, Query]]:
     for number, line in lines(path):
-        id, text = _two_columns(line, path, number)
+        id, text = _columns(line.split("\t"), 2, path, number)
         yield number, Query(checked_id(id.strip(), "query id", path, number), text.strip())
 
 
 def _answer_queries(path: Path) -> Iterator[tuple[int, Query]]:
     for position, (number, line) in enumerate(lines(path)):
-        question, text = _two_columns(line, path, number)
+        question, text = _columns(line.split("\t"), 2, path, number)
         yield number, Query(str(position), question.strip(), _answer_list(text.strip(), path, number))
 
 
-def _two_columns(line: str, path: Path, number: int) -> list[str]:
-    fields = line.split("\t")
-    if len(fields) != 2:
-        raise malformed(path, number, f"has {len(fields)} columns instead of 2 parted by a tab")
+def _columns(fields: list[str], count: int, path: Path, number: int, *, separator: str = "tabs") -> list[str]:
+    if len(fields) != count:
+        raise malformed(
+            path, number, f"has {len(fields)} columns instead of {count} separated by {separator}"
+        )
     return fields
 
 
@@ -183,9 +187,9 @@ def _answer_list(text: str, path: Path, number: int) -> tuple[str, ...]:
     except (ValueError, SyntaxError, MemoryError, RecursionError, TypeError) as error:
         raise malformed(path, number, f"the answers are not a list of strings: {text[:60]!r}") from error
     if not isinstance(answers, list) or not answers:
-        raise malformed(path, number, f"the answers are not a list with something in it: {text[:60]!r}")
+        raise malformed(path, number, f"the answers are not a non-empty list: {text[:60]!r}")
     if not all(isinstance(answer, str) and answer.strip() for answer in answers):
-        raise malformed(path, number, f"an answer is not a string with something in it: {text[:60]!r}")
+        raise malformed(path, number, f"an answer is not a non-empty string: {text[:60]!r}")
     return tuple(answers)
 
 
@@ -197,29 +201,31 @@ HEADER = ("query-id", "corpus-id", "score")
 
 
 def judgements(path: Path, format: str) -> Iterator[Judgement]:
-    """Yield one judgement per row. ``format`` is "beir" (tabs, optional header) or "trec" (white space, four
-    columns). Raises DataError for a bad row, or a pair with two different grades."""
+    """Yield one judgement per row. Raises DataError for a bad row, or a pair with two different grades.
+
+    ``format`` is "beir" (tabs, optional header) or "trec" (white space, four columns).
+    """
     grades: dict[tuple[str, str], int] = {}
     for number, line in lines(path):
         fields = line.split("\t") if format == "beir" else line.split()
         if format == "beir" and number == 1 and tuple(field.strip() for field in fields) == HEADER:
             continue
-        judgement = _judgement(fields, path, number, columns=3 if format == "beir" else 4)
+        if format == "beir":
+            _columns(fields, 3, path, number)
+        else:
+            _columns(fields, 4, path, number, separator="white space")
+        judgement = _judgement(fields, path, number)
         earlier_grade = grades.setdefault((judgement.query, judgement.document), judgement.grade)
         if earlier_grade != judgement.grade:
             pair = f"{judgement.document!r} for query {judgement.query!r}"
-            raise malformed(
-                path, number, f"judges {pair} as {judgement.grade}, a line before as {earlier_grade}"
-            )
+            reason = f"judges {pair} as {judgement.grade}, an earlier line as {earlier_grade}"
+            raise malformed(path, number, reason)
         yield judgement
     if not grades:
         raise DataError(f"{path}: has a header but no judgements")
 
 
-def _judgement(fields: list[str], path: Path, number: int, *, columns: int) -> Judgement:
-    if len(fields) != columns:
-        separator = "tabs" if columns == 3 else "white space"
-        raise malformed(path, number, f"has {len(fields)} columns instead of {columns} parted by {separator}")
+def _judgement(fields: list[str], path: Path, number: int) -> Judgement:
     query = checked_id(fields[0].strip(), "query id", path, number)
     document = checked_id(fields[-2].strip(), "document id", path, number)
     grade = fields[-1].strip()
@@ -229,8 +235,7 @@ def _judgement(fields: list[str], path: Path, number: int, *, columns: int) -> J
 
 
 class _File:
-    """A file in the form that readers of ir_datasets take. ``path`` hides it, as they would look for caches
-    next to it."""
+    """A file for readers of ir_datasets. ``path`` hides it, as they would look for caches next to it."""
 
     def __init__(self, path: Path):
         self._path = path
@@ -252,7 +257,7 @@ def collection(path: Path) -> Iterator[Document]:
     for number, line in enumerate(FixEncoding(_File(path)), 1):
         id, tab, text = line.decode().removesuffix("\n").partition("\t")
         if not tab:
-            raise malformed(path, number, "is not a number and a text parted by a tab")
+            raise malformed(path, number, "is not a number and a text separated by a tab")
         yield Document(id, "", text)
 
 
@@ -270,10 +275,8 @@ def psgs(path: Path) -> Iterator[Document]:
     rows = lines(path)
     next(rows)
     for number, line in rows:
-        fields = line.split("\t")
-        if len(fields) != 3:
-            raise malformed(path, number, f"has {len(fields)} columns instead of 3 parted by tabs")
-        yield Document(fields[0], fields[2], fields[1])
+        id, text, title = _columns(line.split("\t"), 3, path, number)
+        yield Document(id, title, text)
 
 
 def questions(path: Path) -> Iterator[Query]:
@@ -292,7 +295,7 @@ def contexts(path: Path) -> Iterator[Judgement]:
 
 @contextlib.contextmanager
 def _dpr_readers(path: Path) -> Iterator[tuple]:
-    """Yield ir_datasets' readers of questions and passages. Both write temporary tables."""
+    """Yield ir_datasets' readers of questions and passages."""
     quiet_ir_datasets()
     from ir_datasets.datasets.dpr_w100 import QREL_DEFS, DprW100Manager, DprW100Queries
     from ir_datasets.formats import TrecQrels

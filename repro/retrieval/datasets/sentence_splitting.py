@@ -41,7 +41,7 @@ class SentenceSplitter:
     """A sentence splitter.
 
     Attributes:
-        split: returns the sentences of a text in order, stripped. Empty for a blank text.
+        split: returns the stripped sentences of a text in order.
         identity: name, version and model digest for the record, e.g. "rules 1".
         model: the digest of its model's files. None without a model.
     """
@@ -52,8 +52,10 @@ class SentenceSplitter:
 
 
 def check_splitter(name: str, data: Path | None) -> Path | None:
-    """Return the model folder of splitter ``nltk`` below ``data``, or None for ``rules``. Raises UsageError
-    for another name, BlockedError if nltk or its model is missing."""
+    """Return the model folder of splitter ``nltk`` below ``data``, or None for ``rules``.
+
+    Raises UsageError for another name, BlockedError if nltk or its model is missing.
+    """
     check_known("sentence splitter", name, valid=SPLITTERS)
     if name != "nltk":
         return None
@@ -84,7 +86,7 @@ def sentences_by_rules(text: str) -> list[str]:
 
     A sentence ends after one or more of ``.``, ``!`` or ``?`` and any closing quotes or brackets, if a blank
     and then an upper-case letter, a digit or a quote follow. A single full stop does not end it after one of
-    ``ABBREVIATIONS``, e.g. "Dr.", or after an initial: a single upper-case letter other than I.
+    ``ABBREVIATIONS``, e.g. "Dr.", or after a single upper-case letter other than I.
     """
     parts, start = [], 0
     for match in _end_pattern().finditer(text):
@@ -157,7 +159,7 @@ def packed(
         short_probability: in 0..1.
 
     Returns:
-        the number of sentences in each span. Their sum is S.
+        the number of sentences in each span.
     """
 
     def draw_target() -> int:

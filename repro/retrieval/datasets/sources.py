@@ -1,4 +1,4 @@
-"""Find the pieces of a collection by file names alone, without importing libraries or reading data.
+"""Find the pieces of a collection by file names alone.
 
 A data folder (REPRO_DATA) has a folder per corpus id in BEIR format, e.g. ``beir/scifact/corpus.jsonl``,
 ``queries.jsonl`` and ``qrels/test.tsv``. Judgements and topics without their corpus are
@@ -17,7 +17,7 @@ from typing import Any
 
 from repro.errors import BlockedError, DataError, UsageError, unknown
 from repro.locations import data_folder
-from repro.machine.bounded_reading import read_facts
+from repro.machine.bounded_reading import container, read_facts
 from repro.retrieval.datasets.catalog import PIECES, Dataset, dataset
 
 
@@ -31,9 +31,9 @@ class Source:
         kind: "embedded" (generated), "folder" (``files`` under the data folder), "home" (``files`` in the
             home of ir_datasets, perhaps in archives), "library" (to be downloaded), "parts" (concatenated
             sources) or "absent" (a set judged by answers has no qrels).
-        format: of ``files``: "jsonl", "beir", "trec", "answers", "triples", "negatives" or a form of
-            homes.yaml. For kind "library" the library.
-        files: of queries, also the qrels that select those of the split, as the second file.
+        format: "jsonl", "beir", "trec", "answers", "triples", "negatives" or a form of homes.yaml. For kind
+            "library" the library.
+        files: of queries, the second file is the qrels that select those of the split.
         version: of the collection in the catalogue.
     """
 
@@ -44,6 +44,16 @@ class Source:
     files: tuple[Path, ...] = ()
     parts: tuple[Source, ...] = ()
     version: str = "1"
+
+    @property
+    def stated_identity(self) -> str:
+        """The identity of data without files on this machine, e.g. "library:beir/scifact:qrels:1"."""
+        return f"{self.kind}:{self.dataset}:{self.piece}:{self.version}"
+
+    @property
+    def place(self) -> str:
+        """The beginning of an error about its first file, e.g. "corpus.jsonl: "."""
+        return f"{self.files[0]}: " if self.files else ""
 
     def to_json(self) -> dict[str, Any]:
         """Return plain values for ``from_json``."""
@@ -65,7 +75,7 @@ class MissingPiece:
     Attributes:
         cause, remedy: half-sentences for an error. The remedy is an imperative.
         fetch: ids for `repro data fetch` that provide all or some of it, e.g. ("beir/scifact",).
-        otherwise: the remedy for the rest. Empty if fetching provides all.
+        otherwise: the remedy for the rest.
     """
 
     dataset: str
@@ -87,16 +97,14 @@ LIBRARIES = ("ir_datasets", "datasets", "web")
 def locate(
     id: str, piece: str, data_root: Path | None, *, home: Path | None = None, allow_download: bool = False
 ) -> Source | MissingPiece:
-    """Find the source of a ``piece`` of a collection: embedded, in the data folder, in ir_datasets' ``home``
-    or, with ``allow_download``, a library. Raises UsageError for an unknown id or piece, e.g. "topics"."""
+    """Find a ``piece`` of a collection: embedded, in the data folder, in ir_datasets' ``home`` or, with
+    ``allow_download``, a library. Raises UsageError for an unknown id or piece."""
     entry = _entry(id, piece)
     if piece not in entry.pieces:
         return Source(entry.id, piece, "absent", version=entry.version)
     if entry.parts:
-        parts = [
-            locate(part, piece, data_root, home=home, allow_download=allow_download) for part in entry.parts
-        ]
-        return _join_parts(entry, piece, parts)
+        find = functools.partial(locate, home=home, allow_download=allow_download)
+        return _join_parts(entry, piece, [find(part, piece, data_root) for part in entry.parts])
     if entry.source == "embedded":
         return Source(entry.id, piece, "embedded")
     source = _folder_source(entry, piece, data_root) if data_root is not None else None
@@ -108,7 +116,7 @@ def locate(
 
 
 def _entry(id: str, piece: str) -> Dataset:
-    """Return the entry with the piece, or with answers instead of qrels. Raises UsageError without one."""
+    """Return the entry with the piece, or with answers instead of qrels. Raises UsageError."""
     if piece not in PIECES:
         raise unknown("piece", piece, PIECES)
     entry = dataset(id)
@@ -117,7 +125,7 @@ def _entry(id: str, piece: str) -> Dataset:
     if piece == "documents":
         entry = dataset(entry.corpus_id)
     if piece not in entry.pieces and (piece, entry.judgements) != ("qrels", "answers"):
-        raise UsageError(f"{id} has no {piece}; it is a {entry.what}")
+        raise UsageError(f"{id} has no {piece}: it is a {entry.what}")
     return entry
 
 
@@ -133,11 +141,11 @@ def _join_parts(entry: Dataset, piece: str, sources: list[Source | MissingPiece]
     if not missing:
         parts = tuple(part for part in sources if isinstance(part, Source))
         return Source(entry.id, piece, "parts", parts=parts, version=entry.version)
-    cause, remedy = (
-        " and ".join(getattr(m, attribute) for m in missing) for attribute in ("cause", "remedy")
+    cause, remedy, otherwise = (
+        " and ".join(filter(None, (getattr(m, name) for m in missing)))
+        for name in ("cause", "remedy", "otherwise")
     )
     fetch = tuple(id for m in missing for id in m.fetch)
-    otherwise = " and ".join(m.otherwise for m in missing if m.otherwise)
     return MissingPiece(entry.id, piece, f"{entry.id}: {cause}", remedy, fetch, otherwise)
 
 
@@ -174,10 +182,8 @@ def _topic_candidates(entry: Dataset, piece: str, root: Path) -> Iterable[tuple[
 
 
 def existing(path: Path) -> Path | None:
-    """Return the file of that name, plain or packed. None without one."""
-    return next(
-        (candidate for end in PACKINGS if (candidate := path.with_name(path.name + end)).is_file()), None
-    )
+    """Return the file of that name, plain or packed, or None."""
+    return next(filter(Path.is_file, (path.with_name(path.name + end) for end in PACKINGS)), None)
 
 
 def _missing_piece(entry: Dataset, piece: str, root: Path | None) -> MissingPiece:
@@ -189,19 +195,16 @@ def _missing_piece(entry: Dataset, piece: str, root: Path | None) -> MissingPiec
         prefix = "set REPRO_DATA to a folder, then "
     if entry.source in LIBRARIES:
         download = dataset(fetched_with(entry))
-        price = f"{describe_size(download.size)}; {entry.licence}"
-        command = f"{prefix}run `repro data fetch {download.id}` ({price})"
-        remedy = f"{command} or lay {_layout(entry, piece)} into the data folder"
+        fetching = f"run `repro data fetch {download.id}` ({describe_size(download.size)}, {entry.licence})"
+        remedy = f"{prefix}{fetching} or put {_layout(entry, piece)} into the data folder"
         return MissingPiece(entry.id, piece, cause, remedy, (download.id,))
-    remedy = (
-        f"{prefix}{entry.how} and lay it as {_layout(entry, piece)} into the data folder ({entry.licence})"
-    )
+    place = f"{_layout(entry, piece)} into the data folder"
+    remedy = f"{prefix}{entry.how} and put it as {place} ({entry.licence})"
     return MissingPiece(entry.id, piece, cause, remedy, otherwise=remedy)
 
 
 def fetched_with(entry: Dataset) -> str:
-    """Return the id to fetch for ``entry``: its own if its topics are separate files, otherwise its
-    corpus."""
+    """Return the id to fetch for ``entry``: its own if its topics are separate files, or its corpus."""
     return entry.id if entry.topics or entry.only_negatives else entry.corpus_id
 
 
@@ -220,38 +223,33 @@ def home_layout() -> Mapping[str, Any]:
 
 
 def in_home(entry: Dataset, piece: str, home: Path) -> Source | None:
-    """Return the piece in the home of ir_datasets, found by file names. None if a file is missing."""
+    """Return the piece in the home of ir_datasets. None if a file is missing."""
     places = home_layout()["pieces"].get(entry.id, _beir_places(entry))
     if piece not in places:
         return None
     files = tuple(home / file for file in places[piece]["files"])
-    from repro.machine.bounded_reading import container
-
     if not all(container(file).is_file() for file in files):
         return None
     return Source(entry.id, piece, "home", places[piece]["form"], files, version=entry.version)
 
 
 def check_home(source: Source) -> None:
-    """Check the md5 of each download of a source of kind "home". Raises DataError for another file."""
-    from repro.machine.bounded_reading import container
-
+    """Check the md5 of each download of a source in the home of ir_datasets. Raises DataError."""
     for file in dict.fromkeys(map(container, source.files)):
-        expected_md5 = next(
-            (md5 for place, md5 in home_layout()["md5"].items() if file.as_posix().endswith(place)), None
-        )
-        if expected_md5 is not None and _md5(file) != expected_md5:
+        digests = home_layout()["md5"].items()
+        expected_md5 = next((md5 for place, md5 in digests if file.as_posix().endswith(place)), None)
+        if expected_md5 is not None and file_digest(file, "md5") != expected_md5:
             problem = f"{file}: is not the file that ir_datasets downloads (its md5 is not {expected_md5})"
-            raise DataError(f"{problem}; remove it, and `repro data fetch {source.dataset}`")
+            raise DataError(f"{problem}. Remove it and run `repro data fetch {source.dataset}`.")
 
 
 def _beir_places(entry: Dataset) -> dict[str, dict[str, Any]]:
     if not entry.id.startswith("beir/"):
         return {}
     name = entry.corpus_id.removeprefix("beir/")
-    top, _, forum_name = name.partition("/")
-    forum = f"{top}/{forum_name}" if top == "cqadupstack" else top
-    prefix = f"beir/{top if top == 'cqadupstack' else name}/source.zip/{forum}"
+    top, _, forum = name.partition("/")
+    is_forum = top == "cqadupstack"
+    prefix = f"beir/cqadupstack/source.zip/{top}/{forum}" if is_forum else f"beir/{name}/source.zip/{top}"
     documents, queries, qrels = (f"{prefix}/{file}" for file in ("corpus.jsonl", "queries.jsonl", "qrels"))
     split_qrels = f"{qrels}/{entry.split}.tsv"
     return {
@@ -261,9 +259,10 @@ def _beir_places(entry: Dataset) -> dict[str, dict[str, Any]]:
     }
 
 
-def _md5(file: Path) -> str:
+def file_digest(file: Path, algorithm: str = "sha256") -> str:
+    """Return a file's digest, e.g. the sha256 of ``sha256sum``. Raises DataError if it cannot be read."""
     try:
         with file.open("rb") as content:
-            return hashlib.file_digest(content, "md5").hexdigest()
+            return hashlib.file_digest(content, algorithm).hexdigest()
     except OSError as error:
         raise DataError(f"{file}: cannot be read: {error.strerror}") from error

@@ -1,16 +1,16 @@
-"""List the collections on this machine, and check that they are the right ones."""
+"""List the collections on this machine, e.g. ``beir/scifact``, and compare them with the published ones."""
 
-from collections import Counter
+from collections import Counter, deque
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from repro.errors import DataError, ReproError
-from repro.retrieval.datasets import digests, reading
-from repro.retrieval.datasets.catalog import Dataset, Judgement, catalog, dataset, key
-from repro.retrieval.datasets.digests import ContentDigest, file_sha256, files, in_words
-from repro.retrieval.datasets.sources import MissingPiece, Source, locate
+from repro.retrieval.datasets import reading
+from repro.retrieval.datasets.catalog import Dataset, Judgement, catalog, dataset, in_words, key, published
+from repro.retrieval.datasets.digests import ContentDigest, files
+from repro.retrieval.datasets.sources import MissingPiece, Source, file_digest, locate
 
 SUMS = "SHA256SUMS"
 NAMES = {"documents": "ids", "queries": "ids", "qrels": "pairs of a query and a document"}
@@ -57,8 +57,10 @@ class Piece:
 
 
 def check(data_root: Path | None, ids: Iterable[str] = (), *, home: Path | None = None) -> list[Piece]:
-    """Read collections in full, by default all found ones, and compare counts, rows and SHA256SUMS. Raises
-    UsageError for an unknown id. A missing piece has a BlockedError among its problems."""
+    """Read collections in full, by default all found ones, and compare counts, rows and SHA256SUMS.
+
+    Raises UsageError for an unknown id. A missing piece has a BlockedError among its problems.
+    """
     entries = [dataset(id) for id in ids]
     sources = dict.fromkeys(_sources(entries or list(catalog().values()), data_root, home))
     return [_check_source(source, data_root) for source in sources if entries or isinstance(source, Source)]
@@ -75,10 +77,8 @@ def _check_source(source: Source | MissingPiece, data_root: Path | None) -> Piec
     facts: Mapping[str, Any] = {}
     sentences: list[str] = []
     try:
-        if source.piece == "triples":
-            _exhaust(reading.triples(source))
-        elif source.piece == "negatives":
-            _exhaust(reading.negatives(source))
+        if source.piece in ("triples", "negatives"):
+            deque(getattr(reading, source.piece)(source), maxlen=0)  # read to the end
         else:
             facts = summary(source)
             sentences = [problem(source, facts)]
@@ -101,20 +101,12 @@ def _sources(
 
 def _row(entry: Dataset, data_root: Path | None, home: Path | None) -> Row:
     sources = list(_sources([entry], data_root, home))
-    located_sources = [source for source in sources if isinstance(source, Source)]
-    if entry.source == "embedded":
-        state = "embedded"
-    elif len(located_sources) == len(sources):
-        state = "found"
-    else:
-        state = "partly" if located_sources else "missing"
-    paths = tuple(dict.fromkeys(str(path) for source in located_sources for path in files(source)))
+    located = [source for source in sources if isinstance(source, Source)]
+    state = "partly" if located else "missing"
+    if len(located) == len(sources):
+        state = "embedded" if entry.source == "embedded" else "found"
+    paths = tuple(dict.fromkeys(str(path) for source in located for path in files(source)))
     return Row(entry.id, entry.title, entry.what, state, paths, entry.counts, entry.size, entry.licence)
-
-
-def _exhaust(records: Iterable[object]) -> None:
-    for _ in records:
-        pass
 
 
 def _sum_problems(source: Source, root: Path) -> Iterator[str]:
@@ -127,8 +119,8 @@ def _sum_problems(source: Source, root: Path) -> Iterator[str]:
         stated_digests[(root / name.strip().removeprefix("*")).resolve()] = digest
     for path in files(source):
         expected_digest = stated_digests.get(path.resolve())
-        if expected_digest is not None and file_sha256(path) != expected_digest:
-            yield f"{path}: is not the file whose sha256 {sums} states"
+        if expected_digest is not None and file_digest(path) != expected_digest:
+            yield f"{path}: its sha256 is not the one in {sums}"
 
 
 def summary(source: Source) -> dict[str, Any]:
@@ -152,21 +144,21 @@ def summary(source: Source) -> dict[str, Any]:
 def problem(source: Source, facts: Mapping[str, Any]) -> str:
     """Return the difference between rows of this ``summary`` and the published ones, or ""."""
     name = key(source.dataset, source.piece)
-    known = digests.published().get(name)
+    known = published().get(name)
     if known is None or facts["digest"] in known["digests"]:
         return ""
-    place = f"{source.files[0]}: " if source.files else ""
-    return f"{place}the {in_words(name)} are not those published: {_difference(source, facts, known)}"
+    difference = _difference(source, facts, known)
+    return f"{source.place}the {in_words(name)} differ from the published ones: {difference}"
 
 
 def _difference(source: Source, facts: Mapping[str, Any], known: Mapping[str, Any]) -> str:
     if facts["names"] != known["names"]:
-        return f"their {NAMES[source.piece]} are others"
+        return f"other {NAMES[source.piece]}"
     if source.piece == "qrels":
         return f"{_counts(facts['grades'])}, published {_counts(known['grades'])}"
     if facts.get("titled") != known.get("titled"):
         return f"{facts['titled']:,} have a title, published {known['titled']:,}"
-    return "the ids are the same, but not the texts"
+    return "the same ids with other texts"
 
 
 def _counts(grades: Mapping[int, int]) -> str:

@@ -1,4 +1,4 @@
-"""Read word lists below REPRO_DATA and check by digest that they are those of a paper's authors."""
+"""Read word lists below REPRO_DATA and compare their digests with the papers' lists."""
 
 import functools
 from collections.abc import Iterable, Mapping
@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from repro.errors import DataError, check_known
-from repro.machine.bounded_reading import read_facts
+from repro.machine.bounded_reading import lines, read_facts
 from repro.retrieval.datasets.sources import existing
 
 FILE = Path(__file__).with_name("word_lists.yaml")
@@ -15,15 +15,12 @@ FILE = Path(__file__).with_name("word_lists.yaml")
 
 @functools.cache
 def known_lists() -> dict[str, Mapping[str, Any]]:
-    """Return the facts about each list in word_lists.yaml, by its path below REPRO_DATA."""
+    """Return the content of word_lists.yaml, by path below REPRO_DATA."""
     return read_facts(FILE)
 
 
 def words(path: Path) -> list[str]:
-    """Return the words of a file with one per line, packed or not: unique, lower-case and sorted. Raises
-    DataError if the file cannot be read."""
-    from repro.machine.bounded_reading import lines
-
+    """Return the unique, lower-case and sorted words of a file. Raises DataError if it cannot be read."""
     return sorted({word for _, line in lines(path) if (word := line.strip().lower())})
 
 
@@ -34,8 +31,7 @@ def at_hand(data: Path | None, name: str) -> list[str] | None:
 
 
 def fault(data: Path | None, name: str) -> str:
-    """Return why the file ``name`` is not that list, e.g. wrong words. "" if it is, or if there is no such
-    file or list."""
+    """Return why the file ``name`` is not that list, e.g. wrong words, or ""."""
     file = existing(data / name) if data is not None and name in known_lists() else None
     if file is None:
         return ""
@@ -47,38 +43,33 @@ def fault(data: Path | None, name: str) -> str:
     if digest(file_words) == facts["sha256"]:
         return ""
     titles = " and ".join(part["title"] for part in facts["parts"])
-    return (
-        f"{file} is not the union of {titles} ({len(file_words):,} words, where that has {facts['words']:,})"
-    )
+    return f"{file} is not the union of {titles} ({len(file_words):,} words instead of {facts['words']:,})"
 
 
 def remedy(name: str) -> str:
     """Return an imperative for obtaining the file ``name``."""
     if name not in known_lists():
-        return "lay it there"
+        return "put it there"
     parts = " and ".join(f"{part['title']} ({part['from']})" for part in known_lists()[name]["parts"])
     return f"run `repro data make {name} FILE FILE` with {parts}"
 
 
 def make(name: str, files: Iterable[Path]) -> list[str]:
-    """Return the words of the list ``name`` from its published parts, in any order. Raises UsageError for an
-    unknown list, DataError for a wrong or missing part."""
+    """Return the words of the list ``name`` from its published parts, in any order.
+
+    Raises UsageError for an unknown list, DataError for a wrong or missing part.
+    """
     check_known("list of words", name, valid=known_lists())
     facts, union = known_lists()[name], set()
     missing_parts = {part["sha256"]: part for part in facts["parts"]}
     for file in files:
         file_words = words(file)
         if missing_parts.pop(digest(file_words), None) is None:
-            descriptions = (
-                "; ".join(map(_describe, missing_parts.values())) or "all of which are named before it"
-            )
-            raise DataError(
-                f"{file}: its {len(file_words):,} words are no part of {name}, "
-                f"which is made of: {descriptions}"
-            )
+            missing = " and ".join(map(_describe, missing_parts.values())) or "none"
+            raise DataError(f"{file}: its {len(file_words):,} words are no missing part of {name}: {missing}")
         union.update(file_words)
     if missing_parts:
-        raise DataError(f"{name} is made of more: {'; '.join(map(_describe, missing_parts.values()))}")
+        raise DataError(f"{name} also needs {' and '.join(map(_describe, missing_parts.values()))}")
     return sorted(union)
 
 

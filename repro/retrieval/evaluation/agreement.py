@@ -19,32 +19,29 @@ def root_mean_square_error(first: Sequence[float], second: Sequence[float]) -> f
 
 
 def kendall_union(first: Run, second: Run, *, depth: int = DEPTH) -> float | None:
-    """Return the mean over topics of Kendall's tau on the union of both rankings to ``depth``; or None."""
-    taus = [_tau(*_cut_to_depth(first[topic], second[topic], depth)) for topic in first if topic in second]
+    """Return the mean over topics of Kendall's tau on the union of both rankings to ``depth``, or None."""
+    taus = [_tau(first[topic], second[topic], depth) for topic in first if topic in second]
     return _mean([tau for tau in taus if tau is not None])
 
 
 def rank_biased_overlap(
     first: Run, second: Run, *, persistence: float = PERSISTENCE, depth: int = DEPTH
 ) -> float | None:
-    """Return the mean over topics of the overlap to ``depth``, weighted by persistence^k and normalised; or
+    """Return the mean over topics of the overlap to ``depth``, weighted by persistence^k and normalised, or
     None."""
     topics = [topic for topic in first if topic in second]
     return _mean([_overlap(first[topic], second[topic], persistence, depth) for topic in topics])
 
 
-def _cut_to_depth(first, second, depth: int) -> tuple[list[str], list[str]]:
+def _tau(first, second, depth: int) -> float | None:
     length = min(depth, len(first), len(second))
-    return [d for d, _ in first[:length]], [d for d, _ in second[:length]]
-
-
-def _tau(first: list[str], second: list[str]) -> float | None:
-    if len(first) < 2:
+    if length < 2:
         return None
     from scipy.stats import kendalltau
 
-    place = {document: i for i, document in enumerate(sorted({*first, *second}))}
-    return float(kendalltau([place[d] for d in first], [place[d] for d in second]).statistic)
+    one, other = ([document for document, _ in ranking[:length]] for ranking in (first, second))
+    place = {document: i for i, document in enumerate(sorted({*one, *other}))}
+    return float(kendalltau([place[d] for d in one], [place[d] for d in other]).statistic)
 
 
 def _overlap(first, second, persistence: float, depth: int) -> float:

@@ -1,14 +1,14 @@
 """Scores success by answer strings: a passage is relevant if its text contains an answer to the question.
 
-The rule is the one of DPR's released evaluation: both sides are decomposed (NFD), cut into tokens (runs of
-letters, digits and marks, and each other visible character) and lower-cased. The answer's tokens must be
-consecutive in the passage's text. The passage's title is not searched. The released code keys its results
-by question text, which drops repeated questions. Here questions are keyed by id and all are kept.
+The rule is that of DPR's released evaluation. Both sides are decomposed (NFD), cut into tokens (runs of
+letters, digits and marks, and other visible characters) and lower-cased. The answer's tokens must be
+consecutive in the passage's text, e.g. "new york" in "in New York,". Titles are not searched. Unlike the
+released code, repeated questions are kept.
 """
 
 import json
 import unicodedata
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from functools import cache, partial
 from pathlib import Path
 
@@ -25,24 +25,25 @@ def _token():
 
 
 def tokens(text: str) -> list[str]:
-    """Return tokens of a text, each lower-cased alone, as a final sigma would depend on its neighbours."""
+    """Return the tokens of a text, each lower-cased alone, as a final sigma would depend on its
+    neighbours."""
     return [match.group().lower() for match in _token().finditer(unicodedata.normalize("NFD", text))]
 
 
 def contains_answer(text: str, answers: Iterable[str], *, tokenless: bool = False) -> bool:
-    """Return whether an answer's tokens are consecutive in the text, or ``tokenless`` for one without."""
-    # no token holds a space, so a spaced-out string contains another exactly where tokens do
+    """Return whether the text contains an answer. One without tokens gives ``tokenless``."""
+    # tokens have no spaces, so the joined tokens contain the answer's exactly if the text does
     passage = f" {' '.join(tokens(text))} "
     answer_tokens = (tokens(answer) for answer in answers)
     return any(f" {' '.join(answer)} " in passage if answer else tokenless for answer in answer_tokens)
 
 
 def answer_measures(measures: Sequence[str]) -> dict[str, Measure]:
-    """Read measures for answers, e.g. ``Success@20``. Raises UsageError for any other than Success@k."""
+    """Read measures for answers, e.g. ``Success@20``. Raises UsageError for others."""
     by_name = {text: parse_measure(text) for text in measures}
     for text, measure in by_name.items():
         if measure.name != "Success" or measure.rel != 1:
-            raise UsageError(f"{text} is not defined for answers; known there: Success@k, as in Success@20")
+            raise UsageError(f"{text} is not defined for answers. Use Success@k, e.g. Success@20.")
     return by_name
 
 
@@ -56,8 +57,8 @@ def score_by_answers(
 ) -> Scores:
     """Return Success@k of a run for questions ``{qid: [answer, …]}``.
 
-    ``texts`` has every document in the first k ranks. Raises UsageError as :func:`answer_measures`, DataError
-    if no query has answers.
+    ``texts`` has every document in the first k ranks. Raises UsageError for another measure, DataError if no
+    query has answers.
     """
     by_name = answer_measures(measures)
     depth = max((measure.cutoff for measure in by_name.values()), default=0)
@@ -66,7 +67,8 @@ def score_by_answers(
     tops = [[document for document, _ in run.get(qid, ())[:depth]] for qid in queries]
     has_answer = partial(contains_answer, tokenless=tokenless)
     first_ranks = [
-        _first_hit(top, answers[qid], texts, has_answer) for qid, top in zip(queries, tops, strict=True)
+        next((rank for rank, d in enumerate(top, 1) if has_answer(texts[d], answers[qid])), None)
+        for qid, top in zip(queries, tops, strict=True)
     ]
     scores = {
         text: [float(rank is not None and rank <= measure.cutoff) for rank in first_ranks]
@@ -87,16 +89,6 @@ def read_answers(path: Path) -> dict[str, list[str]]:
         if not isinstance(strings, list) or not all(isinstance(answer, str) for answer in strings):
             raise DataError(f"{path}:{number}: answers are not a list of strings")
         if qid in answers:
-            raise DataError(f"{path}:{number}: query {qid!r} comes twice")
+            raise DataError(f"{path}:{number}: query {qid!r} occurs twice")
         answers[qid] = strings
     return answers
-
-
-def _first_hit(
-    documents: Sequence[str],
-    answers: Sequence[str],
-    texts: Mapping[str, str],
-    has_answer: Callable[..., bool],
-) -> int | None:
-    ranks = (rank for rank, document in enumerate(documents, 1) if has_answer(texts[document], answers))
-    return next(ranks, None)

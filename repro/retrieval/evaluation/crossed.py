@@ -1,15 +1,14 @@
 """The mean of scores that vary with queries and with seeds, both treated as random samples.
 
-Every query is scored under every seed, once: two crossed random factors without replication,
-``x[q, s] = mean + query[q] + seed[s] + residual[q, s]``, as in radiology's designs of many readers and many
-cases (Dorfman, Berbaum and Metz 1992; Obuchowski and Rockette 1995), with the degrees of freedom of
-Satterthwaite (1946).
-Owen's pigeonhole bootstrap (2007), which resamples queries and seeds together, estimates the same variance.
+Every query is scored once under every seed: two crossed random factors without replication, ``x[q, s] = mean
++ query[q] + seed[s] + residual[q, s]``, as in radiology's designs of many readers and many cases (Dorfman,
+Berbaum and Metz 1992, Obuchowski and Rockette 1995), with the degrees of freedom of Satterthwaite (1946).
+Owen's pigeonhole bootstrap (2007) estimates the same variance.
 
 Satterthwaite's degrees of freedom are an approximation. In simulations of normal scores, e.g. 5 seeds of
 1,000 queries, a test at .05 rejects a true hypothesis in .02 to .058 of all cases: least if seeds do not
-matter, most if they add several times as much to the variance of the mean as all else. Smaller levels are
-less accurate: .0125, Holm's first step of four tests, gives .003 to .019.
+matter, most if they dominate the variance of the mean. Smaller levels are less accurate: .0125, Holm's first
+step of four tests, gives .003 to .019.
 """
 
 from bisect import bisect_left
@@ -131,7 +130,7 @@ def power(difference: float, variances: Variances, *, queries: int, seeds: int, 
     """Return the probability that the test of an ``Estimate`` detects a true difference with the right sign.
 
     The mean square of seeds, with few degrees of freedom, is integrated over its distribution, a scaled
-    chi-squared. Those of queries and residual, with very many, are set to their expected values.
+    chi-squared. The others are set to their expected values.
 
     Args:
         queries, seeds: the size of the design, at least two of each.

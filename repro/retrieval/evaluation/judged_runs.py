@@ -1,8 +1,5 @@
-"""Match a run with judgements. A run of another collection is refused, and a doubtful run gets notes.
-
-For example, distances instead of scores give "for 43 of 43 queries the ranks say the opposite of the
-scores".
-"""
+"""Match a run with judgements, with notes on a doubtful run, e.g. "for 43 of 43 queries all scores are
+equal"."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -17,7 +14,7 @@ from repro.retrieval.evaluation.runs import MS_MARCO, Run, RunFile, document_ids
 from repro.retrieval.evaluation.text_lines import many_objects
 
 _PADDING = -np.finfo(np.float32).max
-_SHORT = 10  # a ranking is short where it has fewer than a tenth of the usual number of documents
+_SHORT = 10  # a short ranking has fewer than a tenth of the median number of documents
 
 
 class OtherQueriesError(DataError):
@@ -29,8 +26,8 @@ class GivenRun:
     """A run as it is scored.
 
     Attributes:
-        rankings: judged query -> (document, score), best document first, without the query's own id if the
-            rule drops it. A rank becomes a score below zero.
+        rankings: judged query -> (document, score), best document first, perhaps without the query's own id.
+            A rank becomes a negative score.
         form: the file's format.
         tag: the tag of its first line, or None in a format without tags.
         lines: the number of documents in the file.
@@ -55,9 +52,9 @@ def read_given(
 ) -> GivenRun:
     """Read a run for judgements ``{qid: {docid: grade}}``. Without judged documents only queries are checked.
 
-    ``ignore_identical_ids`` first drops documents with the id of the query, as BEIR does.
-    Raises DataError as ``read_run_file`` does, and if no document is judged for its query. Raises
-    OtherQueriesError if no query is judged.
+    ``ignore_identical_ids`` first drops documents with the id of the query, as BEIR does. Raises DataError
+    for a malformed run, and if no document is judged for its query. Raises OtherQueriesError if no query is
+    judged.
     """
     run = read_run_file(path, strict=False)
     return given_run(path, run, judged, ignore_identical_ids=ignore_identical_ids)
@@ -91,15 +88,12 @@ def _check_queries(path: Path, run: Run, judged: Mapping[str, object]) -> None:
         raise DataError(f"{path}: there are no judgements to score the run with")
     if judged.keys().isdisjoint(run):
         problem = f"none of the run's {len(run)} queries is among the {len(judged)} judged ones"
-        ids = f"the first is {next(iter(run))!r}, of those judged {min(judged)!r}"
-        raise OtherQueriesError(f"{path}: {problem}, {ids}; name the dataset whose queries it answers")
+        ids = f"e.g. {next(iter(run))!r} and {min(judged)!r}"
+        raise OtherQueriesError(f"{path}: {problem} ({ids}), so it is a run of another dataset")
 
 
 def _check_documents(path: Path, run: Run, judged: Mapping[str, Mapping[str, int]]) -> dict[str, int]:
-    """Return the places of the queries' own ids in the rankings that have them.
-
-    Raises DataError if no document is judged for its query, though judgements exist.
-    """
+    """Return the places of the queries' own ids. Raises DataError if no document is judged for its query."""
     own_places, is_judged, ids = {}, False, [""]
     for query, ranking in run.items():
         ids = document_ids(ranking)
@@ -107,9 +101,8 @@ def _check_documents(path: Path, run: Run, judged: Mapping[str, Mapping[str, int
             own_places[query] = ids.index(query)
         is_judged = is_judged or not judged[query].keys().isdisjoint(ids)
     if not is_judged and (judged_ids := set(chain.from_iterable(judged.values()))):
-        problem = f"none of its documents is judged for its query; their ids look like {ids[0]!r}"
-        remedy = f"those judged like {min(judged_ids)!r}: check that they are ids of the dataset"
-        raise DataError(f"{path}: {problem}, {remedy}")
+        reason = f"its ids look like {ids[0]!r}, the judged ones like {min(judged_ids)!r}"
+        raise DataError(f"{path}: none of its documents is judged for its query ({reason})")
     return own_places
 
 
@@ -123,11 +116,10 @@ def _notes_on_ranks(run: RunFile, rankings: Run) -> dict[str, int]:
     """Return sentences on doubtful ranks, each with its number of queries."""
     opposite = [run.contradicted[query] for query in rankings if query in run.contradicted]
     late = [run.form == MS_MARCO and ranking[0][1] < -1 for ranking in rankings.values() if ranking]
-    decided = "of the scores, which decide as in trec_eval"
-    remedy = "if they are distances, write them with a minus"
+    order = "the order of the scores, which decide as in trec_eval"
     return {
-        f"the ranks say the opposite {decided}; {remedy}": sum(opposite),
-        f"the ranks say another order than that {decided}": len(opposite) - sum(opposite),
+        f"the ranks reverse {order} (negate scores that are distances)": sum(opposite),
+        f"the ranks differ from {order}": len(opposite) - sum(opposite),
         "no document has rank 0 or 1: were scores written as ranks?": sum(late),
     }
 
@@ -137,10 +129,10 @@ def _notes_on_scores(rankings: Run) -> dict[str, int]:
     lengths = [len(ranking) for ranking in rankings.values() if ranking]
     usual = median(lengths) if lengths else 0
     ends = [(np.float32(r[0][1]), np.float32(r[-1][1])) for r in rankings.values() if len(r) > 1]
-    padding = "the last scores are the smallest float32, as of the padding of a search that found too little"
-    few = f"few documents are listed, the fewest {min(lengths, default=0)}, where half have {usual:g} or more"
+    padding = "the last scores are the smallest float32, the padding of a search (remove such lines)"
+    few = f"few documents are listed (minimum {min(lengths, default=0)}, median {usual:g})"
     return {
         "all scores are equal, so that the ids decide the order": sum(best == last for best, last in ends),
-        f"{padding}; leave such lines out": sum(last == _PADDING for _, last in ends),
+        padding: sum(last == _PADDING for _, last in ends),
         few: sum(length * _SHORT < usual for length in lengths),
     }

@@ -1,6 +1,6 @@
 """Measures named as in ir_measures, e.g. ``RR@10``, and their scores per query.
 
-Importing this module loads no scorer, as plans use :func:`parse_measure` to check names.
+Importing this module loads no scorer.
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ class Family:
 
 @cache
 def families() -> dict[str, Family]:
-    """Return the rows of measures.yaml by their names, in its order."""
+    """Return the rows of measures.yaml by name."""
     return {row["name"]: Family(**row) for row in read_facts(FILE)}
 
 
@@ -55,8 +55,7 @@ def _names() -> dict[str, str]:
 
 
 def _examples(*, scored: bool) -> list[str]:
-    rows = (row for row in families().values() if row.scored or not scored)
-    return [example for row in rows for example in row.examples]
+    return [each for row in families().values() if row.scored or not scored for each in row.examples]
 
 
 @dataclass(frozen=True)
@@ -102,15 +101,12 @@ class Scores:
 
 
 def parse_measure(text: str) -> Measure:
-    """Read e.g. ``"R(rel=2)@1000"``. The cutoff is required. Graded rows of measures.yaml allow ``rel``.
-
-    Raises UsageError.
-    """
+    """Read e.g. ``"R(rel=2)@1000"``. Raises UsageError without a cutoff, or for another measure."""
     match = _FORM.fullmatch(text)
     row = families().get(match["name"]) if match else None
     if match is None or row is None or not row.scored or (match["rel"] and not row.graded):
         *graded, last = [each.name for each in families().values() if each.scored and each.graded]
-        hint = f"with any cut-off from 1; rel=… for {', '.join(graded)} and {last}"
+        hint = f"Any cutoff from 1 is valid. rel=… is for {', '.join(graded)} and {last}."
         raise unknown("measure", text, _examples(scored=True), hint=hint)
     return Measure(match["name"], int(match["cutoff"]), int(match["rel"] or 1))
 
@@ -121,7 +117,7 @@ def is_defined(measure: str, highest: int | None) -> bool:
 
 
 def check_grades(qrels: Mapping[str, Mapping[str, int]], measures: Sequence[str]) -> None:
-    """Raise DataError for judgements under which every run scores 0 on all measures or on one of them."""
+    """Raise DataError for judgements under which every run scores 0 on one of the measures."""
     highest = max((grade for grades in qrels.values() for grade in grades.values()), default=None)
     if highest is not None and highest < 1:
         count = sum(map(len, qrels.values()))
@@ -142,9 +138,9 @@ def score(
     """Score a run (best document first, as from ``read_run``) against graded judgements.
 
     nDCG, R and Success come from trec_eval through pytrec_eval, RR@k from the MS MARCO script's port in
-    ir_measures. Both receive ranks instead of scores, so neither has to break ties.
-    ``ignore_identical_ids`` drops a document with the id of the query before ranks are counted, as BEIR does.
-    Raises UsageError for an unknown measure, DataError if no query of the run is judged.
+    ir_measures. Both receive ranks instead of scores. ``ignore_identical_ids`` drops a document with the id
+    of the query before ranks are counted, as BEIR does. Raises UsageError for an unknown measure, DataError
+    if no query of the run is judged.
     """
     from repro.retrieval.evaluation.text_lines import many_objects
 
@@ -157,15 +153,13 @@ def score(
             block = queries[first : first + QUERIES]
             # pytrec_eval counts grades into an array: below zero they would be written outside it
             grades = {q: {d: max(grade, 0) for d, grade in qrels[q].items()} for q in block}
-            rankings = {q: _documents(run[q], q if ignore_identical_ids else None) for q in block if q in run}
+            rankings = {
+                q: [d for d, _ in run[q] if not (ignore_identical_ids and d == q)] for q in block if q in run
+            }
             scores = _trec_scores(set(measures_by_name.values()), grades, rankings)
             for text, measure in measures_by_name.items():
                 by_measure[text] += [scores[measure][q] for q in block]
     return Scores(queries, by_measure, missing, ignored)
-
-
-def _documents(ranking: Sequence[tuple[str, float]], ignored_id: str | None) -> list[str]:
-    return [document for document, _ in ranking if document != ignored_id]
 
 
 def coverage(run: Mapping[str, object], judged: Mapping[str, object]) -> tuple[list[str], int]:
@@ -177,21 +171,17 @@ def coverage(run: Mapping[str, object], judged: Mapping[str, object]) -> tuple[l
         raise DataError("there are no judgements to score the run with")
     ignored = sum(qid not in judged for qid in run)
     if ignored == len(run):
-        problem = f"none of the run's {len(run)} queries is among the {len(judged)} judged ones"
-        raise DataError(f"{problem}; check that run and judgements belong to the same queries")
+        raise DataError(f"none of the run's {len(run)} queries is among the {len(judged)} judged ones")
     return sorted(qid for qid in judged if qid not in run), ignored
 
 
 def by_rank(documents: Sequence[str]) -> dict[str, float]:
-    """Return the scores K, K-1, …, 1 in the given order, which every scorer ranks alike."""
+    """Return the scores K, K-1, …, 1 in the given order."""
     return dict(zip(documents, map(float, range(len(documents), 0, -1)), strict=True))
 
 
 def _trec_scores(measures, qrels, documents) -> dict[Measure, dict[str, float]]:
-    """Return scores of all queries of ``qrels``.
-
-    Rankings are cut at the last relevant document, which does not change the scores.
-    """
+    """Return scores of all queries of ``qrels``, from rankings cut at the last relevant document."""
     import ir_measures
 
     scores: dict[Measure, dict[str, float]] = {measure: {} for measure in measures}
@@ -213,7 +203,7 @@ def _ir_measure(measure: Measure):
 
 
 def _to_last_hit(documents: list[str], grades: Mapping[str, int]) -> list[str]:
-    """Return the ranking down to its last relevant document, or only its first document without one."""
+    """Return the ranking down to its last relevant document, or only its first document."""
     hits = {document for document, grade in grades.items() if grade > 0}.intersection(documents)
     return documents[: max((documents.index(hit) + 1 for hit in hits), default=1)]
 
@@ -224,7 +214,7 @@ _LARGEST_GRADE = 20  # whose exponential gain trec_eval can count
 
 
 def canonical(name: str) -> str:
-    """Return a measure's name in ir_measures, or ``R_cap@k``. Raises UsageError for an unknown one."""
+    """Return a measure's name in ir_measures, or ``R_cap@k``. Raises UsageError."""
     match = _NAME_FORM.fullmatch(name.strip())
     if match is None:
         raise unknown("measure", name, _examples(scored=False))
@@ -255,9 +245,7 @@ def scores_by_query(names: Sequence[str], qrels: Qrels, rankings: Run) -> dict[s
     own_names = list(filter(_is_suites, by_name.values()))
     check_grades(qrels, own_names)
     own_scores = score(rankings, qrels, own_names, ignore_identical_ids=False)
-    found = {
-        name: dict(zip(own_scores.queries, own_scores.measures[name], strict=True)) for name in own_names
-    }
+    found = {n: dict(zip(own_scores.queries, own_scores.measures[n], strict=True)) for n in own_names}
     found |= {name: _other_scores(name, qrels, rankings) for name in {*by_name.values()} - found.keys()}
     return {name: found[by_name[name]] for name in names}
 
@@ -273,7 +261,8 @@ def _other_scores(name: str, qrels: Qrels, rankings: Run) -> dict[str, float]:
     """Return the scores by a measure outside the suite's own."""
     from repro.retrieval.evaluation.runs import document_ids
 
-    check_grades(qrels, _same_level(name))
+    level = re.search(r"\brel=([0-9]+)", name)
+    check_grades(qrels, [f"R(rel={level[1]})@1"] if level else [])
     capped = _CAPPED.fullmatch(name)
     queries = sorted(qrels)
     scores: dict[str, float] = {}
@@ -286,11 +275,6 @@ def _other_scores(name: str, qrels: Qrels, rankings: Run) -> dict[str, float]:
             else _scores_of_block(name, block, ids)
         )
     return scores
-
-
-def _same_level(name: str) -> list[str]:
-    level = re.search(r"\brel=([0-9]+)", name)
-    return [f"R(rel={level[1]})@1"] if level else []
 
 
 def _scores_of_block(name: str, qrels: Qrels, ids: Mapping[str, Sequence[str]]) -> dict[str, float]:
@@ -307,9 +291,7 @@ def _scores_of_block(name: str, qrels: Qrels, ids: Mapping[str, Sequence[str]]) 
         metrics = list(ir_measures.iter_calc([type(measure)(**params)], grades, ranks))
     except Exception as error:  # each provider has its own, e.g. of a Perl script
         reason = f"{type(error).__name__}: {str(error)[:80]}"
-        raise UsageError(
-            f"ir_measures cannot compute {name} here ({reason}). Choose another measure."
-        ) from error
+        raise UsageError(f"ir_measures cannot compute {name} here ({reason})") from error
     return {metric.query_id: float(metric.value) for metric in metrics}
 
 
@@ -326,7 +308,7 @@ def _capped_recalls(
 
 def _gain(grade: int) -> int:
     if grade > _LARGEST_GRADE:
-        raise DataError(f"grade {grade} is too large for the exponential gain; name nDCG with its grades")
+        raise DataError(f"grade {grade} is too large for an exponential gain. Use nDCG@k.")
     return 2**grade - 1
 
 
@@ -343,8 +325,8 @@ def _parsed(text: str, name: str):
     except (ValueError, NameError, AssertionError, TypeError, KeyError):
         is_known = False
     if not is_known:
-        hint = "and what else ir_measures knows, with a cut-off from 1 where it has one"
+        hint = "Other measures of ir_measures work too, with a cutoff from 1."
         raise unknown("measure", name, _examples(scored=False), hint=hint)
     if not is_computed:
-        raise UsageError(f"{name} is known to ir_measures, and nothing that is installed computes it")
+        raise UsageError(f"{name} is a measure of ir_measures, but no installed package computes it")
     return measure

@@ -1,7 +1,5 @@
-"""Student's t-test for two groups of runs, and Holm's correction of p-values.
-
-For example, ``holm([0.01, 0.04, None])`` returns ``[0.02, 0.04, None]``.
-"""
+"""Student's t-test for two groups of runs, and Holm's correction, e.g. of [0.01, 0.04, None] to [0.02, 0.04,
+None]."""
 
 import math
 from collections.abc import Sequence
@@ -53,7 +51,7 @@ def quantile(degrees: int, confidence: float = 0.95) -> float:
 
 
 def holm(p_values: Sequence[float | None]) -> list[float | None]:
-    """Correct one family of p-values with Holm's step-down method. None stays None and does not count."""
+    """Correct one family of p-values by Holm's step-down method. None stays None and does not count."""
     sorted_pairs = sorted(
         (p, place) for place, p in enumerate(p_values) if p is not None and not math.isnan(p)
     )

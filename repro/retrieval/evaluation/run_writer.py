@@ -1,10 +1,9 @@
-"""Writes TREC run files in which no reader finds a tie to break, and reads them back query by query.
+"""Writes TREC run files without ties, and reads them back query by query.
 
-Written scores are float32 numbers printed in full: parsing a line as double (Python, ranx) or narrowing it
-to float32 (trec_eval, pytrec_eval) gives the same number, and within a query every number is below the one
-before it. Ties of the raw scores are broken once, here, the way trec_eval breaks them: by document id,
-descending. A score that is already below its predecessor is written as it is; one that is not becomes the
-next float32 below its predecessor. A run may have a hundred million lines, which exceed the memory.
+Written scores are float32 numbers printed in full. They are the same as double (Python, ranx) and as float32
+(trec_eval, pytrec_eval), and decrease within a query. Ties of the raw scores are broken as by trec_eval, by
+document id descending: a score that is not below its predecessor becomes the next float32 below it. A run may
+have a hundred million lines, which exceed the memory.
 """
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -45,22 +44,19 @@ def read_metadata(path: Path) -> dict[str, Any]:
         metadata = yaml.safe_load("".join(line for line in lines if line.strip() not in marks))
     except (OSError, ValueError, yaml.YAMLError) as error:
         reason = str(error).splitlines()[0]
-        raise StoreError(f"{path}: damaged ({reason}); `repro store verify` names what is") from None
+        raise StoreError(f"{path}: damaged ({reason}). Run `repro store verify`.") from None
     metadata = metadata if isinstance(metadata, dict) else {}
     stated_versions = {key: str(metadata[key]) for key in VERSIONS.values() if key in metadata}
     if not set(stated_versions.values()) <= set(VERSIONS):
         versions = " and ".join(VERSIONS)
-        raise StoreError(
-            f"{path}: ir_metadata {', '.join(stated_versions.values())} is not known here, {versions} are"
-        )
+        stated = ", ".join(stated_versions.values())
+        raise StoreError(f"{path}: ir_metadata {stated} is not supported, only {versions}")
     return metadata
 
 
 def resources(facts: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the "resources" of a run (ir_metadata 0.2) from its artefact's facts.
-
-    Memory is the peak of the process in KiB.
-    """
+    """Return the "resources" of a run (ir_metadata 0.2) from its artefact's facts, e.g. peak memory in
+    KiB."""
     entries: dict[str, Any] = {}
     if "finished" in facts and "seconds" in facts:
         stop = datetime.fromisoformat(facts["finished"])
@@ -88,10 +84,8 @@ def complete_metadata(
         full_metadata["research goal"] = {"evaluation": {"reported measures": measures}}
     if environment:
         full_metadata["platform"] = _platform(environment)
-        if environment.get("commit"):
-            full_metadata["implementation"] = {
-                "source": {"lang": ["Python"], "commit": environment["commit"]}
-            }
+        if commit := environment.get("commit"):
+            full_metadata["implementation"] = {"source": {"lang": ["Python"], "commit": commit}}
     return full_metadata
 
 
@@ -137,15 +131,13 @@ def write_run(
 
     Args:
         run: ``{qid: [(docid, score), …]}``, or an iterable of ``(qid, docids, scores)`` with a sequence and a
-            (K,) array per query, e.g. from a search that writes block by block. Documents may be in any
-            order. Queries are written in the given order. Queries without documents have no line.
+            (K,) array per query. Documents may be in any order. Queries keep their order.
         tag: last column of every line.
         method: facts about how the run was made, for the key "method" of ir_metadata 0.1.
 
-    Returns counts: ``queries``, ``lines``, and ``nudged``, the scores that differ from the raw ones.
-    ``raw.npy`` contains the raw scores, float32, in the order of the lines.
-    Raises DataError for ids with white space, duplicate documents or queries, and scores that are not finite
-    in float32.
+    Returns counts: ``queries`` with documents, ``lines``, and ``nudged``, the scores that differ from the raw
+    ones. ``raw.npy`` contains the raw scores, float32, in the order of the lines. Raises DataError for ids
+    with white space, duplicate documents or queries, and scores that are not finite in float32.
     """
     _check_one_word("tag", tag)
     counts, seen = {"queries": 0, "lines": 0, "nudged": 0}, set()
@@ -170,14 +162,14 @@ def write_run(
             counts["lines"] += len(raw_scores)
             counts["nudged"] += int((raw_scores != untied_scores).sum())
         _start_raw(raw_file, counts["lines"])
-    # a file of its own: as a header inside the run it would stop pytrec_eval, ir_measures and ranx
+    # a separate file, since pytrec_eval, ir_measures and ranx read no header
     method = {"automatic": True, "score ties": "reverse alphabetical order", **(method or {})}
     write_metadata(out / "run.ir_metadata.yml", {"tag": tag, "method": method})
     return counts
 
 
 def _start_raw(file: BinaryIO, scores: int) -> None:
-    """Write numpy's header for this number of float32 scores. It can be overwritten with another number."""
+    """Write numpy's header for this number of float32 scores, which can be overwritten."""
     header = {"descr": "<f4", "fortran_order": False, "shape": (scores,)}
     file.seek(0)
     np.lib.format.write_array_header_1_0(file, header)
@@ -186,26 +178,24 @@ def _start_raw(file: BinaryIO, scores: int) -> None:
 def break_ties(
     documents: Sequence[str], scores: Sequence[float] | np.ndarray, *, query: str
 ) -> tuple[list[str], np.ndarray, np.ndarray]:
-    """Rank K documents of one query.
+    """Rank K documents of one query. Raises DataError.
 
-    Returns ids, raw scores (float32, like trec_eval) and scores without ties, (K,) each. Raises DataError as
-    :func:`write_run` does.
+    Returns ids, raw scores (float32) and scores without ties, (K,) each.
     """
     documents = list(documents)
     if " ".join(documents).split() != documents:
         bad_id = next(d for d in documents if d.split() != [d])
-        raise DataError(f"query {query!r}: document id {bad_id!r} is empty or holds white space")
+        raise DataError(f"query {query!r}: document id {bad_id!r} is empty or contains white space")
     if len(set(documents)) != len(documents):
         raise DataError(f"query {query!r}: a document is given twice")
     with np.errstate(over="ignore"):
         raw_scores = np.asarray(scores, dtype=np.float32)
     if raw_scores.shape != (len(documents),):
-        raise DataError(
-            f"query {query!r}: {len(documents)} documents, but scores of shape {raw_scores.shape}"
-        )
+        shape = f"scores of shape {raw_scores.shape}"
+        raise DataError(f"query {query!r}: {len(documents)} documents, but {shape}")
     if not np.isfinite(raw_scores).all():
         bad_id = documents[int(np.flatnonzero(~np.isfinite(raw_scores))[0])]
-        raise DataError(f"query {query!r}: the score of document {bad_id!r} is no finite float32 number")
+        raise DataError(f"query {query!r}: the score of document {bad_id!r} is not a finite float32 number")
     ranking = sorted(zip(raw_scores.tolist(), documents, strict=True), reverse=True)
     raw_scores = np.array([score for score, _ in ranking], dtype=np.float32)
     return [document for _, document in ranking], raw_scores, _lower_ties(raw_scores)
@@ -232,7 +222,7 @@ def _lower_ties(scores: np.ndarray) -> np.ndarray:
 
 
 def _next_below(score: np.float32) -> np.float32:
-    """Return the next smaller float32 that is not subnormal, which some processes flush to zero."""
+    """Return the next smaller float32 that is not subnormal, which some processors flush to zero."""
     next_score = np.nextafter(score, np.float32(-np.inf))
     if abs(next_score) < _SMALLEST and next_score != 0:
         return np.float32(0) if score > 0 else -_SMALLEST
@@ -241,7 +231,7 @@ def _next_below(score: np.float32) -> np.float32:
 
 def _check_one_word(kind: str, value: str) -> None:
     if value.split() != [value]:
-        raise DataError(f"the {kind} {value!r} is empty or holds white space, which separates columns")
+        raise DataError(f"the {kind} {value!r} is empty or contains white space")
 
 
 def rankings(
@@ -280,7 +270,7 @@ def parts(path: Path, size: int) -> range:
 
 def scattered_query_error(path: Path, query: str) -> DataError:
     """Return the error for a query with lines in two places."""
-    return DataError(f"{path}: the lines of query {query!r} do not stand together")
+    return DataError(f"{path}: the lines of query {query!r} are not consecutive")
 
 
 def _score(text: str, path: Path, number: int, begin: int) -> float:

@@ -1,7 +1,7 @@
-"""Reads run files. A doubtful line is refused by its number, e.g. ``my.run:7: 5 columns``.
+"""Reads run files. Errors name the line, e.g. ``my.run:7: 5 columns``.
 
 A TREC run (``qid Q0 docid rank score tag``) is ranked by its scores, an MS MARCO run (``qid TAB pid TAB
-rank``) by its ranks. Files of other people may also be JSON or Parquet.
+rank``) by its ranks. Given runs may also be JSON or Parquet.
 """
 
 import zlib
@@ -16,7 +16,7 @@ from typing import AnyStr
 import numpy as np
 
 from repro.errors import DataError
-from repro.machine.bounded_reading import LONGEST_LINE
+from repro.machine.bounded_reading import LONGEST_LINE, csv_table
 from repro.retrieval.evaluation.text_lines import (
     SCORE_BOUND,
     columns,
@@ -32,7 +32,7 @@ from repro.retrieval.evaluation.text_lines import (
 TREC, MS_MARCO = "TREC", "MS MARCO"
 COLUMNS = ("qid", "Q0", "docid", "rank", "score", "tag")
 BLOCK = 1 << 22  # bytes of the file that are parsed at a time
-_PLAIN = bytes([10, *range(33, 127)])  # and one separator between columns; nothing that only looks like one
+_PLAIN = bytes([10, *range(33, 127)])  # allowed besides the separator
 _SEPARATORS = {TREC: " ", MS_MARCO: "\t"}
 _COLUMNS = {TREC: COLUMNS, MS_MARCO: ("qid", "docid", "rank")}
 LARGEST_RANK = 2**24  # up to here a rank is exact as a float32 score
@@ -116,12 +116,10 @@ def read_run_file(path: Path, *, strict: bool = True) -> RunFile:
     """Read a run in TREC or MS MARCO format, plain or gzipped. The first line decides the format.
 
     Unless ``strict``, also read ``{qid: {docid: score}}`` in JSON, as written by ranx and BEIR, and ranx's
-    Parquet, and refuse a run without documents.
-    A file without faults is kept as columns, about 20 bytes a line.
-    The order is trec_eval's: score in float32 descending, then document id descending. Ranks of a TREC run
-    must be whole numbers but do not affect the order. Tags may differ. An ir_metadata header (lines that
-    begin with ``#``) may precede the first line.
-    Raises DataError ``file:line: reason`` at the first malformed or truncated line.
+    Parquet, and refuse a run without documents. The order is trec_eval's: score in float32 descending, then
+    document id descending. Ranks of a TREC run must be whole numbers but do not affect the order. Tags may
+    differ. An ir_metadata header (lines that begin with ``#``) may precede the first line. Raises DataError
+    ``file:line: reason`` at the first malformed or truncated line.
     """
     start = b"" if strict else first_bytes(path)
     with many_objects():
@@ -132,7 +130,7 @@ def read_run_file(path: Path, *, strict: bool = True) -> RunFile:
         else:
             run = read_fast(path) or read_lines(path)
     if not (strict or run.rankings):
-        raise DataError(f"{path}: there is no document in it; get the file again")
+        raise DataError(f"{path}: it contains no document. Get the file again.")
     return run
 
 
@@ -141,7 +139,7 @@ class _UnusualFileError(ValueError):
 
 
 def read_fast(path: Path) -> RunFile | None:
-    """Read a run with a CSV parser. Return None for an unusual file, which is left to ``read_lines``."""
+    """Read a run with a CSV parser. Returns None for an unusual file."""
     try:
         with open_text(path) as file:
             first_line = file.readline(LONGEST_LINE)
@@ -163,10 +161,7 @@ def read_fast(path: Path) -> RunFile | None:
 
 
 def _distinct(parts: Iterable[tuple]) -> Iterator[tuple]:
-    """Yield documents, scores and ranks of a query's parts. Parts after the first are checked for duplicates.
-
-    The check stops at the first repetition, so a repetitive file is not read to its end.
-    """
+    """Yield documents, scores and ranks of a query's parts. Raises at the first repeated document."""
     for place, (_, documents, *numbers) in enumerate(parts):
         if place and len(documents.unique()) != len(documents):
             raise _UnusualFileError("a document twice")
@@ -174,7 +169,7 @@ def _distinct(parts: Iterable[tuple]) -> Iterator[tuple]:
 
 
 def trec_order(documents: Sequence[str], scores: np.ndarray) -> list[int]:
-    """Return places of documents by score in float32, then by id, both descending: trec_eval's order."""
+    """Return places of documents in trec_eval's order: by score in float32, then by id, both descending."""
     keys = list(zip(scores.astype(np.float32).tolist(), documents, strict=True))
     return sorted(range(len(keys)), key=keys.__getitem__, reverse=True)
 
@@ -239,15 +234,10 @@ def _columns(data: bytes, form: str) -> Iterable:
     """Return queries (dictionary array), documents (array), scores and ranks. Raises for a bad value."""
     import pyarrow as pa
     import pyarrow.compute as pc
-    from pyarrow import csv
 
-    names, types = _COLUMNS[form], {**dict.fromkeys(COLUMNS, pa.string()), "score": pa.float64()}
-    read_options = csv.ReadOptions(column_names=names)
-    parse_options = csv.ParseOptions(
-        delimiter=_SEPARATORS[form], quote_char=False, double_quote=False, ignore_empty_lines=False
-    )
-    convert_options = csv.ConvertOptions(column_types=types, null_values=[], strings_can_be_null=False)
-    table = csv.read_csv(pa.BufferReader(data), read_options, parse_options, convert_options)
+    names = _COLUMNS[form]
+    types = {name: pa.float64() if name == "score" else pa.string() for name in names}
+    table = csv_table(data, types, _SEPARATORS[form])
     if not pc.all(pc.ascii_is_decimal(table["rank"])).as_py():
         raise _UnusualFileError("a rank")
     ranks = table["rank"].cast(pa.float64()).to_numpy()
@@ -259,14 +249,16 @@ def _columns(data: bytes, form: str) -> Iterable:
     return queries.dictionary_encode(), documents, scores, ranks
 
 
-_SIX = f"a TREC run has 6 ({' '.join(COLUMNS)})"
-_EXPECTED = {TREC: _SIX, MS_MARCO: "an MS MARCO run has 3 (qid pid rank), parted by tabs"}
-_EXPECTED[""] = f"{_SIX}, an MS MARCO run 3 (qid pid rank) parted by tabs"
-AGAIN = "the last line looks cut off; get the file again"
+_EXPECTED = {
+    TREC: f"a TREC run has 6 ({' '.join(COLUMNS)})",
+    MS_MARCO: "an MS MARCO run has 3 (qid pid rank), separated by tabs",
+}
+_EXPECTED[""] = ", ".join(_EXPECTED.values())
+AGAIN = "the last line is incomplete (get the file again)"
 
 
 def ranked(pairs: list[tuple[str, float]]) -> list[tuple[str, float]]:
-    """Return documents by score in float32, then by id, both descending: trec_eval's order."""
+    """Return documents in trec_eval's order."""
     scores = np.fromiter((score for _, score in pairs), np.float64, len(pairs))
     return [pairs[place] for place in trec_order([document for document, _ in pairs], scores)]
 
@@ -298,7 +290,7 @@ class _Lines:
         form = _form(line, fields)
         if form is None or self.form not in ("", form):
             reason = AGAIN if is_last and self.form else _EXPECTED[self.form]
-            raise DataError(f"{place}: {len(fields)} columns; {reason}")
+            raise DataError(f"{place}: {len(fields)} columns: {reason}")
         self.form = form
         parse = self._trec_line if form == TREC else self._ms_marco_line
         query, document, score = parse(fields, place, is_last=is_last)
@@ -319,7 +311,7 @@ class _Lines:
     def _trec_line(self, fields: list[str], place: str, *, is_last: bool) -> tuple[str, str, float]:
         query, _, document, rank, score, tag = fields
         if not rank.isdecimal():
-            raise DataError(f"{place}: the rank {rank!r} is no whole number")
+            raise DataError(f"{place}: the rank {rank!r} is not a whole number")
         if is_last and is_cut_off(tag, self.last_tag):
             raise DataError(f"{place}: the tag {tag!r} is not {self.last_tag!r}: {AGAIN}")
         self.tag, self.last_tag = self.tag or tag, tag
@@ -330,7 +322,7 @@ class _Lines:
         """Return query, document and negative rank."""
         query, document, text = fields
         if not (text.isdecimal() and len(text) < 9 and int(text) <= LARGEST_RANK):
-            reason = f"is no whole number up to {LARGEST_RANK}; {_EXPECTED[MS_MARCO]}"
+            reason = f"is not a whole number up to {LARGEST_RANK} ({_EXPECTED[MS_MARCO]})"
             raise DataError(f"{place}: the rank {text!r} {reason}")
         rank, ranks = int(text), self.places.setdefault(query, set())
         if rank in ranks:
@@ -360,7 +352,7 @@ def _table(path: Path) -> dict[str, dict[str, float]]:
         rows = zip(*(table[name].to_pylist() for name in ("q_id", "doc_id", "score")), strict=True)
     except (ArrowException, OSError, ValueError, KeyError) as error:
         reason = next(iter(str(error).splitlines()), "")
-        raise DataError(f"{path}: it is no sound Parquet file of q_id, doc_id and score ({reason})") from None
+        raise DataError(f"{path}: it is not a Parquet file of q_id, doc_id and score ({reason})") from None
     scores: dict[str, dict[str, float]] = {}
     for query, document, score in rows:
         ranking = scores.setdefault(str(query), {})

@@ -1,8 +1,7 @@
-"""Paired tests between systems: ranx's Student's t, and the tests of ``pairwise_tests``.
+"""Paired tests between systems, on scores of queries: ranx's Student's t, and ``pairwise_tests``.
 
-The tests take scores of queries. ranx's own ``compare`` takes runs and gives equal results (a test compares
-both), but breaks ties in no fixed order, keys its report by names of runs, and compiles for half a minute in
-every process.
+ranx's own ``compare`` takes runs and gives equal results (a test compares both), but breaks ties in no fixed
+order, keys its report by names of runs, and compiles for half a minute in every process.
 """
 
 import hashlib
@@ -20,7 +19,7 @@ CONFIDENCE = 0.95
 FEW_QUERIES = 100
 RESAMPLES_OF_FEW, RESAMPLES = 100_000, 10_000
 _BATCH = 256
-_ROUNDING = 1e-12  # of the largest sum there can be: sums that are equal in exact arithmetic count as equal
+_ROUNDING = 1e-12  # of the largest possible sum, within which sums count as equal
 
 
 def pairwise_tests(scores: np.ndarray, queries: Sequence[str], measure: str) -> dict:
@@ -29,7 +28,7 @@ def pairwise_tests(scores: np.ndarray, queries: Sequence[str], measure: str) -> 
     Args:
         scores: (S, Q), a row per system, a column per query.
         queries: the Q ids. They and the measure seed the random draws, so equal inputs give equal values in
-            every process, whatever the names of the systems. Further systems change only rounding.
+            every process, e.g. under other names.
 
     Returns matrices (S lists of S values, None on the diagonal), [i][j] being i minus j: ``difference`` of
     the means, ``effect_size``, the difference over the differences' standard deviation (None without
@@ -42,7 +41,7 @@ def pairwise_tests(scores: np.ndarray, queries: Sequence[str], measure: str) -> 
     if not np.isfinite(scores).all():
         row, column = np.argwhere(~np.isfinite(scores))[0]
         place = f"system {row + 1} on query {queries[column]!r}"
-        raise DataError(f"{measure} of {place} is {scores[row, column]}, no finite number; score it again")
+        raise DataError(f"{measure} of {place} is {scores[row, column]}, not a finite number. Score again.")
     count, size = scores.shape
     resamples = RESAMPLES_OF_FEW if size <= FEW_QUERIES else RESAMPLES
     seed = seed_of(measure, queries)
@@ -75,7 +74,7 @@ def matrix(size: int, value) -> list[list]:
 
 
 def seed_of(measure: str, queries: Sequence[str]) -> int:
-    """Return a seed that depends only on the measure and the queries and is equal in every process."""
+    """Return a seed that depends only on the measure and the queries."""
     return int.from_bytes(hashlib.sha256("\n".join([measure, *queries]).encode()).digest()[:8], "big")
 
 
@@ -163,14 +162,13 @@ def compare(
     Returns ``{"test": "student", "max_p": …, "measures": {measure: {"names", "means", "p", "wins", "ties",
     "losses", "identical", …}}}``, with the values of ``pairwise_tests`` and ``holm_student_p``, the
     correction of ``p`` among all systems compared with i. ``p[i][j]`` and the numbers of queries on which i
-    is above, equal to or below j are None on the diagonal. Two runs with equal scores on every query have no
-    t statistic: their p is 1.0 and the pair ``[i, j]`` (i < j) is listed under ``identical``. Any other p
-    that cannot be computed (one query) is None. Judged queries absent from a run score 0, and unjudged ones
-    are left out.
-    Raises UsageError for an unknown measure or if names and runs differ in number.
+    is above, equal to or below j are None on the diagonal. Two runs with equal scores on every query have p
+    1.0, and the pair ``[i, j]`` (i < j) is listed under ``identical``. Any other p that cannot be computed
+    (one query) is None. Judged queries absent from a run score 0. Raises UsageError for an unknown measure or
+    if names and runs differ in number.
     """
     if len(runs) != len(names):
-        raise UsageError(f"{len(runs)} runs were given {len(names)} names; each needs one")
+        raise UsageError(f"{len(runs)} runs were given {len(names)} names")
     for text in measures:
         parse_measure(text)
     rankings = (run() if callable(run) else run for run in runs)
@@ -192,7 +190,7 @@ def compare_scores(
     Raises UsageError if names and systems differ in number, DataError for nan.
     """
     if len(scores) != len(names):
-        raise UsageError(f"{len(scores)} systems were given {len(names)} names; each needs one")
+        raise UsageError(f"{len(scores)} systems were given {len(names)} names")
     tables_by_measure = {}
     for text in measures:
         values = np.array([system[text] for system in scores], dtype=np.float64)

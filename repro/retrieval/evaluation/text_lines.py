@@ -1,4 +1,4 @@
-"""Reads text files, plain or gzipped, by line or as JSON, and names the line at fault, e.g. of qrels."""
+"""Reads text files, plain or gzipped, by line or as JSON. Errors name the line, e.g. ``qrels:7``."""
 
 import contextlib
 import gc
@@ -24,7 +24,7 @@ _LARGEST = 2**31  # characters of a JSON file
 
 @contextlib.contextmanager
 def many_objects() -> Iterator[None]:
-    """Switch the garbage collector off, which only costs time while millions of objects are created."""
+    """Switch the garbage collector off, e.g. while millions of objects are created."""
     was_on = gc.isenabled()
     gc.disable()
     try:
@@ -44,7 +44,7 @@ def numbered_lines(path: Path) -> Iterator[tuple[int, str]]:
     except FileNotFoundError:
         raise DataError(f"{path}: no such file") from None
     except UnicodeDecodeError:
-        raise DataError(f"{path}:{number + 1}: not UTF-8 text; unpack it, or write it as UTF-8") from None
+        raise DataError(f"{path}:{number + 1}: not UTF-8 text. Unpack it, or save it as UTF-8.") from None
     except (EOFError, zlib.error, gzip.BadGzipFile) as error:
         raise DataError(f"{path}:{number + 1}: damaged gzip file ({error})") from None
 
@@ -61,20 +61,18 @@ def first_bytes(path: Path) -> bytes:
         reason = "it is no file" if path.exists() else "no such file"
         raise DataError(f"{path}: {reason}") from None
     except (OSError, EOFError, ValueError, zlib.error):
-        return b""  # the reader of lines says where it is damaged
+        return b""  # the reader of lines raises for it
 
 
 def read_json(path: Path, what: str, read_value: Callable[[Any, str], Any]) -> dict[str, dict[str, Any]]:
-    """Read ``{qid: {docid: value}}``. Raises DataError for another content, and for an id given twice."""
+    """Read ``{qid: {docid: value}}``. Raises DataError for other content, or for an id given twice."""
     try:
         with open_text(path) as file:
             content = json.loads(file.read(_LARGEST), object_pairs_hook=_unrepeated)
     except (ValueError, OSError, EOFError, RecursionError, zlib.error) as error:
-        raise DataError(
-            f"{path}: it is no sound JSON file ({error}); {{qid: {{docid: {what}}}}} is read"
-        ) from None
+        raise DataError(f"{path}: it is not a valid JSON file ({error})") from None
     if not isinstance(content, dict) or not all(isinstance(values, dict) for values in content.values()):
-        raise DataError(f"{path}: in JSON {{qid: {{docid: {what}}}}} is read, and it is something else")
+        raise DataError(f"{path}: its JSON is not {{qid: {{docid: {what}}}}}")
     return {
         query: {document: read_value(value, f"{path}: query {query!r}") for document, value in values.items()}
         for query, values in content.items()
@@ -117,21 +115,23 @@ def read_score(text: str, where: str) -> float:
     except ValueError:
         score = math.nan
     if "_" in text or not -SCORE_BOUND < score < SCORE_BOUND:
-        raise DataError(f"{where}: the score {text!r} is no finite float32 number")
+        raise DataError(f"{where}: the score {text!r} is not a finite float32 number")
     return score
 
 
 def read_qrels(path: Path) -> Qrels:
-    """Read ``qid iteration docid grade`` lines, plain or gzipped, as ``{qid: {docid: grade}}``. Raises
-    DataError ``file:line: reason`` for other columns or a document judged twice."""
+    """Read ``qid iteration docid grade`` lines, plain or gzipped, as ``{qid: {docid: grade}}``.
+
+    Raises DataError ``file:line: reason`` for other columns or a document judged twice.
+    """
     qrels: Qrels = {}
     for number, line in numbered_lines(path):
         fields = columns(line, f"{path}:{number}")
         if len(fields) != 4:
-            raise DataError(f"{path}:{number}: {len(fields)} columns; TREC qrels have 4 (qid 0 docid grade)")
+            raise DataError(f"{path}:{number}: {len(fields)} columns: TREC qrels have 4 (qid 0 docid grade)")
         qid, _, document, grade = fields
         if not _GRADE.fullmatch(grade):
-            raise DataError(f"{path}:{number}: the grade {grade!r} is no whole number")
+            raise DataError(f"{path}:{number}: the grade {grade!r} is not a whole number")
         grades = qrels.setdefault(qid, {})
         if document in grades:
             raise DataError(f"{path}:{number}: document {document!r} is judged twice for query {qid!r}")

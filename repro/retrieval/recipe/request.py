@@ -2,7 +2,6 @@
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from functools import cached_property
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -10,6 +9,7 @@ from repro.errors import unknown
 from repro.graph import Node
 from repro.locations import data_folder
 from repro.manifest.reading_schema import Reading
+from repro.retrieval.datasets import word_lists
 from repro.retrieval.datasets.catalog import dataset as catalogued
 from repro.retrieval.datasets.sources import PACKINGS
 
@@ -41,8 +41,7 @@ class Choices:
         overrides: the user's choices by reading id, e.g. {"recall-definition": "success"}.
         data: the user's data folder with original files.
         used: reading id -> choice, filled while the recipe runs.
-        originals_only: whether to require the papers' own data. A missing file is then never replaced
-            silently.
+        originals_only: whether to require the papers' own data.
         substitutes: reading id -> reason for another choice than the wanted one.
         missing: an original's name in the graph -> the choice without it, as ``reading=choice``.
         scoring: the recipe's changes to the usual scoring of its dataset.
@@ -64,29 +63,27 @@ class Choices:
         reading = self._reading(identifier)
         choice = self.used.setdefault(identifier, self.overrides.get(identifier, reading.default))
         if choice not in reading.choices:
-            raise unknown(f"value of {identifier!r}", choice, reading.choices)
+            raise unknown("choice", choice, reading.choices, owner=f"reading {identifier}")
         return reading.choices[choice]
 
     def original(self, identifier: str, file: str, *, otherwise: str, known_as: str = "") -> Path | None:
         """Return a reading's original data file. None if it is missing, with the substitute recorded.
 
         A list with wrong words counts as missing. With ``originals_only`` the expected path of a missing file
-        is returned, which the plan then reports.
+        is returned for the plan to report.
 
         Args:
             file: path below REPRO_DATA, without .gz or .xz.
             otherwise: the choice to use without the file.
-            known_as: its name in the graph: a collection, a splitter, or by default ``file``.
+            known_as: its name in the graph, e.g. a collection, or by default ``file``.
         """
-        from repro.retrieval.datasets import word_lists
-
         fault = word_lists.fault(self.data, file)
         path = None if self.data is None else self.data / file
         if path and not fault and any(path.with_name(path.name + end).exists() for end in PACKINGS):
             return path
         if self.originals_only:
             self.missing[known_as or file] = f"{identifier}={otherwise}"
-            return path or self._download_folder / file
+            return path or data_folder() / file
         self.used[identifier] = otherwise
         self.substitutes[identifier] = fault or f"{file} is not in REPRO_DATA"
         return None
@@ -96,8 +93,7 @@ class Choices:
         return {i: c for i, c in self.used.items() if c != self._reading(i).default}
 
     def in_full_precision(self) -> dict[str, str]:
-        """Return the fp32 choices that could replace the used fp16 or bf16 ones, all other values being
-        equal."""
+        """Return the fp32 choices that could replace the used fp16 or bf16 ones without other changes."""
         replacements = {}
         for identifier, choice in self.used.items():
             choices = self._reading(identifier).choices
@@ -107,15 +103,11 @@ class Choices:
                 replacements[identifier] = matches[0]
         return replacements
 
-    @cached_property
-    def _download_folder(self) -> Path:
-        return data_folder()
-
     def _reading(self, identifier: str) -> Reading:
         try:
             return self.readings[identifier]
         except KeyError:
-            raise unknown("unspecified choice", identifier, self.readings) from None
+            raise unknown("reading", identifier, self.readings) from None
 
 
 def _full_precision(value: Any) -> Any:
@@ -143,7 +135,7 @@ class Request:
         return self.choices.value(identifier)
 
     def score_with(self, *, ignore_identical_ids: bool) -> None:
-        """Change whether documents with the query's id are ignored, as a reading of this row requires."""
+        """Set whether documents with the query's id are ignored, as a reading requires."""
         self.choices.scoring["ignore_identical_ids"] = ignore_identical_ids
 
     def match_answers(self, *, tokenless: bool) -> None:
@@ -152,7 +144,7 @@ class Request:
             self.choices.scoring["tokenless_answers"] = tokenless
 
     def measure_as(self, printed: str, meant: str) -> None:
-        """Compute a column headed ``printed`` by the measure ``meant``, as a reading of this row requires."""
+        """Compute a column headed ``printed`` by the measure ``meant``, as a reading requires."""
         self.choices.measured_as[printed] = meant
 
     def seed_or(self, papers_own: int) -> int:

@@ -42,8 +42,8 @@ class Texts:
 
 
 def corpus(identifier: str, *, text: str = "{text}", untitled: str = "") -> Node:
-    """Return the documents of a collection. ``text`` is a template, e.g. "{url} {text}". ``untitled``
-    replaces empty titles."""
+    """Return the documents of a collection, with ``untitled`` for empty titles. ``text`` is a template, e.g.
+    "{url} {text}"."""
     fields = {} if (text, untitled) == ("{text}", "") else {"text": text, "untitled": untitled}
     return Node("corpus", {"dataset": identifier, **fields})
 
@@ -59,8 +59,7 @@ def qrels(identifier: str) -> Node:
 
 
 def official_negatives(identifier: str, *, per_query: int, seed: int, judgements: Node | None) -> Node:
-    """Return distributed negatives, sampled per query. Positives are those of ``judgements``, or of the
-    triples."""
+    """Return distributed negatives, sampled per query, with positives of ``judgements`` or of the triples."""
     inputs = {"qrels": judgements} if judgements else {}
     return Node("official_negatives", {"dataset": identifier, "per_query": per_query, "seed": seed}, inputs)
 
@@ -84,10 +83,9 @@ def sample(
     share: float | None = None,
 ) -> Node:
     """Return a number of ``queries`` or a ``share`` of a training set. ``method`` is "random" or "block"."""
-    size = {"queries": queries} if share is None else {"share": share}
-    return Node(
-        "sample", size | {"sample": sample, "method": method, "seed": seed}, {"training_set": training_set}
-    )
+    params: dict[str, Any] = {"queries": queries} if share is None else {"share": share}
+    params |= {"sample": sample, "method": method, "seed": seed}
+    return Node("sample", params, {"training_set": training_set})
 
 
 def tokenize(
@@ -100,8 +98,7 @@ def tokenize(
     separator: str,
     fewest_tokens: int = 0,
 ) -> Node:
-    """Return token ids in chunks or truncated to ``length``, special tokens included. Texts with less than
-    ``fewest_tokens`` give no row."""
+    """Return token ids in chunks or truncated to ``length``, without texts of less than ``fewest_tokens``."""
     params = {"length": length, "policy": policy, "titles": titles, "separator": separator}
     params["fewest_tokens"] = fewest_tokens
     return Node("tokenize", params, {"corpus": documents, "model": model})
@@ -117,8 +114,7 @@ def tokenize_spans(
     fields: Sequence[str],
     seed: int,
 ) -> Node:
-    """Return whole documents (``fields`` of url, title, body) as token ids in spans of about ``length``
-    tokens."""
+    """Return documents (``fields`` of url, title, body) as token ids in spans of about ``length`` tokens."""
     params = {"length": length, "policy": "spans", "splitter": splitter, "span_packing": dict(packing)}
     params |= {"fields": list(fields), "seed": seed}
     return Node("tokenize", params, {"corpus": documents, "model": model})
@@ -136,8 +132,7 @@ def backbone(name: str, *, revision: str, stand_in: Node | None = None) -> Node:
 
 
 def random_weights(name: str, *, revision: str, seed: int, layers: int | None = None) -> Node:
-    """Return a checkpoint's architecture with random weights and ``layers`` layers (0: a bag of word
-    vectors)."""
+    """Return a checkpoint's architecture with random weights and ``layers`` layers (0: only word vectors)."""
     params = {"name": name, "revision": revision, "weights": "random", "seed": seed}
     return Node("backbone", params | ({} if layers is None else {"layers": layers}))
 
@@ -164,8 +159,7 @@ def initialise(
 
 
 def released_or(own: Node, checkpoint: str | None) -> Node:
-    """Return a released checkpoint with our own training as stand-in at other scales, or ``own`` without
-    one."""
+    """Return a released checkpoint, replaced by our own training at other scales."""
     return own if checkpoint is None else backbone(checkpoint, revision="main", stand_in=own)
 
 
@@ -179,8 +173,7 @@ def pretrain(
     generator: Node | None = None,
     examples: str = "rows",
 ) -> Node:
-    """Return a model pre-trained on tokens by an objective. Its ``examples`` are "rows", or the "spans" of
-    rows."""
+    """Return a model pre-trained on tokens. Its ``examples`` are "rows", or the "spans" of rows."""
     batch: dict[str, Any] = {"texts_per_batch": optimisation.batch_size}
     batch |= {"examples": examples} if examples != "rows" else {}
     params = _params(objective, options, optimisation, batch=batch, texts={"length": tokens.params["length"]})
@@ -190,8 +183,7 @@ def pretrain(
 
 
 def pretrained_like(made: Node, *, tokens: Node, optimisation: Optimisation) -> Node:
-    """Return the pre-training ``made`` with the same objective and options, other tokens and other
-    optimisation."""
+    """Return the pre-training ``made`` with other tokens and another optimisation."""
     params = {"texts_per_batch": optimisation.batch_size, "length": tokens.params["length"]}
     inputs = {"model": tokens.inputs["model"], "tokens": tokens}
     return Node("pretrain", {**made.params, **_of(optimisation), **params}, {**made.inputs, **inputs})
@@ -214,8 +206,7 @@ def finetune(
     Args:
         texts: the passages, the training queries, and how the model reads them.
         passages_per_query: one positive and its negatives. A batch has ``optimisation.batch_size`` queries.
-        negative_choice, positive_choice: a query's passages used in an epoch, see the stage. Default values
-            are not stored as parameters.
+        negative_choice, positive_choice: a query's passages used in an epoch, see the stage.
     """
     batch = {"queries_per_batch": optimisation.batch_size, "passages_per_query": passages_per_query}
     params = _params(objective, options, optimisation, batch=batch, texts=texts.as_params())
@@ -242,5 +233,5 @@ def _of(optimisation: Optimisation) -> dict[str, Any]:
     """Return the parameters of an optimisation. Raises UsageError for a warm-up that never ends."""
     if optimisation.is_all_warm_up:
         steps = f"{optimisation.warmup_steps} steps of warm-up, and ends after {optimisation.max_steps}"
-        raise UsageError(f"the training has {steps}; give fewer warmup_steps, or more max_steps")
+        raise UsageError(f"the training has {steps}. Give fewer warmup_steps, or more max_steps.")
     return optimisation.as_params()

@@ -19,9 +19,8 @@ Place = tuple[int, int]  # epoch, index
 class BatchOrder:
     """Batches of (epoch, index): a new permutation of the examples every epoch, ``steps`` batches in all.
 
-    It is a batch sampler of a torch DataLoader, which sees the whole training as one pass. Each of several
-    processes gets its share of every batch, and rank 0 gets the first. E.g. a batch of 10 is shared by 3
-    processes as 4, 3 and 3.
+    It is a batch sampler of a torch DataLoader. Each process gets its share of every batch, e.g. 4, 3 or 3 of
+    10 examples.
     """
 
     def __init__(
@@ -32,9 +31,9 @@ class BatchOrder:
         last = examples % batch_size if steps > examples // batch_size else 0  # of an epoch, if reached
         smallest = min(batch_size, last or batch_size)
         if smallest < processes:
+            batch = f"a batch of {smallest} of the {examples} examples"
             raise UsageError(
-                f"a batch of {smallest} of the {examples} examples cannot be shared among {processes} "
-                f"processes; start {smallest} or fewer"
+                f"{batch} cannot be shared among {processes} processes. Start {smallest} or fewer."
             )
 
     def __len__(self) -> int:
@@ -86,9 +85,6 @@ class BatchReading:
         checkpoint: to resume from, or None.
         say: called with a message if REPRO_PADDING_FREE differs from the checkpoint.
         faster: whether reading without padding takes less time, which is the default.
-
-    Attributes:
-        execution: the options in effect.
     """
 
     def __init__(
@@ -99,8 +95,8 @@ class BatchReading:
         if checkpoint is not None:
             began = json.loads((checkpoint / FILE).read_text())["padding_free"]
             if execution.padding_free not in (None, began["wanted"]):
-                words = f"this training began with {VARIABLE}={began['wanted']}, not {wanted}"
-                say(f"{words}, and goes on so: it ends with the bits of one that was not interrupted")
+                words = f"this training began with {VARIABLE}={began['wanted']}"
+                say(f"{words} and continues with it instead of {wanted}, to end with the same bits")
             wanted, self._used = began["wanted"], began["used"]
         self.execution = replace(execution, padding_free=wanted)
 

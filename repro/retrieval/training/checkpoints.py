@@ -1,8 +1,7 @@
 """The log and the checkpoints that a training resumes from.
 
-A checkpoint, e.g. ``checkpoints/checkpoint-500``, is written file by file. It is complete once it has a seal,
-which is written last and by renaming. The seal contains the digest of each file and the length of the
-training.
+A checkpoint, e.g. ``checkpoints/checkpoint-500``, is complete once it has a seal, which contains the digest
+of each file and the length of the training.
 """
 
 from __future__ import annotations
@@ -64,10 +63,9 @@ class TrainingLog:
         rate: float,
         norm: torch.Tensor,
     ) -> None:
-        """Record a step's losses, learning rate and gradient norm. When a line is due, raises StageError for
-        a loss that is not finite."""
-        whole = loss if self._total is None else self._total + loss
-        self._total = whole
+        """Record a step's losses, learning rate and gradient norm. Raises StageError for a loss that is not
+        finite, when a line is due."""
+        self._total = whole = loss if self._total is None else self._total + loss
         self._steps += 1
         for name, value in losses.items():
             total, count = self._noted.get(name, (None, 0))
@@ -135,8 +133,7 @@ def last_complete(checkpoints: Path, *, steps: int) -> Path | None:
 
 
 def step_of(checkpoint: Path) -> int:
-    """Return the step of a checkpoint from its name, e.g. 500 for ``checkpoint-500``, or -1 if it has no
-    number."""
+    """Return the step of a checkpoint, e.g. 500 for ``checkpoint-500``, or -1 if its name has no number."""
     number = checkpoint.name.rpartition("-")[2]
     return int(number) if number.isdigit() else -1
 
@@ -186,7 +183,9 @@ def write_state(objective: nn.Module, optimizer: Optimizer, folder: Path) -> Non
         save_model(objective, str(folder / WEIGHTS))  # supports weights that share memory
         for name, part in _parts(optimizer).items():
             torch.save(part.state_dict(), folder / name)
-    torch.save(_generator_states(), _generators(folder))
+    states = {"python": random.getstate(), "numpy": np.random.get_state(), "cpu": torch.get_rng_state()}
+    cuda = {"cuda": torch.cuda.get_rng_state()} if torch.cuda.is_available() else {}
+    torch.save(states | cuda, _generators(folder))
 
 
 def read_state(objective: nn.Module, optimizer: Optimizer, folder: Path) -> None:
@@ -213,11 +212,6 @@ def restore_generators(folder: Path) -> None:
 def _parts(optimizer: Optimizer) -> dict:
     scaler = {} if optimizer.scaler is None else {SCALER: optimizer.scaler}
     return {OPTIMIZER: optimizer.adamw, SCHEDULE: optimizer.schedule, **scaler}
-
-
-def _generator_states() -> dict:
-    cuda = {"cuda": torch.cuda.get_rng_state()} if torch.cuda.is_available() else {}
-    return {"python": random.getstate(), "numpy": np.random.get_state(), "cpu": torch.get_rng_state(), **cuda}
 
 
 def _generators(folder: Path) -> Path:

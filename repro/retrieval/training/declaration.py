@@ -1,10 +1,9 @@
 """Declarations of trainings in recipes: the objective, its optimisation and the options of the machine.
 
-A plan imports neither an objective nor torch. The memory of a training step follows from a simple formula.
-Weights, gradients and Adam's two means take 16 bytes per parameter. For its backward pass a layer keeps 34
-bytes per hidden number at 16 bits. This excludes attention matrices, which the kernels recompute (Korthikanti
-et al. 2022, section 4.1). At 32 bits it keeps twice as many, except for the bytes of dropout. Automatic
-casting leaves some numbers at 32 bits, so its cost is between the two.
+A plan imports neither an objective nor torch. Weights, gradients and Adam's two means take 16 bytes per
+parameter. For its backward pass a layer keeps 34 bytes per hidden number at 16 bits, without attention
+matrices, which the kernels recompute (Korthikanti et al. 2022, section 4.1). At 32 bits it keeps twice as
+many, except for the bytes of dropout. Automatic casting is between the two.
 """
 
 from __future__ import annotations
@@ -24,7 +23,7 @@ from repro.errors import UsageError, check_known
 from repro.graph import Node
 from repro.stage_table import POSITIVE, SHARE, STAGES, check_numbers
 
-OPTION_NUMBERS = {  # of options, and of what lies within one, which mean the same in every objective
+OPTION_NUMBERS = {  # of options, also nested ones, with the same meaning in every objective
     **dict.fromkeys(("temperature", "student_temperature", "teacher_temperature"), POSITIVE),
     **dict.fromkeys(("rate", "encoder_rate", "decoder_rate", "mask", "random"), SHARE),
 }
@@ -39,8 +38,7 @@ LOGIT = 12  # bytes of a logit over the vocabulary: it, its softmax and its grad
 class Objective:
     """A training objective, declared next to the recipes that train with it.
 
-    Its ``name`` and ``version`` are part of a fingerprint. Only ``path`` may change freely, so that moving a
-    file does not discard a pre-training.
+    Its ``name`` and ``version`` are part of a fingerprint. ``path`` may change freely.
 
     Attributes:
         name, version: equal to those of the class at ``path``, which is checked before training.
@@ -51,8 +49,8 @@ class Objective:
         vector_widths: options that count the numbers of a vector. A scale shrinks them like the backbone.
         passes: passes per token of a text under the default readings, for cost estimates of pre-training:
             ``encoders`` through all layers, ``layers`` through one extra layer, ``heads`` predictions over
-            the vocabulary. The prefix ``frozen_`` marks a model that is not trained. The default is one pass
-            with BERT's head.
+            the vocabulary, with the prefix ``frozen_`` for an untrained model. The default is one pass with
+            BERT's head.
         own_parts: whether losses may be means over parts with a size of its own
             (``repro.retrieval.training.objective.MeansOfParts``).
     """
@@ -71,14 +69,12 @@ class Objective:
 
     @property
     def identity(self) -> dict[str, Any]:
-        """The name, version and path that identify this objective in a stage's parameters."""
+        """The name, version and path in a stage's parameters."""
         return {"name": self.name, "version": self.version, "path": self.path}
 
     @cached_property
     def parameters(self) -> dict[str, bool]:
-        """Return keyword parameters and whether each is required, e.g. ``{"length": True}``. Raises
-        UsageError for ``**options``."""
-
+        """Return keyword parameters and whether each is required. Raises UsageError for ``**options``."""
         return keywords(self.identity)
 
 
@@ -94,7 +90,7 @@ def declared(identity: Mapping[str, Any]) -> Objective:
 
 
 def names_in(folders: Iterable[Path]) -> frozenset[str]:
-    """Return the names of the objectives declared in recipes below these folders, without importing them."""
+    """Return the names of the objectives declared below these folders, without importing them."""
     texts = (path.read_text(encoding="utf-8") for folder in folders for path in folder.rglob("*.py"))
     return frozenset(name for text in texts for name in re.findall(r'\bObjective\(\s*"([^"]+)"', text))
 
@@ -102,9 +98,8 @@ def names_in(folders: Iterable[Path]) -> frozenset[str]:
 def check_options(node: Node) -> None:
     """Check that a training's objective accepts its options.
 
-    Raises:
-        UsageError: the objective does not exist or has ``**options``, or an option is unknown, missing or
-            invalid.
+    Raises UsageError if the objective does not exist or has ``**options``, or if an option is unknown,
+    missing or invalid.
     """
     if "objective" not in node.params:
         return
@@ -113,11 +108,11 @@ def check_options(node: Node) -> None:
     options = {*node.params["options"], *optional & set(node.inputs)}
     if unknown := options - set(objective.parameters):
         known = _quote(objective.parameters)
-        raise UsageError(f"objective {objective.name!r} takes no {_quote(unknown)}; it takes {known}")
+        raise UsageError(f"objective {objective.name!r} takes no {_quote(unknown)}. Its options: {known}.")
     _check_values(objective, node.params["options"])
     available = options | set(node.params) | {"start"}
     if missing := {name for name, required in objective.parameters.items() if required} - available:
-        raise UsageError(f"objective {objective.name!r} needs {_quote(missing)}; the recipe gives none")
+        raise UsageError(f"objective {objective.name!r} needs {_quote(missing)}, missing in the recipe")
 
 
 def _check_values(objective: Objective, options: Mapping[str, Any]) -> None:
@@ -128,7 +123,7 @@ def _check_values(objective: Objective, options: Mapping[str, Any]) -> None:
         check_numbers({k: v for k, v in values.items() if not isinstance(v, Mapping)}, OPTION_NUMBERS)
         if values.keys() >= {"mask", "random"} and values["mask"] + values["random"] > 1:
             shares = f"mask is {values['mask']!r} and random is {values['random']!r}"
-            raise UsageError(f"{shares}, shares of the masked tokens; together they have to be 1 at most")
+            raise UsageError(f"{shares}, but their sum may be 1 at most")
 
 
 def _quote(names: Iterable[str]) -> str:
@@ -140,8 +135,7 @@ class Optimisation:
     """How an objective is minimised. Names follow HF's TrainingArguments where it has them.
 
     Attributes:
-        batch_size: examples per step over all processes. With in-batch negatives it is part of the loss. An
-            example is a text, or a query with its passages.
+        batch_size: examples (texts, or queries with their passages) per step over all processes.
         epochs, max_steps: training ends at whichever comes first. One of them may be None.
         warmup_ratio, warmup_steps: linear warm-up over this share or number of steps. One is 0 or None.
         schedule: course of the learning rate after warm-up, by HF's name where it exists. ``linear`` falls to
@@ -169,28 +163,28 @@ class Optimisation:
 
     def __post_init__(self):
         if self.epochs is None and self.max_steps is None:
-            raise UsageError("a training needs epochs or max_steps; both are null")
+            raise UsageError("a training needs epochs or max_steps, but both are null")
         if self.warmup_ratio and self.warmup_steps:
-            raise UsageError("a training takes warmup_ratio or warmup_steps, not both; set one to 0")
+            raise UsageError(
+                "a training cannot have both warmup_ratio and warmup_steps. Set one of them to 0."
+            )
 
     @classmethod
     def of(cls, params: Mapping[str, Any], *, batch_size: int) -> Optimisation:
         """Return the optimisation from the parameters of a training stage.
 
-        Raises:
-            UsageError: the precision is unknown, or as of the class.
-            BlockedError: half precision without a GPU.
+        Raises UsageError as the class or for an unknown precision, BlockedError for half precision without a
+        GPU.
         """
         from repro.retrieval.nn.precision import check_precision
 
-        names = [field.name for field in fields(cls) if field.name != "batch_size"]
+        names = (field.name for field in fields(cls) if field.name != "batch_size")
         optimisation = cls(batch_size=batch_size, **{name: params[name] for name in names})
         check_precision(optimisation.precision)
         return optimisation
 
     def as_params(self) -> dict[str, Any]:
-        """Return the parameters of a training stage without the batch size, which each stage names
-        differently."""
+        """Return the parameters of a training stage without the batch size."""
         names = (field.name for field in fields(self) if field.name != "batch_size")
         return {name: getattr(self, name) for name in names}
 
@@ -204,9 +198,7 @@ class Optimisation:
     @property
     def is_all_warm_up(self) -> bool:
         """Whether the warm-up is known to be longer than the training."""
-        return (
-            self.epochs is None and self.max_steps is not None and (self.warmup_steps or 0) > self.max_steps
-        )
+        return self.epochs is None and (self.warmup_steps or 0) > (self.max_steps or 0)
 
     def warmup(self, steps: int) -> int:
         """Return the warm-up steps in a training of so many steps."""
@@ -226,8 +218,7 @@ class Execution:
     A training that is resumed with the same options ends with the same bits.
 
     Attributes:
-        micro_batch: examples encoded at a time, for batches that do not fit into memory. None encodes all at
-            once.
+        micro_batch: examples encoded at a time. None encodes all at once.
         padding_free: 1 if models built like BERT read the texts of a batch without padding, 0 if none does.
             None chooses the faster way (``padding_free.trains_faster``).
         save_steps: steps between checkpoints. None saves every ten minutes.
@@ -253,16 +244,13 @@ class Execution:
             if text is None:
                 continue
             if not (text.isascii() and text.isdigit()) or int(text) == 0:
-                raise UsageError(f"{variable} is {text!r}; give a number of {description}")
+                raise UsageError(f"{variable} is {text!r}. Set a number of {description}.")
             values[name] = int(text)
         return cls(**values)
 
     def for_parts_of(self, size: int | None) -> Execution:
-        """Return the execution for losses that are means over parts of ``size``. None leaves the size
-        free."""
-        if size is None:
-            return self
-        return replace(self, micro_batch=size, parts_are_fixed=True)
+        """Return the execution for losses that are means over parts of ``size``, if any."""
+        return self if size is None else replace(self, micro_batch=size, parts_are_fixed=True)
 
 
 WHOLE_BATCHES = Execution()
@@ -298,12 +286,11 @@ class StepMemory:
         return STATE * self.parameters + examples * self.example
 
     def fitting(self, memory: float) -> int:
-        """Return the number of examples that fit on a GPU of ``memory`` bytes next to the parameters, at
-        least 1."""
+        """Return the number of examples that fit on a GPU of ``memory`` bytes, at least 1."""
         return max(1, int((USABLE * memory - STATE * self.parameters) // self.example))
 
     def micro_batch(self, examples: int, memory: float) -> int | None:
-        """Return the examples per part if a step is cut into as few equal parts as fit. None means one
+        """Return the examples per part if a step is cut into as few equal parts as fit, or None for one
         part."""
         parts = math.ceil(examples / self.fitting(memory))
         return None if parts == 1 else math.ceil(examples / parts)
@@ -333,21 +320,16 @@ def example_tokens(params: dict) -> int:
 
 
 def predicts_words(params: dict) -> bool:
-    """Return whether a training with these parameters predicts words, as pre-training does."""
+    """Return whether a training with these parameters is a pre-training, which predicts words."""
     return "texts_per_batch" in params
 
 
 def keywords(objective: Mapping[str, Any]) -> dict[str, bool]:
-    """Return the keyword parameters of an objective and whether each is required.
+    """Return the keyword parameters of an objective and whether each is required, e.g. ``{"temperature":
+    True}``.
 
-    E.g. ``{"temperature": True, "span_unit": False}``. The class is imported only where its source does not
-    show its constructor, e.g. where a function makes the class.
-
-    Args:
-        objective: its name, version and path.
-
-    Raises:
-        UsageError: there is no such class, or its constructor has ``**options``.
+    The class is imported only if its source does not show its constructor, e.g. if a function makes the
+    class. Raises UsageError if there is no such class, or if its constructor has ``**options``.
     """
     module, _, name = objective["path"].partition(":")
     if arguments := _constructor(module, name):
@@ -361,20 +343,23 @@ def keywords(objective: Mapping[str, Any]) -> dict[str, bool]:
         taken = {p.name: p.default is p.empty for p in parameters if p.kind is p.KEYWORD_ONLY}
         others = [p.name for p in parameters if p.kind is p.VAR_KEYWORD]
     if others:
-        raise UsageError(f"{objective['path']} has **{others[0]}; its __init__ has to name each option")
+        raise UsageError(f"{objective['path']} has **{others[0]}, but its __init__ must name each option")
     return taken
 
 
 def _constructor(module: str, name: str) -> ast.arguments | None:
     """Return the arguments of a class's own or inherited ``__init__``, or None if the source does not show
     them."""
+    package, *names = module.split(".")
     try:
-        spec = find_spec(module)
-    except (ModuleNotFoundError, ValueError):  # an import says what is wrong
+        spec = find_spec(package)
+    except ValueError:  # no name, or a script
         return None
-    if spec is None or not spec.origin or not spec.origin.endswith(".py"):
+    file = Path(spec.origin) if spec and spec.origin else Path()
+    file = file.parent.joinpath(*names).with_suffix(".py") if names else file
+    if file.suffix != ".py" or not file.is_file():  # an import says what is wrong
         return None
-    tree = ast.parse(Path(spec.origin).read_bytes(), spec.origin)
+    tree = ast.parse(file.read_bytes(), str(file))
     match [statement for statement in tree.body if name in _names(statement)]:
         case [ast.ImportFrom(module=str(origin), names=aliases, level=0)]:
             return _constructor(origin, next(a.name for a in aliases if name == (a.asname or a.name)))
@@ -391,5 +376,5 @@ def _constructor(module: str, name: str) -> ast.arguments | None:
 def _names(statement: ast.stmt) -> set[str]:
     aliases = statement.names if isinstance(statement, ast.ImportFrom) else []
     targets = statement.targets if isinstance(statement, ast.Assign) else []
-    named = {alias.asname or alias.name for alias in aliases} | {ast.unparse(target) for target in targets}
-    return named | {getattr(statement, "name", "")}
+    named = [*(alias.asname or alias.name for alias in aliases), *map(ast.unparse, targets)]
+    return {*named, getattr(statement, "name", "")}

@@ -26,10 +26,10 @@ for _way in ("", "_backward"):
 class Flops:
     """Counts matrix products and attention of a training's first ``STEPS`` steps, forward and backward.
 
-    Recomputed operations (checkpointed activations) count again. Element-wise operations do not count, as is
-    usual. The formulas come from ``torch.utils.flop_counter``. Its own counter hooks into modules, which
-    fails for objectives that leave the graph. E.g. 3 counted steps with a mean of 2e12 operations give 2e16
-    for 10,000 steps.
+    Recomputed operations (checkpointed activations) count again, element-wise operations do not count. The
+    formulas come from ``torch.utils.flop_counter``. Its own counter hooks into modules, which fails for
+    objectives that leave the graph. E.g. 3 counted steps with a mean of 2e12 operations give 2e16 for 10,000
+    steps.
     """
 
     def __init__(self):
@@ -46,8 +46,7 @@ class Flops:
         self.counted.append(counter.total)
 
     def facts(self, steps: int) -> dict[str, int]:
-        """Return ``flops``, the mean of the counted steps times ``steps``, or an empty dict if none was
-        counted."""
+        """Return ``flops``, the mean of the counted steps times ``steps``, or {} if none was counted."""
         if not self.counted:
             return {}
         return {"flops": round(sum(self.counted) / len(self.counted) * steps)}

@@ -1,7 +1,7 @@
 """Training of an objective, with batches in a fixed order, a log and checkpoints to resume from.
 
 A training that is killed at any step and resumed in the same folder ends with the same bits on a CPU, e.g.
-one that is killed at step 700 and resumed from ``checkpoints/checkpoint-500``.
+one that is resumed from ``checkpoints/checkpoint-500``.
 """
 
 import json
@@ -60,6 +60,7 @@ from repro.retrieval.training.process_group import (
 from repro.store.disk import CHECKPOINTS
 
 Batch = dict[str, torch.Tensor]
+LOG = "train_log.jsonl"
 AHEAD = 8  # batches made at once without a GPU, as caches are cold between two steps
 
 
@@ -69,14 +70,10 @@ class ObjectiveTrainer:
     Args:
         objective, examples, optimisation: arguments of ``train``.
         order: of the batches, with their number as its length.
-        log: JSON lines. Lines after the resumed step are removed.
-        checkpoints: folder of the checkpoints.
+        out: the folder of the log and the checkpoints.
         resumed: a complete checkpoint to resume from, or None.
         execution: contains the size of parts. Every batch is a list of its parts.
         reading: how texts are read, which checkpoints keep.
-
-    Attributes:
-        step: number of completed steps, including those before the checkpoint.
     """
 
     def __init__(
@@ -86,8 +83,7 @@ class ObjectiveTrainer:
         optimisation: Optimisation,
         order,
         *,
-        log: Path,
-        checkpoints: Path,
+        out: Path,
         resumed: Path | None,
         execution: Execution,
         reading: BatchReading,
@@ -104,8 +100,8 @@ class ObjectiveTrainer:
         self.reading = reading
         self.resumed, self.step = resumed, step_of(resumed) if resumed else 0
         self.resumed_at = self.step
-        self.log = TrainingLog(log, steps=len(order))
-        self.checkpoints = Checkpoints(checkpoints, execution.save_steps, steps=len(order))
+        self.log = TrainingLog(out / LOG, steps=len(order))
+        self.checkpoints = Checkpoints(out / CHECKPOINTS, execution.save_steps, steps=len(order))
         self._losses: Batch = {}  # of the current step
 
     def run(self, advance: Callable[[int], None]) -> None:
@@ -131,7 +127,7 @@ class ObjectiveTrainer:
         gpu = self.device.type == "cuda"
         loader = DataLoader(
             self.examples,
-            batch_sampler=_RemainingBatches(self.order, self.step),
+            batch_sampler=islice(self.order, self.step, None),
             collate_fn=self.fitting.parts,
             num_workers=collating_processes(gpu=gpu),
             pin_memory=gpu,
@@ -146,9 +142,8 @@ class ObjectiveTrainer:
     def training_step(self, pieces: list[Batch]) -> torch.Tensor:
         """Return the loss of a batch and leave its gradient with the parameters.
 
-        The operations of the first steps are counted. If memory runs out, the step is repeated in parts half
-        as large, from the same state of torch's generator. Batches that were prepared in larger parts are
-        collated again.
+        If memory runs out, the step is repeated in parts half as large, from the same state of torch's
+        generator. Batches that were prepared in larger parts are collated again.
         """
         state = random_state(self.device)
         while True:
@@ -164,7 +159,7 @@ class ObjectiveTrainer:
             self.fitting.reduce(max(self.order.shares(self.step)), step=self.step + 1, why=reason)
 
     def _cut(self, pieces: list[Batch]) -> list[Batch]:
-        """Return the parts of a batch, collated again if they are now too large."""
+        """Return the parts of a batch, collated again if they are too large."""
         if len(pieces) < self.fitting.parts.count(self.order.shares(self.step)[rank()]):
             pieces = self.fitting.parts(self.examples.__getitems__(self.order.at(self.step)))
         return pieces
@@ -175,9 +170,7 @@ class ObjectiveTrainer:
         return in_memory(lambda: self._whole(*self._on_device(pieces)), self.device)
 
     def _on_device(self, pieces: list[Batch]) -> list[Batch]:
-        if self.device.type == "cpu":
-            return pieces
-        return [on_device(piece) for piece in pieces]
+        return pieces if self.device.type == "cpu" else list(map(on_device, pieces))
 
     def _whole(self, batch: Batch) -> torch.Tensor:
         loss = self.compute_loss(batch)
@@ -215,21 +208,13 @@ class ObjectiveTrainer:
         self.fitting.load(checkpoint)
 
 
-class _RemainingBatches:
-    def __init__(self, order, start: int):
-        self.order, self.done = order, start
-
-    def __iter__(self):
-        return islice(self.order, self.done, None)
-
-
 def _one_thread(worker: int) -> None:
-    # A forked tokeniser that was used before would wait for threads of its parent.
+    # A forked tokeniser would wait for threads of its parent.
     os.environ["TOKENIZERS_PARALLELISM"] = "false"
 
 
 def _zero_loss(model: nn.Module) -> torch.Tensor:
-    # A small last batch may have no loss. Zero still needs a graph.
+    # for a small last batch without a loss, with a graph
     return next(model.parameters()).sum() * 0
 
 
@@ -253,14 +238,13 @@ def train(
 ) -> dict:
     """Minimise the losses of an objective, in place.
 
-    ``out/checkpoints`` keeps checkpoints until the artefact is sealed, including one of the last step. An
-    interrupted training resumes from the last complete one. ``out/train_log.jsonl`` gets about 200 lines with
-    step, learning rate, gradient norm and losses (means since the previous line).
+    ``out/checkpoints`` keeps checkpoints until the artefact is sealed. An interrupted training resumes from
+    the last complete one. ``out/train_log.jsonl`` gets about 200 lines with step, learning rate, gradient
+    norm and losses (means since the previous line).
 
     Under torchrun every process takes its share of each batch. All end with the same weights, and rank 0
     writes them. If memory does not suffice for a step, it and later steps are made in smaller parts. On a GPU
-    ``memory`` gives the first size. A resumed training reads batches with or without padding as before, and
-    reports it through ``progress`` if the environment sets the other way.
+    ``memory`` gives the first size. A resumed training reads batches with or without padding as before.
 
     Returns:
         facts: steps, epochs, examples, losses of the last log line, seconds of this attempt, floating-point
@@ -270,7 +254,7 @@ def train(
         StageError: a loss is not finite, or memory does not suffice for a single example.
         UsageError: a batch has fewer examples than there are processes.
     """
-    start, steps, log = time.monotonic(), optimisation.steps(len(examples)), out / "train_log.jsonl"
+    start, steps, log = time.monotonic(), optimisation.steps(len(examples)), out / LOG
     execution = execution.for_parts_of(getattr(objective, "part_size", None))
     join_others()
     share = {"rank": rank(), "processes": processes(), "seed": optimisation.seed}
@@ -285,8 +269,7 @@ def train(
         examples,
         optimisation,
         order,
-        log=log,
-        checkpoints=out / CHECKPOINTS,
+        out=out,
         resumed=checkpoint,
         execution=execution,
         reading=reading,
@@ -294,10 +277,11 @@ def train(
     _run(trainer, bar.task("training", total=steps, log=log))
     everybody_waits()
     seconds = round(time.monotonic() - start, 1)
-    facts = _outcome(steps, len(examples), optimisation.batch_size, log) | {"seconds": seconds}
+    epochs = steps * optimisation.batch_size / len(examples)
+    facts: dict = {"steps": steps, "epochs": epochs, "examples": len(examples), "losses": _last_losses(log)}
     everybody_waits()  # the first process may now pass the folder on
-    facts |= trainer.flops.facts(steps * processes())
-    return facts | options_in_effect(trainer, reading)
+    facts |= {"seconds": seconds} | trainer.flops.facts(steps * processes())
+    return facts | options_in_effect(trainer)
 
 
 def _run(trainer: ObjectiveTrainer, task: AbstractContextManager[Callable[[int], None]]) -> None:
@@ -313,26 +297,17 @@ def _run(trainer: ObjectiveTrainer, task: AbstractContextManager[Callable[[int],
         trainer.run(advance)
 
 
-def _outcome(steps: int, examples: int, batch_size: int, log: Path) -> dict:
-    epochs = steps * batch_size / examples
-    return {"steps": steps, "epochs": epochs, "examples": examples, "losses": _last_losses(log)}
-
-
 def save_model(objective: nn.Module, out: Path) -> None:
-    """Save a trained objective in ``out/model`` (rank 0 only). Sealing the artefact removes its
-    checkpoints."""
+    """Save a trained objective in ``out/model`` (rank 0 only)."""
     if rank() == 0:
         as_objective(objective).save(out / "model")
 
 
-def options_in_effect(trainer: ObjectiveTrainer, reading: BatchReading) -> dict[str, int | str]:
-    """Return the batch options in effect, the step of resuming, and the number of steps skipped by fp16.
-    Zeros are omitted."""
-    options = {
-        "resumed_at": trainer.resumed_at,
-        "padding_free": int(reading.used),
-        "skipped_steps": trainer.optimizer.skipped(trainer.step),
-    }
+def options_in_effect(trainer: ObjectiveTrainer) -> dict[str, int | str]:
+    """Return the batch options in effect, the step of resuming, and the steps skipped by fp16. Zeros are
+    omitted."""
+    options = {"resumed_at": trainer.resumed_at, "padding_free": int(trainer.reading.used)}
+    options["skipped_steps"] = trainer.optimizer.skipped(trainer.step)
     return trainer.fitting.facts() | {name: value for name, value in options.items() if value}
 
 

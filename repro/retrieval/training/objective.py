@@ -1,12 +1,11 @@
 """The interface between a training and its objective, and how a stage finds and makes one.
 
-An objective is an ``nn.Module`` made as ``Class(model, tokenizer, **options)``. All of its keyword parameters
-are named in ``__init__``. They are the options of its stage, and parameters of the stage that it uses by
-name, e.g. ``length``, ``seed`` or ``pooling``. In fine-tuning ``start`` is the directory of the starting
-model. Its random draws depend only on the seed, the epoch and the example's index, so that every process
-makes the same batch at any time. It is a ``SumObjective`` or a ``BatchObjective``. One of fine-tuning also
-has a static ``load(folder)`` that returns its starting model. In pre-training this is always a masked
-language model.
+An objective is an ``nn.Module`` made as ``Class(model, tokenizer, **options)``. Its ``__init__`` names all
+keyword parameters: the options of its stage, and parameters of the stage that it uses, e.g. ``length``,
+``seed`` or ``pooling``. In fine-tuning ``start`` is the directory of the starting model. Its random draws
+depend only on the seed, the epoch and the example's index. It is a ``SumObjective`` or a ``BatchObjective``.
+One of fine-tuning also has a static ``load(folder)`` that returns its starting model, in pre-training always
+a masked language model.
 """
 
 from __future__ import annotations
@@ -60,8 +59,7 @@ class SumObjective(Objective, Protocol):
         """Return named scalar losses, which are summed. A loss is absent if the batch has nothing for it."""
 
     def denominators(self, batch: Tensors) -> dict[str, int | None]:
-        """Return the number of elements that each loss averages in this part, or None for a loss that is a
-        sum."""
+        """Return the number of elements that each loss averages in this part, or None for a sum."""
 
 
 @runtime_checkable
@@ -103,16 +101,15 @@ def import_declared(kind: str, declared: Mapping[str, Any]):
     for key in ("name", "version"):
         actual = getattr(value, key, declared[key])
         if actual != declared[key]:
-            raise UsageError(f"{path} has {key} {actual!r}, the plan says {declared[key]!r}; plan again")
+            raise UsageError(f"{path} has {key} {actual!r}, the plan says {declared[key]!r}. Plan again.")
     return value
 
 
 def objective_class(stage: str, params: Mapping[str, Any]):
     """Return the class of a training's objective, which has the methods that its stage calls.
 
-    Raises:
-        UsageError: the class is missing, its name or version differs from the recipe's, or it lacks a method
-            of the interface.
+    Raises UsageError if the class or a method is missing, or if its name or version differs from the
+    recipe's.
     """
     path, kind = params["objective"]["path"], import_declared("objective", params["objective"])
     needed = ["collate", "save", *(["load"] if stage == "finetune" else [])]
@@ -148,8 +145,5 @@ def as_objective(module: nn.Module) -> SumObjective | BatchObjective:
     """Return the module as one of the two forms. Raises UsageError if it is neither."""
     if isinstance(module, (SumObjective, BatchObjective)):
         return module
-    raise UsageError(
-        f"objective {getattr(module, 'name', type(module).__name__)!r} can be trained neither as a sum over "
-        "texts nor as a loss in which they meet; repro/retrieval/training/objective.py says what each has to "
-        "offer"
-    )
+    name = getattr(module, "name", type(module).__name__)
+    raise UsageError(f"objective {name!r} is neither a SumObjective nor a BatchObjective (see {__file__})")

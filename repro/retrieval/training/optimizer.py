@@ -31,9 +31,9 @@ def logarithmic_warmup_share(step: int, *, warmup: int, total: int) -> float:
 def deepspeed_share(step: int, *, warmup: int, total: int) -> float:
     """Return the share of the peak rate at ``step``, counted from 0, under DeepSpeed 0.6.0.
 
-    Its scheduler sets no rate before the first step, which is therefore made at the peak. It is called after
-    each step, so step t > 0 has the share that ``logarithmic_warmup_share`` defines for t - 1
-    (microsoft/DeepSpeed at v0.6.0, deepspeed/runtime/lr_schedules.py and engine.py).
+    Its scheduler sets no rate before the first step, and is called after each step, so step t > 0 has the
+    share that ``logarithmic_warmup_share`` defines for t - 1 (microsoft/DeepSpeed at v0.6.0,
+    deepspeed/runtime/lr_schedules.py and engine.py).
     """
     return logarithmic_warmup_share(step - 1, warmup=warmup, total=total) if step else 1.0
 
@@ -41,8 +41,7 @@ def deepspeed_share(step: int, *, warmup: int, total: int) -> float:
 def share_schedule(
     share: Callable[..., float], optimizer: torch.optim.Optimizer, *, warmup: int, total: int
 ) -> LambdaLR:
-    """Return a schedule that multiplies the peak learning rate of every parameter group by
-    ``share(step)``."""
+    """Return a schedule that multiplies the peak rate of every parameter group by ``share(step)``."""
     return LambdaLR(optimizer, functools.partial(share, warmup=warmup, total=total))
 
 
@@ -61,11 +60,10 @@ class Optimizer:
 
     Betas are 0.9 and 0.999, epsilon is 1e-8. Biases and LayerNorms are not decayed. With fp16, losses are
     scaled. A step with an overflowed gradient is skipped and the schedule waits, as in transformers' Trainer
-    with an AdamW that is not fused. (A fused one does not report it.)
+    with an AdamW that is not fused.
 
     Attributes:
-        adamw, schedule, scaler: torch's own objects, with states that a checkpoint keeps. ``scaler`` is None
-            except with fp16.
+        adamw, schedule, scaler: torch's own objects. ``scaler`` is None except with fp16.
         autocast: makes the context for encoding a batch.
     """
 
@@ -78,7 +76,7 @@ class Optimizer:
         self.schedule = rate_schedule(self.adamw, optimisation, steps=steps)
         self.limit = optimisation.max_grad_norm if optimisation.max_grad_norm > 0 else math.inf
         self.scaler = torch.amp.GradScaler(device) if optimisation.precision == "fp16" else None
-        if self.scaler is not None:  # else a process whose first batch has no loss could not unscale
+        if self.scaler is not None:  # a process without a first loss could not unscale otherwise
             self.scaler.scale(torch.zeros((), device=device))
         self._scale: float | None = None  # after the last step
         dtype = AUTOCAST.get(optimisation.precision)
@@ -126,7 +124,7 @@ class Optimizer:
 
 
 def rate_schedule(adamw: torch.optim.Optimizer, optimisation: Optimisation, *, steps: int) -> LRScheduler:
-    """Return the learning rate schedule over so many steps: from ``OWN_SCHEDULES``, or from transformers."""
+    """Return the learning rate schedule over so many steps."""
     warmup = optimisation.warmup(steps)
     if optimisation.schedule in OWN_SCHEDULES:
         return OWN_SCHEDULES[optimisation.schedule](adamw, warmup=warmup, total=steps)

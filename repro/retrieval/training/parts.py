@@ -1,9 +1,9 @@
 """The gradient of a batch that is cut into parts which fit into memory.
 
 Parts of a ``SumObjective`` are weighted by its denominators. For a ``BatchObjective`` the representations of
-all processes are gathered. Several parts are then encoded twice, first without a graph to get the gradient of
-the losses and then with one to propagate it (gradient caching, Gao et al. 2021). E.g. a batch of 64 examples
-with ``REPRO_MICRO_BATCH=16`` is encoded in four parts.
+all processes are gathered. Several parts are encoded twice, first without a graph to get the gradient of the
+losses and then with one to propagate it (gradient caching, Gao et al. 2021). E.g. a batch of 64 examples with
+``REPRO_MICRO_BATCH=16`` is encoded in four parts.
 """
 
 import contextlib
@@ -23,14 +23,13 @@ from repro.retrieval.training.declaration import VARIABLES, Execution, StepMemor
 from repro.retrieval.training.objective import BatchObjective, SumObjective
 from repro.retrieval.training.process_group import gather_rows, in_memory, sum_gradients, sum_values
 
-MOST = 16  # each holds two batches, and pages of what it reads
+MOST = 16  # each keeps two batches in memory
 
 
 def collating_processes(*, gpu: bool) -> int:
     """Return the number of processes that make batches for one training process.
 
-    With a GPU it is the number of cores per training process minus one, between 1 and ``MOST``. Without a GPU
-    it is 0, as a training has no core to spare. A batch does not depend on the process that makes it.
+    With a GPU it is the number of cores per training process minus one, between 1 and ``MOST``. Otherwise 0.
     """
     return max(1, min(MOST, cores() // local_processes() - 1)) if gpu else 0
 
@@ -39,13 +38,8 @@ Batch = dict[str, torch.Tensor]
 
 
 class Parts:
-    """Collates examples in parts. The size may shrink during a training.
-
-    The size is in shared memory, which the processes that make batches read.
-
-    Args:
-        size: examples per part. None puts all into one.
-    """
+    """Collates examples in parts of ``size`` examples (None: all), in shared memory for the collating
+    processes."""
 
     def __init__(self, collate: Callable[[list[dict]], Batch], *, size: int | None):
         self.collate = collate
@@ -70,8 +64,7 @@ class Parts:
 def collated_in_parts(
     collate: Callable[[list[dict]], Batch], examples: list[dict], *, size: int | None
 ) -> list[Batch]:
-    """Return batches of ``size`` examples each, where the last may be smaller. Without a size, return a
-    single batch."""
+    """Return batches of ``size`` examples each (None: one batch). The last may be smaller."""
     size = size or len(examples)
     return [collate(examples[first : first + size]) for first in range(0, len(examples), size)]
 
@@ -108,7 +101,7 @@ class Fitting:
         if self.fixed or size == 1:
             parts = f"in parts of {size}, over which its loss is a mean" if self.fixed else "one at a time"
             fault = f"memory does not suffice for the examples of step {step}, even {parts} ({why})"
-            raise StageError(f"{fault}; {VARIABLE} cannot help, run it where more memory is free")
+            raise StageError(f"{fault}. {VARIABLE} cannot help. Use a machine with more memory.")
         self.parts.size = (size + 1) // 2
         self.origin = f"halved at step {step}"
 
@@ -191,10 +184,7 @@ def _of_whole(objective: BatchObjective, piece: Batch, backward: Backward, autoc
 
 
 def _sum_of_parts(
-    objective: SumObjective,
-    pieces: list[Batch],
-    backward: Backward,
-    autocast: Precision,
+    objective: SumObjective, pieces: list[Batch], backward: Backward, autocast: Precision
 ) -> Batch:
     """Sum the losses of parts. A mean is weighted by the part's share of the whole batch's denominator."""
     device = next(objective.parameters()).device
@@ -230,13 +220,9 @@ def _totals(counts: list[dict[str, int | None]], device: torch.device) -> dict[s
 
 
 def _with_cached_gradient(
-    objective: BatchObjective,
-    pieces: list[Batch],
-    backward: Backward,
-    autocast: Precision,
+    objective: BatchObjective, pieces: list[Batch], backward: Backward, autocast: Precision
 ) -> Batch:
-    """Compute the gradient of the losses at the representations of all parts, then propagate it part by
-    part."""
+    """Propagate the gradient at the representations of all parts, part by part."""
     device = next(objective.parameters()).device
 
     def encode() -> list[tuple[RandomState, Batch]]:
@@ -256,7 +242,9 @@ def _with_cached_gradient(
         for piece, state, gradients in zip(pieces, states, _gradients_by_part(rows, outputs), strict=True):
             restore_random_state(state, device)  # the dropout of the first pass
             second_pass = _represent(objective, piece, autocast)
-            _pass_gradients([(second_pass[name], gradient) for name, gradient in gradients.items()])
+            pairs = [(second_pass[name], gradient) for name, gradient in gradients.items()]
+            if pairs := [pair for pair in pairs if pair[0].requires_grad]:
+                torch.autograd.backward([rows for rows, _ in pairs], [gradient for _, gradient in pairs])
         restore_random_state(final_state, device)
         return {name: loss.detach() for name, loss in losses.items()}
 
@@ -267,12 +255,6 @@ def _gradients_by_part(rows: Batch, outputs: Sequence[Batch]) -> list[Batch]:
     sizes = {name: [len(part[name]) for part in outputs] for name in rows}
     split = {name: v.grad.split(sizes[name]) for name, v in rows.items() if v.grad is not None}
     return [{name: parts[place] for name, parts in split.items()} for place in range(len(outputs))]
-
-
-def _pass_gradients(pairs: list[tuple[torch.Tensor, torch.Tensor]]) -> None:
-    """Pass gradients on from the rows that they belong to, as far as these have a graph."""
-    if pairs := [pair for pair in pairs if pair[0].requires_grad]:
-        torch.autograd.backward([rows for rows, _ in pairs], [gradient for _, gradient in pairs])
 
 
 def _represent(objective: BatchObjective, piece: Batch, autocast: Precision) -> Batch:

@@ -1,8 +1,7 @@
 """Vectors and gradients of all processes of a distributed training.
 
 Each process computes the loss over the representations of all processes. Only its own rows carry a gradient,
-so that the gradients add up to the gradient of one process with the whole batch. E.g. with 2 processes of 8
-rows each, ``gather_rows`` returns 16 rows in both.
+so that the gradients add up. E.g. with 2 processes of 8 rows each, ``gather_rows`` returns 16 rows in both.
 """
 
 import contextlib
@@ -34,8 +33,7 @@ def rank() -> int:
 
 
 def join_others() -> None:
-    """Connect the processes that a launcher started for one training, each with its own GPU if there are any.
-    Does nothing for a single process or if they are connected."""
+    """Connect the processes of one training, each with its own GPU if there are any."""
     if launched_processes() == 1 or distributed.is_initialized():
         return
     if torch.cuda.is_available():
@@ -46,8 +44,7 @@ def join_others() -> None:
 
 @contextlib.contextmanager
 def launched_together() -> Iterator[tuple[int, int]]:
-    """Yield this process's rank and the number of processes (torchrun, srun), e.g. (0, 1) for a single one.
-    Connects them by gloo if necessary."""
+    """Yield this process's rank and the number of processes, e.g. (0, 1), connected by gloo if necessary."""
     if launched_processes() == 1:
         yield 0, 1
         return
@@ -76,20 +73,12 @@ def decided_by_first(decision: bool, device: torch.device) -> bool:
     return bool(value.item())
 
 
-def happened_anywhere(event: bool, device: torch.device) -> bool:
-    """Return whether the event happened in any process. All processes have to call it."""
-    if processes() == 1:
-        return event
-    return sum_values(torch.tensor(int(event), device=device)).item() > 0
-
-
 class OutOfMemory(Exception):
     """Memory ran out in a training step, in this process or another."""
 
 
 def in_memory(work: Callable[[], T], device: torch.device) -> T:
-    """Return ``work()``, called by every process. Raises OutOfMemory in all of them if memory runs out in
-    one."""
+    """Return ``work()``, called by every process. Raises OutOfMemory in all if memory runs out in one."""
     words = ""
     try:
         value = work()
@@ -97,8 +86,11 @@ def in_memory(work: Callable[[], T], device: torch.device) -> T:
         if not is_out_of_memory(error):
             raise
         words = first_line(error)
-    # outside of the handler, since the error's traceback holds what was computed
-    if happened_anywhere(bool(words), device):
+    # outside of the handler, since the error's traceback refers to the computed tensors
+    failures = int(bool(words))
+    if processes() > 1:
+        failures = int(sum_values(torch.tensor(failures, device=device)).item())
+    if failures:
         raise OutOfMemory(words or "it ran out in another process")
     return value
 
@@ -135,10 +127,7 @@ def sum_gradients(parameters: Iterable[nn.Parameter]) -> None:
     """Replace the gradients in every process by their sum over all processes, in one message.
 
     A parameter that some processes did not use counts as zero there. One that no process used keeps no
-    gradient, as with a single process.
-
-    Raises:
-        OutOfMemory: the message does not fit into memory, in this process or another.
+    gradient. Raises OutOfMemory if the message does not fit into memory.
     """
     trained = [parameter for parameter in parameters if parameter.requires_grad]
     if processes() == 1 or not trained:

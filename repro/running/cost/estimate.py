@@ -84,7 +84,7 @@ def assumed_throughput(gpu: str) -> Throughput:
     """
     name, facts = gpu.lower(), gpus()
     if name not in facts["sheets"]:
-        raise unknown("GPU", gpu, facts["sheets"], hint="`repro doctor calibrate` measures the one at hand")
+        raise unknown("GPU", gpu, facts["sheets"], hint="`repro doctor calibrate` measures this machine.")
     sheet, shares = facts["sheets"][name], [facts[end]["share"] for end in ("least", "greatest")]
     basis = f"{name}, {shares[0]:.0%} to {shares[1]:.0%} of {sheet['half'] / 1e12:.0f} TFLOP/s, not measured"
 

@@ -10,14 +10,14 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-# Okabe and Ito's palette, told apart by the colour-blind; markers and lines differ as well
+# Okabe and Ito's palette for the colour-blind. Markers and lines differ as well.
 COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#000000")
 MARKERS = ("o", "s", "^", "D", "v", "P", "X")
 LINES = ("-", "--", "-.", ":", (0, (5, 1)), (0, (3, 1, 1, 1)), (0, (1, 1)))
 WIDTH = 3.4  # inches: one column of a page
 GREY = "#555555"
 STYLE: dict[Any, Any] = {
-    "font.family": "DejaVu Sans",  # comes with matplotlib: the same letters on every machine
+    "font.family": "DejaVu Sans",  # comes with matplotlib
     "font.size": 8,
     "axes.titlesize": 9,
     "axes.labelsize": 9,
@@ -42,18 +42,15 @@ LOOKS = {
     "other": {"marker": "o", "s": 11, "facecolors": "none", "edgecolors": "#8a8a8a", "linewidths": 0.7},
     "relevant": {"marker": "s", "s": 15, "facecolors": COLOURS[1], "edgecolors": "white", "linewidths": 0.3},
     "query": {"marker": "*", "s": 95, "facecolors": COLOURS[0], "edgecolors": "white", "linewidths": 0.5},
-}  # drawn in this order, so that what matters lies on top
+}  # drawn in this order
 
 
 def scatter(panels: Sequence[tuple[str, dict]], path: Path, *, note: str) -> None:
-    """Draw one query and its candidates in a plane, one panel per system.
-
-    The x-label is the AUC of the vectors, because positions in the plane are not evidence.
+    """Draw one query and its candidates in a plane, one panel per system. The x-label is the vectors' AUC.
 
     Args:
         panels: pairs of a label and an exhibit of the stage ``project``.
         path: the SVG. A .csv of the same name contains positions, roles and grades.
-        note: a note in small print, or "".
     """
     rows = []
     with canvas(path, panels=len(panels), panel_height=2.6 if len(panels) == 1 else 1.75) as (figure, grid):
@@ -87,15 +84,14 @@ MADE = ("seeds", "commit", "hours", "doubts")  # hours of training
 
 
 def curves(panels: Sequence[dict], path: Path, *, note: str) -> None:
-    """Draw lines over an x-axis, one panel per entry of ``panels``.
+    """Draw lines over an x-axis, one panel per entry of ``panels``. A .csv has the numbers of the SVG.
+
+    The x-axis is logarithmic if it spans a factor of ten.
 
     Args:
         panels: {"title", "x_label", "y_label", "series": [{"label", "points": [(x, y, low, high), …]}]}. A
             series of one point with x None is a horizontal line. A band shows low and high unless None.
-            The x-axis is logarithmic if it spans a factor of ten. The optional "made" of a series has the
-            fields ``MADE`` for each point.
-        path: the SVG. A .csv of the same name contains the numbers.
-        note: a note in small print, or "".
+            The optional "made" of a series has the fields ``MADE`` for each point.
     """
     x_labels, rows = {panel["x_label"] for panel in panels}, _rows(panels)
     names = list(dict.fromkeys(row[2] for row in rows))
@@ -113,7 +109,6 @@ def curves(panels: Sequence[dict], path: Path, *, note: str) -> None:
 
 
 def _rows(panels: Sequence[dict]) -> list[tuple]:
-    """Return one line of the CSV per point."""
     return [
         (panel["title"], panel["y_label"], series["label"], *point, *origin)
         for panel in panels
@@ -123,7 +118,6 @@ def _rows(panels: Sequence[dict]) -> list[tuple]:
 
 
 def _origins(series: dict) -> Sequence[tuple]:
-    """Return the fields ``MADE`` of each point, blank if unknown."""
     return series.get("made") or [("",) * len(MADE)] * len(series["points"])
 
 
@@ -184,13 +178,7 @@ def _format_tick(tick: float) -> str:
 def canvas(path: Path, *, panels: int, panel_height: float, width: float = WIDTH) -> Iterator[tuple]:
     """Yield a figure and its axes, two panels per row, and save it to ``path`` at the end of the block.
 
-    The user's matplotlib settings are ignored and left unchanged.
-
-    Args:
-        path: .svg, or another suffix that matplotlib writes.
-        panels: their number.
-        panel_height: inches per row of panels.
-        width: inches, e.g. one column of a page.
+    The user's matplotlib settings are ignored and left unchanged. ``panel_height`` and ``width`` are inches.
     """
     import matplotlib
     from matplotlib.figure import Figure

@@ -31,12 +31,8 @@ def shaded_text(words: Iterable[tuple[str, float]]):
 
 
 def shaded_words(exhibit: dict, path: Path, *, note: str) -> None:
-    """Write shaded words as a self-contained HTML page.
-
-    Args:
-        exhibit: of the stage ``inspect_text``. If ``found`` is False, another text replaces the wanted one.
-        path: the page. A .csv of the same name contains the numbers.
-        note: a note in small print, or "".
+    """Write shaded words of an exhibit of ``inspect_text`` as a self-contained HTML page, and a .csv with the
+    numbers.
     """
     title = html.escape(exhibit["title"] or "Untitled")
     legend = "".join(_span(_format_step(step), step) for step in STEPS)
@@ -65,7 +61,7 @@ span {{ padding: 0.1em 0.2em; border-radius: 0.2em }} small {{ color: #555 }}
 def _stand_in_note(exhibit: dict) -> str:
     if exhibit.get("found", True):
         return ""
-    return f"No document here is titled “{exhibit['wanted']}”; the first one stands in."
+    return f"No document here is titled “{exhibit['wanted']}”. The first document is shown."
 
 
 def _span(text: str, value: float) -> str:
@@ -89,13 +85,9 @@ _HEAD = ("system", "wanted", "query", "found", "rank", "id", "grade", "score", "
 
 
 def passages(exhibits: Sequence[tuple[str, dict]], path: Path, *, note: str) -> None:
-    """Write a Markdown table per query, with systems as columns and ranks as rows.
+    """Write a Markdown table per query, with systems as columns and ranks as rows, and a .csv of it.
 
-    Args:
-        exhibits: pairs of a system's label and an exhibit of the stage ``top_passages``, all with the same
-            queries in the same order.
-        path: the Markdown file. A .csv of the same name has the same content.
-        note: a line at the end, or "".
+    ``exhibits`` are pairs of a system's label and an exhibit of ``top_passages``, with equal queries.
     """
     blocks = []
     for entries in zip(*(exhibit["queries"] for _, exhibit in exhibits), strict=True):

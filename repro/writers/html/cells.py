@@ -14,6 +14,7 @@ from repro.verdicts.compared import ComparedCell, Comparison
 from repro.verdicts.summary import why_cut
 from repro.writers.grid import (
     STATED,
+    capitalised,
     label_in_full,
     probability,
     shown_measurement,
@@ -21,7 +22,18 @@ from repro.writers.grid import (
     shown_run,
     span,
 )
-from repro.writers.html.elements import Content, Markup, badge, copyable, el, identifier, join, plain_table
+from repro.writers.html.elements import (
+    Content,
+    Markup,
+    badge,
+    copyable,
+    el,
+    folded,
+    identifier,
+    join,
+    legend,
+    plain_table,
+)
 from repro.writers.html.sections import Part, Report
 from repro.writers.html.tables import scrolling
 
@@ -31,10 +43,7 @@ ROLES = {
     "cited": "taken from another publication",
     "reference": "a row of reference, which the paper does not have",
 }
-CELL = (
-    "{cell}"  # in whose place the page's script puts the cell's id, so that cells share the words around it
-)
-MOST_OBSTACLES = 3  # on a card
+CELL = "{cell}"  # the page's script inserts the cell's id here, so that cells share the words around it
 GRADES = {
     "A": "the authors' run file is public",
     "B": "the authors' checkpoint is public",
@@ -45,14 +54,14 @@ GRADES = {
 
 def card(c: ComparedCell, part: Part) -> list[Markup]:
     """Return the pieces of a cell's card. The page stores each piece once and a script joins them."""
-    facts = [*_publication(c), *_measurement(c), *_imported_runs(c), *_obstacles(c), *_choices(c)]
+    facts = [*_publication(c), *_measurement(c), *_imported_runs(c), *_stated_values(c)]
     facts += [*_tests(c, part.view.comparison), *_paired_tests(c, part.view.comparison)]
-    facts += [_fact("reproduce", copyable(_command(c)))]
-    facts += [fact for record in c.records for fact in _provenance(record)]
-    facts += _stated_values(c)
+    facts += [_fact("reproduce", copyable(_command(c))), *_obstacles(c), *_choices(c)]
     facts += [*_definition(c), *_readings(c.cell, part)]
     facts += [_fact(name, content) for more in part.of_plugins for name, content in more.card(c, part)]
-    return [el("p", badge(c.verdict.name), " ", c.verdict.why), *facts]
+    facts += _origins(c)
+    why = "" if c.obstacles else c.verdict.why  # the obstacles are listed below
+    return [el("p", badge(c.verdict.name), " ", why), *facts]
 
 
 def _command(c: ComparedCell) -> str:
@@ -97,9 +106,7 @@ def _measurement(c: ComparedCell) -> Iterator[Markup]:
         yield _fact("seeds", values)
     yield from _difference(c)
     if c.stand_ins:
-        yield _fact(
-            "measured on", el("code", " ".join(c.stand_ins)), ", which stands in for the paper's data"
-        )
+        yield _fact("measured on", el("code", " ".join(c.stand_ins)), ", a substitute for the paper's data")
     if c.cut_at:
         yield _fact("cut", f"only the first {c.cut_at} documents count: {why_cut(c)}")
     if c.data_without_digest:
@@ -123,32 +130,28 @@ def _imported_runs(c: ComparedCell) -> Iterator[Markup]:
     for run in c.imported:
         content = el("b", f"{run.measured:.6g}"), " ", badge(run.verdict.name, plain=True), run.verdict.why
         yield _fact("run by others", content, copyable(f"repro import run {quote(run.file)} {CELL}"))
-        yield from _provenance(run.record)
 
 
 def _stated_values(c: ComparedCell) -> Iterator[Markup]:
-    """Yield the first value reported elsewhere, with the others in a collapsed list."""
     first, *others = [_stated_value(note, c.cell) for note in c.notes] or [None]
     if others:
-        summary = el("summary", f"{len(c.notes)} values, {span(c.notes, c.cell)}: the others")
-        yield _fact(
-            STATED, first, el("details", summary, el("ul", [el("li", o) for o in others], class_="notes"))
-        )
+        summary = f"{len(c.notes)} values from {span(c.notes, c.cell)}"
+        items = [el("li", other) for other in others]
+        yield _fact(STATED, first, folded(summary, el("ul", items, class_="notes")))
     elif first:
         yield _fact(STATED, first)
 
 
 def _stated_value(note: CellNote, cell: Cell) -> Content:
-    """Return a value with its origin and a link to its source."""
     place = el("a", f"{note.label}, {note.who}", href=note.address or None, title=note.place)
     return el("b", shown_note(note, cell)), f" {note.how} (", place, ")"
 
 
 def _obstacles(c: ComparedCell) -> Iterator[Markup]:
-    for obstacle in c.obstacles[:MOST_OBSTACLES]:
-        yield _fact("blocked", f"{obstacle.cause}; {obstacle.remedy}")
-    if len(c.obstacles) > MOST_OBSTACLES:
-        yield _fact("and", f"{len(c.obstacles) - MOST_OBSTACLES} more; repro plan names all")
+    lines = [el("li", f"{o.cause}.", el("br"), f"{capitalised(o.remedy)}.") for o in c.obstacles]
+    if lines:
+        summary = f"missing on the machine of this report: {len(lines)}"
+        yield _fact("requirements", folded(summary, el("ul", lines, class_="notes")))
 
 
 def _definition(c: ComparedCell) -> Iterator[Markup]:
@@ -165,11 +168,11 @@ def _definition(c: ComparedCell) -> Iterator[Markup]:
 def _readings(cell: Cell, part: Part) -> Iterator[Markup]:
     names = part.rests_on.get(cell.id, ())
     if names:
-        summary = f"{len(names)} that bear on this cell"
+        summary = f"{len(names)} that affect this cell"
         listing = el(
             "code", " ".join(names), data_readings=f"{part.home}#{identifier(part.paper.name, 'reading')}"
         )
-        yield _fact("unspecified choices", el("details", el("summary", summary), listing))
+        yield _fact("unspecified choices", folded(summary, listing))
 
 
 def _choices(c: ComparedCell) -> Iterator[Markup]:
@@ -197,7 +200,6 @@ def _points(c: ComparedCell, difference: float) -> str:
 
 
 def _paired_tests(c: ComparedCell, comparison: Comparison) -> Iterator[Markup]:
-    """Yield the paired tests per query of our run against runs by others of the same system."""
     rows = [
         (test.maker, _points(c, test.difference), probability(test.p), probability(test.holm_p))
         for test in comparison.paired.get(c.cell.id, ())
@@ -205,6 +207,14 @@ def _paired_tests(c: ComparedCell, comparison: Comparison) -> Iterator[Markup]:
     if rows:
         table = plain_table(("run by", "difference", "p", "p (Holm)"), rows, class_=None)
         yield _fact("same system", table)
+
+
+def _origins(c: ComparedCell) -> Iterator[Markup]:
+    """Yield the origins of our records and of runs by others, folded."""
+    records = [*c.records, *(run.record for run in c.imported)]
+    if records:
+        facts = [fact for record in records for fact in _provenance(record)]
+        yield _fact("origin", folded(f"records: {len(records)}", el("dl", facts)))
 
 
 def _provenance(record: Record) -> Iterator[Markup]:
@@ -220,7 +230,7 @@ def _provenance(record: Record) -> Iterator[Markup]:
     yield _fact("recorded", "; ".join(filter(None, [record.recorded[:10], record.machine, versions])))
 
 
-# head and, for those that a reader chooses values of, the name of its control
+# head -> the name of its control, if any
 COLUMNS = {
     "system": "system",
     "paper": "paper",
@@ -232,7 +242,7 @@ COLUMNS = {
     "difference": None,
     "verdict": "verdict",
     "run by others": None,
-    STATED: None,
+    "stated by others": None,  # the head of a copied CSV
 }
 ONLY = {"measured": "only measured", "fails": "only what fails", "run": "only run by others"}
 ONLY |= {"stated": f"only {STATED}"}
@@ -246,15 +256,15 @@ def cells(report: Report) -> Markup:
     body = el("table", el("thead", el("tr", heads)), el("tbody"), class_="plain list")
     header = el("header", el("h2", "All cells"), el("p", ABOUT, class_="lead"))
     note = el("noscript", el("p", "The list, and the card behind each number, need the page's script."))
-    return el("article", header, note, _controls(), scrolling(body, "all cells"), id="cells")
+    signs = folded("How to read a cell", legend())
+    return el("article", header, note, signs, _controls(), scrolling(body, "all cells"), id="cells")
 
 
 def data(report: Report) -> Markup:
     """Return the list and all cards as JSON, with shared texts stored once.
 
-    ``texts`` are HTML, stored as indices into ``pieces`` (tags, or text between tags). A cell is a list: its
-    id, the fields of its line from the system on (indices into ``texts``), the parts of its card (likewise),
-    and 1 if it counts as published, otherwise 0.
+    ``texts`` are HTML, as indices into ``pieces`` (tags, or text between tags). A cell is a list: id, fields
+    of its line, parts of its card (both as indices into ``texts``), and 1 if it counts as published.
     """
     texts: dict[str, int] = {}
 

@@ -5,10 +5,13 @@ import re
 from collections.abc import Iterable, Mapping, Sequence
 from html import escape
 from importlib import resources
+from pathlib import Path
 
 from repro.hooks import MATCHES
+from repro.locations import data_folder
 from repro.verdicts.compared import ComparedCell
 from repro.verdicts.summary import summarise
+from repro.writers.grid import STATED
 
 _cached_escape = functools.lru_cache(maxsize=10_000)(escape)  # words recur all over a page
 VOID = frozenset({"meta", "link", "br", "hr", "img", "col", "input", "source"})
@@ -27,9 +30,6 @@ def el(name: str, /, *content: Content, **attributes: str | float | bool | None)
     """Return an element, e.g. ``el("th", "RR@10", scope="col")``.
 
     ``class_`` becomes the attribute class, ``aria_label`` aria-label. None and False are left out.
-
-    Args:
-        content: text, elements, or sequences of them. None adds nothing.
     """
     words = [
         _attribute(key, value)
@@ -108,20 +108,20 @@ def _attribute_name(key: str) -> str:
 # name -> class of colours, sign, meaning
 VERDICTS = {
     "exact": ("pass", "=", "equal to the published number at its decimals"),
-    "consistent": ("pass", "≈", "the published number lies in the prediction interval of our seeds"),
+    "consistent": ("pass", "≈", "the published number is inside the prediction interval of our seeds"),
     "within tolerance": ("pass", "~", "the difference is within the stated tolerance"),
     "lower": ("fail", "▼", "below the published number"),
-    "higher": ("fail", "▲", "above the published number, which is no pass"),
+    "higher": ("fail", "▲", "above the published number, also a failure"),
     "failed": ("fail", "✕", "a stage failed"),
-    "inconclusive": ("open", "?", "seeds vary too much to tell, or the paper gives no number"),
+    "inconclusive": ("open", "?", "seeds vary too much for a verdict, or the paper gives no number"),
     "not comparable": ("open", "◇", "measured by another choice or on stand-in data"),
-    "scaled": ("scaled", "◐", "measured at a smaller scale; not compared"),
+    "scaled": ("scaled", "◐", "measured at a smaller scale, which is not compared"),
     "blocked": ("none", "⊘", "something is missing on the machine"),
     "not run": ("none", "·", "nothing was measured"),
 }
 
 
-# verdict, or what is known of a number -> class of colours, and the sign for it in cells
+# verdict or knowledge of a number -> class of colours, and the sign for it in cells
 SIGNS = {
     **{name: (kind, mark) for name, (kind, mark, _) in VERDICTS.items()},
     "measured": ("pass", "✓"),
@@ -173,13 +173,33 @@ def in_words(counts: Mapping[str, int]) -> str:
     return ", ".join(f"{counts[name]} {name}" for name in SIGNS if counts.get(name)) or "no cells"
 
 
+# signs around a number -> meaning
+NUMBERS = {
+    "(1.2)": "measured, but in doubt. The card gives the reason",
+    "[1.2]": "our score of a run by others",
+    "“1.2” ×3": f"the closest of three values {STATED}. No verdict depends on them",
+    **{f"“{mark}1.2”": f"{STATED}, {match} match" for match, mark in MATCHES.items() if mark},
+}
+HOW_TO_READ = (
+    "The published number is above. The measured one is below, with the sign of its verdict. "
+    "Press a number for its evidence and its command. Arrow keys move between numbers. "
+    "The browser prints the shown paper, or all papers from the overview."
+)
+
+
 def legend() -> Markup:
-    """Return every sign with its meaning."""
-    items = [el("div", el("dt", badge(name)), el("dd", text)) for name, (_, _, text) in VERDICTS.items()]
-    return el("dl", items, class_="legend")
+    """Return an explanation of cells, with every sign and its meaning."""
+    signs = [(badge(name), text) for name, (_, _, text) in VERDICTS.items()]
+    items = [el("div", el("dt", mark), el("dd", text)) for mark, text in [*signs, *NUMBERS.items()]]
+    return join(el("p", HOW_TO_READ), el("dl", items, class_="legend"))
 
 
-STATIC = "default-src 'none'; style-src 'unsafe-inline'; img-src data:"
+def folded(summary: str, *content: Content) -> Markup:
+    """Return content below a line that opens it."""
+    return el("details", el("summary", summary), *content)
+
+
+STATIC = "; ".join(("default-src 'none'", "style-src 'unsafe-inline'", "img-src data:"))
 PACKAGE = "repro.writers.html"
 
 
@@ -198,13 +218,7 @@ def document(
     foot: str,
     scripts: Content = None,
 ) -> str:
-    """Return a complete, self-contained page.
-
-    Args:
-        policy: the Content-Security-Policy, which also restricts labels and drawings in the page.
-        top: content of the header, after the name of the suite.
-        foot: the last line.
-    """
+    """Return a complete, self-contained page with a Content-Security-Policy."""
     head = el(
         "head",
         el("meta", charset="utf-8"),
@@ -221,7 +235,9 @@ def document(
         el("footer", el("p", foot)),
         scripts,
     )
-    return f"<!doctype html>\n{el('html', head, body, lang='en')}\n"
+    # a page is published, and folders of this machine are not
+    text = str(el("html", head, body, lang="en")).replace(escape(str(data_folder())), "$REPRO_DATA")
+    return f"<!doctype html>\n{text.replace(escape(str(Path.home())), '~')}\n"
 
 
 def standalone(
@@ -238,10 +254,8 @@ def standalone(
 
     Args:
         above: a line above the title.
-        lead: content between title and sections.
         links: id of a section -> text of the link to it.
         sheet: package and name of an additional style sheet.
-        foot: the last line.
     """
     package, name = sheet
     header = el("header", el("p", above, class_="eyebrow"), el("h2", title), lead)

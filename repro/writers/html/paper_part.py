@@ -17,7 +17,9 @@ from repro.writers.html.elements import (
     bars,
     copyable,
     el,
+    folded,
     identifier,
+    legend,
     plain_table,
     rendered,
     section,
@@ -33,6 +35,7 @@ def paper(part: Part) -> Markup:
     return el(
         "article",
         el("header", heads, bars(part.cells(), label=f"verdicts of {name}"), _contents(part)),
+        folded("How to read a cell", legend()),
         [_table(part, printed) for printed in manifest.tables],
         [_figure(part, figure) for figure in manifest.figures],
         _sections(part),
@@ -44,7 +47,6 @@ def paper(part: Part) -> Markup:
 
 
 def _sections(part: Part) -> list[Content]:
-    """Return the sections after tables and figures, without those that another page has."""
     sections = [s for s in part.more_sections if not (s.of_no_scale and part.home)]
     own = [] if part.home else [(3, readings(part.paper, part.readings, part.answers))]
     ranked = [*((s.rank, s.content) for s in sections), *own]
@@ -142,7 +144,7 @@ def _is_web(target: str | None) -> bool:
 
 
 def datasets(source: Paper, scale: str) -> Markup:
-    """Return the paper's collections, their licences, and their stand-ins at the scale."""
+    """Return the paper's collections, their licences, and the substitutes at the scale."""
     names = dict.fromkeys(c.dataset for t in source.manifest.tables for c in t.columns)
     smaller = [scale] if scale != "full" else []
     rows = []
@@ -172,7 +174,7 @@ def citation(source: Paper) -> Markup:
 SAFE = (
     " /:;,=()@!*'$+?-._~|[]{}^`<>"  # of the signs of a drawing, what an attribute and an address leave alone
 )
-LARGEST = 1_000_000  # bytes of a drawing: a larger one is named and not shown
+LARGEST = 1_000_000  # bytes of a drawing that is shown
 
 
 def drawing_view(path: Path, about: str) -> Markup:
@@ -181,7 +183,7 @@ def drawing_view(path: Path, about: str) -> Markup:
         return el("p", f"{path.name} is too large to be shown here.")
     if path.suffix == ".svg":
         data = quote(" ".join(path.read_text(encoding="utf-8").split()), safe=SAFE)
-        # with its size a browser leaves room for it, so that nothing moves when it has been drawn
+        # the size keeps the page from moving when it is drawn
         box = re.search(rb'viewBox="0 0 ([\d.]+) ([\d.]+)"', path.read_bytes())
         size = {"width": round(float(box[1])), "height": round(float(box[2]))} if box else {}
         image = el("img", src=f"data:image/svg+xml,{data}", alt=f"ours: {about}", **size)

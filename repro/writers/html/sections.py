@@ -27,19 +27,13 @@ from repro.writers.html.tables import Scatter, scatters
 from repro.writers.table_files import table_texts, writer_of
 
 DRAWN = (".svg", ".html", ".md")
-DEVICE = "h100"  # whose hours are told
-FEW = 4  # things lacking that are named
+DEVICE = "h100"
+FEW = 4
 
 
 @dataclass(frozen=True)
 class Sources:
-    """The papers, cells and places that the parts of a report are made from.
-
-    Attributes:
-        papers: paper name -> paper.
-        cells: the selected cells of these papers.
-        known: the readings that each cell depends on.
-    """
+    """The papers, selected cells and known readings that the parts of a report are made from."""
 
     papers: Mapping[str, Paper]
     cells: Sequence[Cell]
@@ -60,9 +54,9 @@ class View:
     Attributes:
         comparison: of all papers, with the tests between rows.
         compared: the paper's measured or measurable cells, including points of figures.
-        drawings: table or figure, e.g. ``figure-2`` -> its files in the results folder.
-        scatters: table -> scatter plots per query of its rows against the reference row.
-        own_tables: table of a special kind -> the HTML that a plugin makes of it.
+        drawings: table or figure, e.g. ``figure-2`` -> its files.
+        scatters: table -> scatter plots per query of its rows.
+        own_tables: table of a special kind -> the HTML of a plugin.
         latex: table -> its LaTeX as written by ``repro tables``.
     """
 
@@ -83,9 +77,8 @@ class Part:
     """The part of one paper at one scale.
 
     Attributes:
-        home: address of the page with the sections that do not depend on the scale (audit, unspecified
-            choices, settings, released code). "" if they are on this page.
-        rests_on: cell -> the readings that its number depends on.
+        home: address of the page with the sections that do not depend on the scale, or "" for this page.
+        rests_on: cell -> the readings behind its number.
         answers: measured differences for the pointers of readings.
         of_plugins: additions by plugins.
     """
@@ -112,12 +105,12 @@ class Part:
 
 @dataclass(frozen=True)
 class Report:
-    """The content of one page. A page shows one scale.
+    """The content of one page, for one scale.
 
     Attributes:
         selected: the cells of the report. A page shows those with a result at its scale.
         known: paper -> coverage of the selected cells.
-        to_do: paper -> the cost of measuring its published cells at full, if that scale was planned.
+        to_do: paper -> the cost of measuring its published cells at full.
         made: the day of the report and the commit of the suite, if known.
     """
 
@@ -141,7 +134,7 @@ class Report:
 
     @property
     def dates(self) -> tuple[str, str] | None:
-        """First and last day on which a number was recorded, or None without records."""
+        """The days of the first and the last record, or None without records."""
         days = sorted(r.recorded[:10] for c in self.compared for r in c.records if r.recorded)
         return (days[0], days[-1]) if days else None
 
@@ -155,13 +148,11 @@ def gather(
     home: str = "",
     made: tuple[str, ...] = (),
 ) -> list[Report]:
-    """Return one report per plan, each for the plan's scale. Runs no stage.
-
-    The store may be empty. Passes on errors from reading manifests, results and store.
+    """Return one report per plan, each for the plan's scale. Runs no stage. The store may be empty.
 
     Args:
         selected: all cells to count. Defaults to the cells of the plans.
-        home: address of the first plan's page, which has the sections that do not depend on the scale.
+        home: address of the first plan's page, with the sections that do not depend on the scale.
     """
     cells = selected or list({cell.id: cell for plan in plans for cell in plan.cells}.values())
     sources = {cell.paper.name: cell.paper for cell in cells}
@@ -200,7 +191,6 @@ def _facts(
     store: Store,
     machine: Machine,
 ) -> dict[str, dict]:
-    """Return paper -> the fields of its part that do not depend on the scale."""
     made_from = Sources(sources, list(cells), CellReadings(machine), results, store, machine)
     readings = {
         name: [source.readings[place] for place in made_from.known.places(source)]

@@ -9,7 +9,8 @@ from repro.manifest.papers import Paper
 from repro.manifest.schema import Table
 from repro.running.measurement import Measurement
 from repro.running.plan import Plan
-from repro.store import Store, read_json
+from repro.store import Store
+from repro.store.seal import read_json
 from repro.verdicts.compared import ComparedCell
 from repro.verdicts.effects import Effect, effects, orders
 from repro.writers.grid import (
@@ -26,7 +27,7 @@ from repro.writers.grid import (
 from repro.writers.html.elements import Content, Markup, el, identifier, sign, tone
 
 MOST_ROWS = 12  # of a table
-MOST_QUERIES = 400  # of a drawing; evenly taken from the sorted ids where there are more
+MOST_QUERIES = 400  # of a drawing, evenly taken from the sorted ids
 SIDE, PAD = 150, 8
 
 
@@ -36,7 +37,7 @@ def table(source: Paper, printed: Table, compared: Sequence[ComparedCell]) -> Ma
     cells = cells_of(source, (printed,))
     grid = Grid.of(printed, {(c.row.id, c.column.id): _cell(c, by_id.get(c.id)) for c in cells})
     caption = identifier("caption", source.name, printed.id)
-    marks = max((len(c.printed.marks) for c in cells), default=0)  # whose room numbers without any leave free
+    marks = max((len(c.printed.marks) for c in cells), default=0)
     look = {"class_": "printed", "style": f"--marks:{marks}", "aria_labelledby": caption}
     body = el("table", el("thead", head(grid.across)), _body(grid), **look)
     return el(
@@ -111,7 +112,6 @@ def _measured_number(c: ComparedCell) -> Markup:
 
 
 def _imported_number(c: ComparedCell) -> Markup | None:
-    """Return the score of the last run by others and its verdict."""
     if not c.imported:
         return None
     run = c.imported[-1]
@@ -122,7 +122,6 @@ def _imported_number(c: ComparedCell) -> Markup | None:
 
 
 def _stated_number(c: ComparedCell) -> Markup | None:
-    """Return the first value reported elsewhere in quotation marks, and the number of values."""
     if not c.notes_at_full:
         return None
     first, number = c.notes[0], len(c.notes)

@@ -62,9 +62,9 @@ def test_words_are_drawn_by_their_share_and_are_words(tmp_path, words):
 
 
 def test_unknown_names_and_unfit_files_are_said(statistics, words, tmp_path):
-    with pytest.raises(UsageError, match="no count of words 'tf'"):
+    with pytest.raises(UsageError, match="'tf' is not a known count of words"):
         collection(statistics, words, counts="tf")
-    with pytest.raises(UsageError, match="no count of words in pieces 'first'"):
+    with pytest.raises(UsageError, match="'first' is not a known count of words in pieces"):
         collection(statistics, words, word_counts="first")
     with pytest.raises(DataError, match="cannot be read as term statistics"):
         collection(tmp_path, words)

@@ -72,7 +72,7 @@ def test_zero_shot_collections_leave_out_what_the_reading_says():
 
 
 def test_an_unknown_system_is_named():
-    with pytest.raises(UsageError, match="no released encoder 'nobody'"):
+    with pytest.raises(UsageError, match="'nobody' is not a known released encoder"):
         made("nobody")
 
 

@@ -140,7 +140,7 @@ def test_a_vocabulary_without_words_is_refused():
     from transformers import PreTrainedTokenizerFast
 
     letters = PreTrainedTokenizerFast(tokenizer_object=Tokenizer(models.BPE({"a": 0, "b": 1}, [])))
-    with pytest.raises(UsageError, match="cannot be told in a BPE vocabulary"):
+    with pytest.raises(UsageError, match="cannot be found in a BPE vocabulary"):
         WholeWords.of(letters)
 
 

@@ -103,5 +103,5 @@ def test_of_two_sets_with_one_score_the_second_is_preferred_or_both_are_drawn_ag
     size = sampling().sizes(first)[0]
     left, right = _sets(scores, int(size), True, first)
     assert pairs[0][0].tolist() == right.tolist() and pairs[0][1].tolist() == left.tolist()
-    with pytest.raises(UsageError, match="no treatment of equal word sets 'first'"):
+    with pytest.raises(UsageError, match="'first' is not a known treatment of equal word sets"):
         sampling(ties="first")

@@ -198,15 +198,15 @@ def test_a_whole_text_is_what_windows_are_cut_from():
 
 
 def test_what_cannot_be_drawn_from_is_refused():
-    with pytest.raises(DataError, match="tokenise the corpus with policy 'spans'"):
+    with pytest.raises(DataError, match="Tokenise the corpus with policy 'spans'"):
         contexts().draw({"input_ids": np.arange(9), "epoch": 0, "index": 0}, 1)
     with pytest.raises(DataError, match="text 4 has one span"):
         contexts().draw(document(4, spans=1), 1)
-    with pytest.raises(UsageError, match="no kind of context 'near'"):
+    with pytest.raises(UsageError, match="'near' is not a known kind of context"):
         contexts("near")
     with pytest.raises(UsageError, match="there is no kind of context"):
         Contexts(kinds=[], room=ROOM, truncation="head", seed=1)
-    with pytest.raises(UsageError, match="no truncation 'tail'"):
+    with pytest.raises(UsageError, match="'tail' is not a known truncation"):
         contexts(truncation="tail")
     with pytest.raises(UsageError, match="room of 0 tokens"):
         contexts(room=0)

@@ -102,7 +102,7 @@ def test_the_baseline_of_figure_3_may_be_the_shorter_pre_training_of_its_time():
 
 def test_a_version_that_there_is_not_is_refused():
     for recipe, options in ((recipes.seed_point, {"seed": 42}), (recipes.passages_shown, {"queries": []})):
-        with pytest.raises(UsageError, match="there is no version of CoT-MAE '3'; known: 1, 2"):
+        with pytest.raises(UsageError, match=r"'3' is not a known version of CoT-MAE. Known: 1, 2"):
             made(recipe, version=3, **options)
 
 

@@ -108,7 +108,7 @@ def test_a_missing_broken_or_foreign_decoder_is_a_data_error(tmp_path):
 
 
 def test_a_wrong_layout_or_start_is_a_usage_error():
-    with pytest.raises(UsageError, match="no order of the decoder's layers 'norm-first'"):
+    with pytest.raises(UsageError, match="'norm-first' is not a known order of the decoder's layers"):
         MLPDecoder(tiny_masked_lm().config, layout="norm-first")
-    with pytest.raises(UsageError, match="no start of the decoder 'old'"):
+    with pytest.raises(UsageError, match="'old' is not a known start of the decoder"):
         decoder(start="old")

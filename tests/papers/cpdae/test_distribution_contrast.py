@@ -151,9 +151,9 @@ def test_the_variant_is_equation_5_with_another_similarity(settings, similarity)
 
 def test_a_wrong_setting_is_a_usage_error():
     sim = scores(4, 4)
-    with pytest.raises(UsageError, match="no normalisation 'max'"):
+    with pytest.raises(UsageError, match="'max' is not a known normalisation"):
         word_distributions(sim, normalisation="max")
-    with pytest.raises(UsageError, match="no direction of the contrast 'second'"):
+    with pytest.raises(UsageError, match="'second' is not a known direction of the contrast"):
         version_contrast(sim, temperature=1.0, direction="second", reduction="mean")
     with pytest.raises(UsageError, match="above 0"):
         version_contrast(sim, temperature=0.0, direction="both", reduction="mean")

@@ -44,7 +44,7 @@ def test_normalised_weights_are_1_on_average_and_in_the_same_proportion(statisti
 
 
 def test_an_unknown_formula_and_unusable_counts_are_errors(statistics, tmp_path):
-    with pytest.raises(UsageError, match="no idf 'bm25'"):
+    with pytest.raises(UsageError, match="'bm25' is not a known idf"):
         weights(statistics, idf="bm25")
     with pytest.raises(DataError, match="has 91"):
         weights(statistics, vocabulary_size=91)

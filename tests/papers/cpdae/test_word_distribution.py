@@ -76,7 +76,7 @@ def test_a_model_without_decoder_and_a_wrong_scale_are_errors(model_folder, tmp_
         view(tmp_path / "model", TEXT, shown="sigmoid", length=8)
     with pytest.raises(DataError, match="cannot be read as a model"):
         view(tmp_path / "none", TEXT, shown="sigmoid", length=8)
-    with pytest.raises(UsageError, match="no way to show a distribution 'softmax'"):
+    with pytest.raises(UsageError, match="'softmax' is not a known way to show a distribution"):
         view(model_folder, TEXT, shown="softmax", length=8)
     with pytest.raises(UsageError, match="more than the model's 64 positions"):
         view(model_folder, TEXT, shown="sigmoid", length=65)

@@ -130,7 +130,7 @@ def test_records_of_an_earlier_study_are_counted_and_not_shown(known, tmp_path):
     ("words", "status", "said"),
     [
         (["--seeds", "x"], 2, "--seeds takes whole numbers"),
-        (["--scale", "nowhere"], 2, "there is no scale 'nowhere'"),
+        (["--scale", "nowhere"], 2, "'nowhere' is not a known scale"),
         (
             [],
             DataError.exit_status,
@@ -145,6 +145,17 @@ def test_bad_input_is_one_sentence(words, status, said, tmp_path, monkeypatch, c
         main()
     [line] = capsys.readouterr().err.splitlines()
     assert left.value.code == status and said in line and not (tmp_path / "out").exists()
+
+
+def test_the_first_page_is_short_and_links_the_appendices_which_make_up_the_article(unmeasured, tmp_path):
+    text = (unmeasured / "index.md").read_text(encoding="utf-8")
+    pages = module.split(text)
+    for name, content in pages.items():
+        (tmp_path / name).write_text(content, encoding="utf-8")
+    assert len(pages) == 10 and module.joined(tmp_path) == re.sub(r"\n{3,}(?=## Appendix )", "\n\n", text)
+    assert all(content.startswith("# ") and "\n# " not in content for content in pages.values())
+    committed = (ROOT / "docs/explained/head-to-head/index.md").read_text(encoding="utf-8")
+    assert len(committed.split()) <= 4000 and all(f"]({name})" in committed for name in [*pages][1:])
 
 
 def test_every_work_is_cited_and_nothing_else_is():

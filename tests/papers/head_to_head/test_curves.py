@@ -15,7 +15,8 @@ from repro.running.plan import plan
 from repro.running.recipe_calls import not_at
 from repro.running.requirements import Machine
 from repro.running.scale import scale
-from repro.store import Store, make_writable, read_json
+from repro.store import Store, make_writable
+from repro.store.seal import read_json
 from tests.once import take_what_is_finished
 
 STUDY = papers()["head_to_head"]

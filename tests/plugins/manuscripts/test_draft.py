@@ -67,14 +67,14 @@ def test_columns_rows_and_groups_stand_as_they_are_with_what_is_known_of_them(re
 
 def test_every_question_stands_at_its_place_and_in_the_list_with_its_line():
     made = draft("quill", source(MAIN))
-    asked = questions(made, "asked")
-    recall = next(text for text in asked if "R@1000 or Success@1000?" in text)
-    assert asked[recall] == [("table 1, column ms-marco-dev.r1k", "paper.tex:2")]
+    todo = questions(made, "todo")
+    recall = next(text for text in todo if "R@1000 or Success@1000?" in text)
+    assert todo[recall] == [("table 1, column ms-marco-dev.r1k", "paper.tex:2")]
     assert ("table 1, row sparse.nib", "paper.tex:5") in [
-        place for places in asked.values() for place in places
+        place for places in todo.values() for place in places
     ]
     cells, readme = cells_text("quill", "paper.tex", made), readme_text("quill", "paper.tex", made)
-    assert "# asked: dataset: msmarco-passage/dev/small; measure: R@1000 or Success@1000?" in cells
+    assert "# todo: dataset: msmarco-passage/dev/small, measure: R@1000 or Success@1000?" in cells
     assert "# underlined: trec-dl-19.ndcg10" in cells and "also says '±0.1'" in cells
     assert "- table 1, mark † (paper.tex:1)" in readme and "bm25-parameters" in readme
 

@@ -18,32 +18,32 @@ from tests.plugins.manuscripts.source_tables import table
 
 PLANTED = [  # severity, check, what is changed into what, words of the finding
     ("error", "average", "0.655|0.501", "0.655|0.519", "mean of TREC-COVID to SciFact is 0.5006"),
-    ("doubt", "average", "0.655|0.501", "0.655|0.462", "without SciFact it would fit"),
+    ("doubt", "average", "0.655|0.501", "0.655|0.462", "It fits without SciFact"),
     ("error", "sum", "80|120|1100", "80|120|1110", "sum of Train to Test is 1100"),
-    ("error", "delta", "(+15.4)", "(+14.5)", "the difference to BM25 is +15.4"),
+    ("error", "delta", "(+15.4)", "(+14.5)", "The difference from BM25 is +15.4"),
     (
         "doubt",
         "bold",
         "**94.7**|",
         "**91.7**|",
-        "91.7 is bold and not the best; the best of its group is 92.8",
+        "91.7 is bold but not the best. The best of its group is 92.8",
     ),
-    ("note", "bold", "_26.1_|74.0", "_26.1_|76.9", "76.9 is not bold, and equal to one that is"),
-    ("doubt", "underline", "_87.3†_", "_85.3†_", "85.3 is underlined and not the second best"),
-    ("error", "mark", "34.1†|", "17.9†|", "it stands for a significant improvement over BM25"),
+    ("note", "bold", "_26.1_|74.0", "_26.1_|76.9", "76.9 is not bold but equals one that is"),
+    ("doubt", "underline", "_87.3†_", "_85.3†_", "85.3 is underlined but not the second best"),
+    ("error", "mark", "34.1†|", "17.9†|", "The mark means significantly better than BM25"),
     ("doubt", "mark", "34.1†|", "18.7†|", "which has 18.7"),
-    ("note", "decimals", "_92.8_", "_92.80_", "7 numbers of the column have 1 digits"),
+    ("note", "decimals", "_92.8_", "_92.80_", "7 numbers of the column have 1 decimals"),
     ("doubt", "unit", "0.654|0.237", "65.4|0.237", "65.4 is a percentage among fractions"),
     ("doubt", "unit", "**71.4†**", "**0.714†**", "0.714 is a fraction among percentages"),
-    ("error", "range", "**98.0†**", "**108.0†**", "108.0 is no value of R@1000"),
+    ("error", "range", "**98.0†**", "**108.0†**", "108.0 is no possible value of R@1000"),
     ("error", "cut-off", "_75.1_|91.2", "_75.1_|72.1", "75.1 is above 72.1 of MS MARCO passage dev R@1000"),
-    ("doubt", "queries", "73.71", "73.72", "is a multiple of 1/3610"),
+    ("doubt", "queries", "73.71", "73.72", "are multiples of 1/3610"),
     ("note", "two-values", "33.0 (+14.3)", "33.2 (+14.5)", "and 33.0 at paper.tex:9"),
-    ("note", "published", "|95.9†|", "|96.9†|", "96.9 stands nowhere else"),
-    ("doubt", "prose", "reaches 38.2", "reaches 38.4", "38.4 is said to stand in Table 1"),
-    ("doubt", "prose", "from 18.7 to 38.2", "from 18.7 to 38.6", "38.6 is no number of Table 1"),
-    ("doubt", "prose", "by 1.6 points", "by 2.6 points", "they have 36.6 and 38.2"),
-    ("doubt", "prose", "MRR@10 of 25.0", "MRR@10 of 25.4", "it has 25.0 at paper.tex"),
+    ("note", "published", "|95.9†|", "|96.9†|", "96.9 is no known value"),
+    ("doubt", "prose", "reaches 38.2", "reaches 38.4", "The text quotes 38.4 from Table 1"),
+    ("doubt", "prose", "from 18.7 to 38.2", "from 18.7 to 38.6", "Table 1 lacks 38.6"),
+    ("doubt", "prose", "by 1.6 points", "by 2.6 points", "Their numbers include 36.6 and 38.2"),
+    ("doubt", "prose", "MRR@10 of 25.0", "MRR@10 of 25.4", "The table has 25.0 at paper.tex"),
 ]
 
 
@@ -55,7 +55,7 @@ def test_a_source_without_faults_has_no_finding():
 def test_a_planted_fault_is_found_and_nothing_else(severity, check, old, new, words):
     [finding] = findings(source(old, new))
     assert (finding.severity, finding.check) == (severity, check)
-    assert words in f"{finding.says}; {finding.why}", finding
+    assert words in finding.text, finding
 
 
 def test_a_fault_is_planted_for_every_check_of_tables_and_prose():
@@ -163,7 +163,7 @@ def paper(tmp_path, monkeypatch):
 def test_a_finding_is_a_line_with_its_place_as_of_a_compiler(repro, paper):
     said = repro("audit", paper())
     assert said.status == 0 and said.err == "1 table: 1 error, 0 doubts, 0 notes\n"
-    assert said.out == f"paper.tex:10: {LINE}; no ranking has less of R in 1000 ranks than in 100\n"
+    assert said.out == f"paper.tex:10: {LINE}. R cannot decrease from 100 to 1000 ranks.\n"
 
 
 def test_several_files_have_one_summary_and_each_finding_once(repro, paper):
@@ -171,7 +171,7 @@ def test_several_files_have_one_summary_and_each_finding_once(repro, paper):
     said = repro("audit", *parts, "--strict")
     assert said.status == 1 and said.out.count(LINE) == 1
     notes, summary = said.err.splitlines()
-    assert notes == "intro.tex: there is no table in it" and summary == "2 tables: 1 error, 0 doubts, 0 notes"
+    assert notes == "intro.tex contains no table" and summary == "2 tables: 1 error, 0 doubts, 0 notes"
     assert repro("audit", "intro.tex").sentence == notes
 
 
@@ -196,9 +196,9 @@ def test_a_comment_on_the_line_or_alone_above_it_sets_a_finding_aside(repro, pap
 @pytest.mark.parametrize(
     ("comment", "says"),
     [
-        ("ignore[unit]", "nothing of unit is set aside here"),
-        ("ignore[cutoff]", "there is no check 'cutoff' (did you mean 'cut-off'?)"),
-        ("ignore", "this comment names no check"),
+        ("ignore[unit]", "The comment suppresses no finding of unit"),
+        ("ignore[cutoff]", "'cutoff' is not a known check. Did you mean cut-off?"),
+        ("ignore", "The comment names no check"),
     ],
 )
 def test_a_comment_that_sets_nothing_aside_is_told(repro, paper, comment, says):

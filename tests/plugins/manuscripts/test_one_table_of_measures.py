@@ -57,4 +57,4 @@ def test_headings_name_it_and_its_values_are_checked():
     rows = "Oak|31.2|30.4\nElm|20.3|40.2\nAsh|20.6|40.7\nFir|22.6|42.7"
     made = table("Model|SciFact Mean AP@10|SciFact Mean AP@100", rows)
     [finding] = findings(Manuscript(Path("paper.md"), (made,)))
-    assert finding.check == "cut-off" and "no ranking has less of AP in 100 ranks" in finding.why
+    assert finding.check == "cut-off" and "AP cannot decrease from 10 to 100 ranks" in finding.why

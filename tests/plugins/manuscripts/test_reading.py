@@ -63,22 +63,22 @@ def test_the_paper_of_a_folder_is_the_one_with_a_document(tmp_path):
     written(tmp_path, PREAMBLE + "A letter." + r"\end{document}", "letter.tex")
     made = read(written(tmp_path, PAPER, "paper.tex").parent)
     assert rows(made.tables[0]) == BODY
-    assert made.notes == (f"{tmp_path}/paper.tex: read as the paper, and not letter.tex",)
+    assert made.notes == (f"{tmp_path}/paper.tex is the paper. Not read: letter.tex",)
 
 
 BROKEN = {
     "binary": (b"\x00\x01\x02" * 100, "is a binary file"),
     "pdf": (b"%PDF-1.5 ...", "is a PDF"),
     "empty": (b"", "is empty"),
-    "no_table": (PREAMBLE.encode() + b"Words. \\end{document}", "there is no table in it"),
-    "cycle": (PREAMBLE.encode() + b"\\input{main}", "reads itself in: main.tex -> main.tex"),
+    "no_table": (PREAMBLE.encode() + b"Words. \\end{document}", "contains no table"),
+    "cycle": (PREAMBLE.encode() + b"\\input{main}", "includes itself: main.tex -> main.tex"),
     "growth": (
         b"\\def\\a{\\b\\b}\\def\\b{\\c\\c}\\def\\c{\\d\\d}\\def\\d{\\a\\a}" + b"\\a\n" * 5_000,
-        "there is no table in it .*the macro \\\\a comes to no end",
+        "contains no table .*The macro \\\\a never ends",
     ),
     "depth": (TABLE.replace("18.7", "{" * 500 + "18.7" + "}" * 500).encode(), "nested too deeply"),
     "length": (b"x" * (gullet.CHARACTERS + 1), "has more than 1,000,000 characters"),
-    "large": (b"%" * (files.FILE_BYTES + 1), "a source of more than 4 MB is not read"),
+    "large": (b"%" * (files.FILE_BYTES + 1), "is larger than 4 MB"),
     "broken_archive": (b"PK\x03\x04" + b"x" * 100, "cannot be unpacked"),
     "broken_gz": (b"\x1f\x8b" + b"x" * 100, "cannot be unpacked"),
 }
@@ -99,7 +99,7 @@ def test_what_cannot_be_read_is_one_sentence(tmp_path, kind):
 def test_a_macro_without_end_is_left_out_and_told(tmp_path, text):
     made = read(written(tmp_path, text + PREAMBLE + r"\a{x}" + "\n\n" + TABLE + r"\end{document}"))
     assert rows(made.tables[0]) == BODY
-    assert made.notes == (f"{tmp_path}/main.tex:3: the macro \\a comes to no end and is left out",)
+    assert made.notes == (f"{tmp_path}/main.tex:3: The macro \\a never ends and is omitted.",)
 
 
 @pytest.mark.parametrize("name", ["../outside", "/etc/passwd", "linked", "nowhere", "a" * 300])
@@ -116,7 +116,7 @@ def test_an_archive_that_unpacks_to_too_much_is_refused(tmp_path, monkeypatch):
     monkeypatch.setattr(files, "FILE_BYTES", 2**20)
     monkeypatch.setattr(files, "UNPACKED_BYTES", 2**22)
     for name in ("a.zip", "a.tar.gz"):
-        with pytest.raises(DataError, match="is too large: a source of more than 1 MB"):
+        with pytest.raises(DataError, match="is larger than 1 MB"):
             read(packed(tmp_path / name, {"main.tex": "x" * 2**21}))
     with pytest.raises(DataError, match="unpacks to more than"):
         read(packed(tmp_path / "b.tar.gz", {"main.tex": TABLE, "figure.png": "x" * 2**23}))

@@ -92,7 +92,7 @@ def test_of_a_system_that_nothing_measures_the_reason_is_taken_over():
 def test_one_number_like_that_of_a_papers_own_baseline_is_chance():
     assert found("BERT", rr10="0.335").row is None
     assert found("BERT", rr10="0.335", r1000="0.957").row.recipe.endswith(":passage_row")
-    assert found("Nobody's", rr10="0.335").reason == "the suite knows no system of this name"
+    assert found("Nobody's", rr10="0.335").reason == "no known system has this name"
 
 
 def test_readings_that_a_recipe_asks_for_come_with_it_unless_they_are_its_own():

@@ -84,7 +84,7 @@ def test_a_mark_that_means_another_thing_is_a_doubt(made):
     sources = [made("one"), made("two", over="a, b")]
     [finding] = conventions(sources, SAME)
     assert (finding.id, finding.severity) == ("conventions/one/two/mark", "doubt")
-    assert finding.says.endswith("* over a beside * over a, b")
+    assert finding.says.endswith("* over a and * over a, b")
 
 
 @pytest.mark.parametrize(

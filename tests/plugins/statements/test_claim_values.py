@@ -85,7 +85,7 @@ def test_rows_whose_interval_holds_both_orders_are_not_told_apart(mine, interval
     judged = _mark(_measured(_compared(MINE, mine), _compared(OTHER, 0.3), p=0.03, interval=interval))
     assert judged.state == state
     if state == "not told apart":
-        assert judged.why.startswith("2/first.seed less first.bert in dev.rr100 is between")
+        assert judged.why.startswith("2/first.seed minus first.bert in dev.rr100 is between")
 
 
 def test_one_pair_that_contradicts_decides_whatever_is_not_told_apart():
@@ -106,4 +106,4 @@ def test_a_column_in_which_rows_are_not_told_apart_is_said_to_be_one():
 
 def test_substituted_data_is_told():
     ours = _compared(MINE, 0.4, verdict="not comparable"), _compared(OTHER, 0.3)
-    assert _mark(_measured(*ours, p=0.03)).test == "p 0.03, not corrected; with substituted data"
+    assert _mark(_measured(*ours, p=0.03)).test == "p 0.03, not corrected, with substituted data"

@@ -18,11 +18,11 @@ def _shown(name, against="paper"):
 
 @pytest.mark.parametrize("against", HELD_AGAINST)
 def test_a_finding_says_what_it_is_held_against(against):
-    assert f"held against: {HELD_AGAINST[against]}" in _shown("costa", against)
+    assert f"evidence: {HELD_AGAINST[against]}" in _shown("costa", against)
 
 
 def test_references_are_counted_where_they_are_listed():
-    assert "Of 135 references to tables, equations, sections and works 114 are right" in _shown("costa")
+    assert "114 of 135 references to tables, equations, sections and works are right" in _shown("costa")
     assert "references to tables" not in _shown("head_to_head")
 
 
@@ -58,4 +58,4 @@ def test_records_are_what_lies_in_the_results():
 def test_a_part_of_a_listing_is_one():
     findings = repro.audit()
     assert len(findings[:3].to_frame()) == 3 and findings[0] is findings[:3][0]
-    assert repr(findings[:0]) == "<0 of nothing; to_frame() shows them>" and findings[:0].to_frame().empty
+    assert repr(findings[:0]) == "<0 items, see to_frame()>" and findings[:0].to_frame().empty

@@ -145,7 +145,7 @@ def test_papers_of_the_same_authors_differ_in_bold_and_in_what_a_mark_means(find
     finding, printed = _one(findings, "conventions/costa/cpdae/bold")
     assert printed == {"costa/2/sparse.bm25/dl19.r100": "0.395", "cpdae/1/bm25/dl19-doc.r100": "**0.395**"}
     finding, printed = _one(findings, "cpdae/reading/dagger-scope")
-    assert "† over b-prop, ict, prop beside † over ict" in finding.explanation
+    assert "† over b-prop, ict, prop and † over ict" in finding.explanation
     assert printed["costa/1/hardneg.seed/dl19.r1000"] == "0.782*†"
 
 
@@ -228,9 +228,9 @@ def test_what_is_ours_in_a_claim_makes_a_doubt(findings):
         ("ablation-temperature", "said to be 1"),
         ("trec-document-recall", "R@1000", "Table 2 has R@100"),
         ("figure-3-query", "47923", "MS MARCO dev"),
-        ("costa/claim/dense-above-sparse", "bert/dl19.r1000 0.704 beside 1/sparse.bm25/dl19.r1000 0.745"),
-        ("costa/claim/prop-above-bert", "prop/dl19.ndcg10 0.586 beside 1/bm25neg.bert/dl19.ndcg10 0.616"),
-        ("cpdae", "SimCSE", "1/simcse/dev-passage.r1000 0.955 beside 1/bert/dev-passage.r1000 0.957"),
+        ("costa/claim/dense-above-sparse", "bert/dl19.r1000 0.704 vs. 1/sparse.bm25/dl19.r1000 0.745"),
+        ("costa/claim/prop-above-bert", "prop/dl19.ndcg10 0.586 vs. 1/bm25neg.bert/dl19.ndcg10 0.616"),
+        ("cpdae", "SimCSE", "1/simcse/dev-passage.r1000 0.955 vs. 1/bert/dev-passage.r1000 0.957"),
         ("costa/claim/ndcg-gains-more-than-recall", "3.6819 > 4.3478"),
         ("costa/1/bm25neg.seed/dl19.ndcg10", "0.032 (* of SEED(ours), 0.625 over 0.616)", "half of 0.091"),
         ("costa/1/hardneg.costa/dev.r1000", "COSTA 0.971 over 0.963 (SEED) without ‡"),

@@ -77,18 +77,17 @@ def test_what_matches_by_its_name_alone_judges_nothing(judge):
     reports = {"a/x": [("0.36", "checkpoint", "loose")], "b/x": [("0.35",)]}
     heard = judge('above("1/b/x", "1/a/x")', reports)[0].others
     assert (heard.state, len(heard.used), heard.cells) == ("untested", 1, 2)
-    assert "but by its name" in heard.judgement.why
+    assert "only by name" in heard.judgement.why
 
 
 def test_unlike_making_is_named_where_it_decides_and_in_all(judge):
     reports = {"a/x": [("0.36", "trained")], "b/x": [("0.35", "checkpoint")]}
     heard = judge('above("1/b/x", "1/a/x")', reports)[0].others
-    assert heard.judgement.why == "1/b/x 0.35 (checkpoint) beside 1/a/x 0.36 (trained)"
+    assert heard.judgement.why == "1/b/x 0.35 (checkpoint) vs. 1/a/x 0.36 (trained)"
     assert heard.kinds == {"checkpoint": 1, "trained": 1}
     assert heard.basis == (
-        "2 of 2 cells: released checkpoint encoded again (1), trained from the start (1); "
-        "released systems stand beside systems trained again; "
-        "like beside like (released: say nothing, trained again: say nothing)"
+        "2 of 2 cells: released checkpoint encoded again (1), trained from the start (1), mixes released and "
+        "retrained systems: by kind of making (released: undecided, trained again: undecided)"
     )
     alike = judge('above("1/b/x", "1/a/x")', {"a/x": [("0.36", "run")], "b/x": [("0.35",)]})[0].others
     assert alike.alike == {} and "trained again" not in alike.basis

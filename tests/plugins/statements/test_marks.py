@@ -94,7 +94,7 @@ def test_a_mark_is_held_against_the_smallest_known_deviation(made, sd, verdict):
     assert need.verdict == verdict and need.sd == pytest.approx(0.035743, abs=1e-6)
     assert [f.severity for f in _found(source, "deviation")] == ["doubt"] * (verdict == "implausible")
     said = list(MarksOfCell(cell("made/1/b/x")).below_published())
-    words = f"implausible over A: means only; needs a deviation of 0.036, known {sd:.3f}"
+    words = f"implausible over A: means only, needs a deviation of 0.036, known {sd:.3f}"
     assert said == [("mark *", words)] * (verdict == "implausible")
     assert deviations.need(cell("made/1/a/x"), [cell("made/1/b/x")]) is None  # no lead
 
@@ -119,7 +119,7 @@ def test_another_set_that_stands_for_one_without_runs_makes_a_note_of_it(made):
 def test_a_lead_over_the_same_row_without_the_mark_of_a_smaller_one_is_noted(made, c, role, is_noted):
     found = _found(made("0.610*", c=c, role=role), "leads")
     assert [f.severity for f in found] == ["note"] * is_noted
-    assert all("over A leads B by 0.010 with *" in f.says and "C by 0.01" in f.says for f in found)
+    assert all("B by 0.010 over A with *" in f.says and "C by 0.01" in f.says for f in found)
 
 
 def test_leads_over_unlike_rows_are_not_held_against_each_other(made):
@@ -139,13 +139,13 @@ def test_a_lead_that_is_significant_whatever_the_systems_did_needs_its_mark(made
 @pytest.mark.parametrize(
     ("broken", "said"),
     [
-        ({"first": "three"}, "3: .*'three' is not among the runs"),
+        ({"first": "three"}, "3: .*'three' is not in `runs`"),
         ({"sd": 0}, "3: known.0.sd: .*greater than 0"),
         ({"sd": ".nan"}, "3: known.0.sd: .*finite number"),
         ({"sd": 9.1}, "3: known.0.sd: .*less than or equal to 1"),
-        ({"dataset": "beir/none"}, "3: known.0.dataset: there is no dataset 'beir/none'"),
-        ({"more": STEAD}, f"5: instead.0.by: no pair of '{DL20}' with nDCG@10"),
-        ({"dataset": DL20, "more": STEAD.replace("nDCG", "nDGC")}, "5: .*there is no measure 'nDGC@10'"),
+        ({"dataset": "beir/none"}, "3: known.0.dataset: 'beir/none' is not a known dataset"),
+        ({"more": STEAD}, f"5: instead.0.by: `known` has no pair of '{DL20}' with nDCG@10"),
+        ({"dataset": DL20, "more": STEAD.replace("nDCG", "nDGC")}, "5: .*'nDGC@10' is not a known measure"),
     ],
 )
 def test_what_deviations_cannot_be_is_refused_with_its_line(made, broken, said):

@@ -48,12 +48,12 @@ def test_references_without_fault_are_no_finding_and_are_listed_one_by_one(made)
 @pytest.mark.parametrize(
     ("old", "new", "severity", "says"),
     [
-        ("to: [Table 1]", "to: [Table 9], verdict: absent, why: there are two", "error", "points at Table 9"),
+        ("to: [Table 1]", "to: [Table 9], verdict: absent, why: there are two", "error", "refers to Table 9"),
         (
             "to: [1, 2]",
             "to: [1, 2], verdict: partly, why: one is none",
             "doubt",
-            "points at 1, 2; one is none",
+            "refers to 1, 2 for encoders: one is none",
         ),
         (
             '"1810.04805"}',
@@ -61,8 +61,8 @@ def test_references_without_fault_are_no_finding_and_are_listed_one_by_one(made)
             "error",
             "reference 1: not its",
         ),
-        ('"1810.04805"', '"1907.11692"', "error", "have one number, arXiv:1907.11692"),
-        ("to: [1, 2]", "to: [1]", "note", "reference 2: 2 (roberta) is cited nowhere"),
+        ('"1810.04805"', '"1907.11692"', "error", "have the same number, arXiv:1907.11692"),
+        ("to: [1, 2]", "to: [1]", "note", "reference 2: the text never cites 2 (roberta)"),
     ],
 )
 def test_a_fault_is_a_finding(made, old, new, severity, says):

@@ -65,13 +65,13 @@ def test_a_table_without_fault_has_no_finding(made):
     [
         ('"91.0", "61.0"', '"91.0", "61.1"', "error", "average", "the mean of its 2 cells is 61.0000"),
         ("(+2.0)", "(+2.1)", "error", "delta", "32.0 - 30.0 is not 2.1"),
-        ('"31.0", "91.0", "61.0"', '"33.0", "91.0", "62.0"', "error", "bold", "32.0 beside 1/c/x 33.0"),
-        ('"31.0", "91.0", "61.0"', '"32.0", "91.0", "61.5"', "note", "tie", "bold once and plain elsewhere"),
+        ('"31.0", "91.0", "61.0"', '"33.0", "91.0", "62.0"', "error", "bold", "32.0 vs. 1/c/x 33.0"),
+        ('"31.0", "91.0", "61.0"', '"32.0", "91.0", "61.5"', "note", "tie", "bold in one place only"),
         ("  test: {kind: t}\n", "", "doubt", "mark", "its table names no test"),
-        ("label: A, role: rerun", "label: A", "doubt", "mark", "A is cited, so that there are no scores"),
+        ("label: A, role: rerun", "label: A", "doubt", "mark", "A is cited, so there are no scores"),
         ("label: B, role: rerun", "label: B", "doubt", "mark", "the row is cited"),
         ('"30.0", "90.0", "60.0"', '"30.0", "-", "-"', "doubt", "mark", "A has no number there"),
-        ("{id: a,", "{id: a, group: g,", "doubt", "mark", "none of the rows it is over"),
+        ("{id: a,", "{id: a, group: g,", "doubt", "mark", "none of the rows that it is over"),
     ],
 )
 def test_a_fault_is_found_and_named(made, old, new, severity, kind, reason):
@@ -111,12 +111,12 @@ def test_numbers_of_unequal_precision_differ_only_beyond_their_rounding(made):
     [
         ("configurations: {one: [made/1/q]}", "'made/1/q' is no row or cell"),
         ("configurations: {one: [made/1/a], two: [made/1/a]}", "named twice"),
-        ("facts: [[made/1/bold/b/x, made/1/mark/b/x]]", "facts.0.0: there is no finding 'made/1/bold/b/x'"),
+        ("facts: [[made/1/bold/b/x, made/1/mark/b/x]]", "'made/1/bold/b/x' is not a known finding"),
         ("explanations: [{at: [made/1/b], why: so}]", "there is no finding at made/1/b to explain"),
-        ("trained_on: {a: [beir/none]}", "there is no dataset 'beir/none'"),
+        ("trained_on: {a: [beir/none]}", "'beir/none' is not a known dataset"),
         (
             "indices: [{id: i, where: §1, says: so, sequence: [0, N], runs: [0, M], uses: i}]",
-            "which of M and N is larger is not known",
+            "the order of M and N is unknown",
         ),
     ],
 )
@@ -134,8 +134,8 @@ def test_what_is_said_of_another_papers_findings_is_left_alone(made):
 @pytest.mark.parametrize(
     ("expect", "says"),
     [
-        ('rounds(gain("1/ours/x", "1/c/x"), "4.0")', "Ours leads by 4.0, which is over C; B leaves 3.0"),
-        ('gain("1/ours/x", "1/c/x") >= 2 and 1 > 0', "Ours leads by 4.0, which is over C; B leaves 3.0"),
+        ('rounds(gain("1/ours/x", "1/c/x"), "4.0")', "Ours leads by 4.0 over C, but only by 3.0 over B"),
+        ('gain("1/ours/x", "1/c/x") >= 2 and 1 > 0', "Ours leads by 4.0 over C, but only by 3.0 over B"),
         ('rounds(gain("1/ours/x", "1/b/x"), "3.0")', None),  # D, of another group, is not asked
         ('gain("1/ours/x", "1/c/x") >= 2 and above("1/ours", "1/b", ["x"])', None),  # names it, too
         ('gain("1/c/x", "1/a/x") >= 1', None),  # of others
@@ -175,4 +175,6 @@ def test_a_number_of_a_set_that_its_system_was_trained_on_is_in_no_table_of_othe
 def test_an_index_that_leaves_its_sequence_is_found(made, runs, uses, beyond):
     fields = f"id: next, where: Eq. 1, sequence: [0, N+1], runs: {runs}, uses: {uses}, says: all"
     found = made(notes=f"indices: [{{{fields}}}]\n")
-    assert found == ([("doubt", "index", "made/Eq. 1", f"Eq. 1: all; {beyond} has none")] if beyond else [])
+    assert found == (
+        [("doubt", "index", "made/Eq. 1", f"Eq. 1: all, but {beyond} has none")] if beyond else []
+    )

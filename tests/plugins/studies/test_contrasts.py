@@ -237,14 +237,14 @@ def test_without_the_file_there_is_no_plan(tmp_path):
 @pytest.mark.parametrize(
     ("change", "said"),
     [
-        ({"table": "3"}, "tables.0.table: the paper has no study '3'; it has 1, 2"),
-        ({"primary": "y"}, "tables.0.primary: the table has no column 'y'; it has x"),
-        ({"matters": {"y": 1.0}}, "tables.0.matters: the table has no column 'y'; it has x"),
-        ({"matters": {"x": 0}}, "tables.0.matters.x: 0 is no difference that matters; it must be above 0"),
+        ({"table": "3"}, "tables.0.table: the paper has no study '3'. Its studies: 1, 2"),
+        ({"primary": "y"}, "tables.0.primary: the table has no column 'y'. It has x"),
+        ({"matters": {"y": 1.0}}, "tables.0.matters: the table has no column 'y'. It has x"),
+        ({"matters": {"x": 0}}, "tables.0.matters.x: 0 is not above 0"),
         ({"families": TABLE["families"] * 2}, "tables.0.families.1: family 'all' occurs twice"),
         (
             {"families": [{"id": "f", "label": "f", "rows": ["a"]}]},
-            "needs row `against` or two rows at least",
+            "needs row `against`, or at least two rows",
         ),
         (
             {"families": [{"id": "f", "label": "f", "rows": ["a", "b"], "against": "a"}]},
@@ -262,17 +262,17 @@ def test_a_mistake_is_one_sentence_with_file_and_line(tmp_path, change, said):
 @pytest.mark.parametrize(
     ("other", "said"),
     [
-        ({"seeds": [1]}, "seeds: needs two different seeds at least"),
+        ({"seeds": [1]}, "seeds: needs at least two different seeds"),
         ({"level": 0.7}, "level"),
         ({"test": "t"}, "test"),
-        ({"confirmatory": CLAIM | {"table": "3"}}, "table '3' is not analysed; those are: 1"),
+        ({"confirmatory": CLAIM | {"table": "3"}}, "table '3' is not analysed. Analysed tables: 1"),
         (
             {"confirmatory": CLAIM | {"family": "x"}},
-            "confirmatory.family: the table has no family 'x'; it has all",
+            "confirmatory.family: the table has no family 'x'. It has all",
         ),
         (
             {"confirmatory": CLAIM | {"column": "y"}},
-            "confirmatory.column: the table has no column 'y'; it has x",
+            "confirmatory.column: the table has no column 'y'. It has x",
         ),
         ({"tables": [TABLE, TABLE]}, "tables.1.table: table '1' occurs twice"),
     ],

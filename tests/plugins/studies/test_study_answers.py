@@ -63,7 +63,7 @@ def test_the_difference_is_the_mean_over_common_seeds_at_the_scale_of_the_record
     made = answers([AGAINST, BELOW, UNMEASURED], found)
     told = answers_by_pointer([BELOW, UNMEASURED], found)
     assert made[UNMEASURED] == []
-    assert told[UNMEASURED].words == "no measurement here that is known to be current"
+    assert told[UNMEASURED].words == "no current measurement"
     [answer] = made[BELOW]
     assert (answer.scale, answer.column, answer.seeds) == ("small-cpu", "MS MARCO MRR@10", 2)
     assert answer.difference == pytest.approx(100 * ((0.45 - 0.50) + (0.53 - 0.60)) / 2)

@@ -134,5 +134,5 @@ def test_the_store_counts_before_the_file_and_the_last_file_before_the_first(tmp
 @pytest.mark.parametrize("content", BROKEN.values(), ids=BROKEN)
 def test_a_file_that_holds_no_scores_is_refused_in_one_sentence(tmp_path, content):
     (tmp_path / "a").write_bytes(content)
-    with pytest.raises(DataError, match=r"a: not the scores of a study \(\w+\); remove it"):
+    with pytest.raises(DataError, match=r"a is malformed \(\w+\)\. Remove it"):
         StudyEvidence(_Store(tmp_path), (tmp_path / "a",)).scores(OTHER)

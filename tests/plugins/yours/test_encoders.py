@@ -48,5 +48,5 @@ def test_a_model_of_the_data_folder_is_found_by_its_name(folder, tmp_path):
 def test_what_is_no_encoder_is_one_sentence(tmp_path, monkeypatch, name):
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("HOME", str(tmp_path))
-    with pytest.raises((BlockedError, UsageError), match=r"is neither a directory|it is no model directory"):
+    with pytest.raises((BlockedError, UsageError), match=r"is neither a directory|is not a model directory"):
         UserEncoder.find(name, None, {})

@@ -89,7 +89,7 @@ def test_several_runs_are_several_rows_and_each_column_tells_what_it_lacks(works
     )
     [own] = mine.yours
     assert [[c.cell.column.id for c in row.cells] for row in own.rows] == [["dl19.ndcg10"], ["dl20.ndcg10"]]
-    assert any(f"of other topics than {DL20}" in text for text in own.rows[0].left_out)
+    assert any(f"has other topics than {DL20}" in text for text in own.rows[0].left_out)
     assert any("dev.rr10" in text and "dev/small" in text for text in own.rows[0].left_out)
     [costa] = repro.compare(
         "costa/1", yours=[runs["ance.dl19"], runs["ance.dl20"]], workspace=workspace
@@ -107,7 +107,7 @@ def test_a_run_that_ends_above_the_cut_of_a_measure_is_scored_and_said(workspace
         "costa/1", yours=[runs["ance.dl19"], runs["bm25-anserini.dl19"]], workspace=workspace
     )
     label = "bm25-anserini.dl19-passage.top100"
-    said = f"R(rel=2)@1000: the first 100 documents only, as the run of {label} goes no deeper."
+    said = f"R(rel=2)@1000: computed on the top 100 (the run of {label} contains no more)."
     assert said in both.to_latex()
 
 
@@ -130,17 +130,19 @@ def test_what_cannot_be_scored_leaves_the_others_in_the_table(workspace, runs, t
     [own] = mine.yours
     assert [row.row.id for row in own.rows] == ["yours-3"]
     faulty, blocked = own.left_out
-    assert "broken.run:1: the score 'x' is no finite float32 number" in faulty
+    assert "broken.run:1: the score 'x' is not a finite float32 number" in faulty
     assert blocked.startswith("model: the documents of msmarco-passage")
 
 
 def test_what_no_column_can_score_says_why(workspace, runs, tmp_path):
     other = tmp_path / "other.run"
     other.write_text("nobody Q0 d 1 2.0 t\n")
-    with pytest.raises(DataError, match=rf"none of the run's 1 queries.*; nor does it answer {DL19}, {DL20}"):
+    with pytest.raises(
+        DataError, match=rf"none of the run's 1 queries.*\. It does not answer {DL19}, {DL20}"
+    ):
         repro.compare("simlm/2", yours=other, workspace=workspace)
     with pytest.raises(
-        UsageError, match=f"no column is scored on beir/scifact; the table's datasets are .*{DL19}"
+        UsageError, match=f"no column is scored on beir/scifact. The table's datasets: .*{DL19}"
     ):
         repro.compare("simlm/2", yours=runs["ance.dl19"], dataset="beir/scifact", workspace=workspace)
     with pytest.raises(BlockedError, match="are not in"):
@@ -199,13 +201,13 @@ def test_a_file_of_judgements_scores_by_whatever_measure(run_file, tmp_path):
     ("given", "words"),
     [
         ({"dataset": DATASET, "measures": "RR@10"}, "measures takes several names, not the text 'RR@10'"),
-        ({"yours": None}, "a run or an encoder of yours is a path, a name or a mapping, not None"),
+        ({"yours": None}, "a run or an encoder is a path, a name or a mapping, not None"),
         ({"yours": [b"a.run"]}, "a path, a name or a mapping, not b'a.run'"),
         ({"yours": ""}, "a path, a name or a mapping, not ''"),
-        ({}, "name the table that it is to be a row of"),
-        ({"dataset": DATASET}, "no table has a measure for tiny/passage/dev; name one with --measure"),
+        ({}, "name a table, e.g. PAPER/1"),
+        ({"dataset": DATASET}, "tiny/passage/dev has no usual measure. Name one, e.g. --measure nDCG@10"),
         ({"dataset": DATASET, "measures": ["nothing@3"]}, "nothing@3"),
-        ({"dataset": "msmarco"}, "there is no dataset 'msmarco'"),
+        ({"dataset": "msmarco"}, "'msmarco' is not a known dataset"),
     ],
 )
 def test_what_cannot_be_scored_is_refused(run_file, given, words):

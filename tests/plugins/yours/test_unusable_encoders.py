@@ -114,9 +114,9 @@ CASES = {
     "a folder outside": (replaced("modules.json", "1_Pooling", "../1_Pooling"), "without '..' components"),
     "broken modules": (lambda folder: (folder / "modules.json").write_text("{"), "cannot be read"),
     "a default without a prompt": (edited(SETTINGS, default_prompt_name="x"), "name 'x' not found"),
-    "a distance": (edited(SETTINGS, similarity_fn_name="manhattan"), "say one of dot, cosine, euclidean"),
-    "late interaction": (edited(SETTINGS, similarity_fn_name="maxsim"), "does not follow the similarity"),
-    "a cross-encoder": (edited(SETTINGS, model_type="CrossEncoder"), "gives no vector of a text"),
+    "a distance": (edited(SETTINGS, similarity_fn_name="manhattan"), "set one of dot, cosine, euclidean"),
+    "late interaction": (edited(SETTINGS, similarity_fn_name="maxsim"), "does not use the similarity"),
+    "a cross-encoder": (edited(SETTINGS, model_type="CrossEncoder"), "makes no vectors"),
     "a kernel of the hub": (edited("config.json", attn_implementation="a/b"), "code of the hub"),
     "a classifier": (model_of("BertForSequenceClassification"), "classifier.bias belongs to a head"),
 }
@@ -135,16 +135,16 @@ def test_an_unusable_folder_is_refused(tmp_path, change, said):
 @pytest.mark.parametrize(
     "facts, said",
     [
-        ({"kind": "splade"}, "is a SentenceTransformer, and kind says splade; leave kind out"),
+        ({"kind": "splade"}, "is a SentenceTransformer, not of kind splade. Remove kind"),
         ({"passage_length": 100}, "100 tokens is more than the model's 64 positions"),
         ({"precision": "fp16"}, "needs a CUDA GPU"),
-        ({"query_model": "{}/narrow/it"}, "passages have 32 dense numbers and queries 16 dense"),
-        ({"query_model": "{}/sparse/it"}, "passages have 32 dense numbers and queries 77 sparse"),
-        ({"query_model": "{}/sparse/it", "pooling": "cls"}, "is a sparse encoder, which has no pooling"),
-        ({"colour": "red"}, "no key of an encoder 'colour'"),
+        ({"query_model": "{}/narrow/it"}, "passages have 32 dense numbers, but queries 16 dense"),
+        ({"query_model": "{}/sparse/it"}, "passages have 32 dense numbers, but queries 77 sparse"),
+        ({"query_model": "{}/sparse/it", "pooling": "cls"}, "is a sparse encoder. Remove pooling"),
+        ({"colour": "red"}, "'colour' is not a known key of an encoder"),
         ({"separator": 5}, "separator of an encoder cannot be 5"),
-        ({"truncate_dim": 0}, "truncate_dim of an encoder is 0, and 1 at least"),
-        ({"truncate_dim": 100_000}, "truncate_dim is 100,000, and its vectors have 32 numbers"),
+        ({"truncate_dim": 0}, "truncate_dim of an encoder is 0. It must be at least 1"),
+        ({"truncate_dim": 100_000}, "truncate_dim is 100,000, but vectors have 32 numbers"),
     ],
 )
 def test_what_does_not_fit_the_folder_is_refused(tmp_path, facts, said):
@@ -171,7 +171,7 @@ def test_a_plain_folder_is_refused_for_a_head_that_it_lacks(tmp_path):
 
 def test_a_model_of_the_suite_with_layers_that_the_library_does_not_read_is_refused(tmp_path):
     (plain(tmp_path / "it") / "projector.safetensors").touch()
-    with pytest.raises(ReproError, match="`repro export encoder` makes one that it does"):
+    with pytest.raises(ReproError, match="`repro export encoder` converts it"):
         UserEncoder.find(str(tmp_path / "it"), None, {})
 
 

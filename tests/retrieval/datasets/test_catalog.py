@@ -44,16 +44,16 @@ def test_every_collection_of_the_papers_has_a_substitute_at_tiny_scale():
 @pytest.mark.parametrize(
     ("old", "new", "told"),
     [
-        ("fold: validation", "fold: validaton", r"no fold 'validaton' .*known: fitting, validation$"),
+        ("fold: validation", "fold: validaton", r"not a known fold\. .*Known: fitting, validation\.$"),
         (
             "  documents: 8841823",
             "  docments: 8841823",
-            r"no key of msmarco-passage in .*did you mean 'documents'",
+            r"not a known key of msmarco-passage in .*Did you mean documents",
         ),
         (
             "at: {tiny: tiny/passage,",
             "at: {tiny: tiny/pasage,",
-            r"no stand-in of msmarco-passage in .*'tiny/pasage'",
+            r"'tiny/pasage' is not a known stand-in of msmarco-passage in",
         ),
         (
             "- id: msmarco-document\n",

@@ -6,14 +6,12 @@ import pytest
 
 from repro.errors import DataError
 from repro.machine.bounded_reading import read_facts
-from repro.retrieval.datasets import digests, tiny
-from repro.retrieval.datasets.catalog import Judgement, catalog
+from repro.retrieval.datasets import digests, survey, tiny
+from repro.retrieval.datasets.catalog import Judgement, catalog, differing, highest_grade, published
 from repro.retrieval.datasets.digests import (
     ContentDigest,
     RowDigest,
-    differing,
     digest,
-    highest_grade,
     identity,
     planned_source,
     unchanged,
@@ -44,7 +42,7 @@ def test_a_known_file_is_not_read_again_until_it_changes(tmp_path, monkeypatch, 
     path, cache = write(tmp_path / "a.txt", "one"), tmp_path / "cache/digests.json"
     first = digest([path], cache=cache)
     read = []
-    monkeypatch.setattr(digests, "file_sha256", lambda path: read.append(path) or "0")
+    monkeypatch.setattr(digests, "file_digest", lambda path: read.append(path) or "0")
     assert digest([path], cache=cache) == first and read == []
     path.write_text("two")
     os.utime(path, ns=(1, 1))
@@ -123,7 +121,7 @@ def plain_identities():
 
 def test_a_word_less_is_another_collection(plain_identities, fewer_words):
     params = {"source": PASSAGES.to_json(), "identity": plain_identities["tiny/passage"]}
-    with pytest.raises(DataError, match="the embedded collection: changed since"), planned_source(params):
+    with pytest.raises(DataError, match="the embedded collection: changed after"), planned_source(params):
         pass
     for id, plain in plain_identities.items():
         assert identity(Source(id, "documents", "embedded")) != plain, id
@@ -172,10 +170,10 @@ def test_files_that_change_while_they_are_read_are_refused(tmp_path):
             change()
 
     read_while(lambda: None)
-    with pytest.raises(DataError, match=r"a\.txt: changed since it was planned with"):
+    with pytest.raises(DataError, match=r"a\.txt: changed after planning"):
         read_while(lambda: path.write_text("two"))
     path.write_text("one")
-    with pytest.raises(DataError, match="changed since"):  # and is what it was
+    with pytest.raises(DataError, match="changed after"):  # and is what it was
         read_while(lambda: write(tmp_path / "new", "one").replace(path))
 
 
@@ -188,7 +186,7 @@ def root(tmp_path, monkeypatch):
     for piece, dataset in PIECES.items():
         each = summary(locate(dataset, piece, tmp_path))
         facts[f"{dataset} {piece}"] = {**each, "digests": [each["digest"]]}
-    monkeypatch.setattr(digests, "published", lambda: facts)
+    monkeypatch.setattr(survey, "published", lambda: facts)
     return tmp_path
 
 
@@ -196,7 +194,7 @@ def said(root, piece):
     source = locate(PIECES[piece], piece, root)
     sentence = problem(source, summary(source))
     return sentence.removeprefix(
-        f"{source.files[0]}: the {piece} of {PIECES[piece]} are not those published: "
+        f"{source.files[0]}: the {piece} of {PIECES[piece]} differ from the published ones: "
     )
 
 
@@ -212,9 +210,9 @@ def test_what_is_published_has_no_problem_in_another_order_and_with_other_blanks
     ("file", "before", "after", "piece", "sentence"),
     [
         ("corpus.jsonl", '"T1"', '""', "documents", "2 have a title, published 3"),
-        ("corpus.jsonl", '"text 1"', '"text one"', "documents", "the ids are the same, but not the texts"),
-        ("corpus.jsonl", '"d1"', '"w1"', "documents", "their ids are others"),
-        ("queries.jsonl", '"query 3"', '"query"', "queries", "the ids are the same, but not the texts"),
+        ("corpus.jsonl", '"text 1"', '"text one"', "documents", "the same ids with other texts"),
+        ("corpus.jsonl", '"d1"', '"w1"', "documents", "other ids"),
+        ("queries.jsonl", '"query 3"', '"query"', "queries", "the same ids with other texts"),
     ],
 )
 def test_what_differs_is_said_as_far_as_it_can_be_told(root, file, before, after, piece, sentence):
@@ -227,28 +225,28 @@ def test_what_differs_is_said_as_far_as_it_can_be_told(root, file, before, after
     ("before", "after", "sentence"),
     [
         ("d0\t2", "d0\t1", "1 of grade 0, 1 of grade 1, published 1 of grade 0, 1 of grade 2"),
-        ("d0\t2", "d2\t2", "their pairs of a query and a document are others"),
+        ("d0\t2", "d2\t2", "other pairs of a query and a document"),
     ],
 )
 def test_of_judgements_the_grades_and_the_pairs_are_told(root, before, after, sentence):
     path = root / "beir/scifact/qrels/test.tsv"
     path.write_text(path.read_text().replace(before, after))
-    words = f"{path}: the judgements of beir/scifact/test are not those published: {sentence}"
+    words = f"{path}: the judgements of beir/scifact/test differ from the published ones: {sentence}"
     source = locate("beir/scifact/test", "qrels", root)
     assert problem(source, summary(source)) == words
 
 
 def test_records_are_held_against_what_is_published():
     name = "beir/scifact documents"
-    [digest] = digests.published()[name]["digests"]
+    [digest] = published()[name]["digests"]
     assert differing({name: digest, "tiny/passage documents": "1", "msmarco-passage documents": "2"}) == []
-    words = "the documents of beir/scifact are not as published; `repro data check beir/scifact` says"
-    assert differing({name: "0" * 64}) == [f"{words} what differs"]
+    words = "the documents of beir/scifact differ from the published ones"
+    assert differing({name: "0" * 64}) == [f"{words} (see `repro data check beir/scifact`)"]
     assert differing({name: ""}) == []
 
 
 def test_every_entry_is_a_piece_of_the_catalogue_that_is_not_embedded():
-    for name, facts in digests.published().items():
+    for name, facts in published().items():
         dataset, piece = name.split()
         entry = catalog()[dataset]
         assert piece in entry.pieces and entry.source != "embedded" and facts["digests"]

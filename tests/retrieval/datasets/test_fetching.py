@@ -69,7 +69,7 @@ def test_what_nobody_gives_out_is_blocked_with_what_to_do(id):
 def test_what_needs_no_fetching_or_another_library_is_a_usage_error():
     with pytest.raises(UsageError, match="tiny/passage is embedded"):
         offer("tiny/passage")
-    with pytest.raises(UsageError, match="cannot be fetched with 'beir'"):
+    with pytest.raises(UsageError, match="'beir' cannot fetch"):
         offer("msmarco-passage", library="beir")
 
 
@@ -83,7 +83,7 @@ def test_questions_whose_ids_are_not_their_numbers_are_refused(library, tmp_path
 
 def test_another_collection_than_expected_replaces_nothing(library, tmp_path):
     path = write(tmp_path / "msmarco-passage/corpus.jsonl", json.dumps({"_id": "old", "text": "x"}))
-    with pytest.raises(DataError, match="3 documents where msmarco-passage has 8,841,823"):
+    with pytest.raises(DataError, match="3 documents, but msmarco-passage has 8,841,823"):
         offer("msmarco-passage").load(tmp_path, Progress())
     assert "old" in path.read_text()
 
@@ -171,7 +171,7 @@ def test_a_text_that_was_cut_off_goes_on_with_the_file_it_had_come_to(hub, tmp_p
     content = hub.files.pop(second)
     with pytest.raises(BlockedError) as caught:
         fetching.offer("wikipedia").load(tmp_path, Progress())
-    assert caught.value.remedy.endswith("run it again: it goes on where it stopped")
+    assert caught.value.remedy.endswith("run the command again to continue")
     assert not (tmp_path / "text/wikipedia.jsonl").exists()
     hub.files[second], hub.asked[:] = content, []
     [path] = fetching.offer("wikipedia").load(tmp_path, Progress())
@@ -200,14 +200,14 @@ def test_texts_and_titles_are_joined_by_number(published, tmp_path, monkeypatch)
 
 
 def test_fewer_passages_than_the_papers_had_replace_nothing(published, tmp_path):
-    with pytest.raises(DataError, match="3 documents where msmarco-passage/rocketqa has 8,841,823"):
+    with pytest.raises(DataError, match="3 documents, but msmarco-passage/rocketqa has 8,841,823"):
         make(TITLED, published, tmp_path / "data", Progress())
     assert not list((tmp_path / "data").rglob("*.jsonl*"))
 
 
 @pytest.mark.parametrize(
     ("texts", "words"),
-    [("1\tb\n0\ta\n", "para.txt:2: passage 0 comes behind 1"), ("0 a\n", "para.txt:1: is not a number and")],
+    [("1\tb\n0\ta\n", "para.txt:2: passage 0 follows 1"), ("0 a\n", "para.txt:1: is not a number and")],
 )
 def test_lines_of_another_form_are_refused(texts, words, published, tmp_path):
     write(published[0], texts)
@@ -240,7 +240,7 @@ def test_a_list_is_made_of_its_parts_and_then_believed(lists, tmp_path):
 def test_any_other_file_of_its_name_is_not_the_list(lists, tmp_path):
     file = write(tmp_path / LIST, "the\nand\n")
     assert word_lists.fault(tmp_path, LIST) == (
-        f"{file} is not the union of nltk and inquery (2 words, where that has 3)"
+        f"{file} is not the union of nltk and inquery (2 words instead of 3)"
     )
     assert word_lists.at_hand(tmp_path, LIST) is None
     assert word_lists.fault(tmp_path / "elsewhere", LIST) == ""
@@ -248,9 +248,9 @@ def test_any_other_file_of_its_name_is_not_the_list(lists, tmp_path):
 
 def test_a_part_that_is_another_or_lacks_is_named(lists, tmp_path):
     other = write(tmp_path / "other", "of\n")
-    with pytest.raises(DataError, match=r"other: its 1 words are no part .*: inquery \(2\), there"):
+    with pytest.raises(DataError, match=r"other: its 1 words are no missing part .*: inquery \(2\), there"):
         word_lists.make(LIST, [lists[0], other])
-    with pytest.raises(DataError, match=r"is made of more: inquery \(2\), there"):
+    with pytest.raises(DataError, match=r"also needs inquery \(2\), there"):
         word_lists.make(LIST, lists[:1])
 
 

@@ -58,7 +58,7 @@ def test_a_beir_archive_in_ir_datasets_home_is_read(home, monkeypatch):
     assert [query.id for query in libraries.queries("beir/scifact")] == ["4", "3", "2", "1"]
     judgements = list(libraries.judgements("beir/scifact/test"))
     assert judgements == [Judgement("3", "d0", 2), Judgement("3", "d1", 0)]
-    with pytest.raises(DataError, match="3 documents where beir/scifact has 5,183"):
+    with pytest.raises(DataError, match="3 documents, but beir/scifact has 5,183"):
         list(reading.documents(Source("beir/scifact", "documents", "library", "ir_datasets")))
 
 
@@ -204,9 +204,9 @@ def test_a_file_with_another_digest_is_told_as_such_and_forgotten(site, tmp_path
     site.files["beir/scifact"] += b"x"
     with pytest.raises(BlockedError) as caught:
         offer("beir/scifact").load(tmp_path / "data", Progress())
-    words = "what was downloaded for beir/scifact is not the file that was meant (expected md5 hash to be "
+    words = "the download of beir/scifact is not the expected file (expected md5 hash to be "
     assert caught.value.cause.startswith(words)
-    assert caught.value.remedy == "fetch it again, and if it stays so, lay beir/scifact into REPRO_DATA"
+    assert caught.value.remedy == "fetch it again, or put beir/scifact into REPRO_DATA"
     assert [path.name for path in (tmp_path / "home/downloads").iterdir()] == ["lock"]
 
 
@@ -234,5 +234,5 @@ def test_a_linked_file_is_taken_by_its_digest(standins, site, tmp_path, monkeypa
     assert path.read_bytes() == packed
     linked["md5"] = "0" * 32
     (tmp_path / "home/msmarco-passage/negatives.jsonl.gz").unlink()
-    with pytest.raises(BlockedError, match=r"not the file that was meant \(expected md5 hash to be 0000"):
+    with pytest.raises(BlockedError, match=r"not the expected file \(expected md5 hash to be 0000"):
         offer(HARD).load(tmp_path / "data", Progress())

@@ -111,7 +111,7 @@ MALFORMED = {
     '{"qid": "1", "pos": [], "neg": {"bm25": {}}}': "neg of 'bm25' is dict, not a list",
     '{"qid": "1", "pos": [{"pid": "7", "ce-score": 1%s}], "neg": {}}' % ("0" * 400): "not a finite number",
     '{"qid": "1", "pos": [{"pid": "7", "ce-score": NaN}], "neg": {}}': "the ce-score of '7' is nan",
-    json.dumps(SCORED): "the qid '867436' was on a line before",
+    json.dumps(SCORED): "the qid '867436' repeats an earlier one",
 }
 
 

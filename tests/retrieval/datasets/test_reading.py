@@ -29,14 +29,14 @@ def test_a_split_has_its_own_queries_and_each_judged_pair_once(folder):
 @pytest.mark.parametrize(
     ("id", "piece", "counts"),
     [
-        ("beir/scifact", "documents", "3 documents where beir/scifact has 5,183"),
-        ("beir/scifact/test", "queries", "1 queries where beir/scifact/test has 300"),
-        ("beir/scifact/train", "qrels", "3 qrels where beir/scifact/train has 919"),
+        ("beir/scifact", "documents", "3 documents, but beir/scifact has 5,183"),
+        ("beir/scifact/test", "queries", "1 queries, but beir/scifact/test has 300"),
+        ("beir/scifact/train", "qrels", "3 qrels, but beir/scifact/train has 919"),
     ],
 )
 def test_another_number_than_the_catalogues_is_refused(tmp_path, id, piece, counts):
     beir_folder(tmp_path / "beir/scifact")
-    with pytest.raises(DataError, match=f"{counts}: not the collection the papers used"):
+    with pytest.raises(DataError, match=f"{counts} in the papers"):
         list(READ[piece](locate(id, piece, tmp_path)))
 
 

@@ -40,7 +40,7 @@ def test_documents_that_are_known_are_passed_over_but_their_ids_count(tmp_path):
     path = _write_rows(tmp_path / "corpus.jsonl", "not JSON", "", *rows)
     assert [document.id for document in documents(path, ["x"])] == ["a", "b", "c"]
     assert [document.id for document in documents(path, ["x", "a"])] == ["b", "c"]
-    with pytest.raises(DataError, match=r"corpus\.jsonl:5: the _id 'c' was on a line before"):
+    with pytest.raises(DataError, match=r"corpus\.jsonl:5: the _id 'c' repeats an earlier one"):
         list(documents(path, ["c"]))
 
 
@@ -51,7 +51,7 @@ def test_an_id_that_comes_twice_is_found_however_far_apart(tmp_path, monkeypatch
     for place in (1, 2, 17, 39, 40):
         path = _write_rows(tmp_path / "corpus.jsonl", *rows[:place], rows[place // 3], *rows[place:])
         with pytest.raises(
-            DataError, match=rf"corpus\.jsonl:{place + 1}: the _id 'd{place // 3}' was on a line"
+            DataError, match=rf"corpus\.jsonl:{place + 1}: the _id 'd{place // 3}' repeats an earlier"
         ):
             list(documents(path))
     assert len(list(documents(_write_rows(path, *rows)))) == 40
@@ -119,18 +119,18 @@ MALFORMED = {
     "a number as id": ("documents", {"_id": 3, "text": "x"}, "the _id is 3"),
     "white space in the id": ("documents", {"_id": "a b", "text": "x"}, "has white space"),
     "half a surrogate": ("documents", '{"_id": "x", "text": "a\\ud800"}', "half a character at position 1"),
-    "a key twice": ("documents", '{"_id": "x", "text": "y", "_id": "z"}', "the key '_id' comes twice"),
+    "a key twice": ("documents", '{"_id": "x", "text": "y", "_id": "z"}', "the key '_id' occurs twice"),
     "a control character in the id": ("documents", {"_id": "d\x00x", "text": "y"}, "has a control character"),
-    "the same id again": ("documents", {"_id": "good", "text": "z"}, "the _id 'good' was on a line before"),
+    "the same id again": ("documents", {"_id": "good", "text": "z"}, "the _id 'good' repeats an earlier one"),
     "too few columns": ("trec", "1 0 d2", "has 3 columns instead of 4"),
     "a grade with a point": ("trec", "1 0 d2 1.0", "the grade '1.0' is not an integer"),
-    "blanks for tabs": ("beir", "1 d2 1", "has 1 columns instead of 3 parted by tabs"),
+    "blanks for tabs": ("beir", "1 d2 1", "has 1 columns instead of 3 separated by tabs"),
     "a blank in an id": ("beir", "1\td 2\t1", "has white space"),
     "no document": ("beir", "1\t\t1", "the document id is ''"),
-    "another grade": ("trec", "1 0 d1 2", "judges 'd1' for query '1' as 2, a line before as 1"),
+    "another grade": ("trec", "1 0 d1 2", "judges 'd1' for query '1' as 2, an earlier line as 1"),
     "no tab": ("topics", "2 what", "has 1 columns instead of 2"),
     "no text of a query": ("topics", "2\t  ", "query '2' has no text"),
-    "an id again": ("topics", "1\tagain", "the query id '1' was on a line before"),
+    "an id again": ("topics", "1\tagain", "the query id '1' repeats an earlier one"),
     "no list": ("answers", "who\tAnn", "not a list of strings"),
     "code": ("answers", "who\t__import__('os').listdir()", "not a list of strings"),
     "brackets without end": ("answers", "who\t" + "[" * 5000, "not a list of strings"),

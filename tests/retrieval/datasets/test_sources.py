@@ -89,8 +89,8 @@ def test_the_remedy_names_command_size_licence_and_layout(tmp_path):
     missing = locate("msmarco-passage", "documents", tmp_path)
     assert missing.cause == f"the documents of msmarco-passage are not in {tmp_path}"
     assert missing.remedy == (
-        "run `repro data fetch msmarco-passage` (1.06 GB; MS MARCO terms, non-commercial research) "
-        "or lay msmarco-passage/corpus.jsonl into the data folder"
+        "run `repro data fetch msmarco-passage` (1.06 GB, MS MARCO terms, non-commercial research) "
+        "or put msmarco-passage/corpus.jsonl into the data folder"
     )
     remedy = locate(DL20, "queries", tmp_path).remedy
     assert "topics/topics.dl20.txt with qrels/qrels.dl20-passage.txt" in remedy
@@ -102,8 +102,8 @@ def test_listed_negatives_are_a_file_of_their_own(tmp_path):
     missing = locate(id, "negatives", tmp_path)
     assert missing.cause == f"the negatives of {id} are not in {tmp_path}"
     assert missing.remedy == (
-        f"run `repro data fetch {id}` (size unknown; MS MARCO terms; none stated for the negatives) "
-        "or lay msmarco-passage/msmarco-hard-negatives.jsonl into the data folder"
+        f"run `repro data fetch {id}` (size unknown, MS MARCO terms; none stated for the negatives) "
+        "or put msmarco-passage/msmarco-hard-negatives.jsonl into the data folder"
     )
     assert locate(id, "negatives", None, allow_download=True).kind == "library"
     path = write(tmp_path / "msmarco-passage/msmarco-hard-negatives.jsonl.gz", "")
@@ -115,8 +115,8 @@ def test_listed_negatives_are_a_file_of_their_own(tmp_path):
 
 def test_a_split_of_a_beir_collection_is_fetched_with_its_corpus(tmp_path):
     remedy = locate("beir/nfcorpus/train", "qrels", tmp_path).remedy
-    assert "`repro data fetch beir/nfcorpus` (2.4 MB; academic use)" in remedy
-    assert "lay beir/nfcorpus/qrels/train.tsv" in remedy
+    assert "`repro data fetch beir/nfcorpus` (2.4 MB, academic use)" in remedy
+    assert "put beir/nfcorpus/qrels/train.tsv" in remedy
 
 
 def test_without_a_folder_it_is_the_one_that_fetching_makes(tmp_path, monkeypatch):
@@ -206,5 +206,5 @@ def test_a_plan_takes_the_home_and_knows_it_by_its_bytes(standins, tmp_path, bel
         assert len(list(reading.documents(source))) == 12
     archive = home / "beir/scifact/source.zip"
     archive.write_bytes(archive.read_bytes() + b" ")
-    with pytest.raises(DataError, match="changed since it was planned with"), planned_source(params):
+    with pytest.raises(DataError, match="changed after planning"), planned_source(params):
         pass

@@ -3,7 +3,6 @@ import hashlib
 import pytest
 
 from repro.errors import UsageError
-from repro.retrieval.datasets import digests
 from repro.retrieval.datasets import survey as surveys
 from repro.retrieval.datasets.catalog import catalog
 from repro.retrieval.datasets.survey import problems_of, survey
@@ -48,7 +47,7 @@ def test_a_mean_is_there_when_all_its_members_are(tmp_path):
 
 
 def test_a_sound_collection_has_no_problems(tmp_path, monkeypatch):
-    monkeypatch.setattr(digests, "published", dict)
+    monkeypatch.setattr(surveys, "published", dict)
     without_counts(monkeypatch, "beir/scifact", "beir/scifact/train", "beir/scifact/test")
     beir_folder(tmp_path / "beir/scifact")
     assert check(tmp_path, ["beir/scifact", "beir/scifact/train", "tiny/wiki"]) == []
@@ -60,7 +59,7 @@ def test_each_problem_is_told_once(tmp_path):
     (folder / "qrels/test.tsv").write_text("3\td0\tx\n")
     problems = [str(problem) for problem in check(tmp_path, ["beir/scifact", "beir/scifact/test"])]
     assert len(problems) == 2
-    assert "3 documents where beir/scifact has 5,183" in problems[0]
+    assert "3 documents, but beir/scifact has 5,183" in problems[0]
     assert problems[1].endswith("test.tsv:1: the grade 'x' is not an integer")
 
 
@@ -74,7 +73,7 @@ def test_what_was_asked_for_and_is_missing_is_a_problem_with_a_remedy(tmp_path):
 
 
 def test_files_are_compared_with_the_sums_of_the_folder(tmp_path, monkeypatch):
-    monkeypatch.setattr(digests, "published", dict)
+    monkeypatch.setattr(surveys, "published", dict)
     without_counts(monkeypatch, "beir/scifact")
     folder = beir_folder(tmp_path / "beir/scifact")
     digest = hashlib.sha256((folder / "corpus.jsonl").read_bytes()).hexdigest()
@@ -82,7 +81,7 @@ def test_files_are_compared_with_the_sums_of_the_folder(tmp_path, monkeypatch):
     assert check(tmp_path, ["beir/scifact"]) == []
     write(tmp_path / "SHA256SUMS", f"{'0' * 64} *beir/scifact/corpus.jsonl\n")
     (problem,) = check(tmp_path, ["beir/scifact"])
-    assert "corpus.jsonl: is not the file whose sha256" in str(problem)
+    assert "corpus.jsonl: its sha256 is not the one in" in str(problem)
 
 
 def test_the_real_data_is_sound(real_data):

@@ -56,13 +56,13 @@ def test_a_measure_is_known_by_the_names_that_others_give_it(name, as_ir_measure
 @pytest.mark.parametrize(
     ("name", "words"),
     [
-        ("MRRR@10", "there is no measure 'MRRR@10' (did you mean 'RR@10'?); known: RR@10, nDCG@10"),
-        ("P", "there is no measure 'P'"),
-        ("P@0", "there is no measure 'P@0'"),
-        ("P@10.5", "there is no measure 'P@10.5'"),
-        ("nDCG(rel=2)@10", "there is no measure 'nDCG(rel=2)@10'"),
-        ("", "there is no measure ''"),
-        ("RBP@10", "RBP@10 is known to ir_measures, and nothing that is installed computes it"),
+        ("MRRR@10", "'MRRR@10' is not a known measure. Did you mean RR@10? Known: RR@10, nDCG@10"),
+        ("P", "'P' is not a known measure"),
+        ("P@0", "'P@0' is not a known measure"),
+        ("P@10.5", "'P@10.5' is not a known measure"),
+        ("nDCG(rel=2)@10", "'nDCG(rel=2)@10' is not a known measure"),
+        ("", "'' is not a known measure"),
+        ("RBP@10", "RBP@10 is a measure of ir_measures, but no installed package computes it"),
     ],
 )
 def test_a_measure_that_nothing_computes_is_refused_in_a_sentence(name, words):
@@ -116,7 +116,7 @@ def test_judged_only_and_exponential_gain_are_those_measures_of_other_rankings_a
             ["nDCG(dcg='exp-log2')@10"],
             {"1": {"a": 99}},
             RANKINGS,
-            "grade 99 is too large for the exponential",
+            "grade 99 is too large for an exponential",
         ),
     ],
 )

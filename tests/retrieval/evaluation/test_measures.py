@@ -58,12 +58,12 @@ def test_names_are_read_and_printed_as_ir_measures_does(text, measure):
     ["MRR@10", "RR", "RR@0", "RR@010", "nDCG(rel=2)@10", "R(rel=0)@10", "ndcg@10", "R @10", "", "R@10\n"],
 )
 def test_an_unknown_measure_is_told_the_known_ones(text):
-    with pytest.raises(UsageError, match=r"there is no measure .* known: RR@10, nDCG@10, R@1000, .*, P@10;"):
+    with pytest.raises(UsageError, match=r"is not a known measure.* Known: RR@10, nDCG@10, R@1000, .*, P@10"):
         parse_measure(text)
 
 
 def test_a_near_miss_is_named():
-    with pytest.raises(UsageError, match="did you mean 'RR@10'"):
+    with pytest.raises(UsageError, match="Did you mean RR@10"):
         parse_measure("MRR@10")
 
 

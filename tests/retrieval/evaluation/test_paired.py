@@ -152,7 +152,7 @@ def test_one_query_is_no_sample():
 def test_a_score_that_is_no_number_is_refused(bad):
     made = scores(2, 5)
     made[1, 3] = bad
-    with pytest.raises(DataError, match=r"RR@10 of system 2 on query 'q3' is (nan|inf), no finite number"):
+    with pytest.raises(DataError, match=r"RR@10 of system 2 on query 'q3' is (nan|inf), not a finite number"):
         pairwise_tests(made, ids(5), "RR@10")
 
 

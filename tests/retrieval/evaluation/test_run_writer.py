@@ -160,12 +160,12 @@ def test_writing_again_replaces_what_an_interrupted_attempt_left(tmp_path):
 @pytest.mark.parametrize(
     ("run", "reason"),
     [
-        ({"1": [("a b", 1.0)]}, "'a b' is empty or holds white space"),
+        ({"1": [("a b", 1.0)]}, "'a b' is empty or contains white space"),
         ({"1": [("", 1.0)]}, "'' is empty"),
         ({"1 2": [("a", 1.0)]}, "query id '1 2'"),
         ({"1": [("a", 1.0), ("a", 0.5)]}, "'1': a document is given twice"),
-        ({"1": [("a", float("nan"))]}, "the score of document 'a' is no finite float32 number"),
-        ({"1": [("a", 1e39)]}, "no finite float32"),
+        ({"1": [("a", float("nan"))]}, "the score of document 'a' is not a finite float32 number"),
+        ({"1": [("a", 1e39)]}, "not a finite float32"),
         ([("1", ["a"], [1.0]), ("1", ["b"], [1.0])], "query '1' is given twice"),
         ([("1", ["a", "b"], [1.0])], "2 documents, but scores of shape"),
     ],
@@ -277,7 +277,7 @@ def test_both_versions_are_read_with_and_without_their_marks(tmp_path, key, mark
 def test_a_version_that_is_not_known_is_refused(tmp_path):
     path = tmp_path / "run.ir_metadata.yml"
     path.write_text("schema-version: 0.3\n")
-    with pytest.raises(StoreError, match=r"ir_metadata 0\.3 is not known here, 0\.1 and 0\.2 are"):
+    with pytest.raises(StoreError, match=r"ir_metadata 0\.3 is not supported, only 0\.1 and 0\.2"):
         read_metadata(path)
 
 
@@ -305,9 +305,9 @@ def test_an_empty_run_has_no_rankings(tmp_path):
 @pytest.mark.parametrize(
     ("lines", "said"),
     [
-        ("q Q0 d 1 nan t\n", "run.trec:1: the score 'nan' is no finite float32 number"),
+        ("q Q0 d 1 nan t\n", "run.trec:1: the score 'nan' is not a finite float32 number"),
         ("q Q0 d 1 1 t\nq Q0 e 1 1 t\n", "run.trec:2: not line 2 of the ranking of 'q'"),
-        ("q Q0 d 1 1 t\np Q0 d 1 1 t\nq Q0 e 1 1 t\n", "the lines of query 'q' do not stand together"),
+        ("q Q0 d 1 1 t\np Q0 d 1 1 t\nq Q0 e 1 1 t\n", "the lines of query 'q' are not consecutive"),
         ("\n", "run.trec:1: not line 1"),
     ],
 )

@@ -128,7 +128,7 @@ def test_every_run_needs_a_name():
 
 
 def test_an_unknown_measure_is_refused_before_a_run_is_read():
-    with pytest.raises(UsageError, match="there is no measure 'MAP'"):
+    with pytest.raises(UsageError, match="'MAP' is not a known measure"):
         compare([lambda: pytest.fail("was read")], ["a"], {"1": {"a": 1}}, ["MAP"])
 
 

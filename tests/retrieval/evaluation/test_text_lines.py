@@ -41,8 +41,8 @@ def test_spaces_and_tabs_separate_columns_and_any_iteration_is_read(tmp_path):
 @pytest.mark.parametrize(
     ("line", "reason"),
     [
-        ("1 a 1", "3 columns; TREC qrels have 4"),
-        ("1 0 b 1.0", "the grade '1.0' is no whole number"),
+        ("1 a 1", "3 columns: TREC qrels have 4"),
+        ("1 0 b 1.0", "the grade '1.0' is not a whole number"),
         ("1 0 a 0", "document 'a' is judged twice for query '1'"),
         ("", "0 columns"),
         ("1 0 b\x00 1", r"'b\\x00' has a control character in it"),

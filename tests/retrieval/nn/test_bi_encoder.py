@@ -110,7 +110,7 @@ def test_a_new_projector_leaves_the_pre_trained_one_but_not_one_that_was_fine_tu
         saved.save(start, encodes=encodes)
         found = objective(start, projector="nonlinear", projector_start="new").encoder.projector
         assert bool((found.dense.weight == saved.dense.weight).all()) is encodes
-    with pytest.raises(UsageError, match="no projector start 'old'"):
+    with pytest.raises(UsageError, match="'old' is not a known projector start"):
         objective(start, projector_start="old")
 
 

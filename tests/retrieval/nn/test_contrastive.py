@@ -50,7 +50,7 @@ def test_the_loss_is_the_equation_written_as_loops(batch, temperature, similarit
 
 
 def test_an_unknown_similarity_is_a_usage_error(batch):
-    with pytest.raises(UsageError, match="no similarity 'euclid'"):
+    with pytest.raises(UsageError, match="'euclid' is not a known similarity"):
         in_batch_contrastive(*batch, temperature=1.0, similarity="euclid")
 
 

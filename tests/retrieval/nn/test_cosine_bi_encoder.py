@@ -72,7 +72,7 @@ def test_the_query_alone_is_the_in_batch_loss_with_cosines(start):
 
 
 def test_unknown_terms_are_refused(start):
-    with pytest.raises(UsageError, match="no terms of the contrastive loss 'two-blocks'"):
+    with pytest.raises(UsageError, match="'two-blocks' is not a known terms of the contrastive loss"):
         objective(start, terms="two-blocks")
 
 

@@ -177,7 +177,7 @@ def test_a_new_head_depends_on_the_seed_only(start):
 @pytest.mark.parametrize(
     ("changes", "said"),
     [
-        ({"regulariser": "dropout"}, "no regulariser 'dropout'"),
+        ({"regulariser": "dropout"}, "'dropout' is not a known regulariser"),
         ({"trained_passages": 1}, "trained_passages is 1, and has to be at least 2"),
     ],
 )

@@ -47,7 +47,7 @@ def test_none_changes_nothing_and_leaves_no_file(tmp_path):
 
 
 def test_an_unknown_projector_is_a_usage_error():
-    with pytest.raises(UsageError, match="no projector 'deep'"):
+    with pytest.raises(UsageError, match="'deep' is not a known projector"):
         Projector(6, architecture="deep", layers=1, initializer_range=0.02)
 
 
@@ -131,7 +131,7 @@ def test_cls_is_the_first_token_and_mean_leaves_padding_out(hidden):
 
 
 def test_an_unknown_pooling_is_a_usage_error(hidden):
-    with pytest.raises(UsageError, match="did you mean 'mean'"):
+    with pytest.raises(UsageError, match="Did you mean mean"):
         pooled(hidden, torch.ones(3, 6), pooling="means")
 
 

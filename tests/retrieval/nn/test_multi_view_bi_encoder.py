@@ -254,7 +254,7 @@ def test_what_was_saved_says_how_to_encode_and_contradicting_it_is_refused(start
     }
     how = {"sparse_positions": POSITIONS, "vocabulary_head": "transform"}
     load_view_encoder(tmp_path / "saved", views=["sparse"], **how)
-    with pytest.raises(UsageError, match="no view that the model was trained for, 'dense'"):
+    with pytest.raises(UsageError, match="'dense' is not a known view that the model was trained for"):
         load_view_encoder(tmp_path / "saved", views=["dense"], **how)
     with pytest.raises(UsageError, match="trained with vocabulary_head 'transform', not 'plain'"):
         load_view_encoder(tmp_path / "saved", views=["sparse"], **how | {"vocabulary_head": "plain"})
@@ -264,19 +264,19 @@ def test_what_was_saved_says_how_to_encode_and_contradicting_it_is_refused(start
 @pytest.mark.parametrize(
     ("changes", "said"),
     [
-        ({"views": ["dense", "sparse", "colour"]}, "no view 'colour'"),
-        ({"views": ["dense"]}, "no term of the similarity 'sparse'"),
+        ({"views": ["dense", "sparse", "colour"]}, "'colour' is not a known view"),
+        ({"views": ["dense"]}, "'sparse' is not a known term of the similarity"),
         ({"views": ["dense", "sparse", "dense"]}, "a view is listed twice"),
-        ({"hybrid_similarity": []}, "no term of the similarity is given"),
-        ({"view_objective": "mean"}, "no objective of the views 'mean'"),
-        ({"contrastive_denominator": "sum"}, "no denominator 'sum'"),
-        ({"in_batch_negatives": "all"}, "no choice of negatives 'all'"),
-        ({"flops_vectors": "during"}, "no choice of regularised vectors 'during'"),
-        ({"vocabulary_head": "none"}, "no vocabulary head 'none'"),
-        ({"dense_reduction": {"to": 8, "by": "pca"}}, "no reduction of the dense vector 'pca'"),
+        ({"hybrid_similarity": []}, "no term of the similarity at all"),
+        ({"view_objective": "mean"}, "'mean' is not a known objective of the views"),
+        ({"contrastive_denominator": "sum"}, "'sum' is not a known denominator"),
+        ({"in_batch_negatives": "all"}, "'all' is not a known choice of negatives"),
+        ({"flops_vectors": "during"}, "'during' is not a known choice of regularised vectors"),
+        ({"vocabulary_head": "none"}, "'none' is not a known vocabulary head"),
+        ({"dense_reduction": {"to": 8, "by": "pca"}}, "'pca' is not a known reduction of the dense vector"),
         ({"dense_reduction": {"to": 64, "by": "linear"}}, "of 32 numbers cannot be reduced to 64"),
-        ({"distillation": TEACHER | {"direction": "sideways"}}, "no direction of distillation 'sideways'"),
-        ({"sparse_truncation": {"after": "logits"}}, "no step before truncation 'logits'"),
+        ({"distillation": TEACHER | {"direction": "sideways"}}, "'sideways' is not a known direction"),
+        ({"sparse_truncation": {"after": "logits"}}, "'logits' is not a known step before truncation"),
     ],
 )
 def test_what_is_not_known_is_refused(start, changes, said):

@@ -29,7 +29,7 @@ def test_half_precision_without_a_gpu_is_blocked_with_a_remedy(precision):
 
 
 def test_an_unknown_precision_is_a_usage_error():
-    with pytest.raises(UsageError, match="no precision 'half'"):
+    with pytest.raises(UsageError, match="'half' is not a known precision"):
         check_precision("half")
 
 

@@ -107,5 +107,5 @@ def test_words_may_be_of_letters_only_or_take_in_marks():
     assert found["letters"] == ["the", "king##s"]
     assert found["marks"] == ["the", "king##s", ",", "18", "b##2", "18##s"]
     assert Words.of(entries, [], kind="letters").alone.nonzero()[0].tolist() == [1, 2, 6]
-    with pytest.raises(UsageError, match="no kind of words 'digits'"):
+    with pytest.raises(UsageError, match="'digits' is not a known kind of words"):
         Words.of(entries, [], kind="digits")

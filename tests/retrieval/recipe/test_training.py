@@ -57,7 +57,9 @@ def test_a_warm_up_that_never_ends_is_refused_and_one_within_a_training_is_not()
     costs = dataclasses.replace(OPTIMISATION, epochs=None, max_steps=100, warmup_steps=100)
     made = recipe.pretrain(tokens(512), objective=OBJECTIVE, options={}, optimisation=costs)
     endless = dataclasses.replace(costs, warmup_steps=101)
-    with pytest.raises(UsageError, match="101 steps of warm-up, and ends after 100; give fewer warmup_steps"):
+    with pytest.raises(
+        UsageError, match=r"101 steps of warm-up, and ends after 100\. Give fewer warmup_steps"
+    ):
         recipe.pretrained_like(made, tokens=tokens(128), optimisation=endless)
 
 

@@ -123,7 +123,7 @@ def test_a_commit_that_is_gone_is_blocked_with_a_remedy(cache, tmp_path, progres
     moved(cache, B)
     with pytest.raises(BlockedError) as caught:
         stage.run(params, {}, tmp_path, progress)
-    assert "\n" not in str(caught.value) and f"commit {A}, which was planned with" in caught.value.cause
+    assert "\n" not in str(caught.value) and f"planned commit {A} of" in caught.value.cause
     assert "`repro data fetch model:someone/checkpoint`" in caught.value.remedy
     assert not (tmp_path / "model").exists() and no_network == []
 
@@ -144,7 +144,7 @@ def test_a_file_of_the_cache_that_is_not_what_its_name_says_is_refused(cache, tm
             before.replace(b'"gelu"', b'"relu"') if name == "config.json" else before[:-4] + b"mend"
         )
         with pytest.raises(
-            DataError, match=f"{name}: is not what the hub gave; remove .* and fetch it again"
+            DataError, match=f"{name}: differs from the hub's file. Remove .* and fetch it again"
         ):
             backbone.run(params, {}, tmp_path, progress)
         (snapshot / name).write_bytes(before)

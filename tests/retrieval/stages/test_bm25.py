@@ -7,13 +7,13 @@ import pytest
 from datasets import Dataset
 
 from repro.errors import StageError
-from repro.machine import jvm, system
+from repro.machine import system
 from repro.progress import Progress
 from repro.retrieval.evaluation.runs import read_run
 from repro.retrieval.stages import bm25, lucene_index
 from tests.retrieval.stages import outputs
 
-pytestmark = pytest.mark.skipif(jvm.missing_requirement() is not None, reason="no Java 21 on this machine")
+pytestmark = pytest.mark.skipif(system.missing_java() is not None, reason="no Java 21 on this machine")
 
 # Words that Porter's stemmer leaves alone; "the" and "of" are stop words, which lengths do not count.
 DOCUMENTS = [

@@ -63,7 +63,7 @@ def test_a_malformed_line_stops_the_stage_with_its_place(tmp_path, progress):
     beir_folder(tmp_path / "beir/scifact")
     path = tmp_path / "beir/scifact/corpus.jsonl"
     path.write_text(path.read_text() + json.dumps({"_id": "d1", "text": "again"}) + "\n")
-    with pytest.raises(DataError, match=r"corpus\.jsonl:4: the _id 'd1' was on a line before"):
+    with pytest.raises(DataError, match=r"corpus\.jsonl:4: the _id 'd1' repeats an earlier one"):
         _run("beir/scifact", tmp_path, tmp_path / "out", progress)
 
 

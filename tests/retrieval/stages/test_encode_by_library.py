@@ -216,7 +216,7 @@ def test_queries_by_an_encoder_of_their_own_are_read_as_its_folder_says(tmp_path
     close(ours, expected(tmp_path / "b/it", "queries", corpus, queries))
     described = UserEncoder.find(str(tmp_path / "a/it"), None, {"query_model": other}).described
     assert "queries with the prompt 'who '" in described
-    assert "similarity dot as the one of passages says (the one of queries says cosine)" in described
+    assert "similarity dot of the passages' encoder (queries': cosine)" in described
 
 
 def by_hand(folder, texts, *, pooling="mean", length=24):

@@ -129,8 +129,8 @@ def test_confident_positives_take_turns_without_the_others(inputs, tmp_path):
 @pytest.mark.parametrize(
     ("changes", "said"),
     [
-        ({"negative_choice": "random"}, "no value of negative_choice 'random'"),
-        ({"positive_choice": "best"}, "no value of positive_choice 'best'"),
+        ({"negative_choice": "random"}, "'random' is not a known value of negative_choice"),
+        ({"positive_choice": "best"}, "'best' is not a known value of positive_choice"),
         ({"positive_choice": "confident"}, "no scores to choose confident positives by"),
     ],
 )

@@ -40,5 +40,5 @@ def test_a_file_that_changed_since_it_was_looked_at_is_refused(tmp_path):
     path.write_text("q Q0 a 0 1 t\n")
     params = _params(path)
     path.write_text("q Q0 b 0 1 t\n")
-    with pytest.raises(DataError, match="changed since it was planned with"):
+    with pytest.raises(DataError, match="changed after planning"):
         run(params, {}, tmp_path, None)

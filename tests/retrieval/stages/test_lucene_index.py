@@ -4,12 +4,12 @@ import json
 import pytest
 from datasets import Dataset
 
-from repro.machine import jvm
+from repro.machine import system
 from repro.progress import Progress
 from repro.retrieval.stages import bm25, lucene_index
 from tests.retrieval.stages import outputs
 
-pytestmark = pytest.mark.skipif(jvm.missing_requirement() is not None, reason="no Java 21 on this machine")
+pytestmark = pytest.mark.skipif(system.missing_java() is not None, reason="no Java 21 on this machine")
 
 DOCUMENTS = [
     ("d1", "Oak", "The oak stands."),

@@ -86,7 +86,7 @@ def test_what_is_missing_is_counted(inputs, tmp_path, progress):
 def test_a_broken_run_is_a_data_error_with_its_line(inputs, tmp_path, progress):
     qrels = [("q1", "d1", 1)]
     write(inputs, [("q1", RANKING[:2]), ("q2", RANKING[:2]), ("q1", RANKING[2:3])], qrels)
-    with pytest.raises(DataError, match="'q1' do not stand together"):
+    with pytest.raises(DataError, match="'q1' are not consecutive"):
         mined(inputs, tmp_path, progress)
     (inputs["run"] / "run.trec").write_text("q1 Q0 d1 1 5.0 t\nq1 Q0 d2 3 4.0 t\n")
     with pytest.raises(DataError, match=r"run\.trec:2: not line 2"):
@@ -190,7 +190,7 @@ def test_blocks_of_another_run_are_made_anew(inputs, tmp_path, progress):
 def test_a_query_in_two_blocks_is_a_data_error(inputs, tmp_path, progress, monkeypatch):
     monkeypatch.setattr(mine, "BLOCK", 10)
     write(inputs, [("q1", RANKING[:2]), ("q2", RANKING[:2]), ("q1", RANKING[:2])], [("q1", "d1", 1)])
-    with pytest.raises(DataError, match="'q1' do not stand together"):
+    with pytest.raises(DataError, match="'q1' are not consecutive"):
         mined(inputs, tmp_path, progress)
 
 

@@ -63,7 +63,7 @@ def test_a_query_without_negatives_is_left_out_and_none_at_all_is_an_error(root,
 
 def test_a_file_that_is_cut_short_is_refused(tmp_path, progress):
     write(tmp_path / FILE, "1\t2\t3\n")
-    with pytest.raises(DataError, match=r"1 triples where .* has 397,768,673"):
+    with pytest.raises(DataError, match=r"1 triples, but .* has 397,768,673"):
         _run(tmp_path, tmp_path / "out", progress)
 
 

@@ -71,7 +71,7 @@ def test_what_changed_between_the_plan_and_the_run_is_refused(stage, root, tmp_p
     inputs = {"texts": queries}  # of what encodes
     assert run(params, inputs, out, progress)
     edit(root / file, before, after)
-    with pytest.raises(DataError, match=r"changed since it was planned with; run the same command again"):
+    with pytest.raises(DataError, match=r"changed after planning. Run the same command again."):
         run(params, inputs, out, progress)
     edit(root / file, after, before)
     assert run(params, inputs, out, progress)

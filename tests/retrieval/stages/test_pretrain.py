@@ -105,7 +105,7 @@ def test_every_span_is_an_example_that_has_all_of_its_row_and_says_which_span_it
 def test_spans_of_tokens_without_spans_and_unknown_examples_are_refused(model, tokens, tmp_path, progress):
     with pytest.raises(UsageError, match="the tokens have no spans"):
         SpanRows(tokens)
-    with pytest.raises(UsageError, match="no value of examples 'documents'"):
+    with pytest.raises(UsageError, match="'documents' is not a known value of examples"):
         pretrain.run(params(examples="documents"), {"model": model, "tokens": tokens}, tmp_path, progress)
 
 

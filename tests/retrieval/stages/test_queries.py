@@ -41,7 +41,7 @@ def test_equal_queries_give_equal_digests(tmp_path, progress):
 
 def test_another_number_of_queries_is_refused(tmp_path, progress):
     beir_folder(tmp_path / "beir/scifact")
-    with pytest.raises(DataError, match="2 queries where beir/scifact/train has 809"):
+    with pytest.raises(DataError, match="2 queries, but beir/scifact/train has 809"):
         _run("beir/scifact/train", tmp_path, tmp_path, progress)
 
 

@@ -135,9 +135,9 @@ def test_a_view_that_only_one_side_lacks_or_of_another_width_is_refused(tmp_path
 
 def test_what_is_not_known_or_not_finite_is_refused(tmp_path, progress):
     made = sides(np.random.default_rng(5), whole=True)
-    with pytest.raises(UsageError, match="no value of mode 'fast'"):
+    with pytest.raises(UsageError, match="'fast' is not a known value of mode"):
         found(tmp_path / "a", progress, made, mode="fast")
-    with pytest.raises(UsageError, match="no view 'colour'"):
+    with pytest.raises(UsageError, match="'colour' is not a known view"):
         found(tmp_path / "b", progress, made, terms=["colour"])
     with pytest.raises(UsageError, match="no view to search by"):
         found(tmp_path / "c", progress, made, terms=[])

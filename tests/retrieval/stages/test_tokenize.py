@@ -90,7 +90,7 @@ def test_a_document_without_tokens_gives_no_row(policy, model, tmp_path, progres
 
 
 def test_wrong_parameters_and_empty_corpora_are_refused(corpus, model, tmp_path, progress):
-    with pytest.raises(UsageError, match="no value of policy 'slice'"):
+    with pytest.raises(UsageError, match="'slice' is not a known value of policy"):
         tokenised(corpus, model, tmp_path, progress, policy="slice")
     with pytest.raises(UsageError, match="length of 2 tokens"):
         tokenised(corpus, model, tmp_path, progress, length=2)
@@ -203,8 +203,8 @@ def test_fields_are_joined_in_their_order_and_those_a_corpus_lacks_are_passed_ov
 @pytest.mark.parametrize(
     ("changes", "said"),
     [
-        ({"splitter": "lines"}, "no sentence splitter 'lines'"),
-        ({"fields": ["body", "text"]}, "no field 'text'"),
+        ({"splitter": "lines"}, "'lines' is not a known sentence splitter"),
+        ({"fields": ["body", "text"]}, "'text' is not a known field"),
         ({"fields": []}, "Choose some of url, title, body"),
         ({"span_packing": PACKING | {"short_probability": 1.5}}, "1.5, and has to be from 0 to 1"),
         ({"span_packing": PACKING | {"minimum_spans": 0}}, "minimum_spans is 0"),

@@ -54,7 +54,9 @@ def test_a_training_goes_on_in_the_way_it_began_and_says_that_another_was_wanted
     assert told["resumed_at"] == 3 and told.get("padding_free") == facts.get("padding_free")
     assert ("padding_free" in facts) == (began == "1") and not notes
     [note] = heard
-    assert note.startswith(f"this training began with REPRO_PADDING_FREE={began}, not {other_way}, and goes")
+    assert note.startswith(
+        f"this training began with REPRO_PADDING_FREE={began} and continues with it instead of {other_way}"
+    )
 
 
 def test_what_was_used_before_a_checkpoint_counts_behind_it(tmp_path):

@@ -70,8 +70,8 @@ def test_what_ends_first_of_epochs_and_steps_ends_the_training():
     ("changes", "said"),
     [
         ({"max_steps": None}, "epochs or max_steps"),
-        ({"warmup_steps": 3}, "not both"),
-        ({"precision": "fp8"}, "no precision 'fp8'"),
+        ({"warmup_steps": 3}, "cannot have both"),
+        ({"precision": "fp8"}, "'fp8' is not a known precision"),
     ],
 )
 def test_settings_that_contradict_themselves_are_a_usage_error(changes, said):
@@ -128,6 +128,6 @@ def test_a_class_that_the_source_does_not_show_is_imported(tmp_path, monkeypatch
     ],
 )
 def test_a_class_with_options_that_it_does_not_name_is_refused(tmp_path, monkeypatch, text):
-    message = r"made_for_signature_\d+:Own has \*\*others; its __init__ has to name each option"
+    message = r"made_for_signature_\d+:Own has \*\*others, but its __init__ must name each option"
     with pytest.raises(UsageError, match=message):
         keywords_of(tmp_path, monkeypatch, text)

@@ -62,5 +62,5 @@ def test_an_objective_that_is_neither_a_sum_over_texts_nor_one_in_which_they_mee
         def __init__(self, model, tokenizer):
             super().__init__()
 
-    with pytest.raises(UsageError, match="'neither' can be trained neither as a sum over texts nor as"):
+    with pytest.raises(UsageError, match="'neither' is neither a SumObjective nor"):
         build(Neither, None, None, {})

@@ -54,7 +54,7 @@ def test_a_named_gpu_reaches_the_least_to_the_greatest_share_of_its_peak_that_wa
     assert [each.training for each in found] == [gpus()["sheets"]["h100"]["half"] * share for share in shares]
     assert rates.unit == "GPU" and rates.basis == "h100, 18% to 27% of 989 TFLOP/s, not measured"
     assert all(gpus()[end]["source"] for end in ("least", "greatest")) and shares[0] < shares[1]
-    with pytest.raises(UsageError, match=r"there is no GPU 'h1000' .did you mean 'h100'"):
+    with pytest.raises(UsageError, match=r"'h1000' is not a known GPU. Did you mean h100"):
         throughput(Store(tmp_path), "h1000")
 
 

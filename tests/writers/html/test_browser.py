@@ -63,7 +63,7 @@ def test_what_an_address_names_is_not_below_the_bar(browser, address, width):
         assert browser.ask("document.querySelector('.top').getBoundingClientRect().bottom") <= top, place
 
 
-def test_one_part_is_shown_at_a_time_and_all_of_them_in_print(browser, address):
+def test_one_part_is_shown_at_a_time_and_print_has_the_shown_paper_or_all(browser, address):
     visible = "[...document.querySelectorAll('article')].filter((a) => a.checkVisibility())"
     shown = f"{visible}.map((a) => a.id).join()"
     for place, expected in {"": "overview", "#toy": "toy", "#toy/1": "toy", "#nowhere": "overview"}.items():
@@ -71,8 +71,19 @@ def test_one_part_is_shown_at_a_time_and_all_of_them_in_print(browser, address):
         assert browser.ask(shown) == expected, place
         current = browser.ask("document.querySelector('[aria-current]').getAttribute('href')")
         assert current == f"#{expected}"
-    browser.show(address, width=1200, media="print")
-    assert browser.ask(shown) == "overview,toy"
+    for place, expected in {"": "overview,toy", "#toy/1/g.y/a": "toy"}.items():
+        browser.show(address + place, width=1200, media="print")
+        assert browser.ask(shown) == expected, place
+
+
+def test_names_of_rows_stay_in_view_on_a_phone(browser, address):
+    browser.show(address + "#toy/1", width=360)
+    box = "document.querySelector('[id=\"toy/1\"] .scroll')"
+    browser.ask(f"{box}.style.width = '8rem'")
+    browser.ask(f"{box}.scrollLeft = 60")
+    left = "getBoundingClientRect().left"
+    assert browser.ask(f"{box}.scrollLeft") > 0
+    assert browser.ask(f"{box}.querySelector('tbody th[scope=row]').{left} - {box}.{left}") == 0
 
 
 def test_a_card_opens_by_keyboard_and_escape_gives_the_focus_back(browser, address):

@@ -8,6 +8,7 @@ from urllib.parse import unquote
 import pytest
 
 from repro import __version__
+from repro.locations import data_folder
 from repro.verdicts import verdict
 from repro.writers.html.elements import VERDICTS
 from repro.writers.html.page import page
@@ -102,6 +103,21 @@ def test_the_page_has_language_title_landmarks_and_heads_with_scope(drawings):
     assert all(a.get("alt") for a in found.named("img"))
 
 
+def test_every_part_with_signs_explains_them(drawings):
+    articles = page(report(drawings)).split("<article")[1:]
+    assert len(articles) == 3
+    for article in articles:
+        rest, _, legend = article.partition("How to read a cell")
+        assert all(mark in legend for mark in ("⊘", "▼", "“1.2”", "[1.2]", "(1.2)")), rest[:80]
+
+
+def test_folders_of_the_machine_are_in_no_page(drawings, monkeypatch):
+    monkeypatch.setenv("REPRO_DATA", "/mnt/papers & more")
+    text = page(report(drawings, add=f" {data_folder()}/models/x {Path.home()}/y"))
+    assert "/mnt" not in text and str(Path.home()) not in text
+    assert "$REPRO_DATA/models/x" in text and "~/y" in text
+
+
 def test_every_verdict_there_is_has_its_own_sign():
     assert set(VERDICTS) == verdict.PASSES | verdict.FAILS | verdict.NEITHER
     assert len({sign for _, sign, _ in VERDICTS.values()}) == len(VERDICTS)
@@ -127,8 +143,8 @@ def test_a_drawing_that_is_too_large_is_named_and_left_out(drawings, monkeypatch
 
 def test_data_that_stand_in_for_the_paper_s_are_named():
     text = page(report(scale="tiny"))
-    assert "Measured on <code>tiny/passage/dev</code>, which stand in for the papers&#x27; data." in text
-    told = "<code>tiny/passage/dev</code>, which stands in for the paper&#x27;s data"
+    assert "Measured on <code>tiny/passage/dev</code>, substitutes for the papers&#x27; data." in text
+    told = "<code>tiny/passage/dev</code>, a substitute for the paper&#x27;s data"
     cells = [c.cell.id for c in report().compared if c.measured is not None]
     assert len(cells) == 4 and all(told in card_of(text, cell) for cell in cells)
-    assert "stand in for the papers" not in page(report())
+    assert "substitutes for the papers" not in page(report())

@@ -1,4 +1,4 @@
-"""The checks of a manuscript that need no recipe. Each yields findings, or nothing if it does not apply."""
+"""The checks of a manuscript. Each yields findings, or nothing if it does not apply."""
 
 from collections.abc import Iterable
 from dataclasses import dataclass
@@ -8,36 +8,36 @@ from repro.plugins.manuscripts.source_tables import Place
 SEVERITIES = ("error", "doubt", "note")
 # check -> its description, for other programs
 CHECKS = {
-    "average": "an average that its cells do not give, however they were rounded",
-    "sum": "a sum that its cells do not give, however they were rounded",
-    "delta": "a difference that is not that of the two numbers it is between",
-    "bold": "a bold number that is not the best, where bold marks the best",
-    "underline": "an underlined number that is not the second best, where underlines mark it",
-    "mark": "a mark of significance over a row whose number is as good or better",
-    "decimals": "a number with other digits after the point than its column",
+    "average": "an average that its cells cannot have, whatever the rounding",
+    "sum": "a sum that its cells cannot have, whatever the rounding",
+    "delta": "a difference that does not fit its two numbers",
+    "bold": "a bold number that is not the best",
+    "underline": "an underlined number that is not the second best",
+    "mark": "a mark of significance on a number that is not better",
+    "decimals": "a number with an unusual number of decimals for its column",
     "unit": "a percentage among fractions, or a fraction among percentages",
     "range": "a value that its measure cannot have",
-    "cut-off": "more found in fewer ranks: R@100 above R@1000 in one row",
-    "queries": "a mean that so many queries cannot have",
-    "depth": "a measure at another depth than the one its collection defines",
+    "cut-off": "a larger value at a smaller cutoff, e.g. R@100 above R@1000",
+    "queries": "a mean that is impossible with this number of queries",
+    "depth": "a measure at another cutoff than the collection's own",
     "two-values": "one system with two values of one measure on one collection",
     "published": "a value of a known system that nobody published",
-    "prose": "a sentence that quotes a table wrongly",
-    "ignore": "a comment that sets nothing aside, or no check that there is",
+    "prose": "a sentence that misquotes a table",
+    "ignore": "a comment that suppresses nothing or names no check",
 }
 
 
 @dataclass(frozen=True)
 class Finding:
-    """An inconsistency, e.g. ``Finding("error", "sum", place, "12 is not the sum of …", "it is 13")``.
+    """An inconsistency, e.g. ``Finding("error", "sum", place, "12 is not the sum of …", "It is 13")``.
 
     Attributes:
-        severity: error (arithmetically impossible), doubt (one of two must be wrong, or a habit of the table
-            is broken) or note (useful to know, often nobody's mistake).
+        severity: error (arithmetically impossible), doubt (one of two must be wrong, or a rule of the
+            table is
+            broken) or note (useful, often no mistake).
         check: a key of ``CHECKS``.
         place: the line to look at first.
-        says: the inconsistency.
-        why: the evidence.
+        says, why: the inconsistency and the evidence, each a sentence without its full stop.
     """
 
     severity: str
@@ -48,6 +48,11 @@ class Finding:
 
     def __post_init__(self) -> None:
         assert self.severity in SEVERITIES and self.check in CHECKS, self
+
+    @property
+    def text(self) -> str:
+        """Return both sentences, e.g. "12 is not the sum of its 3 cells. The sum of A to C is 13."."""
+        return f"{self.says}. {self.why}."
 
     def as_json(self) -> dict:
         """Return plain values."""

@@ -1,5 +1,5 @@
-"""Checks of values that occur in several places: in two tables, in a sentence, or in a known paper. For
-example, "0.366 in Table 2" although Table 2 has .361."""
+"""Checks of values that occur in several places: two tables, a sentence, or a known paper. For example,
+"0.366 in Table 2" although Table 2 has .361."""
 
 from __future__ import annotations
 
@@ -97,8 +97,9 @@ def _of_lines(one: Grid, line: int, other: Grid, other_line: int) -> Iterator[Fi
     label, severity = one.lines[line].label, "doubt" if is_doubt else "note"
     for mine, theirs in unequal if is_doubt or all(a.stated.is_near(b.stated) for a, b in unequal) else ():
         place = mine.value.place
-        says = f"{label}, {mine.series.name}: {theirs.value.cell.text}, and {mine.value.cell.text} at {place}"
-        why = f"{same} of {len(pairs)} values of {label} are the same in both tables"
+        values = f"{theirs.value.cell.text} here and {mine.value.cell.text} at {place}"
+        says = f"{label}, {mine.series.name}: {values}"
+        why = f"Both tables agree in {same} of {len(pairs)} values of {label}"
         yield Finding(severity, "two-values", theirs.value.place, says, why)
 
 
@@ -137,8 +138,8 @@ def _of_system(grid: Grid, line: int, name: str) -> Iterator[Finding]:
 def _of_places(grid: Grid, printed: Printed, places: Sequence[Stated]) -> Iterator[Finding]:
     if 30 * (places[-1].number - places[0].number) < places[-1].number:
         near = min(places, key=lambda place: abs(place.number - printed.stated.number))
-        says = f"{grid.where(printed.series, printed.value)} stands nowhere else"
-        why = f"of {len(places)} known values the nearest is {near.number:f} % ({near.where})"
+        says = f"{grid.where(printed.series, printed.value)} is no known value of this system"
+        why = f"The nearest of {len(places)} known values is {near.number:f} % ({near.where})"
         yield Finding("note", "published", printed.value.place, says, why)
 
 
@@ -152,7 +153,7 @@ def _is_new(stated: Stated, cells: Sequence[Cell]) -> bool:
 def known_cells() -> dict[tuple[str, str, str], list[Cell]]:
     """Return (system, collection, measure) -> the cells of papers at hand that publish it."""
     cells: dict[tuple[str, str, str], list[Cell]] = {}
-    sources = filterfalse(lambda paper: paper.manifest.title.startswith("asked"), at_hand.papers().values())
+    sources = filterfalse(lambda paper: paper.manifest.title.startswith("todo"), at_hand.papers().values())
     for cell in chain.from_iterable(map(numeric_cells, sources)):  # without drafts
         kinds, column = (cell.table.kind, cell.column.kind), cell.column
         if kinds == ("results", "retrieval") and column.dataset and not column.with_:
@@ -198,7 +199,7 @@ class Numbered:
 
 
 def wrong_quotes(manuscript: Manuscript, grids: Sequence[Grid]) -> Iterator[Finding]:
-    """Find sentences that quote a number which their table or cell does not have, e.g. "0.366 in Table 2"."""
+    """Find sentences with a number that their table or cell does not have, e.g. "0.366 in Table 2"."""
     labels, pairs = manuscript.labels, zip(manuscript.tables, grids, strict=True)
     tables = [Numbered(each.number or labels.get(each.label, ""), grid) for each, grid in pairs]
     by_number = {table.number: table for table in tables}
@@ -214,8 +215,8 @@ def _in_table(place: Place, sentence: str, tables: Mapping[str, Numbered]) -> It
     for match in IN_TABLE.finditer(sentence) if not NO_QUOTE.search(sentence) else ():
         table, text = tables.get(match["table"]), match["number"]
         if table and table.values and not _is_in(text, table) and (near := _nearest(text, table)):
-            says = f"{text} is said to stand in Table {table.number}"
-            why = f"it has none such; the nearest is {near.cell.text} at {near.place}"
+            says = f"The text quotes {text} from Table {table.number}"
+            why = f"The table lacks this number. The nearest one is {near.cell.text} at {near.place}"
             yield Finding("doubt", "prose", place, says, why)
 
 
@@ -227,8 +228,8 @@ def _from_to(place: Place, sentence: str, tables: Mapping[str, Numbered]) -> Ite
             continue
         lacking = [text for text in (match["low"], match["high"]) if not _is_in(text, table)]
         if len(lacking) == 1 and (near := _nearest(lacking[0], table)):
-            why = f"the other of the two is; the nearest is {near.cell.text} at {near.place}"
-            says = f"{match[0]}: {lacking[0]} is no number of Table {table.number}"
+            says = f"{match[0]}: Table {table.number} lacks {lacking[0]}"
+            why = f"It has the other number. The nearest one is {near.cell.text} at {near.place}"
             yield Finding("doubt", "prose", place, says, why)
 
 
@@ -240,8 +241,8 @@ def _by(place: Place, sentence: str, tables: Sequence[Numbered]) -> Iterator[Fin
     pairs = [pair for table in tables for pair in _pairs_in(sentence, table)]
     if pairs and not any(_differs_by(one, other, text, is_share) for one, other in pairs):
         one, other = pairs[0]
-        says = f"{matches[0][0]}: no two numbers of the two are so far apart"
-        why = f"they have {one.cell.text} and {other.cell.text} at {one.place}"
+        says = f"{matches[0][0]}: the two systems never differ by this"
+        why = f"Their numbers include {one.cell.text} and {other.cell.text} at {one.place}"
         yield Finding("doubt", "prose", place, says, why)
 
 
@@ -254,9 +255,10 @@ def _of_one(place: Place, sentence: str, tables: Mapping[str, Numbered]) -> Iter
         return
     cells = [each.values[lines[0]] for each in _series_in(sentence, table) if lines[0] in each.values]
     if cells and not any(_is_same(text, value) for value in cells):
-        says = f"{text} is said of {table.grid.lines[lines[0]].label} by Table {table.number}"
-        told = ", ".join(f"{value.cell.text} at {value.place}" for value in cells[:3])
-        yield Finding("doubt", "prose", place, says, f"it has {told}")
+        label = table.grid.lines[lines[0]].label
+        says = f"The text gives {text} for {label} in Table {table.number}"
+        numbers = ", ".join(f"{value.cell.text} at {value.place}" for value in cells[:3])
+        yield Finding("doubt", "prose", place, says, f"The table has {numbers}")
 
 
 def _only_number(sentence: str, tables: Mapping[str, Numbered]) -> tuple[Numbered, str] | None:

@@ -1,5 +1,5 @@
-"""Checks of averages, sums and differences. The numbers that they cover are found by the best fit. For
-example, an "Avg." column fits the five columns before it on most lines and fails on one."""
+"""Checks of averages, sums and differences. The best fit determines the numbers that they cover. For example,
+an "Avg." column fits the five columns before it on most lines and fails on one."""
 
 import re
 from collections.abc import Callable, Hashable, Iterator, Sequence
@@ -41,8 +41,7 @@ class Parts:
         return 2 * self.right - len(self.lines)
 
     def explains(self, least: int) -> bool:
-        """Return whether the total fits at least ``least`` lines, and twice as many as it does not fit. The
-        other lines are then considered wrong."""
+        """Return whether the total fits at least ``least`` lines, and twice as many as it does not fit."""
         return self.right >= max(least, 2 * (len(self.lines) - self.right))
 
     def cells(self, line: int) -> list[Value]:
@@ -51,7 +50,7 @@ class Parts:
 
     @cached_property
     def weights(self) -> list[int]:
-        """Return the weight of each number, e.g. 12 and 3 for "A (12)" and "B (3)" in "Avg. (15)", else 1."""
+        """Return the weight of each number, e.g. 12 and 3 for "A (12)" and "B (3)" in "Avg. (15)", or 1."""
         sizes = [int(match[1]) if (match := SIZE.search(part.name)) else 0 for part in self.series]
         match = SIZE.search(self.total.name) if self.check == "average" else None
         return sizes if match and int(match[1]) == sum(sizes) and all(sizes) else [1] * len(sizes)
@@ -78,7 +77,7 @@ class Parts:
 
 
 def totals(grid: Grid) -> Iterator[Finding]:
-    """Find averages and sums that their cells cannot give. The covered cells are found by search."""
+    """Find averages and sums that their cells cannot give."""
     for series in filter(lambda each: each.total, grid.series):
         plausible = [Parts(series.total, series, parts) for parts in _plausible(grid, series)]
         parts = _explanation(plausible)
@@ -87,7 +86,6 @@ def totals(grid: Grid) -> Iterator[Finding]:
 
 
 def _wrong_lines(parts: Parts, plausible: Sequence[Parts]) -> list[int]:
-    """Return the lines that no parts explain. Percentages in a sum are skipped."""
     wrong = [n for n in parts.lines if not any(each.lines.get(n) for each in (parts, *plausible))]
     return [n for n in wrong if parts.check == "average" or "%" not in parts.total.values[n].cell.text]
 
@@ -117,10 +115,10 @@ def _finding(grid: Grid, parts: Parts, line: int) -> Finding:
     names = f"{parts.series[0].name or 'the first'} to {parts.series[-1].name or 'the last'}"
     says = f"{grid.where(parts.total, value)} is not the {word} of its {len(parts.series)} cells"
     exact = f"{parts.exact(line):.{value.decimals + 1}f}"
-    why = f"the {word} of {names} is {exact}, and {parts.right} other lines have theirs"
+    why = f"The {word} of {names} is {exact}, and {parts.right} other lines are right"
     if fitting:
         [left_out] = set(parts.series) - set(fitting[0].series)
-        why += f"; without {left_out.name} it would fit"
+        why += f". It fits without {left_out.name}"
     return Finding("doubt" if fitting else "error", parts.check, value.place, says, why)
 
 
@@ -144,9 +142,9 @@ def behind_values(grid: Grid) -> Iterator[Finding]:
     right = sum(best.values())
     wrong = filterfalse(best.get, best)
     for series, value, base in wrong if right >= LEAST and 4 * right >= 3 * len(best) else ():
-        says = f"{grid.where(series, value)} does not differ so from {base.cell.text}"
+        says = f"{grid.where(series, value)} does not differ by this from {base.cell.text}"
         exact = value.number - base.number
-        why = f"the difference to {name} is {exact:+f}, and {right} of {len(best)} differences are to it"
+        why = f"The difference from {name} is {exact:+f}. {right} of {len(best)} are from it"
         yield Finding("error", "delta", value.place, says, why)
 
 
@@ -242,8 +240,8 @@ def _of_difference(grid: Grid, series: Series, pair: Explained, line: int, right
     exact = one.number - other.number
     exact = 100 * exact / other.number if pair.is_share and other.number else exact
     says = f"{grid.where(series, value)} is not the difference of {one.cell.text} and {other.cell.text}"
-    told = f"{exact:+.3f}{' %' * pair.is_share}"
-    why = f"{pair.one.name} to {pair.other.name} is {told}, and {right} others are so"
+    difference = f"{exact:+.3f}{' %' * pair.is_share}"
+    why = f"{pair.one.name} minus {pair.other.name} is {difference}, and {right} others fit"
     return Finding("error", "delta", value.place, says, why)
 
 

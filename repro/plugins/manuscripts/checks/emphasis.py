@@ -39,7 +39,7 @@ BOLD, UNDERLINE = Style("bold", "bold", 0, "best"), Style("underline", "underlin
 
 @dataclass(frozen=True)
 class Scope:
-    """Numbers of one series in which the best or second best has a style."""
+    """Numbers of one series, with a style for the best or second best."""
 
     series: Series
     members: tuple[Value, ...]
@@ -105,7 +105,7 @@ class Habit:
 
 def best(grids: Sequence[Grid]) -> Iterator[Finding]:
     """Find bold numbers that are not the best of their column or group, and equal ones that are not bold. The
-    scope is the one that fits most of a table. Tables without such a habit are skipped."""
+    scope is the one that fits most of a table."""
     yield from _of_style([grid for grid in grids if not OTHER_MEANING.search(grid.remarks)], BOLD)
 
 
@@ -132,8 +132,8 @@ def _bare(habit: Habit, outside: set[int]) -> Iterator[Finding]:
         return
     members = tuple(value for value in bare[0].values.values() if value.line not in outside)
     for value in Scope(bare[0], members, BOLD).target[: len(members) // 3]:
-        says = f"{habit.grid.where(bare[0], value)} is the best, and not bold"
-        why = f"in the {habit.right} other columns the best is bold"
+        says = f"{habit.grid.where(bare[0], value)} is the best but not bold"
+        why = f"The best is bold in the {habit.right} other columns"
         yield Finding("note", BOLD.check, value.place, says, why)
 
 
@@ -168,13 +168,13 @@ def _of_scope(habit: Habit, whole: Scope, outside: set[int]) -> Iterator[Finding
     if not numbers:
         return
     labels = ", ".join(lines[value.line].label for value in scope.target)
-    why = f"the {style.target} of its {habit.scope} is {scope.target[0].cell.text} ({labels})"
-    told = f"{why}; {habit.right} of {len(habit.scopes)} are right in this table"
+    why = f"The {style.target} of its {habit.scope} is {scope.target[0].cell.text} ({labels})"
+    evidence = f"{why}. This table is right in {habit.right} of {len(habit.scopes)} cases"
     for value in filterfalse(lambda each: each.number in numbers, scope.styled):
-        says = f"{habit.grid.where(scope.series, value)} is {style.adjective} and not the {style.target}"
-        yield Finding("doubt", style.check, value.place, says, told)
+        says = f"{habit.grid.where(scope.series, value)} is {style.adjective} but not the {style.target}"
+        yield Finding("doubt", style.check, value.place, says, evidence)
     for value in filterfalse(style.has, scope.target if any(map(style.has, scope.target)) else ()):
-        says = f"{habit.grid.where(scope.series, value)} is not {style.adjective}, and equal to one that is"
+        says = f"{habit.grid.where(scope.series, value)} is not {style.adjective} but equals one that is"
         yield Finding("note", style.check, value.place, says, why)
 
 
@@ -190,8 +190,8 @@ LETTERED = re.compile(r"^[(\[]?(?P<letter>[a-z0-9])[)\].:]\s*(?P<label>\S.*)$")
 
 
 def impossible(grid: Grid) -> Iterator[Finding]:
-    """Find marks of significance on numbers that are not better than those of the beaten row. The caption
-    must name that row, or baselines."""
+    """Find marks of significance on numbers that are not better than the row, or baselines, named by the
+    caption."""
     if SIGNIFICANT.search(grid.remarks):
         rivals = _named_rivals(grid) or _lettered(grid)
         for series in grid.scores:
@@ -209,7 +209,7 @@ def _over_baselines(grid: Grid) -> Iterator[Finding]:
     for series, value, best in behind if 4 * len(behind) <= len(marked) else ():
         says = f"{grid.where(series, value)} has the mark {value.cell.marks[0]}"
         label = grid.lines[best.line].label
-        why = f"it stands for a significant improvement over baselines, and {label} has {best.cell.text}"
+        why = f"The mark means significantly better than baselines, but {label} has {best.cell.text}"
         yield Finding("doubt", "mark", value.place, says, why)
 
 
@@ -228,7 +228,7 @@ def _of_value(grid: Grid, series: Series, value: Value, rivals: dict[str, int]) 
         if lead <= 0:
             says = f"{grid.where(series, value)} has the mark {mark}"
             over = f"{grid.lines[rival.line].label}, which has {rival.cell.text}"
-            why = f"it stands for a significant improvement over {over}"
+            why = f"The mark means significantly better than {over}"
             yield Finding("error" if lead < 0 else "doubt", "mark", value.place, says, why)
 
 

@@ -1,5 +1,5 @@
-"""Checks of single numbers: the limits of their measure and collection, and the format of their column. For
-example, R@1000 cannot be below R@100 in the same row."""
+"""Checks of single numbers against the limits of their measure and collection, and the format of their
+column. For example, R@1000 cannot be below R@100 in the same row."""
 
 import re
 from collections import Counter
@@ -25,8 +25,8 @@ def out_of_range(grid: Grid) -> Iterator[Finding]:
     for series in filter(_is_share, grid.scores):
         wrong = [v for v in series.values.values() if not 0 <= v.number <= 100]
         for value in wrong if 4 * len(wrong) <= len(series.values) else ():
-            says = f"{grid.where(series, value)} is no value of {series.measure}"
-            why = "it lies between 0 and 1, or 0 and 100 in per cent"
+            says = f"{grid.where(series, value)} is no possible value of {series.measure}"
+            why = "Its values are between 0 and 1, or 0 and 100 %"
             yield Finding("error", "range", value.place, says, why)
 
 
@@ -49,7 +49,7 @@ def _of_odd_lines(grid: Grid, odd: Sequence[Odd]) -> Iterator[Odd]:
 def mixed_units(grid: Grid) -> Iterator[tuple[Value, Finding]]:
     """Find a percentage in a column of fractions, or a fraction in a column of percentages, by size."""
     odd = [told for series in filter(_is_share, grid.scores) for told in _of_other_unit(series)]
-    why = "the rest of its column is of the other unit"
+    why = "The rest of its column has the other unit"
     for series, values, words in _of_odd_lines(grid, odd):
         for value in values:
             yield value, Finding("doubt", "unit", value.place, f"{grid.where(series, value)} is {words}", why)
@@ -73,7 +73,7 @@ def decimals(grid: Grid) -> Iterator[Finding]:
     """Find the few scores of a column with an unusual number of decimals, as one finding per column."""
     odd = [told for series in grid.scores if (told := _of_other_digits(series))]
     for series, values, words in _of_odd_lines(grid, odd) if len(odd) < 3 else ():
-        says = "; ".join(grid.where(series, value) for value in values)
+        says = " and ".join(grid.where(series, value) for value in values)
         yield Finding("note", "decimals", values[0].place, says, words)
 
 
@@ -82,7 +82,7 @@ def _of_other_digits(series: Series) -> Odd | None:
     usual, often = next(iter(Counter(value.decimals for value in numbers).most_common(1)), (0, 0))
     same = {_digits(value) for value in numbers if value.decimals == usual}  # e.g. 8.211, 10.01
     odd = [value for value in numbers if value.decimals != usual and {_digits(value)} != same]
-    words = f"{often} numbers of the column have {usual} digits after the point"
+    words = f"{often} numbers of the column have {usual} decimals"
     are_few = odd and often >= max(5, 5 * len(odd)) and len(numbers) == len(series.values)
     return (series, odd, words) if are_few else None
 
@@ -102,7 +102,7 @@ def falling(grid: Grid) -> Iterator[Finding]:
     for group in alike.values():
         for (first, few), (last, many) in combinations(sorted(group, key=lambda cut: cut[0].cutoff), 2):
             if first.cutoff < last.cutoff:
-                why = f"no ranking has less of {first.name} in {last.cutoff} ranks than in {first.cutoff}"
+                why = f"{first.name} cannot decrease from {first.cutoff} to {last.cutoff} ranks"
                 yield from _of_cuts(grid, few, many, why)
 
 
@@ -122,7 +122,7 @@ def impossible_means(grid: Grid) -> Iterator[Finding]:
             wrong, told = _impossible(series, multiples)
             for value in wrong if len(told) > 2 and 3 * len(wrong) <= len(told) else ():
                 says = f"{grid.where(series, value)} is between two possible means"
-                why = f"a mean over {_queries(series)} queries is a multiple of 1/{multiples}, as others are"
+                why = f"Means over {_queries(series)} queries are multiples of 1/{multiples}, like the others"
                 yield Finding("doubt", "queries", value.place, says, why)
 
 
@@ -154,8 +154,8 @@ def undefined_depths(grid: Grid) -> Iterator[Finding]:
         listed = map(parse_measure, listed_measures(series.dataset or ""))
         depths, measure = [each.cutoff for each in listed if each.name == "RR"], _measure(series)
         if measure and measure.name == "RR" and depths and measure.cutoff not in depths:
-            says = f"{series.name}: {series.dataset} is scored by RR@{depths[0]}"
-            why = "numbers of others at its own depth cannot be set beside these"
+            says = f"{series.name}: the usual measure of {series.dataset} is RR@{depths[0]}"
+            why = "Published numbers at that cutoff are not comparable"
             yield Finding("note", "depth", next(iter(series.values.values())).place, says, why)
 
 

@@ -1,8 +1,8 @@
-"""Generate the embedded collections: an invented world, small enough for a CPU to train and test in minutes.
+"""Generate the embedded collections, e.g. ``tiny/passage``, small enough for a CPU to train and test in
+minutes.
 
-Their ids begin with ``tiny/``, e.g. ``tiny/passage``, and their content is deterministic. Texts describe the
-deeds of invented people, questions use other words for them. BM25 is therefore clearly imperfect, while a
-model can learn the synonyms from the training questions and the answers.
+Texts describe the deeds of invented people, and questions use other words. BM25 is therefore clearly
+imperfect, while a model can learn the synonyms from the training questions and the answers.
 """
 
 import functools
@@ -18,12 +18,8 @@ from repro.retrieval.datasets.tiny.passages import (
     shuffled_ids,
 )
 from repro.retrieval.datasets.tiny.world import (
-    HEADLINE,
-    NAMELESS,
-    POST,
+    SENTENCES,
     SHORT_DEED,
-    TALES,
-    TITLES,
     Concept,
     Deed,
     Draw,
@@ -41,56 +37,10 @@ from repro.retrieval.datasets.tiny.world import (
 SIZES = (4, 5, 6)
 TOWN = "which town was home to the {person} who {predicate}"
 YEAR = "which year is named in the tale of the {person} who {predicate}"
-# title, text, question, accepted answers. A matcher must fold accents and case, keep numbers and names with
-# punctuation whole, match whole tokens only, look at the text alone, and accept any one of several answers.
-HARD = (
-    (
-        "Velloume",
-        "The tower of Velloume was drawn up by R\u00e9nel \u00c2stor, who never saw it.",
-        "who drew up the tower of velloume",
-        ("Re\u0301nel A\u0302stor",),
-    ),
-    (
-        "Quarreth",
-        "Quarreth paid 1,204 copper coins for its clock.",
-        "how many coins did quarreth pay for its clock",
-        ("1,204",),
-    ),
-    (
-        "Inverlath",
-        "The ferry at Inverlath belongs to Del O'Varn and to nobody else.",
-        "who owns the ferry at inverlath",
-        ("DEL O'VARN",),
-    ),
-    (
-        "Skarnholt",
-        "Ormsel, they say in Skarnholt, could lift an ox; but the well was dug by Orm.",
-        "who dug the well of skarnholt",
-        ("Orm",),
-    ),
-    (
-        "Ormsel Hill",
-        "Ormsel Hill lies behind Skarnholt. Nobody has ever dug a well there.",
-        "which hill lies behind skarnholt",
-        ("Ormsel Hill", "the hill of Ormsel"),
-    ),
-    (
-        "Thessoly",
-        "The council meets every fifth year and speaks of little but taxes.",
-        "how often does the council of thessoly meet",
-        ("every fifth year", "once in five years"),
-    ),
-    (
-        "Marrowby",
-        "Thessoly and Marrowby quarrelled about the mill until Thessoly gave in.",
-        "which town gave in about the mill of marrowby",
-        ("Thessoly",),
-    ),
-)
 
 
 def wiki() -> Collection:
-    """Return 360 passages of 60 towns and 7 hard cases; 160 train, 60 dev and 67 test questions."""
+    """Return 360 passages of 60 towns and 7 hard cases, with 160 train, 60 dev and 67 test questions."""
     draw = Draw("tiny/wiki")
     world = deeds(draw, people(draw, 120), each=3)
     ids = shuffled_ids(draw, len(world), first=1)
@@ -99,12 +49,16 @@ def wiki() -> Collection:
         Document(id, deed.person.town, text) for id, deed, text in zip(ids, world, texts, strict=True)
     ]
     hard_documents = [
-        Document(str(len(world) + n), title, text) for n, (title, text, _, _) in enumerate(HARD, 1)
+        Document(str(len(world) + n), title, text)
+        for n, (title, text, _, _) in enumerate(SENTENCES["hard"], 1)
     ]
     document_deeds = list(zip(documents, world, strict=True))
     train = _topics(draw.sample(document_deeds[:180], 160), world, draw)
     test = _topics(draw.sample(document_deeds[270:], 60), world, draw).queries
-    test += tuple(Query(str(len(test) + n), text, answers) for n, (_, _, text, answers) in enumerate(HARD))
+    test += tuple(
+        Query(str(len(test) + n), text, tuple(answers))
+        for n, (_, _, text, answers) in enumerate(SENTENCES["hard"])
+    )
     dev = _topics(draw.sample(document_deeds[180:270], 60), world, draw)
     return Collection(
         in_id_order(documents + hard_documents),
@@ -133,93 +87,80 @@ def _question_and_answer(
 
 
 def beir() -> Collection:
-    """Return 285 titled documents, 45 graded questions (0-2), and 15 whose ids are documents' (to be ignored
-    in runs)."""
+    """Return 285 titled documents, 45 graded questions (0-2), and 15 with the ids of documents to ignore in
+    runs."""
     draw = Draw("tiny/beir")
     world = deeds(draw, people(draw, 90), each=3)
     ids = shuffled_ids(draw, len(world) + 15, first=1)
     deeds_by_id = dict(zip(ids, world + world[:15], strict=True))
     documents = {
-        id: Document(id, fill(draw.pick(TITLES), deed, draw), tell(deed, draw, asides=0.2))
+        id: Document(id, fill(draw.pick(SENTENCES["titles"]), deed, draw), tell(deed, draw, asides=0.2))
         for id, deed in deeds_by_id.items()
     }
     queries, judgements = [], []
     for number, deed in enumerate(draw.sample(world[15:], 45), 5001):
         concepts = question(draw, deed, world, sizes=(3, 4))
         queries.append(Query(str(number), ask(concepts, draw, keywords=0.2)))
-        judgements += graded_judgements(
-            str(number), concepts, {id: (d,) for id, d in deeds_by_id.items()}, draw, top=2, others=6
-        )
+        lives = {id: (d,) for id, d in deeds_by_id.items()}
+        judgements += graded_judgements(str(number), concepts, lives, draw, top=2, others=6)
     for copy_id, original_id in zip(ids[len(world) :], ids[:15], strict=True):
         queries.append(Query(copy_id, documents[copy_id].text))
         judgements.append(Judgement(copy_id, original_id, 2))
-    return Collection(
-        in_id_order(list(documents.values())), {"test": Topics(tuple(queries), tuple(judgements))}
-    )
+    topics = Topics(tuple(queries), tuple(judgements))
+    return Collection(in_id_order(list(documents.values())), {"test": topics})
 
 
 def forum(name: str) -> Collection:
-    """Return 120 posts, 24 of which ask what another asks; 36 questions with one or two relevant posts."""
+    """Return 120 posts with 24 duplicate questions, and 36 questions with one or two relevant posts."""
     draw = Draw(f"tiny/cqadupstack/{name}")
     world = deeds(draw, people(draw, 96), each=1)
     ids = shuffled_ids(draw, 120, first=1)
     posts = list(zip(ids, world + world[:24], strict=True))
     documents = [
-        Document(id, fill(draw.pick(HEADLINE), deed, draw), fill(draw.pick(POST), deed, draw))
+        Document(
+            id,
+            fill(draw.pick(SENTENCES["headline"]), deed, draw),
+            fill(draw.pick(SENTENCES["post"]), deed, draw),
+        )
         for id, deed in posts
     ]
     queries, judgements = [], []
     for number, deed in enumerate(world[12:48], 9001):
-        queries.append(
-            Query(str(number), fill("How to {base} {a_thing} near the {place} after {occasion}", deed, draw))
-        )
+        text = fill("How to {base} {a_thing} near the {place} after {occasion}", deed, draw)
+        queries.append(Query(str(number), text))
         judgements += [Judgement(str(number), id, 1) for id, post_deed in posts if post_deed is deed]
     return Collection(in_id_order(documents), {"test": Topics(tuple(queries), tuple(judgements))})
 
 
-NOTES = (
-    "In {town} nobody tells {first} from {second}.",
-    "What one calls {first} is {second} to another.",
-    "{first} or {second}, it comes to the same.",
-)
 NOUNS = ("object", "trade", "helper", "place", "occasion")
 
 
 def articles() -> Collection:
-    """Return 1,200 articles titled with a name: a sentence with it, and two without that tell its deed."""
+    """Return 1,200 articles titled with a name: a sentence with it, and two nameless ones on its deed."""
     draw = Draw("tiny/text")
     persons = people(draw, 1200, asked=False)
     all_deeds = deeds(draw, persons, each=1, of=SHORT_DEED)
-    return Collection(
-        tuple(
-            Document(str(number), deed.person.name, "\n".join(_article(deed, draw)))
-            for number, deed in enumerate(all_deeds, 1)
-        )
-    )
+    texts = ((deed.person.name, "\n".join(_article(deed, draw))) for deed in all_deeds)
+    return Collection(tuple(Document(str(n), title, text) for n, (title, text) in enumerate(texts, 1)))
 
 
 def books() -> Collection:
     """Return 40 books without titles, ten deeds of five people each."""
     draw = Draw("tiny/text/books")
     persons = people(draw, 200, asked=False)
-    return Collection(
-        tuple(
-            Document(
-                str(n + 1), "", "\n".join(_chapters(deeds(draw, persons[5 * n : 5 * n + 5], each=2), draw))
-            )
-            for n in range(40)
+    books = []
+    for n in range(40):
+        book_deeds = deeds(draw, persons[5 * n : 5 * n + 5], each=2)
+        lines = (
+            f"{tell(deed, draw, asides=0.1)}{_note(deed, draw)}" for deed in book_deeds for _ in range(2)
         )
-    )
+        books.append(Document(str(n + 1), "", "\n".join(lines)))
+    return Collection(tuple(books))
 
 
 def _article(deed: Deed, draw: Draw) -> list[str]:
-    stories = (TALES, NAMELESS, NAMELESS)
-    lines = [tell(deed, draw, asides=0.0, stories=alternatives) for alternatives in stories]
+    lines = [tell(deed, draw, asides=0.0, stories=name) for name in ("tales", "nameless", "nameless")]
     return [*lines[:-1], f"{lines[-1]}{_note(deed, draw)}"]
-
-
-def _chapters(book_deeds: Sequence[Deed], draw: Draw) -> list[str]:
-    return [f"{tell(deed, draw, asides=0.1)}{_note(deed, draw)}" for deed in book_deeds for _ in range(2)]
 
 
 def _note(deed: Deed, draw: Draw) -> str:
@@ -228,7 +169,7 @@ def _note(deed: Deed, draw: Draw) -> str:
     first, second = draw.sample(draw.pick(slots()[draw.pick(NOUNS)]).forms, 2)
     if not first.startswith("a "):
         first, second = with_article(first), with_article(second)
-    note = draw.pick(NOTES).format(town=deed.person.town, first=first, second=second)
+    note = draw.pick(SENTENCES["notes"]).format(town=deed.person.town, first=first, second=second)
     return f" {note[:1].upper()}{note[1:]}"
 
 
@@ -262,5 +203,5 @@ def queries(corpus: str, split: str) -> tuple[Query, ...]:
 
 
 def judgements(corpus: str, split: str) -> tuple[Judgement, ...]:
-    """Return the judgements of one split. Empty if answers decide."""
+    """Return the judgements of one split, or () if answers decide."""
     return collection(corpus).topics[split].judgements

@@ -10,7 +10,6 @@ from dataclasses import dataclass, field
 from repro.retrieval.datasets.catalog import Document, Judgement, Query
 from repro.retrieval.datasets.tiny.world import (
     SHORT_DEED,
-    TALES,
     Concept,
     Deed,
     Draw,
@@ -112,7 +111,7 @@ def many_passages() -> Collection:
     need."""
     draw = Draw("tiny/passage-many")
     deeds_by_keys = {deed.keys: deed for deed in deeds(draw, people(draw, 805), each=3, of=SHORT_DEED)}
-    world = list(deeds_by_keys.values())[:2400]  # no two alike: there would be no question for one of them
+    world = list(deeds_by_keys.values())[:2400]  # each with a question of its own
     documents, ids = _tales(world, draw)
     lives = {id: (deed,) for id, deed in zip(ids, world, strict=True)}
     targets = draw.sample(list(zip(ids, world, strict=True)), len(world))
@@ -160,7 +159,7 @@ def documents() -> Collection:
 def _tales(world: Sequence[Deed], draw: Draw) -> tuple[tuple[Document, ...], list[str]]:
     ids = shuffled_ids(draw, len(world), first=100)
     documents = [
-        Document(id, "", tell(deed, draw, asides=0, stories=TALES))
+        Document(id, "", tell(deed, draw, asides=0, stories="tales"))
         for id, deed in zip(ids, world, strict=True)
     ]
     return in_id_order(documents), ids

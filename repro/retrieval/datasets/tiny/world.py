@@ -15,49 +15,7 @@ from typing import TypeVar
 from repro.machine.bounded_reading import read_facts
 
 T = TypeVar("T")
-STORIES = (
-    "{name}, {a_trait} {trade} from {town}, {past} {a_thing} by the {place} {time}. "
-    "It was soon after {occasion}, and {a_helper} was there to lend a hand.",
-    "In the year {year} there lived in {town} {a_trait} {trade} called {name}, "
-    "who {past} {a_thing} {time}, close to the {place}. {occasion} had just ended. Only {a_helper} saw it.",
-    "People of {town} still talk about {name}, {a_trait} {trade}. {occasion} was over when, not far from "
-    "the {place} and with {a_helper} at hand, {a_thing} was {participle} {time}.",
-    "{name} of {town} was {a_trait} {trade}. The story goes that {a_thing} was {participle} {time} "
-    "at the {place}, once {occasion} was over. {a_helper} told it to everyone in the year {year}.",
-)
-# Sentences, of deeds without occasion and helper: what a model of two layers can learn to read in minutes.
-TALES = (
-    "{name}, {a_trait} {trade} from {town}, {past} {a_thing} by the {place} {time}.",
-    "In {town} there lived {a_trait} {trade} called {name}, "
-    "who {past} {a_thing} {time}, close to the {place}.",
-    "People of {town} still talk about {name}, {a_trait} {trade}: "
-    "{a_thing} was {participle} not far from the {place} {time}.",
-    "{name} of {town} was {a_trait} {trade}, and some say that {a_thing} was {participle} {time} "
-    "at the {place}.",
-)
-# Of deeds only: what two texts on one deed share is then its concepts, in other words, and no name.
-NAMELESS = (
-    "{a_trait} {trade} {past} {a_thing} {time}, near the {place}.",
-    "{time} {a_thing} was {participle} at the {place} by {a_trait} {trade}.",
-    "By the {place}, {a_thing} was {participle} {time}, and it was the work of {a_trait} {trade}.",
-    "It was {a_trait} {trade} who {past} {a_thing} {time}, close to the {place}.",
-)
-# Said of other concepts than the deed's own: they mislead whoever only counts words.
-ASIDES = (
-    "Others would rather have had {a_thing}.",
-    "Nobody thought of the {place} that day.",
-    "{a_helper} heard about it much later.",
-    "It was told again during {occasion}.",
-    "Even {a_trait} {trade} could not have done better.",
-)
-TITLES = ("The {thing} of {town}", "A tale of the {place}", "How {a_trait} {trade} {past} {a_thing}")
-POST = (
-    "I live near the {place} and there has been {occasion}. "
-    "My {helper} says that {a_trait} {trade} would do it {time}. How is it done?",
-    "{occasion} is to blame. The {place} is not far, and I have {a_helper} to help me. "
-    "I asked {a_trait} {trade}, who does it {time}.",
-)
-HEADLINE = ("How can I {base} {a_thing}?", "What is the best way to {base} {a_thing}?")
+SENTENCES = read_facts(Path(__file__).with_name("sentences.yaml"))
 PARTICIPLES = {"stole": "stolen", "hid": "hidden", "broke": "broken"}
 
 
@@ -124,10 +82,8 @@ def with_article(noun: str) -> str:
 def names() -> tuple[tuple[str, str], ...]:
     """Return all pairs of 50 given and 50 family names, shuffled. So few names suit a small vocabulary."""
     draw = Draw("tiny/names")
-    given_names, family_names = (
-        _invent_names(draw, GIVEN_ENDINGS, 50),
-        _invent_names(draw, FAMILY_ENDINGS, 50),
-    )
+    given_names = _invent_names(draw, GIVEN_ENDINGS, 50)
+    family_names = _invent_names(draw, FAMILY_ENDINGS, 50)
     pairs = [(first, last) for first in given_names for last in family_names]
     return tuple(draw.sample(pairs, len(pairs)))
 
@@ -142,12 +98,9 @@ def _invent_names(draw: Draw, endings: tuple[str, ...], n: int) -> list[str]:
     """Return ``n`` different names that end in one of ``endings``."""
     unique_names: dict[str, None] = {}
     while len(unique_names) < n:
-        unique_names[_syllable(draw).capitalize() + draw.pick(endings)] = None
+        syllable = draw.pick(ONSETS) + draw.pick(VOWELS) + draw.pick(CODAS)
+        unique_names[syllable.capitalize() + draw.pick(endings)] = None
     return list(unique_names)
-
-
-def _syllable(draw: Draw) -> str:
-    return draw.pick(ONSETS) + draw.pick(VOWELS) + draw.pick(CODAS)
 
 
 PERSONAL = ("trait", "trade")
@@ -176,8 +129,7 @@ class Deed:
 
 
 def people(draw: Draw, n: int, *, asked: bool = True) -> list[Person]:
-    """Return ``n`` people with different names. Questions are about ``asked`` ones only, who have names of
-    their own."""
+    """Return ``n`` people with different names. Those that questions are about have names of their own."""
     pairs = names()[:TOLD_ONLY] if not asked else names()[TOLD_ONLY:]
     return [
         Person(
@@ -218,13 +170,12 @@ def question(draw: Draw, deed: Deed, world: Sequence[Deed], *, sizes: Sequence[i
             return concepts
 
 
-def tell(deed: Deed, draw: Draw, *, asides: float, stories: Sequence[str] = STORIES) -> str:
-    """Describe a deed with one of ``stories``, followed by an aside with probability ``asides``."""
-    text = fill(draw.pick(stories), deed, draw)
+def tell(deed: Deed, draw: Draw, *, asides: float, stories: str = "stories") -> str:
+    """Describe a deed by one of SENTENCES, e.g. of "tales", and with probability ``asides`` an aside."""
+    text = fill(draw.pick(SENTENCES[stories]), deed, draw)
     if draw.chance(asides):
-        text += " " + fill(
-            draw.pick(ASIDES), deed, draw, concepts={s: draw.pick(c) for s, c in slots().items()}
-        )
+        aside, concepts = draw.pick(SENTENCES["asides"]), {s: draw.pick(c) for s, c in slots().items()}
+        text += " " + fill(aside, deed, draw, concepts=concepts)
     return text
 
 
@@ -284,21 +235,12 @@ def _person(forms: Mapping[str, str]) -> str:
 
 
 def _predicate(forms: Mapping[str, str]) -> list[str]:
-    phrases = [forms.get("act", "had to do with"), _thing(forms)]
-    if "place" in forms:
-        phrases.append(f"near the {forms['place']}")
-    if "time" in forms:
-        phrases.append(forms["time"])
-    if "occasion" in forms:
-        phrases.append(f"after {forms['occasion']}")
-    if "helper" in forms:
-        phrases.append(f"with {with_article(forms['helper'])}")
-    return phrases
+    phrases = {"place": "near the {}", "time": "{}", "occasion": "after {}"}
+    described = [phrase.format(forms[slot]) for slot, phrase in phrases.items() if slot in forms]
+    helper = [f"with {with_article(forms['helper'])}"] if "helper" in forms else []
+    return [forms.get("act", "had to do with"), _thing(forms), *described, *helper]
 
 
 def _thing(forms: Mapping[str, str]) -> str:
-    if "object" in forms:
-        return with_article(
-            f"{forms['quality']} {forms['object']}" if "quality" in forms else forms["object"]
-        )
-    return f"something {forms['quality']}" if "quality" in forms else "something"
+    words = [forms[slot] for slot in ("quality", "object") if slot in forms]
+    return with_article(" ".join(words)) if "object" in forms else " ".join(["something", *words])

@@ -15,7 +15,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 from repro.errors import BlockedError, StageError
-from repro.machine import jvm
+from repro.machine import system
 from repro.progress import Progress
 
 CHILD = "repro.retrieval.stages.lucene.__main__"  # the module of the process, part of the stage's code
@@ -31,7 +31,7 @@ def call(action: str, arguments: dict, *, folder: Path, task: str, total: int, p
     ``total`` (documents or queries) are for a progress bar. Raises BlockedError without Java 21, StageError
     with the most informative line of the log if the child failed.
     """
-    missing = jvm.missing_requirement()
+    missing = system.missing_java()
     if missing is not None:
         raise BlockedError(*missing)
     log = folder / LOG
@@ -109,7 +109,7 @@ def _child(log: Path) -> _Child:
 def _environment() -> dict[str, str]:
     environment = dict(os.environ)
     environment.pop("JVM_PATH", None)  # would override JAVA_HOME
-    if (java := jvm.runtime()) is not None:
+    if (java := system.java()) is not None:
         environment["JAVA_HOME"] = str(java.home)
     package_root = str(Path(__file__).resolve().parents[4])
     environment["PYTHONPATH"] = os.pathsep.join(filter(None, [package_root, environment.get("PYTHONPATH")]))

@@ -5,7 +5,6 @@ from __future__ import annotations
 import io
 import json
 import os
-import zipfile
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 from pathlib import Path
@@ -13,7 +12,7 @@ from pathlib import Path
 import numpy as np
 
 from repro.errors import StageError
-from repro.store.disk import sync
+from repro.store.disk import intact, read_note, write_note
 
 Arrays = dict[str, np.ndarray]
 DENSE, SPARSE = ["vectors"], ["indptr", "indices", "values"]
@@ -53,30 +52,21 @@ def save_block(folder: Path, first: int, rows: list[Arrays]) -> None:
         arrays["counts"] = np.array([len(row["values"]) for row in rows], dtype=np.int64)
         arrays["indices"] = np.concatenate([row["indices"] for row in rows]).astype(np.int32, copy=False)
         arrays["values"] = arrays["values"].astype(np.float32, copy=False)
-    draft = folder / f"{first}.unfinished.npz"
-    with zipfile.ZipFile(draft, "w") as file:  # numpy's own writer checks no types of arrays by name
-        for name, array in arrays.items():
-            with file.open(f"{name}.npy", "w", force_zip64=True) as member:
-                np.lib.format.write_array(member, array)
-    draft.replace(_path(folder, first))
+    np.savez(_path(folder, first), **arrays)  # type: ignore[arg-type]
+    write_note(_saved(folder, first), [_path(folder, first)], rows=len(rows))
 
 
 def block_is_kept(folder: Path, first: int, rows: int) -> bool:
-    """Return whether the block from row ``first`` on was joined, or is intact by its zip checksums."""
-    if _note(folder, first).exists():
-        return True
-    path = _path(folder, first)
-    try:
-        with zipfile.ZipFile(path) as file:
-            intact = file.testzip() is None
-        with np.load(path) as block:
-            return intact and len(block["vectors" if "vectors" in block else "counts"]) == rows
-    except (OSError, ValueError, KeyError, zipfile.BadZipFile):
-        return False
+    """Return whether the block from row ``first`` on was joined, or is as it was written."""
+    return _note(folder, first).exists() or intact(_saved(folder, first), rows=rows) is not None
 
 
 def _path(folder: Path, first: int) -> Path:
     return folder / f"{first}.npz"
+
+
+def _saved(folder: Path, first: int) -> Path:
+    return folder / f"{first}.saved.json"
 
 
 def _note(folder: Path, first: int) -> Path:
@@ -85,18 +75,16 @@ def _note(folder: Path, first: int) -> Path:
 
 def check_joined(folder: Path, firsts: range) -> None:
     """Remove all notes after the first missing one, as each block's place depends on the previous note."""
-    intact = True
+    noted = True
     for first in firsts:
-        intact = intact and _read(_note(folder, first)) is not None
-        if not intact:
+        noted = noted and _read(_note(folder, first)) is not None
+        if not noted:
             _note(folder, first).unlink(missing_ok=True)
 
 
 def _read(note: Path) -> Joined | None:
-    try:
-        return Joined(**json.loads(note.read_text(encoding="utf-8")))
-    except (OSError, ValueError, TypeError):
-        return None
+    content = read_note(note)
+    return Joined(**content["joined"]) if content and "joined" in content else None
 
 
 def join_blocks(folder: Path, out: Path, firsts: range, *, vocabulary: int | None) -> dict[str, int]:
@@ -114,12 +102,10 @@ def join_blocks(folder: Path, out: Path, firsts: range, *, vocabulary: int | Non
         if joined is None:
             with np.load(_path(folder, first)) as block:
                 joined = _append(block, out, last)
-            draft = folder / "note.unfinished"
-            draft.write_text(json.dumps(asdict(joined)), encoding="utf-8")
-            sync(draft)
-            draft.replace(_note(folder, first))
+            write_note(_note(folder, first), [], joined=asdict(joined))
         last = joined
-        _path(folder, first).unlink(missing_ok=True)
+        for file in (_path(folder, first), _saved(folder, first)):
+            file.unlink(missing_ok=True)
     for name in last.names:
         _finish(out, name, last)
     facts = {"size": last.size} if "vectors" in last.names else {}

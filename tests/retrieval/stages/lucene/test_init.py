@@ -11,13 +11,13 @@ from pathlib import Path
 import pytest
 
 from repro.errors import BlockedError, StageError
-from repro.machine import jvm
+from repro.machine import system
 from repro.progress import Progress
 from repro.retrieval.stages import lucene as process
 from repro.retrieval.stages.lucene import call
 
 ROOT = Path(__file__).resolve().parents[4]
-needs_java = pytest.mark.skipif(jvm.missing_requirement() is not None, reason="no Java 21 on this machine")
+needs_java = pytest.mark.skipif(system.missing_java() is not None, reason="no Java 21 on this machine")
 
 
 def run(arguments: dict, folder: Path, *, action: str = "search", progress: Progress | None = None) -> dict:

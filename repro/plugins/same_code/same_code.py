@@ -14,7 +14,7 @@ from datetime import UTC, datetime
 from functools import cached_property
 from typing import Any
 
-from repro.api.selection import select
+from repro.api import select
 from repro.errors import BlockedError, StageError, UsageError
 from repro.graph import Node, canonical, walk
 from repro.locations import BUNDLED, PAPERS, committed_results

@@ -4,9 +4,9 @@ from dataclasses import replace
 
 import pytest
 
-from repro.api import same_code
-from repro.api.same_code import KEPT, Comparison, Output, SameCode
 from repro.locations import committed_results
+from repro.plugins.same_code import same_code
+from repro.plugins.same_code.same_code import KEPT, Comparison, Output, SameCode
 from repro.progress import Progress
 from repro.running import provenance
 from repro.running.recomputation import digest_of_contents

