@@ -55,6 +55,7 @@ MAKINGS = {
     "index": "indexed again",
     "trained": "trained from the start",
     "fine-tuned": "fine-tuned from a released pre-training",
+    "suite": "run by others with this suite",
     "unknown": "how is not said",
 }
 MATCHES = {"exact": "", "close": "~", "loose": "?"}  # how sure a value is of the cell, and the sign for it
@@ -317,6 +318,19 @@ PLUGINS = {
                 "repro.plugins.manuscripts.manuscript_audit:file_command",
             ),
         }
+    ),
+    "contributed": OwnPlugin(
+        verbs={
+            "export records": Command(
+                "your records, for others to check and show", "repro.plugins.contributed.verbs:export"
+            ),
+            "import records": Command(
+                "records that others measured with this suite", "repro.plugins.contributed.verbs:import_"
+            ),
+        },
+        notes="repro.plugins.contributed.records:notes_on",
+        cell="repro.plugins.contributed.records:ContributedPart",
+        paper="repro.plugins.contributed.records:ContributedCards",
     ),
     "same_code": OwnPlugin(
         verbs={
