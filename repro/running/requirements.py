@@ -131,7 +131,7 @@ class Machine:
             obstacle = self.once("gpu", _gpu_obstacle)
         if absent_files := missing_files(node.params):
             obstacle = self._no_file(absent_files[0])
-        if libraries := absent(STAGES[node.stage].extra):
+        if (not obstacle or obstacle.of_machine) and (libraries := absent(STAGES[node.stage].extra)):
             obstacle = _no_libraries(STAGES[node.stage].extra, libraries[0])
         if obstacle:
             self.obstacles[node.fingerprint] = obstacle
