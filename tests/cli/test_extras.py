@@ -3,12 +3,15 @@
 import json
 import subprocess
 import sys
+from dataclasses import replace
+from pathlib import Path
 
 import click
 import pytest
 
 from repro.cli import cli
 from repro.machine.extras import IMPORTED_AS, PACKAGES
+from repro.store.results import Results, line_of
 
 # Runs commands in one process in which the packages named by the first argument cannot be found.
 WITHOUT = """
@@ -39,6 +42,7 @@ for command in commands:
     outcomes.append([command, status, out.getvalue(), err.getvalue()])
 print(json.dumps(outcomes))
 """
+RESULTS = Path(__file__).resolve().parents[2] / "results"
 CELL = "costa/1/sparse.bm25/dev.rr10"
 TRAINED = "costa/1/bm25neg.bert/dev.rr10"
 DONE = [  # with the base alone
@@ -52,7 +56,14 @@ DONE = [  # with the base alone
     ),
     *("show coverage costa", "show others costa", "show settings costa", "compare costa --table 1"),
     *("tables costa --table 1 --out tables", "audit costa", "audit claims costa", "audit file t.csv"),
-    *("data list", "doctor", "new paper tried --from t.csv --dir papers", "store gc", "store verify"),
+    *(
+        "data list",
+        "import records jane.jsonl",
+        "doctor",
+        "new paper tried --from t.csv --dir papers",
+        "store gc",
+        "store verify",
+    ),
     *("report cpdae -o report.html", "report site cpdae --out site", "new site queue"),
 ]
 NOT_DONE = [  # status 4 with one sentence on the extra, or 2
@@ -65,7 +76,11 @@ NOT_DONE = [  # status 4 with one sentence on the extra, or 2
     ),
     *(f"export run {CELL}", f"export encoder {TRAINED} -o encoder", f"import run a.run {CELL}"),
     *("doctor smoke", "doctor calibrate", "doctor same-code --check", "compare encoder costa --table 1"),
-    *("compare a.run --qrels q.qrels --measure nDCG@10", "stage x"),
+    *(
+        "compare a.run --qrels q.qrels --measure nDCG@10",
+        "stage x",
+        "export records costa --by Jane -o mine.jsonl",
+    ),
 ]
 SCORED = "compare a.run --qrels q.qrels --measure nDCG@10"
 
@@ -79,6 +94,8 @@ def outcomes(tmp_path, monkeypatch):
     (tmp_path / "t.csv").write_text("system,MS MARCO RR@10\nx,0.31\ny,0.32\n")
     (tmp_path / "a.run").write_text("1 Q0 d1 1 2.0 mine\n1 Q0 d2 2 1.0 mine\n")
     (tmp_path / "q.qrels").write_text("1 0 d1 1\n")
+    record = next(r for r in Results(RESULTS).read("tiny", "costa") if r.cell == CELL)
+    (tmp_path / "jane.jsonl").write_bytes(line_of(replace(record, origin={"by": "Jane"})))
     (tmp_path / "encoder").mkdir()
     (tmp_path / "encoder/config.json").write_text('{"model_type": "bert"}')
     (tmp_path / "encoder/model.safetensors").write_text("")
