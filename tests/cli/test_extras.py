@@ -133,7 +133,7 @@ def test_a_verb_works_or_names_the_extra_that_it_needs(extras, outcomes):
     assert {command: made[command] for command in DONE if made[command][0]} == {}
     for status, out, err in made.values():
         assert "Traceback" not in err
-        assert status != 4 or "repro-bench[" in out + err, err
+        assert status != 4 or "repro-bench[" in out + err or "run `repro data fetch" in err, err
     status, _, err = made[SCORED]
     needs = "this use of `repro compare` needs `pip install 'repro-bench[score]'` (numpy is not installed)"
     assert (status, err) == (4, f"repro: {needs}\n") if "score" in extras else status == 0, err
