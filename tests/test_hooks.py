@@ -24,6 +24,7 @@ ADDS = {
     "reports": (["show", CELL], "reported elsewhere"),
     "studies": (["show", "readings", "costa"], "a controlled study"),
     "yours": (["compare", "--help"], "--qrels"),
+    "contributed": (["import", "--help"], "records"),
     "same_code": (["doctor", "--help"], "same-code"),
 }
 

@@ -38,7 +38,7 @@ def test_every_mark_stands_above_a_block_of_commands():
 def test_a_command_that_stands_in_two_places_runs_once():
     listed = commands("ci", "nightly")
     assert len(listed) == len(set(listed)) > 30
-    assert listed[0].startswith("python -m pip install -c constraints.txt -e . && repro run costa")
+    assert listed[0].startswith('python -m pip install -c constraints.txt -e ".[all]" && repro run costa')
 
 
 EXCERPTS = {  # a block of the tutorial, by its first line: the command that prints its lines
