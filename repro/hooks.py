@@ -29,7 +29,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 import pluggy
 
 from repro.errors import UsageError, check_known
-from repro.machine.extras import INSTALL, absent
+from repro.machine import INSTALL, absent
 
 if TYPE_CHECKING:
     from repro.cli.cell_page import CellPage

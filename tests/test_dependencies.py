@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from repro.machine.extras import IMPORTED_AS, PACKAGES
+from repro.machine import IMPORTED_AS, PACKAGES
 
 ROOT = Path(__file__).resolve().parents[1]
 FOLDERS = ("repro", "papers")

@@ -14,7 +14,7 @@ import click
 from repro.cli.groups import LazyGroup, plugin_commands
 from repro.errors import BlockedError, ReproError, UsageError, one_line, unknown
 from repro.locations import resolved
-from repro.machine.extras import INSTALL, extra_of
+from repro.machine import INSTALL, extra_of
 from repro.version import __version__
 
 # verb -> one line for --help; the module of that name holds the command

@@ -9,7 +9,7 @@ from typing import Any
 from repro.errors import BlockedError
 from repro.graph import Node, distinct, missing_files, rewrite
 from repro.locations import data_folder
-from repro.machine.extras import INSTALL, absent
+from repro.machine import INSTALL, absent
 from repro.manifest.papers import by_hand, known_checkpoints
 from repro.retrieval.datasets.catalog import catalog, dataset, key
 from repro.retrieval.datasets.hub_models import (

@@ -2,8 +2,7 @@ import pytest
 
 from repro.cli.verbs import doctor
 from repro.cli.verbs.doctor import Component
-from repro.machine import system, versions
-from repro.machine.extras import PACKAGES
+from repro.machine import PACKAGES, system, versions
 from repro.machine.system import Java
 
 

@@ -10,7 +10,7 @@ import click
 import pytest
 
 from repro.cli import cli
-from repro.machine.extras import IMPORTED_AS, PACKAGES
+from repro.machine import IMPORTED_AS, PACKAGES
 from repro.store.results import Results, line_of
 
 # Runs commands in one process in which the packages named by the first argument cannot be found.

@@ -23,8 +23,7 @@ from repro.cli.options import json_option, table_and_row_options
 from repro.cli.printing import emit_json, say, table
 from repro.graph import walk
 from repro.locations import Locations, data_folder
-from repro.machine import system, versions
-from repro.machine.extras import INSTALL, PACKAGES, absent
+from repro.machine import INSTALL, PACKAGES, absent, system, versions
 from repro.progress import TerminalProgress
 from repro.running.workspace import Workspace
 from repro.store import Store, make_writable, translated_errors

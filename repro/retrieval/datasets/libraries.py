@@ -15,7 +15,7 @@ from time import sleep
 from typing import Any, BinaryIO
 
 from repro.errors import BlockedError
-from repro.machine.extras import INSTALL, extra_of
+from repro.machine import INSTALL, extra_of
 from repro.progress import Progress
 from repro.retrieval.datasets.catalog import Dataset, Document, Judgement, Query, dataset
 from repro.store.disk import file_lock

@@ -18,7 +18,7 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, ClassVar, Protocol, runtime_checkable
 
 from repro.errors import UsageError
-from repro.machine.extras import extra_of
+from repro.machine import extra_of
 
 if TYPE_CHECKING:
     import torch
