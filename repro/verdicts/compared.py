@@ -59,6 +59,8 @@ def query_interval(records: Sequence[Record]) -> QueryInterval | None:
     if len(deviations) < len(records) or not any(deviations) or records[0].queries < 2:
         return None
     queries, mean = records[0].queries, fmean(r.measured for r in records)
+    from repro.retrieval.evaluation.p_values import quantile
+
     half_width = quantile(queries - 1) * fmean(deviations) / sqrt(queries)
     greatest = float(UNITS[records[0].unit])
     return QueryInterval(max(0.0, mean - half_width), min(greatest, mean + half_width), queries)

@@ -78,6 +78,8 @@ def equal_after_rounding(mean: Decimal, printed: PublishedCell) -> bool:
 def prediction_half_width(values: Sequence[Decimal]) -> Decimal:
     """Return t · s · √(1 + 1/k), the distance of one further seed from the mean of k in 95 of 100 cases."""
     k = len(values)
+    from repro.retrieval.evaluation.p_values import quantile
+
     return Decimal(repr(quantile(k - 1))) * statistics.stdev(values) * (1 + Decimal(1) / k).sqrt()
 
 
