@@ -15,7 +15,6 @@ from repro.manifest.cells import Cell, fields_as_html
 from repro.manifest.printed import PublishedCell
 from repro.manifest.reading_schema import Reading
 from repro.retrieval.datasets.catalog import catalog, dataset, unpublished
-from repro.retrieval.evaluation.p_values import quantile
 from repro.running.requirements import Obstacle
 from repro.store.results import Record
 from repro.verdicts.verdict import UNITS, CodeCounts, Doubt, Verdict

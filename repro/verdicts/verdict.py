@@ -17,7 +17,6 @@ from repro.graph import Node, walk
 from repro.machine.bounded_reading import read_facts
 from repro.manifest.printed import PublishedCell, half_unit, rounded
 from repro.retrieval.evaluation.measures import families
-from repro.retrieval.evaluation.p_values import quantile
 from repro.stage_table import TRAININGS
 
 PASSES = frozenset({"exact", "consistent", "within tolerance"})
@@ -191,6 +190,8 @@ class Case:
         t, k = self.tolerance, len(self.values)
         if not t or not t.seed_sd:
             return Decimal(0)
+        from repro.retrieval.evaluation.p_values import quantile
+
         squares = sum(((value - self.mean) ** 2 for value in self.values), Decimal(0))
         freedom = t.freedom + k - 1
         variance = (t.freedom * t.seed_sd**2 + squares) / freedom * (1 + Decimal(1) / k)
