@@ -33,17 +33,17 @@ def _equal_parts(source: Paper, tables: list[Table]) -> Iterator[Finding]:
     rows: dict[str, Scores] = {}
     for cell in scored_cells(cells_of(source, tuple(tables))):
         rows.setdefault(cell.id.rpartition("/")[0], {})[dataset_and_measure(cell)] = cell
-    parts = (row for row in rows.values() if any(map(_is_of_a_part, row.values())))
+    parts = filter(_is_part, rows.values())
     earlier = [row for row in rows.values() if next(iter(row.values())).role != "ours"]
     for part, system in product(parts, earlier):
-        common = part.keys() & system.keys()
-        equal = [key for key in part if key in common and part[key].number == system[key].number]
+        common = [key for key in part if key in system]
+        equal = [key for key in common if part[key].number == system[key].number]
         if len(equal) >= EQUAL:
             yield _equal_finding(source, equal, part, system, len(common))
 
 
-def _is_of_a_part(cell: Cell) -> bool:
-    return cell.role == "ours" and cell.printed.delta is not None
+def _is_part(row: Scores) -> bool:
+    return any(cell.role == "ours" and cell.printed.delta is not None for cell in row.values())
 
 
 def _equal_finding(source: Paper, equal: list[Scored], part: Scores, system: Scores, common: int) -> Finding:
