@@ -167,7 +167,7 @@ def test_every_work_is_cited_and_nothing_else_is():
 
 def test_the_abstract_has_two_hundred_words_at_most_and_says_what_random_weights_do():
     text = (ROOT / "docs/explained/head-to-head/index.md").read_text(encoding="utf-8")
-    words = text.partition("## Abstract")[2].partition("## Question")[0].split()
+    words = text.partition("## Abstract")[2].partition("## Design")[0].split()
     assert 150 < len(words) <= 200
     assert "random weights after the same fine-tuning beat" in " ".join(words)
 
