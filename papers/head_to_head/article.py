@@ -228,7 +228,9 @@ class Article:
         c = self.studies[table].contrast(row, against, PRIMARY)
         if c is None or c.difference is None or c.holm is None:
             return NOT_MEASURED
-        return f"{100 * c.difference.mean:+.1f} ({probability(c.holm)}){sign(self.studies[table], row, PRIMARY)}"
+        return (
+            f"{100 * c.difference.mean:+.1f} ({probability(c.holm)}){sign(self.studies[table], row, PRIMARY)}"
+        )
 
     def comparison(self, table: str, row: str, against: str) -> str:
         """Return the cells of a comparison: difference, p, smallest detectable, verdict, published."""
