@@ -11,7 +11,8 @@ FILE = re.compile(r"[\w./<>*-]*[\w>*]\.py\b(?!\.\w)")
 DOTTED = re.compile(r"``(repro(?:\.\w+)+)``")
 OF_OTHERS = {"train.py", "train_msmarco_v3.py", "tevatron/data.py"}
 OF_OTHERS |= {"engine.py", "deepspeed/runtime/lr_schedules.py"}
-TO_COME = {"halves_contrast.py", "a/papers/fifth/recipes.py", "b/papers/fifth/recipes.py"}  # of a paper begun
+TO_COME = {"halves_contrast.py", "test_halves_contrast.py", "papers/fifth/halves_contrast.py"}
+TO_COME |= {"a/papers/fifth/recipes.py", "b/papers/fifth/recipes.py"}  # of a paper begun
 IGNORED = (ROOT / ".gitignore").read_text().split()  # pages that are written for the site, not committed
 DOCUMENTED = (ast.Module, ast.ClassDef, ast.FunctionDef, ast.AsyncFunctionDef)
 
@@ -39,4 +40,4 @@ def test_pages_and_docstrings_name_no_file_or_definition_that_is_gone():
     named = [(path, name) for path, text in texts.items() for name in FILE.findall(text)]
     assert len(named) > 100 and not [pair for pair in named if not is_there(pair[1], files)]
     dotted = {name for text in texts.values() for name in DOTTED.findall(text)} - {"repro.json"}
-    assert len(dotted) > 20 and all(pkgutil.resolve_name(name) is not None for name in dotted)
+    assert len(dotted) > 15 and all(pkgutil.resolve_name(name) is not None for name in dotted)
