@@ -305,7 +305,7 @@ DOUBTS = (
         "unknown code",
         "the code is unknown: an older record without its artefacts",
         lambda b: _of_code(b, "unknown code"),
-        "made by code that nothing here tells",
+        "whose record names no code",
     ),
     DoubtRule(
         "other libraries",
