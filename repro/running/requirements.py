@@ -76,7 +76,8 @@ class Machine:
         data: the folder of REPRO_DATA, or None.
         digests: file that caches digests of data files.
         home: that of ir_datasets, or None.
-        recorded: ``<dataset> <piece>`` -> identity of absent files, to plan with.
+        recorded: ``<dataset> <piece>`` or ``model:<name>@<revision>`` -> identity of absent files, to plan
+            with.
         obstacles: fingerprint -> obstacle. Filled by ``resolve``.
         stand_ins: an absent collection, splitter or file -> the ``reading=choice`` that avoids it.
         calls: graphs made by recipes with this data at any scale.
@@ -174,7 +175,8 @@ class Machine:
             ("readable", name, revision, node.stage), lambda: _checkpoint_obstacle(name, source, node.stage)
         )
         if source is None:
-            return node, obstacle
+            known = self.recorded.get(checkpoint_key(node.params))
+            return Node(node.stage, {**node.params, "identity": known}) if known else node, obstacle
         params = {**node.params, "source": source}
         if source["kind"] == "folder":  # a cached one is known by the hub's commit
             from repro.retrieval.datasets.digests import digest
@@ -222,6 +224,11 @@ class Machine:
         if key not in self._memory:
             self._memory[key] = find()
         return self._memory[key]
+
+
+def checkpoint_key(params: Mapping[str, Any]) -> str:
+    """Return the name of a checkpoint in records, e.g. ``model:bert-base-uncased@main``."""
+    return f"model:{params['name']}@{params['revision']}"
 
 
 def checkpoint(name: str, revision: str, data: Path | None) -> dict | None:
