@@ -97,12 +97,41 @@ def test_writing_it_needs_no_torch(repro, tmp_path, monkeypatch):
     assert repro("new", "paper", "fifth", "--dir", tmp_path / "d").status == 0
 
 
-def test_the_worked_diff_of_the_documentation_applies_and_is_planned(repro, checkout, papers_in):
-    page = (ROOT / "docs/howto/add-a-paper.md").read_text(encoding="utf-8")
-    [diff] = re.findall(r"^```diff\n(.*?)^```$", page, re.MULTILINE | re.DOTALL)
+def blocks(page: str, language: str) -> list[str]:
+    """The fenced blocks of a how-to page in a language."""
+    text = (ROOT / f"docs/howto/{page}.md").read_text(encoding="utf-8")
+    return re.findall(rf"^```{language}\n(.*?)^```$", text, re.MULTILINE | re.DOTALL)
+
+
+def begin_paper(repro, checkout: Path, *needed: str) -> None:
     repro("new", "paper", "fifth")
-    shutil.copytree(ROOT / "papers/baselines", checkout / "papers/baselines")
+    for name in needed:
+        shutil.copytree(ROOT / "papers" / name, checkout / "papers" / name)
     (checkout / "papers/__init__.py").write_text("")
+
+
+def test_the_page_on_objectives_trains_one_with_the_settings_of_the_study(repro, checkout, papers_in):
+    table, analysis = blocks("add-an-objective", "yaml")
+    begin_paper(repro, checkout, "baselines", "head_to_head")
+    with (checkout / "papers/fifth/cells.yaml").open("a") as cells:
+        cells.write(f"\n{table}")
+    (checkout / "papers/fifth/analysis.yaml").write_text(analysis)
+    scales = checkout / "papers/fifth/scales.yaml"
+    scales.write_text(re.sub(r"^tiny:.*\n", "", scales.read_text(), flags=re.MULTILINE))
+    papers_in(checkout / "papers")
+    planned = [
+        repro("plan", "fifth", "--table", "2", "--row", row, "--scale", "tiny", "--format", "json").json
+        for row in ("bert", "halves")
+    ]
+    theirs, ours = ([n for n in nodes if n["stage"] == "pretrain"][-1]["params"] for nodes in planned)
+    names = [params.pop("objective")["name"] for params in (theirs, ours)]
+    assert names == ["mlm", "fifth-halves"] and theirs.pop("options") != ours.pop("options")
+    assert theirs == ours and ours["max_steps"] > 0
+
+
+def test_the_worked_diff_of_the_documentation_applies_and_is_planned(repro, checkout, papers_in):
+    [diff] = blocks("add-a-paper", "diff")
+    begin_paper(repro, checkout, "baselines")
     command = ["git", "apply", "--unidiff-zero", "-"]
     subprocess.run(command, input=diff, cwd=checkout, text=True, check=True)
     papers_in(checkout / "papers")

@@ -20,6 +20,7 @@ from tests.ci_commands import BLOCK, GENERATED, commands, module, pages
 
 ROOT = Path(__file__).resolve().parents[2]
 SHELL = re.compile(r"^```bash\n(.*?)^```$", re.MULTILINE | re.DOTALL)
+INLINE = re.compile(r"`repro ((?:[a-z]|--)[^`]+)`")
 SHOWN = re.compile(r"(?:^|&& )(?:[A-Z_]+=\S+ )*repro ([^&\n]+)", re.MULTILINE)  # variables may come first
 
 
@@ -61,11 +62,18 @@ def test_what_the_tutorial_shows_is_printed(repro, monkeypatch, begin):
 
 
 def shown() -> list[str]:
-    """Every ``repro …`` of a block of shell commands."""
-    sources = [*pages(), *(ROOT / "docs").glob("*.py")]  # which write pages
+    """Every ``repro …`` of a block of shell commands, or between backquotes."""
+    sources = [*pages(), *(ROOT / "docs").glob("*.py"), ROOT / "results/README.md"]
+    sources += [
+        ROOT / "CONTRIBUTING.md",
+        ROOT / "SECURITY.md",
+        *ROOT.glob("benchmarks/*.md"),
+        *ROOT.glob("papers/*/README.md"),
+    ]
     texts = [page.read_text(encoding="utf-8") for page in sources]
-    blocks = [block for text in texts for block in SHELL.findall(text)]
-    return list(dict.fromkeys(command for block in blocks for command in SHOWN.findall(block)))
+    lines = [line for text in texts for block in SHELL.findall(text) for line in SHOWN.findall(block)]
+    lines += [" ".join(command.split()) for text in texts for command in INLINE.findall(text)]
+    return list(dict.fromkeys(lines))
 
 
 @pytest.mark.parametrize("line", shown())
@@ -73,9 +81,9 @@ def test_every_command_that_is_shown_has_its_verb_and_options(line):
     words, command = shlex.split(line, comments=True), cli
     options = {option for parameter in cli.params for option in parameter.opts}  # which may stand anywhere
     while isinstance(command, click.Group):
-        _, command, words = command.resolve_command(
-            click.Context(command), words or [{"audit": "papers"}.get(command.name, "")]
-        )
+        if command.name == "audit" and not {*words[:1]} & {*command.names}:
+            words = ["papers", *words]
+        _, command, words = command.resolve_command(click.Context(command), words or [""])
     options |= {option for parameter in command.params for option in parameter.opts}
     for word in words[: words.index(">>") if ">>" in words else None]:
         assert not word.startswith("-") or word.partition("=")[0] in options, line
@@ -92,7 +100,7 @@ def test_words_that_must_be_learned_are_at_most_twelve_and_scales_that_are_shown
 
 
 ALIKE = re.compile(
-    r"\breported\b(?! measures)|\bmodified\b|\bothers'? reports?\b|\b(?:a|no|of|the) reading\b"
+    r"\breported\b(?! measures| elsewhere)|\bmodified\b|\bothers'? reports?\b|\b(?:a|no|of|the) reading\b"
 )
 
 

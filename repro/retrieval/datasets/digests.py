@@ -183,10 +183,3 @@ def _read_cache(cache: Path | None) -> dict[str, list]:
     except (OSError, ValueError):
         return {}
     return entries if isinstance(entries, dict) else {}
-
-
-def _write_cache(cache: Path, entries: dict[str, list]) -> None:
-    """Replace the cache in one step, so that no process reads half of it. Errors are ignored."""
-    with contextlib.suppress(OSError):
-        cache.parent.mkdir(parents=True, exist_ok=True)
-        write_whole(cache, json.dumps(entries, indent=0, sort_keys=True))
