@@ -9,6 +9,7 @@ from typing import Any
 from repro.errors import BlockedError
 from repro.graph import Node, distinct, missing_files, rewrite
 from repro.locations import data_folder
+from repro.machine import INSTALL, absent
 from repro.manifest.papers import by_hand, known_checkpoints
 from repro.retrieval.datasets.catalog import catalog, dataset, key
 from repro.retrieval.datasets.hub_models import (
@@ -132,6 +133,8 @@ class Machine:
             obstacle = self.once("gpu", _gpu_obstacle)
         if absent_files := missing_files(node.params):
             obstacle = self._no_file(absent_files[0])
+        if (not obstacle or obstacle.of_machine) and (libraries := absent(STAGES[node.stage].extra)):
+            obstacle = _no_libraries(STAGES[node.stage].extra, libraries[0])
         if obstacle:
             self.obstacles[node.fingerprint] = obstacle
         return node
@@ -229,6 +232,14 @@ class Machine:
 def checkpoint_key(params: Mapping[str, Any]) -> str:
     """Return the name of a checkpoint in records, e.g. ``model:bert-base-uncased@main``."""
     return f"model:{params['name']}@{params['revision']}"
+
+
+def _no_libraries(extra: str, library: str) -> Obstacle:
+    """Return the obstacle of a stage with libraries that are not installed."""
+    remedy = f"`{INSTALL.format(extra)}`"
+    return Obstacle(
+        f"the package {library} is not installed", remedy, of_machine=True, lacks=f"repro-bench[{extra}]"
+    )
 
 
 def checkpoint(name: str, revision: str, data: Path | None) -> dict | None:
