@@ -254,7 +254,8 @@ class Article:
         scores, _, tail = text.partition("\n## ")
         body = re.sub("^##", "####", f"## {tail}", flags=re.MULTILINE)  # below the sections of the page
         fold = f'<details markdown="1"><summary>Table {name}: every comparison, variances and power</summary>'
-        return f"{head}{capitalised(scores.strip())}\n\n{fold}\n\n{body.strip()}\n\n</details>"
+        made = f"{head}{capitalised(scores.strip())}\n\n{fold}\n\n{body.strip()}\n\n</details>"
+        return f"<!-- repro tables: begin -->\n\n{made}\n\n<!-- repro tables: end -->"
 
     @cached_property
     def _table_texts(self) -> dict[str, str]:
