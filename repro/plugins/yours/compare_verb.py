@@ -165,7 +165,8 @@ def show_yours(compared: ComparedWithYours, form: str, *, per_query: bool) -> No
         for own in compared.yours:
             (_print_markdown if form == "markdown" else _show_table)(own)
     said = [s for own in compared.yours for row in own.rows for s in _sentences(row)]
-    for sentence in dict.fromkeys([*said, *(s for own in compared.yours for s in own.left_out)]):
+    said += [s for own in compared.yours for s in (*own.notes, *own.left_out)]
+    for sentence in dict.fromkeys(said):
         say(sentence)
 
 

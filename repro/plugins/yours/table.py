@@ -24,7 +24,7 @@ from repro.plugins.yours.places import (
 from repro.plugins.yours.runs import Judged, OwnRun, Parts, Scored, usual_measures
 from repro.progress import SILENT, Progress
 from repro.retrieval.evaluation.measures import canonical
-from repro.retrieval.evaluation.significance import compare_scores
+from repro.retrieval.evaluation.significance import TOO_FEW_QUERIES, compare_scores, smallest_p
 from repro.retrieval.stages.compare import MAX_P, joint_queries, weighted_scores
 from repro.running.plan import Plan
 from repro.running.workspace import Workspace
@@ -67,12 +67,14 @@ class OwnTable:
         comparison: all cells, with the tests between all rows.
         rivals: column -> row -> its run in tests.
         left_out: sentences on columns without a score, and on runs that answer no query.
+        notes: sentences on columns with too few queries for a test.
     """
 
     comparison: Comparison
     rows: tuple[OwnRow, ...]
     rivals: Mapping[str, Mapping[str, Rival]]
     left_out: tuple[str, ...] = ()
+    notes: tuple[str, ...] = ()
 
     @property
     def of_paper(self) -> list[ComparedCell]:
@@ -267,6 +269,7 @@ def _tested(
     of_rivals: Mapping[str, Mapping[str, Rival]],
 ) -> OwnTable:
     cell = comparison.cells[0].cell
+    notes = []
     for name, place in places.items():
         by_row = {row.row.id: row.scored[name].parts for row in rows if name in row.scored}
         by_row |= {row: rival.parts for row, rival in of_rivals.get(name, {}).items()}
@@ -274,7 +277,12 @@ def _tested(
             key = (cell.paper.name, cell.table.id, place.original)
             tests = comparison.tests.setdefault(key, {"max_p": MAX_P, "measures": {}})
             tests["measures"][place.measure] = _tests(by_row, place.measure)
-    table = OwnTable(comparison, tuple(rows), of_rivals)
+            if (count := len(next(iter(by_row.values()))[0]["queries"])) < TOO_FEW_QUERIES:
+                queries = "1 query" if count == 1 else f"{count} queries"
+                notes.append(
+                    f"{name}: the permutation test on {queries} has no p-value below {smallest_p(count):g}"
+                )
+    table = OwnTable(comparison, tuple(rows), of_rivals, notes=tuple(notes))
     return replace(table, rows=tuple(replace(row, tests=_own_tests(row, table)) for row in rows))
 
 
