@@ -169,8 +169,8 @@ def compare(
     correction of ``p`` among all systems compared with i. ``p[i][j]`` and the numbers of queries on which i
     is above, equal to or below j are None on the diagonal. Two runs with equal scores on every query have p
     1.0, and the pair ``[i, j]`` (i < j) is listed under ``identical``. Any other p that is undefined (one
-    query, or a difference that is the same on all queries) is None. Judged queries absent from a run score 0. Raises UsageError for an unknown measure or
-    if names and runs differ in number.
+    query, or a difference that is the same on all queries) is None. Judged queries absent from a run score 0.
+    Raises UsageError for an unknown measure or if names and runs differ in number.
     """
     if len(runs) != len(names):
         raise UsageError(f"{len(runs)} runs were given {len(names)} names")
