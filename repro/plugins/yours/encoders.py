@@ -68,6 +68,11 @@ class UserEncoder:
         return self.label
 
     @property
+    def name(self) -> str:
+        """The label, as a run has a file name."""
+        return self.label
+
+    @property
     def notes(self) -> tuple[str, ...]:
         """The description and the faults, printed with the scores."""
         return (self.described, *self.faults)

@@ -13,6 +13,7 @@ from repro.exchange.public_runs import public_runs
 from repro.graph import Node
 from repro.manifest.cells import Cell, cells_of
 from repro.manifest.schema import Column
+from repro.plugins.yours.duration import announce_duration
 from repro.plugins.yours.encoders import UserEncoder
 from repro.plugins.yours.runs import Judged, OwnRun, Parts, Scored, all_scores, mean_score
 from repro.progress import Progress
@@ -23,6 +24,7 @@ from repro.running.engines.inline import ensure
 from repro.running.measurement import COMPUTED, Measurement
 from repro.running.plan import Plan
 from repro.running.records import scores_of
+from repro.running.requirements import Machine
 from repro.running.workspace import Workspace
 from repro.store import Store, check_where_stored, make_writable
 from repro.store.disk import sha256
@@ -182,9 +184,21 @@ def _scores_of_encoder(encoder: UserEncoder, target: Target) -> tuple[dict[str, 
     if not evaluations:
         raise UsageError(f"{name_of(first)}: {'. '.join(notices)}")
     store = workspace.store
+    for name in list(evaluations):
+        try:
+            for part in evaluations[name]:
+                check_sources(part, store, workspace.machine)
+        except BlockedError as error:
+            notices.append(_left_out([name], f"{error.cause}. To do: {error.remedy}"))
+            del evaluations[name]
+            blocked = error
+    if not evaluations:
+        raise blocked
     make_writable(store.root)
     plan.scale.pin_kernels(target.progress)
     nodes = list(dict.fromkeys(part for parts in evaluations.values() for part in parts))
+    rankings = [part.input("run") for part in nodes]
+    announce_duration(encoder.label, rankings, store, target.progress, machine=workspace.machine)
     outcome = ensure(nodes, store, target.progress, machine=workspace.machine)
     scored = {
         name: _stored_scores(parts, target.places[name].measure, store)
@@ -197,6 +211,16 @@ def _scores_of_encoder(encoder: UserEncoder, target: Target) -> tuple[dict[str, 
         [obstacle, *_] = next(filter(None, (outcome.blocked.get(p.fingerprint) for p in evaluations[name])))
         notices.append(_left_out([name], f"{obstacle.cause}. To do: {obstacle.remedy}"))
     return scored, notices
+
+
+def check_sources(node: Node, store: Store, machine: Machine) -> None:
+    """Raise BlockedError for the first obstacle of a node or its inputs, without those that are stored."""
+    if store.state(node) == "stored":
+        return
+    if obstacle := machine.obstacles.get(node.fingerprint):
+        raise BlockedError(obstacle.cause, obstacle.remedy)
+    for parent in node.parents():
+        check_sources(parent, store, machine)
 
 
 def _stored_scores(parts: Sequence[Node], measure: str, store: Store) -> Scored:

@@ -85,6 +85,9 @@ def given_run(
     for what, count in (_notes_on_ranks(run, rankings) | _notes_on_scores(rankings)).items():
         notes[f"for {count} of {len(rankings)} queries {what}"] = count
     sentences = tuple(sentence for sentence, count in notes.items() if count)
+    if len(run.tags) > 1:
+        first, second, *_ = run.tags
+        sentences += (f"the file has {len(run.tags)} run tags, e.g. {first!r} and {second!r}",)
     depth, lines = max(map(len, rankings.values())), sum(map(len, run.rankings.values()))
     return GivenRun(rankings, run.form, run.tag, lines, depth, missing, foreign, sentences)
 
