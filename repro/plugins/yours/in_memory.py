@@ -97,7 +97,9 @@ def _column(frame: Any, names: tuple[str, ...]) -> str:
     if name := next((name for name in names if name in columns), None):
         return name
     shown = ", ".join(columns[:6])
-    raise UsageError(f"the DataFrame has no column {' or '.join(names)}. Rename its columns, which are {shown[:80]}.")
+    raise UsageError(
+        f"the DataFrame has no column {' or '.join(names)}. Rename its columns, which are {shown[:80]}."
+    )
 
 
 def saved_encoder(model: Any) -> tuple[Path, dict[str, Any]]:
