@@ -4,12 +4,13 @@ For example, a run for ``"beir/scifact/test"`` is scored in the columns of that 
 """
 
 import functools
+from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 from repro.errors import BlockedError, ReproError, UsageError
-from repro.exchange.public_runs import public_runs
+from repro.exchange.public_runs import PublicRun, public_runs
 from repro.graph import Node
 from repro.manifest.cells import Cell, cells_of
 from repro.manifest.schema import Column
@@ -135,7 +136,8 @@ def _scores_of_run(run: OwnRun, target: Target) -> tuple[dict[str, Scored], list
     reasons: dict[str, ReproError] = {}
     for name, places in by_dataset.items():
         try:
-            judged[name] = Judged.of(name, target.workspace.data, ignore=next(iter(places.values())).rule)
+            rule, home = next(iter(places.values())).rule, target.workspace.locations.home
+            judged[name] = Judged.of(name, target.workspace.data, home=home, ignore=rule)
         except (BlockedError, UsageError) as error:
             reasons[name] = error
     if not judged:
@@ -261,28 +263,72 @@ def _with_encoder(part: Node, encoder: UserEncoder, plan: Plan) -> Node:
 
 @dataclass(frozen=True)
 class Rival:
-    """A row's scores for tests, by ``measured`` (with kinds of ``doubts``) or e.g. ``run by Anserini``."""
+    """A row's scores for tests, by ``measured`` (with kinds of ``doubts``) or e.g. ``run by Anserini``.
+
+    ``sha256``: of a public run's file.
+    """
 
     by: str
     parts: Parts
     run: Path | None = None
     doubts: tuple[str, ...] = ()
+    sha256: str = ""
 
     def mean(self, measure: str) -> float:
         """Return the mean, as by ``mean_score``."""
         return mean_score(self.parts, measure)
 
 
-def rivals(cells: Sequence[ComparedCell], measure: str, plan: Plan, workspace: Workspace) -> dict[str, Rival]:
-    """Return row -> its run for tests: the suite's own or, at full scale, a public one of its system."""
+def rivals(
+    cells: Sequence[ComparedCell], places: Mapping[str, Place], plan: Plan, workspace: Workspace
+) -> dict[str, dict[str, Rival]]:
+    """Return column -> row -> its run for tests: the suite's own or, at full scale, a public one.
+
+    Public runs of a row are by one toolkit if one has runs for all of its columns.
+    """
+    by_column: dict[str, list[ComparedCell]] = {name: [] for name in places}
+    for c in cells:
+        by_column.get(c.cell.column.id, []).append(c)
+    data = workspace.data if plan.scale.compares_with_paper else None
+    public: dict[str, dict[str, dict[str, PublicRun]]] = {}
+    for name, place in places.items():
+        for c in by_column[name] if data else ():
+            public.setdefault(c.cell.row.id, {})[name] = _public(c.cell, place.measure, data)
+    chosen = {row: _of_one_toolkit(columns) for row, columns in public.items()}
+    return {
+        name: _rivals(by_column[name], place.measure, plan, workspace, chosen)
+        for name, place in places.items()
+    }
+
+
+def _of_one_toolkit(columns: Mapping[str, Mapping[str, PublicRun]]) -> dict[str, PublicRun]:
+    """Return column -> its run, of the toolkit that has the most, or else of the first one in the column."""
+    counts = Counter(toolkit for runs in columns.values() for toolkit in runs)
+    best = next((toolkit for toolkit, count in counts.items() if count == max(counts.values())), "")
+    return {name: runs.get(best) or next(iter(runs.values())) for name, runs in columns.items() if runs}
+
+
+def _rivals(
+    cells: Sequence[ComparedCell],
+    measure: str,
+    plan: Plan,
+    workspace: Workspace,
+    public: Mapping[str, Mapping[str, PublicRun]],
+) -> dict[str, Rival]:
+    if not cells:
+        return {}
     store, first = workspace.store, cells[0].cell
     key = (first.paper.name, first.table.id, first.column.dataset or "")
     stored = rows_with_scores(plan, store).get(key, {})
     by_row: dict[str, Rival] = {}
     for c in cells:
         rival = _measured(c, stored.get(c.cell.row.id, ()), measure, store)
-        if rival is None and plan.scale.compares_with_paper and workspace.data:
-            rival = _public(c.cell, measure, workspace.data)
+        run = public.get(c.cell.row.id, {}).get(c.cell.column.id)
+        if rival is None and run and workspace.data:
+            scored = _scores(
+                workspace.data / RUNS / run.file, run.sha256, run.dataset, measure, workspace.data
+            )
+            rival = scored and Rival(f"run by {run.toolkit}", scored.parts, scored.run, sha256=run.sha256)
         if rival:
             by_row[c.cell.row.id] = rival
     return by_row
@@ -313,14 +359,16 @@ def _measured(c: ComparedCell, evaluations: Sequence[Node], measure: str, store:
     return Rival(MEASURED, parts, _run_file(evaluations, store), tuple(doubt.kind for doubt in c.doubts))
 
 
-def _public(cell: Cell, measure: str, data: Path) -> Rival | None:
-    for run in reversed(public_runs()):  # of several the last is what tables show
-        path = data / RUNS / run.file
+def _public(cell: Cell, measure: str, data: Path) -> dict[str, PublicRun]:
+    """Return toolkit -> its public run for a cell, of several its last one. The last toolkit is first."""
+    runs: dict[str, PublicRun] = {}
+    for run in reversed(public_runs()):
         is_of_cell = (run.system, run.dataset) == (cell.row.system, cell.column.dataset)
+        path = data / RUNS / run.file
         is_usable = is_of_cell and not looks_deeper(measure, run.depth) and path.is_file()
-        if is_usable and (scored := _scores(path, run.sha256, run.dataset, measure, data)):
-            return Rival(f"run by {run.toolkit}", scored.parts, scored.run)
-    return None
+        if is_usable and run.toolkit not in runs and _scores(path, run.sha256, run.dataset, measure, data):
+            runs[run.toolkit] = run
+    return runs
 
 
 @functools.cache

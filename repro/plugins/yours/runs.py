@@ -56,24 +56,26 @@ class Judged:
     differing: tuple[str, ...] = ()
 
     @classmethod
-    def of(cls, identifier: str, data: Path | None, *, ignore: bool | None = None) -> Judged:
+    def of(
+        cls, identifier: str, data: Path | None, *, home: Path | None = None, ignore: bool | None = None
+    ) -> Judged:
         """Return the judgements of a dataset, e.g. ``"beir/scifact/test"``. Raises UsageError, BlockedError.
 
         ``ignore`` overrides the dataset's rule.
         """
         rule = judged_by_documents(identifier).ignore_identical_ids if ignore is None else ignore
-        grades = judgements(identifier, data)
+        grades = judgements(identifier, data, home)
         return cls(identifier, grades, rule, tuple(unlike_published(grades, identifier)))
 
 
-def judged_by(dataset: str | None, qrels: Any, data: Path | None) -> list[Judged]:
+def judged_by(dataset: str | None, qrels: Any, data: Path | None, home: Path | None = None) -> list[Judged]:
     """Return the judgements of a dataset or its members, or of a file, a dict or a DataFrame by its rule.
 
     Raises UsageError, DataError, BlockedError.
     """
     if qrels is None:
         members = catalog()[dataset].members if dataset in catalog() else ()
-        return [Judged.of(name, data) for name in members or (dataset or "",)]
+        return [Judged.of(name, data, home=home) for name in members or (dataset or "",)]
     rule = judged_by_documents(dataset).ignore_identical_ids if dataset else False
     if not isinstance(qrels, str | Path):
         return [Judged("qrels", _useful(judgements_in_memory(qrels), "qrels"), rule)]
@@ -106,9 +108,9 @@ def usual_measures(identifier: str) -> list[str]:
     return sorted(measures)
 
 
-def judgements(identifier: str, data: Path | None = None) -> Qrels:
-    """Return the grades of a dataset. Raises BlockedError."""
-    source = locate(identifier, "qrels", data)
+def judgements(identifier: str, data: Path | None = None, home: Path | None = None) -> Qrels:
+    """Return the grades of a dataset from the data folder or ir_datasets' home. Raises BlockedError."""
+    source = locate(identifier, "qrels", data, home=home)
     if isinstance(source, MissingPiece):
         raise source.error()
     grades: Qrels = {}

@@ -125,17 +125,22 @@ def own_table(
     extended = table.model_copy(update={"rows": (*table.rows, *rows)})
     target = Target(cells, places, plan, workspace, progress, dataset)
     own_rows, reasons, statuses = _own_rows(sources, rows, extended, target)
-    shown = [replace(c, cell=replace(c.cell, table=extended)) for c in cells]
-    shown += [c for row in own_rows for c in row.cells]
-    comparison = Comparison(shown, own_rows=tuple(row.row.id for row in own_rows))
     columns = set().union(*(row.scored for row in own_rows))
     covered = {name: place for name, place in places.items() if name in columns}
-    of_rivals = {
-        name: rivals([c for c in cells if c.cell.column.id == name], place.measure, plan, workspace)
-        for name, place in covered.items()
-    }
+    of_rivals = rivals(cells, covered, plan, workspace)
+    shown = [_with_tested_run(replace(c, cell=replace(c.cell, table=extended)), of_rivals) for c in cells]
+    shown += [c for row in own_rows for c in row.cells]
+    comparison = Comparison(shown, own_rows=tuple(row.row.id for row in own_rows))
     table_with_rows = tested(comparison, own_rows, covered, of_rivals)
     return replace(table_with_rows, left_out=(*not_scored, *reasons), statuses=statuses)
+
+
+def _with_tested_run(c: ComparedCell, of_rivals: Mapping[str, Mapping[str, Rival]]) -> ComparedCell:
+    """Return the cell with the tested run by others as the printed one, which is the last of its runs."""
+    rival = of_rivals.get(c.cell.column.id, {}).get(c.cell.row.id)
+    if rival is None or not rival.sha256:
+        return c
+    return replace(c, imported=tuple(r for r in c.imported if r.record.origin["sha256"] == rival.sha256))
 
 
 def row_of(identifier: str, label: str) -> Row:

@@ -10,6 +10,7 @@ from repro.plugins.yours.runs import judgements
 from repro.retrieval.evaluation.run_writer import write_run
 from repro.retrieval.evaluation.runs import read_run
 from repro.running.workspace import Workspace
+from tests.changed_code import ROOT
 from tests.tiny_models import save_tiny_model
 
 DL19, DL20 = (f"msmarco-passage/trec-dl-{year}/judged" for year in (2019, 2020))
@@ -155,9 +156,27 @@ def test_latex_frame_and_scores_by_query_have_the_row(workspace, runs):
     assert r"(t)~ance.dl19-passage.top1000 & " in text and "measured: ance.dl19-passage.top1000." in text
     assert mine.to_frame().loc["costa/1/yours/dl19.ndcg10", "measured"] == pytest.approx(0.653703, abs=1e-5)
     scores = mine.scores_by_query().to_frame()
-    of_mine = scores[(scores.row == "yours") & (scores.measure == "nDCG@10")]
+    of_mine = scores[(scores.row == runs["ance.dl19"].name) & (scores.measure == "nDCG@10")]
     assert len(of_mine) == 43 and of_mine.score.mean() == pytest.approx(0.653703, abs=1e-5)
-    assert set(scores.row) == {"yours", "sparse.bm25", "sparse.deepct"}
+    assert set(scores.row) == {runs["ance.dl19"].name, "sparse.bm25", "sparse.deepct"}
+
+
+def test_the_printed_run_of_a_row_is_the_tested_one_in_all_columns(runs, real_data, monkeypatch, tmp_path):
+    """BM25's Anserini run has 100 documents, so R@1000 needs PyTerrier's, which covers both columns."""
+    monkeypatch.setenv("REPRO_DATA", str(real_data))
+    workspace = Workspace(Locations.resolve(str(tmp_path / "store"), str(ROOT / "results")))
+    mine = repro.compare("costa/1", yours=runs["ance.dl19"], workspace=workspace)
+    tests = {(test["column"], test["over"]): test for test in mine.tests()}
+    printed = {
+        (c.cell.column.id, c.cell.row.id): c.imported[-1]
+        for c in mine.comparison.cells
+        if c.imported and (c.cell.column.id, c.cell.row.id) in tests
+    }
+    assert {("dl19.ndcg10", "sparse.bm25"), ("dl19.r1000", "sparse.bm25")} <= set(printed)
+    for place, run in printed.items():
+        assert tests[place]["over_value"] == pytest.approx(run.measured, abs=1e-12)
+        assert tests[place]["by"] == f"run by {run.maker}" == "run by PyTerrier"
+    assert "Others: runs by others, scored here (PyTerrier)." in mine.to_latex()
 
 
 DATASET = "tiny/passage/dev"
@@ -201,9 +220,15 @@ def test_a_file_of_judgements_scores_by_whatever_measure(run_file, tmp_path):
     ("given", "words"),
     [
         ({"dataset": DATASET, "measures": "RR@10"}, "measures takes several names, not the text 'RR@10'"),
-        ({"yours": None}, "a run or an encoder is a path, a name or a mapping, not None"),
-        ({"yours": [b"a.run"]}, "a path, a name or a mapping, not b'a.run'"),
-        ({"yours": ""}, "a path, a name or a mapping, not ''"),
+        ({"yours": None}, "a run or an encoder of type NoneType cannot be used. A run is a file, a dict"),
+        ({"yours": [b"a.run"]}, "a run or an encoder of type bytes cannot be used"),
+        ({"yours": ""}, "a run or an encoder of type str cannot be used"),
+        ({"yours": {}}, "a run or an encoder of type dict cannot be used"),
+        ({"qrels": [1]}, "judgements of type list cannot be used. Judgements are a file, a dict"),
+        (
+            {"dataset": DATASET, "measures": [10]},
+            "a measure is a name or an object of ir_measures, not a int",
+        ),
         ({}, "name a table, e.g. PAPER/1"),
         ({"dataset": DATASET}, "tiny/passage/dev has no usual measure. Name one, e.g. --measure nDCG@10"),
         ({"dataset": DATASET, "measures": ["nothing@3"]}, "nothing@3"),
