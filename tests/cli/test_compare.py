@@ -10,6 +10,7 @@ import pytest
 from repro.locations import Locations
 from repro.store.results import Record, Results
 from tests.cli.conftest import CELL, cells_of_line
+from tests.tiny_models import save_tiny_model
 
 NEAR = "toy/1/bm25/dl"
 DL, DEEP = (f"costa/1/sparse.bm25/{column}" for column in ("dl19.ndcg10", "dev.r1000"))
@@ -320,3 +321,19 @@ def test_a_table_is_printed_in_each_format_and_then_not_written(repro, toy, fold
     assert printed("csv").out == printed("csv", "compare").out
     assert not (folders / "results/tables").exists()
     assert "leave --out out" in repro("tables", "--format", "latex", "--out", "here").sentence
+
+
+def test_a_command_that_leaves_out_its_encoder_fails_as_for_the_encoder_alone(
+    repro, tmp_path, real_data, monkeypatch
+):
+    monkeypatch.setenv("REPRO_DATA", str(real_data))
+    save_tiny_model(tmp_path)
+    run = real_data / "runs" / "ance.dl19-passage.top1000.trec.gz"
+    said = repro("compare", run, tmp_path / "model", "costa/1/sparse.bm25/dl19.ndcg10")
+    assert said.status == 4 and "ance.dl19" in said.out
+    assert any("model: the documents of msmarco-passage are not" in line for line in said.err.splitlines())
+
+
+def test_equal_seeds_are_refused(repro):
+    said = repro("compare", "costa", "--table", "1", "--scale", "tiny", "--seeds", "1,1")
+    assert said.status == 2 and "--seeds has 1 twice. Remove one" in said.err

@@ -63,7 +63,7 @@ def scored_alone(
     vars(paper)["manifest"] = Manifest.model_construct(paper=NAME, title="Runs of one's own", tables=(table,))
     rows: list[OwnRow] = []
     errors: dict[str, ReproError] = {}
-    for row, source in zip(table.rows, sources, strict=True):
+    for row, source, name in zip(table.rows, sources, labels(sources, "name"), strict=True):
         try:
             runs = _runs(source, judged, texts, workspace, progress)
         except (UsageError, DataError, BlockedError) as error:
@@ -75,7 +75,7 @@ def scored_alone(
         differing = tuple(dict.fromkeys(text for each in scored.values() for text in each.differing))
         described = source.notes if isinstance(source, UserEncoder) else ()
         rows.append(
-            OwnRow(row, source.source, source.name, cells, scored, (*described, *notes), differing=differing)
+            OwnRow(row, source.source, name, cells, scored, (*described, *notes), differing=differing)
         )
     if not rows:
         raise next(iter(errors.values()))

@@ -159,9 +159,9 @@ def _own_rows(
     errors: list[ReproError] = []
     reasons: list[str] = []
     statuses: dict[str, int] = {}
-    for row, source in zip(rows, sources, strict=True):
+    for row, source, name in zip(rows, sources, labels(sources, "name"), strict=True):
         try:
-            own_rows.append(_own_row(source, row, table, target))
+            own_rows.append(replace(_own_row(source, row, table, target), name=name))
         except (UsageError, DataError, BlockedError) as error:
             errors.append(error)
             reasons.append(f"left out: {error}" if isinstance(source, OwnRun) else f"{row.label}: {error}")
@@ -180,9 +180,9 @@ def _own_row(source: OwnRun | UserEncoder, row: Row, table: Table, target: Targe
     return OwnRow(row, source.source, source.name, numbers, scored, source.notes, tuple(notices), differing)
 
 
-def labels(sources: Sequence[OwnRun | UserEncoder]) -> list[str]:
-    """Return a label for each source. Equal labels get the folder or a number, e.g. ``my (march)``."""
-    names = [source.label for source in sources]
+def labels(sources: Sequence[OwnRun | UserEncoder], attribute: str = "label") -> list[str]:
+    """Return the label or name of each source. Equal ones get the folder or a number, e.g. ``my (march)``."""
+    names = [getattr(source, attribute) for source in sources]
     if len(set(names)) < len(names):
         places = [s.folder if isinstance(s, OwnRun) else "" for s in sources]
         names = [

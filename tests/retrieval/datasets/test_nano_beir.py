@@ -79,4 +79,4 @@ def test_an_encoder_has_a_score_on_each_and_their_mean(home, tmp_path):
         ("yours", f"{members[3].rpartition('/')[2]}.RR@10")
     }
     assert values["yours", f"{members[3].rpartition('/')[2]}.RR@10"] == 1.0
-    assert {test["over"] for test in found.tests()} == {"yours-1", "yours-2"}
+    assert {test["over"] for test in found.tests()} == {"yours-1", "yours-2", None}  # of one run none
