@@ -40,7 +40,7 @@ def _seconds(node: Node, count: int, sample: int, store: Store) -> float:
     from repro.retrieval.stages.encode import Texts
     from repro.retrieval.stages.encode_by_library import joined
 
-    params = node.params
+    params = dict(node.params)
     texts = Texts.read(store.path(node.input("texts")), {"kind": params["kind"], "separator": ""})
     titled = [pair for n in range(0, count, max(1, count // sample)) for pair in texts.titled(n, n + 1)]
     strings, prompt = joined(titled, params)

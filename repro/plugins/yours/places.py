@@ -265,14 +265,14 @@ def _with_encoder(part: Node, encoder: UserEncoder, plan: Plan) -> Node:
 class Rival:
     """A row's scores for tests, by ``measured`` (with kinds of ``doubts``) or e.g. ``run by Anserini``.
 
-    ``sha256``: of a public run's file.
+    ``public``: the public run, if it is one.
     """
 
     by: str
     parts: Parts
     run: Path | None = None
     doubts: tuple[str, ...] = ()
-    sha256: str = ""
+    public: PublicRun | None = None
 
     def mean(self, measure: str) -> float:
         """Return the mean, as by ``mean_score``."""
@@ -292,8 +292,9 @@ def rivals(
     data = workspace.data if plan.scale.compares_with_paper else None
     public: dict[str, dict[str, dict[str, PublicRun]]] = {}
     for name, place in places.items():
-        for c in by_column[name] if data else ():
-            public.setdefault(c.cell.row.id, {})[name] = _public(c.cell, place.measure, data)
+        for c in by_column[name]:
+            found = _public(c.cell, place.measure, data) if data else {}
+            public.setdefault(c.cell.row.id, {})[name] = found
     chosen = {row: _of_one_toolkit(columns) for row, columns in public.items()}
     return {
         name: _rivals(by_column[name], place.measure, plan, workspace, chosen)
@@ -325,10 +326,9 @@ def _rivals(
         rival = _measured(c, stored.get(c.cell.row.id, ()), measure, store)
         run = public.get(c.cell.row.id, {}).get(c.cell.column.id)
         if rival is None and run and workspace.data:
-            scored = _scores(
-                workspace.data / RUNS / run.file, run.sha256, run.dataset, measure, workspace.data
-            )
-            rival = scored and Rival(f"run by {run.toolkit}", scored.parts, scored.run, sha256=run.sha256)
+            path = workspace.data / RUNS / run.file
+            if scored := _scores(path, run.sha256, run.dataset, measure, workspace.data):
+                rival = Rival(f"run by {run.toolkit}", scored.parts, scored.run, public=run)
         if rival:
             by_row[c.cell.row.id] = rival
     return by_row

@@ -6,6 +6,8 @@ from statistics import stdev
 from typing import Any
 
 from repro.errors import BlockedError, DataError, ReproError, UsageError
+from repro.exchange.public_runs import PublicRun
+from repro.exchange.run_import import departures
 from repro.manifest.cells import Cell
 from repro.manifest.papers import Paper
 from repro.manifest.schema import Row, Table
@@ -24,10 +26,13 @@ from repro.plugins.yours.runs import OwnRun, Parts, Scored
 from repro.progress import SILENT, Progress
 from repro.retrieval.evaluation.significance import TOO_FEW_QUERIES, compare_scores, smallest_p
 from repro.retrieval.stages.compare import MAX_P, joint_queries, weighted_scores
+from repro.running.cell_readings import CellReadings
 from repro.running.plan import Plan
+from repro.running.requirements import Machine
 from repro.running.workspace import Workspace
 from repro.store.results import Record
-from repro.verdicts.compared import PAIRS, ComparedCell, Comparison
+from repro.verdicts.compared import PAIRS, ComparedCell, Comparison, ImportedRun
+from repro.verdicts.comparison import imported_run
 from repro.verdicts.verdict import UNITS, Verdict
 
 NAME = "yours"
@@ -128,19 +133,54 @@ def own_table(
     columns = set().union(*(row.scored for row in own_rows))
     covered = {name: place for name, place in places.items() if name in columns}
     of_rivals = rivals(cells, covered, plan, workspace)
-    shown = [_with_tested_run(replace(c, cell=replace(c.cell, table=extended)), of_rivals) for c in cells]
+    shown = [
+        _with_tested_run(replace(c, cell=replace(c.cell, table=extended)), of_rivals, covered, plan.machine)
+        for c in cells
+    ]
     shown += [c for row in own_rows for c in row.cells]
     comparison = Comparison(shown, own_rows=tuple(row.row.id for row in own_rows))
     table_with_rows = tested(comparison, own_rows, covered, of_rivals)
     return replace(table_with_rows, left_out=(*not_scored, *reasons), statuses=statuses)
 
 
-def _with_tested_run(c: ComparedCell, of_rivals: Mapping[str, Mapping[str, Rival]]) -> ComparedCell:
+def _with_tested_run(
+    c: ComparedCell,
+    of_rivals: Mapping[str, Mapping[str, Rival]],
+    places: Mapping[str, Place],
+    machine: Machine,
+) -> ComparedCell:
     """Return the cell with the tested run by others as the printed one, which is the last of its runs."""
     rival = of_rivals.get(c.cell.column.id, {}).get(c.cell.row.id)
-    if rival is None or not rival.sha256:
+    if rival is None or rival.public is None:
         return c
-    return replace(c, imported=tuple(r for r in c.imported if r.record.origin["sha256"] == rival.sha256))
+    run = rival.public
+    tested_runs = [r for r in c.imported if r.record.origin["sha256"] == run.sha256]
+    return replace(
+        c,
+        imported=tuple(tested_runs) or (_as_imported(c.cell, rival, run, places[c.cell.column.id], machine),),
+    )
+
+
+def _as_imported(cell: Cell, rival: Rival, run: PublicRun, place: Place, machine: Machine) -> ImportedRun:
+    """Return a public run that no record in this workspace is about."""
+    of_cell = CellReadings(machine)
+    choices = {name: choice for name, choice in run.readings.items() if name in of_cell.of(cell)}
+    origin = {"file": run.file, "sha256": run.sha256, "toolkit": run.toolkit, "settings": run.settings}
+    record = Record(
+        cell=cell.id,
+        scale="full",
+        measured=rival.mean(place.measure) * float(UNITS[place.unit]),
+        seed=None,
+        fingerprint=run.sha256,
+        queries=len(rival.parts[0]["queries"]),
+        missing=0,
+        measure=place.measure,
+        unit=place.unit,
+        collections=[run.dataset],
+        origin=origin,
+        readings=departures([cell], choices, of_cell)[cell.id],
+    )
+    return imported_run(cell, record, ())
 
 
 def row_of(identifier: str, label: str) -> Row:

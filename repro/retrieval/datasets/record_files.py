@@ -322,8 +322,8 @@ def _parquet_queries(path: Path) -> Iterator[tuple[int, Query]]:
 def _parquet_judgements(path: Path) -> Iterator[Judgement]:
     """Yield the relevant documents of NanoBEIR. All have grade 1."""
     for number, row in _parquet_rows(path, "query-id", "corpus-id"):
-        ids = (checked_id(row[name], name, path, number) for name in ("query-id", "corpus-id"))
-        yield Judgement(*ids, 1)
+        query, document = (checked_id(row[name], name, path, number) for name in ("query-id", "corpus-id"))
+        yield Judgement(query, document, 1)
 
 
 def _parquet_rows(path: Path, *columns: str) -> Iterator[tuple[int, dict[str, Any]]]:

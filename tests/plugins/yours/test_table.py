@@ -161,10 +161,13 @@ def test_latex_frame_and_scores_by_query_have_the_row(workspace, runs):
     assert set(scores.row) == {runs["ance.dl19"].name, "sparse.bm25", "sparse.deepct"}
 
 
-def test_the_printed_run_of_a_row_is_the_tested_one_in_all_columns(runs, real_data, monkeypatch, tmp_path):
+@pytest.mark.parametrize("results", [None, ROOT / "results"])
+def test_the_printed_run_of_a_row_is_the_tested_one_in_all_columns(
+    runs, real_data, monkeypatch, tmp_path, results
+):
     """BM25's Anserini run has 100 documents, so R@1000 needs PyTerrier's, which covers both columns."""
     monkeypatch.setenv("REPRO_DATA", str(real_data))
-    workspace = Workspace(Locations.resolve(str(tmp_path / "store"), str(ROOT / "results")))
+    workspace = Workspace(Locations.resolve(str(tmp_path / "store"), str(results or tmp_path / "results")))
     mine = repro.compare("costa/1", yours=runs["ance.dl19"], workspace=workspace)
     tests = {(test["column"], test["over"]): test for test in mine.tests()}
     printed = {
