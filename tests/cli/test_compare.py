@@ -122,7 +122,7 @@ def test_the_row_is_in_every_format(repro, other, form):
 def test_scores_of_queries_are_of_yours_and_of_what_it_is_tested_against(repro, own):
     said = repro("compare", own, CELL, "--scale", "tiny", "--per-query", "--format", "csv")
     rows = list(csv.DictReader(io.StringIO(said.out)))
-    assert len(rows) == 300 and {row["row"] for row in rows} == {"yours", "sparse.bm25"}
+    assert len(rows) == 300 and {row["row"] for row in rows} == {"run.trec", "sparse.bm25"}
 
 
 def test_a_run_stands_beside_print_and_is_kept_where_that_is_asked_for(

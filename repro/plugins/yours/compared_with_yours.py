@@ -148,11 +148,12 @@ def compare_alone(
 
     if not dataset and qrels is None:
         raise UsageError("name a table, e.g. PAPER/1, or a dataset or qrels to score the run")
+    found = sources(given, workspace.data)
     judged = judged_by(dataset, qrels, workspace.data, workspace.locations.home)
     title = judged[0].name if len(judged) == 1 else dataset
     texts = [dataset] if len(judged) == 1 else [each.name for each in judged]
     table = scored_alone(
-        sources(given, workspace.data),
+        found,
         judged,
         measures,
         title=title or "",
