@@ -168,7 +168,15 @@ def _distinct_seeds(seeds: Sequence[int]) -> tuple[int, ...]:
     is_sequence = not isinstance(seeds, str | int)
     if not (is_sequence and all(isinstance(seed, Integral) and 0 <= seed < 2**32 for seed in seeds)):
         raise UsageError(f"seeds takes whole numbers below 2**32, as (1, 2, 3), not {seeds!r}")
-    return tuple(dict.fromkeys(map(int, seeds)))
+    return distinct_seeds("seeds", [int(seed) for seed in seeds])
+
+
+def distinct_seeds(name: str, seeds: Sequence[int]) -> tuple[int, ...]:
+    """Return the seeds. Raises UsageError for one that is given twice, e.g. ``--seeds 1,1``."""
+    for place, seed in enumerate(seeds):
+        if seed in seeds[:place]:
+            raise UsageError(f"{name} has {seed} twice. Remove one, as equal seeds give equal runs.")
+    return tuple(seeds)
 
 
 def _split_names(names: Names, owners: Names, *, any_rows: bool) -> tuple[list[tuple[Names, Names]], Names]:

@@ -8,7 +8,7 @@ from typing import Any
 import click
 from click.core import ParameterSource
 
-from repro.api import Selection, select
+from repro.api import Selection, distinct_seeds, select
 from repro.errors import UsageError, check_known
 from repro.manifest.papers import papers
 from repro.running.scale import with_scale_of
@@ -235,7 +235,7 @@ def seeds_of(text: str | None) -> tuple[int, ...]:
     parts = [part.strip() for part in text.split(",")]
     if not all(part.isdecimal() and int(part) < 2**32 for part in parts):  # the limit of numpy
         raise UsageError(f"--seeds takes whole numbers below 2**32 separated by commas, not {text!r}")
-    return tuple(dict.fromkeys(map(int, parts)))
+    return distinct_seeds("--seeds", [int(part) for part in parts])
 
 
 def reading_choices(pairs: tuple[str, ...]) -> dict[str, str]:

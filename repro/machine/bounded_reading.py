@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from typing import IO, Any, AnyStr
 
-from repro.errors import DataError
+from repro.errors import BlockedError, DataError
 
 LONGEST_LINE = 2**24  # characters: many books; a line of a run, of judgements or of a document has fewer
 BOM = b"\xef\xbb\xbf"
@@ -22,6 +22,26 @@ ARCHIVES = (".zip", ".gz")
 DAMAGE = (EOFError, lzma.LZMAError, zlib.error, gzip.BadGzipFile, zipfile.BadZipFile, tarfile.TarError)
 
 
+LFS = "version https://git-lfs.github.com/spec/"  # the first line of a pointer
+IS_POINTER = "is a Git LFS pointer instead of the file itself"
+PULL = "run `git lfs pull` in its folder"
+
+
+def is_pointer(path: Path) -> bool:
+    """Return whether a file is a pointer of Git LFS, e.g. after `git clone` without git-lfs."""
+    with open(path, "rb") as file:
+        return file.read(len(LFS)) == LFS.encode()
+
+
+def check_pulled(folder: Path) -> None:
+    """Raise BlockedError if the folder contains pointers of Git LFS."""
+    files = sorted(path for path in folder.rglob("*") if path.is_file() and is_pointer(path))
+    if files:
+        names = ", ".join(path.relative_to(folder).as_posix() for path in files)
+        problem = IS_POINTER if len(files) == 1 else "are Git LFS pointers instead of the files themselves"
+        raise BlockedError(f"{folder}: {names} {problem}", PULL)
+
+
 def whole_lines(file: IO[AnyStr], path: Path, *, first: int = 1) -> Iterator[AnyStr]:
     """Yield lines with their line ends. Raises DataError for one of LONGEST_LINE."""
     number, read_line = first, file.readline
@@ -29,6 +49,8 @@ def whole_lines(file: IO[AnyStr], path: Path, *, first: int = 1) -> Iterator[Any
         if len(line) == LONGEST_LINE:
             reason = f"the line is longer than {LONGEST_LINE - 1:,} characters"
             raise DataError(f"{path}:{number}: {reason}")
+        if number == 1 and line.startswith(LFS if isinstance(line, str) else LFS.encode()):
+            raise DataError(f"{path} {IS_POINTER}. {PULL.capitalize()}.")
         yield line
         number += 1
 

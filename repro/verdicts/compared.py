@@ -8,7 +8,7 @@ from dataclasses import asdict, dataclass, field
 from itertools import chain
 from math import sqrt
 from statistics import fmean
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from repro.hooks import CellNote
 from repro.manifest.cells import Cell, fields_as_html
@@ -300,8 +300,8 @@ class Comparison:
             name
             for other, name in enumerate(test["names"])
             if other != index
-            and test["holm_student_p"][index][other] is not None
-            and test["holm_student_p"][index][other] <= max_p
+            and (p := _value(test, "holm_student_p", index, other)) is not None
+            and p <= max_p
             and test["means"][index] > test["means"][other]
         ]
 
@@ -312,7 +312,9 @@ class Comparison:
             return []
         index = test["names"].index(compared.cell.row.id)
         others = [other for other in range(len(test["names"])) if other != index]
-        return [{"over": test["names"][o]} | {key: test[key][index][o] for key in PAIRS} for o in others]
+        return [
+            {"over": test["names"][o]} | {key: _value(test, key, index, o) for key in PAIRS} for o in others
+        ]
 
     def _test(self, compared: ComparedCell) -> tuple[dict, float]:
         """Return the test of a cell's column and its level. Empty if the number is not part of one."""
@@ -322,3 +324,11 @@ class Comparison:
         test = tests.get("measures", {}).get(measure, {})
         has_part = cell.row.id in test.get("names", ()) and not compared.outdated
         return (test, tests["max_p"]) if has_part else ({}, 0.0)
+
+
+UNDEFINED = {"p", "holm_student_p", "interval"}  # for a difference that is the same on all queries
+
+
+def _value(test: dict, key: str, index: int, other: int) -> Any:
+    """Return a value of a pair of rows, or None if it is undefined. Older artefacts have a number there."""
+    return None if key in UNDEFINED and test["effect_size"][index][other] is None else test[key][index][other]

@@ -168,9 +168,10 @@ def corrected_tests(
 
 
 def _paired_test(run: ImportedRun, table: Mapping) -> PairedTest:
-    ours = {key: table[key][0][1] for key in ("difference", "effect_size", "p", "permutation_p")}
+    ours = {key: table[key][0][1] for key in ("difference", "effect_size", "permutation_p")}
+    ours["p"] = None if ours["effect_size"] is None else table["p"][0][1]
     outcomes = {key: table[key][0][1] for key in ("wins", "ties", "losses")}
-    interval = table["interval"][0][1]
+    interval = table["interval"][0][1] if ours["p"] is not None else None
     return PairedTest(
         run.file, run.maker, **ours, **outcomes, holm_p=None, interval=interval and tuple(interval)
     )

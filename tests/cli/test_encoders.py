@@ -158,10 +158,6 @@ def test_a_row_of_full_scale_only_is_not_run_below_it_and_says_why(encoders, rep
         (("my.run", "--measure", "RR@10"), "name a table, e.g. PAPER/1"),
         (("no/such.run", "--dataset", "msmarco-passage/dev/small"), "there is no run file 'no/such.run'"),
         (("my.run", "--dataset", "x", "--scale", "full"), "--scale needs a paper's table"),
-        (
-            ("{}/m/model", "--dataset", "tiny/passage/dev", "--measure", "AP"),
-            "which needs texts. Name a table",
-        ),
         (("{}/m/model", "toy/1", "--measure", "RR"), "--measure cannot be combined with a paper's table"),
         (("{}/none.yaml", "toy/1"), "none.yaml"),
     ],

@@ -49,7 +49,7 @@ def test_the_name_of_a_run_is_escaped_wherever_it_is_shown(repro, hostile_run, f
     said = [repro("compare", hostile_run, "toy", *formats)]
     assert "x1b" in said[0].out
     if form != "csv":
-        said.append(repro("import", "run", hostile_run, NEAR, *formats))
+        said.append(repro("import", "run", hostile_run, NEAR, "--source", "x", *formats))
         said.append(repro("compare", "toy", *formats))
     for each in said:
         assert each.status in (0, 4)

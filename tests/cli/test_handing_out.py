@@ -41,7 +41,7 @@ def test_a_run_that_was_altered_is_not_handed_out(repro, altered, tmp_path, verb
         "compare with ours": ("compare", mine, CELL, *SCALE, "--format", "json"),
         "compare a stored one": ("compare", altered, CELL, *SCALE, "--format", "json"),
         "compare by a dataset": ("compare", altered, "--dataset", "tiny/passage/dev", "--measure", "RR@10"),
-        "import run": ("import", "run", altered, CELL),
+        "import run": ("import", "run", altered, CELL, "--source", "x"),
     }
     said = repro(*words[verb])
     assert said.status == 2, said

@@ -38,6 +38,7 @@ tables:
   - {id: close, label: Close, cells: ["1.000", "0.2"]}
 """
 NEAR = "toy/1/bm25/near"
+SOURCE = ("--source", "a friend")
 TAKEN = "`repro import run` needs a FILE with its cells"
 READINGS = """\
 - id: k1
@@ -109,24 +110,26 @@ def test_an_imported_run_scores_what_trec_eval_gives_and_is_recorded_once(repro,
     }
     assert list(record.rows) == ["tiny/passage/dl19 qrels"] and len(*record.rows.values()) == 64
     again = file.rename(folders / "renamed.trec")
-    assert [one["new"] for one in repro("import", "run", again, NEAR, "--format", "json").json] == [False]
+    assert [one["new"] for one in repro("import", "run", again, NEAR, *SOURCE, "--format", "json").json] == [
+        False
+    ]
     assert _records(folders) == [record]
 
 
 def test_the_verdict_of_an_imported_run_is_shown_at_every_width(narrow, repro, file):
-    command = ("import", "run", file, NEAR, "toy/1/close/near")
+    command = ("import", "run", file, NEAR, "toy/1/close/near", *SOURCE)
     assert repro(*command).status == 0  # so that later outputs have the same count of new records
     narrow(*command)
 
 
 @pytest.mark.parametrize("name, change", [("artefact.json", b""), ("run.trec", b"?\n"), ("raw.npy", b"??")])
 def test_an_imported_run_that_was_damaged_is_made_again_from_its_file(repro, file, folders, name, change):
-    assert repro("import", "run", file, NEAR).status == 0
+    assert repro("import", "run", file, NEAR, *SOURCE).status == 0
     [stored] = (folders / "store/imported_run").iterdir()
     content = (stored / name).read_bytes()
     (stored / name).write_bytes(content[:-2] + change)  # cut off, or other at its size
     shutil.rmtree(folders / "store/evaluate")
-    assert repro("import", "run", file, NEAR).status == 0
+    assert repro("import", "run", file, NEAR, *SOURCE).status == 0
     assert repro("store", "verify").status == 0 and stored.is_dir()
 
 
@@ -142,14 +145,14 @@ def test_a_cell_that_a_run_cannot_be_scored_for_is_refused(repro, file):
 def test_topics_that_the_run_does_not_answer_are_counted_and_told(repro, file, judged):
     first = next(iter(judged))
     file.write_text("".join(line for line in file.open() if line.split()[0] != first))
-    said = repro("import", "run", file, NEAR)
+    said = repro("import", "run", file, NEAR, *SOURCE)
     assert said.status == 0, said.err
     assert f"{len(judged) - 1} of {len(judged)} judged queries (1 missing)" in said.out
     assert "1 new records, 1 in all." in said.out
 
 
 def test_a_cell_that_looks_deeper_than_the_run_goes_is_refused_and_nothing_recorded(repro, file, folders):
-    said = repro("import", "run", file, NEAR, "toy/1/bm25/deep")
+    said = repro("import", "run", file, NEAR, *SOURCE, "toy/1/bm25/deep")
     assert said.status == 2
     assert said.sentence == (
         f"{file}: the run has 10 documents a query, toy/1/bm25/deep needs 1000 (R@1000). "
@@ -164,15 +167,18 @@ def test_an_ms_marco_file_gives_what_its_trec_form_gives(repro, file, folders):
     file.write_text("".join(trec))
     tabbed = folders / "tabbed.gz"
     tabbed.write_bytes(gzip.compress("".join(f"{f[0]}\t{f[2]}\t{int(f[3]) + 1}\n" for f in fields).encode()))
-    values = [repro("import", "run", f, NEAR, "--format", "json").json[0]["measured"] for f in (file, tabbed)]
+    values = [
+        repro("import", "run", f, NEAR, *SOURCE, "--format", "json").json[0]["measured"]
+        for f in (file, tabbed)
+    ]
     assert values[0] == values[1] > 0
 
 
 def test_compare_shows_every_imported_run_beside_ours_and_judges_each_by_itself(repro, file, folders, judged):
-    repro("import", "run", file, NEAR)
+    repro("import", "run", file, NEAR, *SOURCE)
     other = folders / "other.trec"
     other.write_text("".join(line for line in file.open() if line.split()[0] != min(judged)))
-    repro("import", "run", other, NEAR)
+    repro("import", "run", other, NEAR, *SOURCE)
     [cell] = repro("compare", NEAR, "--format", "json").json
     first, last = (record.measured for record in _records(folders))
     assert (cell["measured"], cell["verdict"], cell["why"]) == (
@@ -204,7 +210,7 @@ def both(repro, file, toy, folders, judged):
     Store(folders / "store").build(made.measurements[0].runs[0], ours, waiting=lambda: None)
     assert repro("run", NEAR).status == 0
     file.write_text("".join(line for line in file.open() if line.split()[0] != min(judged)))
-    assert repro("import", "run", file, NEAR, "--toolkit", "Lucene").status == 0
+    assert repro("import", "run", file, NEAR, *SOURCE, "--toolkit", "Lucene").status == 0
 
 
 def test_our_run_is_tested_against_a_run_of_the_same_system_query_by_query(repro, both, judged):
@@ -225,7 +231,7 @@ def test_a_run_is_judged_by_the_reading_that_it_is_said_to_follow(repro, file, t
     recipes.write_text(recipes.read_text().replace("k1=0.9,", 'k1=request.reading("k1"),'))
     toy.with_name("readings.yaml").write_text(READINGS)
     papers.cache_clear()
-    about = ("import", "run", file, NEAR, "--toolkit", "Lucene", "--format", "json")
+    about = ("import", "run", file, NEAR, *SOURCE, "--toolkit", "Lucene", "--format", "json")
     for choice, readings, name in (("tuned", {}, "higher"), ("plain", {"k1": "plain"}, "not comparable")):
         [found] = repro(*about, "--reading", f"k1={choice}").json
         assert (found["readings"], found["verdict"], found["origin"]["toolkit"]) == (readings, name, "Lucene")
@@ -241,10 +247,10 @@ def test_a_run_is_judged_by_the_reading_that_it_is_said_to_follow(repro, file, t
 
 
 def test_a_record_of_the_suites_own_wins_and_tells_of_the_imported_one(repro, file, folders):
-    repro("import", "run", file, NEAR)
+    repro("import", "run", file, NEAR, *SOURCE)
     own = Record(NEAR, "full", 0.1, None, "f" * 64, 9, 0, "nDCG@10", "fraction")
     Results(folders / "results").append([own])
-    repro("import", "run", file, NEAR)
+    repro("import", "run", file, NEAR, *SOURCE)
     [cell] = repro("compare", NEAR, "--format", "json").json
     assert (cell["measured"], cell["verdict"]) == (0.1, "exact")
     assert [run["file"] for run in cell["imported"]] == ["theirs.trec"]
@@ -259,14 +265,14 @@ def test_a_record_of_the_suites_own_wins_and_tells_of_the_imported_one(repro, fi
     ids=["another measure", "another unit"],
 )
 def test_a_run_that_was_scored_otherwise_than_the_cell_is_not_its_measurement(repro, file, toy, changes):
-    repro("import", "run", file, NEAR)
+    repro("import", "run", file, NEAR, *SOURCE)
     for before, after in changes.items():
         toy.write_text(toy.read_text().replace(before, after, 1))
     papers.cache_clear()
     [cell] = repro("compare", NEAR, "--format", "json").json
     assert (cell["measured"], cell["verdict"]) == (None, "not run")
     assert cell["why"].endswith("theirs.trec was scored otherwise than the cell is: import it again")
-    [again] = repro("import", "run", file, NEAR, "--format", "json").json
+    [again] = repro("import", "run", file, NEAR, *SOURCE, "--format", "json").json
     assert again["new"]
     [cell] = repro("compare", NEAR, "--format", "json").json
     assert [run["measured"] for run in cell["imported"]] == [again["measured"]]
@@ -274,19 +280,20 @@ def test_a_run_that_was_scored_otherwise_than_the_cell_is_not_its_measurement(re
 
 
 def test_an_imported_run_that_gave_another_result_is_told_once_by_the_newer(repro, file, folders):
-    repro("import", "run", file, NEAR)
+    repro("import", "run", file, NEAR, *SOURCE)
     [kept] = _records(folders)
     Results(folders / "results").append([replace(kept, measured=0.123)])
     [cell] = repro("compare", NEAR, "--format", "json").json
     assert [run["measured"] for run in cell["imported"]] == [0.123]
-    said = repro("import", "run", file, NEAR)
-    assert "0 of 1 equal the record." in said.err and f"{NEAR} " in said.err
-    assert "(0.123 on record, " in said.err
+    said = repro("import", "run", file, NEAR, *SOURCE)
+    assert (
+        "0 of 1 equal the record." in said.err and f"{NEAR} " in said.err and "(0.123 on record, " in said.err
+    )
     assert repro("compare", NEAR, "--format", "json").json[0]["imported"][0]["measured"] == kept.measured
 
 
 def test_a_run_that_was_scored_by_other_judgements_is_not_the_cells_measurement(repro, file, toy, folders):
-    repro("import", "run", file, NEAR)
+    repro("import", "run", file, NEAR, *SOURCE)
     path = folders / "results/records/full/toy.jsonl"
     [kept] = _records(folders)
     path.write_bytes(line_of(replace(kept, fingerprint="f" * 64)))
@@ -297,7 +304,7 @@ def test_a_run_that_was_scored_by_other_judgements_is_not_the_cells_measurement(
 def test_an_annotated_export_is_a_plain_run_below_its_header_and_is_imported_again(
     repro, file, folders, judged
 ):
-    value = repro("import", "run", file, NEAR, "--format", "json").json[0]["measured"]
+    value = repro("import", "run", file, NEAR, *SOURCE, "--format", "json").json[0]["measured"]
     plain = repro("export", "run", NEAR).out
     target = folders / "annotated.trec"
     assert repro("export", "run", NEAR, "--annotate", "-o", target).status == 0
@@ -312,7 +319,7 @@ def test_an_annotated_export_is_a_plain_run_below_its_header_and_is_imported_aga
         "research goal": {"evaluation": {"reported measures": ["nDCG@10"]}},
     }
     close(_trec_eval(judged, body.splitlines(), "ndcg_cut.10"), value)
-    [again] = repro("import", "run", target, NEAR, "--format", "json").json
+    [again] = repro("import", "run", target, NEAR, *SOURCE, "--format", "json").json
     assert (again["measured"], again["nudged"]) == (value, 0)
 
 
@@ -330,7 +337,7 @@ def test_a_run_over_questions_judged_by_answers_is_scored_by_its_passages_texts(
     answered = [qid for qid, found in right.items() if found][1:]
     path = folders / "answers.tsv"
     path.write_text("".join(f"{qid}\t{right[qid][0]}\t1\n" for qid in answered))
-    said = repro("import", "run", path, NEAR, "--format", "json")
+    said = repro("import", "run", path, NEAR, *SOURCE, "--format", "json")
     assert said.status == 0, said.err
     [found] = said.json
     assert found["measured"] == pytest.approx(len(answered) / len(asked)) != 0
@@ -342,6 +349,7 @@ def test_a_run_over_questions_judged_by_answers_is_scored_by_its_passages_texts(
     [
         (["import", "run"], f"{TAKEN}, or --public DIR alone"),
         (["import", "run", "--public", "x", NEAR], f"{TAKEN}, or"),
+        (["import", "run", __file__, NEAR], "the record needs the origin of the run. Add it, e.g. --source"),
         (["import", "run", "--public", "none"], "none has none of the public runs"),
         (["export", "run", NEAR], f"{NEAR} has no record at scale full. Run or import it first"),
         (["export", "run", "toy/1/bm25"], "'toy/1/bm25' names no cell"),
@@ -382,7 +390,7 @@ def test_public_runs_go_to_every_cell_of_their_system_within_their_depth(repro, 
 def test_any_bytes_are_refused_with_a_sentence_and_status_2(repro, judged, folders, content):
     path = folders / "bytes"
     path.write_bytes(content)
-    said = repro("import", "run", path, NEAR)
+    said = repro("import", "run", path, NEAR, *SOURCE)
     assert said.status == 2
     assert said.sentence.startswith(f"{path}:")
     assert not (folders / "results/records").exists()

@@ -121,7 +121,9 @@ class AnyOrder(RuleBasedStateMachine):
 
     @rule(name=st.sampled_from(sorted(RUNS)))
     def import_a_run(self, name):
-        said = repro("import", "run", str(self.world.run_of_others(name)), "toy/2/theirs/gain")
+        said = repro(
+            "import", "run", str(self.world.run_of_others(name)), "toy/2/theirs/gain", "--source", "others"
+        )
         others = [file for file in self.harm_in() if "imported_run" not in file.parts]
         assert said.status == 0 or others or self.world.is_absent(), said.err
 

@@ -82,6 +82,7 @@ TESTS = {
                 "names": ["g.x", "g.y"],
                 "means": [0.3, 0.4],
                 "holm_student_p": [[None, 0.01], [0.01, None]],
+                "effect_size": [[None, -0.2], [0.2, None]],
             }
         },
     }

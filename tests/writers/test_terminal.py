@@ -110,6 +110,7 @@ def _comparison(paper):
                 "names": ["g.x", "g.y"],
                 "means": [0.3158, 0.3604],
                 "holm_student_p": [[None, 0.01], [0.01, None]],
+                "effect_size": [[None, -0.2], [0.2, None]],
             }
         },
     }

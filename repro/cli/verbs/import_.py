@@ -9,6 +9,7 @@ from repro.cli.groups import views
 from repro.cli.options import format_option, reading_choices
 from repro.cli.printing import emit_json, say, table
 from repro.errors import UsageError
+from repro.machine.pipes import as_file
 from repro.manifest.cells import select
 from repro.progress import TerminalProgress
 from repro.running.workspace import Workspace
@@ -35,7 +36,7 @@ Examples:
 )
 @click.argument("file", required=False)
 @click.argument("cells", metavar="[CELL]...", nargs=-1, shell_complete=completion.cells)
-@click.option("--source", metavar="TEXT", help="Origin of the file, kept with the record.")
+@click.option("--source", metavar="TEXT", help="Origin of the file (required), kept with the record.")
 @click.option("--toolkit", metavar="TEXT", help="Software that made the run, kept with the record.")
 @click.option(
     "--reading",
@@ -57,6 +58,7 @@ def run(file, cells, source, toolkit, readings, public, form):
     from repro.exchange.run_import import Importer, Origin, import_public
     from repro.running.records import Recurrence
 
+    file = file and str(as_file(file))  # a pipe is read once
     _check_choice(file, cells, public, source, toolkit, *readings)
     target_cells = [] if public else select((), tables=(), rows=(), cells=cells)
     importer = Importer(Workspace.open(), TerminalProgress())
@@ -74,12 +76,14 @@ def run(file, cells, source, toolkit, readings, public, form):
     show_recurrences([Recurrence(a.record, a.contradicted) for a in contradictions])
 
 
-def _check_choice(file: str | None, cells, public: str | None, *origin) -> None:
-    is_whole = (not file and not cells and not any(origin)) if public else (file and cells)
+def _check_choice(file: str | None, cells, public: str | None, source, *origin) -> None:
+    is_whole = (not file and not cells and not any((source, *origin))) if public else (file and cells)
     if not is_whole:
         raise UsageError("`repro import run` needs a FILE with its cells, or --public DIR alone")
     if file and not Path(file).is_file():
         raise UsageError(f"{file}: no such file")
+    if file and not source:
+        raise UsageError("the record needs the origin of the run. Add it, e.g. --source 'the authors page'.")
 
 
 HEAD = ["cell", "run", "published", "scored here", "difference", "verdict"]

@@ -37,7 +37,8 @@ YOURS = """
 Your run files and encoders become rows of the named table. They are scored in every column that they
 cover, and tested against every row with a stored or public run. A run file has the format of TREC, MS
 MARCO, ranx or BEIR, plain or gzipped. An encoder is a folder, a name on the hub, or a YAML file with
-`model` and its settings. Without a paper, runs are scored by a dataset or by your own judgements.
+`model` and its settings. Without a paper, they are scored on a dataset, and runs also by your own
+judgements. A run may come from a pipe, e.g. `-`.
 """
 LEFT = ("column", "row", "against", "by")  # left-aligned columns of tests
 ALIKE = {"RMSE": "rmse", "tau": "kendall_union", "RBO": "rank_biased_overlap"}  # for a single rival
@@ -52,6 +53,7 @@ TESTS = "Paired tests per query. Difference = yours − theirs (Holm-corrected p
   repro compare my.run PAPER/1/ROW/COLUMN            against one row
   repro compare DIR PAPER --table 1 --format latex   your encoder, for your paper
   repro compare a.run b.run --dataset msmarco-passage/dev/small --measure AP --measure RR@10
+  repro compare DIR bm25.run --dataset beir/scifact/test      your encoder against a run
   repro compare my.run --qrels my.qrels --measure nDCG@10 --per-query""",
 )
 @selecting_names
@@ -60,7 +62,7 @@ TESTS = "Paired tests per query. Difference = yours − theirs (Holm-corrected p
     "--dataset",
     metavar="ID",
     shell_complete=completion.datasets,
-    help="Judgements for your run. In a table, its queries choose them by default.",
+    help="Data to score your rows on. In a table, the queries of a run choose them by default.",
 )
 @click.option("--qrels", metavar="FILE", help="Your own judgements, in TREC's or BEIR's form.")
 @click.option(
@@ -73,7 +75,7 @@ TESTS = "Paired tests per query. Difference = yours − theirs (Holm-corrected p
 @format_option("csv", "json", "latex", "markdown")
 def command(names, strict, failing, measured, form, record, per_query, dataset, qrels, measures, **choices):
     """Judge the selected cells, or compare named runs and encoders with them."""
-    of_papers, yours = _parted(names)
+    of_papers, yours = _parted(names, dataset)
     options = {"dataset": dataset, "qrels": qrels, "measures": measures}
     if not yours:
         for name in stated_options(*options, "per_query", "record"):
@@ -89,20 +91,21 @@ def command(names, strict, failing, measured, form, record, per_query, dataset, 
         importer = Importer(Workspace.open(), TerminalProgress())
         for label, new, count in record_runs(compared.yours, importer):
             say(f"{label}: {new} new records, {count} in all")
-    return show_yours(compared, form, per_query=per_query)
+    show_yours(compared, form, per_query=per_query)
+    return compared.status
 
 
-def _parted(names) -> tuple[tuple[str, ...], list[str]]:
+def _parted(names, dataset: str | None) -> tuple[tuple[str, ...], list[str]]:
     of_papers = tuple(
         name
         for name in names
         if name.partition("/")[0] in papers() and not ("/" in name and Path(name).is_file())
     )
     others = [name for name in names if name not in of_papers]
-    absent = [name for name in others if not Path(name).exists()]
+    absent = [name for name in others if name != "-" and not Path(name).exists()]
     check_known("paper", *(name for name in absent if not {"/", "."} & set(name)), valid=papers())
-    if not of_papers and absent and _is_encoder(absent[0]):
-        remedy = "an encoder needs a table, e.g. DIR PAPER --table 1"
+    if not (of_papers or dataset) and absent and _is_encoder(absent[0]):
+        remedy = "An encoder needs a table or a dataset, e.g. --dataset beir/scifact/test."
         raise unknown("paper", absent[0].partition("/")[0], papers(), hint=remedy)
     return of_papers, others
 
@@ -183,7 +186,8 @@ def show_yours(compared: ComparedWithYours, form: str, *, per_query: bool) -> No
         for own in compared.yours:
             (_print_markdown if form == "markdown" else _show_table)(own)
     said = [s for own in compared.yours for row in own.rows for s in _sentences(row)]
-    for sentence in dict.fromkeys([*said, *(s for own in compared.yours for s in own.left_out)]):
+    said += [s for own in compared.yours for s in (*own.notes, *own.left_out)]
+    for sentence in dict.fromkeys(said):
         say(sentence)
 
 

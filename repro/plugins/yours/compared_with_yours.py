@@ -11,7 +11,8 @@ from typing import TYPE_CHECKING, Any
 from repro.api import Listing, Selection, check_several, select
 from repro.api.comparisons import ComparedCells, compare_selection
 from repro.errors import BlockedError, DataError, ReproError, UsageError
-from repro.plugins.yours.runs import Yours, own_runs, sources
+from repro.plugins.yours.in_memory import is_encoder_object, is_frame, is_run, refused
+from repro.plugins.yours.runs import Yours, sources
 from repro.progress import Progress
 from repro.running.plan import Plan
 from repro.running.workspace import Workspace
@@ -32,6 +33,13 @@ class ComparedWithYours(ComparedCells):
     def __init__(self, comparison: Comparison, plan: Plan | None = None, yours: Sequence[OwnTable] = ()):
         super().__init__(comparison, plan)
         self.yours = tuple(yours)
+
+    @property
+    def status(self) -> int:
+        """The exit status of the first encoder without a score in any table, or 0."""
+        scored = {row.row.label for table in self.yours for row in table.rows}
+        failed = (each for table in self.yours for each in table.statuses.items())
+        return next((status for label, status in failed if label not in scored), 0)
 
     @classmethod
     def of(cls, cells: ComparedCells) -> ComparedWithYours:
@@ -58,8 +66,8 @@ def compare(
     readings: Mapping[str, str] = MappingProxyType({}),
     yours: Yours | Sequence[Yours] = (),
     dataset: str | None = None,
-    qrels: str | Path | None = None,
-    measures: Sequence[str] = (),
+    qrels: Any = None,
+    measures: Sequence[Any] = (),
     workspace: Workspace | None = None,
     progress: Progress | None = None,
 ) -> ComparedWithYours:
@@ -70,12 +78,15 @@ def compare(
 
     Args:
         names: as in ``select``, like the arguments not listed here. Without names all papers.
-        yours: run files and encoders, as rows below each table. An encoder is a folder, a name on the hub, or
-            a mapping or YAML file with ``model`` and its settings. Without names, run files are scored by
-            ``dataset`` or ``qrels`` alone.
+        yours: runs and encoders, as rows below each table. A run is a file, ``{query: {document: score}}`` or
+            a DataFrame with the columns of ranx or PyTerrier. An encoder is a folder, a name on the hub, a
+            mapping or YAML file with ``model`` and its settings, or a SentenceTransformer. Without names,
+            they are scored on ``dataset`` or, runs only, by ``qrels``.
         dataset: a catalogue id, e.g. ``"beir/scifact/test"``. With names, the only dataset to score runs on.
-        qrels: a file of judgements. ``dataset`` then gives the rule for documents named like the query.
-        measures: measures of ir_measures, e.g. ``["RR@10"]``. By default the suite's for the dataset.
+        qrels: judgements as a file, ``{query: {document: grade}}`` or a DataFrame. ``dataset`` then gives the
+            rule for documents named like the query.
+        measures: measures of ir_measures, e.g. ``["RR@10"]`` or ``[ir_measures.nDCG @ 10]``. By default the
+            suite's for the dataset.
         progress: the progress display. By default none.
 
     Raises:
@@ -88,12 +99,13 @@ def compare(
         >>> repro.compare("PAPER/1", yours="my.run").tests().to_frame()
     """
     given = _given(yours)
-    check_several(measures=measures)
-    if not given and any((dataset, qrels, measures)):
+    measures = _measures(measures)
+    if not given and (dataset or qrels is not None or measures):
         raise UsageError("dataset, qrels and measures need runs, e.g. yours='my.run'")
     if given and not names:
-        return compare_alone(given, dataset, qrels, measures, workspace or Workspace.open())
-    if qrels or measures:
+        workspace = workspace or Workspace.open()
+        return compare_alone(given, dataset, qrels, measures, workspace, progress or Progress())
+    if qrels is not None or measures:
         raise UsageError("qrels and measures cannot be combined with a paper's table. Remove its name.")
     selection = select(*names, rows=rows, scale=scale, seeds=seeds, readings=readings, workspace=workspace)
     if not given:
@@ -103,33 +115,52 @@ def compare(
 
 def _given(yours: Yours | Sequence[Yours]) -> list[Yours]:
     """Return runs and encoders as a list. Raises UsageError for any other type."""
-    given: list[Yours] = []
-    if isinstance(yours, str | bytes | Path | Mapping) or not isinstance(yours, Iterable):
-        given.append(yours)
-    else:
-        given += yours
+    one = isinstance(yours, str | bytes | Path | Mapping) or is_frame(yours) or is_encoder_object(yours)
+    given = [yours] if one or not isinstance(yours, Iterable) else list(yours)
     for each in given:
-        if not isinstance(each, str | Path | Mapping) or each == "":
-            raise UsageError(f"a run or an encoder is a path, a name or a mapping, not {each!r}")
+        is_name = isinstance(each, str | Path) and str(each) not in ("", ".")
+        if not (is_name or is_run(each) or is_encoder_object(each) or (isinstance(each, Mapping) and each)):
+            raise refused(each)
     return given
+
+
+def _measures(measures: Any) -> list[str]:
+    """Return the names of measures. Raises UsageError for a text or another type."""
+    check_several(measures=measures)
+    given = list(measures) if isinstance(measures, Iterable) else [measures]
+    for each in given:
+        if not (isinstance(each, str) or type(each).__module__.startswith("ir_measures")):
+            raise UsageError(f"a measure is a name or an object of ir_measures, not a {type(each).__name__}")
+    return list(map(str, given))
 
 
 def compare_alone(
     given: Sequence[Yours],
     dataset: str | None,
-    qrels: str | Path | None,
+    qrels: Any,
     measures: Sequence[str],
     workspace: Workspace,
+    progress: Progress,
 ) -> ComparedWithYours:
-    """Score run files without a paper's table."""
+    """Score runs and encoders without a paper's table."""
+    from repro.plugins.yours.alone import scored_alone
     from repro.plugins.yours.runs import judged_by
-    from repro.plugins.yours.table import scored_alone
 
-    if not (dataset or qrels):
+    if not dataset and qrels is None:
         raise UsageError("name a table, e.g. PAPER/1, or a dataset or qrels to score the run")
-    runs = own_runs(given)
-    judged = judged_by(dataset, Path(qrels) if qrels else None, workspace.data)
-    table = scored_alone(runs, judged, measures)
+    found = sources(given, workspace.data)
+    judged = judged_by(dataset, qrels, workspace.data, workspace.locations.home)
+    title = judged[0].name if len(judged) == 1 else dataset
+    texts = [dataset] if len(judged) == 1 else [each.name for each in judged]
+    table = scored_alone(
+        found,
+        judged,
+        measures,
+        title=title or "",
+        texts=[text for text in texts if text],
+        workspace=workspace,
+        progress=progress,
+    )
     return ComparedWithYours(table.comparison, yours=[table])
 
 

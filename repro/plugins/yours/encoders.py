@@ -13,7 +13,7 @@ from typing import Any
 from repro.errors import BlockedError, DataError, UsageError, check_known
 from repro.exchange.encoder_export import FILE as EXPORTED
 from repro.graph import Node
-from repro.machine.bounded_reading import read_json_file
+from repro.machine.bounded_reading import check_pulled, read_json_file
 from repro.retrieval.datasets.hub_models import SETTINGS, base_identity, cached_folder
 from repro.retrieval.recipe import search, search_views
 from repro.running.requirements import checkpoint
@@ -41,8 +41,8 @@ OURS = ("projector.safetensors", "views.json")  # files of models that the suite
 LIBRARY = "config_sentence_transformers.json"
 KINDS = {"SentenceTransformer": "dense", "SparseEncoder": "sparse"}
 UNLIMITED = 1_000_000  # tokens. Tokenizers without a limit have a larger number
-REMEDY = "add its missing files, e.g. weights or tokenizer, or correct its settings"
-TRIAL = "The river below the stone bridge rises after every storm. " * 60
+TRIAL = "The river below the stone bridge rises after every storm. "
+LEAST_COSINE = 0.999  # of a text alone and in a batch. Below, scores depend on the batches visibly
 
 
 @dataclass(frozen=True)
@@ -52,6 +52,7 @@ class UserEncoder:
     Attributes:
         label: a short name, e.g. "my-encoder".
         described: a sentence on its text settings and their sources.
+        faults: sentences on vectors that depend on the batch.
         passages, queries: parameters of the encoding stages.
     """
 
@@ -59,6 +60,7 @@ class UserEncoder:
     described: str
     passages: dict[str, Any]
     queries: dict[str, Any]
+    faults: tuple[str, ...] = ()
 
     @property
     def source(self) -> str:
@@ -66,9 +68,14 @@ class UserEncoder:
         return self.label
 
     @property
+    def name(self) -> str:
+        """The label, as a run has a file name."""
+        return self.label
+
+    @property
     def notes(self) -> tuple[str, ...]:
-        """The description, printed with the scores."""
-        return (self.described,)
+        """The description and the faults, printed with the scores."""
+        return (self.described, *self.faults)
 
     @classmethod
     def find(cls, name: str, data: Path | None, facts: Mapping[str, Any]) -> UserEncoder:
@@ -86,7 +93,8 @@ class UserEncoder:
         similarity = {"similarity": _similarity(name, passages)}
         label = passages.folder.name if passages.params["name"] == "local" else name
         described = _description(passages, queries, facts)
-        return cls(label, described, passages.params | similarity, queries.params | similarity)
+        faults = tuple(dict.fromkeys(side.fault for side in (passages, queries) if side.fault))
+        return cls(label, described, passages.params | similarity, queries.params | similarity, faults)
 
     def ranking(self, passages: Node, topics: Node, *, depth: int, cap: int | None) -> Node:
         """Return the stage of this encoder's run. Texts are cut to ``cap`` tokens."""
@@ -105,6 +113,7 @@ class _Side:
         said: the settings from its export and its user.
         params: the stage's parameters, without the similarity.
         numbers: the length of a vector.
+        fault: a sentence on vectors that depend on the batch, or "".
     """
 
     folder: Path
@@ -112,6 +121,7 @@ class _Side:
     said: Mapping[str, Any]
     params: dict[str, Any]
     numbers: int
+    fault: str = ""
 
     @property
     def form(self) -> str:
@@ -142,7 +152,7 @@ def _look(
     numbers = _width(model, folder, params)
     if (wanted := loading["truncate_dim"] or 0) > numbers:
         raise UsageError(f"{folder}: truncate_dim is {wanted:,}, but vectors have {numbers:,} numbers")
-    return _Side(folder, model, said, params, numbers)
+    return _Side(folder, model, said, params, numbers, _fault(model, folder, params))
 
 
 def _located(name: str, data: Path | None) -> tuple[Path, str, dict[str, str]]:
@@ -186,13 +196,14 @@ def _source(folder: Path, source: dict[str, str]) -> dict[str, Any]:
 
 def _loaded(folder: Path, params: dict[str, Any]) -> Any:
     from repro.retrieval.nn import library_encoder
+    from repro.retrieval.nn.checkpoint import remedy
     from repro.retrieval.nn.precision import check_precision
 
     check_precision(params["precision"] or "fp32")
     try:
         model = library_encoder.load(folder, {**params, "kind": params["kind_of_encoder"]})
     except DataError as error:
-        raise BlockedError(str(error), REMEDY) from error
+        raise BlockedError(str(error), remedy(folder, str(error))) from error
     named = _read(folder / LIBRARY).get("similarity_fn_name")
     if named not in (None, model.similarity_fn_name):
         problem = f"{folder / LIBRARY}: the library does not use the similarity {named!r}"
@@ -202,17 +213,38 @@ def _loaded(folder: Path, params: dict[str, Any]) -> Any:
 
 def _width(model: Any, folder: Path, params: dict[str, Any]) -> int:
     from repro.retrieval.nn import library_encoder
-    from repro.retrieval.nn.checkpoint import reason
+    from repro.retrieval.nn.checkpoint import reason, remedy
     from repro.retrieval.stages.encode_by_library import joined
 
-    texts, prompt = joined([("A title", TRIAL)], params)
+    texts, prompt = joined([("A title", 60 * TRIAL)], params)
     try:
         vectors = library_encoder.encode(model, texts, kind=params["kind"], prompt=prompt)
     except Exception as error:  # the library raises many kinds for files that do not match
-        raise BlockedError(f"{folder}: cannot encode a text ({reason(error)})", REMEDY) from error
+        problem = f"{folder}: cannot encode a text ({reason(error)})"
+        raise BlockedError(problem, remedy(folder, problem)) from error
     if not vectors.to_dense().isfinite().all():
-        raise BlockedError(f"{folder}: the vector of a text is not finite", REMEDY)
+        raise BlockedError(f"{folder}: the vector of a text is not finite", "replace its weights")
     return vectors.shape[1]
+
+
+def _fault(model: Any, folder: Path, params: dict[str, Any]) -> str:
+    """Return a sentence on vectors that differ with the batch, or "". Raises BlockedError if they differ
+    much, as scores of such vectors cannot be reproduced with other batches."""
+    from repro.retrieval.nn import library_encoder
+    from repro.retrieval.stages.encode_by_library import joined
+
+    texts, prompt = joined([("A title", TRIAL), ("A title", 60 * TRIAL)], params)
+    kind = params["kind"]
+    found = library_encoder.batch_difference(model, texts, kind=kind, prompt=prompt)
+    if found is None:
+        return ""
+    cosine, difference = found
+    numbers = f"cosine {cosine:.6f}, relative difference {difference:.2g}"
+    problem = f"{kind}: the vector of a text changes with the other texts of its batch ({numbers})"
+    if cosine < LEAST_COSINE:
+        causes = "its padding side, attention mask or positions"
+        raise BlockedError(f"{folder}: {problem}, so its scores cannot be reproduced", f"correct {causes}")
+    return f"{problem}, so scores depend slightly on the batches"
 
 
 def _similarity(name: str, passages: _Side) -> str:
@@ -266,6 +298,7 @@ def _read(path: Path) -> dict:
     try:
         content = read_json_file(path) if path.exists() else {}
     except (OSError, ValueError) as error:
+        check_pulled(path.parent)
         raise DataError(f"{path}: cannot be read ({error})") from None
     if not isinstance(content, dict):
         raise DataError(f"{path} is malformed: it must be a mapping")

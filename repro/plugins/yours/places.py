@@ -4,15 +4,17 @@ For example, a run for ``"beir/scifact/test"`` is scored in the columns of that 
 """
 
 import functools
+from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 from repro.errors import BlockedError, ReproError, UsageError
-from repro.exchange.public_runs import public_runs
+from repro.exchange.public_runs import PublicRun, public_runs
 from repro.graph import Node
 from repro.manifest.cells import Cell, cells_of
 from repro.manifest.schema import Column
+from repro.plugins.yours.duration import announce_duration
 from repro.plugins.yours.encoders import UserEncoder
 from repro.plugins.yours.runs import Judged, OwnRun, Parts, Scored, all_scores, mean_score
 from repro.progress import Progress
@@ -23,6 +25,7 @@ from repro.running.engines.inline import ensure
 from repro.running.measurement import COMPUTED, Measurement
 from repro.running.plan import Plan
 from repro.running.records import scores_of
+from repro.running.requirements import Machine
 from repro.running.workspace import Workspace
 from repro.store import Store, check_where_stored, make_writable
 from repro.store.disk import sha256
@@ -133,7 +136,8 @@ def _scores_of_run(run: OwnRun, target: Target) -> tuple[dict[str, Scored], list
     reasons: dict[str, ReproError] = {}
     for name, places in by_dataset.items():
         try:
-            judged[name] = Judged.of(name, target.workspace.data, ignore=next(iter(places.values())).rule)
+            rule, home = next(iter(places.values())).rule, target.workspace.locations.home
+            judged[name] = Judged.of(name, target.workspace.data, home=home, ignore=rule)
         except (BlockedError, UsageError) as error:
             reasons[name] = error
     if not judged:
@@ -182,9 +186,21 @@ def _scores_of_encoder(encoder: UserEncoder, target: Target) -> tuple[dict[str, 
     if not evaluations:
         raise UsageError(f"{name_of(first)}: {'. '.join(notices)}")
     store = workspace.store
+    for name in list(evaluations):
+        try:
+            for part in evaluations[name]:
+                check_sources(part, store, workspace.machine)
+        except BlockedError as error:
+            notices.append(_left_out([name], f"{error.cause}. To do: {error.remedy}"))
+            del evaluations[name]
+            blocked = error
+    if not evaluations:
+        raise blocked
     make_writable(store.root)
     plan.scale.pin_kernels(target.progress)
     nodes = list(dict.fromkeys(part for parts in evaluations.values() for part in parts))
+    rankings = [part.input("run") for part in nodes]
+    announce_duration(encoder.label, rankings, store, target.progress, machine=workspace.machine)
     outcome = ensure(nodes, store, target.progress, machine=workspace.machine)
     scored = {
         name: _stored_scores(parts, target.places[name].measure, store)
@@ -197,6 +213,16 @@ def _scores_of_encoder(encoder: UserEncoder, target: Target) -> tuple[dict[str, 
         [obstacle, *_] = next(filter(None, (outcome.blocked.get(p.fingerprint) for p in evaluations[name])))
         notices.append(_left_out([name], f"{obstacle.cause}. To do: {obstacle.remedy}"))
     return scored, notices
+
+
+def check_sources(node: Node, store: Store, machine: Machine) -> None:
+    """Raise BlockedError for the first obstacle of a node or its inputs, without those that are stored."""
+    if store.state(node) == "stored":
+        return
+    if obstacle := machine.obstacles.get(node.fingerprint):
+        raise BlockedError(obstacle.cause, obstacle.remedy)
+    for parent in node.parents():
+        check_sources(parent, store, machine)
 
 
 def _stored_scores(parts: Sequence[Node], measure: str, store: Store) -> Scored:
@@ -237,28 +263,72 @@ def _with_encoder(part: Node, encoder: UserEncoder, plan: Plan) -> Node:
 
 @dataclass(frozen=True)
 class Rival:
-    """A row's scores for tests, by ``measured`` (with kinds of ``doubts``) or e.g. ``run by Anserini``."""
+    """A row's scores for tests, by ``measured`` (with kinds of ``doubts``) or e.g. ``run by Anserini``.
+
+    ``public``: the public run, if it is one.
+    """
 
     by: str
     parts: Parts
     run: Path | None = None
     doubts: tuple[str, ...] = ()
+    public: PublicRun | None = None
 
     def mean(self, measure: str) -> float:
         """Return the mean, as by ``mean_score``."""
         return mean_score(self.parts, measure)
 
 
-def rivals(cells: Sequence[ComparedCell], measure: str, plan: Plan, workspace: Workspace) -> dict[str, Rival]:
-    """Return row -> its run for tests: the suite's own or, at full scale, a public one of its system."""
+def rivals(
+    cells: Sequence[ComparedCell], places: Mapping[str, Place], plan: Plan, workspace: Workspace
+) -> dict[str, dict[str, Rival]]:
+    """Return column -> row -> its run for tests: the suite's own or, at full scale, a public one.
+
+    Public runs of a row are by one toolkit if one has runs for all of its columns.
+    """
+    by_column: dict[str, list[ComparedCell]] = {name: [] for name in places}
+    for c in cells:
+        by_column.get(c.cell.column.id, []).append(c)
+    data = workspace.data if plan.scale.compares_with_paper else None
+    public: dict[str, dict[str, dict[str, PublicRun]]] = {}
+    for name, place in places.items():
+        for c in by_column[name]:
+            found = _public(c.cell, place.measure, data) if data else {}
+            public.setdefault(c.cell.row.id, {})[name] = found
+    chosen = {row: _of_one_toolkit(columns) for row, columns in public.items()}
+    return {
+        name: _rivals(by_column[name], place.measure, plan, workspace, chosen)
+        for name, place in places.items()
+    }
+
+
+def _of_one_toolkit(columns: Mapping[str, Mapping[str, PublicRun]]) -> dict[str, PublicRun]:
+    """Return column -> its run, of the toolkit that has the most, or else of the first one in the column."""
+    counts = Counter(toolkit for runs in columns.values() for toolkit in runs)
+    best = next((toolkit for toolkit, count in counts.items() if count == max(counts.values())), "")
+    return {name: runs.get(best) or next(iter(runs.values())) for name, runs in columns.items() if runs}
+
+
+def _rivals(
+    cells: Sequence[ComparedCell],
+    measure: str,
+    plan: Plan,
+    workspace: Workspace,
+    public: Mapping[str, Mapping[str, PublicRun]],
+) -> dict[str, Rival]:
+    if not cells:
+        return {}
     store, first = workspace.store, cells[0].cell
     key = (first.paper.name, first.table.id, first.column.dataset or "")
     stored = rows_with_scores(plan, store).get(key, {})
     by_row: dict[str, Rival] = {}
     for c in cells:
         rival = _measured(c, stored.get(c.cell.row.id, ()), measure, store)
-        if rival is None and plan.scale.compares_with_paper and workspace.data:
-            rival = _public(c.cell, measure, workspace.data)
+        run = public.get(c.cell.row.id, {}).get(c.cell.column.id)
+        if rival is None and run and workspace.data:
+            path = workspace.data / RUNS / run.file
+            if scored := _scores(path, run.sha256, run.dataset, measure, workspace.data):
+                rival = Rival(f"run by {run.toolkit}", scored.parts, scored.run, public=run)
         if rival:
             by_row[c.cell.row.id] = rival
     return by_row
@@ -289,14 +359,16 @@ def _measured(c: ComparedCell, evaluations: Sequence[Node], measure: str, store:
     return Rival(MEASURED, parts, _run_file(evaluations, store), tuple(doubt.kind for doubt in c.doubts))
 
 
-def _public(cell: Cell, measure: str, data: Path) -> Rival | None:
-    for run in reversed(public_runs()):  # of several the last is what tables show
-        path = data / RUNS / run.file
+def _public(cell: Cell, measure: str, data: Path) -> dict[str, PublicRun]:
+    """Return toolkit -> its public run for a cell, of several its last one. The last toolkit is first."""
+    runs: dict[str, PublicRun] = {}
+    for run in reversed(public_runs()):
         is_of_cell = (run.system, run.dataset) == (cell.row.system, cell.column.dataset)
+        path = data / RUNS / run.file
         is_usable = is_of_cell and not looks_deeper(measure, run.depth) and path.is_file()
-        if is_usable and (scored := _scores(path, run.sha256, run.dataset, measure, data)):
-            return Rival(f"run by {run.toolkit}", scored.parts, scored.run)
-    return None
+        if is_usable and run.toolkit not in runs and _scores(path, run.sha256, run.dataset, measure, data):
+            runs[run.toolkit] = run
+    return runs
 
 
 @functools.cache

@@ -8,12 +8,20 @@ from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from repro.errors import DataError, UsageError
+from repro.errors import DataError, UsageError, shortened
 from repro.machine.bounded_reading import lines
+from repro.machine.pipes import as_file
 from repro.manifest.cells import numeric_cells
 from repro.manifest.papers import papers
+from repro.plugins.yours.in_memory import (
+    is_encoder_object,
+    is_run,
+    judgements_in_memory,
+    run_in_memory,
+    saved_encoder,
+)
 from repro.retrieval.datasets import reading, record_files
-from repro.retrieval.datasets.catalog import Dataset, dataset, differing, key
+from repro.retrieval.datasets.catalog import Dataset, catalog, dataset, differing, key
 from repro.retrieval.datasets.digests import ContentDigest
 from repro.retrieval.datasets.sources import MissingPiece, locate
 from repro.retrieval.evaluation.judged_runs import GivenRun, OtherQueriesError, given_run
@@ -36,7 +44,7 @@ class Judged:
     """Judgements and the rule for scoring runs with them.
 
     Attributes:
-        name: a dataset, e.g. ``"beir/scifact/test"``, or the path of a file.
+        name: a dataset, e.g. ``"beir/scifact/test"``, or the name of a file.
         grades: query -> document -> grade.
         ignore_identical_ids: drop a document named like its query, as BEIR does.
         differing: sentences on differences from the published judgements, which make scores incomparable.
@@ -48,25 +56,31 @@ class Judged:
     differing: tuple[str, ...] = ()
 
     @classmethod
-    def of(cls, identifier: str, data: Path | None, *, ignore: bool | None = None) -> Judged:
+    def of(
+        cls, identifier: str, data: Path | None, *, home: Path | None = None, ignore: bool | None = None
+    ) -> Judged:
         """Return the judgements of a dataset, e.g. ``"beir/scifact/test"``. Raises UsageError, BlockedError.
 
         ``ignore`` overrides the dataset's rule.
         """
         rule = judged_by_documents(identifier).ignore_identical_ids if ignore is None else ignore
-        grades = judgements(identifier, data)
+        grades = judgements(identifier, data, home)
         return cls(identifier, grades, rule, tuple(unlike_published(grades, identifier)))
 
 
-def judged_by(dataset: str | None, qrels: Path | None, data: Path | None) -> Judged:
-    """Return the judgements of a dataset or of a file, by the rule of the dataset if there is one.
+def judged_by(dataset: str | None, qrels: Any, data: Path | None, home: Path | None = None) -> list[Judged]:
+    """Return the judgements of a dataset or its members, or of a file, a dict or a DataFrame by its rule.
 
     Raises UsageError, DataError, BlockedError.
     """
     if qrels is None:
-        return Judged.of(dataset or "", data)
+        members = catalog()[dataset].members if dataset in catalog() else ()
+        return [Judged.of(name, data, home=home) for name in members or (dataset or "",)]
     rule = judged_by_documents(dataset).ignore_identical_ids if dataset else False
-    return Judged(str(qrels), read_given_qrels(qrels), rule)
+    if not isinstance(qrels, str | Path):
+        return [Judged("qrels", _useful(judgements_in_memory(qrels), "qrels"), rule)]
+    path = as_file(qrels)
+    return [Judged(path.name, read_given_qrels(path), rule)]
 
 
 def judged_by_documents(identifier: str) -> Dataset:
@@ -94,9 +108,9 @@ def usual_measures(identifier: str) -> list[str]:
     return sorted(measures)
 
 
-def judgements(identifier: str, data: Path | None = None) -> Qrels:
-    """Return the grades of a dataset. Raises BlockedError."""
-    source = locate(identifier, "qrels", data)
+def judgements(identifier: str, data: Path | None = None, home: Path | None = None) -> Qrels:
+    """Return the grades of a dataset from the data folder or ir_datasets' home. Raises BlockedError."""
+    source = locate(identifier, "qrels", data, home=home)
     if isinstance(source, MissingPiece):
         raise source.error()
     grades: Qrels = {}
@@ -127,9 +141,13 @@ def read_given_qrels(path: Path) -> Qrels:
             raise DataError(f"{path}:{number}: {columns} columns{kind}. {_FORMS}")
         for judgement in record_files.judgements(path, "beir" if columns == 3 else "trec"):
             qrels.setdefault(judgement.query, {})[judgement.document] = judgement.grade
+    return _useful(qrels, path)
+
+
+def _useful(qrels: Qrels, place: str | Path) -> Qrels:
     if not any(grade > 0 for grades in qrels.values() for grade in grades.values()):
         count = sum(map(len, qrels.values()))
-        raise DataError(f"{path}: none of the {count:,} judgements has a grade above 0: nothing is relevant")
+        raise DataError(f"{place}: none of the {count:,} judgements has a grade above 0: nothing is relevant")
     return qrels
 
 
@@ -189,19 +207,38 @@ class Scored:
 class OwnRun:
     """A run file, plain or gzipped, in a format of ``read_run_file``.
 
-    ``source`` is the path as given, ``label`` e.g. ``my`` for ``my.run.gz``. Raises UsageError if the file is
-    missing, StoreError for a damaged file of a store.
+    ``source`` is the path as given, ``name`` e.g. ``my.run.gz`` and ``label`` ``my``. Raises UsageError if
+    the file is missing, StoreError for a damaged file of a store.
     """
 
     def __init__(self, path: str | Path):
-        self.path, self.source = Path(path).expanduser(), str(path)
+        self.path, self.source = as_file(path), str(path)
         if not self.path.is_file():
             raise UsageError(f"there is no run file {self.source!r}")
         check_where_stored(self.path)
-        self.label = self.path.name
+        self.name = self.label = self.path.name
         while (suffix := Path(self.label).suffix.lower()) in SUFFIXES and Path(self.label).stem:
             self.label = self.label[: -len(suffix)]
         self._given: dict[str, GivenRun] = {}
+
+    @classmethod
+    def in_memory(cls, run: RunFile, label: str = "yours") -> OwnRun:
+        """Return a run without a file."""
+        own = cls.__new__(cls)
+        own.path = Path(label)
+        own.source = own.name = own.label = label
+        own._given, own._file = {}, run
+        return own
+
+    @property
+    def folder(self) -> str:
+        """The name of the file's folder, or "" for a run in memory."""
+        return self.path.resolve().parent.name if self.path.is_file() else ""
+
+    @property
+    def file(self) -> Path | None:
+        """The file, or None for a run in memory."""
+        return self.path if self.path.is_file() else None
 
     def covered(self, judged: Mapping[str, Judged]) -> list[str]:
         """Return the names of the judgement sets that the run answers. Raises DataError if there is none.
@@ -246,7 +283,7 @@ class OwnRun:
         parts = [{"queries": queries, "measures": {m: [by_query[m][q] for q in queries] for m in measures}}]
         missing, names = len(given.missing), (judged.name,)
         return {
-            measure: Scored(measure, parts, given.depth, missing, self.path, names, judged.differing)
+            measure: Scored(measure, parts, given.depth, missing, self.file, names, judged.differing)
             for measure in measures
         }
 
@@ -276,37 +313,34 @@ if TYPE_CHECKING:
 
 DESCRIPTIONS = (".yaml", ".yml")  # suffixes of encoders' settings, and of runs
 SUFFIXES = (".gz", ".trec", ".run", ".res", ".txt", ".tsv", ".json", ".parquet")
-Yours = str | Path | Mapping[str, Any]
+Yours = Any  # a path, a name, or an object of in_memory.TAKEN
 
 
 def is_encoder(source: Yours) -> bool:
-    """Return whether the source is an encoder: a folder, a YAML file or a model on the hub."""
-    if isinstance(source, Mapping):
-        return True
+    """Return whether the source is an encoder: a folder, a YAML file, a model on the hub, or in memory."""
+    if not isinstance(source, str | Path):
+        return not is_run(source)
     path = Path(source).expanduser()
     is_of_hub = not path.exists() and str(source).count("/") == 1 and path.suffix not in SUFFIXES
     return path.suffix in DESCRIPTIONS or path.is_dir() or is_of_hub
 
 
-def own_runs(given: Sequence[Yours]) -> list[OwnRun]:
-    """Return the run files. Raises UsageError for an encoder."""
-    if encoder := next(filter(is_encoder, given), None):
-        raise UsageError(f"{encoder} is an encoder, which needs texts. Name a table, e.g. PAPER --table 1.")
-    return [OwnRun(source) for source in given if not isinstance(source, Mapping)]
-
-
 def sources(given: Sequence[Yours], data: Path | None) -> list[OwnRun | UserEncoder]:
     """Return the runs and encoders. Raises UsageError, and BlockedError for a missing encoder."""
-    return [
-        _encoder(source, data) if isinstance(source, Mapping) or is_encoder(source) else OwnRun(source)
-        for source in given
-    ]
+    return [_encoder(source, data) if is_encoder(source) else _run(source) for source in given]
+
+
+def _run(source: Yours) -> OwnRun:
+    return OwnRun.in_memory(run_in_memory(source)) if is_run(source) else OwnRun(source)
 
 
 def _encoder(source: Yours, data: Path | None) -> UserEncoder:
     from repro.manifest.yaml_file import read
     from repro.plugins.yours.encoders import UserEncoder
 
+    if is_encoder_object(source):
+        folder, facts = saved_encoder(source)
+        return UserEncoder.find(str(folder), data, facts)
     if isinstance(source, Mapping):
         facts = dict(source)
     elif Path(source).suffix in DESCRIPTIONS:
@@ -314,8 +348,8 @@ def _encoder(source: Yours, data: Path | None) -> UserEncoder:
     else:
         return UserEncoder.find(str(source), data, {})
     if not (name := facts.pop("model", None)):
-        raise UsageError(f"{source} names no model. Add `model: DIR`.")
+        raise UsageError(f"{shortened(source)} names no model. Add `model: DIR`.")
     try:
         return UserEncoder.find(str(name), data, facts)
     except UsageError as error:
-        raise UsageError(f"{source}: {error}") from None
+        raise UsageError(f"{shortened(source)}: {error}") from None

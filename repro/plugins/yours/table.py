@@ -2,14 +2,15 @@
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from pathlib import Path
 from statistics import stdev
 from typing import Any
 
 from repro.errors import BlockedError, DataError, ReproError, UsageError
+from repro.exchange.public_runs import PublicRun
+from repro.exchange.run_import import departures
 from repro.manifest.cells import Cell
 from repro.manifest.papers import Paper
-from repro.manifest.schema import Column, Manifest, Row, Table
+from repro.manifest.schema import Row, Table
 from repro.plugins.yours.encoders import UserEncoder
 from repro.plugins.yours.places import (
     LIKENESS,
@@ -21,15 +22,17 @@ from repro.plugins.yours.places import (
     scorable_places,
     scores_of_source,
 )
-from repro.plugins.yours.runs import Judged, OwnRun, Parts, Scored, usual_measures
+from repro.plugins.yours.runs import OwnRun, Parts, Scored
 from repro.progress import SILENT, Progress
-from repro.retrieval.evaluation.measures import canonical
-from repro.retrieval.evaluation.significance import compare_scores
+from repro.retrieval.evaluation.significance import TOO_FEW_QUERIES, compare_scores, smallest_p
 from repro.retrieval.stages.compare import MAX_P, joint_queries, weighted_scores
+from repro.running.cell_readings import CellReadings
 from repro.running.plan import Plan
+from repro.running.requirements import Machine
 from repro.running.workspace import Workspace
 from repro.store.results import Record
-from repro.verdicts.compared import PAIRS, ComparedCell, Comparison
+from repro.verdicts.compared import PAIRS, ComparedCell, Comparison, ImportedRun
+from repro.verdicts.comparison import imported_run
 from repro.verdicts.verdict import UNITS, Verdict
 
 NAME = "yours"
@@ -42,6 +45,7 @@ class OwnRow:
 
     Attributes:
         source: the file or the encoder.
+        name: the file's name or the encoder's.
         scored: column -> its scores per query.
         tests: column -> its tests against every row with a run.
         notes: sentences on the file or the encoder's settings.
@@ -51,6 +55,7 @@ class OwnRow:
 
     row: Row
     source: str
+    name: str
     cells: tuple[ComparedCell, ...]
     scored: Mapping[str, Scored]
     notes: tuple[str, ...] = ()
@@ -67,12 +72,16 @@ class OwnTable:
         comparison: all cells, with the tests between all rows.
         rivals: column -> row -> its run in tests.
         left_out: sentences on columns without a score, and on runs that answer no query.
+        notes: sentences on columns with too few queries for a test.
+        statuses: label -> exit status of the error of an encoder without a score.
     """
 
     comparison: Comparison
     rows: tuple[OwnRow, ...]
     rivals: Mapping[str, Mapping[str, Rival]]
     left_out: tuple[str, ...] = ()
+    notes: tuple[str, ...] = ()
+    statuses: Mapping[str, int] = field(default_factory=dict)
 
     @property
     def of_paper(self) -> list[ComparedCell]:
@@ -85,7 +94,7 @@ class OwnTable:
         for row in self.rows:
             for column, scored in row.scored.items():
                 measures[column] = scored.measure
-                yield from _score_lines(row.row.id, column, scored.parts, scored.measure)
+                yield from _score_lines(row.name, column, scored.parts, scored.measure)
         for column, by_row in self.rivals.items():
             for name, rival in by_row.items():
                 yield from _score_lines(name, column, rival.parts, measures[column])
@@ -114,99 +123,119 @@ def own_table(
     cells = list(compared)
     places, not_scored = scorable_places(cells, plan)
     rows = [
-        _row(f"{NAME}-{number}" if number > 1 else NAME, label)
+        row_of(f"{NAME}-{number}" if number > 1 else NAME, label)
         for number, label in enumerate(labels(sources), 1)
     ]
     table = cells[0].cell.table
     extended = table.model_copy(update={"rows": (*table.rows, *rows)})
     target = Target(cells, places, plan, workspace, progress, dataset)
-    own_rows, reasons = _own_rows(sources, rows, extended, target)
-    shown = [replace(c, cell=replace(c.cell, table=extended)) for c in cells]
-    shown += [c for row in own_rows for c in row.cells]
-    comparison = Comparison(shown, own_rows=tuple(row.row.id for row in own_rows))
+    own_rows, reasons, statuses = _own_rows(sources, rows, extended, target)
     columns = set().union(*(row.scored for row in own_rows))
     covered = {name: place for name, place in places.items() if name in columns}
-    of_rivals = {
-        name: rivals([c for c in cells if c.cell.column.id == name], place.measure, plan, workspace)
-        for name, place in covered.items()
-    }
-    return replace(_tested(comparison, own_rows, covered, of_rivals), left_out=(*not_scored, *reasons))
+    of_rivals = rivals(cells, covered, plan, workspace)
+    shown = [
+        _with_tested_run(replace(c, cell=replace(c.cell, table=extended)), of_rivals, covered, plan.machine)
+        for c in cells
+    ]
+    shown += [c for row in own_rows for c in row.cells]
+    comparison = Comparison(shown, own_rows=tuple(row.row.id for row in own_rows))
+    table_with_rows = tested(comparison, own_rows, covered, of_rivals)
+    return replace(table_with_rows, left_out=(*not_scored, *reasons), statuses=statuses)
 
 
-def scored_alone(runs: Sequence[OwnRun], judged: Judged, measures: Sequence[str]) -> OwnTable:
-    """Score runs by judgements alone, by default with the suite's measures, and test every pair.
-
-    Raises UsageError for an unknown measure, DataError for a malformed run or one that answers no query.
-    """
-    names, dataset = list(dict.fromkeys(map(canonical, measures))) or usual_measures(judged.name), judged.name
-    columns = [Column.model_construct(id=name, head=(name,), dataset=dataset, measure=name) for name in names]
-    table = Table.model_construct(
-        id=dataset,
-        kind="study",
-        about=f"runs scored by the judgements of {dataset}",
-        columns=tuple(columns),
-        rows=tuple(_row(f"{NAME}-{number}", label) for number, label in enumerate(labels(runs), 1)),
-        decimals=DIGITS,
+def _with_tested_run(
+    c: ComparedCell,
+    of_rivals: Mapping[str, Mapping[str, Rival]],
+    places: Mapping[str, Place],
+    machine: Machine,
+) -> ComparedCell:
+    """Return the cell with the tested run by others as the printed one, which is the last of its runs."""
+    rival = of_rivals.get(c.cell.column.id, {}).get(c.cell.row.id)
+    if rival is None or rival.public is None:
+        return c
+    run = rival.public
+    tested_runs = [r for r in c.imported if r.record.origin["sha256"] == run.sha256]
+    return replace(
+        c,
+        imported=tuple(tested_runs) or (_as_imported(c.cell, rival, run, places[c.cell.column.id], machine),),
     )
-    places = {
-        name: Place(column, "fraction", name, dataset) for name, column in zip(names, columns, strict=True)
-    }
-    paper = Paper(NAME, Path(), "")
-    title = "Runs of one's own"
-    vars(paper)["manifest"] = Manifest.model_construct(paper=NAME, title=title, tables=(table,))
-    rows = []
-    for row, run in zip(table.rows, runs, strict=True):
-        run.covered({dataset: judged})
-        scored = run.scores(judged, names)
-        cells = _own_cells(paper, table, row, places, scored, "full")
-        rows.append(OwnRow(row, run.source, cells, scored, run.notes, differing=judged.differing))
-    comparison = Comparison([c for row in rows for c in row.cells], own_rows=tuple(r.row.id for r in rows))
-    return _tested(comparison, rows, places, {})
 
 
-def _row(identifier: str, label: str) -> Row:
+def _as_imported(cell: Cell, rival: Rival, run: PublicRun, place: Place, machine: Machine) -> ImportedRun:
+    """Return a public run that no record in this workspace is about."""
+    of_cell = CellReadings(machine)
+    choices = {name: choice for name, choice in run.readings.items() if name in of_cell.of(cell)}
+    origin = {"file": run.file, "sha256": run.sha256, "toolkit": run.toolkit, "settings": run.settings}
+    record = Record(
+        cell=cell.id,
+        scale="full",
+        measured=rival.mean(place.measure) * float(UNITS[place.unit]),
+        seed=None,
+        fingerprint=run.sha256,
+        queries=len(rival.parts[0]["queries"]),
+        missing=0,
+        measure=place.measure,
+        unit=place.unit,
+        collections=[run.dataset],
+        origin=origin,
+        readings=departures([cell], choices, of_cell)[cell.id],
+    )
+    return imported_run(cell, record, ())
+
+
+def row_of(identifier: str, label: str) -> Row:
+    """Return the row of a source without numbers."""
     return Row(id=identifier, label=label, role="reference")
 
 
 def _own_rows(
     sources: Sequence[OwnRun | UserEncoder], rows: Sequence[Row], table: Table, target: Target
-) -> tuple[list[OwnRow], list[str]]:
-    """Return the rows with a number, and the reasons for missing ones. Raises the first if all fail."""
+) -> tuple[list[OwnRow], list[str], dict[str, int]]:
+    """Return the rows with a number, the reasons for missing ones, and encoders' exit statuses.
+
+    Raises the first error if all fail.
+    """
     own_rows: list[OwnRow] = []
     errors: list[ReproError] = []
     reasons: list[str] = []
-    for row, source in zip(rows, sources, strict=True):
+    statuses: dict[str, int] = {}
+    for row, source, name in zip(rows, sources, labels(sources, "name"), strict=True):
         try:
-            own_rows.append(_own_row(source, row, table, target))
+            own_rows.append(replace(_own_row(source, row, table, target), name=name))
         except (UsageError, DataError, BlockedError) as error:
             errors.append(error)
             reasons.append(f"left out: {error}" if isinstance(source, OwnRun) else f"{row.label}: {error}")
+            if not isinstance(source, OwnRun):
+                statuses[row.label] = error.exit_status
     if not own_rows:
         raise errors[0]
-    return own_rows, reasons
+    return own_rows, reasons, statuses
 
 
 def _own_row(source: OwnRun | UserEncoder, row: Row, table: Table, target: Target) -> OwnRow:
     scored, notices = scores_of_source(source, target)
     paper, scale = target.cells[0].cell.paper, target.plan.scale
-    numbers = _own_cells(paper, table, row, target.places, scored, scale.name)
+    numbers = own_cells(paper, table, row, target.places, scored, scale.name)
     differing = tuple(dict.fromkeys(text for each in scored.values() for text in each.differing))
-    return OwnRow(row, source.source, numbers, scored, source.notes, tuple(notices), differing)
+    return OwnRow(row, source.source, source.name, numbers, scored, source.notes, tuple(notices), differing)
 
 
-def labels(sources: Sequence[OwnRun | UserEncoder]) -> list[str]:
-    """Return a label for each source. Equal labels get the folder or a number, e.g. ``my (2)``."""
-    names = [source.label for source in sources]
+def labels(sources: Sequence[OwnRun | UserEncoder], attribute: str = "label") -> list[str]:
+    """Return the label or name of each source. Equal ones get the folder or a number, e.g. ``my (march)``."""
+    names = [getattr(source, attribute) for source in sources]
     if len(set(names)) < len(names):
-        places = [s.path.resolve().parent.name if isinstance(s, OwnRun) else "" for s in sources]
-        names = [f"{place}/{name}".strip("/") for place, name in zip(places, names, strict=True)]
+        places = [s.folder if isinstance(s, OwnRun) else "" for s in sources]
+        names = [
+            f"{name} ({place})" if place and names.count(name) > 1 else name
+            for place, name in zip(places, names, strict=True)
+        ]
     return [
         name if names.count(name) == 1 else f"{name} ({names[:place].count(name) + 1})"
         for place, name in enumerate(names)
     ]
 
 
-def _own_cells(
+def own_cells(
     paper: Paper,
     table: Table,
     row: Row,
@@ -260,13 +289,15 @@ def _average(cell: Cell, members: Sequence[ComparedCell]) -> Record:
     )
 
 
-def _tested(
+def tested(
     comparison: Comparison,
     rows: Sequence[OwnRow],
     places: Mapping[str, Place],
     of_rivals: Mapping[str, Mapping[str, Rival]],
 ) -> OwnTable:
+    """Return a table with the tests between all rows. ``of_rivals`` is column -> row -> its run."""
     cell = comparison.cells[0].cell
+    notes = []
     for name, place in places.items():
         by_row = {row.row.id: row.scored[name].parts for row in rows if name in row.scored}
         by_row |= {row: rival.parts for row, rival in of_rivals.get(name, {}).items()}
@@ -274,7 +305,12 @@ def _tested(
             key = (cell.paper.name, cell.table.id, place.original)
             tests = comparison.tests.setdefault(key, {"max_p": MAX_P, "measures": {}})
             tests["measures"][place.measure] = _tests(by_row, place.measure)
-    table = OwnTable(comparison, tuple(rows), of_rivals)
+            if (count := len(next(iter(by_row.values()))[0]["queries"])) < TOO_FEW_QUERIES:
+                queries = "1 query" if count == 1 else f"{count} queries"
+                notes.append(
+                    f"{name}: the permutation test on {queries} has no p-value below {smallest_p(count):g}"
+                )
+    table = OwnTable(comparison, tuple(rows), of_rivals, notes=tuple(notes))
     return replace(table, rows=tuple(replace(row, tests=_own_tests(row, table)) for row in rows))
 
 

@@ -203,8 +203,11 @@ HEADER = ("query-id", "corpus-id", "score")
 def judgements(path: Path, format: str) -> Iterator[Judgement]:
     """Yield one judgement per row. Raises DataError for a bad row, or a pair with two different grades.
 
-    ``format`` is "beir" (tabs, optional header) or "trec" (white space, four columns).
+    ``format`` is "beir" (tabs, optional header), "trec" (white space, four columns) or "parquet".
     """
+    if format == "parquet":
+        yield from _parquet_judgements(path)
+        return
     grades: dict[tuple[str, str], int] = {}
     for number, line in lines(path):
         fields = line.split("\t") if format == "beir" else line.split()
@@ -305,4 +308,43 @@ def _dpr_readers(path: Path) -> Iterator[tuple]:
         yield DprW100Queries(tables.file_ref("queries.tsv")), TrecQrels(tables.file_ref("qrels"), QREL_DEFS)
 
 
-HOME_DOCUMENTS = {"collection": collection, "trec-documents": trec_documents, "psgs": psgs}
+def parquet_documents(path: Path) -> Iterator[Document]:
+    """Yield the documents of NanoBEIR, which have no titles. Raises DataError."""
+    for number, row in _parquet_rows(path, "_id", "text"):
+        yield Document(checked_id(row["_id"], "_id", path, number), "", row["text"] or "")
+
+
+def _parquet_queries(path: Path) -> Iterator[tuple[int, Query]]:
+    for number, row in _parquet_rows(path, "_id", "text"):
+        yield number, Query(checked_id(row["_id"], "_id", path, number), (row["text"] or "").strip())
+
+
+def _parquet_judgements(path: Path) -> Iterator[Judgement]:
+    """Yield the relevant documents of NanoBEIR. All have grade 1."""
+    for number, row in _parquet_rows(path, "query-id", "corpus-id"):
+        query, document = (checked_id(row[name], name, path, number) for name in ("query-id", "corpus-id"))
+        yield Judgement(query, document, 1)
+
+
+def _parquet_rows(path: Path, *columns: str) -> Iterator[tuple[int, dict[str, Any]]]:
+    from pyarrow import ArrowException
+    from pyarrow.parquet import ParquetFile
+
+    try:
+        with ParquetFile(path) as file:
+            batches = (batch.to_pylist() for batch in file.iter_batches(columns=list(columns)))
+            for number, row in enumerate(itertools.chain.from_iterable(batches), 1):
+                if row.keys() != set(columns):
+                    raise malformed(path, number, f"its columns are not {' and '.join(columns)}")
+                yield number, row
+    except (ArrowException, OSError) as error:
+        raise DataError(f"{path}: it is not a Parquet file ({str(error)[:80]})") from error
+
+
+_QUERY_READERS["parquet"] = _parquet_queries
+HOME_DOCUMENTS = {
+    "parquet": parquet_documents,
+    "collection": collection,
+    "trec-documents": trec_documents,
+    "psgs": psgs,
+}

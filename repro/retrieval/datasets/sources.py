@@ -244,6 +244,12 @@ def check_home(source: Source) -> None:
 
 
 def _beir_places(entry: Dataset) -> dict[str, dict[str, Any]]:
+    if entry.id.startswith("nano-beir/"):
+        files = {"documents": "corpus", "queries": "queries", "qrels": "qrels"}
+        return {
+            piece: {"form": "parquet", "files": [f"{entry.id}/{stem}.parquet"]}
+            for piece, stem in files.items()
+        }
     if not entry.id.startswith("beir/"):
         return {}
     name = entry.corpus_id.removeprefix("beir/")

@@ -5,13 +5,13 @@ rank``) by its ranks. Given runs may also be JSON or Parquet.
 """
 
 import zlib
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from io import BufferedIOBase
 from itertools import groupby, pairwise
 from operator import itemgetter
 from pathlib import Path
-from typing import AnyStr
+from typing import Any, AnyStr
 
 import numpy as np
 
@@ -47,6 +47,7 @@ class RunFile:
         rankings: query -> (document, score), best document first. An MS MARCO rank becomes a negative score.
         form: the file's format, e.g. ``"TREC"``.
         tag: the tag of the first line, or None in a format without tags.
+        tags: all distinct tags.
         contradicted: queries with a higher score at a worse rank -> whether the order is fully reversed.
     """
 
@@ -54,6 +55,7 @@ class RunFile:
     form: str
     tag: str | None = None
     contradicted: dict[str, bool] = field(default_factory=dict)
+    tags: dict[str, None] = field(default_factory=dict)
 
     def note_ranks(
         self, query: str, ranks: np.ndarray | list[float], scores: np.ndarray | list[float]
@@ -124,9 +126,9 @@ def read_run_file(path: Path, *, strict: bool = True) -> RunFile:
     start = b"" if strict else first_bytes(path)
     with many_objects():
         if start.startswith(b"{"):
-            run = _of_scores(read_json(path, "score", _number), "JSON")
+            run = run_of_scores(read_json(path, "score", _number), "JSON")
         elif start.startswith(b"PAR1"):
-            run = _of_scores(_table(path), "Parquet")
+            run = run_of_scores(_table(path), "Parquet")
         else:
             run = read_fast(path) or read_lines(path)
     if not (strict or run.rankings):
@@ -146,7 +148,7 @@ def read_fast(path: Path) -> RunFile | None:
         form = MS_MARCO if "\t" in first_line else TREC
         run = RunFile({}, form, first_line.split(" ")[-1].strip() if form == TREC else None)
         with open_bytes(path) as packed:
-            for query, parts in groupby(_stretches(packed, form), key=itemgetter(0)):
+            for query, parts in groupby(_stretches(packed, form, run.tags), key=itemgetter(0)):
                 if query in run.rankings:
                     return None  # a query in several places
                 documents, scores, ranks = _joined(list(_distinct(parts)))
@@ -196,10 +198,14 @@ def _ranking(documents, scores: np.ndarray) -> Ranking:
     return Ranking(documents, scores)
 
 
-def _stretches(file: BufferedIOBase, form: str) -> Iterator[tuple]:
-    """Yield query, documents (pyarrow array), scores and ranks (numpy) of consecutive lines in a block."""
+def _stretches(file: BufferedIOBase, form: str, tags: dict[str, None]) -> Iterator[tuple]:
+    """Yield query, documents (pyarrow array), scores and ranks (numpy) of consecutive lines in a block.
+
+    Adds distinct tags to ``tags``.
+    """
     for block in _blocks(file, _SEPARATORS[form].encode()):
-        queries, documents, scores, ranks = _columns(block, form)
+        queries, documents, scores, ranks, block_tags = _columns(block, form)
+        tags |= dict.fromkeys(block_tags)
         codes, names = queries.indices.to_numpy(), queries.dictionary.to_pylist()
         starts = [0, *(np.flatnonzero(np.diff(codes)) + 1).tolist(), len(codes)]
         for start, end in pairwise(starts):
@@ -235,7 +241,10 @@ def is_cut_off(tag: AnyStr, tag_before: AnyStr | None) -> bool:
 
 
 def _columns(data: bytes, form: str) -> Iterable:
-    """Return queries (dictionary array), documents (array), scores and ranks. Raises for a bad value."""
+    """Return queries (dictionary array), documents (array), scores, ranks and distinct tags.
+
+    Raises for a bad value.
+    """
     import pyarrow as pa
     import pyarrow.compute as pc
 
@@ -250,7 +259,8 @@ def _columns(data: bytes, form: str) -> Iterable:
     if not (is_filled and (np.abs(scores) < bound).all()):  # nan is not
         raise _UnusualFileError("a score or an empty column")
     queries, documents = table["qid"].combine_chunks(), table["docid"].combine_chunks()
-    return queries.dictionary_encode(), documents, scores, ranks
+    tags = pc.unique(table["tag"]).to_pylist() if form == TREC else []
+    return queries.dictionary_encode(), documents, scores, ranks, tags
 
 
 _EXPECTED = {
@@ -281,7 +291,7 @@ class _Lines:
 
     def __init__(self) -> None:
         self.form = ""
-        self.tag: str | None = None
+        self.tags: dict[str, None] = {}
         self.last_tag: str | None = None
         self.scores: dict[str, dict[str, float]] = {}
         self.ranks: dict[str, list[float]] = {}  # of TREC's form
@@ -305,7 +315,7 @@ class _Lines:
 
     def run(self) -> RunFile:
         """Return the ranked content."""
-        run = RunFile({}, self.form, self.tag)
+        run = RunFile({}, self.form, next(iter(self.tags), None), tags=self.tags)
         for query, ranking in self.scores.items():
             if self.form == TREC:
                 run.note_ranks(query, self.ranks[query], list(ranking.values()))
@@ -318,7 +328,8 @@ class _Lines:
             raise DataError(f"{place}: the rank {rank!r} is not a whole number")
         if is_last and is_cut_off(tag, self.last_tag):
             raise DataError(f"{place}: the tag {tag!r} is not {self.last_tag!r}: {AGAIN}")
-        self.tag, self.last_tag = self.tag or tag, tag
+        self.last_tag = tag
+        self.tags[tag] = None
         self.ranks.setdefault(query, []).append(float(rank))
         return query, document, read_score(score, place)
 
@@ -343,8 +354,14 @@ def _form(line: str, fields: list[str]) -> str | None:
     return TREC if len(fields) == 6 else MS_MARCO if has_tabs else None
 
 
-def _of_scores(scores: dict[str, dict[str, float]], form: str) -> RunFile:
-    return RunFile({query: ranked(list(of.items())) for query, of in scores.items() if of}, form)
+def run_of_scores(scores: Mapping[str, Mapping[str, Any]], form: str) -> RunFile:
+    """Return a run from query -> document -> score. Raises DataError for a score that is not finite."""
+    rankings: Run = {}
+    for query, of in scores.items():
+        if of:
+            pairs = [(document, _number(score, f"query {query!r}")) for document, score in of.items()]
+            rankings[query] = ranked(pairs)
+    return RunFile(rankings, form)
 
 
 def _table(path: Path) -> dict[str, dict[str, float]]:

@@ -6,7 +6,6 @@ order, keys its report by names of runs, and compiles for half a minute in every
 
 import hashlib
 import math
-import warnings
 from collections.abc import Callable, Iterator, Mapping, Sequence
 
 import numpy as np
@@ -18,6 +17,7 @@ from repro.retrieval.evaluation.p_values import holm
 CONFIDENCE = 0.95
 FEW_QUERIES = 100
 RESAMPLES_OF_FEW, RESAMPLES = 100_000, 10_000
+TOO_FEW_QUERIES = 6  # below this number no permutation p is under 0.05
 _BATCH = 256
 _ROUNDING = 1e-12  # of the largest possible sum, within which sums count as equal
 
@@ -66,6 +66,11 @@ def pairwise_tests(scores: np.ndarray, queries: Sequence[str], measure: str) -> 
         "resamples": resamples,
         "exact": 2**size <= resamples,
     }
+
+
+def smallest_p(queries: int) -> float:
+    """Return the smallest two-sided p of the permutation test, e.g. 0.25 for 3 queries."""
+    return min(1.0, 2 / 2**queries)
 
 
 def matrix(size: int, value) -> list[list]:
@@ -163,9 +168,9 @@ def compare(
     "losses", "identical", …}}}``, with the values of ``pairwise_tests`` and ``holm_student_p``, the
     correction of ``p`` among all systems compared with i. ``p[i][j]`` and the numbers of queries on which i
     is above, equal to or below j are None on the diagonal. Two runs with equal scores on every query have p
-    1.0, and the pair ``[i, j]`` (i < j) is listed under ``identical``. Any other p that cannot be computed
-    (one query) is None. Judged queries absent from a run score 0. Raises UsageError for an unknown measure or
-    if names and runs differ in number.
+    1.0, and the pair ``[i, j]`` (i < j) is listed under ``identical``. Any other p that is undefined (one
+    query, or a difference that is the same on all queries) is None. Judged queries absent from a run score 0.
+    Raises UsageError for an unknown measure or if names and runs differ in number.
     """
     if len(runs) != len(names):
         raise UsageError(f"{len(runs)} runs were given {len(names)} names")
@@ -204,16 +209,15 @@ def _means_and_t_tests(scores: np.ndarray, names: Sequence[str]) -> dict:
     """Return means, t-tests and counts of queries of every two systems from their scores (S, Q)."""
     from ranx.statistical_tests import paired_student_t_test
 
-    count = len(scores)
+    count, spread = len(scores), _spread(scores)
     are_equal = [[bool((scores[i] == scores[j]).all()) for j in range(count)] for i in range(count)]
 
     def p_value(i: int, j: int) -> float | None:
         if are_equal[i][j]:
             return 1.0
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore")  # a single query has no spread, and no p
-            p = float(paired_student_t_test(scores[i], scores[j])[0])
-        return None if math.isnan(p) else p
+        if spread[i, j] == 0:  # t would be infinite
+            return None
+        return float(paired_student_t_test(scores[i], scores[j])[0])
 
     return {
         "names": list(names),

@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 from torch import nn
 
 from repro.errors import DataError, UsageError
-from repro.machine.bounded_reading import read_json_file
+from repro.machine.bounded_reading import check_pulled, read_json_file
 
 if TYPE_CHECKING:
     from transformers import BertConfig, PreTrainedTokenizerFast
@@ -145,6 +145,7 @@ def load(kind: Any, folder: Path, **options) -> Any:
     try:
         return pretrained(kind, folder, **options)
     except (OSError, ValueError, KeyError) as error:
+        check_pulled(folder)
         raise DataError(f"{folder}: cannot be read as a model directory ({reason(error)})") from error
 
 
@@ -182,6 +183,19 @@ def reason(error: Exception) -> str:
     if first.endswith(":") and others:  # the reason is on the next line
         first = f"{first} {others[0].strip()}"
     return first.rstrip(".")
+
+
+FILES = "put all of its files there, including weights and tokenizer"
+_ABSENT = re.compile(
+    r"no file|not find|No such file|not appear to have|its files are missing|none of its files"
+)
+
+
+def remedy(folder: Path, problem: str) -> str:
+    """Return the next step for an unusable directory. All files are requested only if one is missing."""
+    has_weights = any(path.suffix in (".safetensors", ".bin") for path in folder.rglob("*"))
+    is_whole = has_weights and any(folder.rglob("config.json")) and not _ABSENT.search(problem)
+    return "correct its files or its settings" if is_whole else FILES
 
 
 @contextlib.contextmanager

@@ -13,7 +13,8 @@ from typing import TYPE_CHECKING, Any, Literal
 import torch
 from torch import Tensor, nn
 
-from repro.errors import DataError, check_known
+from repro.errors import BlockedError, DataError, check_known
+from repro.machine.bounded_reading import check_pulled
 from repro.retrieval.nn.batches import is_out_of_memory, release_memory
 from repro.retrieval.nn.checkpoint import (
     MaskedModel,
@@ -49,6 +50,7 @@ def load(folder: Path, settings: Mapping[str, Any]) -> AnyEncoder:
     None keeps its value. ``cap`` limits the length of all texts.
 
     Raises DataError if it is not such an encoder, a weight is missing, or the tokenizer does not match.
+    Raises BlockedError for a pointer of Git LFS and for a tokenizer without a padding token.
     """
     reports: list[tuple] = []
     try:
@@ -59,9 +61,11 @@ def load(folder: Path, settings: Mapping[str, Any]) -> AnyEncoder:
         _check_weights(model, reports)
         _set_lengths(model, settings)
         _check_lengths(model)
-    except DataError:
+    except (BlockedError, DataError):
+        check_pulled(folder)
         raise
     except Exception as error:  # of many kinds
+        check_pulled(folder)
         why = _unreadable_file(folder) or reason(error).removeprefix("Error ")
         raise DataError(f"{folder}: cannot be read as an encoder ({why})") from error
     return model.eval()
@@ -168,6 +172,9 @@ def _check_weights(model: AnyEncoder, reports: list[tuple]) -> None:
         check_missing(each, report, has_pooler=has_pooler)
         check_heads(report)
     for part in parts:
+        if part.tokenizer.pad_token_id is None:
+            problem = f"{part.tokenizer.name_or_path}: the tokenizer has no padding token, which batches need"
+            raise BlockedError(problem, 'add it to tokenizer_config.json, e.g. "pad_token": "[PAD]"')
         check_vocabulary(part.auto_model, part.tokenizer)
 
 
@@ -239,6 +246,23 @@ def encode(
                     raise
                 batch_size //= 2
                 release_memory()
+
+
+def batch_difference(
+    model: AnyEncoder, texts: list[str | tuple[str, str]], *, kind: str, prompt: str | None
+) -> tuple[float, float] | None:
+    """Return cosine and relative difference of a text's vectors, alone and together with a longer text.
+
+    ``texts``: the text and the longer one. Wrong padding, attention masks or positions cause differences.
+    Returns None for a difference by rounding, up to the square root of the precision's unit.
+    """
+    alone, together = (
+        encode(model, batch, kind=kind, prompt=prompt).to_dense()[0].double() for batch in (texts[:1], texts)
+    )
+    cosine = float(torch.nn.functional.cosine_similarity(alone, together, dim=0))
+    dtype = getattr(model, "dtype", None) or torch.float32
+    difference = float((alone - together).norm() / alone.norm().clamp_min(torch.finfo(dtype).tiny))
+    return (cosine, difference) if difference > torch.finfo(dtype).eps ** 0.5 else None
 
 
 def reading(model: AnyEncoder, kind: str) -> tuple[str, int | None]:

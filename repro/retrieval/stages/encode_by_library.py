@@ -29,6 +29,7 @@ def run(params: dict, inputs: dict[str, Path], out: Path, progress: Progress) ->
     extra number, so that the greatest inner product is the least distance.
     """
     from repro.retrieval.nn import library_encoder
+    from repro.retrieval.nn.checkpoint import remedy
     from repro.retrieval.nn.precision import threads_for
 
     check_choices("encode_by_library", params)
@@ -42,7 +43,7 @@ def run(params: dict, inputs: dict[str, Path], out: Path, progress: Progress) ->
         try:
             model = library_encoder.load(checkpoint, params | {"kind": params["kind_of_encoder"]})
         except DataError as error:
-            raise BlockedError(str(error), "add its missing files, e.g. weights or tokenizer") from error
+            raise BlockedError(str(error), remedy(checkpoint, str(error))) from error
         with threads_for(model), progress.task(f"encoding {params['kind']}", total=count) as advance:
             folder.mkdir(exist_ok=True)
             write_ids(texts.ids, out, inputs["texts"])

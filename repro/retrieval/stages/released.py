@@ -4,6 +4,7 @@ import shutil
 from pathlib import Path
 
 from repro.errors import BlockedError, DataError
+from repro.machine.bounded_reading import check_pulled
 from repro.progress import Progress
 from repro.retrieval.datasets.hub_models import planned_checkpoint
 from repro.stage_table import MODULES
@@ -19,7 +20,7 @@ def run(params: dict, inputs: dict, out: Path, progress: Progress) -> dict:
     scores a pair, and ``term-weights`` the one that scores a token. Code of a checkpoint is never run, and
     nothing is downloaded. Raises BlockedError if it cannot be read or a weight is missing or unused.
     """
-    from repro.retrieval.nn.checkpoint import reason, save_model
+    from repro.retrieval.nn.checkpoint import reason, remedy, save_model
 
     shutil.rmtree(out / "model", ignore_errors=True)  # from a failed attempt
     with planned_checkpoint(params) as folder:
@@ -28,10 +29,9 @@ def run(params: dict, inputs: dict, out: Path, progress: Progress) -> dict:
                 return _keep_modules(folder, out / "model")
             model, tokenizer = _read(folder, params)
         except (OSError, ValueError, KeyError, TypeError, AttributeError, DataError) as error:
-            raise BlockedError(
-                f"{folder} cannot be read as such an encoder ({reason(error)})",
-                "add its missing files, e.g. weights or tokenizer, or correct its settings",
-            ) from error
+            check_pulled(folder)
+            problem = f"{folder} cannot be read as such an encoder ({reason(error)})"
+            raise BlockedError(problem, remedy(folder, problem)) from error
         save_model(model, tokenizer, out / "model")  # may read weights from their file
     return {"parameters": model.num_parameters(), "vocabulary": len(tokenizer)}
 

@@ -10,6 +10,7 @@ from repro.plugins.yours.runs import judgements
 from repro.retrieval.evaluation.run_writer import write_run
 from repro.retrieval.evaluation.runs import read_run
 from repro.running.workspace import Workspace
+from tests.changed_code import ROOT
 from tests.tiny_models import save_tiny_model
 
 DL19, DL20 = (f"msmarco-passage/trec-dl-{year}/judged" for year in (2019, 2020))
@@ -58,7 +59,7 @@ def test_a_run_is_a_row_tested_against_every_row_with_a_public_run(workspace, ru
     ordered = [*sorted(p, key=p.get), "ance"]  # four tests: the run against the very same one is the fourth
     steps = [min(1.0, (4 - place) * (p | {"ance": 1.0})[name]) for place, name in enumerate(ordered)]
     corrected = [max(steps[: place + 1]) for place in range(4)]
-    assert [tests[name]["holm_student_p"] for name in ordered] == pytest.approx(corrected)
+    assert [tests[name]["holm_student_p"] for name in ordered] == pytest.approx([*corrected[:3], None])
     beaten = {name for name in p if tests[name]["holm_student_p"] <= 0.05 and tests[name]["difference"] > 0}
     assert {row.rpartition(".")[2] for row in own.comparison.betters(cell)} == beaten == {"bm25"}
     # ranx, on the same files, finds the same p and so, without a correction, those that lie below .05
@@ -151,9 +152,30 @@ def test_latex_frame_and_scores_by_query_have_the_row(workspace, runs):
     assert r"(t)~ance.dl19-passage.top1000 & " in text and "measured: ance.dl19-passage.top1000." in text
     assert mine.to_frame().loc["costa/1/yours/dl19.ndcg10", "measured"] == pytest.approx(0.653703, abs=1e-5)
     scores = mine.scores_by_query().to_frame()
-    of_mine = scores[(scores.row == "yours") & (scores.measure == "nDCG@10")]
+    of_mine = scores[(scores.row == runs["ance.dl19"].name) & (scores.measure == "nDCG@10")]
     assert len(of_mine) == 43 and of_mine.score.mean() == pytest.approx(0.653703, abs=1e-5)
-    assert set(scores.row) == {"yours", "sparse.bm25", "sparse.deepct"}
+    assert set(scores.row) == {runs["ance.dl19"].name, "sparse.bm25", "sparse.deepct"}
+
+
+@pytest.mark.parametrize("results", [None, ROOT / "results"])
+def test_the_printed_run_of_a_row_is_the_tested_one_in_all_columns(
+    runs, real_data, monkeypatch, tmp_path, results
+):
+    """BM25's Anserini run has 100 documents, so R@1000 needs PyTerrier's, which covers both columns."""
+    monkeypatch.setenv("REPRO_DATA", str(real_data))
+    workspace = Workspace(Locations.resolve(str(tmp_path / "store"), str(results or tmp_path / "results")))
+    mine = repro.compare("costa/1", yours=runs["ance.dl19"], workspace=workspace)
+    tests = {(test["column"], test["over"]): test for test in mine.tests()}
+    printed = {
+        (c.cell.column.id, c.cell.row.id): c.imported[-1]
+        for c in mine.comparison.cells
+        if c.imported and (c.cell.column.id, c.cell.row.id) in tests
+    }
+    assert {("dl19.ndcg10", "sparse.bm25"), ("dl19.r1000", "sparse.bm25")} <= set(printed)
+    for place, run in printed.items():
+        assert tests[place]["over_value"] == pytest.approx(run.measured, abs=1e-12)
+        assert tests[place]["by"] == f"run by {run.maker}" == "run by PyTerrier"
+    assert "Others: runs by others, scored here (PyTerrier)." in mine.to_latex()
 
 
 DATASET = "tiny/passage/dev"
@@ -175,9 +197,9 @@ def test_runs_are_scored_by_a_dataset_and_tested_among_themselves(run_file):
     wanted = sum(1 / len(judged) for judged in judgements(DATASET).values()) / len(judgements(DATASET))
     frame = scores.to_frame()
     assert frame.loc[f"yours/{DATASET}/yours-1/R@1", "measured"] == pytest.approx(wanted)
-    assert {(test["row"], test["over"], test["p"]) for test in scores.tests()} == {
-        ("yours-1", "yours-2", 1.0),
-        ("yours-2", "yours-1", 1.0),
+    assert {(test["row"], test["over"], test["p"], test["permutation_p"]) for test in scores.tests()} == {
+        ("yours-1", "yours-2", None, 1.0),
+        ("yours-2", "yours-1", None, 1.0),
     }
     assert "Runs scored by the judgements of" in scores.to_latex()
 
@@ -197,9 +219,15 @@ def test_a_file_of_judgements_scores_by_whatever_measure(run_file, tmp_path):
     ("given", "words"),
     [
         ({"dataset": DATASET, "measures": "RR@10"}, "measures takes several names, not the text 'RR@10'"),
-        ({"yours": None}, "a run or an encoder is a path, a name or a mapping, not None"),
-        ({"yours": [b"a.run"]}, "a path, a name or a mapping, not b'a.run'"),
-        ({"yours": ""}, "a path, a name or a mapping, not ''"),
+        ({"yours": None}, "a run or an encoder of type NoneType cannot be used. A run is a file, a dict"),
+        ({"yours": [b"a.run"]}, "a run or an encoder of type bytes cannot be used"),
+        ({"yours": ""}, "a run or an encoder of type str cannot be used"),
+        ({"yours": {}}, "a run or an encoder of type dict cannot be used"),
+        ({"qrels": [1]}, "judgements of type list cannot be used. Judgements are a file, a dict"),
+        (
+            {"dataset": DATASET, "measures": [10]},
+            "a measure is a name or an object of ir_measures, not a int",
+        ),
         ({}, "name a table, e.g. PAPER/1"),
         ({"dataset": DATASET}, "tiny/passage/dev has no usual measure. Name one, e.g. --measure nDCG@10"),
         ({"dataset": DATASET, "measures": ["nothing@3"]}, "nothing@3"),

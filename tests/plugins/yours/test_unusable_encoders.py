@@ -94,7 +94,36 @@ def pickled(folder: Path):
     torch.save({"a": Path("b")}, folder / "pytorch_model.bin")
 
 
+def pointer_in(file: str):
+    def write(folder: Path):
+        lines = "version https://git-lfs.github.com/spec/v1", f"oid sha256:{64 * '0'}", "size 667176", ""
+        (folder / file).write_text("\n".join(lines))
+
+    return write
+
+
+PULL = "is a Git LFS pointer instead of the file itself; run `git lfs pull` in its folder"
+TOKENIZER = "tokenizer_config.json"
+
+
+def all_of(*changes):
+    return lambda folder: [change(folder) for change in changes]
+
+
 CASES = {
+    "pointers": (pointer_in("model.safetensors"), f"it: model.safetensors {PULL}"),
+    "a pointer of a head": (pointer_in("2_Dense/model.safetensors"), f"2_Dense/model.safetensors {PULL}"),
+    "a pointer of a tokenizer": (pointer_in("tokenizer.json"), f"tokenizer.json {PULL}"),
+    "a pointer of settings": (pointer_in(SETTINGS), f"{SETTINGS} {PULL}"),
+    "two pointers": (
+        all_of(pointer_in("model.safetensors"), pointer_in("tokenizer.json")),
+        "model.safetensors, tokenizer.json are Git LFS pointers",
+    ),
+    "no token for padding": (edited(TOKENIZER, pad_token=None), "the tokenizer has no padding token"),
+    "padding at the left": (
+        all_of(edited("1_Pooling/config.json", pooling_mode="cls"), edited(TOKENIZER, padding_side="left")),
+        "the vector of a text changes with the other texts of its batch (cosine 0.",
+    ),
     "tokens added": (with_tokens, "79 tokens and the embeddings 77 rows: tokens were added"),
     "a word for padding": (with_vocabulary(70, SPECIAL[::-1]), "for padding and 'word' to the tokenizer"),
     "another's padding": (model_of("RobertaModel", max_position_embeddings=66), "pads with token 0"),
@@ -130,6 +159,8 @@ def test_an_unusable_folder_is_refused(tmp_path, change, said):
         UserEncoder.find(str(tmp_path / "it"), None, {})
     assert said in str(refused.value) and "\n" not in str(refused.value)
     assert refused.value.exit_status in (2, 4)
+    asks_for_files = "put all of its files there" in str(refused.value)
+    assert asks_for_files == ("no file" in said or "Could not find" in said)
 
 
 @pytest.mark.parametrize(
@@ -185,3 +216,14 @@ def test_an_adapter_needs_its_library_and_its_model(tmp_path, monkeypatch):
     monkeypatch.setattr("importlib.util.find_spec", lambda name: name)
     with pytest.raises(ReproError, match="is an adapter of nobody/nothing, which is not on this machine"):
         UserEncoder.find(str(tmp_path / "it"), None, {})
+
+
+def test_a_small_difference_between_batches_is_a_note(tmp_path, monkeypatch):
+    dense(max_seq_length=None)(tmp_path)
+    assert UserEncoder.find(str(tmp_path / "it"), None, {}).faults == ()
+    change, _ = CASES["padding at the left"]
+    change(tmp_path / "it")
+    monkeypatch.setattr("repro.plugins.yours.encoders.LEAST_COSINE", -1)
+    _, *notes = UserEncoder.find(str(tmp_path / "it"), None, {}).notes
+    assert [note.partition(" (")[0].partition(":")[0] for note in notes] == ["passages", "queries"]
+    assert all("so scores depend slightly on the batches" in note for note in notes)

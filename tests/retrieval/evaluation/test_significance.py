@@ -4,7 +4,7 @@ import pytest
 from repro.errors import UsageError
 from repro.retrieval.evaluation.measures import score
 from repro.retrieval.evaluation.runs import read_run
-from repro.retrieval.evaluation.significance import compare, compare_scores
+from repro.retrieval.evaluation.significance import compare, compare_scores, smallest_p
 from repro.retrieval.evaluation.text_lines import read_qrels
 from tests.floats import close
 
@@ -150,3 +150,13 @@ def test_public_runs_differ_as_scipy_says(real_data):
 def test_scores_need_a_name_each():
     with pytest.raises(UsageError, match="1 systems were given 2 names"):
         compare_scores([{"RR@10": [0.5]}], ["a", "b"], ["1"], ["RR@10"])
+
+
+@pytest.mark.parametrize("difference", [0.5, 0.1, 1 / 3])
+def test_a_difference_that_is_the_same_on_all_queries_has_no_t(difference):
+    low = np.array([0.1, 0.2, 0.3])
+    found = compare_scores([{"RR": low + difference}, {"RR": low}], ["a", "b"], ["1", "2", "3"], ["RR"])
+    table = found["measures"]["RR"]
+    for key in ("p", "holm_student_p", "effect_size"):
+        assert table[key] == [[None, None], [None, None]]
+    assert table["permutation_p"][0][1] == smallest_p(3) == 0.25

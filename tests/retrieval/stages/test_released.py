@@ -124,7 +124,7 @@ def test_a_weight_that_would_be_drawn_at_random_is_refused(tmp_path, progress):
 def test_an_empty_folder_is_blocked_with_a_remedy(tmp_path, progress):
     with pytest.raises(BlockedError) as caught:
         released.run(params(out(tmp_path / "nothing")), {}, out(tmp_path / "model"), progress)
-    assert "add its missing files" in caught.value.remedy
+    assert "put all of its files there" in caught.value.remedy
 
 
 def test_a_prefix_stands_before_the_title_and_titles_can_be_left_out(tmp_path, corpus):
