@@ -65,7 +65,8 @@ class CollectionWords:
     def probabilities(
         self, pieces: Sequence[np.ndarray], others: Sequence[int] | np.ndarray = ()
     ) -> np.ndarray:
-        """P(w|C) of W words and, after them, of E words that are the entry of that id: (W + E,)."""
+        """Return P(w|C), (W + E,), of W words given by their pieces, then of E words given by their ids in
+        the vocabulary."""
         return self._of_words(self.shares, pieces, others)
 
     def relative_frequencies(

@@ -173,7 +173,8 @@ class FineTuning:
 
 
 def score_as_read(request: Request) -> None:
-    """Score columns headed recall by the measures of readings dev-recall and trec-recall-grade."""
+    """Set the measure of columns headed recall by the readings dev-recall (dev sets) or trec-recall-grade
+    (TREC)."""
     if "/dev" in request.dataset:
         name = request.reading("dev-recall")
         for cutoff in (100, 1000):
@@ -193,7 +194,8 @@ def of_set(request: Request, value: Mapping[str, Any]) -> Any:
 
 
 def recall_as_read(request: Request, reading: str) -> None:
-    """Score columns of recall at 50 or 1,000 by the measure of ``reading``: R, Success or the manifest's."""
+    """Set the measure of columns of recall at 50 or 1,000 to the value of ``reading``, R or Success. A
+    reading without a value keeps the manifest's measure."""
     name = request.reading(reading)
     for cutoff in (50, 1000) if name else ():
         for printed in (f"Success@{cutoff}", f"R@{cutoff}"):
@@ -201,7 +203,8 @@ def recall_as_read(request: Request, reading: str) -> None:
 
 
 def score_columns(request: Request, recall: str | None) -> None:
-    """Score a baseline's columns of recall by the paper's readings. ``recall`` is the one of its row."""
+    """Set the measures of a baseline's columns of recall, and its matching of answers, by the paper's
+    readings. ``recall`` is the id of the row's own reading, e.g. "dpr-recall"."""
     if {"dev-recall", "trec-recall-grade"} <= set(request.choices.readings):
         score_as_read(request)
     if recall is not None:

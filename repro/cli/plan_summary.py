@@ -145,7 +145,7 @@ def _incomparable_lines(plan: Plan, rows: Sequence[dict]) -> list[str]:
 
     lines = [
         f"not comparable: {counted(ids)}, because the unspecified choice"
-        f" {reading} is {choice} in place of its default; leave out --reading {reading} to have them compared"
+        f" {reading} is {choice} instead of its default: remove --reading {reading} to compare them"
         for (reading, choice), ids in incomparable_cells(plan).items()
     ]
     remedies = {row["fingerprint"]: [o["remedy"] for o in row["blocked"]] for row in rows}
@@ -153,7 +153,7 @@ def _incomparable_lines(plan: Plan, rows: Sequence[dict]) -> list[str]:
         names = " and ".join(name for name, choice in plan.machine.stand_ins.items() if choice == stand_in)
         lines.append(
             f"not comparable with --reading {stand_in}: {counted(ids)}, because"
-            f" {names} is not here; get it so that they are compared"
+            f" {names} is not here: get it to compare them"
         )
     return lines
 

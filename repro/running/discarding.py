@@ -315,7 +315,8 @@ def _recorded_fingerprints(papers, names: Iterable[str], workspace: Workspace) -
 
 
 def _variants(records: Iterable[Record]) -> dict[tuple, set[str]]:
-    """Return measured cells by seed and non-default readings."""
+    """Map each pair (seed, non-default readings) to the ids of the cells measured with it. Skips default and
+    imported measurements."""
     variants: dict[tuple, set[str]] = {}
     for record in records:
         readings = tuple(sorted((k, v) for k, v in record.readings.items() if k not in record.substitutes))

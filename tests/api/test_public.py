@@ -70,7 +70,7 @@ def test_mistakes_are_errors_of_the_suite_in_one_sentence():
         (lambda: repro.table("costa"), "a table is named PAPER/NUMBER"),
         (lambda: repro.table("costa/99"), "costa has no table 99"),
         (lambda: repro.compare("costa", scale="huge"), "'huge' is not a known scale"),
-        (lambda: repro.compare("costa/1/x"), "names no cell"),
+        (lambda: repro.compare("costa/1/x"), "is not the name of a cell"),
         (lambda: repro.compare(yours="x.run"), "name a table, e.g. PAPER/1"),
         (lambda: repro.compare(yours="x.run", dataset="beir/scifact/test"), "there is no run file 'x.run'"),
     ):

@@ -155,7 +155,7 @@ def test_cells_without_a_verdict_are_told_with_why_and_what_to_do(repro):
         "not comparable: 4 published cells, because the unspecified choice bm25-parameters is anserini-default in"
         in said
     )
-    assert "leave out --reading bm25-parameters to have them compared" in said
+    assert "remove --reading bm25-parameters to compare them" in said
     said = repro("plan", "costa", "--table", "1", "--row", "hardneg.costa").err
     assert re.search(
         r"not comparable with --reading \S+: 4 published cells, because \S+ is not here; get", said

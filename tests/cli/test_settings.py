@@ -1,4 +1,5 @@
-"""``repro show settings`` and what other verbs say of settings: a made paper whose one row uses a released encoder."""
+"""``repro show settings`` and what other verbs say of settings: a made paper whose one row uses a released
+encoder."""
 
 import pytest
 
@@ -13,7 +14,8 @@ tables:
   about: one system
   columns: [{id: dev, head: [Dev], dataset: msmarco-passage/dev/small, measure: RR@10}]
   rows:
-  - {id: tas-b, label: TAS-B, recipe: "papers.baselines.released:retriever", with: {system: tas-b}, cells: ["0.1"]}
+  - {id: tas-b, label: TAS-B, recipe: "papers.baselines.released:retriever", with: {system: tas-b}, cells:
+  ["0.1"]}
 - id: "2"
   kind: hyperparameters
   about: settings
@@ -38,7 +40,8 @@ elsewhere:
 - {what: GPUs, cell: toy/2/gpus/encoder, because: hardware is no parameter of a stage}
 """
 READINGS = """\
-- {id: precision, kind: conflict, against: code, where: §2, paper: half, choices: {full: fp32}, default: full, cells: [toy/1]}
+- {id: precision, kind: conflict, against: code, where: §2, paper: half, choices: {full: fp32}, default: full,
+cells: [toy/1]}
 """
 
 
@@ -116,7 +119,7 @@ def test_a_selection_of_nothing_is_refused(repro, toy):
 
 def test_a_cell_is_shown_with_the_settings_of_its_row(repro, toy):
     brief, whole = repro("show", "toy/1/tas-b/dev").out, repro("show", "toy/1/tas-b/dev", "--verbose").out
-    counts = "settings:      of the row at full: 8 as published, 1 departs; `repro show settings toy --table 1 --row tas-b`"
+    counts = "settings:      of the row at scale full: 8 as published, 1 departs; `repro show settings toy --table 1 --row tas-b`"
     assert counts in brief and "  apart        vectors: precision fp16 → fp32 (departs by precision)" in brief
     assert "normalize false (as published)" in whole and "(as published)" not in brief
     assert len(repro("show", "toy/1/tas-b/dev", "--format", "json").json["settings"]) == 9

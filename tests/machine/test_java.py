@@ -67,6 +67,6 @@ def test_what_is_missing_is_said_with_its_remedy(no_wheel):
 def test_a_wish_that_cannot_be_met_is_not_silently_passed_over(wheel, monkeypatch):
     monkeypatch.setenv("REPRO_JAVA_HOME", "/nowhere")
     assert system.missing_java() == (
-        "BM25 needs a Java 21 runtime, and REPRO_JAVA_HOME=/nowhere is none",
+        "BM25 needs a Java 21 runtime, and REPRO_JAVA_HOME=/nowhere is not one",
         "unset it, or set it to a Java 21",
     )

@@ -108,7 +108,8 @@ def of_mean_squares(mean: float, squares: Sequence[float], *, queries: int, seed
 
 
 def mean_squares(x: "np.ndarray") -> tuple[float, float, float]:
-    """Return the mean squares of rows, columns and residual of an array (Q, S) with at least two of each."""
+    """Return the mean squares of rows, columns and residual of an array (Q, S) with at least two rows and two
+    columns."""
     q, s = x.shape
     rows, columns, mean = x.mean(axis=1, keepdims=True), x.mean(axis=0, keepdims=True), x.mean()
     residual = x - rows - columns + mean

@@ -106,7 +106,7 @@ def parse_measure(text: str) -> Measure:
     row = families().get(match["name"]) if match else None
     if match is None or row is None or not row.scored or (match["rel"] and not row.graded):
         *graded, last = [each.name for each in families().values() if each.scored and each.graded]
-        hint = f"Any cutoff from 1 is valid. rel=… is for {', '.join(graded)} and {last}."
+        hint = f"Any cutoff of at least 1 is valid. rel=… is for {', '.join(graded)} and {last}."
         raise unknown("measure", text, _examples(scored=True), hint=hint)
     return Measure(match["name"], int(match["cutoff"]), int(match["rel"] or 1))
 
@@ -325,7 +325,7 @@ def _parsed(text: str, name: str):
     except (ValueError, NameError, AssertionError, TypeError, KeyError):
         is_known = False
     if not is_known:
-        hint = "Other measures of ir_measures work too, with a cutoff from 1."
+        hint = "Other measures of ir_measures work too, with a cutoff of at least 1."
         raise unknown("measure", name, _examples(scored=False), hint=hint)
     if not is_computed:
         raise UsageError(f"{name} is a measure of ir_measures, but no installed package computes it")

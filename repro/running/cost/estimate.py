@@ -229,7 +229,8 @@ class Estimate:
         return words if least is None or f"{least:,.1f}" == words else f"{least:,.1f} to {words}"
 
     def rehearsed(self, node: Node) -> float | None:
-        """Return the hours of a node by the rehearsal of its kind. None without one."""
+        """Return the hours of a node, estimated from the rehearsal of a node of the same kind. Returns None
+        if no such node was rehearsed."""
         measured = self.rehearsals.get(kind_of(node)) if self.rehearsals else None
         return measured.hours(node) if measured else None
 
@@ -240,7 +241,7 @@ class Estimate:
 
     @cached_property
     def uncounted(self) -> list[Node]:
-        """Nodes with a work that depends on an unknown count."""
+        """Nodes with an amount of work that cannot be counted, e.g. because a dataset is not downloaded."""
         return [n for n in self.nodes if not self.works[n.fingerprint].is_known]
 
     @cached_property
@@ -254,7 +255,8 @@ class Estimate:
         return sum(self.works[n.fingerprint].core_seconds or 0 for n in unrehearsed) / 3600
 
     def disk(self, stages: frozenset[str] = frozenset(), *, before: float = 0.0) -> list[MemoryLevel]:
-        """Return the store's bytes during the run if used artefacts of ``stages`` go."""
+        """Return one level per node to run: the store's bytes while it runs and after it. Artefacts of
+        ``stages`` are removed after their last use. ``before`` is the size of the store at the start."""
 
         def sizes(node: Node) -> tuple[float, float]:
             cost = self.work_of(node)

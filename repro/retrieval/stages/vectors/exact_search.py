@@ -303,7 +303,8 @@ class BestScores:
         return True
 
     def add(self, scores: torch.Tensor, first: int) -> None:
-        """Merge the scores (n, t) of the passages from row ``first`` on that exceed the last kept one."""
+        """Merge the scores (n, t) of n queries and t passages that exceed the query's lowest kept score.
+        ``first`` is the row of the first passage."""
         near, queries, depth = scores > self.scores[:, -1], *self.scores.shape  # (n, t)
         total = int(near.count_nonzero())
         if not total:
