@@ -30,7 +30,7 @@ class Representation(Protocol):
     """How texts are encoded and compared."""
 
     def search(self, model: Node, texts: Texts, *, depth: int) -> Node:
-        """Return the ranking of the passages for each query."""
+        """Return the node of a ranking with ``depth`` passages per query."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -42,7 +42,7 @@ class Dense:
     numbers: str = "float32"
 
     def search(self, model: Node, texts: Texts, *, depth: int) -> Node:
-        """Return the ranking of the passages for each query."""
+        """Encode all texts and search exactly. Return the ranking's node, with ``depth`` passages per query."""
         passages, queries = recipe.encode(
             model, texts, normalize=self.normalize, precision=self.precision, numbers=self.numbers
         )

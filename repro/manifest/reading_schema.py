@@ -23,7 +23,7 @@ Who = Literal["authors", "toolkit", "independent", "later-paper"]
 
 
 class Place(StrictMapping):
-    """Exactly one public place.
+    """Exactly one public source.
 
     Attributes:
         repository: ``owner/name`` with ``path`` and ``commit``, or with ``issue`` or ``pull`` and ``date``.
