@@ -20,10 +20,10 @@ class CrossAttentionDecoder(nn.Module):
     the single vector h always has weight 1, so it adds a linear map of h, with attention dropout.
 
     Args:
-        config: of the encoder, for width, heads and dropout.
+        config: the encoder's configuration, for width, heads and dropout.
         layers: number of layers. COSTA §2.2 and the released configuration have 3.
         positions: number of tokens of the longest text.
-        window, sees_first: of ``BottleneckDecoder``.
+        window, sees_first: arguments of ``BottleneckDecoder``.
     """
 
     def __init__(self, config, *, layers: int, positions: int, window: int, sees_first: bool):

@@ -72,7 +72,7 @@ def _disk_lines(cost: Estimate, root: Path, discard: Sequence[str], max_disk: in
     bytes_before, free = cost.bytes_stored(root), system.disk_free(root)
 
     def peak(kinds: Sequence[str]) -> tuple[float, str]:
-        """Return the store's largest size if such artefacts are removed after use, and the stage then running."""
+        """Return the store's largest size if such artefacts are removed after use, and the stage at that time."""
         level = cost.fullest(discarded_stages(kinds), before=bytes_before)
         return (level.during, level.node.stage) if level else (0.0, "")
 
@@ -97,7 +97,7 @@ def _work_line(cost: Estimate) -> str:
     work, rates = f"work: about {cost.operations:.2g} FLOP", cost.throughput
     cores = f"{cost.core_hours(cost.nodes):,.1f} core hours for text, tokens, rankings and negatives"
     if rates is None:
-        hint = "To estimate hours, measure this machine with `repro doctor calibrate` or name a GPU with --gpu"
+        hint = "To estimate hours, measure this machine (`repro doctor calibrate`) or name a GPU with --gpu"
         return f"{work}, {cores}{_hours_by_device(cost)}. {hint}"
     return f"{work}, {cost.hours_in_words(cost.nodes)} {rates.unit} hours ({rates.basis}), {cores}"
 
@@ -159,7 +159,7 @@ def _incomparable_lines(plan: Plan, rows: Sequence[dict]) -> list[str]:
 
 
 def incomparable_cells(plan: Plan) -> dict[tuple[str, str], set[str]]:
-    """Return (reading, choice) -> ids of the cells that this choice makes not comparable. Empty unless at full."""
+    """Return (reading, choice) -> ids of cells that it makes not comparable. Empty below full scale."""
     cells: dict[tuple[str, str], set[str]] = {}
     for m in plan.measurements if plan.scale.compares_with_paper else ():
         for departure in () if _is_authors_model(m) else m.departures.items():

@@ -91,7 +91,7 @@ def check_environment(environment: Mapping[str, Any]) -> None:
         and isinstance(hardware.get("cores") or 0, int)
     )
     if not is_sound:
-        raise DataError(f"{shortened(repr(dict(environment)))} is not a valid environment. Restore the record.")
+        raise DataError(f"{shortened(repr(dict(environment)))} is not an environment. Restore the record.")
 
 
 def _are_texts(value: object) -> bool:

@@ -217,8 +217,7 @@ class Pace:
                 self.learn(node, float(store.record(node)["facts"]["seconds"]))
 
     def left(self, nodes: Iterable[Node], *, beside: int = 1) -> tuple[float, bool]:
-        """Return the estimated seconds until ``nodes`` are done, ``beside`` at a time, and whether all could
-        be estimated."""
+        """Return the estimated seconds until ``nodes`` are done, and whether all could be estimated."""
         estimates = [self.expected(node) for node in nodes]
         known = [seconds for seconds in estimates if seconds is not None]
         return max([sum(known) / beside, *known]), len(known) == len(estimates)

@@ -63,12 +63,12 @@ def write_notes(root: Path, nodes: Iterable[Node]) -> None:
 
 
 def noted_node(root: Path, fingerprint: str) -> Node:
-    """Return the planned node with a fingerprint that begins so, e.g. "0a1b2c". Raises UsageError unless there is exactly one."""
+    """Return the planned node with these first digits, e.g. "0a1b2c". Raises UsageError for none or several."""
     matches = (
         {note.stem for note in root.glob(f"nodes/{fingerprint}*.json")} if fingerprint.isalnum() else set()
     )
     if len(matches) != 1:
-        stages = "several stages planned with this store have" if matches else "no stage planned with this store has"
+        stages = "several stages planned here have" if matches else "no stage planned with this store has"
         problem = f"{stages} a fingerprint that begins with {fingerprint!r}"
         raise UsageError(f"{problem}. `repro plan … --format json` lists fingerprints.")
     return _read_node(root, matches.pop())

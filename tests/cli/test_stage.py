@@ -95,4 +95,6 @@ def test_a_fingerprint_that_several_nodes_begin_with_is_refused(repro, measured)
     note.with_name("f" * 64 + ".json").write_text("{}")
     note.with_name("f" * 63 + "e.json").write_text("{}")
     said = repro("stage", "ffff")
-    assert said.status == 2 and said.sentence.startswith("several stages planned with this store have a fingerprint that begins with 'ffff'")
+    assert said.status == 2 and said.sentence.startswith(
+        "several stages planned here have a fingerprint that begins with 'ffff'"
+    )

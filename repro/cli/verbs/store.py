@@ -305,7 +305,7 @@ def _tell_of_trainings(items) -> None:
 
 
 def _finished_items(plans, store, *, keep_days: float, yes: bool) -> list:
-    """Print the vectors of finished rows, after removing them if ``yes``. Return those that were or could be removed."""
+    """Print the vectors of finished rows. Return those that were removed (if ``yes``) or could be."""
     from repro.running.discarding import finished_vectors
     from repro.store.leftovers import Leftover
 

@@ -72,7 +72,7 @@ class Places:
 
     def _table(self, path: str) -> tuple[Paper, Table, str]:
         if not isinstance(path, str):
-            raise UsageError(f"{path!r} is not the path of a cell, row or table. Write e.g. 'table/row/column'.")
+            raise UsageError(f"{path!r} is not the path of a cell, row or table, e.g. 'table/row/column'.")
         name, colon, inner = path.rpartition(":")
         source = paper(name) if colon else self.paper
         table, _, path_in_table = inner.partition("/")

@@ -101,7 +101,8 @@ class Scores:
 
 
 def parse_measure(text: str) -> Measure:
-    """Read e.g. ``"R(rel=2)@1000"``. Raises UsageError without a cutoff, or for another measure."""
+    """Return the measure of a text such as ``"R(rel=2)@1000"``. Raises UsageError for an unknown measure or a
+    missing cutoff."""
     match = _FORM.fullmatch(text)
     row = families().get(match["name"]) if match else None
     if match is None or row is None or not row.scored or (match["rel"] and not row.graded):
@@ -112,7 +113,7 @@ def parse_measure(text: str) -> Measure:
 
 
 def is_defined(measure: str, highest: int | None) -> bool:
-    """Return whether judgements up to this grade (None if unknown) can have relevant documents."""
+    """Return whether ``measure`` counts some grade up to ``highest`` (None if unknown) as relevant."""
     return highest is None or parse_measure(measure).rel <= highest
 
 
@@ -181,7 +182,8 @@ def by_rank(documents: Sequence[str]) -> dict[str, float]:
 
 
 def _trec_scores(measures, qrels, documents) -> dict[Measure, dict[str, float]]:
-    """Return scores of all queries of ``qrels``, from rankings cut at the last relevant document."""
+    """Return measure -> query -> score for all queries of ``qrels``. Rankings are cut at the last relevant
+    document."""
     import ir_measures
 
     scores: dict[Measure, dict[str, float]] = {measure: {} for measure in measures}
@@ -203,7 +205,8 @@ def _ir_measure(measure: Measure):
 
 
 def _to_last_hit(documents: list[str], grades: Mapping[str, int]) -> list[str]:
-    """Return the ranking down to its last relevant document, or only its first document."""
+    """Return the ranking cut after its last relevant document. Without one, return only its first
+    document."""
     hits = {document for document, grade in grades.items() if grade > 0}.intersection(documents)
     return documents[: max((documents.index(hit) + 1 for hit in hits), default=1)]
 
