@@ -31,8 +31,7 @@ class Condenser(MaskedPretraining):
 
     Args, with those of ``MaskedPretraining``:
         unit: ``whole-word``, as in the original (see ``WholeWords.chosen``), or ``bernoulli``, every
-            token
-            independently.
+            token independently.
         quota: the tokens that the share of masked tokens refers to: those of the ``text`` alone, as in the
             original, or ``all`` tokens (reading: condenser-quota).
         head_layers: 2 in the original.

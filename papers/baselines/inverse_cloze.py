@@ -39,8 +39,7 @@ class InverseCloze(MaskedPretraining):
         short_text: a text of one sentence is its own positive (``whole``), or left out of L_ICT
             (``drop``).
         mlm_on: ``context``, one pass over the masked positives serves both losses, or ``text``, a second
-            pass
-            encodes the masked whole texts.
+            pass encodes the masked whole texts.
         mlm_reduction: ``mean`` or ``sum`` over masked tokens.
         mlm_head: ``checkpoint`` or ``new``.
         resample: ``once`` or ``epoch``.

@@ -42,11 +42,9 @@ class RepresentativeWords(MaskedPretraining):
         smoothing: mu, or ``average``, the mean number of words in a text (reading: prop-smoothing).
         collection, word_counts: P(w|C), see ``CollectionWords``.
         candidate_words: words to draw from: the text's, filled up to about this many from P(w|C). 0 uses
-            the
-            text's only (reading: prop-candidates).
+            the text's only (reading: prop-candidates).
         subsampling: t, with which a word of relative frequency f is drawn min(1, sqrt(t/f) + t/f) times
-            as
-            often as P(w|d). Null turns this off (reading: prop-subsampling).
+            as often as P(w|d). Null turns this off (reading: prop-subsampling).
         similarity, scores, margin, weight, contrastive_input, mlm_reduction: see ``PreferenceLoss``.
         stop_words: words that are never in a set.
         set_words: ``letters`` for words of letters only, or ``words``, see ``Words.of``.

@@ -43,15 +43,13 @@ class WeakDecoder(MaskedPretraining):
 
     Args, with those of ``MaskedPretraining``:
         decoder: ``cross-attention``, the released one with its own positions and the matrix of embeddings
-            as
-            head, or ``slot``, layers like the encoder's that read h instead of [CLS] and share the
+            as head, or ``slot``, layers like the encoder's that read h instead of [CLS] and share the
             encoder's positions and masked-language head.
         decoder_layers: the number of layers, 3 in COSTA.
         span: k, the number of last tokens that a position sees in each layer, including itself.
         sees_bottleneck: whether every position sees h in each layer, or only the first k positions do.
         encoder_input: ``masked``, h comes from the pass that MLM is computed on, or ``clean``, from a
-            pass
-            of its own over the unmasked text.
+            pass of its own over the unmasked text.
         decoder_input: tokens the decoder reads, ``clean`` or ``masked``. It predicts the clean ones.
         embeddings, head: ``shared`` with the encoder, or the decoder's ``own``, which start as copies.
             ``cross-attention`` uses only the output matrix of the head.

@@ -45,8 +45,7 @@ class ContrastiveSpans(MaskedPretraining, BatchLoss):
         projector: ``nonlinear`` (Eq. 5), ``linear`` or ``none``, always learnt from scratch.
         projector_layers: 1 or 2, of the nonlinear one (reading: projector-layers).
         contrastive_input: ``masked``, Eqs. 4-8 on the text as masked for Eq. 9, or ``clean``, in a pass
-            of
-            its own.
+            of its own.
         resample: ``once`` or ``epoch``.
         start, short_text, span_unit, stop_words_left_out: see ``sampled_spans``.
         mlm_head: ``checkpoint``, the model's own, or ``new`` (reading: mlm-head).

@@ -69,10 +69,8 @@ def ablation_row(
         temperature: τ of Eq. 8 (Table 7), by default of reading ablation-temperature.
         projector: nonlinear, linear or none (Table 6).
         phase: where ``projector`` is used (Table 6). ``pre-training``: only there, and fine-tuning has
-            none.
-            ``fine-tuning``: only there, after a pre-training with the nonlinear one. None: in
-                pre-training,
-            and reading fine-tuning-projector decides on fine-tuning.
+            none. ``fine-tuning``: only there, after a pre-training with the nonlinear one. None: in
+            pre-training, and reading fine-tuning-projector decides on fine-tuning.
     """
     if temperature is None:
         temperature = request.reading("ablation-temperature")

@@ -28,8 +28,7 @@ class Contexts:
         kinds: the kinds of contexts, drawn with equal probability (reading ``context-selection``).
         room: the maximum number of tokens of a returned text, without [CLS] and [SEP].
         truncation: the kept part of a longer text: ``random``, a window anywhere in it, or ``head``
-            (reading
-            ``span-truncation``).
+            (reading ``span-truncation``).
         seed: the seed of all random choices.
 
     Raises UsageError for no or an unknown kind, an unknown truncation or no room.

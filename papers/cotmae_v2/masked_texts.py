@@ -126,8 +126,7 @@ class AnchorsAndContexts:
         both: reading ``encoded-texts``: contexts are encoded too, and each text is reconstructed from the
             other's vector. Otherwise the anchor is encoded and the context is reconstructed.
         windows: reading ``first-version-windows``: all sides read and mask one window of a long text, or
-            each
-            side reads one and chooses its masks in another.
+            each side reads one and chooses its masks in another.
         encoder, decoder: how to mask for the encoder, and for the auto-encoding decoder.
         with_sep: see ``causal``.
         seed: the seed of the masks.

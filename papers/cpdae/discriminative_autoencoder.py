@@ -41,8 +41,7 @@ class DiscriminativeAutoencoder(MaskedPretraining, BatchLoss):
         special_tokens: whether special tokens count as words.
         versions: the number of versions with reconstruction and MLM, 1 or 2.
         idf: null, or {idf, normalise, both_terms} to weigh the reconstruction (IDF-REC), see
-            ``idf_weights``
-            and ``text_losses``.
+            ``idf_weights`` and ``text_losses``.
         contrast: ``distribution`` (Eq. 5), ``representation`` (CPDAE_R) or ``none``, always on both
             versions.
         weight: lambda.

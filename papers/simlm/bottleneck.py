@@ -25,8 +25,7 @@ class EncoderDecoder(nn.Module):
         model: BertForMaskedLM, or one with ``base_model`` and ``cls`` like it.
         layers: the number of layers of the decoder, 2 in the paper.
         segments: reading ``decoder-segments``: the segments in the decoder's embeddings, ``zeros`` for
-            none,
-            or ``pair``, as for the encoder.
+            none, or ``pair``, as for the encoder.
         slot: reading ``bottleneck-slot``: the vector, without position or LayerNorm, comes instead of the
             embedding of [CLS] (``replace``) or before it (``prepend``).
         shared_head: reading ``shared-head``: whether the decoder shares embeddings and language head, or

@@ -18,8 +18,7 @@ class EncoderDecoderMaskedLanguageModel(ThroughBottleneck, nn.Module):
         masks: as for SimLM. Reading ``enc-dec-mlm-masking`` gives the shares of replacements of masked
             tokens.
         per: ``batch``, the mean over its masked tokens, ``text``, the mean of the texts' means, or a
-            number
-            of texts, the mean of the means over the masked tokens of so many.
+            number of texts, the mean of the means over the masked tokens of so many.
     """
 
     name = "enc-dec-mlm"

@@ -72,7 +72,7 @@ def _disk_lines(cost: Estimate, root: Path, discard: Sequence[str], max_disk: in
     bytes_before, free = cost.bytes_stored(root), system.disk_free(root)
 
     def peak(kinds: Sequence[str]) -> tuple[float, str]:
-        """Return the store's largest size if such artefacts are removed after use, and the stage at that time."""
+        """Return the store's largest size if such artefacts are removed after use, and the stage then."""
         level = cost.fullest(discarded_stages(kinds), before=bytes_before)
         return (level.during, level.node.stage) if level else (0.0, "")
 

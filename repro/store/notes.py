@@ -63,7 +63,7 @@ def write_notes(root: Path, nodes: Iterable[Node]) -> None:
 
 
 def noted_node(root: Path, fingerprint: str) -> Node:
-    """Return the planned node with these first digits, e.g. "0a1b2c". Raises UsageError for none or several."""
+    """Return the only planned node with these first digits, e.g. "0a1b2c". Raises UsageError otherwise."""
     matches = (
         {note.stem for note in root.glob(f"nodes/{fingerprint}*.json")} if fingerprint.isalnum() else set()
     )
