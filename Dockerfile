@@ -11,7 +11,7 @@ RUN version="$(sed -n 's/^torch==//p' /src/constraints.txt)" && \
     PIP_INDEX_URL="${TORCH_INDEX}" pip install --no-cache-dir "torch==${version}"
 
 COPY . /src
-RUN pip install --no-cache-dir -c /src/constraints.txt /src && rm -r /src
+RUN pip install --no-cache-dir -c /src/constraints.txt "/src[all]" && rm -r /src
 
 ENV REPRO_STORE=/work/store REPRO_RESULTS=/work/results XDG_DATA_HOME=/work
 RUN useradd --create-home user && install --directory --owner=user /work

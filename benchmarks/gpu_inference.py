@@ -23,7 +23,7 @@ from repro.retrieval.nn import packed_texts
 from repro.retrieval.nn.checkpoint import load_tokenizer
 from repro.retrieval.nn.cross_encoder import PairScorer
 from repro.retrieval.nn.encoder import load_text_encoder
-from repro.retrieval.nn.text import passage_inputs
+from repro.retrieval.nn.text import passage_rows
 from repro.retrieval.stages import encode
 from repro.retrieval.stages import search as stage
 
@@ -128,7 +128,7 @@ def encoding_fits(folder: Path, chosen: Namespace) -> Iterator[dict]:
         how = {"length": LENGTH, "separator": " "}
 
         def encode_some(some: list[str]) -> None:
-            inputs = passage_inputs(tokenizer, [""] * len(some), some, **how)
+            inputs = passage_rows(tokenizer, [""] * len(some), some, **how).inputs()
             encoder({name: values.to(DEVICE) for name, values in inputs.items()})
 
         return fitting(encode_some)

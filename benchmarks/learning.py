@@ -27,7 +27,8 @@ from repro.running.engines.inline import run_node
 from repro.running.measurement import evaluation
 from repro.running.requirements import Machine
 from repro.running.scale import scale
-from repro.store import Store, make_writable, read_json
+from repro.store import Store, make_writable
+from repro.store.seal import read_json
 
 DEV, MEASURES = "msmarco-passage/dev/small", ("RR@10", "R@1000")
 SCALE = "tiny-long"

@@ -19,6 +19,7 @@ from __future__ import annotations
 import functools
 import importlib
 import os
+import sys
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from decimal import Decimal
@@ -28,6 +29,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 import pluggy
 
 from repro.errors import UsageError, check_known
+from repro.machine import INSTALL, absent
 
 if TYPE_CHECKING:
     from repro.cli.cell_page import CellPage
@@ -45,6 +47,7 @@ CALLED = {
     "settings by table": "repro.plugins.settings.checked:states_of_tables",
     "settings of papers": "repro.plugins.settings.view:of_whole_papers",
 }
+OF_SCORES = ("study tables", "study answers")  # they need the packages of the extra "score"
 # How a value was made, the closest to how a published number is made first.
 MAKINGS = {
     "run": "released run scored again",
@@ -52,6 +55,7 @@ MAKINGS = {
     "index": "indexed again",
     "trained": "trained from the start",
     "fine-tuned": "fine-tuned from a released pre-training",
+    "suite": "run by others with this suite",
     "unknown": "how is not said",
 }
 MATCHES = {"exact": "", "close": "~", "loose": "?"}  # how sure a value is of the cell, and the sign for it
@@ -315,6 +319,19 @@ PLUGINS = {
             ),
         }
     ),
+    "contributed": OwnPlugin(
+        verbs={
+            "export records": Command(
+                "your records, for others to check and show", "repro.plugins.contributed.verbs:export"
+            ),
+            "import records": Command(
+                "records that others measured with this suite", "repro.plugins.contributed.verbs:import_"
+            ),
+        },
+        notes="repro.plugins.contributed.records:notes_on",
+        cell="repro.plugins.contributed.records:ContributedPart",
+        paper="repro.plugins.contributed.records:ContributedCards",
+    ),
     "same_code": OwnPlugin(
         verbs={
             "doctor same-code": Command(
@@ -373,7 +390,15 @@ def notes(cell: Cell) -> tuple[CellNote, ...]:
 
 
 def call(name: str, *args: Any, **options: Any) -> Any:
-    """Call a function of ``CALLED``. Returns None where its plugin is left out."""
+    """Call a function of ``CALLED``. Returns None if its plugin is left out or its packages are missing."""
     if CALLED[name].split(".")[2] not in chosen():
         return None
+    if name in OF_SCORES and absent("score"):
+        _warn(f"Left out: {name}. They need `{INSTALL.format('score')}`.")
+        return None
     return _imported(CALLED[name])(*args, **options)
+
+
+@functools.cache
+def _warn(text: str) -> None:
+    print(f"repro: {text}", file=sys.stderr)

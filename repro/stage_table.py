@@ -12,6 +12,8 @@ from typing import Any
 
 from repro.errors import UsageError, check_known
 
+SCORED = ("scores", "significance")  # artefacts made from runs, without training libraries
+
 
 @dataclass(frozen=True)
 class StageSpec:
@@ -37,6 +39,11 @@ class StageSpec:
     heavy: bool = False
     widths: tuple[str, ...] = ()
     choices: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+
+    @property
+    def extra(self) -> str:
+        """The extra of the package that installs the libraries of this stage, e.g. "bm25"."""
+        return "bm25" if "java" in self.needs else "score" if self.output in SCORED else "train"
 
     @cached_property
     def required(self) -> frozenset[str]:

@@ -19,11 +19,7 @@ from torch.utils._python_dispatch import TorchDispatchMode, return_and_correct_a
 REPOSITORY = Path(__file__).resolve().parents[1]
 READS = (torch.Tensor.tolist, torch.Tensor.numpy, torch.Tensor.cpu)
 WAITS = {torch.Tag.data_dependent_output, torch.Tag.dynamic_output_shape}  # as torch itself marks operations
-MASKABLE = (
-    "aten::index",
-    "aten::index_put",
-    "aten::index_put_",
-)  # for masks, and places on the host
+MASKABLE = ("aten::index", "aten::index_put", "aten::index_put_")  # for masks, and places on the host
 
 
 class Elsewhere(torch.Tensor):

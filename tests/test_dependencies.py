@@ -9,9 +9,13 @@ from pathlib import Path
 
 import pytest
 
+from repro.machine import IMPORTED_AS, PACKAGES
+
 ROOT = Path(__file__).resolve().parents[1]
 FOLDERS = ("repro", "papers")
-OF_USERS = ("gpu", "adapters", "sentences", "article", "snakemake")  # extras that the program itself uses
+PARTS = ("score", "train", "bm25")
+OF_USERS = (*PARTS, "gpu", "adapters", "sentences", "article", "snakemake")
+# extras that the program itself uses
 READ_BY = {"ijson": "ir_datasets", "pytrec-eval-terrier": "ir_measures"}  # which another package imports
 NEVER_IMPORTED = {"faiss-gpu", "snakemake-executor-plugin-slurm"}  # `import faiss` finds the first
 NAMES = {"pypandoc": ["pypandoc_binary"]}  # of distributions that need not be installed
@@ -21,7 +25,7 @@ def declared(*extras: str) -> set[str]:
     """Names of distributions in ``[project] dependencies`` and extras, written as package indexes do."""
     project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
     lines = [*project["dependencies"], *(x for e in extras for x in project["optional-dependencies"][e])]
-    return {normal(re.match(r"[\w.-]+", line)[0]) for line in lines}
+    return {normal(re.match(r"[\w.-]+", line)[0]) for line in lines} - {"repro-bench"}
 
 
 def normal(name: str) -> str:
@@ -55,7 +59,16 @@ IMPORTED_WHEN_NEEDED = {"beir", "huggingface_hub", "matplotlib", "sklearn"}
 
 
 def test_what_only_tests_need_is_no_dependency():
-    assert not declared() & {"pytest", "hypothesis", "pytest-xdist", "tox", "radon", "ruff", "build", "mypy"}
+    assert not declared(*PARTS) & {
+        "pytest",
+        "hypothesis",
+        "pytest-xdist",
+        "tox",
+        "radon",
+        "ruff",
+        "build",
+        "mypy",
+    }
 
 
 @pytest.mark.parametrize("folder", FOLDERS)
@@ -75,9 +88,21 @@ def test_every_imported_package_is_declared():
 def test_every_declared_package_is_imported():
     used = set().union(*distributions().values(), READ_BY, NEVER_IMPORTED)
     assert declared(*OF_USERS) - used == set()
-    assert {normal(reader) for reader in READ_BY.values()} <= declared()
+    assert {normal(reader) for reader in READ_BY.values()} <= declared(*PARTS)
+
+
+@pytest.mark.parametrize("extra", PARTS)
+def test_the_packages_of_an_extra_are_those_that_are_declared(extra):
+    assert {normal(name) for name in PACKAGES[extra]} == declared(extra) - declared()
+
+
+def test_every_name_of_import_is_that_of_the_distribution():
+    installed = packages_distributions()
+    names = {IMPORTED_AS.get(name, name): normal(name) for extra in PARTS for name in PACKAGES[extra]}
+    here = {package: name for package, name in names.items() if package in installed}
+    assert {p: n for p, n in here.items() if n not in map(normal, installed[p])} == {} and len(here) > 20
 
 
 def test_what_only_the_article_needs_is_in_its_extra():
-    assert not {"jinja2", "typst", "pypandoc-binary"} & declared()
+    assert not {"jinja2", "typst", "pypandoc-binary"} & declared(*PARTS)
     assert "jinja2" not in distributions(["repro"])

@@ -40,4 +40,4 @@ def test_pages_and_docstrings_name_no_file_or_definition_that_is_gone():
     named = [(path, name) for path, text in texts.items() for name in FILE.findall(text)]
     assert len(named) > 100 and not [pair for pair in named if not is_there(pair[1], files)]
     dotted = {name for text in texts.values() for name in DOTTED.findall(text)} - {"repro.json"}
-    assert len(dotted) > 20 and all(pkgutil.resolve_name(name) is not None for name in dotted)
+    assert len(dotted) > 15 and all(pkgutil.resolve_name(name) is not None for name in dotted)

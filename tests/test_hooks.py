@@ -22,8 +22,9 @@ ADDS = {
     "manuscripts": (["audit", "--help"], "LaTeX"),
     "settings": (["show", "--help"], "settings"),
     "reports": (["show", CELL], "reported elsewhere"),
-    "studies": (["show", "readings", "costa"], "on equal terms"),
+    "studies": (["show", "readings", "costa"], "a controlled study"),
     "yours": (["compare", "--help"], "--qrels"),
+    "contributed": (["import", "--help"], "records"),
     "same_code": (["doctor", "--help"], "same-code"),
 }
 

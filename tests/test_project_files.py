@@ -1,8 +1,11 @@
 """What a visitor of the repository and a package index meet: forms, workflows, versions and addresses."""
 
 import configparser
+import os
 import re
+import shlex
 import subprocess
+import sys
 import tomllib
 from pathlib import Path
 
@@ -26,6 +29,10 @@ def test_the_version_is_that_of_the_citation_and_of_the_last_dated_change():
     citation = read("CITATION.cff")
     assert (version, day) == (__version__, str(citation["date-released"]))
     assert citation["version"] == __version__
+
+
+def test_no_change_is_unreleased():
+    assert "Unreleased" not in (ROOT / "CHANGELOG.md").read_text(encoding="utf-8")
 
 
 def test_authors_are_an_organisation_and_no_invented_people():
@@ -99,3 +106,25 @@ def test_a_commit_is_checked_by_the_style_checker_of_the_constraints():
     hooks = [hook for repo in read(".pre-commit-config.yaml")["repos"] for hook in repo["hooks"]]
     assert {hook["id"] for hook in hooks} == {"ruff-check", "ruff-format"}
     assert all(hook["additional_dependencies"] == [pinned] for hook in hooks)
+
+
+@pytest.mark.parametrize("strict", ["true", "false"])
+def test_the_hook_and_the_action_audit_the_named_files(strict, tmp_path):
+    [hook], action = read(".pre-commit-hooks.yaml"), read("action.yml")
+    assert {"id", "name", "entry", "language"} <= hook.keys() and action["runs"]["using"] == "composite"
+    for name in ("a.csv", "b.csv"):
+        (tmp_path / name).write_text(
+            "Model,MS MARCO R@100,MS MARCO R@1000\nx,65.8,85.7\ny,75.1,72.1\nz,88.7,98.0\n"
+        )  # impossible
+    *_, step = action["runs"]["steps"]
+    values = {"source": "a.csv b.csv", "strict": (strict == "true" and "1") or ""}
+    named = {name: re.search(r"inputs\.(\w+)", text)[1] for name, text in step["env"].items()}
+    environment = os.environ | {name: values[value] for name, value in named.items()}
+    program = f'repro() {{ {shlex.quote(sys.executable)} -m repro "$@"; }}; cd {shlex.quote(str(tmp_path))}'
+    environment["PYTHONPATH"] = str(ROOT)
+    commands = [step["run"]] if strict == "false" else [step["run"], f"{hook['entry']} a.csv b.csv"]
+    for command in commands:
+        done = subprocess.run(
+            ["bash", "-c", f"{program}\n{command}"], capture_output=True, text=True, env=environment
+        )
+        assert (done.returncode, done.stderr[:9]) == (int(strict == "true"), "2 tables:"), done.stderr

@@ -12,8 +12,9 @@ from collections.abc import Iterable, Iterator
 import click
 
 from repro.cli.groups import LazyGroup, plugin_commands
-from repro.errors import ReproError, UsageError, one_line, unknown
+from repro.errors import BlockedError, ReproError, UsageError, one_line, unknown
 from repro.locations import resolved
+from repro.machine import INSTALL, extra_of
 from repro.version import __version__
 
 # verb -> one line for --help; the module of that name holds the command
@@ -196,7 +197,7 @@ def _status() -> int:
     advice = ". The same command continues where it stopped." if continues else ""
     try:
         with _pages():
-            status = cli(prog_name="repro", standalone_mode=False)
+            status = _command_line()
             sys.stdout.flush()
     except (click.Abort, KeyboardInterrupt):
         _say(f"interrupted{advice}")
@@ -224,6 +225,17 @@ def _status() -> int:
             _give_up_output()
         return 2
     return status if isinstance(status, int) else 0
+
+
+def _command_line() -> object:
+    try:
+        return cli(prog_name="repro", standalone_mode=False)
+    except ModuleNotFoundError as error:
+        if (extra := extra_of(error.name)) is None:
+            raise
+        install = INSTALL.format(extra)
+        _say(f"this use of `repro {_verb()}` needs `{install}` ({error.name} is not installed)")
+        return BlockedError.exit_status
 
 
 def _home_remedy(error: OSError) -> str:

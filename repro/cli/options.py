@@ -9,7 +9,6 @@ import click
 from click.core import ParameterSource
 
 from repro.api import Selection, select
-from repro.cli import completion
 from repro.errors import UsageError, check_known
 from repro.manifest.papers import papers
 from repro.running.scale import with_scale_of
@@ -20,13 +19,24 @@ NOTHING_NAMED = "name a paper ({}), a table, a cell, or --all"
 OF_FILE = "repro.scale_of_file"  # key in a command's context
 
 
+def _completer(name: str) -> Callable:
+    """Return a function that imports ``repro.cli.completion`` only when a shell completes a word."""
+
+    def complete(ctx: click.Context, param: click.Parameter, incomplete: str) -> list[str]:
+        from repro.cli import completion
+
+        return getattr(completion, name)(ctx, param, incomplete)
+
+    return complete
+
+
 def scale_option(name: str = "scale_name", **how) -> Callable:
     """Return a decorator that adds ``--scale``, e.g. ``--scale tiny`` or ``--scale mine.yaml``.
 
     A scale from a file is known by its name while the command runs.
     """
     defaults: dict[str, Any] = {
-        "shell_complete": completion.scale_names,
+        "shell_complete": _completer("scale_names"),
         "callback": _known_scale,
         "metavar": "NAME|FILE",
     }
@@ -71,11 +81,11 @@ def _repeatable_option(flag: str, metavar: str, completer: Callable, description
 
 def tables_option(description: str) -> Callable:
     """Return the repeatable option ``--table N``."""
-    return _repeatable_option("table", "N", completion.tables, description)
+    return _repeatable_option("table", "N", _completer("tables"), description)
 
 
 TABLE = tables_option("Only this table, e.g. 1 or figure-4 (repeatable).")
-ROW = ("row", "ROW", completion.rows, "Only this row or system, e.g. bm25neg.bert or bert (repeatable).")
+ROW = ("row", "ROW", _completer("rows"), "Only this row or system, e.g. bm25neg.bert or bert (repeatable).")
 
 
 def table_and_row_options(function: Callable) -> Callable:
@@ -89,7 +99,7 @@ ALL = click.option("--all", "everything", is_flag=True, help="All tables of the 
 def _options(*, with_all: bool) -> list[Callable]:
     """Return the selection options, with ``--all`` or without."""
     options = [
-        click.argument("names", metavar="[NAME]...", nargs=-1, shell_complete=completion.names),
+        click.argument("names", metavar="[NAME]...", nargs=-1, shell_complete=_completer("names")),
         TABLE,
         _repeatable_option(*ROW),
         ALL,
@@ -102,8 +112,8 @@ def _options(*, with_all: bool) -> list[Callable]:
             "readings",
             multiple=True,
             metavar="ID=CHOICE",
-            shell_complete=completion.readings,
-            help="Another choice of a reading, e.g. bm25-parameters=anserini-tuned (repeatable).",
+            shell_complete=_completer("readings"),
+            help="Another value of an unspecified choice, e.g. bm25-parameters=anserini-tuned (repeatable).",
         ),
     ]
     return [option for option in options if with_all or option is not ALL]

@@ -9,6 +9,7 @@ from typing import Any
 from repro.errors import BlockedError
 from repro.graph import Node, distinct, missing_files, rewrite
 from repro.locations import data_folder
+from repro.machine import INSTALL, absent
 from repro.manifest.papers import by_hand, known_checkpoints
 from repro.retrieval.datasets.catalog import catalog, dataset, key
 from repro.retrieval.datasets.hub_models import (
@@ -130,6 +131,8 @@ class Machine:
             obstacle = self.once("gpu", _gpu_obstacle)
         if absent_files := missing_files(node.params):
             obstacle = self._no_file(absent_files[0])
+        if (not obstacle or obstacle.of_machine) and (libraries := absent(STAGES[node.stage].extra)):
+            obstacle = _no_libraries(STAGES[node.stage].extra, libraries[0])
         if obstacle:
             self.obstacles[node.fingerprint] = obstacle
         return node
@@ -221,6 +224,14 @@ class Machine:
         if key not in self._memory:
             self._memory[key] = find()
         return self._memory[key]
+
+
+def _no_libraries(extra: str, library: str) -> Obstacle:
+    """Return the obstacle of a stage with libraries that are not installed."""
+    remedy = f"`{INSTALL.format(extra)}`"
+    return Obstacle(
+        f"the package {library} is not installed", remedy, of_machine=True, lacks=f"repro-bench[{extra}]"
+    )
 
 
 def checkpoint(name: str, revision: str, data: Path | None) -> dict | None:

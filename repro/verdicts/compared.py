@@ -17,7 +17,7 @@ from repro.manifest.reading_schema import Reading
 from repro.retrieval.datasets.catalog import catalog, dataset, unpublished
 from repro.running.requirements import Obstacle
 from repro.store.results import Record
-from repro.verdicts.verdict import UNITS, CodeCounts, Doubt, Verdict, quantile
+from repro.verdicts.verdict import UNITS, CodeCounts, Doubt, Verdict
 
 if TYPE_CHECKING:
     from repro.running.provenance import Origins
@@ -58,6 +58,8 @@ def query_interval(records: Sequence[Record]) -> QueryInterval | None:
     if len(deviations) < len(records) or not any(deviations) or records[0].queries < 2:
         return None
     queries, mean = records[0].queries, fmean(r.measured for r in records)
+    from repro.retrieval.evaluation.p_values import quantile
+
     half_width = quantile(queries - 1) * fmean(deviations) / sqrt(queries)
     greatest = float(UNITS[records[0].unit])
     return QueryInterval(max(0.0, mean - half_width), min(greatest, mean + half_width), queries)

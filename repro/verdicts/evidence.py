@@ -158,7 +158,7 @@ class Evidence:
         obstacles = self.plan.machine.obstacles
         nodes = walk(part for m in self.measured_by for part in m.parts)
         absent = (obstacles.get(node.fingerprint) for node in nodes if "dataset" in node.params)
-        return tuple(obstacle.short for obstacle in absent if obstacle)
+        return tuple(obstacle.short for obstacle in absent if obstacle and not obstacle.of_machine)
 
     def _scored_alike(self, record: Record) -> bool:
         """Return whether an imported run was scored like the cell, by its judgements if available."""

@@ -75,15 +75,9 @@ def equal_after_rounding(mean: Decimal, printed: PublishedCell) -> bool:
 def prediction_half_width(values: Sequence[Decimal]) -> Decimal:
     """Return t · s · √(1 + 1/k), the distance of one further seed from the mean of k in 95 of 100 cases."""
     k = len(values)
+    from repro.retrieval.evaluation.p_values import quantile
+
     return Decimal(repr(quantile(k - 1))) * statistics.stdev(values) * (1 + Decimal(1) / k).sqrt()
-
-
-@cache
-def quantile(freedom: int, confidence: float = 0.95) -> float:
-    """Return the two-sided quantile of Student's t, e.g. 12.7 for 1 degree of freedom."""
-    from scipy.special import stdtrit
-
-    return float(stdtrit(freedom, (1 + confidence) / 2))
 
 
 def gap(mean: Decimal, printed: PublishedCell) -> Decimal:

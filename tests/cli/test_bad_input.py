@@ -25,25 +25,23 @@ REFUSED = {
     "show costa/1/sparse.bm25": "'costa/1/sparse.bm25' is not the name of a cell. A cell is named PAPER/TABLE/ROW/COLUMN.",
     "run": r"name a paper \(costa, .*\), a table, a cell, or --all",
     "run --table 1": r"--table and --row need a paper \(costa, .*\), or --all",
-    "run costa --row bm52": r"there is no row in the selection 'bm52' \(did you mean 'bm25'",
     "run costa/1/sparse.deepct/dl19.r1000": "is published as '-', which is not a measured number",
     "run simlm --table 11": "the selection has no published number that can be measured",
-    "run costa --scale tny": r"did you mean 'tiny'",
     "run costa --seeds 1,x": "--seeds takes whole numbers below 2\\*\\*32 separated by commas, not '1,x'",
     "run costa --seeds 4294967296": "--seeds takes",
     "run costa --reading bm25-parameters": "--reading takes ID=CHOICE, not 'bm25-parameters'. `repro show readings",
     "run costa --reading a=b --reading a=c": "--reading gives 'a' two choices",
     "run costa --table 1 --row bm25 --reading span-resampling=every-epoch": "changes nothing: no recipe",
-    "run costa --store=": "--store is empty; name a folder, or leave the option out",
+    "run costa --store=": "--store is empty. Name a folder or remove the option.",
     "run costa --store ~nobody-of-that-name/x": "given for REPRO_STORE, is no path",
     f"plan cotsa {CELL}": r"'cotsa' is not a known paper. Did you mean costa",
-    "plan costa --remember --by row": "--by is of the plan that is shown, which --remember does not",
+    "plan costa --remember --by row": "--remember cannot be combined with --by",
     "compare my.run costa --dataset tiny/passage/dev": "there is no run file 'my.run'",
     "compare my.run costa/1 --strict": "--strict is for verdicts, which your rows do not have",
     "compare . costa": "is not a model directory",
-    "run costa --rehearse --strict": "--strict is of a run, which --rehearse is not",
-    "store verify --store nowhere": "there is no folder .*/nowhere to verify; name another with --store",
-    f"export run {CELL} --output=": "-o was given an empty name",
+    "run costa --rehearse --strict": "--rehearse cannot be combined with --strict",
+    "store verify --store nowhere": "--store .*/nowhere is not a folder",
+    f"export run {CELL} --output=": "-o is empty. Name a file, or remove -o for standard output.",
     "doctor smoke costa x/": "an encoder is scored alone or with one PAPER and --table",
     "show settings head_to_head": "head_to_head: there is no settings.yaml to compare the plan with",
     "plan costa --discard vector": r"'vector' is not a known kind of artefact to discard. Did you mean vectors",
@@ -51,7 +49,7 @@ REFUSED = {
     f"import run none {CELL}": "none: no such file",
     "audit no-such.tex": r"'no-such.tex' is not a known path, view or paper. Known: ",
     "audit https://host/paper.pdf": "'https://host/paper.pdf' is an address. Download the file and give its path",
-    "audit costa papers/": "costa is a paper and papers/ a path; audit one after the other",
+    "audit costa papers/": "costa is a paper and papers/ a path. Audit one at a time.",
     "audit --references --strict": "--strict cannot be combined with --references",
     "stage zzz": "no stage planned with this store has a fingerprint that begins with 'zzz'",
     "stage ..": "no stage planned with this store has a fingerprint",
@@ -110,10 +108,7 @@ def test_an_unknown_name_is_one_sentence_with_the_known_ones_and_the_next_comman
 @pytest.mark.parametrize("engine", ["auto", "local"])
 def test_a_number_of_jobs_below_one_is_refused_for_what_it_is(repro, engine):
     said = repro("run", "costa", "--engine", engine, "--jobs", "0")
-    assert (said.status, said.sentence) == (
-        2,
-        "--jobs is 0; give the number of stages to run at once, 1 or more",
-    )
+    assert (said.status, said.sentence) == (2, "--jobs is 0, but must be 1 or more, e.g. --jobs 4")
 
 
 @pytest.mark.parametrize("line", REFUSED)
@@ -195,7 +190,7 @@ def test_a_wrong_value_of_how_models_run_is_refused_before_anything_runs(
     monkeypatch.setenv(variable, value)
     said = repro("run", *selected, "--scale", "tiny")
     assert said.status == 2
-    assert said.sentence.startswith((f"{variable} is {value!r}; ", f"{variable} is {value!r}. "))
+    assert said.sentence.startswith(f"{variable} is {value!r}")
     assert list(folders.iterdir()) == []
 
 
@@ -225,13 +220,7 @@ def test_without_a_network_a_download_is_one_sentence(start, folders, monkeypatc
     assert [path for path in (folders / "data").rglob("*") if path.is_file()] == []
 
 
-@pytest.mark.parametrize(
-    "line",
-    [
-        "show cells --format json",
-        "show costa",
-    ],
-)
+@pytest.mark.parametrize("line", ["show cells --format json", "show costa"])
 def test_a_reader_that_goes_away_ends_what_is_read_without_a_word(start, line):
     child = start(*line.split())
     child.stdout.close()
@@ -258,7 +247,6 @@ def test_a_run_whose_progress_nobody_reads_is_not_done(start):
     assert child.wait() == 141
 
 
-@pytest.mark.parametrize("line", ["show cells --format csv"])
 @pytest.mark.parametrize(
     ("how", "status", "sentence"),
     [
@@ -268,8 +256,8 @@ def test_a_run_whose_progress_nobody_reads_is_not_done(start):
         (">/dev/full", 2, "repro: standard output: No space left on device\n"),
     ],
 )
-def test_a_closed_or_full_stream_is_no_traceback(folders, line, how, status, sentence):
-    command = f'"{sys.executable}" -m repro {line} {how}'
+def test_a_closed_or_full_stream_is_no_traceback(folders, how, status, sentence):
+    command = f'"{sys.executable}" -m repro show cells --format csv {how}'
     done = subprocess.run(["sh", "-c", command], capture_output=True, text=True)
     assert (done.returncode, done.stderr) == (status, sentence)
 

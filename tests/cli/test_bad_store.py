@@ -151,14 +151,12 @@ def test_a_damaged_artefact_is_named_by_verify_and_run_and_mended_on_request(rep
     short = f"evaluate/{victim.name[:12]}"
     checked = repro("store", "verify")
     assert checked.status == 2
-    assert (
-        checked.out.startswith(f"damaged: {short}: {words}")
-        and "6 artefacts read, 1 damaged\n" in checked.out
-    )
+    assert checked.out.startswith(f"damaged: {short}: {words}")
+    assert "6 artefacts read, 1 damaged\n" in checked.out
     refused = repro(*RUN)
     assert refused.status == 2
     assert refused.sentence.startswith(f"artefact {short} is damaged: {words}")
-    assert refused.sentence.endswith("`repro run --rebuild damaged` builds it again")
+    assert refused.sentence.endswith("`repro run --rebuild damaged` builds it again)")
     assert repro("stage", victim.name).status == 2
     mended = repro(*RUN, "--rebuild", "damaged")
     assert mended.status == 0 and "Ran 1 of " in mended.err
@@ -192,10 +190,7 @@ RECORDS = {
     "a field too many": (None, "surprise: Unexpected keyword argument"),
     "not a number": (None, "measured: Input should be a finite number"),
 }
-CHANGES = {
-    "a field too many": {"surprise": 1},
-    "not a number": {"measured": float("nan")},
-}
+CHANGES = {"a field too many": {"surprise": 1}, "not a number": {"measured": float("nan")}}
 
 
 @pytest.mark.parametrize("line", [RUN, *LOOKING[1:3]], ids=lambda line: line[0])

@@ -48,7 +48,7 @@ def test_our_measurement_is_judged_and_said_to_be_scaled(repro, measured):
 def test_a_broken_claim_is_one_sentence_with_its_line(repro, toy):
     toy.with_name("claims.yaml").write_text(CLAIMS.replace("other/dev", "other/nowhere"))
     said = repro("audit", "claims", "toy")
-    assert said.status == 2 and "claims.yaml:2" in said.sentence and "'nowhere'" in said.sentence
+    assert said.status == 2 and "claims.yaml:2" in said.sentence and "has no column nowhere." in said.sentence
 
 
 def test_unknown_names_are_named(repro):

@@ -319,4 +319,5 @@ def test_a_table_is_printed_in_each_format_and_then_not_written(repro, toy, fold
     ]
     assert printed("csv").out == printed("csv", "compare").out
     assert not (folders / "results/tables").exists()
-    assert "leave --out out" in repro("tables", "--format", "latex", "--out", "here").sentence
+    refused = repro("tables", "--format", "latex", "--out", "here").sentence
+    assert refused == "--format cannot be combined with --out"

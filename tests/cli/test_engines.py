@@ -25,10 +25,10 @@ def test_local_processes_end_with_the_same_scores(repro, measured_once):
     "options, sentence",
     [
         (("--jobs", "2"), "--jobs needs the engines local and snakemake, not auto"),
-        (("--engine", "local", "--profile", "x"), "--profile is of the engine snakemake, not of local"),
+        (("--engine", "local", "--profile", "x"), "--profile needs the engine snakemake, not local"),
         (("--engine", "snakemake", "--shards", "0"), "--shards is 0, but must be 1 or more"),
         (("--engine", "local", "--jobs", "0"), "--jobs is 0, but must be 1 or more"),
-        (("--gpus-per-stage", "2"), "--gpus-per-stage is of the engines local and snakemake, not"),
+        (("--gpus-per-stage", "2"), "--gpus-per-stage needs the engines local and snakemake, not auto"),
         (("--engine", "local", "--gpus-per-stage", "0"), "--gpus-per-stage is 0, but this machine has"),
         (("--max-gpu-hours", "1"), "a budget needs a throughput"),
         (("--engine", "cloud"), "Invalid value for '--engine': 'cloud' is not one of"),

@@ -71,7 +71,7 @@ def test_where_nothing_is_old_a_broken_record_and_a_scale_without_its_file_are_t
     records = folders / "results/records"
     (records / "myscale").mkdir(parents=True)
     said = repro("store", "gc")
-    assert said.out == "0 could go, 0 bytes\n"
+    assert said.out == "0 unused, 0 bytes\n"
     assert "scale myscale: only artefacts of records are kept" in said.err
     for scale_ in ("tiny", "myscale"):
         broken = records / scale_ / "costa.jsonl"

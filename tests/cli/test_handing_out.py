@@ -28,14 +28,7 @@ def altered(measured):
 
 
 @pytest.mark.parametrize(
-    "verb",
-    [
-        "export run",
-        "compare with ours",
-        "compare a stored one",
-        "compare by a dataset",
-        "import run",
-    ],
+    "verb", ["export run", "compare with ours", "compare a stored one", "compare by a dataset", "import run"]
 )
 def test_a_run_that_was_altered_is_not_handed_out(repro, altered, tmp_path, verb):
     mine = tmp_path / "mine.trec"
@@ -82,7 +75,7 @@ def test_a_run_that_is_not_the_one_that_was_scored_is_not_handed_out(repro, meas
     refused = repro("export", "run", CELL, *SCALE)
     assert refused.status == 2
     assert (
-        f"{run} was made again since {CELL} was scored, and is a different run; `repro run"
+        f"{run} was made again since {CELL} was scored, and is a different run. `repro run"
         in refused.sentence
     )
 

@@ -49,8 +49,7 @@ def run(tmp_path, monkeypatch):
 @pytest.mark.parametrize("verb", VERBS)
 def test_a_verb_that_computes_nothing_loads_no_library_that_does_and_seeks_no_garbage(verb, run):
     searches, modules = run(*verb.split())
-    with_quantiles = verb in ("compare --all", "audit claims")  # Student's, of intervals and of marks
-    heavy = HEAVY - {"numpy", "scipy"} if with_quantiles else HEAVY
+    heavy = HEAVY - {"numpy", "scipy"} if verb == "audit claims" else HEAVY  # of tests between rows
     assert heavy.isdisjoint(modules) and searches < 5
 
 

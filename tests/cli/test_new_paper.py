@@ -71,10 +71,10 @@ def test_what_is_no_package_name_is_refused(repro, tmp_path, name):
 @pytest.mark.parametrize(
     ("name", "words"),
     [
-        ("costa", "there is a paper"),
-        ("baselines", "there is a paper"),
+        ("costa", "'costa' exists already"),
+        ("baselines", "'baselines' exists already"),
         ("json", "an installed Python"),
-        ("class", "Python's own"),
+        ("class", "is a Python keyword"),
     ],
 )
 def test_a_name_that_is_taken_is_refused(repro, tmp_path, name, words):

@@ -36,7 +36,7 @@ def test_the_draft_is_at_hand_and_says_what_it_knows_and_what_it_asks(repro, dra
     lines = [line.split() for line in said.out.splitlines()]
     assert ["1", "5", "3", "0", "2", "7", "5", f"{QUILL}:17"] in lines  # known, likely, asked; with a recipe
     assert ["2", "5", "1", "4", "0", "3", "1", f"{QUILL}:40"] in lines
-    assert "quill.tex:70 is left out: no heading names a measure" in said.err
+    assert "quill.tex:70 is omitted: no heading names a measure" in said.err
     assert "repro run quill --table 1 --scale tiny" in said.err
     assert "title, as the source has it: Quill: an Invented Retriever" in (folder / "README.md").read_text()
     shown = repro("show", "quill", "--table", "1")
@@ -53,8 +53,8 @@ def test_rows_whose_recipe_is_known_are_planned_at_tiny(repro, drafted):
     evaluated = [node for node in planned.json if node["stage"] == "evaluate"]
     assert len(evaluated) == 3  # BM25 in the columns that ask nothing
     told = repro("plan", "quill", "--table", "1", "--scale", "tiny", "--row", "nib", "--row", "bm25").err
-    assert "no dataset and measure; give its column both (4)" in told
-    assert "no recipe; give the row one (3)" in told
+    assert "no dataset and measure (add both to its column) (4)" in told
+    assert "no recipe (add `recipe` to the row) (3)" in told
     path = drafted[1] / "cells.yaml"
     path.write_text(
         path.read_text().replace("'69.0']}", "'69.0'], recipe: passage_row, with: {encoder: halves}}")
@@ -88,7 +88,7 @@ def test_every_number_of_the_source_is_a_cell_and_no_other(drafted):
     [
         ("absent.tex", None, "absent.tex"),
         ("words.md", "No table is here.\n", "table"),
-        ("settings.md", "| a | b |\n|---|---|\n| batch | 64 |\n", "no table of results is in it"),
+        ("settings.md", "| a | b |\n|---|---|\n| batch | 64 |\n", "has no table of results"),
         ("paper.bin", "\0\1\2", "paper.bin"),
     ],
 )

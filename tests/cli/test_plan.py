@@ -31,7 +31,7 @@ def test_people_see_a_summary_and_a_line_a_node_where_they_ask_for_it(repro, fol
     assert lines[6] == "so far: 0 of 1 published cell measured at tiny"
     assert lines[7:] == [f"0 of 6 stages are stored in {folders}/store"]
     head, _, *nodes = filter(str.strip, said.out.splitlines())
-    assert head.split() == ["state", "node", "blocked", "by"]
+    assert head.split() == ["state", "stage", "blocked", "by"]
     assert [line.split()[:2] for line in nodes] == [["missing", stage] for stage in STAGES]
 
 
@@ -84,7 +84,7 @@ def test_nodes_are_noted_whatever_is_lacking_where_nothing_is_to_run(repro, fold
 def test_what_was_measured_is_counted_without_its_store(repro, measured):
     line = ("costa", "--table", "1", "--scale", "tiny")
     counted = "so far: 1 of 58 published cells measured at tiny, and 0 of 8 cells of reference rows\n"
-    stored = f"6 of 155 nodes are stored in {measured}/store\n"
+    stored = f"6 of 155 stages are stored in {measured}/store\n"
     assert counted + stored in repro("plan", *line).err
     other = measured / "another"
     stored = f"0 of 155 stages are stored in {other}\n"
@@ -123,7 +123,7 @@ def test_by_table_and_row_each_is_counted_by_itself(repro):
     how = ("plan", "costa", "--row", "bm25", "--table", "1", "--table", "2", "--scale", "tiny")
     lines = repro(*how, "--by", "table").out.splitlines()
     start = lines.index("by table, shared stages in each")
-    head = ["table", "nodes", "to run", "blocked", "FLOP", "core hours", "GB", "peak GB"]
+    head = ["table", "stages", "to run", "blocked", "FLOP", "core hours", "GB", "peak GB"]
     assert cells_of_line(lines[start + 2]) == head
     assert [line.split()[0] for line in lines[start + 4 : start + 6]] == ["costa/1", "costa/2"]
     rows = repro(*how, "--by", "row").out

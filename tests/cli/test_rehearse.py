@@ -134,7 +134,7 @@ def test_every_stage_is_tried_and_the_whole_is_extrapolated(repro, papers_data, 
     whole = f"Extrapolated: {told['hours']:,.1f} hours one stage after another"
     assert "all of it" not in lines.err and whole.split("extrapolated")[0] in lines.err
     assert f" on this machine, not counting {len(uncounted)} stage" in lines.err
-    assert " named below; " in lines.err and "; at least " in lines.err
+    assert " named below, " in lines.err and ", at least " in lines.err
     assert "20 documents" in lines.out and "saved for `repro plan` in " in lines.err
 
 

@@ -48,12 +48,12 @@ def test_every_scale_with_a_record_has_a_page_and_the_first_opens_in_the_browser
 def test_the_summary_counts_every_table_and_goes_to_standard_output(repro):
     said = repro("report", "--format", "markdown", "costa", "--scale", "tiny")
     assert said.status == 0
-    apart = "apart, 0 of 36 points of figures, 0 of 8 cells of reference rows"
+    others = "and 0 of 36 points of figures, 0 of 8 cells of reference rows"
     known = "40 stated by others (exact), 7 stated by others (close), 5 stated by others (loose), 105 nothing known"
     assert said.out.startswith(
         f"157 published numbers: {known}.\n\n"
-        "## Verdicts at scale tiny\n\n0 of 157 published cells measured at tiny; "
-        f"{apart}: 0 failing. Scores at smaller scales are not compared"
+        "## Verdicts at scale tiny\n\n0 of 157 published cells measured at tiny, "
+        f"{others}: 0 failing. Scores at smaller scales are not compared"
     )
     assert "| costa | 7 | 4 | 4 |" in said.out
 
@@ -88,7 +88,10 @@ def test_a_readme_without_one_pair_of_markers_is_left_alone_before_anything_is_j
     [
         (["costb"], "'costb' is not a known paper. Did you mean costa?"),
         (["--readme", "x.md", "--format", "markdown"], "--readme cannot be combined with other options"),
-        (["--format", "markdown", "--open"], "a text of one scale"),
+        (
+            ["--format", "markdown", "--open"],
+            "--format markdown cannot be combined with --open or a second --scale",
+        ),
         (["--readme", "missing.md"], "missing.md: No such file or directory"),
         (["costa", "-o", "."], "is a folder. Name a file for the report."),
     ],
@@ -129,4 +132,6 @@ def test_pages_of_tables_are_written_with_their_commands(repro, folders, toy):
     assert "repro run toy --table 1 --row bm25 --scale tiny\n" in text
     assert "toy-table1.md" in (folders / "pages/index.md").read_text(encoding="utf-8")
     full = repro("report", "site", "toy", "-o", folders / "pages", "--scale", "full")
-    assert full.status == 2 and full.sentence.endswith("--scale full is always included")
+    assert full.status == 2 and full.sentence.endswith(
+        "--scale full is always included. Name a smaller scale or remove --scale."
+    )

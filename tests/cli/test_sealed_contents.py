@@ -127,4 +127,4 @@ def test_a_torn_last_line_is_told_where_numbers_are_shown(repro, measured, line)
     path.write_bytes(path.read_bytes() + b'{"cell": ')
     said = repro(*line)
     assert said.status == 0
-    assert said.err.count(f"unfinished: {path}: its last line has no end and is not read; restore it") == 1
+    assert said.err.count(f"unfinished: {path}: its last line is cut off and ignored. Restore it") == 1

@@ -1,5 +1,4 @@
-"""``repro show settings`` and what other verbs say of settings: a made paper whose one row uses a released
-encoder."""
+"""``repro show settings`` and what other verbs say of settings: a made paper whose one row uses a released encoder."""
 
 import pytest
 
@@ -14,8 +13,7 @@ tables:
   about: one system
   columns: [{id: dev, head: [Dev], dataset: msmarco-passage/dev/small, measure: RR@10}]
   rows:
-  - {id: tas-b, label: TAS-B, recipe: "papers.baselines.released:retriever", with: {system: tas-b}, cells:
-  ["0.1"]}
+  - {id: tas-b, label: TAS-B, recipe: "papers.baselines.released:retriever", with: {system: tas-b}, cells: ["0.1"]}
 - id: "2"
   kind: hyperparameters
   about: settings
@@ -40,8 +38,7 @@ elsewhere:
 - {what: GPUs, cell: toy/2/gpus/encoder, because: hardware is no parameter of a stage}
 """
 READINGS = """\
-- {id: precision, kind: conflict, against: code, where: §2, paper: half, choices: {full: fp32}, default: full,
-cells: [toy/1]}
+- {id: precision, kind: conflict, against: code, where: §2, paper: half, choices: {full: fp32}, default: full, cells: [toy/1]}
 """
 
 
@@ -75,7 +72,7 @@ def test_cells_of_a_table_of_settings_have_a_verdict_each(repro, toy):
         ["toy/2/epochs/encoder", "n.a.", "epochs", "", "as published"],
     ]
     said = repro("show", "toy/2/depth/encoder")
-    assert "planned:       1000 (depth of search); as published" in said.out
+    assert "planned:       1000 (depth of search), as published" in said.out
     assert "2 of 3" in repro("show", "coverage", "toy").out
 
 
@@ -92,14 +89,15 @@ def test_what_fails_is_listed_alone_and_is_an_exit_status_when_strict(repro, toy
     assert said.status == 1
     [failure] = said.json
     assert failure["parameter"] == "length" and failure["planned"] == 512
-    assert failure["says"] == "the plan has 512 where 128 is expected"
+    assert failure["says"] == "the plan has 512 instead of 128"
     assert repro("show", "settings", "toy", "--failing").status == 0
 
 
 def test_a_cell_of_settings_that_nothing_takes_up_fails(repro, toy):
     (toy / "settings.yaml").write_text(SETTINGS.partition("elsewhere")[0])
     [failure] = repro("show", "settings", "toy", "--failing", "--format", "json").json
-    assert failure["cell"] == "toy/2/gpus/encoder" and "no entry of settings.yaml" in failure["says"]
+    assert failure["cell"] == "toy/2/gpus/encoder"
+    assert "settings.yaml does not name this cell" in failure["says"]
 
 
 @pytest.mark.parametrize("selected", [["--row", "tas-b"], ["--table", "1"]])
@@ -119,8 +117,8 @@ def test_a_selection_of_nothing_is_refused(repro, toy):
 
 def test_a_cell_is_shown_with_the_settings_of_its_row(repro, toy):
     brief, whole = repro("show", "toy/1/tas-b/dev").out, repro("show", "toy/1/tas-b/dev", "--verbose").out
-    counts = "settings:      of the row at scale full: 8 as published, 1 departs; `repro show settings toy --table 1 --row tas-b`"
-    assert counts in brief and "  apart        vectors: precision fp16 → fp32 (departs by precision)" in brief
+    counts = "settings:      of the row at scale full: 8 as published, 1 departs (`repro show settings toy --table 1 --row tas-b`)"
+    assert counts in brief and "  departures   vectors: precision fp16 → fp32 (departs by precision)" in brief
     assert "normalize false (as published)" in whole and "(as published)" not in brief
     assert len(repro("show", "toy/1/tas-b/dev", "--format", "json").json["settings"]) == 9
 

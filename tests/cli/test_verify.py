@@ -75,8 +75,8 @@ def other_code(measured, monkeypatch):
 
 
 SENTENCE = (
-    "1 of 6 artefacts were made by other code or libraries; "
-    "`repro run --rebuild other-code` with a selection makes them again"
+    "1 of 6 artefacts were made by other code or libraries "
+    "(`repro run --rebuild other-code` with a selection makes them again)"
 )
 
 
@@ -108,9 +108,7 @@ def test_what_other_code_made_is_made_again_on_request(repro, other_code):
     reads = SimpleNamespace(stage="compare", fingerprint="1" * 64, parents=lambda: [read])
     with announce(other_code / "store", [reads]):
         said = repro(*line)
-    assert (
-        said.status == 2 and "nothing is discarded: another run reads, or is to read, evaluate/" in said.err
-    )
+    assert said.status == 2 and "nothing is discarded: another run needs evaluate/" in said.err
     said = repro(*line)
     assert said.status == 0 and "Ran 1 of " in said.err
 
@@ -180,7 +178,7 @@ def test_a_last_record_that_was_cut_off_counts_as_nothing_and_is_told(repro, mea
     assert repro("store", "verify", "--format", "json").json["unfinished_records"] == []
     path.write_text(path.read_text()[:300])
     said = repro("store", "verify")
-    assert said.status == 0 and f"unfinished: {path}: its last line has no end" in said.out
+    assert said.status == 0 and f"unfinished: {path}: its last line is incomplete." in said.out
     assert repro("store", "verify", "--format", "json").json["unfinished_records"] == [str(path)]
 
 

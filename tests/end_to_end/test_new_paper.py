@@ -151,7 +151,7 @@ def test_the_audit_knows_its_configurations_and_what_explains_a_difference(scaff
 def test_it_has_a_part_of_the_report_and_a_table_in_latex(measured, tmp_path):
     measured("report", "fifth", "--scale", SCALE, "-o", tmp_path / "r.html")
     page = (tmp_path / "r.html").read_text()
-    assert 'id="fifth/1"' in page and "1 that bear on this cell" in page
+    assert 'id="fifth/1"' in page and "1 that affect this cell" in page
     assert "fifth" in measured("tables", "fifth", "--table", "1", "--scale", SCALE)
 
 

@@ -198,14 +198,6 @@ def of_exported_encoders(world) -> str:
     return _scores(compare("costa/1", scale="tiny", workspace=world.workspace).comparison.cells)
 
 
-def of_a_readme(world) -> str:
-    """The column of the table of verdicts that counts cells in doubt."""
-    place = world.folder / "readme.md"
-    place.write_text("<!-- verdicts:begin -->\n<!-- verdicts:end -->\n")
-    world.repro("report", "--readme", place)
-    return place.read_text()
-
-
 def of_a_frame(world) -> str:
     frame = compare("costa/1", scale="tiny", workspace=world.workspace).to_frame()
     assert not frame[frame.doubts.notna()].current.any()
@@ -266,7 +258,8 @@ VERBS_AS_OUTLETS = {
     "import run": THEIRS,
     "store verify": "tells of faulty and contradicted records by themselves: tests/cli/test_verify.py",
     **dict.fromkeys(("store gc", "new paper", "new site"), NO_NUMBER),
-    **dict.fromkeys(("data", "doctor", "doctor smoke", "doctor calibrate", "doctor same-code"), NO_NUMBER),
+    **dict.fromkeys(("data list", "data check", "data fetch", "data make"), NO_NUMBER),
+    **dict.fromkeys(("doctor", "doctor smoke", "doctor calibrate", "doctor same-code"), NO_NUMBER),
 }
 SCRIPTS_AS_OUTLETS = {"papers.head_to_head.article": [of_the_article]}
 NAMES_AS_OUTLETS = {

@@ -82,12 +82,7 @@ def with_views(by):
     return work
 
 
-VIEW = {
-    "views": ["dense"],
-    "top_k": None,
-    "positions": {"cls": False, "sep": False},
-    "head": "transform",
-}
+VIEW = {"views": ["dense"], "top_k": None, "positions": {"cls": False, "sep": False}, "head": "transform"}
 CASES = {
     "plain": (plain, {}),
     "mean and cosine": (plain, {"pooling": "mean", "normalize": True}),

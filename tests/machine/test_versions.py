@@ -74,8 +74,7 @@ def test_software_lists_what_is_installed_and_only_that(monkeypatch):
 def test_every_distribution_recorded_is_one_the_project_declares():
     text = (ROOT / "pyproject.toml").read_text()
     declared = set(re.findall(r'^(?:gpu = \[|\s*)"([\w-]+)[>=]', text, re.MULTILINE))
-    not_declared = {"pyarrow", "pyjnius"}  # come with datasets and pyserini, and decide as much
-    assert set(versions.DISTRIBUTIONS) - not_declared <= declared
+    assert set(versions.DISTRIBUTIONS) <= declared
 
 
 @pytest.mark.parametrize(

@@ -27,14 +27,8 @@ REPEATED = {  # a row and its columns, another row and its columns, which print 
         ("6/none", slice(2, None), "4/base", ALL),
         ("7/tau-0_1", ALL, "4/base", slice(1)),  # hence the ablations' temperature is 0.1, not 1
     ],
-    "cpdae": [
-        ("2/seed", ALL, "1/seed", [0, 1, 4, 5]),
-        ("2/cpdae", ALL, "1/cpdae", [0, 1, 4, 5]),
-    ],
-    "cotmae_v2": [
-        ("5/dim-768", ALL, "4/cotmae_v2", ALL),
-        ("4/cotmae_v2", ALL, "1/cotmae_v2", slice(3)),
-    ],
+    "cpdae": [("2/seed", ALL, "1/seed", [0, 1, 4, 5]), ("2/cpdae", ALL, "1/cpdae", [0, 1, 4, 5])],
+    "cotmae_v2": [("5/dim-768", ALL, "4/cotmae_v2", ALL), ("4/cotmae_v2", ALL, "1/cotmae_v2", slice(3))],
     "simlm": [
         ("2/dense.simlm", [0, 2], "6/simlm.distillation", ALL),
         ("2/dense.cocondenser", [0, 2], "6/cocondenser.mined-negatives", ALL),

@@ -129,12 +129,7 @@ CHANGED = [  # the equations that are no longer the published ones, and where; w
     ("CoT-MAE v2, Eq. 4's gradient", VIEWS + ".logits", "weight.detach()", "weight"),
     ("CoT-MAE v2, Eqs. 9 to 13", VIEWS + ".forward", "self.weight * loss", "-self.weight * loss"),
     ("CoT-MAE v2, Eqs. 9 to 13", VIEWS + ".decode", "vectors[batch", "-vectors[batch"),
-    (
-        "CoT-MAE v2, Eqs. 9 to 13",
-        "papers.cotmae_v2.decoders:decoded",
-        "embedded[:, 1:]",
-        "embedded[:, :-1]",
-    ),
+    ("CoT-MAE v2, Eqs. 9 to 13", "papers.cotmae_v2.decoders:decoded", "embedded[:, 1:]", "embedded[:, :-1]"),
     (
         "CoT-MAE v2, Eqs. 7 and 15",
         "repro.retrieval.nn.contrastive:view_similarities",

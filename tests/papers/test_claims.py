@@ -209,9 +209,7 @@ def test_every_mark_is_above_the_rows_it_names_and_bold_numbers_are_the_best_but
         place: judged.why for place, judged in _in_print(name, "bold").items() if judged.state != "holds"
     }
     assert list(wrong) == (["4/bold/base/dev.r1000"] if name == "costa" else [])
-    assert (
-        name != "costa" or "0.952 beside 4/without-phrase/dev.r1000 0.953" in wrong["4/bold/base/dev.r1000"]
-    )
+    assert name != "costa" or "0.952 vs. 4/without-phrase/dev.r1000 0.953" in wrong["4/bold/base/dev.r1000"]
 
 
 def test_what_has_no_numbers_in_print_is_untested():

@@ -53,7 +53,7 @@ def test_every_objective_can_be_trained_as_it_is_declared():
     [
         (
             {"options": {"trained_passages": 2, "regulariser": "none", "depth": 3}},
-            "takes no 'depth'; it takes",
+            "takes no 'depth'. Its options: 'passage_length'",
         ),
         ({"options": {"regulariser": "none"}}, "needs 'trained_passages', missing in the recipe"),
         (
@@ -79,11 +79,7 @@ def test_options_that_an_objective_does_not_take_are_refused_before_it_is_made(p
             {"regulariser": "rdrop"},
             "'rdrop' is not a known regulariser of objective 'o'",
         ),
-        (
-            "repro.retrieval.nn.bi_encoder:BiEncoderContrastive",
-            {"similarity": "dat"},
-            r"Did you mean dot\?",
-        ),
+        ("repro.retrieval.nn.bi_encoder:BiEncoderContrastive", {"similarity": "dat"}, r"Did you mean dot\?"),
         (
             "repro.retrieval.nn.bi_encoder:BiEncoderContrastive",
             {"projector": "lineal"},

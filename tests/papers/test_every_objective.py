@@ -173,8 +173,7 @@ def test_each_loss_falls_in_training_and_the_encoder_that_is_saved_loads_again(n
 
 
 @pytest.mark.parametrize(
-    ("name", "changes", "said"),
-    [(name, *case) for name, cases in WRONG.items() for case in cases],
+    ("name", "changes", "said"), [(name, *case) for name, cases in WRONG.items() for case in cases]
 )
 def test_a_wrong_option_is_a_usage_error(name, changes, said, tmp_path):
     whole, usual = {}, CASES[name][1].OPTIONS

@@ -12,11 +12,7 @@ from repro.errors import UsageError
 from repro.graph import Node, walk
 from repro.manifest.cells import select
 from repro.progress import Progress
-from repro.running.discarding import (
-    discarded_stages,
-    finished_vectors,
-    readers_first,
-)
+from repro.running.discarding import discarded_stages, finished_vectors, readers_first
 from repro.running.engines.inline import ensure
 from repro.running.plan import plan
 from repro.running.requirements import Machine

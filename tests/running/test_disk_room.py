@@ -13,12 +13,7 @@ from repro.progress import Progress
 from repro.running import discarding
 from repro.running.cost.estimate import estimate
 from repro.running.cost.work import Work, work
-from repro.running.discarding import (
-    Consumers,
-    discarded_stages,
-    fullest_level,
-    levels,
-)
+from repro.running.discarding import Consumers, discarded_stages, fullest_level, levels
 from repro.running.engines.inline import ensure
 from repro.running.plan import plan
 from repro.running.requirements import Machine

@@ -253,6 +253,5 @@ def test_what_went_on_from_blocks_of_other_code_is_told_as_made_by_other_code(
     run_node(node, store, Progress())
     facts = store.record(node)["facts"]
     assert differences(facts) == (["run"] if other else [])
-    assert (
-        facts["code"].startswith(f"{'0' * 64} and ") is other and not (store.path(node) / "blocks").exists()
-    )
+    assert facts["code"].startswith(f"{'0' * 64} and ") is other
+    assert not (store.path(node) / "blocks").exists()

@@ -193,8 +193,7 @@ def test_a_reading_that_changes_nothing_in_the_selection_is_refused(make):
 def test_unknown_readings_and_choices_name_the_right_ones(make):
     build, _, _ = make
     with pytest.raises(
-        UsageError,
-        match=r"'bm25-parameter' is not a known reading of the selected papers. Did you mean bm25",
+        UsageError, match=r"'bm25-parameter' is not a known reading of the selected papers. Did you mean bm25"
     ):
         build(overrides={"bm25-parameter": "x"})
     with pytest.raises(UsageError, match="anserini-default"):

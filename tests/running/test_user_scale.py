@@ -160,10 +160,7 @@ def test_a_backbone_of_ones_own_goes_with_stand_ins_only(described):
             "steps: {pretrian: 400}",
             "steps.pretrian: 'pretrian' is not a known training. Did you mean pretrain?",
         ),
-        (
-            "learning_rate: {tune: {factor: 2, most: 1}}",
-            "tune: 'tune' is not a known training. Did you",
-        ),
+        ("learning_rate: {tune: {factor: 2, most: 1}}", "tune: 'tune' is not a known training. Did you"),
         ("caps: {lenght: 7}", "caps.lenght: 'lenght' is not a known number to cap. Did you mean length?"),
         ("replace: {precison: fp32}", "replace.precison: 'precison' is not a known parameter. Did you mean"),
         (

@@ -272,16 +272,10 @@ def test_what_two_branches_recorded_is_merged_by_git_and_the_newest_counts(tmp_p
 @pytest.mark.parametrize(
     ("changes", "reason"),
     [
-        (
-            {"measured": 38.7},
-            "38.7 is impossible for p/1/r/c: values in fraction are between 0 and 1",
-        ),
+        ({"measured": 38.7}, "38.7 is impossible for p/1/r/c: values in fraction are between 0 and 1"),
         ({"measured": 100.1, "unit": "percent"}, "values in percent are between 0 and 100"),
         ({"measured": 1e308}, "values in fraction are between 0 and 1"),
-        (
-            {"measured": -0.1},
-            "-0.1 is impossible for p/1/r/c: values in fraction are between 0 and 1",
-        ),
+        ({"measured": -0.1}, "-0.1 is impossible for p/1/r/c: values in fraction are between 0 and 1"),
         ({"measured": -2.0, "unit": "GB"}, "values in GB are not below 0"),
         ({"deviation": 1.5}, "1.5 cannot be the deviation of p/1/r/c in fraction"),
         ({"missing": 11}, "11 of 10 queries cannot be missing from p/1/r/c"),

@@ -59,10 +59,7 @@ def test_stand_ins_are_named_beside_what_they_replace():
 
 
 def test_a_measure_that_looks_deeper_than_the_scale_searches_is_told():
-    column, deep = (
-        _compared("nfcorpus", "a"),
-        "nDCG@10: computed on the top 5 (the run contains no more)",
-    )
+    column, deep = (_compared("nfcorpus", "a"), "nDCG@10: computed on the top 5 (the run contains no more)")
     assert cut_measures([column]) == conditions([column]) == ""
     assert cut_measures([replace(column, cut_at=5), _compared("scifact", "", cut_at=5)]) == deep
     at_tiny = [replace(column, scale="tiny", cut_at=depth) for depth in (100, 50)]

@@ -26,9 +26,7 @@ from repro.verdicts.verdict import (
     implied_class,
     prediction_half_width,
 )
-from repro.verdicts.verdict import (
-    tolerance as tolerance_of,
-)
+from repro.verdicts.verdict import tolerance as tolerance_of
 
 ONE_POINT = Tolerance("retrained", Decimal(1), "a thread")
 

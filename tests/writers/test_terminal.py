@@ -196,11 +196,7 @@ def _with_reports(cells):
     first, second, third = cells
     several = (*notes_on(first.cell, "31.58", match="close"), *notes_on(first.cell, "30"))
     doubtful = notes_on(second.cell, "36.0487", start="trained", match="loose")
-    return [
-        replace(first, notes=several),
-        replace(second, notes=doubtful),
-        third,
-    ]
+    return [replace(first, notes=several), replace(second, notes=doubtful), third]
 
 
 @pytest.mark.needs_plugins

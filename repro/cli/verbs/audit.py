@@ -54,7 +54,7 @@ command = _Audit(
     "audit",
     package=__package__,
     sections={"views": {}},
-    subcommand_metavar="[VIEW] [PAPER]...|FILE [OPTIONS]",
+    subcommand_metavar="[VIEW] [PAPER]...|FILE... [OPTIONS]",
     help="""List inconsistent numbers, marks and sentences in the suite's papers or the source of any paper.
 
     The default is all papers of the suite.

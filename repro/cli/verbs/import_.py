@@ -42,7 +42,7 @@ Examples:
     "readings",
     multiple=True,
     metavar="ID=CHOICE",
-    help="Choice of a reading in the run, e.g. bm25-parameters=anserini-tuned (repeatable).",
+    help="Value of an unspecified choice in the run, e.g. bm25-parameters=anserini-tuned (repeatable).",
 )
 @click.option("--public", metavar="DIR", help="Score the known public runs in DIR instead of FILE.")
 @format_option("json", "markdown")
@@ -50,7 +50,7 @@ def run(file, cells, source, toolkit, readings, public, form):
     """Score a run by others and record it for published cells.
 
     FILE is a TREC run or MS MARCO's qid-pid-rank (plain or gzipped, with or without ir_metadata), or JSON or
-    Parquet by ranx. Contradictions in the file are reported. A cell with a larger cutoff than the depth of
+    Parquet by ranx. Contradictions in the file are printed. A cell with a larger cutoff than the depth of
     the run is refused. A run with another choice than the row gets no verdict.
     """
     from repro.cli.verdicts import show_recurrences

@@ -5,7 +5,6 @@ from pathlib import Path
 import click
 
 from repro.cli.options import selecting_everything, stated_options
-from repro.cli.printing import say, say_each
 from repro.errors import UsageError
 from repro.store import translated_errors
 
@@ -57,12 +56,13 @@ def command(selection, out, document, two_column, others, form):
     if not out:
         _write_scores(comparison, plan, store, results)
     if not files:
-        say("nothing to write: the selection has no table. `repro report figures` draws figures.")
+        _say("nothing to write: the selection has no table. `repro report figures` draws figures.")
     if document:
         _write_document(files, Path(document), scale=selection.scale, two_column=two_column)
 
 
 def _say(*sentences: str) -> None:
+    from repro.cli.printing import say_each  # rarely needed
 
     say_each(sentences)
 
@@ -82,4 +82,4 @@ def _write_document(files, path: Path, **options) -> None:
 
     path.write_text(tables_document(files, **options), encoding="utf-8")
     print(path)
-    say(f"`pdflatex {path}`, run three times, makes a PDF")
+    _say(f"`pdflatex {path}`, run three times, makes a PDF")

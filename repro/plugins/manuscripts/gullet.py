@@ -301,7 +301,7 @@ class Gullet:
     def define(self, name: str, macro: Macro, *, keep: bool = False) -> None:
         r"""Define a macro, unless the parser handles it. A macro that draws a line becomes ``\hline``."""
         texts = {token.text for token in macro.body}
-        internal = self.reader.only_defines and any("@" in text for text in texts)
+        internal = self.reader.only_defines and "@" in "".join(texts)
         known = name[1:] in names("kept", "rules") or (keep and name in self._macros)
         if known or internal or not name.startswith("\\"):
             return

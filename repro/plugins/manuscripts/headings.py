@@ -106,9 +106,10 @@ class _Shared:
         heads = [" ".join(plan.head(place)) for place in plan.values]
         measures = () if any(map(vocabulary.measures, heads)) else tuple(vocabulary.measures(text))
         ids = [vocabulary.collection(vocabulary.without_measures(head)).value or "" for head in heads]
-        cells = (plan.table.body[row][place].text for row in plan.rows for place in plan.values)
-        is_beir = sum(id.startswith("beir/") for id in ids) >= 3
-        is_beir = is_beir and all((_number(cell) or 0) <= 100 for cell in cells)
+        body = plan.table.body
+        is_beir = sum(id.startswith("beir/") for id in ids) >= 3 and all(
+            (_number(body[row][place].text) or 0) <= 100 for row in plan.rows for place in plan.values
+        )
         return cls(measures, vocabulary.without_measures(text), is_beir)
 
 

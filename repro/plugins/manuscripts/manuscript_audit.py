@@ -173,28 +173,39 @@ WRITERS: dict[str, Callable[[Sequence[Finding]], None]] = {
 Examples:
   repro audit paper.tex
   repro audit arxiv-source/ --strict
+  repro audit chapters/*.tex
   repro audit paper.tex --format github
   repro audit results.csv --format sarif > findings.sarif""",
 )
-@click.argument("file", type=click.Path(path_type=Path))
+@click.argument("files", metavar="FILE...", nargs=-1, required=True, type=click.Path(path_type=Path))
 @click.option("--strict", is_flag=True, help="Exit with status 1 if there are errors or doubts.")
 @format_option("json", "sarif", "github")
-def file_command(file, strict, form):
+def file_command(files, strict, form):
     """List inconsistencies in the tables of a paper's source and in sentences that quote them.
 
-    FILE is LaTeX, Markdown, CSV or HTML, or the folder or archive of a paper's source. An error contradicts
-    arithmetic, a doubt breaks a habit of its table, a note is worth a look. `% repro: ignore[CHECK] reason`
-    on the line or above it hides a finding (`<!-- ... -->` in Markdown and HTML, `#` in CSV).
+    Each FILE is LaTeX, Markdown, CSV or HTML, or the folder or archive of a paper's source. An error
+    contradicts arithmetic, a doubt breaks a habit of its table, a note is worth a look.
+    `% repro: ignore[CHECK] reason` on the line or above it hides a finding (`<!-- ... -->` in Markdown and
+    HTML, `#` in CSV).
     """
-    from repro.plugins.manuscripts.reading import read
+    from repro.plugins.manuscripts.reading import NoTableError, read
 
-    manuscript = read(file)
-    findings = audit(manuscript)
-    WRITERS[form](findings)
-    for note in manuscript.notes:
+    tables, notes, found = 0, list[str](), dict[Finding, None]()
+    for file in files:
+        try:
+            manuscript = read(file)
+        except NoTableError as error:
+            if not files[1:]:
+                raise
+            notes.append(str(error))
+            continue
+        tables += len(manuscript.tables)
+        notes += manuscript.notes
+        found |= dict.fromkeys(audit(manuscript))  # a file may also be the input of another
+    WRITERS[form](list(found))
+    for note in dict.fromkeys(notes):
         say(note)
-    numbers = Counter(finding.severity for finding in findings)
+    numbers = Counter(finding.severity for finding in found)
     counts = [f"{numbers[name]} {name}{'s' * (numbers[name] != 1)}" for name in SEVERITIES]
-    number = len(manuscript.tables)
-    say(f"{number} table{'s' * (number != 1)}: {', '.join(counts)}")
+    say(f"{tables} table{'s' * (tables != 1)}: {', '.join(counts)}")
     return int(strict and numbers.total() > numbers["note"])

@@ -22,6 +22,10 @@ _MAIN = ("main", "ms", "paper", "root", "article", "manuscript")
 Read = tuple[list[SourceTable], list[tuple[Place, str]], dict[str, str], list[str], dict[str, str]]
 
 
+class NoTableError(DataError):
+    """A source contains no table."""
+
+
 def read(path: Path) -> Manuscript:
     """Return the tables, prose and labels of a file, folder or archive of LaTeX, Markdown, CSV, TSV or HTML.
 
@@ -34,7 +38,7 @@ def read(path: Path) -> Manuscript:
         raise DataError(f"{path} cannot be read: braces or environments are nested too deeply") from None
     if not tables:
         hint = f" ({notes[0]})" if notes else ""
-        raise DataError(f"{path} contains no table{hint}")
+        raise NoTableError(f"{path} contains no table{hint}")
     return Manuscript(path, tuple(tables), tuple(prose), labels, tuple(notes), front)
 
 

@@ -15,7 +15,7 @@ from functools import cached_property
 from typing import Any
 
 from repro.api import select
-from repro.errors import StageError, UsageError
+from repro.errors import BlockedError, StageError, UsageError
 from repro.graph import Node, canonical, walk
 from repro.locations import BUNDLED, PAPERS, committed_results
 from repro.machine.code_digest import code
@@ -178,8 +178,10 @@ class SameCode:
         )
         plan.scale.pin_kernels(self.progress)
         outcome = ENGINES["auto"](plan, self.store, self.progress, Options())
-        for fingerprint, reasons in (outcome.failed | outcome.blocked).items():
-            raise StageError(f"{fingerprint[:12]} cannot be computed: {reasons}")
+        for fingerprint, error in outcome.failed.items():
+            raise StageError(f"{fingerprint[:12]} cannot be computed: {error}")
+        for obstacle, *_ in outcome.blocked.values():
+            raise BlockedError(obstacle.cause, obstacle.remedy)
 
     def _output(self, node: Node) -> Output:
         stage = " ".join([node.stage, *entries(node)[1:]])

@@ -118,8 +118,8 @@ class SettingsOfCell(CellPart):
 def command(names, tables, rows, failing, strict, as_json):
     """Compare the planned settings at scale full with those of the paper and its released code.
 
-    A planned parameter passes if it is as published, as released, or set by a reading. Cells of tables of
-    settings have a verdict each.
+    A planned parameter passes if it is as published, as released or an unspecified choice. Cells of tables
+    of settings have a verdict each.
     """
     from repro.cli.printing import emit_json, say
     from repro.plugins.settings.checked import counts

@@ -25,7 +25,7 @@ from repro.manifest.yaml_file import Fault, StrictMapping
 from repro.plugins.statements.language import LEVEL
 from repro.retrieval.datasets.catalog import catalog, dataset
 from repro.retrieval.evaluation.measures import parse_measure
-from repro.verdicts.verdict import quantile
+from repro.retrieval.evaluation.p_values import quantile
 
 FILE = "deviations.yaml"
 # Half the deviation is a quarter of the variance. With 42 and 42 degrees of freedom (43 queries),

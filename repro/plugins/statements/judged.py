@@ -40,9 +40,9 @@ class ClosestReports:
         """Return the report used for a cell. Raises MissingNumber without one."""
         counting = [note for note in notes(cell) if not self.starts or note.making in self.starts]
         if not counting:
-            raise MissingNumber(f"others report no value of {cell.id}")
+            raise MissingNumber(f"no value of {cell.id} is reported elsewhere")
         if counting[0].match == "loose":
-            raise MissingNumber(f"others' values match {cell.id} only by name")
+            raise MissingNumber(f"values reported elsewhere match {cell.id} only by name")
         return counting[0]
 
     def number(self, cell: Cell) -> Decimal:
@@ -68,15 +68,15 @@ class ClosestReports:
 
     def why_untested(self, cell: Cell) -> str:
         """Return the reason for the missing test."""
-        return "others report means without a test"
+        return "values reported elsewhere have no significance test"
 
     def over_seeds(self, cell: Cell) -> list[float]:
         """Raise MissingNumber."""
-        raise MissingNumber(f"others report no seeds of {cell.id}")
+        raise MissingNumber(f"no seeds of {cell.id} are reported elsewhere")
 
     def drawn(self, shown: str, fact: str) -> float:
         """Raise MissingNumber."""
-        raise MissingNumber(f"others report no value of {shown}")
+        raise MissingNumber(f"no value of {shown} is reported elsewhere")
 
 
 @dataclass(frozen=True)

@@ -172,8 +172,8 @@ class Family(Identified):
     def _compares_different_rows(self):
         if bool(self.rows) == bool(self.between):
             raise ValueError("needs either `rows` or `between`")
-        same = [row for row in self.rows if self.rows.count(row) > 1 or row == self.against]
-        same += [row for row, other in self.between if row == other]
+        pairs = (*combinations((*self.rows, self.against), 2), *self.between)
+        same = [row for row, other in pairs if row == other]
         if same:
             raise ValueError(f"row {same[0]!r} would be compared with itself")
         if self.rows and self.against is None and len(self.rows) < 2:

@@ -1,8 +1,11 @@
 """``repro compare`` with the user's runs and encoders as rows, ``repro doctor smoke`` with an encoder."""
 
+from __future__ import annotations
+
 from collections.abc import Iterator, Sequence
 from inspect import cleandoc
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import click
 
@@ -20,14 +23,15 @@ from repro.cli.verbs.compare import show_verdicts, verdict_options
 from repro.cli.verbs.doctor import SCALE, bm25_cell, run_rows, tell
 from repro.cli.verbs.doctor import smoke as plain_smoke
 from repro.errors import UsageError, check_known, unknown
-from repro.exchange.run_import import Importer, Origin
 from repro.manifest.papers import papers
-from repro.plugins.yours.compared_with_yours import ComparedWithYours, compare, compare_with_yours
-from repro.plugins.yours.runs import is_encoder
-from repro.plugins.yours.table import OwnRow, OwnTable, as_json, lines
 from repro.progress import TerminalProgress
 from repro.running.workspace import Workspace
 from repro.store import make_writable
+
+if TYPE_CHECKING:  # they need the extra "score", and a comparison of records does not
+    from repro.exchange.run_import import Importer
+    from repro.plugins.yours.compared_with_yours import ComparedWithYours
+    from repro.plugins.yours.table import OwnRow, OwnTable
 
 YOURS = """
 Your run files and encoders become rows of the named table. They are scored in every column that they
@@ -80,6 +84,8 @@ def command(names, strict, failing, measured, form, record, per_query, dataset, 
         raise UsageError(f"{option} is for verdicts, which your rows do not have. Remove {option}.")
     compared = _compare_yours(yours, of_papers, choices, options)
     if record:
+        from repro.exchange.run_import import Importer
+
         importer = Importer(Workspace.open(), TerminalProgress())
         for label, new, count in record_runs(compared.yours, importer):
             say(f"{label}: {new} new records, {count} in all")
@@ -95,13 +101,21 @@ def _parted(names) -> tuple[tuple[str, ...], list[str]]:
     others = [name for name in names if name not in of_papers]
     absent = [name for name in others if not Path(name).exists()]
     check_known("paper", *(name for name in absent if not {"/", "."} & set(name)), valid=papers())
-    if not of_papers and absent and is_encoder(absent[0]):
+    if not of_papers and absent and _is_encoder(absent[0]):
         remedy = "an encoder needs a table, e.g. DIR PAPER --table 1"
         raise unknown("paper", absent[0].partition("/")[0], papers(), hint=remedy)
     return of_papers, others
 
 
+def _is_encoder(name: str) -> bool:
+    from repro.plugins.yours.runs import is_encoder
+
+    return is_encoder(name)
+
+
 def _compare_yours(yours: list[str], of_papers, choices: dict, options: dict):
+    from repro.plugins.yours.compared_with_yours import compare, compare_with_yours
+
     progress = TerminalProgress()
     if not (of_papers or choices["everything"] or choices["tables"] or choices["rows"]):
         for option in stated_options("scale_name", "seeds", "readings"):
@@ -131,7 +145,7 @@ def smoke(names, tables, rows):
 
 def _encoder_among(names, tables, rows) -> tuple[str, list[str]]:
     """Return the encoder among names, or "", and the other names. Raises UsageError for a wrong mixture."""
-    encoders = [name for name in names if name.partition("/")[0] not in papers() and is_encoder(name)]
+    encoders = [name for name in names if name.partition("/")[0] not in papers() and _is_encoder(name)]
     others = [name for name in names if name not in encoders]
     if encoders and (rows or encoders[1:] or (len(others), len(tables)) not in ((0, 0), (1, 1))):
         raise UsageError("an encoder is scored alone or with one PAPER and --table, without --row")
@@ -143,6 +157,8 @@ def _score_encoder(model, names, tables, workspace) -> list[str]:
     from repro.writers.grid import rounded
 
     table = f"{names[0]}/{tables[0]}" if names and tables else bm25_cell().id.rsplit("/", 2)[0]
+    from repro.plugins.yours.compared_with_yours import compare
+
     compared = compare(table, yours=model, scale=SCALE, workspace=workspace, progress=TerminalProgress())
     cells = [c for own in compared.yours for row in own.rows for c in row.cells]
     return [
@@ -152,6 +168,8 @@ def _score_encoder(model, names, tables, workspace) -> list[str]:
 
 def show_yours(compared: ComparedWithYours, form: str, *, per_query: bool) -> None:
     """Print tables with the user's rows, or the scores ``per_query``, e.g. as "csv"."""
+    from repro.plugins.yours.table import as_json, lines
+
     if per_query:
         scores = list(compared.scores_by_query())
         (emit_json if form == "json" else emit_csv)(scores)
@@ -235,6 +253,8 @@ def _sentences(row: OwnRow) -> list[str]:
 def record_runs(tables: Sequence[OwnTable], importer: Importer) -> Iterator[tuple[str, int, int]]:
     """Record each run for its cells, and yield its label and the numbers of new and of all records. Raises
     UsageError unless there is one row, at scale full."""
+    from repro.exchange.run_import import Origin
+
     cells = [c for own in tables for c in own.of_paper]
     if len({(c.cell.paper.name, c.cell.row.id) for c in cells}) != 1 or cells[0].scale != "full":
         raise UsageError("--record needs one row at full scale. Name it, e.g. --row ROW.")

@@ -235,7 +235,7 @@ def differing(rows: Mapping[str, str]) -> list[str]:
     digest."""
     others = (name for name, digest in rows.items() if digest and name in published())
     return [
-        f"the {in_words(name)} are not as published; `repro data check {name.split()[0]}` lists differences"
+        f"the {in_words(name)} differ from the published ones (see `repro data check {name.split()[0]}`)"
         for name in others
         if rows[name] not in published()[name]["digests"]
     ]

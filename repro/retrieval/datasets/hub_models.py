@@ -1,7 +1,7 @@
 """Find local checkpoints, e.g. ``models/NAME``, with their architectures and faults."""
 
 import contextlib
-import warnings
+import os
 from collections.abc import Iterable, Iterator, Mapping
 from functools import cache
 from hashlib import sha1, sha256
@@ -66,17 +66,17 @@ def checkpoint_files(folder: Path) -> list[Path]:
 
 
 def cached_folder(name: str, revision: str) -> Path | None:
-    """Return a revision's snapshot in the hub's cache, named by its commit, or None."""
-    from huggingface_hub import constants
+    """Return a revision's snapshot in the hub's cache, named by its commit. None if it is not cached.
 
-    if not Path(constants.HF_HUB_CACHE, f"models--{name.replace('/', '--')}").is_dir():
-        return None  # the function below imports the hub's whole client
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")
-        from huggingface_hub import try_to_load_from_cache
-
-    found = (try_to_load_from_cache(name, file, revision=revision) for file in SETTINGS)
-    return next((Path(file).parent for file in found if isinstance(file, str)), None)
+    The hub's client, which another extra installs, keeps the cache in the same folders.
+    """
+    home = os.environ.get("HF_HOME") or Path(os.environ.get("XDG_CACHE_HOME") or "~/.cache", "huggingface")
+    cache = os.environ.get("HF_HUB_CACHE") or os.environ.get("HUGGINGFACE_HUB_CACHE") or Path(home, "hub")
+    folder = Path(os.path.expandvars(cache)).expanduser() / f"models--{name.replace('/', '--')}"
+    reference = folder / "refs" / revision
+    commit = reference.read_text(encoding="utf-8").strip() if reference.is_file() else revision
+    snapshot = folder / "snapshots" / commit
+    return snapshot if any((snapshot / file).is_file() for file in SETTINGS) else None
 
 
 def base_identity(name: str) -> str | None:
@@ -140,8 +140,9 @@ def readable(model_type: str, stage: str) -> bool:
     """Return whether a stage can read an architecture, through transformers or by conversion."""
     if model_type in CONVERTED.get(stage, ()):
         return True
-    spec = find_spec("transformers")
-    folders = (spec and spec.submodule_search_locations) or []
+    if (spec := find_spec("transformers")) is None:
+        return True  # not known here: a training needs the library anyway
+    folders = spec.submodule_search_locations or []
     if any(Path(folder, "models", model_type.replace("-", "_")).is_dir() for folder in folders):
         return True
     from transformers import CONFIG_MAPPING  # some share another's folder

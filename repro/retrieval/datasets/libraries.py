@@ -15,6 +15,7 @@ from time import sleep
 from typing import Any, BinaryIO
 
 from repro.errors import BlockedError
+from repro.machine import INSTALL, extra_of
 from repro.progress import Progress
 from repro.retrieval.datasets.catalog import Dataset, Document, Judgement, Query, dataset
 from repro.store.disk import file_lock
@@ -99,7 +100,9 @@ def downloading(entry: Dataset) -> Iterator[None]:
     except ImportError as error:
         library = error.name or getattr(error.__cause__, "name", None) or "a library"
         cause = f"{entry.id} is read with {library}, which is not installed"
-        raise BlockedError(cause, f"run `python -m pip install {library}`") from error
+        extra = extra_of(library)
+        remedy = INSTALL.format(extra) if extra else f"python -m pip install {library}"
+        raise BlockedError(cause, f"run `{remedy}`") from error
     except (OSError, RuntimeError) as error:  # requests' errors are OSErrors; ir_datasets adds RuntimeErrors
         if mismatch := _hash_mismatch(error):
             cause = f"the download of {entry.id} is not the expected file ({mismatch})"

@@ -4,6 +4,9 @@ None]."""
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cache
+from statistics import fmean, variance
+from typing import Any
 
 
 @dataclass(frozen=True)
@@ -23,12 +26,28 @@ class MeansTest:
 
 def unpaired_t_test(first: Sequence[float], second: Sequence[float]) -> MeansTest | None:
     """Return Student's t-test with a pooled variance. None with fewer than two values or without variance."""
-    from scipy.stats import ttest_ind
-
-    if min(len(first), len(second)) < 2 or len(set(first)) == len(set(second)) == 1:
+    sizes = len(first), len(second)
+    if min(sizes) < 2 or len(set(first)) == len(set(second)) == 1:
         return None
-    result = ttest_ind(first, second)
-    return MeansTest(float(result.statistic), int(result.df), float(result.pvalue))
+    degrees = sum(sizes) - 2
+    pooled = sum((n - 1) * variance(group) for n, group in zip(sizes, (first, second), strict=True)) / degrees
+    t = (fmean(first) - fmean(second)) / math.sqrt(pooled * (1 / sizes[0] + 1 / sizes[1]))
+    return MeansTest(t, degrees, float(_two_sided(t, degrees)))
+
+
+def _two_sided(t, degrees: int) -> Any:
+    """Return the probability of an absolute t at least as large, by the incomplete beta function."""
+    import mpmath  # scipy is larger than all packages of a comparison of records
+
+    return mpmath.betainc(degrees / 2, 0.5, 0, degrees / (degrees + t * t), regularized=True)
+
+
+@cache
+def quantile(degrees: int, confidence: float = 0.95) -> float:
+    """Return the two-sided quantile of Student's t, e.g. 12.7 for 1 degree of freedom."""
+    import mpmath
+
+    return float(mpmath.findroot(lambda t: _two_sided(t, degrees) - (1 - confidence), (2, 3)))
 
 
 def holm(p_values: Sequence[float | None]) -> list[float | None]:

@@ -221,8 +221,12 @@ def _blocks(file: BufferedIOBase, separator: bytes) -> Iterator[bytes]:
             last_line = lines[lines.rfind(b"\n") + 1 :]
             yield lines + end
     if remainder:
-        value, value_before = (line.split(separator)[-1] for line in (remainder, last_line))
-        if is_cut_off(value, value_before) if separator == b" " else int(value) != int(value_before) + 1:
+        fields, before = remainder.split(separator), last_line.split(separator)
+        if separator == b" ":
+            is_unusual = is_cut_off(fields[-1], before[-1])
+        else:
+            is_unusual = fields[0] != before[0] or int(fields[-1]) != int(before[-1]) + 1
+        if is_unusual:
             raise _UnusualFileError("a last line that may be cut off")
         yield remainder
 
@@ -283,7 +287,7 @@ class _Lines:
         self.last_tag: str | None = None
         self.scores: dict[str, dict[str, float]] = {}
         self.ranks: dict[str, list[float]] = {}  # of TREC's form
-        self.places: dict[str, set[int]] = {}  # the ranks of MS MARCO's
+        self.places: dict[str, dict[int, None]] = {}  # the ranks of MS MARCO's
         self.documents: dict[str, str] = {}  # one string per document, not one per line
 
     def add(self, line: str, place: str) -> None:
@@ -326,13 +330,13 @@ class _Lines:
         if not (text.isdecimal() and len(text) < 9 and int(text) <= LARGEST_RANK):
             reason = f"is not a whole number up to {LARGEST_RANK} ({_EXPECTED[MS_MARCO]})"
             raise DataError(f"{place}: the rank {text!r} {reason}")
-        rank, ranks = int(text), self.places.setdefault(query, set())
+        rank, ranks = int(text), self.places.setdefault(query, {})
         if rank in ranks:
             raise DataError(f"{place}: rank {text} is given twice for query {query!r}")
-        if is_last and rank not in ({max(ranks) + 1} if ranks else {0, 1}):
+        if is_last and rank not in ({next(reversed(ranks)) + 1} if ranks else {0, 1}):
             reason = f"rank {text} does not follow those before and the line has no end"
             raise DataError(f"{place}: {reason}: {AGAIN}")
-        ranks.add(rank)
+        ranks[rank] = None
         return query, document, -float(rank)
 
 

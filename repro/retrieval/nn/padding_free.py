@@ -222,7 +222,7 @@ def is_asked_for(environment: Mapping[str, str]) -> bool | None:
     """Return the value of REPRO_PADDING_FREE (1 or 0), or None. Raises UsageError for other values."""
     text = environment.get(VARIABLE)
     if text not in (None, "0", "1"):
-        raise UsageError(f"{VARIABLE} is {text!r}, and has to be 1 (no padding), 0 (padding) or unset")
+        raise UsageError(f"{VARIABLE} is {text!r}, but must be 1 (no padding), 0 (padding) or unset")
     return None if text is None else text == "1"
 
 

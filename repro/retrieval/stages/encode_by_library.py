@@ -42,9 +42,7 @@ def run(params: dict, inputs: dict[str, Path], out: Path, progress: Progress) ->
         try:
             model = library_encoder.load(checkpoint, params | {"kind": params["kind_of_encoder"]})
         except DataError as error:
-            raise BlockedError(
-                str(error), "put all of its files there, including weights and tokenizer"
-            ) from error
+            raise BlockedError(str(error), "add its missing files, e.g. weights or tokenizer") from error
         with threads_for(model), progress.task(f"encoding {params['kind']}", total=count) as advance:
             folder.mkdir(exist_ok=True)
             write_ids(texts.ids, out, inputs["texts"])

@@ -30,7 +30,7 @@ def run(params: dict, inputs: dict, out: Path, progress: Progress) -> dict:
         except (OSError, ValueError, KeyError, TypeError, AttributeError, DataError) as error:
             raise BlockedError(
                 f"{folder} cannot be read as such an encoder ({reason(error)})",
-                "put all of its files there, including weights and tokenizer, or correct its settings",
+                "add its missing files, e.g. weights or tokenizer, or correct its settings",
             ) from error
         save_model(model, tokenizer, out / "model")  # may read weights from their file
     return {"parameters": model.num_parameters(), "vocabulary": len(tokenizer)}

@@ -18,6 +18,7 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, ClassVar, Protocol, runtime_checkable
 
 from repro.errors import UsageError
+from repro.machine import extra_of
 
 if TYPE_CHECKING:
     import torch
@@ -96,6 +97,8 @@ def import_declared(kind: str, declared: Mapping[str, Any]):
     try:
         value = getattr(importlib.import_module(module), attribute)
     except (ModuleNotFoundError, AttributeError, ValueError) as error:
+        if isinstance(error, ModuleNotFoundError) and extra_of(error.name):
+            raise  # a package of the suite is not installed
         raise UsageError(f"there is no {kind} at {path!r} ({error})") from error
     for key in ("name", "version"):
         actual = getattr(value, key, declared[key])

@@ -5,10 +5,7 @@ import math
 import pytest
 import torch
 
-from papers.baselines.contrastive_term_distribution import (
-    contrastive_term_scores,
-    word_attention,
-)
+from papers.baselines.contrastive_term_distribution import contrastive_term_scores, word_attention
 from tests.floats import close
 
 

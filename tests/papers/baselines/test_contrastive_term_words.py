@@ -14,7 +14,7 @@ from repro.retrieval.nn.checkpoint import load_masked_lm
 from repro.retrieval.stages import pretrain, term_statistics
 from repro.retrieval.training.objective import build
 from tests.killed import check_killed_and_continued
-from tests.papers.baselines.tiny_texts import ids, rows, save_statistics, texts, written
+from tests.papers.baselines.tiny_texts import ids, rows, texts, written
 from tests.stage_inputs import pretraining, texts_and_model
 from tests.tiny_models import tiny_masked_lm, tiny_tokenizer
 
@@ -48,11 +48,6 @@ OPTIONS = {
     "length": 48,
     "seed": 7,
 }
-
-
-@pytest.fixture(scope="module")
-def statistics(tmp_path_factory):
-    return save_statistics(tmp_path_factory.mktemp("statistics"), texts(300))
 
 
 def objective(statistics, *, dropout=0.0, **changes):

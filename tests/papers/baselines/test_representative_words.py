@@ -10,7 +10,7 @@ from papers.baselines.function_words import FUNCTION_WORDS
 from papers.baselines.representative_words import RepresentativeWords
 from repro.retrieval.training.objective import build
 from tests.floats import close
-from tests.papers.baselines.tiny_texts import ids, rows, save_statistics, texts, written
+from tests.papers.baselines.tiny_texts import ids, rows, texts, written
 from tests.tiny_models import MARKS, tiny_masked_lm, tiny_tokenizer
 
 OPTIONS = {
@@ -41,11 +41,6 @@ OPTIONS = {
     "length": 48,
     "seed": 7,
 }
-
-
-@pytest.fixture(scope="module")
-def statistics(tmp_path_factory):
-    return save_statistics(tmp_path_factory.mktemp("statistics"), texts(300))
 
 
 def objective(statistics, *, dropout=0.0, **changes):

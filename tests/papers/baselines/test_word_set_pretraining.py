@@ -9,15 +9,10 @@ from repro.errors import UsageError
 from repro.retrieval.nn.masked_tokens import IGNORED
 from tests.papers.baselines import test_contrastive_term_words as b_prop
 from tests.papers.baselines import test_representative_words as prop
-from tests.papers.baselines.tiny_texts import ids, rows, save_statistics, texts
+from tests.papers.baselines.tiny_texts import ids, rows, texts
 from tests.tiny_models import tiny_tokenizer
 
 MASKING = {"rate": 0.15, "mask": 0.8, "random": 0.1, "unit": "whole-word", "most": 60}
-
-
-@pytest.fixture(scope="module")
-def statistics(tmp_path_factory):
-    return save_statistics(tmp_path_factory.mktemp("statistics"), texts(300))
 
 
 def test_four_fifths_of_the_short_texts_are_passed_over_and_those_of_few_words_always():
@@ -26,7 +21,7 @@ def test_four_fifths_of_the_short_texts_are_passed_over_and_those_of_few_words_a
     assert np.mean(skipped) == pytest.approx(0.8, abs=0.02)
     assert not any(short.skipped(100, 10, generator=generator) for _ in range(200))
     assert all(short.skipped(500, 9, generator=generator) for _ in range(200))
-    with pytest.raises(UsageError, match=r"share of short texts passed over is 1\.5"):
+    with pytest.raises(UsageError, match=r"share of skipped short texts is 1\.5"):
         ShortTexts(1.5, 100, 0)
 
 

@@ -33,7 +33,6 @@ OPTIONS = {
     "length": 24,
     "seed": 7,
 }
-FLOAT32 = {"rtol": 1e-5, "atol": 1e-6}  # a sparse vector is taken in float32
 FIRST_VERSION = {
     "views": ["dense"],
     "decoders": ["auto_encoding"],

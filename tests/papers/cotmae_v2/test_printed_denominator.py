@@ -8,12 +8,7 @@ import torch
 from papers.cotmae_v2.printed_denominator import PrintedDenominator, printed_denominator
 from repro.retrieval.nn.multi_view_bi_encoder import MultiViewBiEncoder
 from tests.floats import close
-from tests.retrieval.nn.test_multi_view_bi_encoder import (
-    EXAMPLES,
-    P,
-    objective,
-    start,
-)
+from tests.retrieval.nn.test_multi_view_bi_encoder import EXAMPLES, P, objective, start
 
 __all__ = ["start"]
 

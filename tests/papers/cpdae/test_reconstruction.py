@@ -78,7 +78,7 @@ def test_labels_are_the_distinct_words_without_padding_and_what_is_left_out():
 
 @pytest.mark.parametrize(
     ("changes", "said"),
-    [({"second_term": "third"}, "no second term"), ({"reduction": "max"}, "no reduction of the recon")],
+    [({"second_term": "third"}, "known second term"), ({"reduction": "max"}, "known reduction")],
 )
 def test_a_wrong_setting_is_a_usage_error(changes, said):
     z, y, _ = texts()

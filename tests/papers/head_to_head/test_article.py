@@ -131,11 +131,7 @@ def test_records_of_an_earlier_study_are_counted_and_not_shown(known, tmp_path):
     [
         (["--seeds", "x"], 2, "--seeds takes whole numbers"),
         (["--scale", "nowhere"], 2, "'nowhere' is not a known scale"),
-        (
-            [],
-            DataError.exit_status,
-            "nothing of the study is measured at scale small-cpu with seeds 1,2",
-        ),
+        ([], DataError.exit_status, "nothing of the study is measured at scale small-cpu with seeds 1,2"),
     ],
 )
 def test_bad_input_is_one_sentence(words, status, said, tmp_path, monkeypatch, capsys):

@@ -174,5 +174,5 @@ def test_a_generator_that_cannot_serve_is_refused(tmp_path):
     vocabulary = dict(TOKENIZER.get_vocab())
     vocabulary["stone"], vocabulary["castle"] = vocabulary["castle"], vocabulary["stone"]
     BertTokenizer(vocab=vocabulary).save_pretrained(tmp_path / "model")
-    with pytest.raises(DataError, match="vocabulary is not that of the model"):
+    with pytest.raises(DataError, match="the vocabulary differs from the model's"):
         starting_generator(tmp_path / "model", tiny_masked_lm(), TOKENIZER, length=64)

@@ -67,10 +67,7 @@ def test_parts_that_enter_a_loss_are_the_same_whatever_the_machine_is_told(input
     given = params("autoencoder")
     given["options"] = given["options"] | {"token_loss": TOKEN_LOSS | {"per": 3}}
     facts = {}
-    for name, variables in {
-        "alone": {},
-        "told": {"REPRO_MICRO_BATCH": "5"},
-    }.items():
+    for name, variables in {"alone": {}, "told": {"REPRO_MICRO_BATCH": "5"}}.items():
         (tmp_path / name).mkdir()
         for variable, value in variables.items():
             monkeypatch.setenv(variable, value)

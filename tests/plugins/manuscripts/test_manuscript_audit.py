@@ -166,6 +166,15 @@ def test_a_finding_is_a_line_with_its_place_as_of_a_compiler(repro, paper):
     assert said.out == f"paper.tex:10: {LINE}. R cannot decrease from 100 to 1000 ranks.\n"
 
 
+def test_several_files_have_one_summary_and_each_finding_once(repro, paper):
+    parts = paper(), paper("Nothing here.", "intro.tex"), paper(r"\input{paper}", "book.tex")
+    said = repro("audit", *parts, "--strict")
+    assert said.status == 1 and said.out.count(LINE) == 1
+    notes, summary = said.err.splitlines()
+    assert notes == "intro.tex contains no table" and summary == "2 tables: 1 error, 0 doubts, 0 notes"
+    assert repro("audit", "intro.tex").sentence == notes
+
+
 def test_strict_is_status_one_for_errors_and_doubts_alone(repro, paper):
     assert repro("audit", paper(), "--strict").status == 1
     note = SOURCE.replace("72.1", "93.0").replace(
@@ -238,5 +247,5 @@ def test_no_format_prints_what_a_name_of_a_file_hides_in_it(repro, paper):
 def test_a_name_of_a_paper_is_the_paper_and_a_path_of_the_name_is_told(repro, paper, tmp_path):
     paper(name="costa")
     said = repro("audit", "costa", "--references", "--format", "json")
-    assert said.json[0]["paper"] == "costa" and "which ./costa names" in said.err
+    assert said.json[0]["paper"] == "costa" and "./costa names the path" in said.err
     assert "[cut-off]" in repro("audit", "./costa").out

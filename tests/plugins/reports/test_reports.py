@@ -62,10 +62,7 @@ def test_a_report_is_read_with_its_place(tmp_path):
         ({"value": "330"}, r"330 on .* is 330 in percent, above 100\. Check the unit"),
         ({"value": "0.3302"}, r"is less than 1/20 of the published 33\.0\. Check the unit"),
         ({"cells": [CELL, CELL]}, "a cell occurs twice"),
-        (
-            {"cells": [CELL, "simlm/2/dense.ance/dev.r1000"]},
-            "the cells have several measures: R@1000, RR@10",
-        ),
+        ({"cells": [CELL, "simlm/2/dense.ance/dev.r1000"]}, "the cells have several measures: R@1000, RR@10"),
         ({"how": {"start": "run", "differs": ["fp16", "fp16"]}}, "a difference occurs twice"),
     ],
 )

@@ -190,10 +190,7 @@ def test_a_step_like_another_takes_its_settings_and_may_drop_one(judge, tmp_path
             {"settings": {"epochs": {"released": 3, "script": "other:train.sh"}}},
             "'other' is not among the sources (code)",
         ),
-        (
-            {"settings": {"epochs": {"released": 3}}},
-            "a released value needs its script",
-        ),
+        ({"settings": {"epochs": {"released": 3}}}, "a released value needs its script"),
         ({"settings": {"epochs": {"note": "?"}}}, "the value has no source"),
     ],
 )

@@ -62,8 +62,7 @@ def test_ends_of_lines_inside_an_expression_do_not_matter():
 
 
 @pytest.mark.parametrize(
-    ("text", "value"),
-    [("v('absent') > 1 and 1 > 2", False), ("v('absent') > 1 or 2 > 1", True)],
+    ("text", "value"), [("v('absent') > 1 and 1 > 2", False), ("v('absent') > 1 or 2 > 1", True)]
 )
 def test_a_missing_value_does_not_matter_where_the_rest_decides(text, value):
     assert _of(text)[0] is value

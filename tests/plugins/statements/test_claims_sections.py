@@ -1,7 +1,4 @@
-"""Statements and findings on the page, and as listings for programs.
-
-Of repro/plugins/statements/claims_sections and api.
-"""
+"""Statements and findings on the page, and as listings for programs."""
 
 import pytest
 

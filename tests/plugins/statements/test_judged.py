@@ -1,7 +1,4 @@
-"""Claims judged in print and on made measurements, on a paper made for it.
-
-Of repro/plugins/statements/judged, statements and language.
-"""
+"""Claims judged in print and on made measurements, on a paper made for it."""
 
 import pytest
 
@@ -164,13 +161,13 @@ def test_unknown_bold_is_no_claim(made):
 @pytest.mark.parametrize(
     ("expect", "reason"),
     [
-        ('above("1/b/x", "1/a/z")', "column of made/1 'z'"),
-        ('above("1/q/x", "1/a/x")', "row of made/1 'q'"),
-        ('v("7/a/x") > 1', "table of made '7'"),
-        ('v("nobody:1/a/x") > 1', "paper 'nobody'"),
+        ('above("1/b/x", "1/a/z")', "made/1 has no column z. Its columns: x, y"),
+        ('above("1/q/x", "1/a/x")', "made/1 has no row q. Its rows: a, b, c."),
+        ('v("7/a/x") > 1', "made has no table 7. Its tables: 1."),
+        ('v("nobody:1/a/x") > 1', "'nobody' is not a known paper"),
         ('v("1/a/x")', "neither true nor false"),
-        ('rows("1", except_=["q"]) == 1', "row of table 1 'q'"),
-        ('every(rows("1"), "below", "1/a", "x")', "relation 'below'"),
+        ('rows("1", except_=["q"]) == 1', "'q' is not a known row of table 1"),
+        ('every(rows("1"), "below", "1/a", "x")', "'below' is not a known relation"),
         ("best_count(1, 2, 3, 4) == 1", "best_count()"),
         ('1 / (v("1/a/x") - v("1/a/x")) > 0', "DivisionByZero"),
         ('rounds(v("1/a/x"), "many")', "InvalidOperation"),

@@ -1,7 +1,4 @@
-"""Claims judged by what others state, on a paper made for it.
-
-Of repro/plugins/statements/judged.
-"""
+"""Claims judged by what others state, on a paper made for it."""
 
 import pytest
 

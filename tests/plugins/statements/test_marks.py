@@ -1,7 +1,4 @@
-"""Findings on marks of significance, and what their leads need, on a table made to show each.
-
-Of repro/plugins/statements/marks and repro/plugins/statements/deviations.
-"""
+"""Findings on marks of significance, and what their leads need, on a table made to show each."""
 
 import statistics
 

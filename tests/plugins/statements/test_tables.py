@@ -1,7 +1,4 @@
-"""Each check of the audit on a table made to fail it, and on one that does not.
-
-Of repro/plugins/statements/paper_audit.
-"""
+"""Each check of the audit on a table made to fail it, and on one that does not."""
 
 import pytest
 

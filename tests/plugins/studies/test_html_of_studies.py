@@ -1,7 +1,4 @@
-"""The comparisons of a study as objects, in the unit of its cells.
-
-Of repro/plugins/studies/writing.
-"""
+"""The comparisons of a study as objects, in the unit of its cells."""
 
 import json
 from types import SimpleNamespace

@@ -1,7 +1,4 @@
-"""What a study's table is made of, kept in a file of the results.
-
-Of repro/plugins/studies/studies.
-"""
+"""What a study's table is made of, kept in a file of the results."""
 
 import errno
 import gzip

@@ -1,7 +1,4 @@
-"""A study's table, as text.
-
-Of repro/plugins/studies/writing and words.
-"""
+"""A study's table, as text."""
 
 from dataclasses import replace
 

@@ -82,11 +82,7 @@ def _by_rank(run):
 
 
 def test_several_runs_are_several_rows_and_each_column_tells_what_it_lacks(workspace, runs):
-    mine = repro.compare(
-        "simlm/2",
-        yours=[runs["ance.dl19"], runs["ance.dl20"]],
-        workspace=workspace,
-    )
+    mine = repro.compare("simlm/2", yours=[runs["ance.dl19"], runs["ance.dl20"]], workspace=workspace)
     [own] = mine.yours
     assert [[c.cell.column.id for c in row.cells] for row in own.rows] == [["dl19.ndcg10"], ["dl20.ndcg10"]]
     assert any(f"has other topics than {DL20}" in text for text in own.rows[0].left_out)

@@ -112,12 +112,7 @@ def test_judged_only_and_exponential_gain_are_those_measures_of_other_rankings_a
         (["R_cap(rel=4)@9"], QRELS, RANKINGS, "counts grade 4 and above"),
         (["AP"], {"1": {"a": 0}}, RANKINGS, "none of the 1 judgements has a grade above 0"),
         (["AP"], QRELS, {"9": [("a", 1.0)]}, "none of the run's 1 queries is among the 3 judged ones"),
-        (
-            ["nDCG(dcg='exp-log2')@10"],
-            {"1": {"a": 99}},
-            RANKINGS,
-            "grade 99 is too large for an exponential",
-        ),
+        (["nDCG(dcg='exp-log2')@10"], {"1": {"a": 99}}, RANKINGS, "grade 99 is too large for an exponential"),
     ],
 )
 def test_what_would_score_nothing_is_refused(names, qrels, rankings, words):

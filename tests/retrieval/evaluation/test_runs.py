@@ -3,7 +3,7 @@ from unittest import mock
 
 import numpy as np
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 
 from repro.errors import DataError
@@ -60,6 +60,8 @@ QUICK = settings(max_examples=200, deadline=None, suppress_health_check=[HealthC
 
 @QUICK
 @given(made=FILES, last=st.booleans(), packed=st.booleans(), block=st.sampled_from([1, 9, 60, 1 << 20]))
+@example(made=(["q1\t0\t3", "q2\t0\t4"], "\n"), last=False, packed=False, block=1)
+@example(made=(["q1\t0\t5", "q1\t1\t3", "q1\t2\t4"], "\n"), last=False, packed=False, block=60)
 def test_whatever_is_read_fast_is_read_the_same_line_by_line(tmp_path, made, last, packed, block):
     lines, end = made
     text = (end.join(lines) + end * last).encode()

@@ -46,11 +46,7 @@ VIEWS = LENGTHS | {
     "flops_vectors": "before",
     "start": Path("none"),
     "flops_weight": {"queries": 0.5, "passages": 0.25, "ramp_steps": 0},
-    "distillation": {
-        "direction": "teacher-student",
-        "contrastive_weight": 0.5,
-        "teacher_temperature": 1.0,
-    },
+    "distillation": {"direction": "teacher-student", "contrastive_weight": 0.5, "teacher_temperature": 1.0},
 }
 BI_ENCODER = LENGTHS | {
     "temperature": 0.5,

@@ -9,11 +9,7 @@ import torch
 
 from repro.errors import StageError
 from repro.retrieval.nn import batches as batches
-from repro.retrieval.nn.batches import (
-    HalvingEncoder,
-    in_background,
-    is_out_of_memory,
-)
+from repro.retrieval.nn.batches import HalvingEncoder, in_background, is_out_of_memory
 from repro.retrieval.nn.tokens import TokenRows
 
 CUDA = "CUDA out of memory. Tried to allocate 20.00 GiB. GPU 0 has a total capacity of 79.10 GiB"

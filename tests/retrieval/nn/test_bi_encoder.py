@@ -6,13 +6,13 @@ import torch
 from repro.errors import UsageError
 from repro.retrieval.nn.batches import side_inputs as side
 from repro.retrieval.nn.bi_encoder import BiEncoderContrastive
-from repro.retrieval.nn.checkpoint import load_encoder, save_model
+from repro.retrieval.nn.checkpoint import load_encoder
 from repro.retrieval.nn.contrastive import NEGATIVES, contrastive
 from repro.retrieval.nn.encoder import Projector, load_text_encoder, saved_projector
 from repro.stage_table import POOLINGS
 from tests.floats import close
 from tests.retrieval.nn.parted_objectives import BI_ENCODER
-from tests.tiny_models import tiny_masked_lm, tiny_tokenizer
+from tests.tiny_models import tiny_tokenizer
 
 OPTIONS = BI_ENCODER | {
     "temperature": 1.0,
@@ -34,12 +34,6 @@ EXAMPLES = [
         ],
     },
 ]
-
-
-@pytest.fixture
-def start(tmp_path):
-    save_model(tiny_masked_lm(dropout=0.0), tiny_tokenizer(), tmp_path / "model")
-    return tmp_path / "model"
 
 
 def objective(start, **changes):

@@ -5,11 +5,11 @@ import torch
 
 from repro.errors import UsageError
 from repro.retrieval.nn.bi_encoder import CosineBiEncoder
-from repro.retrieval.nn.checkpoint import load_encoder, save_model
+from repro.retrieval.nn.checkpoint import load_encoder
 from repro.retrieval.nn.contrastive import four_block_contrastive, in_batch_contrastive
 from tests.floats import close
 from tests.retrieval.nn.parted_objectives import COSINES
-from tests.tiny_models import tiny_masked_lm, tiny_tokenizer
+from tests.tiny_models import tiny_tokenizer
 
 OPTIONS = COSINES | {"temperature": 0.02, "terms": "four-blocks", "weight": 1.0, "pooling": "cls"}
 OPTIONS |= {"separator": "pair", "warmup_steps": 4}
@@ -24,12 +24,6 @@ EXAMPLES = [
     }
     for query, other in [("king", "storm"), ("river", "stone"), ("ship", "sailor"), ("queen", "glass")]
 ]
-
-
-@pytest.fixture
-def start(tmp_path):
-    save_model(tiny_masked_lm(dropout=0.0), tiny_tokenizer(), tmp_path / "model")
-    return tmp_path / "model"
 
 
 def objective(start, **changes):

@@ -38,12 +38,6 @@ EXAMPLES = [
 HOW = {"length": 20, "separator": ": ", "precision": "fp32"}
 
 
-@pytest.fixture
-def start(tmp_path):
-    save_model(tiny_masked_lm(dropout=0.0), tiny_tokenizer(), tmp_path / "model")
-    return tmp_path / "model"
-
-
 def objective(start, *, dropout=0.0, **changes):
     torch.manual_seed(3)
     model = load_cross_encoder(start)

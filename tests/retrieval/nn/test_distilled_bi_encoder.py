@@ -5,20 +5,14 @@ import torch
 
 from repro.errors import DataError
 from repro.retrieval.nn.bi_encoder import DistilledBiEncoder
-from repro.retrieval.nn.checkpoint import load_encoder, save_model
+from repro.retrieval.nn.checkpoint import load_encoder
 from repro.retrieval.nn.contrastive import divergence
 from tests.floats import close
 from tests.retrieval.nn.test_cosine_bi_encoder import EXAMPLES, OPTIONS, objective, side, vectors
-from tests.tiny_models import tiny_masked_lm, tiny_tokenizer
+from tests.tiny_models import tiny_tokenizer
 
 SCORED = [example | {"scores": [3.0 + n, 0.5, -2.0]} for n, example in enumerate(EXAMPLES)]
 DISTILLED = OPTIONS | {"teacher_temperature": 1.0, "student_temperature": 0.02}
-
-
-@pytest.fixture
-def start(tmp_path):
-    save_model(tiny_masked_lm(dropout=0.0), tiny_tokenizer(), tmp_path / "model")
-    return tmp_path / "model"
 
 
 def distilled(start, **changes):

@@ -32,12 +32,7 @@ def library_model(folder, *, pooling="mean", heads=(), length=24):
 @pytest.mark.parametrize("pooling", ["cls", "mean"])
 @pytest.mark.parametrize(
     "heads",
-    [
-        [],
-        [("Dense", 32, 16)],
-        [("Dense", 32, 32), ("LayerNorm", 32)],
-        [("Dense", 32, 8), ("Normalize",)],
-    ],
+    [[], [("Dense", 32, 16)], [("Dense", 32, 32), ("LayerNorm", 32)], [("Dense", 32, 8), ("Normalize",)]],
 )
 def test_vectors_are_those_of_sentence_transformers(tmp_path, pooling, heads):
     theirs = library_model(tmp_path, pooling=pooling, heads=heads).encode(TEXTS)

@@ -267,7 +267,7 @@ def test_what_was_saved_says_how_to_encode_and_contradicting_it_is_refused(start
         ({"views": ["dense", "sparse", "colour"]}, "'colour' is not a known view"),
         ({"views": ["dense"]}, "'sparse' is not a known term of the similarity"),
         ({"views": ["dense", "sparse", "dense"]}, "a view is listed twice"),
-        ({"hybrid_similarity": []}, "no term of the similarity at all"),
+        ({"hybrid_similarity": []}, "no term of the similarity is given"),
         ({"view_objective": "mean"}, "'mean' is not a known objective of the views"),
         ({"contrastive_denominator": "sum"}, "'sum' is not a known denominator"),
         ({"in_batch_negatives": "all"}, "'all' is not a known choice of negatives"),

@@ -179,7 +179,6 @@ def test_seeds_release_becomes_an_architecture_that_is_read_again(tmp_path, prog
     assert facts["retrieval_head"] == "trained" and not facts["masked_language_head"]
     again = load_encoder(tmp_path / "out/model")
     embeddings = weights["seed_encoder.encoder.sentence_encoder.embed_tokens.weight"]
-    assert (
-        again.config.model_type == "roberta" and (again.embeddings.word_embeddings.weight == embeddings).all()
-    )
+    assert again.config.model_type == "roberta"
+    assert (again.embeddings.word_embeddings.weight == embeddings).all()
     assert load_tokenizer(tmp_path / "out/model")("the")["input_ids"][0] == 0

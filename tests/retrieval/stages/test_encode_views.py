@@ -163,7 +163,7 @@ def test_what_cannot_be_encoded_is_refused(model, corpus, queries, tmp_path, pro
     for changes, said in [
         ({"kind": "documents"}, "'documents' is not a known value of kind"),
         ({"views": ["colour"]}, "'colour' is not a known view"),
-        ({"views": []}, "no view at all"),
+        ({"views": []}, "no view is given"),
         ({"head": "none"}, "'none' is not a known value of head"),
         ({"length": 65}, "65 tokens is more than the model's 64 positions"),
     ]:

@@ -89,7 +89,7 @@ def test_scores_of_a_training_set_are_those_of_padded_pairs(
 def test_a_switch_that_is_neither_0_nor_1_is_refused(model, corpus, tmp_path, progress, monkeypatch):
     for value in ("yes", "2", ""):
         monkeypatch.setenv("REPRO_PADDING_FREE", value)
-        with pytest.raises(UsageError, match=f"REPRO_PADDING_FREE is '{value}', and has to be 1"):
+        with pytest.raises(UsageError, match=f"REPRO_PADDING_FREE is '{value}', but must be 1"):
             encode.run(test_encode.params(), {"model": model, "texts": corpus}, tmp_path, progress)
 
 

@@ -15,16 +15,8 @@ from tests.killed import check_killed_and_continued
 from tests.retrieval.stages.conftest import save_training_set
 from tests.stage_inputs import fine_tuning
 
-COSINE = {
-    "name": "cosine-contrastive",
-    "version": 1,
-    "path": "repro.retrieval.nn.bi_encoder:CosineBiEncoder",
-}
-DISTIL = {
-    "name": "distillation",
-    "version": 1,
-    "path": "repro.retrieval.nn.bi_encoder:DistilledBiEncoder",
-}
+COSINE = {"name": "cosine-contrastive", "version": 1, "path": "repro.retrieval.nn.bi_encoder:CosineBiEncoder"}
+DISTIL = {"name": "distillation", "version": 1, "path": "repro.retrieval.nn.bi_encoder:DistilledBiEncoder"}
 CROSS = {"name": "cross-encoder", "version": 2, "path": "repro.retrieval.nn.cross_encoder:CrossEncoder"}
 RETRIEVER = {
     "temperature": 0.02,

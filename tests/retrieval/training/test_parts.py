@@ -196,13 +196,13 @@ def test_models_train_without_padding_unless_another_way_is_asked_for(tmp_path, 
 @pytest.mark.parametrize(
     ("variable", "value", "wanted"),
     [
-        ("REPRO_SAVE_STEPS", "0", "Set a number of steps"),
-        ("REPRO_MICRO_BATCH", "some", "Set a number of examples"),
-        ("REPRO_PADDING_FREE", "2", "set it to 1 for texts without padding, to 0 for"),
+        ("REPRO_SAVE_STEPS", "0", ". Set a number of steps"),
+        ("REPRO_MICRO_BATCH", "some", ". Set a number of examples"),
+        ("REPRO_PADDING_FREE", "2", ", but must be 1 .no padding., 0 .padding. or unset"),
     ],
 )
 def test_an_option_of_another_value_is_refused(variable, value, wanted):
-    with pytest.raises(UsageError, match=f"{variable} is '{value}'[.;] {wanted}"):
+    with pytest.raises(UsageError, match=f"{variable} is '{value}'{wanted}"):
         Execution.of({variable: value})
 
 

@@ -52,7 +52,7 @@ def test_a_refusal_is_its_sentence_and_the_process_goes_on(workers, store, make,
     needs_others = next(node for node in make(("bm25",)).nodes if node.inputs)
     store.remember([needs_others])
     errand = workers.begin(needs_others)
-    assert "the store must hold it" in _wait(errand)
+    assert "(missing) in the store" in _wait(errand)
     workers.release(errand)
     again = workers.begin(nodes[0])
     assert again.process is errand.process and _wait(again) is None

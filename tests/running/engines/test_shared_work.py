@@ -310,7 +310,7 @@ def test_the_verb_fills_a_shard_and_says_whether_others_are_missing(new, monkeyp
     monkeypatch.setattr(signal, "signal", lambda *arguments: None)
     line = ["repro", "stage", ENCODE.fingerprint[:12], "--store", str(store.root)]
     for part, said in (
-        ("1/2", f"shard 1/2 of {ENCODE} is done, others are not"),
+        ("1/2", f"shard 1/2 of {ENCODE} is done, other shards are not"),
         ("2/2", str(store.path(ENCODE))),
     ):
         monkeypatch.setattr(sys, "argv", [*line, "--shard", part])

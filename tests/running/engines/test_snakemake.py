@@ -52,9 +52,8 @@ def test_there_is_a_rule_a_stage_and_a_job_an_artefact_that_waits_for_its_inputs
     assert sorted(built) == sorted(node.fingerprint for node in nodes)
     by_stage = {job["rule"]: job for job in content["jobs"].values()}
     [corpus] = {node.fingerprint for node in nodes if node.stage == "lucene_index" for node in node.parents()}
-    assert (
-        by_stage["lucene_index"]["after"] == [f"done/corpus/{corpus}"] and by_stage["corpus"]["after"] == []
-    )
+    assert by_stage["lucene_index"]["after"] == [f"done/corpus/{corpus}"]
+    assert by_stage["corpus"]["after"] == []
     program = content["rules"]["corpus"]["program"]
     assert program.endswith(f"-P -m repro --store {store.root} stage") and "PYTHONSAFEPATH=1" in program
 
@@ -145,9 +144,8 @@ def test_a_run_tries_again_lets_go_and_goes_on_beside_what_fails(given, store, m
     shutil.rmtree(spare.root / "never")
     again = execute(plan, store, Progress(), Options())
     assert [n.stage for n in again.run] == ["evaluate"] and not again.failed
-    assert (
-        len(list((store.root / "snakemake").iterdir())) == 0 and not execute(plan, store, said, Options()).run
-    )
+    assert len(list((store.root / "snakemake").iterdir())) == 0
+    assert not execute(plan, store, said, Options()).run
 
 
 def test_a_profile_that_it_refuses_is_told_before_anything_is_lost(given, store, monkeypatch):

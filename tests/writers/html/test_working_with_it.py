@@ -135,8 +135,7 @@ def test_what_is_copied_is_what_stands_there(browser, address):
 
 
 @pytest.mark.parametrize(
-    ("width", "dark", "places"),
-    [(1200, False, ("", "#toy/1/g.x/a")), (400, True, ("#cells", "#toy"))],
+    ("width", "dark", "places"), [(1200, False, ("", "#toy/1/g.x/a")), (400, True, ("#cells", "#toy"))]
 )
 def test_axe_finds_nothing(browser, address, width, dark, places):
     axe = pytest.importorskip("axe_core_python.base", reason="no axe: pip install axe-core-python")

@@ -3,16 +3,7 @@
 import pytest
 
 from repro.retrieval.datasets.tiny.passages import graded_judgements
-from repro.retrieval.datasets.tiny.world import (
-    Draw,
-    agreement,
-    deeds,
-    names,
-    people,
-    question,
-    slots,
-    towns,
-)
+from repro.retrieval.datasets.tiny.world import Draw, agreement, deeds, names, people, question, slots, towns
 
 EXPECTED = [13, 23, 86, 28, 4]
 OTHER = 75

@@ -1,0 +1,1 @@
+"""Records that other people measured with this suite, e.g. ``results/contributed/jane.jsonl``."""

@@ -1,0 +1,110 @@
+"""Records of other people: exported, checked line by line, shown with their doubts, and in no verdict."""
+
+import json
+from dataclasses import replace
+from pathlib import Path
+from shutil import copy
+
+import pytest
+
+from repro.store.results import Results, line_of, record_of
+from tests.cli.conftest import folders as folders
+from tests.cli.conftest import repro as repro
+
+RESULTS = Path(__file__).resolve().parents[3] / "results"
+CELL, AT_FULL = "costa/1/sparse.bm25/dev.rr10", "cotmae_v2/3/bm25/scifact"
+
+
+@pytest.fixture
+def jane(repro, folders):
+    """The file of somebody with a record of CELL at tiny and one of AT_FULL."""
+    mine = Results(folders / "results")
+    records = [
+        next(r for r in Results(RESULTS).read("tiny", "costa") if r.cell == CELL and r.seed is None),
+        next(r for r in Results(RESULTS).read("full", "cotmae_v2") if r.cell == AT_FULL and not r.origin),
+    ]
+    mine.append(records)
+    copy(RESULTS / "data.json", folders / "results")  # digests of the files, which are not here
+    said = repro("export", "records", CELL, "--scale", "tiny", "--by", "Jane Doe", "-o", folders / "a.jsonl")
+    assert (said.status, said.err) == (0, f"1 records in {folders}/a.jsonl\n")
+    assert repro("export", "records", AT_FULL, "--by", "Jane Doe", "-o", folders / "b.jsonl").status == 0
+    path = folders / "jane.jsonl"
+    path.write_bytes((folders / "a.jsonl").read_bytes() + (folders / "b.jsonl").read_bytes())
+    for file in (folders / "results").rglob("*.jsonl"):
+        file.unlink()
+    (folders / "a.jsonl").unlink()
+    return path
+
+
+def lines_by_others(repro, cell: str) -> list[str]:
+    return [line for line in repro("show", cell).out.splitlines() if line.startswith("run by others")]
+
+
+def test_an_unchanged_file_is_shown_with_its_person_its_date_and_its_doubts(repro, jane, folders):
+    before = {cell: repro("compare", cell, "--format", "json").json for cell in (CELL, AT_FULL)}
+    said = repro("import", "records", jane)
+    assert said.status == 0 and (folders / "results/contributed/jane.jsonl").read_bytes() == jane.read_bytes()
+    record = record_of(jane.read_bytes().split(b"\n")[0])
+    [line] = lines_by_others(repro, CELL)
+    assert f"{record.measured:.6g} at scale tiny by Jane Doe on {record.recorded[:10]}" in line
+    [note] = repro("compare", AT_FULL, "--format", "json").json[0]["others"][-1:]
+    assert note["name"] == "Jane Doe" and note["run_by_others"].startswith("Jane Doe on 2026-")
+    for cell, verdicts in before.items():
+        after = repro("compare", cell, "--format", "json").json
+        assert [c["verdict"] for c in after] == [c["verdict"] for c in verdicts]
+        assert [c["measured"] for c in after] == [c["measured"] for c in verdicts] == [None]
+
+
+def test_a_changed_digit_is_refused_with_its_line_and_nothing_is_kept(repro, jane, folders):
+    first, second, _ = jane.read_bytes().split(b"\n")
+    value = json.loads(second)["measured"]
+    jane.write_bytes(first + b"\n" + second.replace(b"%r" % value, b"%r" % (value - 0.1)) + b"\n")
+    said = repro("import", "records", jane)
+    assert said.status == 2 and said.sentence.startswith(f"{jane}:2: ") and "altered" in said.sentence
+    assert not (folders / "results/contributed").exists()
+
+
+@pytest.mark.parametrize(
+    ("change", "says"),
+    [
+        ({"cell": "costa/1/sparse.bm24/dev.rr10"}, "no row sparse.bm24"),
+        ({"scale": "huge"}, "huge"),
+        ({"unit": "percent"}, "percent is not the unit"),
+        ({"origin": {}}, "no person"),
+    ],
+)
+def test_a_line_that_fits_no_cell_or_person_is_refused(repro, jane, change, says):
+    record = record_of(jane.read_bytes().split(b"\n")[0])
+    jane.write_bytes(line_of(replace(record, **change)))
+    said = repro("import", "records", jane)
+    assert said.status == 2 and f"{jane}:1: " in said.sentence and says in said.sentence
+
+
+@pytest.mark.parametrize(
+    ("change", "kind"),
+    [
+        ({"fingerprint": "0" * 64}, "outdated"),
+        ({"code": "0" * 16}, "other code"),
+        ({"rows": {"beir/scifact documents": "0" * 64}}, "other data"),
+        ({"environment": {"software": {"pyserini": "1.0.0"}}}, "other libraries"),
+        ({"readings": {"no-such-choice": "x"}}, "outdated"),
+    ],
+)
+def test_what_differs_from_here_is_a_doubt(repro, jane, change, kind):
+    record = record_of(jane.read_bytes().split(b"\n")[1])
+    jane.write_bytes(line_of(replace(record, **change)))
+    assert repro("import", "records", jane).status == 0
+    [line] = lines_by_others(repro, AT_FULL)
+    assert f"{kind}: " in line
+
+
+def test_another_value_than_ours_is_a_doubt(repro, jane):
+    record = record_of(jane.read_bytes().split(b"\n")[0])
+    Results(jane.parent / "results").append([replace(record, origin={}, measured=record.measured / 2)])
+    assert "other result" in repro("import", "records", jane).out
+
+
+def test_a_folder_is_imported_and_a_name_of_other_content_is_kept(repro, jane):
+    assert repro("import", "records", jane.parent).status == 0  # with b.jsonl
+    jane.write_bytes(jane.read_bytes().split(b"\n")[0] + b"\n")
+    assert "has other content" in repro("import", "records", jane).sentence
