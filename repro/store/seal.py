@@ -69,7 +69,7 @@ def _files_and_folders(directory: Path) -> tuple[list[Path], list[Path]]:
             continue
         mode = path.lstat().st_mode
         if not (stat.S_ISDIR(mode) or stat.S_ISREG(mode)):
-            kind = "a link" if stat.S_ISLNK(mode) else "no regular file"
+            kind = "a link" if stat.S_ISLNK(mode) else "not a regular file"
             raise StoreError(f"{path} is {kind}. Remove {directory} and run again.")
         if stat.S_ISDIR(mode):
             folders.append(path)

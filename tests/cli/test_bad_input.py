@@ -201,7 +201,9 @@ def test_without_java_bm25_is_blocked_with_a_remedy_and_the_rest_runs(repro, mon
     [cell] = said.json
     cause = "BM25 needs a Java 21 runtime, and REPRO_JAVA_HOME=/nonexistent is not one"
     assert cell["verdict"] == "blocked"
-    assert cell["blocked"] == [{"cause": cause, "remedy": "unset it, or set it to a Java 21"}]
+    assert cell["blocked"] == [
+        {"cause": cause, "remedy": "unset it, or set it to the folder of a Java 21 runtime"}
+    ]
     assert "Ran 3 of " in said.err
     assert repro("doctor").status == 4
 

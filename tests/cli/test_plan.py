@@ -161,7 +161,7 @@ def test_cells_without_a_verdict_are_told_with_why_and_what_to_do(repro):
     assert "remove --reading bm25-parameters to compare them" in said
     said = repro("plan", "costa", "--table", "1", "--row", "hardneg.costa").err
     assert re.search(
-        r"not comparable with --reading \S+: 4 published cells, because \S+ is not here; get", said
+        r"not comparable with --reading \S+: 4 published cells, because \S+ is not here: get", said
     )
 
 

@@ -44,7 +44,7 @@ CONTENTS = {  # a change, and words of the sentence about it
     "queries that are numbers": (_all("queries", [1]), "its queries, measures and missing queries are not"),
     "a query twice": (lambda s, facts: s["queries"].__setitem__(0, s["queries"][1]), "repeated queries"),
     "other queries": (lambda s, facts: s["queries"].__setitem__(0, "other"), "are not the judged ones"),
-    "others missing": (_all("missing", ["other"]), "or misses others than these"),
+    "others missing": (_all("missing", ["other"]), "missing queries that it does not list"),
     "facts in a list": (None, "artefact.json: its facts are not a mapping"),
     "seconds in words": (_fact("seconds", "x"), "artefact.json: its fact seconds is 'x'"),
     "endless seconds": (_fact("seconds", float("inf")), "artefact.json: its fact seconds is 'inf'"),
