@@ -1,7 +1,8 @@
 """Passages per second of the stage ``encode`` beside sentence-transformers, same model and texts.
 
 The texts are passages of SciFact and NFCorpus where the data folder has them, spread over each collection,
-with a vocabulary of its texts; the weights are invented, which speed does not depend on. Ours and the peer,
+with a vocabulary of its texts; the weights are invented, which speed does not depend on, or with ``--model``
+those of a folder of BERT's architecture, e.g. of all-MiniLM-L6-v2. Ours and the peer,
 with each of its batch sizes, take turns in every round, each in a process of its own; all vectors are
 compared before anything is printed. Seconds are those of the whole stage, which also loads its model and
 writes its vectors, and of the peer's ``encode`` alone. Memory is what either needs for its model and texts
@@ -46,6 +47,7 @@ def main() -> None:
         "--data", type=folder, default=os.environ.get("REPRO_DATA"), help="else invented texts"
     )
     options.add_argument("--passages", type=int, default=100, help="of each collection")
+    options.add_argument("--model", type=folder, help="a released encoder's folder; else invented weights")
     options.add_argument("--hidden", type=int, default=384)
     options.add_argument("--layers", type=int, default=6)
     options.add_argument("--length", type=int, default=256)
@@ -74,8 +76,8 @@ def main() -> None:
             told = taken(texts, Path(root) / name.replace("/", "-"), chosen)
             rows += [line(f"{name}, {len(texts)} passages", way, told) for way in told]
             beside += held_beside(name.removeprefix("beir/"), told, chosen)
-    title = f"Encoding, {chosen.layers} layers of {chosen.hidden}, {chosen.length} tokens, {chosen.pooling}"
-    title += f", {chosen.precision}"
+    model = chosen.model.name if chosen.model else f"{chosen.layers} layers of {chosen.hidden}"
+    title = f"Encoding, {model}, {chosen.length} tokens, {chosen.pooling}, {chosen.precision}"
     command = " ".join(["python", "benchmarks/encode.py", *sys.argv[1:]])
     write(title, rows, command, beside=beside, path=chosen.out / RESULTS.name)
 
@@ -155,6 +157,7 @@ def held_beside(name: str, told: dict[str, list[dict]], chosen: argparse.Namespa
         memory = [most(told[OURS], "peak"), most(told[way], "peak")]
         other = BEFORE if way == OLD else way
         path = f"encoding {name}, {chosen.length} tokens, {chosen.pooling}"
+        path += ", released weights" if chosen.model else ""
         return Beside(path, other, "CPU seconds", cpu(OURS), cpu(way), memory)
 
     return [one(way) for way in told if way != OURS]
@@ -178,6 +181,9 @@ def prepared(texts: list[dict], folder: Path, chosen: argparse.Namespace) -> tup
     columns = {"id": [str(n) for n in range(len(texts))]}
     columns |= {name: [row[name] for row in texts] for name in ("title", "text")}
     Dataset.from_dict(columns).save_to_disk(str(corpus / "arrow"))
+    if chosen.model:
+        (model / "model").symlink_to(chosen.model.resolve())
+        return model, corpus
     vocabulary.run({"size": 30_522}, {"corpus": corpus}, words, Progress())
     size = {
         "hidden_size": chosen.hidden,

@@ -52,7 +52,7 @@ class Locations:
             raise UsageError(f"--data or REPRO_DATA is {data!r}, which is not a folder")
         results_folder, committed = _folder(results, "REPRO_RESULTS"), committed_results()
         return cls(
-            store=_folder(store, "REPRO_STORE") or _user("cache") / "store",
+            store=_folder(store, "REPRO_STORE") or cache_folder() / "store",
             results=results_folder or _user("data") / "results",
             data=data_folder() if is_there else None,
             committed=committed,
@@ -65,6 +65,11 @@ def data_folder() -> Path:
     """Return the folder of REPRO_DATA, or the user's folder of fetched collections."""
     data = os.environ.get("REPRO_DATA")
     return resolved(data, "REPRO_DATA") if data else _user("data") / "collections"
+
+
+def cache_folder() -> Path:
+    """Return the user's folder of files that can be made again."""
+    return _user("cache")
 
 
 def _ir_datasets() -> Path | None:

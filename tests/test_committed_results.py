@@ -3,9 +3,11 @@
 import statistics
 import subprocess
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 
+from repro.cli.verbs.import_ import HEAD, _rows
 from repro.manifest.cells import select
 from repro.manifest.papers import papers
 from repro.running.plan import plan
@@ -15,7 +17,7 @@ from repro.store import Store
 from repro.store.results import Results
 from repro.verdicts.comparison import compare, judged_cells
 from repro.verdicts.coverage import coverage
-from repro.writers.markdown import between, verdicts
+from repro.writers.markdown import between, escaped, table, verdicts
 from tests.ci_commands import module
 from tests.floats import close
 
@@ -31,10 +33,10 @@ def _plan(name):
 
 def test_the_tables_of_the_documentation_are_generated_from_the_records(tmp_path):
     covered = {name: coverage(source, RESULTS) for name, source in papers().items()}
-    table = verdicts(judged_cells(_plan("full"), RESULTS, Store(tmp_path)), covered)
+    found = verdicts(judged_cells(_plan("full"), RESULTS, Store(tmp_path)), covered)
     page = ROOT / "docs/papers/index.md"
     text = page.read_text(encoding="utf-8")
-    assert between(page, text, table) == text, "repro report --readme docs/papers/index.md"
+    assert between(page, text, found) == text, "repro report --readme docs/papers/index.md"
 
 
 def test_the_picture_and_the_state_on_the_first_page_follow_from_the_records():
@@ -84,3 +86,18 @@ def test_what_is_shown_was_measured_at_a_commit_of_the_history(path):
     assert not [
         commit for commit in sorted(digits) if _git("merge-base", "--is-ancestor", commit, "HEAD").returncode
     ]
+
+
+def test_the_page_of_public_runs_has_every_recorded_run():
+    path = ROOT / "results/tables/full/public-runs.md"
+    cells = compare(_plan("full"), RESULTS).cells
+    runs = [
+        SimpleNamespace(cell=c.cell, record=r.record, verdict=r.verdict) for c in cells for r in c.imported
+    ]
+    lines = table(HEAD, [[cell, *map(escaped, others)] for cell, *others in _rows(runs)])
+    page = path.read_text(encoding="utf-8").splitlines()
+    assert len(runs) > 30
+    # the runs of a cell are listed in the order of public_runs.yaml, and recorded in that of their import
+    assert sorted(line for line in page if line.startswith("| ")) == sorted(line for line in lines if line)
+    files = {run.record.origin["file"] for run in runs}
+    assert {line.split()[1] for line in page if line.startswith("* ")} == files

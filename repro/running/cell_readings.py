@@ -20,7 +20,7 @@ from repro.running.scale import scale
 # in order of weight
 PARTS = ("pre-training", "fine-tuning", "retrieval", "scoring", "nothing here")
 PART_OF = {"pretrain": "pre-training", "finetune": "fine-tuning", "scoring": "scoring"}
-KINDS = ("conflict", "misprint", "data", "silence")  # order within a part
+KINDS = ("conflict", "misprint", "data", "silence", "stated")  # order within a part
 
 
 @dataclass(frozen=True)

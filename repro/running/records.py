@@ -20,7 +20,7 @@ from repro.manifest.cells import Cell
 from repro.retrieval.datasets.catalog import dataset, key, key_of
 from repro.running.measurement import Measurement
 from repro.running.plan import Plan
-from repro.running.requirements import PIECES
+from repro.running.requirements import PIECES, checkpoint_key
 from repro.running.workspace import keep_data
 from repro.store import RECORD, Store
 from repro.store.disk import SCORES
@@ -147,8 +147,14 @@ def _data_of_records(plan: Plan, results: Results) -> dict[str, str]:
     papers = {m.cell.paper.name for m in plan.measurements}
     recorded = {r.identity for name in sorted(papers) for r in results.read(plan.scale.name, name)}
     nodes = walk(part for m in plan.measurements if m.identity in recorded for part in m.parts)
-    files = (n for n in nodes if n.stage in PIECES and n.params.get("source", {}).get("kind") in IN_FILES)
-    return {key(n.params["dataset"], PIECES[n.stage]): n.params["identity"] for n in files}
+    files = (n for n in nodes if n.params.get("source", {}).get("kind") in IN_FILES)
+    return {_name_of(node): node.params["identity"] for node in files}
+
+
+def _name_of(node: Node) -> str:
+    if piece := PIECES.get(node.stage):
+        return key(node.params["dataset"], piece)
+    return checkpoint_key(node.params)
 
 
 def stored_records(plan: Plan, store: Store) -> list[Record]:

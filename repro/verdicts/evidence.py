@@ -154,10 +154,10 @@ class Evidence:
 
     @cached_property
     def absent_data(self) -> tuple[str, ...]:
-        """The planned data without files on this machine."""
+        """The planned data and checkpoints without files on this machine."""
         obstacles = self.plan.machine.obstacles
         nodes = walk(part for m in self.measured_by for part in m.parts)
-        absent = (obstacles.get(node.fingerprint) for node in nodes if "dataset" in node.params)
+        absent = (obstacles.get(node.fingerprint) for node in nodes if "identity" in node.params)
         return tuple(obstacle.short for obstacle in absent if obstacle and not obstacle.of_machine)
 
     def _scored_alike(self, record: Record) -> bool:

@@ -44,6 +44,7 @@ def cell_as_json(c: ComparedCell) -> dict:
         "published_inside": c.published_inside,
         "verdict": c.verdict.name,
         "why": c.verdict.why,
+        "discrimination": c.verdict.discrimination,
         "scale": c.scale,
         "collections": list(c.measured_on),
         "cut_at": c.cut_at,

@@ -103,10 +103,17 @@ def distinct(cells: Sequence[ComparedCell]) -> int:
 
 
 def conditions(cells: Sequence[ComparedCell]) -> str:
-    """Return the conditions of these numbers in words: data and depth of a scale, doubts. Empty if none."""
+    """Return the conditions of these numbers in words: data, depth and notes of a scale, doubts, or ""."""
     data = stand_ins(cells)
     where = f"measured on {data}" if data else ""
-    return "; ".join(filter(None, (where, cut_measures(cells), doubts_in_brief(cells))))
+    return "; ".join(filter(None, (where, cut_measures(cells), scale_notes(cells), doubts_in_brief(cells))))
+
+
+def scale_notes(cells: Iterable[ComparedCell]) -> str:
+    """Return the notes of measured rows on their numbers at this scale, or ""."""
+    measured = (c for c in cells if c.measured is not None and c.scale in c.cell.row.scale_notes)
+    notes = {c.cell.row.label: c.cell.row.scale_notes[c.scale] for c in measured}
+    return "; ".join(f"{label}: {note}" for label, note in notes.items())
 
 
 def cut_measures(cells: Sequence[ComparedCell]) -> str:

@@ -21,8 +21,8 @@ from repro.stage_table import TRAININGS
 
 PASSES = frozenset({"exact", "consistent", "within tolerance"})
 FAILS = frozenset({"lower", "higher", "failed"})
-NEITHER = frozenset({"inconclusive", "not comparable", "scaled", "blocked", "not run"})
-SEEDS_FOR_AN_INTERVAL = 3
+NEITHER = frozenset({"inconclusive", "uninformative", "not comparable", "scaled", "blocked", "not run"})
+CONFIDENCE = 0.9  # an interval of 90 % inside the margin is an equivalence test at the 5 % level
 OPERATORS = {"<": Decimal.__lt__, ">": Decimal.__gt__, "≤": Decimal.__le__, "≥": Decimal.__ge__}
 
 
@@ -35,7 +35,8 @@ class Verdict:
         why: the rule applied and its source, without full stop.
         mean: mean of our seeds, or None.
         difference: mean minus published number, or None.
-        half_width: of the interval used, without that of rounding, or None.
+        half_width: half the interval of the difference, or the tolerance of a class without seeds, or None.
+        discrimination: the number of other rows of the column that would pass too, and of all, or None.
     """
 
     name: str
@@ -43,6 +44,7 @@ class Verdict:
     mean: float | None = None
     difference: float | None = None
     half_width: float | None = None
+    discrimination: tuple[int, int] | None = None
 
     def __post_init__(self):
         assert self.name in PASSES | FAILS | NEITHER, self.name
@@ -100,12 +102,15 @@ DEFAULT = "retrained"  # how this suite makes a row unless the manifest says oth
 class Tolerance:
     """The accepted distance from the published value, in the paper's unit.
 
-    ``name`` is the class: deterministic, re-encoded or retrained. ``source`` is a sentence.
+    ``name`` is the class: deterministic, re-encoded or retrained. ``source`` is a sentence. ``seed_sd`` is
+    the standard deviation over seeds that is assumed before any is measured, worth ``freedom`` degrees.
     """
 
     name: str
     half_width: Decimal
     source: str
+    seed_sd: Decimal = Decimal(0)
+    freedom: int = 0
 
 
 def tolerance(
@@ -126,7 +131,8 @@ def tolerance(
     width = Decimal(entry["half_width"]) * UNITS[unit]
     if published is not None and "of_miss" in entry:
         width = min(width, Decimal(entry["of_miss"]) * (UNITS[unit] - published))
-    return Tolerance(name, width, entry["source"])
+    sd = Decimal(entry.get("seed_sd", 0)) * width / Decimal(entry["half_width"])
+    return Tolerance(name, width, entry["source"], sd, entry.get("freedom", 0))
 
 
 def implied_class(nodes: Iterable[Node]) -> str:
@@ -156,6 +162,7 @@ class Case:
         failure: the failure of this run, or empty.
         obstacle: the obstacle to a measurement, or empty.
         idle: why nothing was tried.
+        rivals: the published numbers of the other rows of the column.
     """
 
     printed: PublishedCell
@@ -166,31 +173,59 @@ class Case:
     failure: str = ""
     obstacle: str = ""
     idle: str = "nothing has been measured"
+    rivals: Sequence[PublishedCell] = ()
 
     @cached_property
     def mean(self) -> Decimal:
         """The mean over seeds."""
         return sum(self.values, Decimal(0)) / len(self.values)
 
-    @property
-    def is_by_seeds(self) -> bool:
-        """Whether there are enough seeds for a prediction interval."""
-        return len(self.values) >= SEEDS_FOR_AN_INTERVAL
-
     @cached_property
-    def seed_width(self) -> Decimal:
-        """Half the prediction interval of the seeds."""
-        return prediction_half_width(self.values)
+    def half_width(self) -> Decimal:
+        """Half the interval of the difference, 0 without a seed deviation.
+
+        It is t · √(s² (1 + 1/k) + u²/12) for k seeds, the published number's one seed and its last digit u.
+        The variance s² is that of the seeds, pooled with the assumed one.
+        """
+        t, k = self.tolerance, len(self.values)
+        if not t or not t.seed_sd:
+            return Decimal(0)
+        from repro.retrieval.evaluation.p_values import quantile
+
+        squares = sum(((value - self.mean) ** 2 for value in self.values), Decimal(0))
+        freedom = t.freedom + k - 1
+        variance = (t.freedom * t.seed_sd**2 + squares) / freedom * (1 + Decimal(1) / k)
+        unit = 2 * half_unit(self.printed.decimals)
+        return Decimal(repr(quantile(freedom, CONFIDENCE))) * (variance + unit**2 / 12).sqrt()
 
     @property
-    def tolerance_width(self) -> Decimal | None:
-        """Half the width of the tolerance class. None without one."""
-        return self.tolerance.half_width if self.tolerance else None
+    def distance(self) -> Decimal:
+        """The distance from the published number, or from its rounding interval without a seed deviation."""
+        return abs(self.mean - self.printed.number) if self.half_width else gap(self.mean, self.printed)
+
+    @property
+    def is_inside(self) -> bool:
+        """Whether the whole interval of the difference is inside the tolerance."""
+        t = self.tolerance
+        return t is not None and self.distance + self.half_width <= t.half_width
+
+    @property
+    def is_outside(self) -> bool:
+        """Whether the whole interval of the difference is outside the tolerance."""
+        t = self.tolerance
+        return t is not None and self.distance - self.half_width > t.half_width
+
+    @property
+    def shown_width(self) -> Decimal | None:
+        """The half width of the interval, or of a tolerance without seeds. None without a tolerance."""
+        return (self.half_width or self.tolerance.half_width) if self.tolerance else None
 
     @property
     def interval(self) -> str:
-        """The prediction interval in words."""
-        return f"95 % prediction interval of {len(self.values)} seeds"
+        """The difference and its interval in words."""
+        difference, k = f"the difference of {self.mean - self.printed.number:+.4g}", len(self.values)
+        seeds = f"{k} seed{'s' * (k > 1)}"
+        return f"{difference} ± {self.half_width:.2g} ({seeds}, 90 %)" if self.half_width else difference
 
     @property
     def tolerance_in_words(self) -> str:
@@ -212,9 +247,3 @@ class Case:
     def obeys_bound(self) -> bool:
         """Whether the mean satisfies the published bound."""
         return OPERATORS[self.printed.bound](self.mean, self.printed.number)
-
-    def is_within(self, width: Decimal | None) -> bool:
-        """Return whether the published rounding interval is within ``width`` of the mean, False without
-        one.
-        """
-        return width is not None and gap(self.mean, self.printed) <= width

@@ -59,6 +59,7 @@ SYMBOLS = {
     "lower": r"$\downarrow$",
     "higher": r"$\uparrow$",
     "inconclusive": "?",
+    "uninformative": "u",
     "not comparable": "n",
 }
 

@@ -19,7 +19,7 @@ from repro.writers.grid import capitalised, shown_measurement
 BEGIN, END = "<!-- verdicts:begin -->", "<!-- verdicts:end -->"
 ORDER = (
     *("failed", "lower", "higher", "inconclusive", "exact", "consistent", "within tolerance"),
-    *("not comparable", "scaled", "blocked", "not run"),
+    *("uninformative", "not comparable", "scaled", "blocked", "not run"),
 )
 _SIGN = re.compile(r"[\\`*\[\]|#]|(?<![^\W_])_|_(?![^\W_])")  # an underscore within a word is none
 

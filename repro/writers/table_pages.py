@@ -8,7 +8,13 @@ from repro.manifest.schema import Row
 from repro.running.recipe_calls import not_at
 from repro.running.scale import scale
 from repro.verdicts.compared import ComparedCell, Comparison
-from repro.verdicts.summary import cut_measures, doubts_in_brief, measured_in_words, summarise
+from repro.verdicts.summary import (
+    cut_measures,
+    doubts_in_brief,
+    measured_in_words,
+    scale_notes,
+    summarise,
+)
 from repro.version import __version__
 from repro.writers.grid import (
     RAISED,
@@ -82,9 +88,9 @@ def _index(
 
 
 def _conditions(rehearsed: Sequence[ComparedCell]) -> dict[str, str]:
-    data, cuts = sorted({name for c in rehearsed for name in c.stand_ins}), cut_measures(rehearsed)
-    names = ", ".join(map(code, data))
-    return {"data": names or "substitutes for the paper's data", "cuts": f" {cuts}." if cuts else ""}
+    data = sorted({name for c in rehearsed for name in c.stand_ins})
+    remarks = "".join(f" {remark}." for remark in (cut_measures(rehearsed), scale_notes(rehearsed)) if remark)
+    return {"data": ", ".join(map(code, data)) or "substitutes for the paper's data", "cuts": remarks}
 
 
 def _page(cells: Sequence[ComparedCell], rehearsals: dict[str, ComparedCell]) -> Iterator[str]:
@@ -156,7 +162,11 @@ def _measured_note(cells: Collection[ComparedCell]) -> Iterator[str]:
         scale = measured_cells[0].scale
         notes = filter(
             None,
-            ["" if scale == "full" else "not compared with the published numbers", doubts_in_brief(cells)],
+            [
+                "" if scale == "full" else "not compared with the published numbers",
+                scale_notes(cells),
+                doubts_in_brief(cells),
+            ],
         )
         yield f"Published → measured at {', '.join([f'scale {scale}', *notes])}.\n"
 

@@ -33,7 +33,7 @@ from repro.writers.sheet import Cell as Shown
 from repro.writers.sheet import Column, Sheet, Value
 
 STYLES = dict.fromkeys(PASSES, "green") | dict.fromkeys(("lower", "higher"), "red") | {"failed": "bold red"}
-STYLES |= {"inconclusive": "yellow", "not comparable": "yellow", "scaled": "cyan"}
+STYLES |= {"inconclusive": "yellow", "uninformative": "yellow", "not comparable": "yellow", "scaled": "cyan"}
 STYLES |= {"blocked": "magenta", "not run": "dim"}
 BENEATH = "published above measured"
 

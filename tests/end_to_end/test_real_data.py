@@ -36,3 +36,13 @@ def test_bm25_on_two_real_collections_reproduces_print_and_the_rest_is_blocked(
         "cotmae_v2/3/bm25/scifact",
         "cotmae_v2/3/bm25/nfcorpus",
     }
+
+
+@pytest.mark.nightly
+def test_a_released_encoder_reproduces_its_published_score(real_data, real_encoder, command_line, tmp_path):
+    cell = "mteb/1/all-minilm-l6-v2/nfcorpus"
+    folders = {"store": tmp_path / "s", "results": tmp_path / "r", "data": real_data}
+    done = command_line("run", cell, "--format", "json", **folders)
+    assert done.returncode == 0, done.stderr
+    [measured] = json.loads(done.stdout)
+    assert (measured["verdict"], round(measured["measured"], 3)) == ("exact", 31.594)

@@ -239,4 +239,4 @@ def test_recipes_give_their_objectives_names_versions_and_options_of_their_class
     for node in trainings.values():
         check_options(node)
         objective_class(node.stage, node.params)
-    assert trainings or name == "head_to_head"
+    assert trainings or name in ("head_to_head", "mteb")  # recipes of others, and released encoders

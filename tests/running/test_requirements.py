@@ -67,6 +67,14 @@ def test_what_is_recorded_of_files_that_are_not_here_is_planned_with_and_still_m
     assert edited.fingerprint == here.fingerprint  # what is here is known by its bytes
 
 
+def test_a_recorded_checkpoint_that_is_not_here_is_planned_with_and_still_missing(tmp_path):
+    here = _model(tmp_path, "{}")
+    absent = Machine(recorded={"model:some/bert@main": here.params["identity"]})
+    found = absent.resolve(BACKBONE)
+    assert found.fingerprint == here.fingerprint != Machine().resolve(BACKBONE).fingerprint
+    assert "repro data fetch model:some/bert" in absent.obstacles[found.fingerprint].remedy
+
+
 def test_an_edited_collection_has_another_identity(tmp_path):
     def corpus(root, text):
         (root / "cranfield").mkdir(parents=True)

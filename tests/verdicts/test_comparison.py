@@ -252,7 +252,7 @@ def test_no_recipe_is_said_to_have_changed_where_the_data_are_not_here(measure, 
 @pytest.mark.parametrize(
     "choices, name",
     [
-        ({}, "within tolerance"),
+        ({}, "inconclusive"),
         ({"first-version-retriever": "authors-checkpoint"}, "higher"),
         ({"first-version-retriever": "authors-checkpoint", "passage-titles": "none"}, "not comparable"),
     ],
@@ -261,7 +261,7 @@ def test_a_row_measured_with_its_authors_model_is_judged_as_encoded_again_and_sa
     measure, results, choices, name
 ):
     made = planned("cotmae_v2/1/cotmae/dev.rr10", at="full", overrides=choices)
-    measure(made, 0.399)  # 39.4 is published; half a point is near for a training, and far for an encoding
+    measure(made, 0.396)  # 39.4 is published; 0.2 points may be luck of a training, not of an encoding
     shown = only(made, results)
     assert shown.verdict.name == name
     said = "with the authors' own model (first-version-retriever is authors-checkpoint)"

@@ -9,9 +9,10 @@ import pytest
 from repro.api import select
 from repro.manifest.cells import cell, cells_of
 from repro.manifest.papers import papers
+from repro.running.scale import known_scales
 from repro.store.results import Record, Results
 from repro.verdicts.compared import ComparedCell, ImportedRun
-from repro.verdicts.summary import conditions, cut_measures, stand_ins, summarise, why_cut
+from repro.verdicts.summary import conditions, cut_measures, scale_notes, stand_ins, summarise, why_cut
 from repro.verdicts.verdict import Verdict
 from tests.cli.conftest import folders as folders
 from tests.cli.conftest import repro as repro
@@ -145,3 +146,15 @@ def test_every_outlet_counts_the_same(repro, folders, records, selection, senten
 
 def _words(text: str) -> str:
     return " ".join(text.split())
+
+
+def test_a_note_on_a_rows_numbers_at_a_scale_is_shown_where_they_are():
+    distilled = cell("retromae/5/retromae/dev.rr10")
+    shown = replace(_compared("nfcorpus", "a"), cell=distilled, scale="tiny")
+    assert scale_notes([shown, shown]).startswith("RetroMAE: the teacher has learned nothing")
+    assert "the teacher has learned nothing" in conditions([shown])
+    assert scale_notes([replace(shown, scale="full"), replace(shown, records=())]) == ""
+    tables = [table for source in papers().values() for table in source.manifest.tables]
+    assert {
+        scale for table in tables for row in table.rows for scale in row.scale_notes
+    } <= known_scales().keys()

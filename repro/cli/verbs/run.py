@@ -25,7 +25,7 @@ Examples:
   repro run PAPER --table 1 --scale tiny       the whole pipeline in minutes
   repro run PAPER --table 3 --row bm25         one row
   repro run PAPER --table 1 --rehearse         the first rows and the estimated cost of all
-  repro run PAPER --table 1 --seeds 1,2,3      three seeds, for a prediction interval
+  repro run PAPER --table 1 --seeds 1,2,3      three seeds, for a narrower interval
   repro run PAPER --table 5 --reading ID=CHOICE
   repro run PAPER --table 1 --engine local --jobs 4
   repro run PAPER --table 1 --engine local --gpus-per-stage 8

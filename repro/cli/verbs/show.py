@@ -272,7 +272,7 @@ def _print_reasons(rows) -> None:
 @click.argument("names", metavar="[PAPER|CELL]...", nargs=-1, shell_complete=completion.papers_and_cells)
 @tables_option("Only readings of this table or figure, e.g. 1 or figure-4 (repeatable).")
 @click.option(
-    "--kind", type=click.Choice(["silence", "conflict", "misprint", "data"]), help="Only this kind."
+    "--kind", type=click.Choice(["silence", "conflict", "misprint", "data", "stated"]), help="Only this kind."
 )
 @click.option("--citations", is_flag=True, help="Show statements from outside the paper.")
 @json_option

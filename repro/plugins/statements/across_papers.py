@@ -1,7 +1,8 @@
 """Differences between papers in values, bold numbers and marks. For example, two papers print .187 and .184
 for the same BM25 run on one set."""
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
+from decimal import Decimal
 from itertools import combinations, product
 
 from repro.manifest.cells import Cell, numeric_cells
@@ -110,8 +111,16 @@ def _retrieval_cells(sources: list[Paper]) -> Iterator[Cell]:
                 yield cell
 
 
+def scored_cells(cells: Iterable[Cell]) -> Iterator[Cell]:
+    """Yield the numbers with a data set and a measure whose column has no setting of its own."""
+    for cell in cells:
+        column = cell.column
+        if cell.is_numeric and column.dataset and column.measure and not column.with_:
+            yield cell
+
+
 def _cells_of_others(sources: list[Paper]) -> Iterator[Cell]:
-    return (cell for cell in _retrieval_cells(sources) if cell.role != "ours" and not cell.column.with_)
+    return (cell for cell in scored_cells(_retrieval_cells(sources)) if cell.role != "ours")
 
 
 def _unequal_cells(by_paper: dict[str, list[Cell]], notes: Notes) -> list[Cell]:
@@ -132,6 +141,58 @@ def _namesake_finding(system: str, differences: dict[Scored, list[Cell]]) -> Fin
     return Finding(
         "note", "values", "another paper", papers[0], f"names/{system}", places, printed_values, says
     )
+
+
+Quotation = tuple[Cell, list[Cell]]  # and the cells of its makers
+
+
+def quotations(sources: list[Paper], notes: Notes) -> Iterator[Finding]:
+    """Yield a finding for every paper whose values of a system are in none of the tables of its makers.
+
+    It is a doubt about cited values, and a note about values that the paper measured again. Values of one of
+    the ``configurations`` are left to ``disagreements``.
+    """
+    quoted: dict[tuple[str, str, str], list[Quotation]] = {}
+    for cell, makers in _quotations(sources, notes):
+        how = "cited" if cell.role == "cited" else "measured again"
+        quoted.setdefault((cell.paper.name, cell.row.system, how), []).append((cell, makers))
+    for key, pairs in quoted.items():
+        if different := [pair for pair in pairs if _differs_from_all(*pair)]:
+            yield _quotation_finding(*key, different, total=len(pairs))
+
+
+def _quotations(sources: list[Paper], notes: Notes) -> Iterator[Quotation]:
+    own: dict[tuple[str, Scored], list[Cell]] = {}
+    makers_cells = [cell for cell in scored_cells(_retrieval_cells(sources)) if cell.role == "ours"]
+    for cell in makers_cells:
+        own.setdefault((cell.row.system, dataset_and_measure(cell)), []).append(cell)
+    joined = {(notes.configuration(cell), dataset_and_measure(cell)) for cell in makers_cells}
+    for cell in _cells_of_others(sources):
+        named_alike = own.get((cell.row.system, dataset_and_measure(cell)), [])
+        makers = [c for c in named_alike if c.paper.name != cell.paper.name]
+        if makers and (notes.configuration(cell), dataset_and_measure(cell)) not in joined:
+            yield cell, makers
+
+
+def _differs_from_all(cell: Cell, makers: list[Cell]) -> bool:
+    return all(numbers_differ(cell, maker) for maker in makers)
+
+
+def _quotation_finding(paper: str, system: str, how: str, pairs: list[Quotation], *, total: int) -> Finding:
+    cells = {c.id: c for cell, makers in pairs for c in (cell, *makers)}
+    gaps = [min(abs(_percent(cell) - _percent(m)) for m in makers) for cell, makers in pairs]
+    owners = " and ".join(sorted({m.paper.name for _, makers in pairs for m in makers}))
+    verb = "differs" if len(pairs) == 1 else "differ"
+    says = f"{len(pairs)} of {total} values of {system}, {how} by {paper}, {verb} from all those of {owners}"
+    places, values = tuple(cells), tuple(c.printed.plain for c in cells.values())
+    identifier = f"{paper}/quoted/{system}" + "/again" * (how != "cited")
+    severity = "doubt" if how == "cited" else "note"
+    says += f", by up to {max(gaps).normalize():f} points"
+    return Finding(severity, "values", "another paper", paper, identifier, places, values, says)
+
+
+def _percent(cell: Cell) -> Decimal:
+    return percent(cell.number, cell.unit)
 
 
 def conventions(sources: list[Paper], notes: Notes) -> Iterator[Finding]:

@@ -133,7 +133,7 @@ def _others(others) -> str:
 def _judgement(judgement) -> str:
     test = f" ({judgement.test})" if judgement.test and judgement.state in ("holds", "fails") else ""
     first, *tail = judgement.why.split("; ")
-    reason = f": {first}" if first and judgement.state in ("fails", "not told apart") else ""
+    reason = f": {first}" if first and judgement.state in ("fails", "not told apart", "not judgeable") else ""
     reason += f" and {len(tail)} more" if reason and tail else ""
     reason += f"\n{judgement.differs_by_measure}" if judgement.differs_by_measure else ""
     return f"{judgement.state}{test}{reason}"
@@ -154,7 +154,9 @@ def _count_statements(items, scale_name: str) -> str:
 def _counts(states) -> str:
     counts = Counter(states)
     return ", ".join(
-        f"{counts[s]} {s}" for s in ("holds", "fails", "not told apart", "untested") if counts[s]
+        f"{counts[s]} {s}"
+        for s in ("holds", "fails", "not told apart", "not judgeable", "untested")
+        if counts[s]
     )
 
 

@@ -1,10 +1,12 @@
 """The numbers that judge a claim: published ones, others' values, or our measurements. For example,
 ``PublishedValues().number(cell)`` is ``Decimal("0.187")`` and ``MeasuredValues`` has 0.18741."""
 
+import json
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from decimal import Decimal
 from functools import cached_property
+from pathlib import Path
 from typing import Any, Protocol
 
 from repro.manifest.cells import Cell
@@ -167,7 +169,16 @@ class MeasuredValues:
 def facts_of_exhibits(plan: Plan, store: Store) -> dict[str, Mapping]:
     """Return exhibit -> the facts of its stored artefact."""
     return {
-        exhibit.id: store.record(node)["facts"]
+        exhibit.id: store.record(node)["facts"] | _relevant_passages(store.path(node) / "exhibit.json")
         for exhibit, node in plan.exhibits.items()
         if plan.states[node.fingerprint] == "stored"
     }
+
+
+def _relevant_passages(path: Path) -> dict[str, int]:
+    """Count queries whose first passage is relevant by the qrels. Empty unless all are there."""
+    shown = json.loads(path.read_text(encoding="utf-8")) if path.exists() else {}
+    if shown.get("kind") != "passages" or not all(query["found"] for query in shown["queries"]):
+        return {}
+    first = [passage for query in shown["queries"] for passage in query["passages"] if passage["rank"] == 1]
+    return {"relevant": sum((passage["grade"] or 0) > 0 for passage in first)}

@@ -39,6 +39,7 @@ _KNOWN = (*_VALUES, *_OPERATIONS, *_ARITHMETIC, *_COMPARISONS)
 
 
 HOLDS, FAILS, UNTESTED, NOT_TOLD_APART = "holds", "fails", "untested", "not told apart"
+NOT_JUDGEABLE = "not judgeable"
 _WORST_FIRST = (FAILS, UNTESTED, NOT_TOLD_APART, HOLDS)
 
 

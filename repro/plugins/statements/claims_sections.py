@@ -20,7 +20,7 @@ from repro.writers.html.sections import Part, Sources
 
 NO_ANSWERS: Answers = MappingProxyType({})
 STATES = {"fails": ("fail", "✕"), "holds": ("pass", "✓"), "untested": ("none", "·")}
-STATES["not told apart"] = ("open", "?")
+STATES["not told apart"] = STATES["not judgeable"] = ("open", "?")
 SEVERITIES = {"error": ("fail", "✕"), "doubt": ("open", "?"), "note": ("none", "·")}
 
 

@@ -37,7 +37,7 @@ class Finding:
             two
             numbers must be wrong, or it depends on our reading) or note (no mistake).
         kind: average, delta, bold, tie, claim, lead, mark, values, domain, misprint, conflict, index,
-            reference, wording or record.
+            reference, wording, scope, equal, order or record.
         against: the evidence, a key of ``HELD_AGAINST``.
         paper: the paper to correct.
         id: stays the same while the fact holds, e.g. ``paper/reading/id``.
@@ -113,12 +113,13 @@ class Explanation(StrictMapping):
 
 class Wording(Identified):
     """A word with two meanings or a wrong one, or two words with one meaning. The severity is error if it
-    makes the sentence wrong."""
+    makes the sentence wrong. The kind ``scope`` is of *only* or *all* against another section."""
 
     where: str
     says: str
     severity: Literal["error", "doubt", "note"]
     against: Against = "paper"
+    kind: Literal["wording", "scope"] = "wording"
 
 
 Bound = Annotated[str, Field(pattern=r"^([A-Z]?[+-]\d+|[A-Z]|\d+)$", coerce_numbers_to_str=True)]

@@ -9,7 +9,7 @@ from repro.manifest.cells import Cell, cells_of
 from repro.manifest.cells import cell as cell_named
 from repro.manifest.papers import Paper, papers
 from repro.manifest.reading_schema import Reading
-from repro.plugins.statements.across_papers import conventions, disagreements, namesakes
+from repro.plugins.statements.across_papers import conventions, disagreements, namesakes, quotations
 from repro.plugins.statements.claim_values import PublishedValues
 from repro.plugins.statements.claims import FAILS, Claim, claims_of, parts_of
 from repro.plugins.statements.findings import (
@@ -24,6 +24,7 @@ from repro.plugins.statements.findings import (
 from repro.plugins.statements.judged import named_papers
 from repro.plugins.statements.language import Places
 from repro.plugins.statements.marks import of_marks, of_words
+from repro.plugins.statements.patterns import of_patterns
 from repro.plugins.statements.references import of_references, other_numbers
 from repro.plugins.statements.statements import Statement, arithmetic_faults, statements
 from repro.store.results import Results
@@ -91,7 +92,7 @@ def _reading_finding(source: Paper, reading: Reading) -> Finding:
         if identifier.count("/") == 3 and identifier.startswith(f"{source.name}/"):
             places.append(identifier)
             values.append(cell_named(identifier).printed.plain)
-    severity = "error" if reading.kind == "misprint" else "doubt"
+    severity = reading.severity or ("error" if reading.kind == "misprint" else "doubt")
     fields = source.name, f"{source.name}/reading/{reading.id}", tuple(places), tuple(values)
     says = f"{reading.id}: {reading.paper}"
     return Finding(severity, reading.kind, reading.against or "paper", *fields, says, reading.evidence)
@@ -117,9 +118,11 @@ def each(sources: list[Paper], all_notes: Notes) -> Iterator[Finding]:
     yield from disagreements(sources, all_notes)
     yield from other_numbers(sources)
     yield from namesakes(sources, all_notes)
+    yield from quotations(sources, all_notes)
     yield from conventions(sources, all_notes)
     for source in sources:
         yield from findings(source)
+        yield from of_patterns(source)
         yield from of_references(source)
         yield from of_leads(source)
         yield from of_domains(source)
@@ -130,7 +133,7 @@ def each(sources: list[Paper], all_notes: Notes) -> Iterator[Finding]:
 def _wording_findings(source: Paper) -> Iterator[Finding]:
     for word in notes_of(source).wording:
         fields = source.name, f"{source.name}/wording/{word.id}", (f"{source.name}/{word.where}",), ("",)
-        yield Finding(word.severity, "wording", word.against, *fields, word.says)
+        yield Finding(word.severity, word.kind, word.against, *fields, word.says)
 
 
 def _paper_names(finding: Finding) -> set[str]:

@@ -17,6 +17,7 @@ from repro.plugins.statements.claim_values import MeasuredValues, Values
 from repro.plugins.statements.claims import (
     FAILS,
     HOLDS,
+    NOT_JUDGEABLE,
     Claim,
     Evaluation,
     MissingNumber,
@@ -26,6 +27,7 @@ from repro.plugins.statements.claims import (
 )
 from repro.plugins.statements.deviations import Need, need
 from repro.plugins.statements.language import LEVEL, Language, Places
+from repro.plugins.statements.mutations import can_fail
 
 
 @dataclass(frozen=True)
@@ -33,7 +35,7 @@ class Judgement:
     """The state of a statement under one kind of numbers.
 
     Attributes:
-        state: holds, fails, untested or ``not told apart``.
+        state: holds, fails, untested, ``not told apart`` or ``not judgeable``.
         why: the deciding cells or numbers. Empty if every comparison holds.
         test: the tests between our rows, e.g. "p 0.01, not corrected", or the deviation that a published
             mark or
@@ -83,8 +85,20 @@ class Statement:
     need: Need | None = None
 
     def judge(self, values: Values, places: Places | None = None) -> Judgement:
-        """Judge the statement on these values. Raises ManifestError if its expression cannot be computed."""
-        language = Language(places or Places(self.paper), values)
+        """Judge the statement on these values. Raises ManifestError if its expression cannot be computed.
+
+        A statement that holds whatever the published numbers are is not judgeable.
+        """
+        places = places or Places(self.paper)
+        found = self._judged(values, places)
+        if not values.is_published or found.state != HOLDS:
+            return found
+        if can_fail(lambda changed: self._judged(changed, places).state, found.cells):
+            return found
+        return replace(found, state=NOT_JUDGEABLE, why="no change of a published number can refute it")
+
+    def _judged(self, values: Values, places: Places) -> Judgement:
+        language = Language(places, values)
         try:
             state = HOLDS if self.decide(language) else FAILS
             why = _why(language, state)

@@ -22,7 +22,8 @@ from repro.retrieval.evaluation.crossed import Estimate, estimate, seeds_needed,
 from repro.retrieval.evaluation.p_values import holm
 
 POINT = 0.01  # the unit of ``matters`` in an analysis
-WITHIN = "within what matters"
+WITHIN = "within the margin"
+UNDECIDED = "inconclusive"
 OfSeeds = Mapping[int | None, Mapping[str, float]]  # seed -> query -> score, of a row in a column
 FILE = "analysis.yaml"
 
@@ -38,7 +39,8 @@ class Contrast:
         level: the level divided by the comparisons of the family, i.e. the limit for the smallest p.
         holm: the corrected p of the difference. Planned pairs without a test count as p = 1.
         within: the corrected p of a difference of at least ``matters``, by two one-sided tests.
-        verdict: on ``row`` against ``against``, e.g. "slightly above", ``WITHIN`` or "at the floor".
+        verdict: on ``row`` against ``against``, e.g. "slightly above", ``WITHIN`` or ``UNDECIDED``.
+        at_floor: whether the better row is not above the row ``floor``. The verdict is independent of it.
     """
 
     family: str
@@ -51,13 +53,15 @@ class Contrast:
     holm: float | None = None
     within: float | None = None
     verdict: str = "not tested"
+    at_floor: bool = False
 
     @property
     def verdict_in_words(self) -> str:
-        """The verdict with its margin, e.g. "within ±2 points"."""
-        if self.verdict != WITHIN or self.matters is None:
-            return self.verdict
-        return f"within ±{self.matters / POINT:g} points"
+        """The verdict with margin and floor, e.g. "within ±2 points" or "above, at the floor"."""
+        words = self.verdict
+        if words == WITHIN and self.matters is not None:
+            words = f"within ±{self.matters / POINT:g} points"
+        return f"{words}, at the floor" if self.at_floor else words
 
     @cached_property
     def smallest_seen(self) -> float | None:
@@ -88,7 +92,9 @@ def contrasts(
             within = _corrected([_p_of_no_less(c) for c in pairs], len(family.pairs))
             for c, p, q in zip(pairs, differs, within, strict=True):
                 tested = replace(c, holm=p, within=q)
-                yield replace(tested, verdict=_verdict(tested, level, standings, analysis.floor))
+                standing = _standing_of_better(tested, standings, analysis.floor)
+                verdict = "not tested" if standing == "not tested" else _verdict(tested, level)
+                yield replace(tested, verdict=verdict, at_floor=standing in ("not above", "below"))
 
 
 def difference(ours: OfSeeds, theirs: OfSeeds) -> Estimate | None:
@@ -140,18 +146,20 @@ def _pairs(
             yield Contrast(family.id, column, row, against, effect, matters, level / len(family.pairs))
 
 
-def _verdict(c: Contrast, level: float, standings: Mapping[str, str], floor: str | None) -> str:
-    """Return the verdict. The better row must be above the floor according to ``standings``."""
+def _standing_of_better(c: Contrast, standings: Mapping[str, str], floor: str | None) -> str:
+    """Return the better row's result against the floor, or "" without a floor or for the floor itself."""
+    if c.difference is None or not standings or floor in (c.row, c.against):
+        return ""
+    return standings[c.row if c.difference.mean > 0 else c.against]
+
+
+def _verdict(c: Contrast, level: float) -> str:
     if c.difference is None or c.holm is None:
         return "not tested"
-    if standings and floor not in (c.row, c.against):
-        better = standings[c.row if c.difference.mean > 0 else c.against]
-        if better != "above":
-            return "not tested" if better == "not tested" else "at the floor"
     is_negligible = c.within is not None and c.within <= level
     if c.holm <= level:
         return ("slightly " if is_negligible else "") + ("above" if c.difference.mean > 0 else "below")
-    return WITHIN if is_negligible else "not told apart"
+    return WITHIN if is_negligible else UNDECIDED
 
 
 class Family(Identified):
@@ -197,8 +205,7 @@ class TableAnalysis(StrictMapping):
         primary: the deciding column.
         matters: column -> the smallest difference that matters, in points (hundredths).
         families: the comparisons. By default of every row with its row of reference, group by group.
-        floor: a row that the better row of a pair must exceed. Otherwise the verdict is ``at the floor``.
-            Pairs with the floor itself are compared as usual.
+        floor: e.g. random weights. A pair is marked ``at the floor`` unless its better row is above it.
     """
 
     table: str

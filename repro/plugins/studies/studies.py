@@ -291,7 +291,7 @@ def study_of(
         total_hours=total_hours(table_plan, evidence),
         untrained=untrained_rows(table_plan),
         commits=_commits(table_plan, [record for c in cells for record in c.records]),
-        doubts=doubts_in_brief(cells, lead="doubtful of these numbers"),
+        doubts=doubts_in_brief(cells, lead="in doubt"),
     )
 
 

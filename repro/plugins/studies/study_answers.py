@@ -17,7 +17,7 @@ from repro.manifest.printed import percent
 from repro.manifest.reading_schema import StudyPointer, study_pointer
 from repro.manifest.schema import Column, Table
 from repro.manifest.yaml_file import Fault, StrictMapping
-from repro.plugins.studies.contrasts import WITHIN, analysis_of
+from repro.plugins.studies.contrasts import analysis_of
 from repro.plugins.studies.studies import Study, StudyEvidence, judged, known_scores, scores_paths
 from repro.retrieval.datasets.catalog import dataset
 from repro.running.plan import plan
@@ -62,9 +62,9 @@ class Answer:
         interval = "" if self.low is None else f" ({self.low:+.2f} to {self.high:+.2f})"
         verdict = self.verdict or self.untested
         verdict = f"{self.preliminary}: {verdict}" if self.preliminary else verdict
-        order = {True: ", as the text has it", False: ", the other way round in the text", None: ""}
+        order = {True: ", as in the text", False: ", contrary to the text", None: ""}
         words = f"{self.difference:+.2f}{interval} points of {self.column}, {self.counted}: {verdict}"
-        doubts = f"; in doubt: {', '.join(self.doubts)}" if self.doubts else ""
+        doubts = f". In doubt: {', '.join(self.doubts)}" if self.doubts else ""
         return f"{self.scale}: {words}{order[self.as_stated]}{self.beside_published}{doubts}"
 
     @property
@@ -75,9 +75,9 @@ class Answer:
             return ""
         holds, holds_zero = (self.low <= value <= self.high for value in (x, 0.0))
         seen = self.smallest_seen or 0.0
-        unseen = f", where only {seen:.1f} points or more could have been seen" * (abs(x) < seen)
-        place = ": compatible with both this and 0" * holds_zero if holds else ", outside of the interval"
-        return f"; the paper claims {x:+.1f}{unseen * (side not in _ORDERS)}{place}"
+        unseen = f" (this study detects {seen:.1f} points with a power of 80 %)" * (abs(x) < seen)
+        place = ", inside the interval with 0" * holds_zero if holds else ", outside the interval"
+        return f". The paper's difference: {x:+.1f}{unseen * (side not in _ORDERS)}{place}"
 
     @property
     def counted(self) -> str:
@@ -141,7 +141,7 @@ def tested_answer(study: Study, pointer: StudyPointer, column: Column, *, scale:
         100 * turn * difference.mean,
         low=low,
         high=high,
-        verdict=contrast.verdict_in_words if verdict == WITHIN else verdict,
+        verdict=replace(contrast, verdict=verdict).verdict_in_words,
         smallest_seen=None if seen is None else 100 * seen,
         published=effects.get((pointer.table, pointer.row, pointer.other)),
         as_stated=side == pointer.stated if is_told_apart else None,

@@ -1,10 +1,9 @@
 """Texts for a study's table: its notes, and findings such as "above BM25: BERT"."""
 
-from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 
 from repro.manifest.schema import Column
-from repro.plugins.studies.contrasts import WITHIN, Contrast
+from repro.plugins.studies.contrasts import UNDECIDED, WITHIN, Contrast
 from repro.plugins.studies.studies import Study
 from repro.writers.grid import capitalised, label_in_full
 
@@ -14,20 +13,18 @@ MARKS = {
     "slightly below": "▽",
     "below": "▼",
     WITHIN: "=",
-    "at the floor": "f",
     "not tested": "–",
 }
-MANY = 6  # more pairs of one verdict are only counted
+MANY = 6  # pairs of one verdict to name
 METHOD = (
-    "Mean ± half of its 95 % interval over queries and seeds, both as random effects (two-way, crossed; "
-    "Satterthwaite's degrees of freedom)."
+    "Mean ± half of its 95 % interval. Queries and seeds are crossed random effects "
+    "(Satterthwaite's degrees of freedom)."
 )
 COST = (
-    "FLOPs and seconds are those of the row's own pre-training: seconds as measured, FLOPs of matrix "
-    "products and attention, forward and backward, counted in its first steps and taken times all; hours are "
-    "those of every training behind the row, one that rows share counted in each: means over seeds. Seconds "
-    "and hours depend on what else the machine did; those of an interrupted training are in proportion to "
-    "the steps of its last attempt."
+    "FLOPs and seconds are those of the row's own pre-training, hours those of all trainings behind the row, "
+    "including shared ones (means over seeds). FLOPs of matrix products and attention, forward and backward, "
+    "are counted in the first steps and extrapolated to all. Seconds and hours depend on the machine's load. "
+    "For an interrupted training, they are extrapolated from the steps of its last attempt."
 )
 
 
@@ -37,7 +34,7 @@ def label(study: Study, row: str) -> str:
 
 
 def mark(verdict: str) -> str:
-    """Return the sign of a verdict, e.g. "▲" for "above", or ""."""
+    """Return the sign of a verdict, e.g. "▲" for "above", or "" for an inconclusive one."""
     return MARKS.get(verdict, "")
 
 
@@ -63,9 +60,10 @@ def shortened_note(text: str, study: Study, *, explained: str) -> str:
 
 def _signs(study: Study) -> list[str]:
     base = study.table.delta_from
-    reference = f"the row {label(study, base)}" if base else "the row that it is compared with"
-    signs = f"▲ above, ▼ below, △ ▽ slightly, = {WITHIN} of {reference}: see the comparisons."
-    overlap = "They are of differences on the same queries: rows whose intervals overlap may well differ."
+    reference = f"the row {label(study, base)}" if base else "the row of reference"
+    floor = ", f at the floor" if study.analysis.floor else ""
+    signs = f"▲ above, ▼ below, △ ▽ slightly above or below, = {WITHIN}{floor}: compared with {reference}."
+    overlap = "Tests compare the same queries, so rows with overlapping intervals can differ significantly."
     return [signs, overlap] if study.contrasts else []
 
 
@@ -82,54 +80,51 @@ def verdicts_note(study: Study) -> str:
 def _verdict_explanation(study: Study) -> str:
     floor = study.analysis.floor
     text = (
-        " Differences of means on the same queries, seed by seed, with 95 % intervals over queries "
-        "and seeds. p is two-sided, corrected (Holm) within each group of comparisons and column; "
-        f"above or below: it is at most {study.level:g}, which leaves open whether the difference matters; "
-        "slightly: and it is found smaller than what matters. Within ±x points: found smaller than what "
-        "matters (x), and p is larger, which says nothing of effects below x; this is two one-sided tests "
-        "at the same level, corrected as p is. Not tested: a single seed, or scores that do not vary."
+        " Differences are means over the same queries and seeds, with 95 % intervals. p is two-sided and "
+        "Holm-corrected within a group and column. Above or below: the corrected p is at most "
+        f"{study.level:g}. Slightly: the difference is also significantly smaller than the margin. Within ±x "
+        "points: it is not significant, and significantly smaller than the margin x (two one-sided tests, "
+        "Holm-corrected). Effects below x remain possible. Inconclusive: neither. Not tested: a single seed, "
+        "or scores without variance."
     )
     if floor is None:
         return text
-    condition = f"the better row of the pair is not above {label(study, floor)} by the same test, uncorrected"
-    exception = "pairs with that row itself are judged like any other"
-    return f"{text} At the floor: {condition}, so that nothing is concluded; {exception}."
+    name = label(study, floor)
+    return f"{text} At the floor: the better row of the pair is not above {name} (same test, uncorrected)."
 
 
 def _claim(study: Study) -> str:
     claim = study.plan.confirmatory
     if claim is None or claim.table != study.table.id:
-        return "All of this is exploratory."
+        return "All comparisons are exploratory."
     family = next(family.label for family in study.analysis.families if family.id == claim.family)
     column = next(column for column in study.table.columns if column.id == claim.column)
-    return f"One claim is confirmatory: {family}, {column.label}; the rest is exploratory."
+    return f"One claim is confirmatory: {family}, {column.label}. All others are exploratory."
 
 
 def order(study: Study, column: Column) -> str:
     """Return the name of a column and its findings, e.g. "RR@10. Above BM25: BERT."."""
-    primary = ", which decides" if column.id == study.analysis.primary else ""
+    primary = " (primary)" if column.id == study.analysis.primary else ""
     return " ".join(f"{capitalised(part)}." for part in [column.label + primary, *_findings(study, column)])
 
 
 def _findings(study: Study, column: Column) -> list[str]:
-    """Return the findings of a column. Pairs of a frequent undecided verdict are only counted."""
+    """Return the findings of a column. More than ``MANY`` pairs of one verdict are only counted."""
     contrasts = _distinct_contrasts(c for c in study.contrasts if c.column == column.id)
     points = study.analysis.matters.get(column.id)
     phrases = {
-        WITHIN: f"within ±{points or 0:g} points of each other",
-        "not told apart": "not told apart",
-        "at the floor": "at the floor, so that nothing is concluded",
-        "not tested": "not tested",
+        f"within ±{points or 0:g} points of each other": [c for c in contrasts if c.verdict == WITHIN],
+        UNDECIDED: [c for c in contrasts if c.verdict == UNDECIDED],
+        "not tested": [c for c in contrasts if c.verdict == "not tested"],
+        "at the floor": [c for c in contrasts if c.at_floor],
     }
-    mode = _frequent_verdict(contrasts)
     parts = [
         *_rows_above(study, column.id, contrasts, "above"),
         *_rows_above(study, column.id, contrasts, "slightly above"),
-        *(_pairs(study, contrasts, verdict, words) for verdict, words in phrases.items() if verdict != mode),
-        *([_pair_count(contrasts, mode, phrases[mode])] if mode else []),
+        *(f"{phrase}: {_pairs(study, found, contrasts)}" for phrase, found in phrases.items() if found),
         *_standing(study, column),
     ]
-    return list(filter(None, parts)) or ["nothing is compared"]
+    return parts or ["nothing is compared"]
 
 
 def _rows_above(study: Study, column: str, contrasts: Sequence[Contrast], verdict: str) -> list[str]:
@@ -148,23 +143,11 @@ def _rank(rows: Iterable[str], means: dict[str, float]) -> list[str]:
     return sorted(rows, key=lambda row: -means[row])
 
 
-def _pairs(study: Study, contrasts: Sequence[Contrast], verdict: str, phrase: str) -> str:
-    pairs = [
-        f"{label(study, c.row)} and {label(study, c.against)}" for c in contrasts if c.verdict == verdict
-    ]
-    return f"{phrase}: {'; '.join(pairs)}" if pairs else ""  # labels may contain commas
-
-
-def _frequent_verdict(contrasts: Sequence[Contrast]) -> str:
-    undecided = ("not told apart", "at the floor", "not tested")
-    counts = Counter(c.verdict for c in contrasts if c.verdict in undecided)
-    verdict, count = counts.most_common(1)[0] if counts else ("", 0)
-    return verdict if count > MANY else ""
-
-
-def _pair_count(contrasts: Sequence[Contrast], verdict: str, phrase: str) -> str:
-    count = sum(c.verdict == verdict for c in contrasts)
-    return f"{phrase}: {'all' if count == len(contrasts) else 'the other'} {count} pairs that are compared"
+def _pairs(study: Study, found: Sequence[Contrast], contrasts: Sequence[Contrast]) -> str:
+    if len(found) > MANY:
+        return f"{len(found)} of {len(contrasts)} pairs"
+    # labels may contain commas
+    return "; ".join(f"{label(study, c.row)} and {label(study, c.against)}" for c in found)
 
 
 def _distinct_contrasts(contrasts: Iterable[Contrast]) -> list[Contrast]:
@@ -185,7 +168,7 @@ def _few_seeds(study: Study) -> list[str]:
     numbers = [f"{label(study, row)}: {count}" for row, count in counts.items() if count < maximum]
     if not numbers:
         return []
-    own = "Means are over a row's own seeds, differences over those of both rows: their signs may differ."
+    own = "Means use all seeds of a row, differences the common seeds of two rows."
     return [f"Seeds of rows with fewer than {maximum} – {'; '.join(numbers)}. {own}"]
 
 

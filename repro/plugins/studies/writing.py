@@ -40,21 +40,19 @@ POWER = (
     "sd of queries",
     "sd of seeds",
     "residual sd",
-    "seen at 80 %",
-    "matters",
+    "power 80 % at",
+    "margin",
     "seeds needed",
     "within at 0",
 )
 POWER_NOTE = (
-    "Of the differences above, in points: the standard deviations between queries, between seeds, "
-    "and of what is left; the smallest true difference that these queries and seeds show with a "
-    "power of 80 %, at the level divided by the comparisons of the group (Holm's first step); the "
-    "smallest one that matters, and the seeds that it takes to show it. To show is to find p at most that "
-    "level, whether or not the difference then counts as slight (seeds –: more than 1000, for the "
-    "variance between queries alone hides it); and the probability that the pair is found within what "
-    "matters, at that level too, where there is no difference. All of this takes the estimated variances for "
-    "the true ones: that between seeds is estimated from the few seeds there are, and 0.00 is an estimate "
-    "of 0 or below."
+    "For each difference above, in points: standard deviations between queries, between seeds and of the "
+    "residual. *Power 80 % at*: the true difference that these queries and seeds detect with a power of "
+    "80 %, at the level divided by the comparisons of the group (Holm's first step). A significant "
+    "difference below it is likely overestimated. *Seeds needed*: for a power of 80 % at the margin (–: more "
+    "than 1000 seeds). *Within at 0*: the probability of the verdict *within* if there is no difference, at "
+    "the same level. The estimated variances are used as the true ones. That between seeds is estimated from "
+    "few seeds, and 0.00 is an estimate of 0 or below."
 )
 
 
@@ -67,7 +65,7 @@ def markdown(study: Study, *, title: str, command: str) -> str:
     lines += _table(heads, ([escaped(name), *numbers] for name, *numbers in rows(study)), texts=1)
     lines += [sentence(caption(study)), ""]
     if study.contrasts:
-        lines += ["## What can be told apart", "", *(f"{note}\n" for note in preliminary_note(study))]
+        lines += ["## Findings", "", *(f"{note}\n" for note in preliminary_note(study))]
         lines += [*(f"- {sentence(order(study, c))}" for c in table.columns), ""]
         lines += ["## Comparisons", "", sentence(verdicts_note(study)), ""]
         lines += [line for family in study.analysis.families for line in _family(study, family)]
@@ -92,10 +90,13 @@ def shown(study: Study, row: str, column: str) -> str:
 
 
 def sign(study: Study, row: str, column: str) -> str:
-    """Return the sign of the verdict against the row's base, e.g. " ▲", or ""."""
+    """Return the sign of the verdict against the row's base, e.g. " ▲" or, at the floor, " ▲f"."""
     base = study.base(row)
-    found = mark(study.verdict(row, base, column)) if base else ""
-    return f" {found}" if found in ("▲", "△", "▽", "▼", "=") else ""
+    c = study.contrast(row, base, column) if base else None
+    if base is None or c is None:
+        return ""
+    found = mark(study.verdict(row, base, column))
+    return "" if found in ("", "–") else f" {found}{'f' if c.at_floor else ''}"
 
 
 def half_width(entry: Entry) -> str:
@@ -175,9 +176,9 @@ def latex(study: Study, *, title: str, command: str, label: str, wide: bool = Fa
 
 
 def _compact_note() -> str:
-    marks = f"▲ above, ▼ below, △ ▽ by less than matters, = {WITHIN}, f at the floor, no mark: not told apart"
+    marks = f"▲ above, ▼ below, △ ▽ slightly, = {WITHIN}, f at the floor, no mark: inconclusive"
     size = "the difference in points ± half of its interval"
-    return f"Each: {size} ({marks}); in brackets the smallest one that is seen with a power of 80 %."
+    return f"Each entry is {size} ({marks}), and in brackets the difference with a power of 80 %."
 
 
 def _tabular(heads: list[str], lines) -> list[str]:
@@ -209,7 +210,8 @@ def _comparisons(study: Study) -> Iterator[str]:
 def _entry(c: Contrast | None) -> str:
     if c is None or c.difference is None:
         return "–"
-    text = f"{100 * c.difference.mean:+.2f} ± {points(c.difference.half_width())} {mark(c.verdict)}"
+    signs = mark(c.verdict) + ("f" if c.at_floor else "")
+    text = f"{100 * c.difference.mean:+.2f} ± {points(c.difference.half_width())} {signs}"
     return f"{text.rstrip()} ({points(c.smallest_seen)})"
 
 
@@ -284,7 +286,7 @@ def shown_study(title: str, table: Table, study: Study) -> Markup:
     caption = f"{table.about} (percent ± half of the 95 % interval over queries and seeds)"
     heads = el("thead", head(column_heads(table.columns), ("FLOPs", "seconds")))
     body = el("table", heads, el("tbody", rows), class_="printed", style="--marks:0")
-    marks = f"▲ above, ▼ below, △ ▽ slightly, = {WITHIN} of {reference}."
+    marks = f"▲ above, ▼ below, △ ▽ slightly, = {WITHIN}, compared with {reference}."
     differences = "Differences have a 95 % interval and Holm's p."
     note = " ".join([*preliminary_note(study), *doubts_note(study), marks, differences])
     return el("div", el("p", caption, class_="caption"), scrolling(body, title), el("p", note, class_="fine"))
@@ -320,7 +322,8 @@ def contrast_as_json(c: Contrast, *, times: float) -> dict:
     def scaled(fraction: float | None) -> float | None:
         return None if fraction is None else times * fraction
 
-    pair = {"family": c.family, "row": c.row, "against": c.against, "verdict": c.verdict}
+    pair: dict[str, str | bool] = {"family": c.family, "row": c.row, "against": c.against}
+    pair |= {"verdict": c.verdict, "at_floor": c.at_floor}
     matters = {"matters": scaled(c.matters), "seeds_needed": c.seeds_needed}
     d = c.difference
     if d is None:

@@ -109,12 +109,13 @@ def _attribute_name(key: str) -> str:
 # name -> class of colours, sign, meaning
 VERDICTS = {
     "exact": ("pass", "=", "equal to the published number at its decimals"),
-    "consistent": ("pass", "≈", "the published number is inside the prediction interval of our seeds"),
-    "within tolerance": ("pass", "~", "the difference is within the stated tolerance"),
+    "consistent": ("pass", "≈", "the published bound is obeyed"),
+    "within tolerance": ("pass", "~", "the interval of the difference is inside the stated tolerance"),
     "lower": ("fail", "▼", "below the published number"),
     "higher": ("fail", "▲", "above the published number, also a failure"),
     "failed": ("fail", "✕", "a stage failed"),
-    "inconclusive": ("open", "?", "seeds vary too much for a verdict, or the paper gives no number"),
+    "inconclusive": ("open", "?", "neither inside nor outside the tolerance, or the paper gives no number"),
+    "uninformative": ("open", "∅", "most other rows of the column would pass as well"),
     "not comparable": ("open", "◇", "measured by another choice or on stand-in data"),
     "scaled": ("scaled", "◐", "measured at a smaller scale, which is not compared"),
     "blocked": ("none", "⊘", "something is missing on the machine"),

@@ -4,7 +4,7 @@ import pytest
 
 from repro.manifest import papers as at_hand
 from repro.manifest.papers import Paper
-from repro.plugins.statements.across_papers import conventions, namesakes
+from repro.plugins.statements.across_papers import conventions, namesakes, quotations
 from repro.plugins.statements.findings import Notes
 
 CELLS = """\
@@ -92,3 +92,31 @@ def test_a_mark_that_means_another_thing_is_a_doubt(made):
 )
 def test_equal_conventions_other_authors_and_lost_bold_are_not(made, changes):
     assert _told(conventions, made("one"), made("two", **changes), notes=SAME) == []
+
+
+@pytest.mark.parametrize(
+    ("role", "value", "severity"),
+    [
+        ("cited", "0.31", "doubt"),
+        ("rerun", "0.31", "note"),
+        ("cited", "0.30", None),
+        ("cited", "0.300", None),
+    ],
+)
+def test_values_of_a_system_are_held_against_its_makers_own_table(made, role, value, severity):
+    makers, quoting = made("one", role="ours"), made("two", role=role, a=value)
+    told = _told(quotations, makers, quoting)
+    name = "two/quoted/a" + "/again" * (role == "rerun")
+    assert told == [(name, severity, {"two/1/a/x": value, "one/1/a/x": "0.30"})] * (severity is not None)
+
+
+def test_a_quotation_of_one_configuration_is_left_to_disagreements(made):
+    joined = Notes(configurations={"a-of-all": ("one/1/a", "two/1/a")})
+    assert not _told(quotations, made("one", role="ours"), made("two", role="cited", a="0.31"), notes=joined)
+
+
+def test_a_gap_is_given_in_points(made):
+    [finding] = quotations([made("one", role="ours"), made("two", role="cited", a="0.365")], Notes())
+    assert finding.says == (
+        "1 of 1 values of a, cited by two, differs from all those of one, by up to 6.5 points"
+    )

@@ -1,10 +1,13 @@
 """Our measurements as claims see them: current records of the suite's own, with the stored tests."""
 
+import json
+from types import SimpleNamespace
+
 import pytest
 
-from repro.manifest.cells import cell
+from repro.manifest.cells import cell, exhibits
 from repro.manifest.papers import paper
-from repro.plugins.statements.claim_values import MeasuredValues
+from repro.plugins.statements.claim_values import MeasuredValues, facts_of_exhibits
 from repro.plugins.statements.claims import MissingNumber, NotToldApart
 from repro.plugins.statements.language import Language, Places
 from repro.plugins.statements.statements import statements
@@ -107,3 +110,20 @@ def test_a_column_in_which_rows_are_not_told_apart_is_said_to_be_one():
 def test_substituted_data_is_told():
     ours = _compared(MINE, 0.4, verdict="not comparable"), _compared(OTHER, 0.3)
     assert _mark(_measured(*ours, p=0.03)).test == "p 0.03, not corrected, with substituted data"
+
+
+@pytest.mark.parametrize(("found", "facts"), [(True, {"queries": 2, "relevant": 1}), (False, {"queries": 2})])
+def test_first_passages_of_the_papers_own_queries_are_counted_by_the_qrels(tmp_path, found, facts):
+    def passages(*grades):
+        return [{"rank": rank, "grade": grade} for rank, grade in enumerate(grades, start=1)]
+
+    queries = [
+        {"found": True, "passages": passages(2, None)},
+        {"found": found, "passages": passages(None, 1)},  # the second rank does not count
+    ]
+    (tmp_path / "exhibit.json").write_text(json.dumps({"kind": "passages", "queries": queries}))
+    store = SimpleNamespace(record=lambda node: {"facts": {"queries": 2}}, path=lambda node: tmp_path)
+    node = SimpleNamespace(fingerprint="f")
+    [shown] = [e for e in exhibits(("simlm",), ("9",)) if e.id == "simlm/9/bert"]
+    plan = SimpleNamespace(exhibits={shown: node}, states={"f": "stored"})
+    assert facts_of_exhibits(plan, store) == {"simlm/9/bert": facts}

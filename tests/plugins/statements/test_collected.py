@@ -191,6 +191,13 @@ def test_every_fact_joins_findings_that_there_are():
         assert len(fact) > 1 and set(fact) <= told, fact
 
 
+def test_two_misprints_of_pseudo_code_are_notes(findings):
+    severities = {f.id: f.severity for f in findings}
+    assert severities["costa/reading/joint-update"] == "note"
+    assert severities["cpdae/reading/reconstruction-labels"] == "note"
+    assert severities["costa/reading/total-loss-number"] == "error"  # as any other misprint
+
+
 def test_a_finding_says_what_it_is_held_against(findings):
     against = {f.id: f.against for f in findings}
     assert against["costa/reading/joint-update"] == "paper"
@@ -257,3 +264,17 @@ def test_one_paper_keeps_what_others_print_differently():
     assert [f for f in found if f.paper == "cotmae_v2" and "cotmae_v2/2/simlm/dl19.ndcg10" in f.places]
     assert not [f for f in found if not any(place.startswith("simlm/") for place in f.places)]
     assert {f.severity for f in found} <= set(SEVERITIES)
+
+
+def test_thirteen_of_fourteen_numbers_on_beir_are_not_those_of_the_makers(findings):
+    [finding] = [f for f in findings if f.id == "cotmae_v2/quoted/retromae"]
+    quoted = [place for place in finding.places if place.startswith("cotmae_v2/3/retromae/")]
+    assert len(quoted) == 13 and "cotmae_v2/3/retromae/scidocs" not in quoted
+    assert "by up to 6.5 points" in finding.says and finding.explanation
+    again = {f.id for f in findings if "/quoted/" in f.id}
+    assert again == {"cotmae_v2/quoted/retromae", "simlm/quoted/retromae"}
+
+
+def test_only_in_one_section_against_another_is_an_error(findings):
+    [finding] = [f for f in findings if f.kind == "scope"]
+    assert (finding.id, finding.severity) == ("costa/wording/seed-only-reconstructs", "error")

@@ -265,8 +265,35 @@ def test_examples_are_counted_by_the_system_that_is_shown(made):
   - {query: q, shown: [{system: a, rank: 1, relevant: false}, {system: b, rank: 1, relevant: true}]}
 """
     cells = CELLS.replace("tables:\n", f"tables:\n{table}")
-    assert _claim(made('relevant("2", "a") == 0 and relevant("2", "b") == 1', cells=cells)).state == "holds"
-    assert _claim(made('relevant("2", "b") == 1', cells=cells), MadeUp({})).state == "untested"
+    # the ticks are the paper's own: they can contradict a sentence but cannot confirm it
+    right = made('relevant("2", "a") == 0 and relevant("2", "b") == 1', cells=cells)
+    assert _claim(right).state == "not judgeable"
+    assert _claim(made('relevant("2", "b") == 0', cells=cells)).state == "fails"
+    assert _claim(right, MadeUp({})).state == "untested"
+    drawings = {("made/2/a", "relevant"): 0, ("made/2/b", "relevant"): 1}
+    assert _claim(right, MadeUp({}, drawings=drawings)).state == "holds"
+    assert _claim(right, MadeUp({}, drawings=drawings | {("made/2/a", "relevant"): 1})).state == "fails"
+
+
+@pytest.mark.parametrize(
+    ("expect", "state"),
+    [
+        ("1 < 2", "not judgeable"),
+        ('v("1/a/x") == v("1/a/x")', "not judgeable"),
+        ('above("1/b", "1/a", "x") or 2 > 1', "not judgeable"),
+        ('gain("1/b/x", "1/a/x") * 0 == 0', "not judgeable"),
+        ('above("1/b", "1/a", "x")', "holds"),
+        ('not increasing(["1/b/x", "1/c/x", "1/a/x"])', "holds"),  # needs one of six orders
+        ('rounds(percent("1/b/x", "1/a/x"), "13.3")', "holds"),
+        ('significantly_above("1/b", "1/a", "x")', "holds"),
+        ('above("1/a", "1/b", "x")', "fails"),
+        ("2 < 1", "fails"),
+    ],
+)
+def test_what_no_change_of_a_number_refutes_is_not_judgeable(made, expect, state):
+    found = _claim(made(expect))
+    assert found.state == state
+    assert (found.why == "no change of a published number can refute it") is (state == "not judgeable")
 
 
 def test_rows_of_reference_are_no_rivals(made):

@@ -8,6 +8,7 @@ from repro.errors import ManifestError
 from repro.manifest.papers import papers
 from repro.manifest.schema import Manifest
 from repro.plugins.studies.contrasts import (
+    UNDECIDED,
     WITHIN,
     Analysis,
     Confirmatory,
@@ -91,11 +92,11 @@ def test_a_difference_is_taken_query_by_query_and_over_the_seeds_of_both():
     assert difference(_row(0.5, seeds=1), theirs) is None and difference({9: ours[1]}, theirs) is None
 
 
-def test_a_row_that_is_surely_higher_is_above_lower_below_and_near_it_not_told_apart():
+def test_a_row_that_is_surely_higher_is_above_lower_below_and_near_it_inconclusive():
     means = {"base": 0.3, "high": 0.4, "low": 0.2, "near": 0.3}
     found = _judged(means, families=[_family("high", "low", "near", against="base")])
     verdicts = {row: c.verdict for (_, row, _), c in found.items()}
-    assert verdicts == {"high": "above", "low": "below", "near": "not told apart"}
+    assert verdicts == {"high": "above", "low": "below", "near": UNDECIDED}
 
 
 def test_what_lies_within_the_difference_that_matters_is_told_to_be_so_or_slight():
@@ -112,7 +113,7 @@ def test_what_lies_within_the_difference_that_matters_is_told_to_be_so_or_slight
     wider = _judged(
         {"base": 0.3, "same": 0.3}, families=[_family("same", against="base")], matters={"c": 0.1}
     )
-    assert wider["f", "same", "base"].verdict == "not told apart"
+    assert wider["f", "same", "base"].verdict == UNDECIDED
 
 
 def test_to_lie_within_is_two_one_sided_tests_each_at_the_level_of_the_study():
@@ -121,7 +122,7 @@ def test_to_lie_within_is_two_one_sided_tests_each_at_the_level_of_the_study():
     found = _judged(means, families=families)["f", "same", "base"].difference
     reach, wider = (max(map(abs, found.interval(confidence))) for confidence in (0.9, 0.95))
     assert reach < 0.99 * wider
-    for matters, verdict in {1.001 * reach: WITHIN, 0.999 * reach: "not told apart"}.items():
+    for matters, verdict in {1.001 * reach: WITHIN, 0.999 * reach: UNDECIDED}.items():
         judged = _judged(means, families=families, matters={"c": 100 * matters})
         assert judged["f", "same", "base"].verdict == verdict
 
@@ -134,7 +135,7 @@ def test_to_lie_within_is_corrected_for_all_planned_pairs_of_the_family():
     reach, wider = (100 * max(map(abs, found.interval(1 - 2 * level))) for level in (0.05, 0.025))
     for families, margin, verdict in (
         (alone, 1.001 * reach, WITHIN),
-        (planned, 1.001 * reach, "not told apart"),
+        (planned, 1.001 * reach, UNDECIDED),
         (planned, 1.001 * wider, WITHIN),
     ):
         judged = _judged(means, families=families, matters={"c": margin})["f", "same", "base"]
@@ -153,17 +154,20 @@ def test_a_row_stands_above_the_floor_by_a_test_at_the_level_that_nothing_correc
     assert floor_standings(analysis, lower, level=1.001 * p)["a"] == "below"
 
 
-def test_nothing_is_concluded_where_the_better_row_is_not_above_the_floor_but_the_floor_is_compared():
-    means = {"random": 0.3, "fallen": 0.2, "level": 0.3, "good": 0.4, "better": 0.5}
+def test_a_pair_is_marked_at_the_floor_unless_its_better_row_is_above_it_and_judged_all_the_same():
+    means = {"random": 0.3, "lost": 0.1, "fallen": 0.2, "level": 0.3, "good": 0.4, "better": 0.5}
     families = [
         _family("better", "fallen", "level", against="good", id="f"),
         _family("good", "fallen", against="random", id="g"),
         _family("fallen", against="level", id="h"),
+        _family("fallen", against="lost", id="i"),
     ]
     found = _judged(means, families=families, floor="random")
     assert found["f", "better", "good"].verdict == "above"
     assert found["f", "fallen", "good"].verdict == found["f", "level", "good"].verdict == "below"
-    assert found["h", "fallen", "level"].verdict == "at the floor"
+    assert found["h", "fallen", "level"].verdict_in_words == "below, at the floor"
+    assert found["i", "fallen", "lost"].verdict_in_words == "above, at the floor"
+    assert {key[0] for key, c in found.items() if c.at_floor} == {"h", "i"}
     assert found["g", "good", "random"].verdict == "above"
     assert found["g", "fallen", "random"].verdict == "below"
 

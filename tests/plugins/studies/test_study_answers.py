@@ -67,7 +67,7 @@ def test_the_difference_is_the_mean_over_common_seeds_at_the_scale_of_the_record
     [answer] = made[BELOW]
     assert (answer.scale, answer.column, answer.seeds) == ("small-cpu", "MS MARCO MRR@10", 2)
     assert answer.difference == pytest.approx(100 * ((0.45 - 0.50) + (0.53 - 0.60)) / 2)
-    assert answer.low < answer.difference < answer.high and answer.verdict == "not told apart"
+    assert answer.low < answer.difference < answer.high and answer.verdict == "inconclusive"
     assert answer.as_stated is None and told[BELOW].words.startswith("small-cpu: -6.00 (")
     [the_same] = made[AGAINST]
     assert the_same == answer
@@ -75,13 +75,13 @@ def test_the_difference_is_the_mean_over_common_seeds_at_the_scale_of_the_record
     assert measured_difference["difference"] == answer.difference
 
 
-def test_an_order_that_is_told_apart_is_held_against_the_stated_one(monkeypatch, measured):
+def test_an_order_that_is_found_is_held_against_the_stated_one(monkeypatch, measured):
     monkeypatch.setitem(SEEDS, 2, (0.60, 0.5500001))  # seeds agree, so that five points are told apart
     above, found = BELOW.replace("below", "above"), measured("small-cpu")
     made = answers([AGAINST, BELOW, above], found)
     assert {a.verdict for told_of in made.values() for a in told_of} == {"below"}
     assert [made[text][0].as_stated for text in (AGAINST, BELOW, above)] == [None, True, False]
-    words = "2 seeds: preliminary: 2 of 5 planned seeds: below, as the text has it; in doubt: unknown code"
+    words = "2 seeds: preliminary: 2 of 5 planned seeds: below, as in the text. In doubt: unknown code"
     told = answers_by_pointer([BELOW], found)[BELOW].words
     assert words in told  # scores that no stage made say nothing of code
 
@@ -90,21 +90,21 @@ def test_the_embedded_collection_answers_nothing(measured):
     assert answers([AGAINST], measured("tiny"))[AGAINST] == []
 
 
-UNSEEN = ", where only 2.3 points or more could have been seen"
+UNSEEN = " (this study detects 2.3 points with a power of 80 %)"
 
 
 @pytest.mark.parametrize(
     ("verdict", "published", "said"),
     [
-        ("within ±2 points", -0.6, f"{UNSEEN}: compatible with both this and 0"),
-        ("not told apart", 2.2, f"{UNSEEN}, outside of the interval"),
-        ("not told apart", -2.5, ", outside of the interval"),
-        ("below", 0.6, ", outside of the interval"),
+        ("within ±2 points", -0.6, f"{UNSEEN}, inside the interval with 0"),
+        ("inconclusive", 2.2, f"{UNSEEN}, outside the interval"),
+        ("inconclusive", -2.5, ", outside the interval"),
+        ("below", 0.6, ", outside the interval"),
     ],
 )
-def test_a_published_effect_is_told_with_whether_it_could_have_been_seen(verdict, published, said):
+def test_a_published_effect_is_given_with_the_effect_that_has_a_power_of_80_percent(verdict, published, said):
     answer = Answer("s", "c", 5, -0.2, -1.0, 0.5, verdict, 2.3, published)
-    assert answer.beside_published == f"; the paper claims {published:+.1f}{said}"
+    assert answer.beside_published == f". The paper's difference: {published:+.1f}{said}"
     assert answer.beside_published in str(answer)
     assert (
         replace(answer, published=None).beside_published == replace(answer, low=None).beside_published == ""

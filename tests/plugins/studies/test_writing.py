@@ -5,7 +5,7 @@ from dataclasses import replace
 import pytest
 
 from repro.manifest.schema import Column, Row, Table
-from repro.plugins.studies.contrasts import WITHIN, Analysis, Confirmatory, Contrast, TableAnalysis
+from repro.plugins.studies.contrasts import UNDECIDED, WITHIN, Analysis, Confirmatory, Contrast, TableAnalysis
 from repro.plugins.studies.studies import Entry, Study
 from repro.plugins.studies.words import caption, order, verdicts_note
 from repro.plugins.studies.writing import latex, markdown
@@ -99,7 +99,7 @@ def test_the_caption_names_rows_without_training_and_rows_at_the_floor():
     assert "Set MRR@10: not above Zero: X and Y; not tested against Zero: Base_1." in floored
 
 
-def test_one_sentence_says_which_rows_can_be_told_apart_each_pair_once():
+def test_one_sentence_says_which_rows_differ_each_pair_once():
     entries = {(row.id, "c"): Entry({1: 0.1 * n}) for n, row in enumerate(TABLE.rows)}
     compared = (
         _contrast("x", 0.1, "above"),
@@ -107,19 +107,25 @@ def test_one_sentence_says_which_rows_can_be_told_apart_each_pair_once():
         _contrast("base", -0.1, "below", against="y"),
         _contrast("y", 0.1, "above", against="x"),
         _contrast("base", 0.0, WITHIN, against="zero"),
-        _contrast("x", 0.0, "not told apart", against="zero"),
+        _contrast("x", 0.0, UNDECIDED, against="zero"),
         _contrast("zero", 0.01, "slightly above", against="y"),
     )
     study = replace(STUDY, entries=entries, contrasts=compared)
     assert order(study, TABLE.columns[0]) == (
-        "Set MRR@10, which decides. Above X: Y. Above Base_1: Y and X. Slightly above Y: Zero. "
-        "Within ±2 points of each other: Base_1 and Zero. Not told apart: X and Zero."
+        "Set MRR@10 (primary). Above X: Y. Above Base_1: Y and X. Slightly above Y: Zero. "
+        "Within ±2 points of each other: Base_1 and Zero. Inconclusive: X and Zero."
     )
     floored = replace(
-        study, contrasts=(_contrast("x", 0.0, "at the floor"),), standing={"c": {"x": "not above"}}
+        study,
+        contrasts=(replace(_contrast("x", 0.1, "above"), at_floor=True),),
+        standing={"c": {"x": "not above"}},
     )
-    said = "At the floor, so that nothing is concluded: X and Base_1. Not above Zero: X."
-    assert order(floored, TABLE.columns[0]) == f"Set MRR@10, which decides. {said}"
+    said = "Above Base_1: X. At the floor: X and Base_1. Not above Zero: X."
+    assert order(floored, TABLE.columns[0]) == f"Set MRR@10 (primary). {said}"
+    lines = _lines(replace(floored, entries=STUDY.entries))
+    assert any(line.startswith("| X | 30.0 ± 3.9 ▲f |") for line in lines)
+    assert any(line.endswith("| above, at the floor |") for line in lines)
+    assert r"$\blacktriangle$f (" in latex(floored, title="T", command="c", label="l")
 
 
 def test_every_text_on_verdicts_says_first_that_planned_seeds_are_missing():
@@ -138,10 +144,10 @@ def test_every_text_on_verdicts_says_first_that_planned_seeds_are_missing():
 def test_what_is_confirmatory_is_said_and_of_other_tables_that_nothing_is():
     claim = Confirmatory(table="1", family="f", column="c")
     study = replace(STUDY, plan=Analysis(confirmatory=claim))
-    said = "One claim is confirmatory: each against the base, Set MRR@10; the rest is exploratory."
+    said = "One claim is confirmatory: each against the base, Set MRR@10. All others are exploratory."
     assert verdicts_note(study).startswith(said)
     other = replace(STUDY, plan=Analysis(confirmatory=claim.model_copy(update={"table": "2"})))
-    assert verdicts_note(other).startswith("All of this is exploratory.")
+    assert verdicts_note(other).startswith("All comparisons are exploratory.")
 
 
 def test_latex_says_the_same():

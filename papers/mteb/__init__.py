@@ -1,0 +1,1 @@
+"""MTEB: zero-shot retrieval by released sentence encoders."""

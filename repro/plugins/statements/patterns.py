@@ -1,0 +1,99 @@
+"""Findings on numbers that are remarkable beside others of their paper. For example, a part of a new system
+alone has exactly the scores of the earlier system, so that the gain comes from the other part."""
+
+import re
+from collections.abc import Iterator
+from itertools import pairwise, product
+
+from repro.manifest.cells import Cell, cells_of
+from repro.manifest.papers import Paper
+from repro.manifest.schema import Table
+from repro.plugins.statements.across_papers import Scored, dataset_and_measure, scored_cells
+from repro.plugins.statements.findings import Finding
+
+EQUAL, TURNED = 2, 3  # equal measures, and rows that change their order at a single cutoff
+_CUTOFF = re.compile(r"(\w+)@(\d+)")
+Scores = dict[Scored, Cell]
+
+
+def of_patterns(source: Paper) -> Iterator[Finding]:
+    """Yield notes on equal scores of a part and an earlier system, values out of line, and missing bold."""
+    tables = [table for table in source.manifest.tables if table.kind == "results"]
+    yield from _equal_parts(source, tables)
+    for table in tables:
+        yield from _out_of_line(source, table)
+        cells = cells_of(source, (table,))
+        if table.promises_bold and not any(cell.printed.bold for cell in cells):
+            says = "the caption promises bold for the best, but the texts at hand have no bold number"
+            place = f"{source.name}/{table.id}"
+            yield Finding("note", "bold", "paper", source.name, f"{place}/no-bold", (place,), ("",), says)
+
+
+def _equal_parts(source: Paper, tables: list[Table]) -> Iterator[Finding]:
+    rows: dict[str, Scores] = {}
+    for cell in scored_cells(cells_of(source, tuple(tables))):
+        rows.setdefault(cell.id.rpartition("/")[0], {})[dataset_and_measure(cell)] = cell
+    parts = filter(_is_part, rows.values())
+    earlier = [row for row in rows.values() if next(iter(row.values())).role != "ours"]
+    for part, system in product(parts, earlier):
+        common = [key for key in part if key in system]
+        equal = [key for key in common if part[key].number == system[key].number]
+        if len(equal) >= EQUAL:
+            yield _equal_finding(source, equal, part, system, len(common))
+
+
+def _is_part(row: Scores) -> bool:
+    return any(cell.role == "ours" and cell.printed.delta is not None for cell in row.values())
+
+
+def _equal_finding(source: Paper, equal: list[Scored], part: Scores, system: Scores, common: int) -> Finding:
+    cells = [scores[key] for key in equal for scores in (part, system)]
+    one, other = cells[:2]
+    says = (
+        f"{one.row.label} of Table {one.table.id} has the numbers of {other.row.label} in {len(equal)} of "
+        f"{common} measures: there the gain comes from the other parts alone"
+    )
+    identifier = f"{source.name}/equal/{one.table.id}/{one.row.id}/{other.row.id}"
+    places, values = tuple(c.id for c in cells), tuple(c.printed.plain for c in cells)
+    return Finding("note", "equal", "paper", source.name, identifier, places, values, says)
+
+
+def _out_of_line(source: Paper, table: Table) -> Iterator[Finding]:
+    """Yield values whose order beside several rows differs from that at both neighbouring cutoffs."""
+    families: dict[tuple, dict[int, dict[str, Cell]]] = {}
+    for cell in cells_of(source, (table,)):
+        if cell.is_numeric and (match := _CUTOFF.fullmatch(cell.column.measure or "")):
+            key = cell.column.dataset, match[1], cell.row.group
+            families.setdefault(key, {}).setdefault(int(match[2]), {})[cell.row.id] = cell
+    for by_cutoff in families.values():
+        columns = [by_cutoff[cutoff] for cutoff in sorted(by_cutoff)]
+        for (before, at), (_, after) in pairwise(pairwise(columns)):
+            yield from _turned(source, before, at, after)
+
+
+def _turned(source: Paper, *columns: dict[str, Cell]) -> Iterator[Finding]:
+    before, at, after = columns
+    rows = [row for row in at if row in before and row in after]
+    for row in rows:
+        turned = [at[other] for other in rows if _is_turned(row, other, *columns)]
+        if len(turned) >= TURNED:
+            yield _order_finding(source, [at[row], *turned], before[row], after[row])
+
+
+def _is_turned(row: str, other: str, *columns: dict[str, Cell]) -> bool:
+    before, at, after = (column[row].number - column[other].number for column in columns)
+    return before * after > 0 > before * at
+
+
+def _order_finding(source: Paper, cells: list[Cell], before: Cell, after: Cell) -> Finding:
+    cell, *others = cells
+    side = "below" if cell.number < others[0].number else "above"
+    opposite = "above" if side == "below" else "below"
+    names = ", ".join(c.row.label for c in others)
+    says = (
+        f"{cell.column.label} of {cell.row.label} is {side} {names}, but {opposite} them in the neighbouring "
+        f"columns {before.column.label} and {after.column.label}"
+    )
+    identifier = f"{source.name}/order/{cell.table.id}/{cell.row.id}/{cell.column.id}"
+    places, values = tuple(c.id for c in cells), tuple(c.printed.plain for c in cells)
+    return Finding("note", "order", "paper", source.name, identifier, places, values, says)
