@@ -218,7 +218,7 @@ class Checkpoint(StrictMapping):
 
     Attributes:
         model_type: the architecture in its config.json, e.g. ``"bert"``.
-        how: an imperative on how to get it, or "" if `repro data fetch` downloads it.
+        how: an instruction for getting it by hand, or "" if `repro data fetch` downloads it.
         packaged: a distribution that contains it, or None.
     """
 
