@@ -16,13 +16,13 @@ ATTENTIONS = ("full", "causal")
 
 class BottleneckDecoder(nn.Module):
     """Transformer layers of the encoder's shape, with an explicit attention mask (BertLayer is not causal
-    without).
+    without one).
 
     Args:
         layers: BertLayer or similar layers.
         attention: ``full`` (every position sees all others) or ``causal`` (positions up to itself).
-        window: with ``causal``, the number of last positions seen, including itself, e.g. 3. None for
-            all.
+        window: with ``causal``, the number of last positions that a position sees, including itself, e.g. 3.
+            None means all.
         sees_first: with a window, whether every position also sees position 0, the bottleneck.
     """
 
@@ -37,13 +37,14 @@ class BottleneckDecoder(nn.Module):
         super().__init__()
         check_known("attention of a decoder", attention, valid=ATTENTIONS)
         if window is not None and window < 1:
-            raise UsageError(f"a window of {window} positions shows nothing. Give at least 1.")
+            raise UsageError(f"a window of {window} positions contains no position. Give at least 1.")
         self.layers = nn.ModuleList(layers)
         self.causal, self.window, self.sees_first = attention == "causal", window, sees_first
 
     @classmethod
     def new(cls, config, *, layers: int, **options) -> BottleneckDecoder:
-        """Return new layers drawn like BERT's, N(0, ``initializer_range``), from torch's generator."""
+        """Return a decoder of new layers, drawn like BERT's, N(0, ``initializer_range``), from torch's
+        generator."""
         from transformers.models.bert.modeling_bert import BertLayer
 
         config = copy.deepcopy(config)
@@ -57,8 +58,8 @@ class BottleneckDecoder(nn.Module):
 
     @classmethod
     def from_last_layers(cls, model: MaskedModel, *, layers: int, **options) -> BottleneckDecoder:
-        """Return copies of a model's last layers, with boolean masks. Raises UsageError for too few
-        layers."""
+        """Return a decoder of copies of a model's last layers, with boolean masks. Raises UsageError if the
+        model has too few layers."""
         encoder = model.base_model.encoder.layer
         if layers > len(encoder):
             raise UsageError(f"a decoder of {layers} layers cannot be copied from a model of {len(encoder)}")

@@ -10,8 +10,8 @@ from repro.retrieval.nn.checkpoint import MaskedModel
 class ClsAttention:
     """The attention weights of [CLS] in the last layer of a copy of a BERT, without training.
 
-    Of the last layer, only the query of [CLS] and the keys are computed. This is no nn.Module, so an
-    objective's checkpoints, optimizer and device ignore it. It follows its inputs to their device.
+    Of the last layer, only the query of [CLS] and the keys are computed. This is not an nn.Module, so an
+    objective's checkpoints and optimizer ignore it. It moves to the device of its inputs.
     """
 
     def __init__(self, model: MaskedModel):
@@ -23,7 +23,7 @@ class ClsAttention:
 
     @torch.no_grad()
     def __call__(self, input_ids: torch.Tensor, attention_mask: torch.Tensor) -> torch.Tensor:
-        """Return weights of all tokens as [CLS] sees them, mean over the heads.
+        """Return the attention weight that [CLS] gives to each token, averaged over the heads.
 
         Args:
             input_ids: (N, L), [CLS] first.

@@ -18,18 +18,18 @@ WORD_COUNTS = ("rarest-piece", "product")
 
 @dataclasses.dataclass(frozen=True)
 class CollectionWords:
-    """The collection's unigram model of words that are no stop words, from counts of V vocabulary entries.
+    """The collection's unigram model of words that are not stop words, from counts of V vocabulary entries.
 
     A word of one piece is as likely as its share of the counts of all entries that begin words (reading
     ``word-counts-of-pieces`` for several pieces).
 
     Attributes:
         shares: (V,), each entry's count over that sum, with a count of at least one.
-        frequencies: (V,), the same by occurrences, whatever ``shares`` counts.
+        frequencies: (V,), shares of occurrences, even if ``shares`` counts documents.
         cumulated: (E + 1,), running sum over ``alone`` of the counts behind ``shares``, from 0.
         alone: (E,), ids of the entries that are a word by themselves.
         word_counts: ``rarest-piece``, an upper bound, or ``product``, of independent pieces.
-        words_a_text: mean number of words in a text.
+        words_a_text: the mean number of words in a text.
     """
 
     shares: np.ndarray
@@ -65,18 +65,19 @@ class CollectionWords:
     def probabilities(
         self, pieces: Sequence[np.ndarray], others: Sequence[int] | np.ndarray = ()
     ) -> np.ndarray:
-        """P(w|C) of W words and, after them, of E words that are the entry of that id: (W + E,)."""
+        """Return P(w|C), (W + E,), of W words given by their pieces, then of E words given by their ids in
+        the vocabulary."""
         return self._of_words(self.shares, pieces, others)
 
     def relative_frequencies(
         self, pieces: Sequence[np.ndarray], others: Sequence[int] | np.ndarray = ()
     ) -> np.ndarray:
-        """Return shares by occurrences, otherwise like ``probabilities``."""
+        """Return relative frequencies of occurrences, otherwise like ``probabilities``."""
         return self._of_words(self.frequencies, pieces, others)
 
     def drawn(self, count: int, *, generator: np.random.Generator) -> np.ndarray:
-        """Return sorted ids of the distinct words among ``count`` draws from P(w|C), words of one piece
-        only."""
+        """Return the sorted ids of the distinct words in ``count`` draws from P(w|C), restricted to words of
+        one piece."""
         total = self.cumulated[-1]
         if count < 1 or total == 0:
             return np.zeros(0, dtype=np.int64)

@@ -31,15 +31,14 @@ class Condenser(MaskedPretraining):
 
     Args, with those of ``MaskedPretraining``:
         unit: ``whole-word``, as in the original (see ``WholeWords.chosen``), or ``bernoulli``, every
-            token
-            independently.
-        quota: the total for the share of masked words: the ``text`` alone, as in the original, or ``all``
-            tokens (reading: condenser-quota).
+            token independently.
+        quota: the tokens that the share of masked tokens refers to: those of the ``text`` alone, as in the
+            original, or ``all`` tokens (reading: condenser-quota).
         head_layers: 2 in the original.
-        early_share: the share of layers before the head's tokens, rounded down, e.g. 6 of 12 in the
-            original.
-        late: whether there is L_late. The original adds it when starting from a trained BERT.
-        seed: of the masks. The head's weights come from torch's generator.
+        early_share: the share of layers before the layer that gives the head its tokens, rounded down, e.g. 6
+            of 12 in the original.
+        late: whether the loss includes L_late. The original adds it when starting from a trained BERT.
+        seed: the seed of the masks. The head's weights come from torch's generator.
     """
 
     name = "condenser"
@@ -101,7 +100,7 @@ class Condenser(MaskedPretraining):
         return side_by_side(columns, lengths)
 
     def forward(self, batch: dict[str, torch.Tensor]) -> dict[str, torch.Tensor]:
-        """Return ``head`` and optionally ``late``, or nothing if the batch has no masked token."""
+        """Return the losses ``head`` and optionally ``late``, or {} if the batch has no masked token."""
         places = labelled(batch["labels"])
         if not len(places):
             return {}
@@ -120,7 +119,7 @@ class Condenser(MaskedPretraining):
         return losses
 
     def denominators(self, batch: dict[str, torch.Tensor]) -> dict[str, int | None]:
-        """Return the number of masked tokens that each loss is a mean over."""
+        """Return loss name -> the number of masked tokens that it averages."""
         masked = divisor(batch["labels"], reduction="mean")
         return {"head": masked, "late": masked} if self.late else {"head": masked}
 

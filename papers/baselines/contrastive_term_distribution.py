@@ -14,7 +14,7 @@ def check_contrast(contrast: str) -> str:
 
 
 def word_attention(attention: torch.Tensor, token_words: torch.Tensor, *, words: int) -> torch.Tensor:
-    """Return the attention of each word, summed over its tokens.
+    """Return the attention on each word, summed over its tokens.
 
     Args:
         attention: (N, L).

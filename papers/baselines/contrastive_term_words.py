@@ -42,20 +42,20 @@ class ContrastiveTermWords(MaskedPretraining):
     Args, with those of ``MaskedPretraining`` (with a WordPiece tokenizer):
         pairs, set_size_mean, set_size, repeats, ties: see ``SetSampling``.
         masking: see ``TextMasks``.
-        set_most_tokens: tokens of a set, without [CLS] and [SEP].
+        set_most_tokens: the maximum number of tokens of a set, without [CLS] and [SEP].
         resample: ``once`` or ``epoch``.
-        pieces: a word's attention is that of its ``first`` piece or the ``sum`` over its pieces.
+        pieces: whether a word's attention is that of its ``first`` piece or the ``sum`` over its pieces.
         saturation, contrast: see ``contrastive_term_scores``.
         temperature: T.
         collection, word_counts: the random distribution, see ``CollectionWords``.
         similarity, scores, margin, weight, contrastive_input, mlm_reduction: see ``PreferenceLoss``.
-        stop_words: words in no set.
+        stop_words: words that are never in a set.
         set_words: ``letters`` for words of letters only, or ``words``, see ``Words.of``.
         normalise_over: ``all``, words, marks, [CLS] and [SEP], or the ``drawable`` words (reading:
             b-prop-normalisation).
-        skip_share, skip_below, fewest_words: see ``ShortTexts``. A skipped text adds to no loss.
+        skip_share, skip_below, fewest_words: see ``ShortTexts``. A skipped text contributes to no loss.
         statistics: folder of term statistics over the training texts.
-        seed: of sets and masks.
+        seed: the seed of sets and masks.
     """
 
     name = "b-prop"
@@ -153,7 +153,7 @@ class ContrastiveTermWords(MaskedPretraining):
         return self.loss.losses(self.encoder, batch if drawn else batch | self.word_sets(batch))
 
     def denominators(self, batch: dict[str, torch.Tensor]) -> dict[str, int | None]:
-        """Return the denominators of ``PreferenceLoss``. Sets are drawn here, into ``batch``, for
+        """Return the denominators of ``PreferenceLoss``. Draws the sets and adds them to ``batch`` for
         ``forward``."""
         batch |= self.word_sets(batch)
         return self.loss.denominators(batch)

@@ -15,15 +15,15 @@ SPREAD = 0.02  # of every new matrix
 class CrossAttentionDecoder(nn.Module):
     """Pre-norm layers of self-attention within a span, cross-attention to h, and a feed-forward part.
 
-    It has its own positions, LayerNorms over the embeddings and behind the last layer, and no output bias:
-    the logits are products with the matrix of embeddings. The first place reads [CLS]. Attention to the
-    single vector h has only the weight 1, so it adds a linear map of h, with the dropout of attention.
+    It has its own positions, LayerNorms over the embeddings and after the last layer, and no output bias:
+    the logits are products with the matrix of embeddings. The first position gets [CLS]. Cross-attention to
+    the single vector h always has weight 1, so it adds a linear map of h, with attention dropout.
 
     Args:
-        config: of the encoder, for width, heads and dropout.
-        layers: COSTA §2.2 and the released configuration: 3.
-        positions: tokens of the longest text.
-        window, sees_first: of ``BottleneckDecoder``.
+        config: the encoder's configuration, for width, heads and dropout.
+        layers: number of layers. COSTA §2.2 and the released configuration have 3.
+        positions: number of tokens of the longest text.
+        window, sees_first: arguments of ``BottleneckDecoder``.
     """
 
     def __init__(self, config, *, layers: int, positions: int, window: int, sees_first: bool):

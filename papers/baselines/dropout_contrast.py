@@ -14,15 +14,16 @@ from repro.retrieval.nn.objectives import MaskedPretraining, Tensors, set_dropou
 class DropoutContrast(MaskedPretraining):
     """L = -1/N sum_i log( e(z_i, z'_i) / sum_j e(z_i, z'_j) ), e(a, b) = exp(sim(a, b) / tau).
 
-    z and z' are [CLS] vectors of two passes over the same texts. The papers with a row of it only name the
-    method. Open choices are options named after their readings.
+    z and z' are [CLS] vectors of two passes over the same texts. The papers that report a SimCSE row only
+    name the method. Open choices are options named after their readings.
 
     Args, with those of ``MaskedPretraining``:
-        temperature, similarity: of the loss.
+        temperature, similarity: tau and sim in the loss. ``similarity`` is ``dot`` or ``cosine``.
         dropout: rate of every dropout of the model during training, overriding the checkpoint.
-        projector: ``nonlinear``, ``linear`` or ``none``, trained along and not used afterwards.
-        mlm: {rate, mask, random} to train masked language modelling along, null for none.
-        seed: of masks. Dropout and the projector come from torch's generator.
+        projector: ``nonlinear``, ``linear`` or ``none``. It is trained with the encoder and not used
+            afterwards.
+        mlm: {rate, mask, random} of masked language modelling as an additional loss, or null.
+        seed: the seed of the masks. Dropout and the projector come from torch's generator.
     """
 
     name = "simcse"
@@ -52,7 +53,8 @@ class DropoutContrast(MaskedPretraining):
         self.masking = mlm or Masking(rate=0.0, mask=0.0, random=0.0)  # nothing is masked
 
     def forward(self, batch: Tensors) -> Tensors:
-        """Return ``losses`` of the whole batch. Losses without data are absent, and their pass is skipped."""
+        """Return ``losses`` of the whole batch. Losses without data are absent, and the encoder's pass for
+        them is skipped."""
         several, masked = len(batch["clean_ids"]) > 1, bool((batch["labels"] != IGNORED).any())
         return self.losses(self.represent(batch, contrast=several, mlm=masked))
 
@@ -69,7 +71,7 @@ class DropoutContrast(MaskedPretraining):
         return represented
 
     def losses(self, represented: Tensors) -> Tensors:
-        """Return ``contrastive`` and, if it is trained along, ``mlm``, over all parts of a batch."""
+        """Return the losses ``contrastive`` and, if it is trained too, ``mlm``, over all parts of a batch."""
         losses = {}
         if len(represented.get("first", ())) > 1:
             losses["contrastive"] = self.contrast(represented["first"], represented["second"])

@@ -45,7 +45,7 @@ SIMCSE = Objective("simcse", 1, "papers.baselines.dropout_contrast:DropoutContra
 
 
 def ict(request: Request) -> Node:
-    """Pre-train ICT: a sentence finds the rest of its text (COSTA §2.2, §4.3.2)."""
+    """Pre-train ICT: a sentence is matched with the rest of its text (COSTA §2.2, §4.3.2)."""
     ask = request.reading
     options = {
         "temperature": ask("ict-temperature"),
@@ -79,7 +79,7 @@ def prop(request: Request) -> Node:
 
 
 def b_prop(request: Request) -> Node:
-    """Pre-train B-PROP: PROP with word sets drawn from what [CLS] attends to (COSTA §4.3.2)."""
+    """Pre-train B-PROP: PROP with word sets drawn by the attention of [CLS] (COSTA §4.3.2)."""
     ask = request.reading
     stopped = ask("b-prop-stop-words") == "stop-words"
     options = _preference(request, "b-prop") | {

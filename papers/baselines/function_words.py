@@ -29,8 +29,8 @@ FUNCTION_WORDS = tuple(
 
 
 def stop_words(request: Request) -> list[str] | dict[str, str]:
-    """Return the words that reading ``word-stop-list`` leaves out: the union of two lists. Below full scale,
-    the words above replace a missing union. At full scale, the plan reports it as missing."""
+    """Return the stop words of reading ``word-stop-list``, the union of two lists. If its file is missing,
+    scales below full use the words above, and at full scale the plan reports the missing file."""
     if request.reading("word-stop-list") == "nltk-and-inquery":
         file = request.choices.original("word-stop-list", LIST, otherwise="function-words")
         if file is not None:

@@ -24,27 +24,26 @@ class InverseCloze(MaskedPretraining):
 
     A random sentence of a text is a pseudo query and the rest of the text its positive. The rests of the
     batch's other texts are the negatives of ``in_batch_contrastive``. One encoder gives all [CLS] vectors.
-    COSTA states the task and that it is trained along with MLM. Other choices are options named after their
-    readings.
+    COSTA states the task, and that it is trained together with MLM. Other choices are options named after
+    their readings.
 
     A text's sentence depends on (seed, index), and on the epoch if ``resample`` is ``epoch``. Its mask always
     depends on (seed, epoch, index).
 
     Args, with those of ``MaskedPretraining``:
-        temperature, similarity: of ``in_batch_contrastive``.
-        weight: of L_ICT.
+        temperature, similarity: arguments of ``in_batch_contrastive``.
+        weight: the weight of L_ICT.
         keep: probability that the positive is the whole text, including the sentence.
-        sentence_ends: tokens that end a sentence, e.g. ".", at least one of the vocabulary.
-        query_tokens: most tokens of a pseudo query, with [CLS] and [SEP].
+        sentence_ends: tokens that end a sentence, e.g. ".". At least one must be in the vocabulary.
+        query_tokens: the maximum number of tokens of a pseudo query, with [CLS] and [SEP].
         short_text: a text of one sentence is its own positive (``whole``), or left out of L_ICT
             (``drop``).
         mlm_on: ``context``, one pass over the masked positives serves both losses, or ``text``, a second
-            pass
-            encodes the masked whole texts.
+            pass encodes the masked whole texts.
         mlm_reduction: ``mean`` or ``sum`` over masked tokens.
         mlm_head: ``checkpoint`` or ``new``.
         resample: ``once`` or ``epoch``.
-        seed: of sentences and masks.
+        seed: the seed of sentences and masks.
     """
 
     name = "ict"

@@ -1,5 +1,5 @@
-"""Fine-tuning on MS MARCO by the scripts released with COSTA (its §4.5.2). CPDAE's runs are of the same kind
-(its §4.1.3, readings.yaml shared-rows).
+"""Fine-tuning on MS MARCO by the scripts released with COSTA (its §4.5.2). CPDAE fine-tunes in the same way
+(its §4.1.3, reading shared-rows).
 
 Passages: BM25 negatives, then static hard negatives mined once. Documents: two rounds of mining, from the
 passage model. Few queries: a sample of the training queries.
@@ -34,8 +34,8 @@ class FineTuning:
     """Fine-tuning and search of a pre-trained encoder, by the request's readings.
 
     Attributes:
-        lengths: tokens of a query, passage and document.
-        warm_up_epochs: on BM25 negatives.
+        lengths: maximum numbers of tokens of a query, a passage and a document.
+        warm_up_epochs: the number of epochs on BM25 negatives.
         head: projector and projector_start of the fine-tuning objective.
     """
 
@@ -105,21 +105,22 @@ class FineTuning:
         return stages.search(model, self.request.dataset, depth=DEPTH)
 
     def passages(self) -> TwoStage:
-        """Return both stages for passages, by default RocketQA's titled ones (reading: passage-titles)."""
+        """Return both stages for passages, by default RocketQA's passages with titles (reading:
+        passage-titles)."""
         ask, corpus = self.request.reading, marco_passages(self.request)
         length = self.lengths["passage"] + ask("length-special-tokens")
         separator = "pair" if ask("token-type-ids") else ask("title-separator")
         return self._stages(corpus, PASSAGES, length, separator)
 
     def _documents(self) -> TwoStage:
-        """Return the rounds for documents: title, url and body as one text (reading: document-text)."""
+        """Return the stages for documents, with title, url and body as one text (reading: document-text)."""
         read = self.request.reading("document-text")
         corpus = recipe.corpus("msmarco-document", text=read["text"], untitled=read["untitled"])
         return self._stages(corpus, DOCUMENTS, self.lengths["document"], read["separator"])
 
     def _stages(self, corpus: Node, train: str, length: int, separator: str) -> TwoStage:
-        """Listwise contrastive fine-tuning with in-batch negatives (reading: fine-tuning-loss). [CLS] vectors
-        and no temperature, as in the released scripts."""
+        """Return both stages of listwise contrastive fine-tuning with in-batch negatives (reading:
+        fine-tuning-loss), with [CLS] vectors and without temperature, as in the released scripts."""
         ask = self.request.reading
         similarity = ask("retrieval-similarity")
         query = self.lengths["query"] + ask("length-special-tokens")
@@ -141,7 +142,8 @@ class FineTuning:
     def _optimisation(
         self, *, epochs: int, batch: int | None = None, learning_rate: float = LEARNING_RATE
     ) -> Optimisation:
-        """Adam at 5e-6, warm-up over a tenth (COSTA §4.5.2), and the released scripts' decay."""
+        """Return Adam at 5e-6 with warm-up over a tenth of the steps (COSTA §4.5.2), and the weight decay of
+        the released scripts."""
         ask = self.request.reading
         return Optimisation(
             batch_size=batch or ask("fine-tuning-batch")["queries"],
@@ -173,7 +175,8 @@ class FineTuning:
 
 
 def score_as_read(request: Request) -> None:
-    """Score columns headed recall by the measures of readings dev-recall and trec-recall-grade."""
+    """Set the measure of columns headed recall by the readings dev-recall (dev sets) or trec-recall-grade
+    (TREC)."""
     if "/dev" in request.dataset:
         name = request.reading("dev-recall")
         for cutoff in (100, 1000):
@@ -188,12 +191,13 @@ def score_as_read(request: Request) -> None:
 
 
 def of_set(request: Request, value: Mapping[str, Any]) -> Any:
-    """Return the part of a reading's value for the request's queries, ``dev`` or ``trec``."""
+    """Return the entry of a reading's value that applies to the request's queries, ``dev`` or ``trec``."""
     return value["trec" if "trec" in request.dataset else "dev"]
 
 
 def recall_as_read(request: Request, reading: str) -> None:
-    """Score columns of recall at 50 or 1,000 by the measure of ``reading``: R, Success or the manifest's."""
+    """Set the measure of columns of recall at 50 or 1,000 to the value of ``reading``, R or Success. A
+    reading without a value keeps the manifest's measure."""
     name = request.reading(reading)
     for cutoff in (50, 1000) if name else ():
         for printed in (f"Success@{cutoff}", f"R@{cutoff}"):
@@ -201,7 +205,8 @@ def recall_as_read(request: Request, reading: str) -> None:
 
 
 def score_columns(request: Request, recall: str | None) -> None:
-    """Score a baseline's columns of recall by the paper's readings. ``recall`` is the one of its row."""
+    """Set the measures of a baseline's columns of recall, and its matching of answers, by the paper's
+    readings. ``recall`` is the id of the row's own reading, e.g. "dpr-recall"."""
     if {"dev-recall", "trec-recall-grade"} <= set(request.choices.readings):
         score_as_read(request)
     if recall is not None:

@@ -1,4 +1,4 @@
-"""Recipes of rows that belong to no paper under reproduction, e.g. ``bm25``."""
+"""Recipes of baseline rows that are not a reproduced paper's own method, e.g. ``bm25``."""
 
 from papers.baselines.ms_marco import of_set, score_columns
 from repro.graph import Node
@@ -20,11 +20,11 @@ def bm25(
     """Return BM25 by Lucene, with the k1, b and fields of the paper's own reading.
 
     Args:
-        parameters: id of the reading with ``{k1, b, multifield}``, or with one for ``dev`` and ``trec``
-            each.
+        parameters: id of the reading with ``{k1, b, multifield}``, or with one such mapping each for ``dev``
+            and ``trec``.
         document_parameters: the same for MS MARCO documents.
         recall: id of the reading for the definition of recall in this row.
-        identical_ids: id of the reading on hits with the query's own id.
+        identical_ids: id of the reading on documents with the query's own id.
     """
     documents = recipe.corpus(request.collection)
     topics = recipe.queries(request.dataset)

@@ -1,4 +1,4 @@
-"""Rows of systems with a released encoder: encoded and searched, never trained."""
+"""Rows of systems with a released encoder, which encodes and searches and is never trained."""
 
 from dataclasses import replace
 from pathlib import Path
@@ -30,8 +30,8 @@ def retriever(
 
     Args:
         recall: id of the reading for the definition of recall in this row.
-        read: id of the reading for the length of passages on ``dev`` and ``trec``, if it is not the
-            makers'.
+        read: id of the reading for the length of passages on ``dev`` and ``trec``, if it differs from the
+            makers' length.
         stand_in: the retriever trained here that replaces the authors' checkpoint below full scale.
 
     Raises UsageError for a system without entry.

@@ -27,7 +27,7 @@ class RepresentativeWords(MaskedPretraining):
 
         P(w|d) = (tf(w, d) + mu P(w|C)) / (|d| + mu)
 
-    over words that are no stop words. The likelier set has the higher product of P(w|d). Text and set are
+    over words that are not stop words. The likelier set has the higher product of P(w|d). Text and set are
     encoded separately, with one [CLS] vector each. The papers state no more. Every other choice is an option
     named after its reading, with PROP's released code (a cross-encoder) as evidence.
 
@@ -37,22 +37,20 @@ class RepresentativeWords(MaskedPretraining):
     Args, with those of ``MaskedPretraining`` (with a WordPiece tokenizer):
         pairs, set_size_mean, set_size, repeats, ties: see ``SetSampling``.
         masking: see ``TextMasks``.
-        set_most_tokens: tokens of a set, without [CLS] and [SEP].
+        set_most_tokens: the maximum number of tokens of a set, without [CLS] and [SEP].
         resample: ``once`` or ``epoch``.
         smoothing: mu, or ``average``, the mean number of words in a text (reading: prop-smoothing).
         collection, word_counts: P(w|C), see ``CollectionWords``.
         candidate_words: words to draw from: the text's, filled up to about this many from P(w|C). 0 uses
-            the
-            text's only (reading: prop-candidates).
+            the text's only (reading: prop-candidates).
         subsampling: t, with which a word of relative frequency f is drawn min(1, sqrt(t/f) + t/f) times
-            as
-            often as P(w|d). Null turns this off (reading: prop-subsampling).
+            as often as P(w|d). Null turns this off (reading: prop-subsampling).
         similarity, scores, margin, weight, contrastive_input, mlm_reduction: see ``PreferenceLoss``.
-        stop_words: words in no set.
+        stop_words: words that are never in a set.
         set_words: ``letters`` for words of letters only, or ``words``, see ``Words.of``.
-        skip_share, skip_below, fewest_words: see ``ShortTexts``. A skipped text adds to no loss.
+        skip_share, skip_below, fewest_words: see ``ShortTexts``. A skipped text contributes to no loss.
         statistics: folder of term statistics over the training texts.
-        seed: of sets and masks.
+        seed: the seed of sets and masks.
     """
 
     name = "prop"
@@ -125,7 +123,8 @@ class RepresentativeWords(MaskedPretraining):
     def candidates(
         self, text: np.ndarray, *, generator: np.random.Generator
     ) -> tuple[list[np.ndarray], np.ndarray, np.ndarray]:
-        """Return the words that the sets of a text are drawn from, log P(w|d), and log-weights in the draw.
+        """Return the words that the sets of a text are drawn from, their log P(w|d), and their log-weights in
+        the draw.
 
         Args:
             text: (n,), token ids without special tokens.

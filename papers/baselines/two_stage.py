@@ -1,5 +1,5 @@
-"""Fine-tuning in two stages: on given negatives, then on those mined with the first model. All values are
-arguments."""
+"""Fine-tuning in two stages: on given negatives, then on those mined with the first model. All
+hyper-parameters are arguments."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ class Representation(Protocol):
     """How texts are encoded and compared."""
 
     def search(self, model: Node, texts: Texts, *, depth: int) -> Node:
-        """Return the ranking of the passages for each query."""
+        """Return the node of a ranking with ``depth`` passages per query."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -42,7 +42,8 @@ class Dense:
     numbers: str = "float32"
 
     def search(self, model: Node, texts: Texts, *, depth: int) -> Node:
-        """Return the ranking of the passages for each query."""
+        """Encode all texts and search exactly. Return the ranking's node, with ``depth`` passages per
+        query."""
         passages, queries = recipe.encode(
             model, texts, normalize=self.normalize, precision=self.precision, numbers=self.numbers
         )
@@ -56,8 +57,9 @@ class TwoStage:
     Attributes:
         train: the dataset of the training queries and their judgements.
         texts: its passages and queries, and how the retriever reads them.
-        representation: how it ranks.
-        objective, options, passages_per_query, negative_choice, positive_choice: of a fine-tuning.
+        representation: how the retriever encodes and compares texts.
+        objective, options, passages_per_query, negative_choice, positive_choice: arguments of
+            ``recipe.finetune``.
     """
 
     train: str
@@ -70,7 +72,7 @@ class TwoStage:
     positive_choice: str = "all"
 
     def tuned(self, model: Node, training_set: Node, optimisation: Optimisation) -> Node:
-        """Fine-tune ``model`` on a training set: either stage."""
+        """Return ``model`` fine-tuned on a training set. Both stages call this."""
         return recipe.finetune(
             model,
             training_set,
@@ -84,7 +86,8 @@ class TwoStage:
         )
 
     def mined(self, retriever: Node, *, depth: int, per_query: int, seed: int, random_added: int = 0) -> Node:
-        """Hard negatives of the training queries: the top of a retriever's ranking without the positives."""
+        """Return hard negatives of the training queries: the top of a retriever's ranking without the
+        positives."""
         run, judgements = self.search(retriever, self.train, depth=depth), recipe.qrels(self.train)
         how = {"depth": depth, "per_query": per_query, "seed": seed, "random_added": random_added}
         return recipe.mine(run, judgements, documents=self.texts.documents, **how)
@@ -95,14 +98,14 @@ class TwoStage:
         return self.representation.search(retriever, texts, depth=depth)
 
     def with_passages_of(self, length: int) -> TwoStage:
-        """Return the same with passages of so many tokens."""
+        """Return the same stages with passages of ``length`` tokens."""
         return replace(self, texts=replace(self.texts, passage_length=length))
 
     def reranking(
         self, *, length: int, separator: str, passages: int, trained: int, regulariser: str
     ) -> TwoStage:
-        """Return the same for a cross-encoder, which reads query and passage together in ``length`` tokens.
-        It is trained on the best ``trained`` of ``passages`` per query."""
+        """Return the same stages for a cross-encoder, which reads query and passage together in ``length``
+        tokens. It is trained on the best ``trained`` of ``passages`` per query."""
         texts = replace(
             self.texts, query_length=None, passage_length=length, separator=separator, pooling=None
         )
@@ -118,8 +121,9 @@ def cls_texts(documents: Node, train: str, *, query: int, passage: int, separato
 
 
 def marco_passages(request: Request) -> Node:
-    """MS MARCO's passages, by default with RocketQA's titles (reading: passage-titles). With reading
-    ``untitled-passages``, a blank replaces an empty title and leaves the separator before the text."""
+    """Return MS MARCO's passages, by default with RocketQA's titles (reading: passage-titles). Reading
+    ``untitled-passages`` can replace an empty title by a blank, which leaves the separator before the
+    text."""
     untitled = request.reading("untitled-passages")
     wanted = request.reading("passage-titles") == "rocketqa"
     how = {"otherwise": "none", "known_as": TITLED}

@@ -35,31 +35,29 @@ class WeakDecoder(MaskedPretraining):
         L_dec = -1/M sum_t log P(x_t | x_{t-k}, …, x_{t-1}, h)
 
     h is the encoder's [CLS] vector and k the decoder's span: a few layers that see little have to rely on h.
-    The decoder reads the embeddings of the text's tokens and predicts the next token at each place. It reads
-    h by cross-attention in every layer, or in the place of [CLS]. COSTA states three layers and a span of 2.
-    Every other choice is an option named after its reading.
+    The decoder reads the embeddings of the text's tokens and predicts the next token at each position. It
+    reads h by cross-attention in every layer, or instead of the embedding of [CLS]. COSTA states three layers
+    and a span of 2. Every other choice is an option named after its reading.
 
     A text's mask depends on (seed, epoch, index) only.
 
     Args, with those of ``MaskedPretraining``:
         decoder: ``cross-attention``, the released one with its own positions and the matrix of embeddings
-            as
-            head, or ``slot``, layers like the encoder's that read h in the place of [CLS] and share the
+            as head, or ``slot``, layers like the encoder's that read h instead of [CLS] and share the
             encoder's positions and masked-language head.
-        decoder_layers: 3.
-        span: k, the last tokens that a place sees in each layer, including itself.
-        sees_bottleneck: whether every place sees h in each layer, or only the first k do.
+        decoder_layers: the number of layers, 3 in COSTA.
+        span: k, the number of last tokens that a position sees in each layer, including itself.
+        sees_bottleneck: whether every position sees h in each layer, or only the first k positions do.
         encoder_input: ``masked``, h comes from the pass that MLM is computed on, or ``clean``, from a
-            pass
-            of its own over the unmasked text.
+            pass of its own over the unmasked text.
         decoder_input: tokens the decoder reads, ``clean`` or ``masked``. It predicts the clean ones.
         embeddings, head: ``shared`` with the encoder, or the decoder's ``own``, which start as copies.
             ``cross-attention`` uses only the output matrix of the head.
         reconstruct_sep: whether the closing [SEP] is predicted too.
-        weight: of L_dec.
+        weight: the weight of L_dec.
         reduction: ``mean`` or ``sum``, of both losses.
         mlm_head: ``checkpoint`` or ``new``.
-        seed: of the masks. The decoder's weights come from torch's generator.
+        seed: the seed of the masks. The decoder's weights come from torch's generator.
     """
 
     name = "seed"
@@ -118,7 +116,8 @@ class WeakDecoder(MaskedPretraining):
         self.masking, self.length, self.seed = masking, length, seed
 
     def forward(self, batch: dict[str, torch.Tensor]) -> dict[str, torch.Tensor]:
-        """Return ``mlm`` and ``reconstruction`` (weighted), each absent without a token to predict."""
+        """Return the losses ``mlm`` and ``reconstruction`` (weighted). A loss without a token to predict is
+        absent."""
         hidden = self.hidden(batch["masked_ids"], batch["attention_mask"])  # (N, L, H)
         losses = {}
         places = labelled(batch["labels"])
@@ -138,7 +137,7 @@ class WeakDecoder(MaskedPretraining):
         return {name: divisor(some, reduction=self.reduction) for name, some in labels.items()}
 
     def reconstruction(self, h_cls: torch.Tensor, batch: dict[str, torch.Tensor]) -> torch.Tensor:
-        """L_dec from the [CLS] vectors, (N, H)."""
+        """Return L_dec, given the [CLS] vectors, (N, H)."""
         targets = self.targets(batch)  # (N, L)
         decoded = self.decoded(h_cls, batch)  # (N, L, H)
         places = labelled(targets)
@@ -147,7 +146,7 @@ class WeakDecoder(MaskedPretraining):
 
     def decoded(self, h_cls: torch.Tensor, batch: dict[str, torch.Tensor]) -> torch.Tensor:
         """Return the decoder's states, (N, L, H), from the [CLS] vectors, (N, H), and the text before each
-        place.
+        position.
         """
         embed = self.own_embeddings or self.encoder.base_model.embeddings
         if self.crosses:
@@ -156,20 +155,21 @@ class WeakDecoder(MaskedPretraining):
         return self.decoder(self.inputs(h_cls, batch), batch["attention_mask"])
 
     def logits(self, decoded: torch.Tensor) -> torch.Tensor:
-        """Decoder states to the vocabulary: (m, H) to (m, V)."""
+        """Map decoder states to logits over the vocabulary: (m, H) to (m, V)."""
         head = self.own_head or self.encoder.cls
         if self.crosses:
             return nn.functional.linear(decoded, head.predictions.decoder.weight)
         return head(decoded)
 
     def inputs(self, h_cls: torch.Tensor, batch: dict[str, torch.Tensor]) -> torch.Tensor:
-        """h in the place of [CLS], then the tokens' embeddings: (N, L, H)."""
+        """Return the decoder's input, (N, L, H): h instead of [CLS], then the tokens' embeddings."""
         embed = self.own_embeddings or self.encoder.base_model.embeddings
         embedded = embed(input_ids=batch[self.decoder_reads])  # (N, L, H)
         return torch.cat((h_cls.unsqueeze(1).to(embedded.dtype), embedded[:, 1:]), dim=1)
 
     def targets(self, batch: dict[str, torch.Tensor]) -> torch.Tensor:
-        """Return the token of the next place, IGNORED where there is none to predict: (N, L)."""
+        """Return the token to predict at each position, which is the next one: (N, L), IGNORED without a
+        prediction."""
         tokens, real = batch["clean_ids"], batch["attention_mask"].bool()
         if not self.reconstruct_sep:
             real = real & (tokens != self.tokenizer.sep_token_id)
@@ -177,7 +177,8 @@ class WeakDecoder(MaskedPretraining):
         return torch.cat((following, torch.full_like(tokens[:, :1], IGNORED)), dim=1)
 
     def save(self, folder: Path) -> None:
-        """Save the encoder with its masked-language head, and the decoder with its own parts."""
+        """Save the encoder with its masked-language head, and the decoder with those parts that it does not
+        share."""
         super().save(folder)
         named = dict(self.decoder.state_dict())
         for name in ("own_embeddings", "own_head"):

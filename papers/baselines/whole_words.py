@@ -19,9 +19,9 @@ class WholeWords:
 
     Attributes:
         continues: (V,), whether an entry continues the word before it, e.g. ``##ing``.
-        frames: (V,), [CLS] and [SEP], which are no words and end the word before them.
-        special: (V,), all special tokens. One inside a text, e.g. [UNK], can be chosen as a word but
-            stays.
+        frames: (V,), whether an entry is [CLS] or [SEP], which are not words and end the word before them.
+        special: (V,), whether an entry is a special token. A special token inside a text, e.g. [UNK], can be
+            chosen as a word but is not replaced.
     """
 
     continues: np.ndarray
@@ -74,7 +74,7 @@ class WholeWords:
         """Choose whole words of each text, in random order, until a quota of tokens is met.
 
         The quota is ``rate`` times a count, rounded half to even, at least one. A word with more tokens than
-        are left of it is skipped and the next one tried. The rule is that of Google's BERT, as in
+        the rest of the quota is skipped, and the next word is tried. The rule is that of Google's BERT, as in
         transformers and Condenser.
 
         Args:
@@ -82,10 +82,11 @@ class WholeWords:
             lengths: (N,), tokens of each.
             rate: in 0..1.
             generators: one for each text, the only source of randomness.
-            already: (T,), tokens of words chosen before, which count towards the quota and stay chosen.
-            quota: the count behind it: ``all`` tokens, those of the ``text``, without [CLS] and [SEP],
-                where no special token can be chosen, or the text's ``words``.
-            most: the largest quota, None for any.
+            already: (T,), mask of the tokens of words chosen before, which count towards the quota and stay
+                chosen.
+            quota: the count that ``rate`` refers to: ``all`` tokens, those of the ``text``, without [CLS] and
+                [SEP], where no special token can be chosen, or the text's ``words``.
+            most: the maximum of the quota, or None.
 
         Returns (T,) bool, False at every special token.
         """
@@ -162,7 +163,8 @@ def covered(
         lengths: (N,), tokens of each.
         chosen: (T,) bool.
         tokenizer: its [MASK] and the size of its vocabulary.
-        mask, random: the shares of the chosen that become [MASK], and any token. The rest is unchanged.
+        mask, random: the shares of chosen tokens that become [MASK], and that become any token. The others
+            are unchanged.
         generators: one for each text, the only source of randomness.
     """
     assert 0 <= mask + random <= 1, (mask, random)

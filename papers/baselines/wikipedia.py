@@ -16,7 +16,7 @@ def bert(request: Request) -> Node:
 
 
 def masking(request: Request) -> dict[str, Any]:
-    """Return how masked language modelling masks: its rates, and how tokens are drawn (reading: mlm-draw)."""
+    """Return the arguments of masking: its rates, and how tokens are drawn (reading: mlm-draw)."""
     return {**request.reading("mlm-masking"), **request.reading("mlm-draw")}
 
 
@@ -30,7 +30,8 @@ def pretrained(
     length: int,
     counts: bool = False,
 ) -> Node:
-    """BERT trained further on chunks of ``length`` tokens. ``counts`` adds the corpus's term statistics."""
+    """Return BERT, trained further with an objective on chunks of ``length`` tokens. ``counts`` gives the
+    training the corpus's term statistics too."""
     ask = request.reading
     tokens = recipe.tokenize(
         recipe.corpus("wikipedia"),

@@ -18,9 +18,9 @@ class PreferenceLoss:
     """L = weight L_ROP + L_MLM over a batch of texts with their word sets, one encoder for both.
 
     Attributes:
-        similarity: of the [CLS] vectors of a text and a set: ``dot`` or ``cosine``.
-        scores, margin: of ``preference_hinge``.
-        weight: of L_ROP.
+        similarity: how the [CLS] vectors of a text and a set are compared: ``dot`` or ``cosine``.
+        scores, margin: arguments of ``preference_hinge``.
+        weight: the weight of L_ROP.
         contrastive_input: whether L_ROP sees the text as masked for L_MLM (``masked``, as in the released
             cross-encoder) or in a pass of its own (``clean``).
         mlm_reduction: ``mean`` or ``sum`` over masked tokens.
@@ -75,7 +75,8 @@ class PreferenceLoss:
 def preference_hinge(
     values: torch.Tensor, pair_mask: torch.Tensor, *, scores: str, margin: float
 ) -> torch.Tensor:
-    """Score the preferred set of a pair above the other one by a margin, mean over the pairs of the batch.
+    """Return the hinge loss that scores the preferred set of a pair above the other one by a margin, averaged
+    over the pairs of the batch.
 
         L_ROP = mean max(0, margin - s(w+|d) + s(w-|d))
 
@@ -85,7 +86,7 @@ def preference_hinge(
 
     Args:
         values: (N, P, 2), similarities of text and set, the preferred set first.
-        pair_mask: (N, P), True where there is a pair, at least once.
+        pair_mask: (N, P), True where a pair exists. At least one must exist.
     """
     assert scores in SCORES, scores
     if scores == "pair-softmax":

@@ -19,8 +19,8 @@ class ShortTexts:
     """The texts that an epoch skips (reading: short-text-skipping).
 
     Attributes:
-        share: of the texts with fewer than ``below`` tokens, the probability of being skipped.
-        below: in tokens, without [CLS] and [SEP].
+        share: the probability that a text with fewer than ``below`` tokens is skipped.
+        below: a number of tokens, without [CLS] and [SEP].
         fewest_words: texts with fewer distinct words to draw are always skipped.
     """
 
@@ -39,13 +39,13 @@ class ShortTexts:
 
 @dataclasses.dataclass(frozen=True)
 class TextMasks:
-    """BERT's masking by the unit of reading preference-masking.
+    """BERT's masking, of whole words or single tokens (reading: preference-masking).
 
     Attributes:
-        unit: ``whole-word``, for a quota of ``rate`` times the text's words, at most ``most`` tokens, or
-            ``bernoulli``, every token independently.
+        unit: ``whole-word`` masks whole words up to a quota of ``rate`` times the text's words, at most
+            ``most`` tokens. ``bernoulli`` masks every token independently.
         rate, mask, random: see ``masked_tokens``.
-        most: null for any number.
+        most: the maximum number of masked tokens, or null.
     """
 
     rate: float

@@ -21,14 +21,13 @@ class SetSampling:
     """A way to draw word sets (readings: word-set-size, word-set-repeats, word-set-pairs).
 
     Attributes:
-        pairs: P, pairs of sets for each text.
-        size_mean: of the Poisson distribution of a set's number of words, the same for both sets of a
-            pair.
-        size: ``positive``, a draw of 0 is drawn again, or ``plus-one``, every draw is one more.
-        repeats: whether a set may have a word twice, always true for more words than there are.
-        ties: two sets with the same score: ``again`` draws both again, ``second`` prefers the second, as
-            the
-            released code does (reading: word-set-ties).
+        pairs: P, the number of pairs of sets for each text.
+        size_mean: the mean of the Poisson distribution of a set's number of words, which is the same for both
+            sets of a pair.
+        size: ``positive`` repeats a draw of 0, ``plus-one`` adds one to every draw.
+        repeats: whether a set may contain a word twice. It may in any case if it needs more words than exist.
+        ties: the treatment of two sets with the same score: ``again`` draws both again, ``second`` prefers
+            the second, as the released code does (reading: word-set-ties).
     """
 
     pairs: int
@@ -46,7 +45,7 @@ class SetSampling:
             raise UsageError(f"the mean size of a word set is {self.size_mean}; give a number above 0")
 
     def sizes(self, generator: np.random.Generator) -> np.ndarray:
-        """Return (P,) int64, all at least 1."""
+        """Return the sizes of the sets of P pairs, (P,) int64, all at least 1."""
         if self.size == "plus-one":
             return generator.poisson(self.size_mean, self.pairs) + 1
         sizes = generator.poisson(self.size_mean, self.pairs)
@@ -101,10 +100,10 @@ def set_arrays(
     Args:
         pairs: N of P pairs, of ``SetSampling.drawn``.
         pieces: N of W token arrays, the words numbered in the pairs.
-        most: tokens of a set, without [CLS] and [SEP]. Further tokens are cut off.
+        most: the maximum number of tokens of a set, without [CLS] and [SEP]. Further tokens are cut off.
 
     Returns ``set_ids`` and ``set_attention_mask``, (2NP, S) int64, text by text and pair by pair, the
-    preferred set first, and ``pair_mask``, (N, P) bool, False without a pair (its sets are then empty).
+    preferred set first, and ``pair_mask``, (N, P) bool, False where a pair is None (its sets are then empty).
     """
     cls, sep, nothing = [tokenizer.cls_token_id], [tokenizer.sep_token_id], np.zeros(0, dtype=np.int64)
     rows = []

@@ -1,1 +1,2 @@
-"""COSTA (SIGIR 2022): an encoder pre-trained alone, drawn towards random spans of its own text."""
+"""COSTA (SIGIR 2022): an encoder pre-trained without a decoder, by contrasting a text with random spans of
+itself."""

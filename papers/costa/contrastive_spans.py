@@ -28,30 +28,29 @@ SPANS, MASKS = 0, 1  # streams of random numbers
 
 
 class ContrastiveSpans(MaskedPretraining, BatchLoss):
-    """COSTA: L_total = lambda L_GWC + L_MLM, one encoder, a projector on the text's [CLS] only.
+    """COSTA: L_total = lambda L_GWC + L_MLM, with one encoder, and a projector on the text's [CLS] only.
 
     Choices that the paper leaves open are options named after their readings, e.g. ``mlm-head``. A text's
     spans depend on (seed, index), and on the epoch if ``resample`` is ``epoch``. Its mask always depends on
     (seed, epoch, index).
 
     Args, with those of ``MaskedPretraining`` (with a WordPiece tokenizer):
-        temperature, similarity, reduction: of Eq. 8. ``reduction`` also of Eq. 9.
+        temperature, similarity, reduction: those of Eq. 8. ``reduction`` applies to Eq. 9 too.
         weight: lambda.
-        spans: T by granularity (word, phrase, sentence, paragraph).
-        span_tokens: [l_min, l_max] by granularity, except word.
+        spans: granularity (word, phrase, sentence, paragraph) -> T, the number of spans.
+        span_tokens: granularity, except word -> [l_min, l_max].
         beta: [alpha, beta] of Eq. 1.
         rounding: see ``span_lengths``.
         spans_reach_sep: whether a span other than a word may include the closing [SEP].
         projector: ``nonlinear`` (Eq. 5), ``linear`` or ``none``, always learnt from scratch.
         projector_layers: 1 or 2, of the nonlinear one (reading: projector-layers).
         contrastive_input: ``masked``, Eqs. 4-8 on the text as masked for Eq. 9, or ``clean``, in a pass
-            of
-            its own.
+            of its own.
         resample: ``once`` or ``epoch``.
         start, short_text, span_unit, stop_words_left_out: see ``sampled_spans``.
         mlm_head: ``checkpoint``, the model's own, or ``new`` (reading: mlm-head).
-        stop_words: words that no word-level span may be.
-        seed: of spans, masks. The projector's weights come from torch's generator.
+        stop_words: words that are never a word-level span.
+        seed: the seed of spans and masks. The projector's weights come from torch's generator.
     """
 
     name = "costa"
@@ -143,7 +142,8 @@ class ContrastiveSpans(MaskedPretraining, BatchLoss):
         }
 
     def losses(self, represented: dict[str, torch.Tensor]) -> dict[str, torch.Tensor]:
-        """Return ``mlm`` (Eq. 9) and ``contrastive`` (lambda times Eq. 8), without losses without data."""
+        """Return the losses ``mlm`` (Eq. 9) and ``contrastive`` (lambda times Eq. 8). A loss without data is
+        absent."""
         losses = mlm_loss(represented, reduction=self.reduction)
         if represented["span_mask"].any():
             texts, spans, mask = (represented[name] for name in ("texts", "spans", "span_mask"))

@@ -14,19 +14,20 @@ def group_contrastive(
     similarity: str,
     reduction: str,
 ) -> torch.Tensor:
-    """Eq. 8: a text near the spans of its own group and far from every other text and span of the batch.
+    """Return Eq. 8, the loss that draws a text to the spans of its own group and away from every other text
+    and span of the batch.
 
         L_GWC = sum_i -1/|S(i)| sum_{p in S(i)} log( e(i, p) / sum_{j != i} e(i, j) )
         e(i, j) = exp( sim(z_i, z_j) / tau )
 
     i runs over the texts only, and j over all N(4T+1) representations except z_i, including the other
-    positives. Masked spans and texts without spans are out of the loss. Reading ``loss-reduction``: ``sum``
+    positives. Masked spans and texts without spans do not count. Reading ``loss-reduction``: ``sum``
     as printed, ``mean`` divides by the number of anchors.
 
     Args:
         z_text: (N, H), Eq. 6.
         z_span: (N, S, H), Eq. 7.
-        span_mask: (N, S), True where there is a span, at least once.
+        span_mask: (N, S), True where a span exists. At least one must exist.
         temperature: tau.
         similarity: ``dot`` (as printed) or ``cosine``.
         reduction: ``sum`` or ``mean``.

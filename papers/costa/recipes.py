@@ -65,14 +65,12 @@ def ablation_row(
     one change (§5.3, Tables 4-7).
 
     Args:
-        spans: of each kind, three by default (Tables 4 and 5).
+        spans: the number of spans of each kind, by default three (Tables 4 and 5).
         temperature: τ of Eq. 8 (Table 7), by default of reading ablation-temperature.
         projector: nonlinear, linear or none (Table 6).
         phase: where ``projector`` is used (Table 6). ``pre-training``: only there, and fine-tuning has
-            none.
-            ``fine-tuning``: only there, after a pre-training with the nonlinear one. None: in
-                pre-training,
-            and reading fine-tuning-projector decides on fine-tuning.
+            none. ``fine-tuning``: only there, after a pre-training with the nonlinear one. None: in
+            pre-training, and reading fine-tuning-projector decides on fine-tuning.
     """
     if temperature is None:
         temperature = request.reading("ablation-temperature")
@@ -107,7 +105,8 @@ def few_queries(request: Request, *, encoder: str, queries: int) -> Runs:
 
 
 def candidates_map(request: Request, *, encoder: str) -> Node:
-    """Draw a query and its hundred candidates in a plane, after fine-tuning on 1,000 queries (Figure 3)."""
+    """Return the exhibit of a query and its hundred candidates in a plane, after fine-tuning on 1,000 queries
+    (Figure 3)."""
     dataset = "msmarco-passage/trec-dl-2019/judged"  # reading: figure-3-query
     request = Request(dataset, request.choices, request.seed)
     tuning = _tuning(request, encoder)
@@ -179,6 +178,7 @@ def _options(request: Request, spans: dict[str, int], temperature: float, projec
 
 
 def _weight(request: Request, temperature: float) -> float:
-    """λ of the total loss (§4.5.1), times τ over a base temperature if contrastive-loss-scale names one."""
+    """Return λ of the total loss (§4.5.1), multiplied by τ / base temperature if reading
+    contrastive-loss-scale gives one."""
     base = request.reading("contrastive-loss-scale")
     return 0.1 if base is None else 0.1 * temperature / base

@@ -24,10 +24,11 @@ def span_lengths(
     rounding: str,
     generators: Sequence[np.random.Generator],
 ) -> np.ndarray:
-    """Eq. 1: l = p * (l_max - l_min) + l_min with p ~ Beta(alpha, beta), as a whole number of tokens.
+    """Draw span lengths by Eq. 1: l = p * (l_max - l_min) + l_min with p ~ Beta(alpha, beta), as a whole
+    number of tokens.
 
     Reading ``span-length-rounding``: ``floor``, as in DeCLUTR, which the section follows, or ``round``, to
-    the nearest. Bounds (N, 1) and generators of N texts to (N, count) int64.
+    the nearest. Maps the bounds, (N, 1), and generators of N texts to (N, count) int64.
     """
     p = np.array([generator.beta(*beta, size=count) for generator in generators])
     return ROUNDINGS[rounding](p * (longest - shortest) + shortest).astype(np.int64)
@@ -36,13 +37,14 @@ def span_lengths(
 def span_starts(
     lengths: np.ndarray, n: np.ndarray, *, start: str, generators: Sequence[np.random.Generator]
 ) -> np.ndarray:
-    """Eq. 2: start ~ U(1, n - l), by reading ``span-start``, as positions from 0.
+    """Draw span starts by Eq. 2, start ~ U(1, n - l), under reading ``span-start``. Returned positions count
+    from 0.
 
     ``inclusive``: every place where the span fits, 0..n-l. ``printed``: counting from 1 as the equation does,
     i.e. 0..n-l-1 from 0, so no span ends with the text. Every length must leave at least one start.
 
     Args:
-        lengths: (N, T), of T spans of each text.
+        lengths: (N, T), the lengths of T spans of each text.
         n: (N, 1), the texts' lengths in tokens.
 
     Returns (N, T) int64.
@@ -74,7 +76,7 @@ def sampled_spans(
     Args:
         texts: (n,) each, without special tokens.
         words: the vocabulary's words and the stop list.
-        counts: T for each granularity. Missing or 0 means none.
+        counts: granularity -> T, its number of spans. Missing or 0 means no span.
         bounds: (l_min, l_max) in units for phrase, sentence and paragraph.
         beta: (alpha, beta) of Eq. 1.
         rounding: ``floor`` or ``round``.
@@ -130,8 +132,8 @@ def _fitting(bounds: tuple[int, int], room: np.ndarray, *, short_text: str) -> t
 
 
 def _draw_words(drawn, texts, words: Words, kept: np.ndarray, generators, *, stop_words: str) -> np.ndarray:
-    """Fill in T words of each text that is kept and has any, (N, T, 2). Drawn stop words stay (0, 0). Returns
-    a mask of the texts with words, (N,)."""
+    """Write T random words of each kept text that has words into ``drawn``, (N, T, 2). Drawn stop words stay
+    (0, 0). Returns a mask of the texts with words, (N,)."""
     ends = np.cumsum([len(text) for text in texts])
     together, lengths = np.concatenate(texts), np.diff(ends, prepend=0)
     found = (words if stop_words == "before" else words.with_stop_words).spans(together, lengths)  # (O, 2)

@@ -12,7 +12,7 @@ LISTED = "msmarco-passage/train/hard-negatives"
 
 
 def trained(request: Request, encoder: Node) -> Node:
-    """Fine-tune ``encoder`` for ten epochs at 1e-5, with one negative a query (§4.2).
+    """Fine-tune ``encoder`` for ten epochs at 1e-5, with one negative per query (§4.2).
 
     readings: beir-batch, beir-training-text.
     """
@@ -41,7 +41,7 @@ def run(request: Request, model: Node) -> Node:
 
 
 def _negatives(request: Request, encoder: Node) -> Node:
-    """Return negatives of a public file, or mined here (reading: beir-negatives)."""
+    """Return negatives from a public file, or negatives mined here (reading: beir-negatives)."""
     how = request.reading("beir-negatives")
     if how["source"] == "mined":
         marco = Marco.second_version(request, Views(request))

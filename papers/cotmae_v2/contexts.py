@@ -13,23 +13,23 @@ STREAM = 20  # of random numbers; an objective that masks these texts draws from
 
 
 class Contexts:
-    """One span of a document, the anchor, and contexts of it: other text of the same document.
+    """Draws one span of a document, the anchor, and contexts of it, which are other texts from the same
+    document.
 
-    The kinds are the first version's. ``random`` is another span, at most 100 spans away, and ``nearby`` the
-    one before or after. ``overlap`` is the anchor's last k sentences and those that follow or, if the anchor
-    is the last span, its first k sentences and those before them. k is 1 for an anchor of fewer than 4
-    sentences, and uniform in 1..floor(n/2) otherwise.
+    The kinds of contexts are those of CoT-MAE's first version. ``random`` is another span, at most 100 spans
+    away, and ``nearby`` the one before or after. ``overlap`` is the anchor's last k sentences and those that
+    follow or, if the anchor is the last span, its first k sentences and those before them. k is 1 for an
+    anchor of fewer than 4 sentences, and uniform in 1..floor(n/2) otherwise.
 
     Draws depend on (seed, epoch, index). The anchor is any span of the document, or the one that the example
     names (reading ``pretraining-examples``).
 
     Args:
-        kinds: those that a context is drawn from, with equal odds (reading ``context-selection``).
-        room: tokens of any text that is given, without [CLS] and [SEP].
+        kinds: the kinds of contexts, drawn with equal probability (reading ``context-selection``).
+        room: the maximum number of tokens of a returned text, without [CLS] and [SEP].
         truncation: the kept part of a longer text: ``random``, a window anywhere in it, or ``head``
-            (reading
-            ``span-truncation``).
-        seed: of all choices.
+            (reading ``span-truncation``).
+        seed: the seed of all random choices.
 
     Raises UsageError for no or an unknown kind, an unknown truncation or no room.
     """
@@ -40,22 +40,22 @@ class Contexts:
             raise UsageError(f"there is no kind of context. Give some of {', '.join(KINDS)}.")
         check_known("truncation", truncation, valid=TRUNCATIONS)
         if room < 1:
-            raise UsageError(f"a room of {room} tokens holds no text")
+            raise UsageError(f"a text of {room} tokens is empty")
         self.kinds, self.room, self.truncation, self.seed = tuple(kinds), room, truncation, seed
 
     def draw(
         self, example: Mapping, count: int, *, whole: bool = False
     ) -> tuple[np.ndarray, list[np.ndarray]]:
-        """Return an anchor, and contexts of it, each of a kind of its own.
+        """Return an anchor and contexts of it. The kind of each context is drawn anew.
 
         Args:
             example: ``input_ids`` (n,), ``sentences`` (S,) tokens of each and ``spans`` (P,) sentences of
                 each, ``epoch`` and ``index``, and ``anchor``, a span's number, if examples are spans.
-            count: C, contexts.
+            count: C, the number of contexts.
             whole: return texts uncut.
 
         Returns the anchor, (a,), and C contexts, (c,), of at most ``room`` tokens unless whole. The anchor
-        does not depend on C. Raises DataError for a document without spans, or of one span.
+        does not depend on C. Raises DataError for a document with no span or only one.
         """
         if "spans" not in example:
             raise DataError("the tokens have no spans. Tokenise the corpus with policy 'spans'.")
@@ -92,7 +92,8 @@ class Contexts:
 
 
 def other_span(anchor: int, count: int, *, reach: int, generator: np.random.Generator) -> int:
-    """Return any of ``count`` >= 2 spans within ``reach`` of the anchor, except the anchor."""
+    """Return the number of a random span (of ``count`` >= 2) within ``reach`` of the anchor, except the
+    anchor."""
     first, last = max(0, anchor - reach), min(count - 1, anchor + reach)
     drawn = int(generator.integers(first, last))
     return drawn + (drawn >= anchor)

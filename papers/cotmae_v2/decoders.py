@@ -1,4 +1,4 @@
-"""The two shallow decoders, and the place of a text's vector in their input (§3.2, Eqs. 10-13)."""
+"""The two shallow decoders, and the position of a text's vector in their input (§3.2, Eqs. 10-13)."""
 
 import math
 
@@ -16,11 +16,11 @@ def new_decoder(config, *, decoder: str, kind: str, layers: int, window: int) ->
     """Return a decoder with new weights, drawn from torch's generator (reading ``decoder-layers``).
 
     Args:
-        config: of the BERT with the same sizes.
+        config: the configuration of the BERT with the same sizes.
         decoder: ``auto_encoding``, every position sees all of the text, or ``auto_regressive``, the positions
             up to and including itself.
         kind: ``bert``, layers that normalise after they add, or, auto-regressive only, ``gpt2``.
-        layers: 1 in the paper, 2 in its first version.
+        layers: the number of layers, 1 in the paper, 2 in its first version.
         window: auto-regressive, reading ``autoregressive-window``: a position sees the vector and this many
             last positions, including itself. 0 for all before it.
 
@@ -45,7 +45,7 @@ class PreNormDecoder(BottleneckDecoder):
     the residual.
 
     Args:
-        config: of a BERT.
+        config: the configuration of a BERT.
         layers: the number of blocks.
         window: as for ``BottleneckDecoder``. Position 0 is always seen.
     """
@@ -99,10 +99,10 @@ def decoded(
     *,
     slot: str,
 ) -> torch.Tensor:
-    """Eqs. 10, 11: the last hidden states of a text's tokens, decoded with a vector, (N, L, H).
+    """Return the last hidden states of a text's tokens, decoded with a vector, (N, L, H) (Eqs. 10, 11).
 
     Args:
-        decoder: one of the two, a ``BottleneckDecoder``.
+        decoder: the result of ``new_decoder``.
         vectors: (N, H), neither normalised nor given a position.
         embedded: (N, L, H), embeddings of the tokens from [CLS] to [SEP].
         attention_mask: (N, L), 0 at padding.

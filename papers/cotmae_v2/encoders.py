@@ -49,8 +49,8 @@ def second_version(
 
     Args:
         benchmark: msmarco or beir, with different pre-training corpora (reading: pretraining-corpus).
-        views, decoders: those left in Table 4.
-        seed: another than §4.1's (Figure 3).
+        views, decoders: the views and decoders that remain in a row of Table 4.
+        seed: a seed other than that of §4.1 (Figure 3).
     """
     ask = request.reading
     options = _shared(request) | {
@@ -82,9 +82,10 @@ def first_version(
     gives two spans to encode, so a batch of documents is half as large.
 
     Args:
-        seed: another than the reading's (Figure 3). The encoder is then always trained here, never
-            released.
-        reading: id of the reading with its costs. A null choice leaves them to first-version-pretraining.
+        seed: a seed other than the reading's (Figure 3). The encoder is then always trained here, and the
+            released one is not used.
+        reading: id of the reading with steps and batch size. If its choice is null, those of
+            first-version-pretraining are used.
     """
     ask = request.reading
     how = dict(ask(reading) or ask("first-version-pretraining"))
@@ -123,7 +124,7 @@ def _pretrained(
     seed: int | None,
     examples: str = "rows",
 ) -> Node:
-    """BERT trained further, with a linear schedule and warm-up over a tenth of the steps (§4.1)."""
+    """Return BERT trained further, with a linear schedule and warm-up over a tenth of the steps (§4.1)."""
     ask = request.reading
     spans = recipe.tokenize_spans(
         _documents(request, corpus),
@@ -153,14 +154,15 @@ def _pretrained(
 
 
 def _documents(request: Request, corpus: str) -> Node:
-    """Return the corpus of reading pretraining-corpus, with BookCorpus or not (reading: bookcorpus)."""
+    """Return the corpus of reading pretraining-corpus, with or without BookCorpus (reading: bookcorpus)."""
     if corpus == "wikipedia-and-bookcorpus":
         corpus = {"bookcorpus": "wikipedia-bookcorpus", "none": "wikipedia"}[request.reading("bookcorpus")]
     return recipe.corpus(corpus)
 
 
 def _splitter(request: Request) -> str:
-    """Punkt, which needs a separate model file, or rules (reading: sentence-splitter)."""
+    """Return the name of the sentence splitter: Punkt's, which needs a separate model file, or rules
+    (reading: sentence-splitter)."""
     wanted = request.reading("sentence-splitter")
     model = "nltk_data/tokenizers/punkt_tab/english"
     how = {"otherwise": "rule-based", "known_as": "nltk"}

@@ -1,4 +1,5 @@
-"""The pipeline on MS MARCO (§3.3, §4.2, Figure 2): two retrievers, a distilled one, the first version's."""
+"""The pipeline on MS MARCO (§3.3, §4.2, Figure 2): two retrievers and a distilled one, of this paper's
+version and of the first version."""
 
 from __future__ import annotations
 
@@ -22,10 +23,11 @@ class Marco:
     """The stages of one request, with retrievers that represent texts as ``views``.
 
     Attributes:
-        epochs: of both stages.
-        negatives: of stage two: ``mined``, or ``both``, also the official BM25 negatives.
-        kept: negatives kept per query, ``mined`` and of ``bm25``.
-        weight_decay: of all stages.
+        epochs: the number of epochs of each stage.
+        negatives: the negatives of stage two: ``mined``, or ``both`` mined ones and the official BM25
+            negatives.
+        kept: the numbers of negatives kept per query, of ``mined`` and of ``bm25``.
+        weight_decay: the weight decay of all stages.
         passage_lengths: tokens for training on ``bm25`` or ``mined`` negatives, and for a ``search``.
     """
 
@@ -58,7 +60,8 @@ class Marco:
         return self._stages("bm25").tuned(encoder, self._bm25_negatives(), how)
 
     def stage_two(self, encoder: Node) -> Node:
-        """Fine-tune on negatives mined with stage one: the retriever measured as not distilled."""
+        """Fine-tune on negatives mined with stage one. The tables' rows without distillation measure this
+        retriever."""
         ask, first = self.request.reading, self.stage_one(encoder)
         negatives = self.mined(first)
         if self.negatives == "both":
@@ -97,7 +100,7 @@ class Marco:
         return self._stages("search").search(model, self.request.dataset, depth=DEPTH)
 
     def mined(self, model: Node) -> Node:
-        """Hard negatives out of the top 200 of a model's ranking of the training queries (§4.2)."""
+        """Return hard negatives from the top 200 of a model's ranking of the training queries (§4.2)."""
         how = {"depth": MINED_DEPTH, "per_query": self.kept["mined"], "seed": seed(self.request)}
         return self._stages("search").mined(model, **how)
 
@@ -136,7 +139,7 @@ class Marco:
 def optimisation(
     request: Request, *, queries: int, epochs: int, learning_rate: float, weight_decay: float
 ) -> Optimisation:
-    """AdamW with a linear schedule, as the first version's script has it (§4.2)."""
+    """Return AdamW with a linear schedule, as in the first version's script (§4.2)."""
     ask = request.reading
     return Optimisation(
         batch_size=queries,

@@ -45,7 +45,7 @@ class Masking:
     """Eq. 8: the predicted tokens of a text, and their replacements in the input.
 
     Attributes:
-        rate: of tokens, reading ``masking-rates``.
+        rate: the share of chosen tokens (reading ``masking-rates``).
         whole_word: reading ``masking-unit``: whole words until a quota of ``rate`` times the tokens between
             [CLS] and [SEP] is met, or every token independently with probability ``rate``.
         mask, random: the shares of the chosen tokens that become [MASK], and any token. The rest is kept.
@@ -76,8 +76,8 @@ class Masking:
     ) -> Rows:
         """Mask N texts without [CLS] and [SEP], (n,) each. Labels are IGNORED where nothing is predicted.
 
-        Special tokens are not predicted. There is one of ``generators`` per text. With ``marked``, (n,) each,
-        words of these other texts are chosen, and the tokens at their places are hidden.
+        Special tokens are not predicted. ``generators`` has one generator per text. With ``marked``, (n,)
+        each, words are chosen in these other texts instead, and the tokens at the same positions are hidden.
         """
         inner, sizes = np.concatenate(texts), [len(text) for text in texts]
         unit, special = "whole-word" if self.whole_word else "bernoulli", words.special[inner]
@@ -102,7 +102,7 @@ class Masking:
 
 
 def causal(texts: Sequence[np.ndarray], tokenizer, *, with_sep: bool) -> Rows:
-    """Eq. 13: unmasked tokens, each predicting the next one.
+    """Return unmasked texts with labels by which each token predicts the next one (Eq. 13).
 
     Reading ``causal-targets``: whether the last word predicts [SEP]. [SEP] itself predicts nothing.
     """
@@ -116,21 +116,20 @@ def causal(texts: Sequence[np.ndarray], tokenizer, *, with_sep: bool) -> Rows:
 
 
 class AnchorsAndContexts:
-    """The collation: examples to texts for the encoder and, for each decoder, texts to reconstruct. Random
+    """Collates examples to texts for the encoder and, for each decoder, texts to reconstruct. Random
     choices depend on (seed, epoch, index) only.
 
     Args:
         contexts: the sampler of anchors and contexts.
-        decoders: their names.
+        decoders: the names of the decoders.
         same_context: reading ``decoder-contexts``: one context for all decoders, or one for each.
         both: reading ``encoded-texts``: contexts are encoded too, and each text is reconstructed from the
             other's vector. Otherwise the anchor is encoded and the context is reconstructed.
         windows: reading ``first-version-windows``: all sides read and mask one window of a long text, or
-            each
-            side reads one and chooses its masks in another.
+            each side reads one and chooses its masks in another.
         encoder, decoder: how to mask for the encoder, and for the auto-encoding decoder.
         with_sep: see ``causal``.
-        seed: of the masks.
+        seed: the seed of the masks.
     """
 
     def __init__(
@@ -156,9 +155,9 @@ class AnchorsAndContexts:
         """Turn N examples into a batch: for the encoder and each decoder, (., L) int64 with its own length.
 
         ``<side>_clean`` and ``<side>_ids`` are the original and the input tokens, ``<side>_labels`` the token
-        predicted at a place or IGNORED, and ``<side>_attention`` is 0 at padding. ``<decoder>_sources`` is
-        the number of the encoder's text with the vector for a text. The encoder has the N anchors first,
-        then, if they are encoded, the N contexts of each draw.
+        predicted at a place or IGNORED, and ``<side>_attention`` is 0 at padding. ``<decoder>_sources`` is,
+        for each text to reconstruct, the index of the encoded text that gives its vector. The encoder has the
+        N anchors first, then, if they are encoded, the N contexts of each draw.
         """
         count = max(self.slots.values())
         drawn = [self.contexts.draw(example, count, whole=self.apart) for example in examples]

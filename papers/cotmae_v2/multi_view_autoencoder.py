@@ -18,14 +18,16 @@ VIEWS = ("dense", "sparse")
 
 
 class MultiViewAutoEncoder(nn.Module):
-    """L = L_enc + L_ae-dec + L_ar-dec (Eq. 14): the vector of one span helps shallow decoders with another.
+    """L = L_enc + L_ae-dec + L_ar-dec (Eq. 14): the vector of one span helps shallow decoders to predict
+    another span.
 
         L_enc    = -sum_{i in M} log p(t_i     | Enc(mask(T)))            (Eq. 9)
         L_ae-dec = -sum_{i in M} log p(t_i     | Dec(mask(v, t_1, …)))    (Eq. 12)
         L_ar-dec = -sum_{i}      log p(t_{i+1} | Dec(v, t_1, …))          (Eq. 13)
 
     v is DEN, the last [CLS] state (Eqs. 3, 10), or SPR times the word embeddings (Eqs. 4-6, 11), which get no
-    gradient there. Each decoder has a loss for each. Embeddings and language head are the encoder's.
+    gradient there. Each decoder has a loss for each of these vectors. Embeddings and language head are the
+    encoder's.
 
     CoT-MAE's first version (Wu et al. 2022) is this objective with ``views`` [dense], ``decoders``
     [auto_encoding], ``encoded_texts`` both, separate ``windows`` and two layers.
@@ -33,16 +35,17 @@ class MultiViewAutoEncoder(nn.Module):
     Args (each named after its reading, if there is one):
         model: BertForMaskedLM, or one with ``base_model`` and ``cls`` like it.
         tokenizer: its tokenizer.
-        views: of ``dense``, ``sparse``.
-        decoders: of ``auto_encoding``, ``auto_regressive``.
+        views: one or both of ``dense``, ``sparse``.
+        decoders: one or both of ``auto_encoding``, ``auto_regressive``.
         context_kinds: see ``Contexts`` (reading ``context-selection``).
-        truncation: of texts that are too long: ``random`` or ``head`` (reading ``span-truncation``).
+        truncation: the kept part of texts that are too long: ``random`` or ``head`` (reading
+            ``span-truncation``).
         windows: see ``AnchorsAndContexts`` (reading ``first-version-windows``).
-        decoder_contexts: ``independent``, a draw for each decoder, or the ``same``.
+        decoder_contexts: ``independent`` draws a context for each decoder, ``same`` draws one for all.
         encoded_texts: ``anchor``, or ``both``: contexts too, and each is reconstructed from the other.
         masking_rates: {encoder, decoder}, of the encoder and of the auto-encoding decoder.
         masking_unit: {whole_word, mask, random}, see ``Masking``.
-        view_losses: a decoder's loss is the ``sum`` or the ``mean`` of its losses over the views.
+        view_losses: whether a decoder's loss is the ``sum`` or the ``mean`` of its losses over the views.
         decoder_sharing: whether the views share their decoders.
         bottleneck_slot: ``replace`` or ``prepend``, see ``decoded``.
         decoder_layers: {auto_encoding: kind, auto_regressive: kind, layers}, see ``new_decoder``.
@@ -54,8 +57,8 @@ class MultiViewAutoEncoder(nn.Module):
         detached_embeddings: ``projection``, in Eq. 11 only, or ``everywhere``, in Eq. 4 too.
         token_loss_reduction: ``mean`` over the predicted tokens of a batch, or ``sum``.
         bottleneck_input: whether v is of the text as ``masked`` for Eq. 9, or ``clean``, in its own pass.
-        length: tokens of a text, with [CLS] and [SEP].
-        seed: of spans, contexts and masks. The decoders' weights come from torch's generator.
+        length: the maximum number of tokens of a text, with [CLS] and [SEP].
+        seed: the seed of spans, contexts and masks. The decoders' weights come from torch's generator.
 
     Raises UsageError for unknown values.
     """
@@ -124,11 +127,12 @@ class MultiViewAutoEncoder(nn.Module):
         self.decoders = self._new_decoders(decoder_layers, window=autoregressive_window)
 
     def collate(self, examples: list[dict]) -> dict[str, torch.Tensor]:
-        """Map documents to the arrays of ``AnchorsAndContexts``."""
+        """Turn documents into the arrays of ``AnchorsAndContexts``."""
         return self.texts(examples)
 
     def forward(self, batch: dict[str, torch.Tensor]) -> dict[str, torch.Tensor]:
-        """Return ``encoder.mlm`` and ``<decoder>.<view>``, without those the batch has no token for."""
+        """Return the losses ``encoder.mlm`` and ``<decoder>.<view>``. A loss without a token to predict is
+        absent."""
         hidden = self.encode(batch)  # (E, L, H)
         losses = {}
         labels = {side: batch[f"{side}_labels"] for side in ("encoder", *self.names)}
@@ -178,7 +182,7 @@ class MultiViewAutoEncoder(nn.Module):
         return vectors
 
     def logits(self, hidden: torch.Tensor) -> torch.Tensor:
-        """Eq. 4: w_j = h E_j + b_j, (..., H) to (..., V).
+        """Return the logits of Eq. 4: w_j = h E_j + b_j, (..., H) to (..., V).
 
         Readings ``vocabulary-head``, ``detached-embeddings``.
         """

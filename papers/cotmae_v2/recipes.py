@@ -27,9 +27,10 @@ def retriever_row(
     """Rank with the retriever of stage two (Tables 1, 4 and 5).
 
     Args:
-        trained_views, decoders: of pre-training (Table 4, reading: ablation-fine-tuning).
-        views: of fine-tuning and search.
-        size: of the dense vector, and values kept of the sparse one (Table 5).
+        trained_views, decoders: the views and decoders of pre-training (Table 4, reading:
+            ablation-fine-tuning).
+        views: the views of fine-tuning and search.
+        size: the size of the dense vector, and the number of values kept of the sparse one (Table 5).
     """
     alike = set(trained_views) == set(views)
     if not alike and request.reading("ablation-fine-tuning") == "matched":
@@ -65,7 +66,7 @@ def beir_row(request: Request) -> Node:
 
 
 def seed_point(request: Request, *, version: int, seed: int) -> Node:
-    """Rank after a pre-training of our own under ``seed``, which is 42 in the tables (Figure 3).
+    """Rank after our own pre-training with ``seed``, which is 42 in the tables (Figure 3).
 
     reading: figure-3-baseline.
     """

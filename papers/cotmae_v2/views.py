@@ -22,9 +22,9 @@ class Views:
     """A text's representation: its views and their sizes (Tables 4 and 5).
 
     Attributes:
-        views: dense, sparse.
-        dimension: of the dense vector, 768 for all of it.
-        top_k: values kept of the sparse one.
+        views: one or both of dense and sparse.
+        dimension: the size of the dense vector. 768 keeps all of it.
+        top_k: the number of values kept of the sparse vector.
     """
 
     request: Request

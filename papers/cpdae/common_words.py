@@ -23,12 +23,11 @@ class WordShares:
     contrastive pre-training predicts common words less and the other words of the text more.
 
     Attributes:
-        common: the sum of the word distribution (z~ of §3.2.2, which sums to 1) over common words.
-        own: its sum over the words of the text that are not common.
-        of_text: the part of common words in the distribution's sum over the words of the text.
-        by_count: the part of common words among the distinct words of the text, i.e. ``of_text`` of a
-            decoder
-            with equal values.
+        common: the sum over common words of the word distribution (z~ of §3.2.2, which sums to 1).
+        own: the distribution's sum over the words of the text that are not common.
+        of_text: the share of common words in the distribution's sum over the words of the text.
+        by_count: the share of common words among the distinct words of the text. A decoder with equal values
+            for all words would have this ``of_text``.
         texts: the number of texts with both kinds of words.
     """
 
@@ -119,7 +118,7 @@ def _read(path: Path, count: int) -> Iterator[str]:
 def main(arguments: Sequence[str]) -> int:
     """Run ``python -m papers.cpdae.common_words TEXTS MODEL_FOLDER...`` and return the exit status."""
     parser = argparse.ArgumentParser(prog="python -m papers.cpdae.common_words", description=__doc__)
-    parser.add_argument("texts", metavar="TEXTS", type=Path, help="a file of a text a line")
+    parser.add_argument("texts", metavar="TEXTS", type=Path, help="a file with one text per line")
     parser.add_argument("folders", metavar="MODEL_FOLDER", type=Path, nargs="+", help="pre-trained by CPDAE")
     parser.add_argument("--most", type=int, default=2000, help="number of texts to read (default: 2000)")
     parser.add_argument("--common", type=int, default=100, help="number of common words (default: 100)")

@@ -23,7 +23,7 @@ class MLPDecoder(nn.Module):
     and W1 are H x H. Weights start as N(0, ``initializer_range``), biases as 0.
 
     Args:
-        config: of the encoder: ``hidden_size``, ``vocab_size``, ``layer_norm_eps``,
+        config: the encoder's configuration: ``hidden_size``, ``vocab_size``, ``layer_norm_eps``,
             ``initializer_range``.
         layout: ``mlm-head``, ``norm-last`` or ``two-before``.
     """
@@ -62,7 +62,8 @@ class MLPDecoder(nn.Module):
 
 
 def starting_decoder(model: MaskedModel, *, layout: str, start: str) -> MLPDecoder:
-    """Return the decoder as pre-training begins (reading ``decoder-start``), drawn from torch's generator.
+    """Return the decoder at the start of pre-training (reading ``decoder-start``). New weights are drawn from
+    torch's generator.
 
     Args:
         model: BertForMaskedLM, which is not changed.
@@ -88,8 +89,8 @@ def starting_decoder(model: MaskedModel, *, layout: str, start: str) -> MLPDecod
 
 
 def saved_decoder(folder: Path, config) -> MLPDecoder:
-    """Return the decoder in the folder of a model with configuration ``config``. Raises DataError without
-    one."""
+    """Return the decoder in the folder of a model with configuration ``config``. Raises DataError if the
+    folder has none."""
     from safetensors import SafetensorError, safe_open
 
     try:

@@ -32,23 +32,23 @@ class DiscriminativeAutoencoder(MaskedPretraining, BatchLoss):
 
     Args, with those of ``MaskedPretraining``:
         masking: {rate, mask, random} of BERT's masking (reading: mlm-masking).
-        mlm_head: ``checkpoint`` or ``new``. The decoder starts before it is drawn anew.
+        mlm_head: ``checkpoint`` or ``new``. The decoder's start is copied before a new head is drawn.
         mlm_reduction: ``mean`` over the masked tokens of a batch, or ``sum``.
         decoder, decoder_start: see ``starting_decoder``.
         second_term, reconstruction_reduction: see ``text_losses`` and ``text_mean``.
-        target: a text's words before (``original``) or after masking (``masked``).
+        target: whether the text's words to reconstruct are those before (``original``) or after masking
+            (``masked``).
         special_tokens: whether special tokens count as words.
         versions: the number of versions with reconstruction and MLM, 1 or 2.
         idf: null, or {idf, normalise, both_terms} to weigh the reconstruction (IDF-REC), see
-            ``idf_weights``
-            and ``text_losses``.
+            ``idf_weights`` and ``text_losses``.
         contrast: ``distribution`` (Eq. 5), ``representation`` (CPDAE_R) or ``none``, always on both
             versions.
         weight: lambda.
         direction, contrast_reduction, temperature: see ``version_contrast``.
         divergence_scale, normalisation: see ``distribution_contrast`` and ``word_distributions``.
         similarity: ``dot`` or ``cosine``, only for ``representation``.
-        seed: of the masks. New weights come from torch's generator.
+        seed: the seed of the masks. New weights come from torch's generator.
         statistics: folder of term statistics over the training texts, only for ``idf``.
     """
 

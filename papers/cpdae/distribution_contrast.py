@@ -16,7 +16,7 @@ BLOCK = {"cpu": 2**17, "cuda": 2**24}
 
 
 def word_distributions(z: torch.Tensor, *, normalisation: str) -> torch.Tensor:
-    """z~ of §3.2.2 from z of Eq. 2, (N, V) to (N, V), float32 at least.
+    """Return z~ of §3.2.2 from z of Eq. 2, (N, V) to (N, V), in float32 or above.
 
     Reading ``distribution-normalisation``: ``sum``, the sigmoid outputs of Eq. 3 divided by their sum, or
     ``softmax`` of the scores.
@@ -29,7 +29,7 @@ def word_distributions(z: torch.Tensor, *, normalisation: str) -> torch.Tensor:
 
 
 def jensen_shannon(p: torch.Tensor) -> torch.Tensor:
-    """JS(p_i, p_j) of every pair of N distributions, in nats: (N, V) to (N, N), between 0 and ln 2.
+    """Return JS(p_i, p_j) of every pair of N distributions, in nats: (N, V) to (N, N), between 0 and ln 2.
 
         JS(P, Q) = 1/2 sum_x p(x) log(p(x) / m(x)) + 1/2 sum_x q(x) log(q(x) / m(x)),  m = (p + q) / 2
 
@@ -83,7 +83,7 @@ def distribution_contrast(
     direction: str,
     reduction: str,
 ) -> torch.Tensor:
-    """Eq. 5 with sim = -``divergence_scale`` * JS (reading ``divergence-scale``: 2 is what Eq. 7 prints).
+    """Return Eq. 5 with sim = -``divergence_scale`` * JS (reading ``divergence-scale``, 2 as Eq. 7 prints).
 
     Args:
         first, second: z~' and z~'', (m, V): the word distributions of both masked versions of m texts.
@@ -102,7 +102,7 @@ def representation_contrast(
     direction: str,
     reduction: str,
 ) -> torch.Tensor:
-    """Return the variant CPDAE_R: Eq. 5 on the vectors h, with a dot product or a cosine in place of -JS.
+    """Return the variant CPDAE_R: Eq. 5 on the vectors h, with a dot product or a cosine instead of -JS.
 
     Args:
         first, second: h' and h'', (m, H), Eq. 1.
@@ -117,7 +117,7 @@ def representation_contrast(
 def version_contrast(
     scores: torch.Tensor, *, temperature: float, direction: str, reduction: str
 ) -> torch.Tensor:
-    """Draw every version of a text to its other version and away from all other texts.
+    """Return the loss that draws every version of a text to its other version and away from all other texts.
 
         L_CL = - sum_i log( e(i, i*) / sum_{k != i} e(i, k) ),  e(i, k) = exp(sim(i, k) / tau)
 

@@ -23,7 +23,7 @@ def weights_of(idf: dict | None, statistics: Path | None, *, vocabulary_size: in
 
 
 def idf_weights(statistics: Path, *, idf: str, normalise: bool, vocabulary_size: int) -> torch.Tensor:
-    """w of the weighted Eq. 4 from the counts over the training texts, (V,) float32.
+    """Return w of the weighted Eq. 4 from the counts over the training texts, (V,) float32.
 
         idf(x) = log((1 + N) / (1 + df(x))) + 1
 
@@ -33,9 +33,8 @@ def idf_weights(statistics: Path, *, idf: str, normalise: bool, vocabulary_size:
         statistics: folder with ``document_frequency.npy``, (V,), and ``counts.json``, which has N as
             "texts".
         idf: ``smooth``.
-        normalise: divide by the mean over the V words. Without it, the loss grows with the weights, which
-            are
-            large for a corpus of mostly rare words.
+        normalise: whether to divide by the mean over the V words. Otherwise the loss grows with the weights,
+            which are large for a corpus of mostly rare words.
         vocabulary_size: V.
 
     Raises DataError if the counts cannot be read or are of another vocabulary.

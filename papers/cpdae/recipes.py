@@ -39,7 +39,8 @@ def few_queries_row(request: Request, *, encoder: str, queries: int) -> Runs:
 
 
 def shaded_words(request: Request) -> Node:
-    """Shade an article's words by the decoder's predictions (§4.4, Table 4, reading: visualised-text)."""
+    """Return the exhibit of an article's words shaded by the decoder's predictions (§4.4, Table 4, reading:
+    visualised-text)."""
     options = {"shown": request.reading("visualised-distribution")}
     article = {**request.reading("visualised-text"), "length": request.reading("pretraining-length")}
     model, documents = cpdae(request), recipe.corpus("wikipedia")
@@ -51,7 +52,7 @@ def cpdae(request: Request, *, contrast: str = "distribution", idf: bool = False
 
     Args:
         contrast: distribution (Eq. 5), representation (the variant CPDAE_R) or none (§4.3).
-        idf: the reconstruction weighted by idf (§4.3, IDF-REC).
+        idf: whether the reconstruction is weighted by idf (§4.3, IDF-REC).
     """
     options = _options(request) | _contrast(request, contrast)
     options["idf"] = request.reading("idf-weights") if idf else None

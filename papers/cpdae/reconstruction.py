@@ -12,18 +12,19 @@ REDUCTIONS = ("sum", "mean")
 def text_losses(
     z: torch.Tensor, y: torch.Tensor, *, second_term: str, weights: torch.Tensor | None, both_terms: bool
 ) -> torch.Tensor:
-    """Eq. 4 of each text, (N,), float32 at least. The loss is their ``text_mean``.
+    """Return Eq. 4 of each text, (N,), in float32 or above. The loss is their ``text_mean``.
 
         L_REC = - sum_j w_j ( y_j log s_j + (1 - y_j) log(1 - s_j) ),  s_j = sigmoid(z_j)  (Eq. 3)
 
-    The printed second term has log s_j too, so the labels cancel (reading ``reconstruction-second-term``).
+    The printed second term also has log s_j, so that the labels cancel out (reading
+    ``reconstruction-second-term``).
 
     Args:
         z: (N, V), any float type. The logarithm is taken in float32 at least.
         y: (N, V), 1 or True where the text has the word, 0 elsewhere.
         second_term: ``binary`` or ``printed``.
-        weights: w, (V,), or None for 1.
-        both_terms: whether w weighs words that do not occur too (reading ``idf-weights``).
+        weights: w, (V,). None means 1 for all words.
+        both_terms: whether w also weighs words that do not occur (reading ``idf-weights``).
     """
     check_known("second term of Eq. 4", second_term, valid=SECOND_TERMS)
     z = z.to(torch.promote_types(z.dtype, torch.float32))
@@ -36,8 +37,8 @@ def text_losses(
 
 
 def text_mean(sums: torch.Tensor, *, reduction: str, vocabulary_size: int) -> torch.Tensor:
-    """Mean over the texts, (N,) to (). ``reduction`` over the vocabulary is ``sum``, or ``mean``, which
-    divides by V too (reading ``reconstruction-reduction``)."""
+    """Return the mean over the texts, (N,) to (). ``reduction`` over the vocabulary is ``sum``, or ``mean``,
+    which also divides by V (reading ``reconstruction-reduction``)."""
     check_known("reduction of the reconstruction", reduction, valid=REDUCTIONS)
     return sums.mean() / vocabulary_size if reduction == "mean" else sums.mean()
 
@@ -45,12 +46,12 @@ def text_mean(sums: torch.Tensor, *, reduction: str, vocabulary_size: int) -> to
 def word_labels(
     input_ids: torch.Tensor, attention_mask: torch.Tensor, *, vocabulary_size: int, left_out: list[int]
 ) -> torch.Tensor:
-    """y of Eq. 4: which words of the vocabulary each text has, (N, V) bool.
+    """Return y of Eq. 4: whether each text contains each entry of the vocabulary, (N, V) bool.
 
     Args:
         input_ids, attention_mask: (N, L).
         vocabulary_size: V.
-        left_out: entries that are words of no text (reading ``reconstruction-special-tokens``).
+        left_out: entries that do not count as words (reading ``reconstruction-special-tokens``).
     """
     y = input_ids.new_zeros((len(input_ids), vocabulary_size + 1), dtype=torch.bool)
     y.scatter_(1, input_ids.masked_fill(attention_mask == 0, vocabulary_size), True)  # padding: past the end

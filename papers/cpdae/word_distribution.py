@@ -17,11 +17,9 @@ def view(folder: Path, text: str, *, shown: str, length: int) -> list[tuple[str,
     Args:
         folder: a model directory with ``decoder.safetensors``.
         shown: reading ``visualised-distribution``: ``sigmoid``, the probabilities of Eq. 3 (their sum
-            over
-            the pieces of a word can exceed 1), ``largest``, these divided by the largest in the
-                vocabulary,
-            or ``sum``, divided by their sum over the vocabulary, the z~ of §3.2.2.
-        length: tokens of the text, with [CLS] and [SEP]. A word that does not fit whole is left out.
+            over the pieces of a word can exceed 1), ``largest``, these divided by the largest in the
+            vocabulary, or ``sum``, divided by their sum over the vocabulary, the z~ of §3.2.2.
+        length: tokens of the text, with [CLS] and [SEP]. A word that does not fit completely is left out.
 
     Raises DataError if the folder has no model or decoder, UsageError for an unknown ``shown`` or a model
     with fewer positions than ``length``.
@@ -58,7 +56,7 @@ vars(view).update(name="word-distribution", version=1)
 
 
 def _kept(token_words: Sequence[int | None], length: int) -> int:
-    """Return the number of tokens before a closing [SEP], [CLS] included, in whole words."""
+    """Return the number of tokens kept before the closing [SEP], including [CLS], so that no word is cut."""
     kept = min(length, len(token_words)) - 1
     while kept > 1 and token_words[kept] is not None and token_words[kept] == token_words[kept - 1]:
         kept -= 1

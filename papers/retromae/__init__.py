@@ -1,1 +1,1 @@
-"""RetroMAE: a decoder that sees little rebuilds a masked text from its [CLS] vector."""
+"""RetroMAE: a decoder that sees few tokens reconstructs a masked text from its [CLS] vector."""

@@ -1,4 +1,4 @@
-"""Pre-training of RetroMAE, in general and in the domain, and its baselines (§3, §4.1)."""
+"""Pre-training of RetroMAE, on general text and on the domain's, and its baselines (§3, §4.1)."""
 
 from typing import Any
 
@@ -36,7 +36,7 @@ def general(
     """Pre-train RetroMAE on Wikipedia and BookCorpus, for 8 epochs at 1e-4 (§4.1).
 
     Args:
-        decoder, layers, encoder_rate, decoder_rate: other than §4.1's in Table 6.
+        decoder, layers, encoder_rate, decoder_rate: values that differ from §4.1 in Table 6.
     """
     rates = {"encoder_rate": encoder_rate, "decoder_rate": decoder_rate}
     options = _options(request) | rates | {"decoder": decoder, "decoder_layers": layers}
@@ -86,7 +86,7 @@ def _options(request: Request) -> dict[str, Any]:
 
 
 def _pretrained(request: Request, objective: Objective, options: dict[str, Any]) -> Node:
-    """BERT trained further on Wikipedia and BookCorpus, 32 texts on each of 8 GPUs (§4.1)."""
+    """Return BERT trained further on Wikipedia and BookCorpus, with 32 texts on each of 8 GPUs (§4.1)."""
     ask = request.reading
     corpus = {"original": "wikipedia-bookcorpus", "without": "wikipedia"}[ask("bookcorpus")]
     tokens = recipe.tokenize(

@@ -32,7 +32,7 @@ SIMILARITY = {"temperature": 1.0, "similarity": "dot"}
 
 @dataclass(frozen=True)
 class FineTuning:
-    """The way from a pre-trained encoder to a ranking, for one request and by its readings."""
+    """Fine-tuning and search of a pre-trained encoder, for one request and by its readings."""
 
     request: Request
 
@@ -46,7 +46,8 @@ class FineTuning:
         return stages.tuned(start, self.mined(first), how)
 
     def mined(self, model: Node) -> Node:
-        """Return the top of a ranking of the training queries, without answers (reading: ance-negatives)."""
+        """Return hard negatives: the top of a ranking of the training queries, without the
+        positives or, for Natural Questions, without passages with an answer (reading: ance-negatives)."""
         ask, (stages, how) = self.request.reading, self._stages()
         depth = ask("ance-negatives")["depth"]
         if self._collection != WIKIPEDIA:

@@ -1,4 +1,5 @@
-"""RetroMAE's pre-training: a one-layer decoder rebuilds a text from its [CLS] vector and little more (§3)."""
+"""RetroMAE's pre-training: a one-layer decoder reconstructs a text from its [CLS] vector and few tokens
+(§3)."""
 
 from typing import Any
 
@@ -32,19 +33,20 @@ class MaskedAutoEncoder(MaskedPretraining):
         enhanced:  H1 = [h + p_0, h + p_1, ...], H2 = [h, e_1 + p_1, ...] of X;
                    A = softmax(Q(H1) K(H2)' / sqrt(d) + M) V(H2); L_dec of all tokens of X  (Eqs. 4-6)
 
-    Row i of M shows position 0, except for i = 0, and a sample of the others without i (Eq. 7). L_enc is
-    BERT's masked language modelling of X_enc. One language head serves both. e_i + p_i are BERT's embeddings
-    of a token, after their LayerNorm (reading: decoder-embeddings). A text's masks depend on (seed, epoch,
-    index).
+    Row i of M lets position i see position 0, except for i = 0, and a random sample of the other positions
+    without i (Eq. 7). L_enc is BERT's masked language modelling of X_enc. One language head serves both. e_i
+    + p_i are BERT's embeddings of a token, after their LayerNorm (reading: decoder-embeddings). A text's
+    masks depend on (seed, epoch, index).
 
     Args, with those of ``MaskedPretraining``:
         decoder: ``enhanced`` or ``basic``.
-        decoder_layers: transformer layers with new weights, from torch's generator. 1 if enhanced.
-        encoder_rate, decoder_rate: shares of the tokens that either side does not see.
+        decoder_layers: the number of transformer layers, with new weights from torch's generator. 1 if
+            enhanced.
+        encoder_rate, decoder_rate: the shares of tokens that the encoder and the decoder do not see.
         unit: ``whole-word`` or ``bernoulli``, every token independently (reading: masking-unit).
         masking: {mask, random}: the replacements of a token hidden from the encoder or the basic decoder.
-        contexts: samples that a text's rows of M choose from, or None for a sample to each row
-            (reading: decoder-contexts).
+        contexts: the number of samples that the rows of a text's M choose from. None draws a sample for each
+            row (reading: decoder-contexts).
 
     Raises UsageError for unknown values.
     """
@@ -74,7 +76,7 @@ class MaskedAutoEncoder(MaskedPretraining):
         if self.enhanced and decoder_layers != 1:
             raise UsageError(f"an enhanced decoder has one layer, not {decoder_layers}; give decoder: basic")
         if contexts is not None and contexts < 1:
-            raise UsageError(f"{contexts} samples of context show nothing. Give at least 1, or None.")
+            raise UsageError(f"{contexts} samples of context leave no context. Give at least 1, or None.")
         self.encoder, self.tokenizer, self.words = model, tokenizer, WholeWords.of(tokenizer)
         self.decoder = BottleneckDecoder.new(model.config, layers=decoder_layers)
         self.rates, self.shares, self.contexts = (encoder_rate, decoder_rate), masking, contexts
@@ -103,7 +105,7 @@ class MaskedAutoEncoder(MaskedPretraining):
         return batch
 
     def forward(self, batch: dict[str, torch.Tensor]) -> dict[str, torch.Tensor]:
-        """Return ``encoder`` and ``decoder``, each absent if the batch has no token for it to predict."""
+        """Return the losses ``encoder`` and ``decoder``. A loss without a token to predict is absent."""
         hidden = self.hidden(batch["encoder_ids"], batch["attention_mask"])  # (N, L, H)
         states, losses = {"encoder": hidden}, {}
         if self.enhanced:
@@ -123,7 +125,8 @@ class MaskedAutoEncoder(MaskedPretraining):
         return {side: divisor(batch[f"{side}_labels"], reduction="mean") for side in ("encoder", "decoder")}
 
     def inputs(self, h_cls: torch.Tensor, batch: dict[str, torch.Tensor]) -> torch.Tensor:
-        """Eq. 2, and H2 of Eq. 4: h in the place of [CLS], then the tokens' embeddings, (N, L, H)."""
+        """Return H of Eq. 2, which is H2 of Eq. 4: h instead of [CLS], then the tokens' embeddings, (N, L,
+        H)."""
         embedded = self.encoder.base_model.embeddings(input_ids=batch["decoder_ids"])  # (N, L, H)
         return torch.cat((h_cls.unsqueeze(1).to(embedded.dtype), embedded[:, 1:]), dim=1)
 
@@ -152,7 +155,7 @@ class MaskedAutoEncoder(MaskedPretraining):
         return hidden, np.where(chosen, ids, IGNORED)
 
     def _visible(self, text: np.ndarray, generator: np.random.Generator) -> np.ndarray:
-        """M of one text (Eq. 7): (L,) to (L, L) bool."""
+        """Return M of one text (Eq. 7): (L,) to (L, L) bool."""
         length = len(text)
         count = length if self.contexts is None else min(length, self.contexts)
         hidden = self.words.drawn(

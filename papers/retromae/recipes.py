@@ -68,7 +68,7 @@ def ablation_row(
     encoder_rate: float = 0.3,
     decoder_rate: float = 0.5,
 ) -> Node:
-    """Rank after another pre-training, fine-tuned on negatives by BM25 (Table 6)."""
+    """Rank after a changed pre-training, fine-tuned on negatives by BM25 (Table 6)."""
     rates = {"encoder_rate": encoder_rate, "decoder_rate": decoder_rate}
     encoder = general(request, decoder=decoder, layers=layers, **rates)
     tuning = FineTuning(request)

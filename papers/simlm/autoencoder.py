@@ -1,4 +1,4 @@
-"""Table 7's AutoEncoder: a text from its vector alone (§5.1)."""
+"""Table 7's AutoEncoder: a text is reconstructed from its vector alone (§5.1)."""
 
 import numpy as np
 import torch
@@ -12,13 +12,13 @@ from repro.retrieval.nn.text import frame_texts, side_by_side
 
 
 class AutoEncoder(ThroughBottleneck, nn.Module):
-    """SimLM's architecture with nothing hidden from the encoder and everything from the decoder: L_dec alone,
-    the cross-entropy of a text's tokens given its vector and as many [MASK].
+    """SimLM's architecture, where the encoder sees all tokens and the decoder none. The only loss is L_dec,
+    the cross-entropy of a text's tokens given its vector and one [MASK] per token.
 
-    The encoder has no loss of its own (reading ``autoencoder-loss``), which would only copy its input.
+    The encoder has no loss of its own (reading ``autoencoder-loss``), because it could copy its input.
 
     Args:
-        model, tokenizer, decoder, token_loss, length: as for SimLM. Nothing is drawn at random.
+        model, tokenizer, decoder, token_loss, length: as for SimLM. No masks are drawn.
     """
 
     name = "autoencoder"
@@ -43,7 +43,7 @@ class AutoEncoder(ThroughBottleneck, nn.Module):
         return side_by_side(columns, lengths)
 
     def forward(self, batch: dict[str, torch.Tensor]) -> dict[str, torch.Tensor]:
-        """Return the only loss, ``decoder``, absent for a batch of special tokens only."""
+        """Return the only loss, ``decoder``. It is absent for a batch of special tokens only."""
         counted = predicted(batch, specials=self.specials)  # (N, L)
         if not counted.any():
             return {}
@@ -54,5 +54,5 @@ class AutoEncoder(ThroughBottleneck, nn.Module):
         return {"decoder": reconstruction(decoded, network.decoder_head, tokens, counted, per=self.per)}
 
     def denominators(self, batch: dict[str, torch.Tensor]) -> dict[str, int]:
-        """Return the tokens, or texts, that the loss is a mean over."""
+        """Return loss name -> the number of tokens, or of texts, that it averages."""
         return {"decoder": denominator(predicted(batch, specials=self.specials), per=self.per)}

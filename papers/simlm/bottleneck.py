@@ -17,15 +17,15 @@ SLOTS = ("replace", "prepend")
 
 
 class EncoderDecoder(nn.Module):
-    """The encoder reads one version of a text, the decoder another one and the encoder's last [CLS] vector.
-    The decoder's self-attention is bidirectional. Its layers start as copies of the encoder's last ones.
+    """The encoder reads one version of a text, the decoder another version and the encoder's last [CLS]
+    vector. The decoder's self-attention is bidirectional. Its layers start as copies of the encoder's last
+    ones.
 
     Args:
         model: BertForMaskedLM, or one with ``base_model`` and ``cls`` like it.
-        layers: of the decoder, 2 in the paper.
+        layers: the number of layers of the decoder, 2 in the paper.
         segments: reading ``decoder-segments``: the segments in the decoder's embeddings, ``zeros`` for
-            none,
-            or ``pair``, as for the encoder.
+            none, or ``pair``, as for the encoder.
         slot: reading ``bottleneck-slot``: the vector, without position or LayerNorm, comes instead of the
             embedding of [CLS] (``replace``) or before it (``prepend``).
         shared_head: reading ``shared-head``: whether the decoder shares embeddings and language head, or
@@ -78,9 +78,9 @@ class EncoderDecoder(nn.Module):
 
 
 class ThroughBottleneck:
-    """An objective with an ``EncoderDecoder`` as ``network`` and a ``TwiceMasked`` as collation.
+    """Base class of objectives with an ``EncoderDecoder`` as ``network`` and a ``TwiceMasked`` for collation.
 
-    ``per`` is the unit that its losses are means over (``token_losses.reconstruction``).
+    ``per`` is the unit that the losses average (see ``token_losses.reconstruction``).
     """
 
     per: str | int
@@ -90,7 +90,7 @@ class ThroughBottleneck:
 
     @property
     def part_size(self) -> int | None:
-        """The number of texts encoded together if the losses are means of their means, or None."""
+        """The number of texts per part if the losses are means of the parts' means. Otherwise None."""
         return self.per if isinstance(self.per, int) else None
 
     def collate(self, examples: list[dict]) -> dict[str, torch.Tensor]:

@@ -1,4 +1,4 @@
-"""Table 7's Enc-Dec MLM: the masked tokens are predicted, and nothing is replaced (§5.1)."""
+"""Table 7's Enc-Dec MLM: masked tokens are predicted, and no generator replaces tokens (§5.1)."""
 
 import torch
 from torch import nn
@@ -15,10 +15,10 @@ class EncoderDecoderMaskedLanguageModel(ThroughBottleneck, nn.Module):
 
     Args:
         model, tokenizer, decoder, length, seed: as for SimLM.
-        masks: as for SimLM. Reading ``enc-dec-mlm-masking`` replaces masked tokens.
+        masks: as for SimLM. Reading ``enc-dec-mlm-masking`` gives the shares of replacements of masked
+            tokens.
         per: ``batch``, the mean over its masked tokens, ``text``, the mean of the texts' means, or a
-            number
-            of texts, the mean of the means over the masked tokens of so many.
+            number of texts, the mean of the means over the masked tokens of so many.
     """
 
     name = "enc-dec-mlm"
@@ -41,7 +41,8 @@ class EncoderDecoderMaskedLanguageModel(ThroughBottleneck, nn.Module):
         self.network = EncoderDecoder(model, **decoder)
 
     def forward(self, batch: dict[str, torch.Tensor]) -> dict[str, torch.Tensor]:
-        """Return ``encoder`` and ``decoder``, each absent if no token is masked for it."""
+        """Return the losses ``encoder`` and ``decoder``. A loss is absent if no token is masked for its
+        side."""
         losses, tokens, network = {}, batch["clean_ids"], self.network
         hidden = network.encode(batch["encoder_ids"], batch)  # (N, L, H)
         if (masked := batch["encoder_chosen"]).any():
@@ -52,5 +53,6 @@ class EncoderDecoderMaskedLanguageModel(ThroughBottleneck, nn.Module):
         return losses
 
     def denominators(self, batch: dict[str, torch.Tensor]) -> dict[str, int]:
-        """Return the masked tokens, or texts with any, that each loss is a mean over."""
+        """Return loss name -> the number of masked tokens, or of texts with masked tokens, that it
+        averages."""
         return {side: denominator(batch[f"{side}_chosen"], per=self.per) for side in ("encoder", "decoder")}

@@ -1,4 +1,4 @@
-"""Table 7's Enc-Dec RTD: both sides say of every token whether it was replaced (§5.1)."""
+"""Table 7's Enc-Dec RTD: both sides classify every token as original or replaced (§5.1)."""
 
 import copy
 from pathlib import Path
@@ -21,11 +21,11 @@ class EncoderDecoderReplacedTokenDetection(ThroughBottleneck, nn.Module):
     with s_i = sigmoid(w gelu(W h_i + b) + c), and likewise L_dec. A token that the generator drew again
     counts as original. Reading ``rtd-loss``: ``weight`` times L_enc + L_dec. The head is ELECTRA's, new,
     drawn from torch's generator. Both sides share it if they share the language head. The generator is
-    frozen. In parts, a batch has other replacements than as a whole.
+    frozen. A batch that is processed in parts has other replacements than a whole one.
 
     Args:
         model, tokenizer, masks, decoder, token_loss, length, seed, generator: as for SimLM.
-        dropout, draws: of the generator.
+        dropout, draws: arguments of ``Generator``.
         weight: 1, or ELECTRA's 50.
     """
 
@@ -58,7 +58,8 @@ class EncoderDecoderReplacedTokenDetection(ThroughBottleneck, nn.Module):
         self.decoder_head = self.encoder_head if decoder["shared_head"] else copy.deepcopy(self.encoder_head)
 
     def forward(self, batch: dict[str, torch.Tensor]) -> dict[str, torch.Tensor]:
-        """Return ``encoder`` and ``decoder``, weighted, absent for a batch of special tokens only."""
+        """Return the losses ``encoder`` and ``decoder``, weighted. They are absent for a batch of special
+        tokens only."""
         counted = predicted(batch, specials=self.specials)  # (N, L)
         if not counted.any():
             return {}
@@ -73,7 +74,7 @@ class EncoderDecoderReplacedTokenDetection(ThroughBottleneck, nn.Module):
         return losses
 
     def denominators(self, batch: dict[str, torch.Tensor]) -> dict[str, int]:
-        """Return the tokens, or texts, that each loss is a mean over."""
+        """Return loss name -> the number of tokens, or of texts, that it averages."""
         number = denominator(predicted(batch, specials=self.specials), per=self.per)
         return {"encoder": number, "decoder": number}
 

@@ -58,8 +58,8 @@ def simlm(
     Args:
         corpus: msmarco or wikipedia, which differ in passages and steps (Table 11).
         encoder_rate, decoder_rate: replace rates (Table 8).
-        training: of the generator: frozen, joint or joint-from-random (Table 12).
-        steps: another number than Table 11's (Figure 3).
+        training: how the generator is trained: frozen, joint or joint-from-random (Table 12).
+        steps: a number of steps other than Table 11's (Figure 3).
     """
     ask = request.reading
     rates = {"encoder_rate": encoder_rate, "decoder_rate": decoder_rate}
@@ -102,7 +102,7 @@ def enc_dec_rtd(request: Request) -> Node:
 
 
 def autoencoder(request: Request) -> Node:
-    """Pre-train an auto-encoder, which rebuilds the text from the bottleneck alone (§5.1)."""
+    """Pre-train an auto-encoder, which reconstructs the text from the bottleneck alone (§5.1)."""
     options = {"decoder": _decoder(request), "token_loss": request.reading("token-loss-reduction")}
     return _pretrained(request, AUTOENCODER, options)
 
@@ -150,7 +150,7 @@ def _pretrained(
     steps: int | None = None,
     generator: Node | None = None,
 ) -> Node:
-    """BERT trained further as in Table 11: 80k or 200k steps of 2048 texts at 3e-4."""
+    """Return BERT trained further as in Table 11: 80k or 200k steps of 2048 texts at 3e-4."""
     ask = request.reading
     passages = marco_passages(request) if corpus == "msmarco" else recipe.corpus("dpr-w100")
     length = LENGTH if corpus == "msmarco" else ask("nq-lengths")["pretraining"]

@@ -1,4 +1,4 @@
-"""Fine-tuning as both pipelines do it, on MS MARCO and on Natural Questions (§3.2, Table 13)."""
+"""The fine-tuning that both pipelines share, on MS MARCO and on Natural Questions (§3.2, Table 13)."""
 
 from dataclasses import replace
 
@@ -26,8 +26,8 @@ QUERY = 32  # tokens, Table 13
 
 
 def optimisation(request: Request, stage: str, *, queries: int) -> Optimisation:
-    """Three epochs at 2e-5 with 1,000 steps of warm-up, as retrievers have on MS MARCO (Table 13). ``stage``
-    is a key of reading fine-tuning-seed, ``queries`` are those of a batch."""
+    """Return three epochs at 2e-5 with 1,000 steps of warm-up, as for retrievers on MS MARCO (Table 13).
+    ``stage`` is a key of reading fine-tuning-seed, ``queries`` the number of queries in a batch."""
     ask = request.reading
     return Optimisation(
         batch_size=queries,
@@ -56,10 +56,10 @@ def retrievers(
     """Return the two retrievers, which compare [CLS] vectors by cosines divided by 0.02 (Table 13).
 
     Args:
-        length: tokens of a passage.
-        passages: per query in a batch.
+        length: the maximum number of tokens of a passage.
+        passages: the number of passages per query in a batch.
         temperature_warmup, shares, weight: options of the contrastive loss.
-        positives: which of a query's positives an epoch takes.
+        positives: the ``positive_choice`` of ``recipe.finetune``, e.g. "all".
     """
     ask = request.reading
     separator = ask("title-joining")["retriever"]
@@ -108,5 +108,6 @@ def scored(request: Request, teacher: Node, negatives: Node, *, texts: Texts, pe
 
 
 def _with_terms(objective: Objective, terms: str) -> Objective:
-    """Return the class of an objective with these terms (reading: contrastive-terms)."""
+    """Return the objective, or the one with Eq. 3 as printed if ``terms`` is "printed" (reading:
+    contrastive-terms)."""
     return AS_PRINTED[objective] if terms == "printed" else objective

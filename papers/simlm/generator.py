@@ -21,14 +21,15 @@ DRAWS = ("independent", "shared")
 
 class Generator(nn.Module):
     """g of Eq. 1: a masked language model that fills the masked positions. Tokens are sampled from the whole
-    vocabulary at temperature 1, the original one included.
+    vocabulary at temperature 1. The original token can be sampled too.
 
     Args:
-        model: the masked language model, owned from here on.
+        model: the masked language model, which the generator may change.
         training: a row of Table 12. ``frozen``: it is not trained. ``joint``: it learns by its own loss.
             ``joint-from-random``: likewise, from new weights of the same architecture, drawn from torch's
             generator.
-        dropout: reading ``generator-dropout``: whether its dropout acts while training, learnt or not.
+        dropout: reading ``generator-dropout``: whether its dropout is active in training, even if the
+            generator is frozen.
         draws: reading ``replacement-draws``: for tokens masked on both sides, ``independent`` tokens, or
             ``shared``, the encoder's for the decoder too.
     """

@@ -52,7 +52,7 @@ class Marco:
         return stages.tuned(encoder, scored, how)
 
     def pipeline(self, encoder: Node) -> Node:
-        """Return all four stages from a pre-trained encoder to its distilled retriever, with ELECTRA as
+        """Return the distilled retriever, after all four stages from a pre-trained encoder, with ELECTRA as
         teacher."""
         mined = self.mined(self.retriever_2(encoder))
         teacher = self.reranker(electra(self.request), mined)
@@ -66,16 +66,18 @@ class Marco:
         return self._stages().mined(retriever, **kept, seed=self._optimisation("retriever").seed)
 
     def run(self, retriever: Node) -> Node:
-        """Return a retriever's ranking of the request's queries, measured as the readings say."""
+        """Return a retriever's ranking of the request's queries, with columns measured by the readings."""
         recall_as_read(self.request, "recall-definition")
         return self._stages().search(retriever, self.request.dataset, depth=DEPTH)
 
     def reranked(self, retriever: Node, reranker: Node) -> Node:
-        """Return the top 200 of a retriever's ranking, scored anew (Table 13, reading: reranker-tail)."""
+        """Return the top 200 of a retriever's ranking, re-ranked by a cross-encoder (Table 13, reading:
+        reranker-tail)."""
         return self.reordered(self.run(retriever), reranker)
 
     def reordered(self, run: Node, reranker: Node) -> Node:
-        """Return the top 200 of a ranking, scored anew, and the rest if reading reranker-tail keeps it."""
+        """Return the top 200 of a ranking, re-ranked by a cross-encoder, and the rest if reading
+        reranker-tail keeps it."""
         ask = self.request.reading
         texts = replace(self._reranking().texts, topics=recipe.queries(self.request.dataset))
         how = {"keep": ask("reranker-tail"), "precision": ask("encoding-precision")["passages"]}

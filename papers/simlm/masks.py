@@ -64,7 +64,8 @@ class Masks:
         words: WholeWords,
         generators: Sequence[np.random.Generator],
     ) -> tuple[np.ndarray, np.ndarray]:
-        """Return the places of N texts end to end that are hidden from the encoder, and from the decoder.
+        """Return two masks of N texts end to end: the tokens hidden from the encoder, and those hidden from
+        the decoder.
 
         ``input_ids`` is (T,), with [CLS] and [SEP]. ``lengths`` and ``generators`` have one entry per text.
         Returns two (T,) bool, without special tokens, the second a superset of the first.
@@ -93,8 +94,8 @@ def twice_masked(
 
     Args:
         texts: N of (n,), without special tokens around. A [SEP] separates title and text.
-        tokenizer: its special tokens.
-        words: its words.
+        tokenizer: gives the special tokens.
+        words: the words of its vocabulary.
         masks: how to mask.
         generators: one for each text, so that its masks do not depend on the batch it is in.
 

@@ -16,9 +16,9 @@ class PairMaskedLanguageModel(MaskedLanguageModel):
     pretraining-input).
 
     Args, in addition to those of ``MaskedLanguageModel``:
-        unit: reading ``mlm-unit``: ``bernoulli``, single tokens, each by itself unless ``masking`` has a
-            ``draw`` (reading ``mlm-draw``), or ``whole-word``, a fixed quota of each text in whole words
-            (``WholeWords.chosen``).
+        unit: reading ``mlm-unit``: ``bernoulli`` masks single tokens, each independently unless ``masking``
+            has a ``draw`` (reading ``mlm-draw``), ``whole-word`` masks whole words up to a fixed quota of
+            each text (``WholeWords.chosen``).
     """
 
     name = "pair-mlm"

@@ -12,12 +12,13 @@ from repro.retrieval.nn.contrastive import similarities
 def printed_contrastive(
     queries: torch.Tensor, passages: torch.Tensor, *, temperature: float | torch.Tensor
 ) -> torch.Tensor:
-    """Cross-entropy of each positive against all negatives N of the query and of the positive itself.
+    """Return the cross-entropy of each positive against all negatives N of the query and of the positive
+    itself.
 
         L = 1/Q sum_i -log( phi(q_i, d_i+) / Z_i ),   phi(a, b) = exp( cos(a, b) / tau )
         Z_i = phi(q_i, d_i+) + sum_{n != d_i+} ( phi(q_i, n) + phi(d_i+, n) )
 
-    with every other passage of the batch in N. Arguments as for ``four_block_contrastive``.
+    N contains every other passage of the batch. Arguments as for ``four_block_contrastive``.
     """
     count, each = len(queries), len(passages) // len(queries)
     targets = torch.arange(count, device=queries.device) * each
@@ -30,12 +31,12 @@ def printed_contrastive(
 
 
 class PrintedContrast(CosineBiEncoder):
-    """The retrievers by Eq. 3 as printed, ``terms`` = ``printed``, otherwise like their parent."""
+    """The retrievers trained by Eq. 3 as printed (``terms`` ``printed``), otherwise like the parent class."""
 
     contrasts: ClassVar = {**CosineBiEncoder.contrasts, "printed": printed_contrastive}
 
 
 class PrintedDistillation(DistilledBiEncoder):
-    """Eq. 5 with Eq. 3 as printed."""
+    """The distilled retriever, trained by Eq. 5 with Eq. 3 as printed."""
 
     contrasts = PrintedContrast.contrasts

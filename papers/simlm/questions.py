@@ -30,13 +30,14 @@ class Questions:
         return self._retriever(start, self.training_set(first))
 
     def pipeline(self, encoder: Node) -> Node:
-        """Return all stages from a pre-trained encoder to the distilled retriever of Table 4."""
+        """Return the distilled retriever of Table 4, after all stages from a pre-trained encoder."""
         negatives = self.training_set(self.retriever(encoder))
         teacher = self.reranker(electra(self.request), negatives)
         return self.distilled(encoder, negatives=negatives, teacher=teacher)
 
     def training_set(self, retriever: Node) -> Node:
-        """Return passages ranked high without the answer, and DPR's examples (reading: nq-training-data)."""
+        """Return a training set of highly ranked passages without the answer, and of DPR's examples (reading:
+        nq-training-data)."""
         ask = self.request.reading
         how, decimals = ask("nq-training-data"), ask("nq-mined-score-decimals")
         run, seed = self._searched(retriever, TRAIN, depth=MINED), self._optimisation("nq-retriever").seed
@@ -85,7 +86,7 @@ class Questions:
         return self._searched(retriever, self.request.dataset, depth=DEPTH)
 
     def _original(self) -> Node:
-        """DPR's own examples (reading: nq-original-negatives)."""
+        """Return DPR's own training examples (reading: nq-original-negatives)."""
         grade = self.request.reading("nq-original-negatives")
         return recipe.judged_examples(recipe.qrels(TRAIN), dataset=TRAIN, negative_grade=grade)
 

@@ -42,7 +42,7 @@ def stage_row(request: Request, *, stage: str, encoder: str = "simlm") -> Node:
 
 
 def reranker_row(request: Request, *, encoder: str) -> Node:
-    """Let a cross-encoder order the top of retriever 2's ranking (Tables 5 and 6)."""
+    """Return the top of retriever 2's ranking, re-ranked by a cross-encoder (Tables 5 and 6)."""
     marco, own = Marco(request), ENCODERS[encoder](request)
     rate = 3e-5 if encoder == "electra" else request.reading("reranker-variants")
     second = marco.retriever_2(simlm(request))
@@ -72,7 +72,7 @@ def corpus_row(request: Request, *, corpus: str | None) -> Node:
 
 
 def generator_row(request: Request, *, training: str) -> Node:
-    """Rank after pre-training with a frozen generator, or one trained along (Table 12)."""
+    """Rank after pre-training with a frozen generator, or with one that is trained too (Table 12)."""
     marco = Marco(request)
     return marco.run(marco.retriever_1(simlm(request, training=training)))
 

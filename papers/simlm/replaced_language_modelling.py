@@ -20,21 +20,21 @@ class ReplacedLanguageModelling(ThroughBottleneck, nn.Module):
 
     The encoder predicts x from x_enc, a shallow decoder predicts x from x_dec and the encoder's [CLS] vector.
     Other choices are options named after their readings, e.g. ``generator-loss-weight``. A text's masks
-    depend on (seed, epoch, index), the replacements on torch's generator: a batch in parts has others than
-    the whole.
+    depend on (seed, epoch, index), the replacements on torch's generator: a batch that is processed in parts
+    has other replacements than a whole one.
 
     Args:
         model: BertForMaskedLM, or one with ``base_model`` and ``cls`` like it.
         tokenizer: its tokenizer.
         masks: {encoder_rate, decoder_rate, unit, superset, mask, random}, see ``Masks``.
         replacement: {training, dropout, draws}, see ``Generator``.
-        generator_weight: of a learning generator's own loss: the cross-entropy at the encoder's masked
-            positions, mean over the batch (reading ``generator-loss-weight``).
+        generator_weight: the weight of a learning generator's own loss, the cross-entropy at the encoder's
+            masked positions, mean over the batch (reading ``generator-loss-weight``).
         decoder: {layers, segments, slot, shared_head}, see ``EncoderDecoder``.
         token_loss: {per, specials}, reading ``token-loss-reduction``: see ``reconstruction``,
             ``predicted``.
         length: tokens of a text, with [CLS] and [SEP].
-        seed: of the masks.
+        seed: the seed of the masks.
         generator: a folder with the generator's model, by default a copy of ``model``.
     """
 
@@ -66,8 +66,8 @@ class ReplacedLanguageModelling(ThroughBottleneck, nn.Module):
         self.network = EncoderDecoder(model, **decoder)
 
     def forward(self, batch: dict[str, torch.Tensor]) -> dict[str, torch.Tensor]:
-        """Return ``encoder`` (Eq. 2), ``decoder``, and ``generator``, weighted, if it learns. A loss is
-        absent without a position for it."""
+        """Return the losses ``encoder`` (Eq. 2), ``decoder`` and, if the generator learns, the weighted
+        ``generator``. A loss without a token to predict is absent."""
         losses, tokens = {}, batch["clean_ids"]
         encoder_ids, decoder_ids, filling = self.generator(batch)
         counted = predicted(batch, specials=self.specials)  # (N, L)
@@ -82,7 +82,7 @@ class ReplacedLanguageModelling(ThroughBottleneck, nn.Module):
         return losses
 
     def denominators(self, batch: dict[str, torch.Tensor]) -> dict[str, int]:
-        """Return the tokens, texts or parts that each loss is a mean over."""
+        """Return loss name -> the number of tokens, texts or parts that it averages."""
         number = denominator(predicted(batch, specials=self.specials), per=self.per)
         per = self.per if isinstance(self.per, int) else "batch"
         own = {"generator": denominator(batch["encoder_chosen"], per=per)} if self.generator.learns else {}

@@ -19,8 +19,8 @@ def check_per(per: str | int) -> str | int:
 
 
 def predicted(batch: dict[str, torch.Tensor], *, specials: bool) -> torch.Tensor:
-    """Return the predicted positions if all are predicted, (N, L) bool (reading ``token-loss-reduction``):
-    all tokens but special ones or, with ``specials``, all but padding."""
+    """Return a mask of the positions to predict, (N, L) bool (reading ``token-loss-reduction``): all tokens
+    except special ones or, with ``specials``, all except padding."""
     return batch["attention_mask"].bool() if specials else ~batch["special"]
 
 
@@ -32,7 +32,7 @@ def reconstruction(
     *,
     per: str | int,
 ) -> torch.Tensor:
-    """Eq. 2: -1/|x| sum_i log p(x[i] | x_enc), i over the counted tokens of a text.
+    """Return the loss of Eq. 2: -1/|x| sum_i log p(x[i] | x_enc), i over the counted tokens of a text.
 
     Reading ``token-loss-reduction``: ``text``, the mean of the texts' means, as printed, ``batch``, one mean
     over the tokens of the batch, or a number, one mean over the tokens of this many texts, which are the
@@ -42,7 +42,7 @@ def reconstruction(
         hidden: (N, L, H), last hidden states.
         head: (..., H) to (..., V) logits.
         tokens: (N, L), the original tokens.
-        counted: (N, L) bool, at least one True. A text without any is left out.
+        counted: (N, L) bool, at least one True. A text without a counted token is left out.
         per: ``batch``, ``text`` or a number of texts.
     """
     places = places_of(counted)
@@ -64,7 +64,7 @@ def detection(
     Args:
         scores: (N, L), any float type. The logarithm is taken in float32 at least.
         replaced: (N, L) bool, r.
-        counted: (N, L) bool, at least one True. A text without any is left out.
+        counted: (N, L) bool, at least one True. A text without a counted token is left out.
     """
     scores = scores.to(torch.promote_types(scores.dtype, torch.float32))
     losses = functional.binary_cross_entropy_with_logits(

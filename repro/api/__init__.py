@@ -1,4 +1,4 @@
-"""The suite as a library: selections of cells, and lists of objects as frames.
+"""The suite as a library: selections of cells, and lists of objects that convert to pandas DataFrames.
 
 For example, ``select("PAPER/1", scale="tiny")``. The command line calls the same functions. ``repro``
 re-exports them lazily.
@@ -30,10 +30,10 @@ T = TypeVar("T")
 
 
 class Listing(Sequence[T], Generic[T]):
-    """A sequence of objects. ``to_frame()`` returns one line per object.
+    """A sequence of objects. ``to_frame()`` returns a pandas DataFrame with one row per object.
 
     Args:
-        line: returns the plain values of one object by column name.
+        line: a function that returns one object's plain values by column name.
         index: the column that becomes the index, e.g. "cell".
 
     Example:
@@ -66,7 +66,7 @@ class Listing(Sequence[T], Generic[T]):
         return self.to_frame().to_html(max_rows=60)
 
     def to_frame(self) -> pandas.DataFrame:
-        """Return one line per object. Missing values are NaN."""
+        """Return a DataFrame with one row per object. Missing values are NaN."""
         import pandas
 
         if not self._items:
@@ -189,12 +189,13 @@ def _split_names(names: Names, owners: Names, *, any_rows: bool) -> tuple[list[t
 
 
 def _names_with_slashes(slashes: int, names: Names) -> Names:
-    """Return the names of papers (no slash), tables (one) or cells (more)."""
+    """Return the names of papers (``slashes`` 0), tables (1) or cells (2)."""
     return tuple(name for name in names if min(name.count("/"), 2) == slashes)
 
 
 def _place_cells(names: Names, owners: Names, rows: Names, shown_exhibits: list[ShownExhibit]) -> list[Cell]:
-    """Return the cells of a place. A table or figure of exhibits has none."""
+    """Return the cells of papers, of their tables or figures ``owners``, and of ``rows``. Exhibits have no
+    cells."""
     exhibit_owners = {s.owner for s in shown_exhibits}
     cell_owners = tuple(owner for owner in owners if owner not in exhibit_owners)
     if owners and not cell_owners:

@@ -29,7 +29,7 @@ class ComparedCells(Listing[ComparedCell]):
         comparison: cells and tests. ``comparison.betters(cell)`` returns the rows that a cell's row beats.
         plan: the cells' plan, looked up in the store. None if runs were scored without a paper.
         outcome: the stages that the preceding run ran, failed or blocked. None without a run.
-        recurrences: numbers of this run that were already recorded, in both versions.
+        recurrences: numbers of this run with an earlier record, each as measured now and as recorded.
 
     Example:
         >>> repro.compare("PAPER/1").summary.passing

@@ -100,9 +100,10 @@ def _check_environment(plan: Plan) -> None:
 
 
 def records(*names: str, scale: str = "full", workspace: Workspace | None = None) -> Listing[Record]:
-    """Return the records of papers at a scale, in order. Defaults to all papers.
+    """Return the records of papers at a scale, oldest first for each paper. Defaults to all papers.
 
-    The latest record of a key counts. Raises UsageError for an unknown name, DataError for a malformed line.
+    Of several records with one key, the last is the valid one. Raises UsageError for an unknown name,
+    DataError for a malformed line.
 
     Example:
         >>> repro.records("PAPER", scale="tiny").to_frame()

@@ -152,7 +152,7 @@ def table(name: str) -> PublishedTable:
     """
     owner, slash, number = name.partition("/")
     if not slash:
-        raise UsageError(f"{name!r} names no table: a table is named PAPER/NUMBER")
+        raise UsageError(f"{name!r} is not the name of a table. A table is named PAPER/NUMBER.")
     return paper(owner).table(number)
 
 

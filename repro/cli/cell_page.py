@@ -75,7 +75,7 @@ class CellPage:
 
     @property
     def commands(self) -> dict[str, str]:
-        """Return label -> command, in reverse if full scale is blocked."""
+        """Return label -> command, e.g. "measure it". The order is reversed if full scale is blocked."""
         cell, commands = self.cell, {}
         if self.stands and (cell.recipe or cell.column.mean_of):
             commands["measure it"] = f"repro run {cell.id}"
@@ -210,7 +210,7 @@ def _standing(stand: ComparedCell) -> str:
     first = stand.records[0]
     seeds = f"mean of {len(stand.records)} seeds, " if len(stand.records) > 1 else ""
     basis = f"{seeds}{first.queries} queries of {', '.join(stand.measured_on)}, {first.recorded[:10]}"
-    basis += f", the first {stand.cut_at} documents of each only" if stand.cut_at else ""
+    basis += f", only the first {stand.cut_at} documents per query" if stand.cut_at else ""
     return f"{shown_measurement(stand)} ({basis}); {stand.verdict.name}: {stand.verdict.why}"
 
 

@@ -31,14 +31,15 @@ def nothing_can_run(comparison: Comparison, outcome: Outcome) -> bool:
 
 
 def row_of(compared: ComparedCell) -> str:
-    """Return the path of the cell's row, ``PAPER/TABLE/ROW``."""
+    """Return the path of a cell's row, ``PAPER/TABLE/ROW``."""
     return compared.cell.id.rpartition("/")[0]
 
 
 def show_needs(
     words: Sequence[str], plan: Plan, comparison: Comparison, store: Store, *, gpu: str | None
 ) -> None:
-    """Print the requirements of a selection that cannot run, and remedies. Hours are those of ``gpu``."""
+    """Print the missing requirements of a selection that cannot run, with remedies and estimated hours (of
+    ``gpu``, if named)."""
     trainings = [node for node in plan.needed() if node.stage in TRAININGS]
     cells = [c for c in comparison.cells if c.obstacles]
     places = _places(cells)
@@ -139,7 +140,7 @@ def _remedies(cells: Sequence[ComparedCell]) -> list[str]:
 
 
 def _places(cells: Sequence[ComparedCell]) -> list[str]:
-    """Name a selection briefly by rows, tables or papers, e.g. ["PAPER/1"]."""
+    """Return brief names of the cells' rows, tables or papers, e.g. ["PAPER/1"]."""
     rows = list(dict.fromkeys(map(row_of, cells)))
     if len(rows) <= 2:
         return rows

@@ -72,22 +72,22 @@ def _disk_lines(cost: Estimate, root: Path, discard: Sequence[str], max_disk: in
     bytes_before, free = cost.bytes_stored(root), system.disk_free(root)
 
     def peak(kinds: Sequence[str]) -> tuple[float, str]:
-        """Return the bytes at most when such artefacts go, and the stage that writes then."""
+        """Return the store's largest size if such artefacts are removed after use, and the stage then."""
         level = cost.fullest(discarded_stages(kinds), before=bytes_before)
         return (level.during, level.node.stage) if level else (0.0, "")
 
     most, stage = peak(discard)
-    current = f", {size_in_words(bytes_before)} of its artefacts there now" if bytes_before else ""
-    option = f"with --discard {','.join(discard)}, " if discard else ""
+    current = f", {size_in_words(bytes_before)} already stored" if bytes_before else ""
+    option = f" with --discard {','.join(discard)}" if discard else ""
     lines = [
-        f"disk: about {size_in_words(cost.stored)} of artefacts to come{current}; {option}peak"
-        f" {size_in_words(most)}, while {stage} writes; {size_in_words(free)} are free"
+        f"disk: about {size_in_words(cost.stored)} of new artefacts{current}. Peak{option}:"
+        f" {size_in_words(most)}, while {stage} writes. Free: {size_in_words(free)}"
     ]
     limit = bytes_before + free if max_disk is None else min(bytes_before + free, max_disk)
     if most > limit:
         vectors, lowest = (size_in_words(peak(kinds)[0]) for kinds in (["vectors"], [*DISCARDABLE]))
         lines.append(
-            f"does not fit: {size_in_words(limit)} may be taken; the peak is {vectors}"
+            f"does not fit: at most {size_in_words(limit)} can be used. The peak is {vectors}"
             f" with --discard vectors, {lowest} with --discard {','.join(DISCARDABLE)}"
         )
     return lines
@@ -97,8 +97,8 @@ def _work_line(cost: Estimate) -> str:
     work, rates = f"work: about {cost.operations:.2g} FLOP", cost.throughput
     cores = f"{cost.core_hours(cost.nodes):,.1f} core hours for text, tokens, rankings and negatives"
     if rates is None:
-        hint = "for hours, `repro doctor calibrate` measures this machine, or name a GPU with --gpu"
-        return f"{work}, {cores}; {_hours_by_device(cost)}{hint}"
+        hint = "To estimate hours, measure this machine (`repro doctor calibrate`) or name a GPU with --gpu"
+        return f"{work}, {cores}{_hours_by_device(cost)}. {hint}"
     return f"{work}, {cost.hours_in_words(cost.nodes)} {rates.unit} hours ({rates.basis}), {cores}"
 
 
@@ -109,22 +109,22 @@ def _hours_by_device(cost: Estimate) -> str:
         return ""
     hours = {gpu: each.hours_in_words(cost.nodes) for gpu, each in rates.items()}
     words = " or ".join(f"{amount} hours of one {gpu}" for gpu, amount in hours.items())
-    return f"{words}, not measured; "
+    return f", {words} (not measured)"
 
 
 def _rehearsal_lines(cost: Estimate) -> list[str]:
     nodes = [node for node in cost.nodes if cost.rehearsed(node) is not None]
     if not nodes:
         return []
-    share = f"{len(nodes)} of {len(cost.nodes)} nodes"
-    return [f"measured in rehearsal on this machine: {share}, {cost.hours(nodes):,.1f} hours of these"]
+    share = f"{len(nodes)} of {len(cost.nodes)} stages"
+    return [f"measured in rehearsal on this machine: {share}, {cost.hours(nodes):,.1f} hours in all"]
 
 
 def _uncounted_lines(cost: Estimate) -> list[str]:
     if not cost.uncounted:
         return []
     stages = ", ".join(dict.fromkeys(node.stage for node in cost.uncounted))
-    return [f"not estimated, for want of a count of their texts: {len(cost.uncounted)} of {stages}"]
+    return [f"not estimated, because their number of texts is unknown: {len(cost.uncounted)} of {stages}"]
 
 
 def _obstacle_line(plan: Plan, rows: Sequence[dict]) -> str:
@@ -133,7 +133,7 @@ def _obstacle_line(plan: Plan, rows: Sequence[dict]) -> str:
     if not number:
         return "obstacles: none"
     remainder = f" and {len(names) - FEW} more" if len(names) > FEW else ""
-    return f"obstacles: {number} nodes are blocked, lacking {names_in_a_line(names[:FEW])}{remainder}"
+    return f"obstacles: {number} stages are blocked, lacking {names_in_a_line(names[:FEW])}{remainder}"
 
 
 def _incomparable_lines(plan: Plan, rows: Sequence[dict]) -> list[str]:
@@ -145,7 +145,7 @@ def _incomparable_lines(plan: Plan, rows: Sequence[dict]) -> list[str]:
 
     lines = [
         f"not comparable: {counted(ids)}, because the unspecified choice"
-        f" {reading} is {choice} in place of its default; leave out --reading {reading} to have them compared"
+        f" {reading} is {choice} instead of its default: remove --reading {reading} to compare them"
         for (reading, choice), ids in incomparable_cells(plan).items()
     ]
     remedies = {row["fingerprint"]: [o["remedy"] for o in row["blocked"]] for row in rows}
@@ -153,13 +153,13 @@ def _incomparable_lines(plan: Plan, rows: Sequence[dict]) -> list[str]:
         names = " and ".join(name for name, choice in plan.machine.stand_ins.items() if choice == stand_in)
         lines.append(
             f"not comparable with --reading {stand_in}: {counted(ids)}, because"
-            f" {names} is not here; get it so that they are compared"
+            f" {names} is not here: get it to compare them"
         )
     return lines
 
 
 def incomparable_cells(plan: Plan) -> dict[tuple[str, str], set[str]]:
-    """Return (reading, choice) -> the cells that it makes not comparable. Empty below full scale."""
+    """Return (reading, choice) -> ids of cells that it makes not comparable. Empty below full scale."""
     cells: dict[tuple[str, str], set[str]] = {}
     for m in plan.measurements if plan.scale.compares_with_paper else ():
         for departure in () if _is_authors_model(m) else m.departures.items():
@@ -208,8 +208,7 @@ def _micro_batches(cost: Estimate, memory: float) -> list[str]:
     start = "1 training begins" if counts.total() == 1 else f"{counts.total()} trainings begin"
     return [
         f"micro-batches: on {memory / GB:.0f} GB, {start} with a part of a step at a time"
-        f" ({', '.join(names)}); what does not"
-        " fit is halved, and REPRO_MICRO_BATCH sets another size"
+        f" ({', '.join(names)}). A part that does not fit is halved. REPRO_MICRO_BATCH sets another size"
     ]
 
 

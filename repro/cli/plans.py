@@ -184,7 +184,7 @@ def show_rehearsal(rehearsal: Rehearsal) -> None:
     say(_summary(rehearsal))
     for item in rehearsal.nodes:
         if None in (item.whole_seconds, item.whole_peak_bytes, item.whole_disk_bytes):
-            cause = "too little was run" if item.share else "its size was not counted"
+            cause = "the rehearsal was too short" if item.share else "its size was not counted"
             say(f"not extrapolated ({cause}): {work_of(item.node)}")
     reasons: dict[str, list[str]] = {}
     for node, reason in rehearsal.left_out:

@@ -18,7 +18,8 @@ from repro.verdicts.verdict import FAILS
 
 
 def show_exhibits(plan: Plan, outcome: Outcome, *, quiet: bool = False) -> None:
-    """Print on standard error whether each exhibit (a drawing) is blocked, failed or, unless quiet, ready."""
+    """Print on standard error, for each exhibit (a drawing), whether it is blocked or failed. Unless quiet,
+    also names the ready ones."""
     for exhibit, node in plan.exhibits.items():
         if node.fingerprint in outcome.failed:
             state = f"failed: {outcome.failed[node.fingerprint]}"
@@ -67,7 +68,7 @@ def show(
         plan: looked up in the store, which may contain artefacts of other code.
         form: ``terminal``, ``csv``, ``json``, ``latex`` or ``markdown``.
         chosen: the cells to show, all by default. The summary always covers all cells.
-        recurrences: the numbers of a run that are on record.
+        recurrences: numbers of a run that have an earlier record.
         results: its scores of studies are used if the store lacks them.
         brief: merge more than ``FEW_SENTENCES`` obstacles into one sentence.
         quiet: print only tables and problems.
@@ -173,7 +174,7 @@ def _is_worth_showing(c: ComparedCell) -> bool:
 
 
 def show_recurrences(recurrences: Sequence[Recurrence]) -> None:
-    """Print how many numbers equal the record, the others, and the likely cause."""
+    """Print how many numbers equal their earlier record, then those that differ and the likely cause."""
     for sentence in (*equal_in_words(recurrences), *distances(recurrences)):
         say(sentence)
 

@@ -49,7 +49,7 @@ SEARCHES = ("search", "search_views")
 
 @dataclass(frozen=True)
 class MeasuredEncoder:
-    """The two encodings behind a run, and their common model."""
+    """The encodings of passages and queries behind a run, and their common model."""
 
     model: Node
     passages: Node
@@ -91,7 +91,7 @@ class MeasuredEncoder:
 
 @dataclass(frozen=True)
 class Export:
-    """An encoder named by the user, and the measurement if the name is a cell."""
+    """An encoder to export with the user's name for it, and the cell's measurement if that name is a cell."""
 
     name: str
     source: MeasuredEncoder
@@ -99,8 +99,8 @@ class Export:
 
 
 def encoder_of(name: str, workspace: Workspace, *, scale: Scale, seed: int | None) -> Export:
-    """Return the encoder behind a cell or the first digits of a fingerprint. Raises UsageError unless it is
-    one."""
+    """Return the encoder of a cell, or of a run or evaluation named by the first digits of its fingerprint.
+    Raises UsageError if the name has no encoder or several."""
     if "/" not in name:
         node = workspace.store.remembered(name)
         run = node.input("run") if node.stage == "evaluate" and "run" in node.inputs else node
@@ -130,7 +130,8 @@ def only_source(cell_id: str, sources: list[MeasuredEncoder]) -> MeasuredEncoder
 def export(
     source: MeasuredEncoder, store: Store, to: Path, *, card: str, about: Mapping[str, object]
 ) -> None:
-    """Write the directory ``to`` with README.md (``card``) and more entries of ``repro.json`` (``about``).
+    """Write the model to the directory ``to``, with ``card`` as README.md and ``about`` as further entries of
+    ``repro.json``.
 
     Raises:
         UsageError: ``to`` is not empty, or the model is not in the store.
@@ -258,7 +259,7 @@ def card_of(encoder: Export, workspace: Workspace, *, scale: Scale) -> str:
         _items(measurement.departures if measurement else {}) or "None.",
     ]
     if measurement and measurement.substitutes:
-        parts.append("Data that was not at hand, so that another choice was taken:")
+        parts.append("Data that this machine lacks, so that another choice was taken:")
         parts.append(_items(measurement.substitutes))
     parts += ["## Scores", _scores(cells) or "None were recorded.", "## Data and licences", _data(model)]
     return "\n\n".join(parts) + "\n"

@@ -26,7 +26,7 @@ class PublicRun:
         system: the last part of a row's id.
         source: the place of publication, or None if unknown.
         settings: its parameters and their source in words, or None if unknown.
-        readings: reading -> its choice, or None for one that the reading lacks.
+        readings: reading -> its choice, or None if the reading has no such choice.
     """
 
     file: str
@@ -52,8 +52,8 @@ def public_runs() -> tuple[PublicRun, ...]:
 
 
 def split_by_presence(folder: Path) -> tuple[list[PublicRun], list[PublicRun]]:
-    """Return the runs with a file in the folder, and the others. Raises DataError for no file or another
-    one."""
+    """Return the public runs with a file in the folder, then those without. Raises DataError if there is no
+    such file, or if a file has other bytes than the public run."""
     present = [run for run in public_runs() if (folder / run.file).is_file()]
     if not present:
         files = f"{public_runs()[0].file} and {len(public_runs()) - 1} like it"
@@ -66,7 +66,8 @@ def split_by_presence(folder: Path) -> tuple[list[PublicRun], list[PublicRun]]:
 
 
 def cells_of_run(run: PublicRun, cells: Iterable[Cell]) -> tuple[list[Cell], list[Cell]]:
-    """Return the cells of a run's system and dataset within its depth, and deeper ones."""
+    """Return the cells of a run's system and dataset: first those that it can be scored for, then those with
+    a cutoff beyond its depth."""
     of_run = [c for c in cells if (c.row.system, c.column.dataset) == (run.system, run.dataset)]
     deeper = [c for c in of_run if c.column.measure and looks_deeper(c.column.measure, run.depth)]
     return [c for c in of_run if c not in deeper], deeper
@@ -78,5 +79,5 @@ def scorable_cells() -> list[Cell]:
 
 
 def only_scorable(cells: Iterable[Cell]) -> list[Cell]:
-    """Return the given cells that a run can be scored for."""
+    """Return those of ``cells`` that a run can be scored for: result cells with a dataset and a measure."""
     return [c for c in cells if c.table.kind == "results" and c.column.measure and c.column.dataset]

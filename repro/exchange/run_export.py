@@ -19,9 +19,9 @@ class ExportedRun:
     """A stored run with its evaluation and record.
 
     Attributes:
-        path: of its run.trec.
+        path: the file run.trec.
         evaluation: the node that scores it, or None if the run itself was named.
-        record: of the named cell, or None.
+        record: the record of the named cell, or None.
     """
 
     path: Path
@@ -41,7 +41,7 @@ class ExportedRun:
         return f"{r.cell}: the run of {r.measured:.6g} {r.measure} ({r.unit}), {circumstances}"
 
     def header(self, version: str) -> str:
-        """Return the ir_metadata header, for an imported run without the machine that scored it."""
+        """Return the ir_metadata header. That of an imported run omits the machine that scored it."""
         collection: dict[str, str] = {}
         measures, environment = [], {}
         if self.evaluation:
@@ -68,7 +68,7 @@ def _collection(identifier: str) -> dict[str, str]:
 def stored_run(name: str, store: Store, results: Results, *, scale: str) -> ExportedRun:
     """Return the run of a cell or of the first digits of a fingerprint.
 
-    Raises UsageError unless one is stored, StoreError if it is damaged or not the scored one.
+    Raises UsageError if no such run is stored, StoreError if it is damaged or is not the run that was scored.
     """
     record, node = _named_node(name, store, results, scale)
     evaluation = node if "run" in node.inputs and node.stage == "evaluate" else None
@@ -79,7 +79,7 @@ def stored_run(name: str, store: Store, results: Results, *, scale: str) -> Expo
         raise UsageError(f"the run {run} is {state} in {store.root}. Run or import its cell.")
     path = store.checked(run)
     if record and evaluation and not _is_scored(run, evaluation, store):
-        reason = f"{run} was made again since {record.cell} was scored, and came out otherwise"
+        reason = f"{run} was made again since {record.cell} was scored, and is a different run"
         raise StoreError(f"{reason}. `repro run --rebuild other-code {record.cell}` scores it.")
     return ExportedRun(path / "run.trec", evaluation, record)
 
@@ -92,7 +92,7 @@ def _named_node(name: str, store: Store, results: Results, scale: str) -> tuple[
 
 
 def _is_scored(run: Node, evaluation: Node, store: Store) -> bool:
-    """Return False if the stored evaluation is of another run than the stored one."""
+    """Return whether the stored evaluation scored the run that is stored now."""
     if store.state(evaluation) != "stored":
         return True
     contents = store.contents([run])
@@ -109,7 +109,8 @@ def _recorded_node(record: Record, store: Store) -> Node:
 
 
 def _preferred_record(identifier: str, store: Store, results: Results, scale: str) -> Record:
-    """Return a cell's record, preferably stored, our own, of default readings and the paper's seed."""
+    """Return a cell's record. Preferred are records with a stored run, of our own, with default readings and
+    with the paper's seed."""
     named_cell = cell(identifier)
     records = [r for r in results.read(scale, named_cell.paper.name) if r.cell == named_cell.id]
     if not records:

@@ -37,7 +37,7 @@ class Origin:
     """Source, toolkit and parameters of a run by others, in words.
 
     Attributes:
-        readings: reading -> the choice of the run, or None for one that the reading lacks.
+        readings: reading -> the choice of the run, or None if the reading has no such choice.
     """
 
     source: str | None = None
@@ -57,7 +57,7 @@ class ImportedCell:
 
     Attributes:
         nudged: the number of scores moved to break ties.
-        made: the evaluations by the cell's own recipe, or empty without one.
+        made: the evaluations that the cell's own recipe plans. Empty without a recipe.
         added: the added record, or None if it existed before.
     """
 
@@ -124,12 +124,12 @@ class Importer:
         self.readings = CellReadings(self.machine)
 
     def add(self, path: Path, cells: Sequence[Cell], *, origin: Origin) -> list[ImportedCell]:
-        """Record the score of the run in ``path`` for each cell, or for none if one fails.
+        """Record the score of the run in ``path`` for each cell. Records nothing if one cell fails.
 
         Raises:
-            UsageError: a cell that this run cannot measure, or an unknown reading or choice.
+            UsageError: the run cannot measure one of the cells, or a reading or choice is unknown.
             DataError: the file is malformed or answers other topics.
-            StoreError: it is a damaged file of a store.
+            StoreError: the file belongs to a damaged artefact of a store.
             BlockedError: the judgements are not on this machine.
         """
         check_where_stored(path)
@@ -189,7 +189,8 @@ class Importer:
 def departures(
     cells: Sequence[Cell], choices: Mapping[str, str | None], readings: CellReadings
 ) -> dict[str, dict[str, str]]:
-    """Return cell -> the readings for which the run deviates from the default. Raises UsageError."""
+    """Return cell -> reading -> the run's choice, for choices that are not the default. Raises UsageError for
+    an unknown reading or choice."""
     readings_by_id = {name: reading for cell in cells for name, reading in readings.of(cell).items()}
     for identifier, choice in choices.items():
         check_known("reading of these cells", identifier, valid=readings_by_id)
@@ -214,7 +215,8 @@ def _cell_departures(
 
 
 def import_public(importer: Importer, folder: Path) -> tuple[list[ImportedCell], list[str]]:
-    """Import the public runs of a folder. Also returns sentences on skipped runs and cells."""
+    """Import the public runs of a folder. Returns the imported cells, and a sentence on each skipped run or
+    cell."""
     runs, absent_runs = split_by_presence(folder)
     imported_cells, notices = [], [f"not in {folder}: {run.file}" for run in absent_runs]
     all_cells = scorable_cells()

@@ -43,7 +43,7 @@ def check_pulled(folder: Path) -> None:
 
 
 def whole_lines(file: IO[AnyStr], path: Path, *, first: int = 1) -> Iterator[AnyStr]:
-    """Yield lines with their line ends. Raises DataError for one of LONGEST_LINE."""
+    """Yield lines with their line endings. Raises DataError for a line of LONGEST_LINE characters or more."""
     number, read_line = first, file.readline
     while line := read_line(LONGEST_LINE):
         if len(line) == LONGEST_LINE:
@@ -76,7 +76,8 @@ def read_facts(path: Path) -> Any:
 
 
 def lines(path: Path) -> Iterator[tuple[int, str]]:
-    """Yield number (from 1) and text of each non-blank line, without line end and byte order mark.
+    """Yield the line number (from 1) and the text of each non-blank line, without line ending and byte order
+    mark.
 
     Unpacks .gz and .xz. Raises DataError for an empty, damaged or non-UTF-8 file.
     """
@@ -91,7 +92,8 @@ def lines(path: Path) -> Iterator[tuple[int, str]]:
 
 @contextlib.contextmanager
 def open_unpacked(path: Path) -> Iterator[IO[bytes]]:
-    """Open a file unpacked, or a member of an archive, e.g. ``x.zip/corpus.jsonl``. Raises DataError."""
+    """Open a file or a member of an archive, e.g. ``x.zip/corpus.jsonl``, and decompress it. Raises
+    DataError."""
     try:
         with _content(path) as file:
             yield file
@@ -102,7 +104,7 @@ def open_unpacked(path: Path) -> Iterator[IO[bytes]]:
 
 
 def texts(raw: IO[bytes], path: Path, *, first: int = 1) -> Iterator[tuple[int, str]]:
-    """Yield number and text as ``lines``. The first line has the number ``first``."""
+    """Yield line numbers and texts as ``lines`` does, counting from ``first``."""
     for number, line in enumerate(whole_lines(raw, path, first=first), first):
         if number == 1:
             line = line.removeprefix(BOM)
@@ -144,7 +146,8 @@ def _decode(line: bytes, path: Path, number: int) -> str:
 
 @contextlib.contextmanager
 def _content(path: Path) -> Iterator[IO[bytes]]:
-    """Yield the unpacked file, or a member of an archive. Raises DataError without one."""
+    """Yield the decompressed file or member of an archive. Raises DataError if the archive lacks the
+    member."""
     archive = container(path)
     if archive == path:
         with OPENERS.get(path.suffix, open)(path, "rb") as file:
@@ -159,7 +162,8 @@ def _content(path: Path) -> Iterator[IO[bytes]]:
 
 
 def _member(archive: Path, name: str, stack: contextlib.ExitStack) -> IO[bytes] | None:
-    """Return a member of an archive. A tar archive is read once from its start."""
+    """Open a member of an archive, or return None if it is absent. A tar archive is read once from its
+    start."""
     if archive.suffix == ".zip":
         files = stack.enter_context(zipfile.ZipFile(archive))
         return stack.enter_context(files.open(name)) if name in files.namelist() else None

@@ -21,7 +21,7 @@ _NUMPY = {"OPENBLAS_CORETYPE": "Haswell"}  # faiss and scipy, too, bring an Open
 _NUMPY_LEVELS = {"X86_V4": "avx512vl", "AVX512_ICL": "avx512_vbmi2", "AVX512_SPR": "avx512_fp16"}
 NEEDED = ("avx2", "fma")
 THREADS = 4  # of a model that is not small, whatever the cores: the parts of a sum are as many as threads
-DIFFER = "may differ in their last bits, and by mining in more,"
+DIFFER = "may differ in their last bits, and in more after mining,"
 
 _PINNED = {**_TORCH, **_NUMPY, **_FAISS}  # on every machine; numpy's own variable follows from the processor
 
@@ -71,13 +71,14 @@ def _library(variable: str) -> str:
 
 
 def _reservations(wanted: dict[str, str]) -> Iterator[str]:
-    """Yield sentences on settings of the user's, and on a processor for which nothing is pinned."""
+    """Yield warnings about variables that the user set to other values, and about a processor without pinned
+    kernels."""
     others = [f"{name}={os.environ[name]}" for name, value in wanted.items() if os.environ[name] != value]
     if others:
         yield f"{', '.join(others)} is set in the environment: results {DIFFER} from those on record"
     if not wanted:
         processor = f"{platform.machine()} with {system.instruction_set()}"
-        yield f"kernels are pinned on x86-64 with AVX2 alone: results {DIFFER} on this {processor}"
+        yield f"kernels are pinned only on x86-64 with AVX2: results {DIFFER} on this {processor}"
 
 
 def facts() -> dict[str, object]:
@@ -93,7 +94,8 @@ def facts() -> dict[str, object]:
 
 
 def unlike_pinned(facts: Mapping[str, object], *, needed: bool) -> list[str]:
-    """Return differing kernels, e.g. ["MKL_CBWR AVX2 (pinned: COMPATIBLE)"], and missing ones if needed."""
+    """Return differing kernels, e.g. ["MKL_CBWR AVX2 (pinned: COMPATIBLE)"], and, if ``needed``, the
+    libraries that were not pinned."""
     pins = facts.get("pins", _PINNED)
     every = [each for each in (pins if isinstance(pins, list) else [pins]) if isinstance(each, Mapping)]
     others = [

@@ -15,7 +15,7 @@ T = TypeVar("T")
 
 @dataclass(frozen=True)
 class Shard:
-    """Every ``count``-th block of a stage from block ``number`` on, counted from 1."""
+    """Every ``count``-th block of a stage, beginning with block ``number`` (counted from 1)."""
 
     number: int = 1
     count: int = 1
@@ -58,7 +58,8 @@ def only_shard(part: Shard) -> Iterator[None]:
 
 
 def blocks(count: int, block: int, *, rank: int = 0, ranks: int = 1) -> range:
-    """Return the first rows of this process' blocks. Its shard is divided among ``ranks`` processes."""
+    """Return the index of the first row of each block that this process works on. ``count`` is the number of
+    rows, ``block`` the rows of a block. ``ranks`` processes share the shard."""
     first = (_current.number - 1) * ranks + rank
     return range(0, count, block)[first :: _current.count * ranks]
 
@@ -69,5 +70,5 @@ def own_blocks(items: Sequence[T]) -> Sequence[T]:
 
 
 def share(count: int, block: int, *, ranks: int = 1) -> int:
-    """Return the number of rows in the blocks of the shard's first process (of ``ranks``)."""
+    """Return the number of rows that the first of ``ranks`` processes works on in this shard."""
     return sum(min(block, count - first) for first in blocks(count, block, ranks=ranks))

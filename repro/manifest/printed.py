@@ -50,7 +50,7 @@ class PublishedCell:
 
     @property
     def is_garbled(self) -> bool:
-        """Whether the text has a digit or star but is no number."""
+        """Whether the text has a digit or star but is not a number."""
         return self.value is None and re.search(r"[\d*]", self.text) is not None
 
     @property
@@ -99,13 +99,13 @@ def shift_point(value: Decimal | str, digits: int) -> Decimal:
 
 
 def percent(value: Decimal, unit: str) -> Decimal:
-    """Return a cell's number in percent. Only fractions change."""
+    """Return a number in percent. A number in another unit than fraction is unchanged."""
     return shift_point(value, 2) if unit == "fraction" else value
 
 
 def are_apart(one: Decimal, half: Decimal, other: Decimal, other_half: Decimal) -> bool:
-    """Return whether two stated numbers, each with half a unit of its last digit, cannot be roundings of
-    one."""
+    """Return whether two stated numbers cannot be roundings of one number. ``half`` and ``other_half`` are
+    half a unit of their last digits."""
     return one != other if half == other_half else abs(one - other) > half + other_half
 
 

@@ -23,7 +23,7 @@ Who = Literal["authors", "toolkit", "independent", "later-paper"]
 
 
 class Place(StrictMapping):
-    """Exactly one public place.
+    """Exactly one public source.
 
     Attributes:
         repository: ``owner/name`` with ``path`` and ``commit``, or with ``issue`` or ``pull`` and ``date``.
@@ -97,7 +97,7 @@ class Citation(Place):
         who: ``authors`` (of the paper or of the system in question), ``toolkit``, ``independent`` or
             ``later-paper``.
         says: the statement, restated in few words.
-        choices: the choices that it supports. Empty if it only informs.
+        choices: the choices that it supports. Empty if it supports none.
     """
 
     who: Who
@@ -110,7 +110,7 @@ def no_day(text: str) -> str:
     try:
         day = datetime.datetime.strptime(text, "%Y-%m-%d").date()
     except ValueError:
-        return f"{text!r} is no day of the calendar"
+        return f"{text!r} is not a day of the calendar"
     return f"{text} is before {FIRST}, when MS MARCO came out" if day < FIRST else ""
 
 

@@ -337,7 +337,7 @@ def _row_faults(table: Table, row: Row) -> Iterator[str]:
     if row.group is not None and row.group not in {g.id for g in table.groups}:
         yield f"names group {row.group!r}, which the table does not have"
     if row.delta_from is not None and row.delta_from not in {other.id for other in table.rows} - {row.id}:
-        yield f"is compared with {row.delta_from!r}, which is no other row of the table"
+        yield f"is compared with {row.delta_from!r}, which is not another row of the table"
     if row.recipe and row.not_measurable:
         yield "has both a recipe and `not_measurable`. Keep one of the two."
     if row.with_ and not (row.recipe or any(column.recipe for column in table.columns)):

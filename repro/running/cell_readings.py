@@ -38,15 +38,16 @@ class RecipeGraphs:
 
     @cached_property
     def nodes(self) -> dict[str, Node]:
-        """Fingerprint -> node, of the plan at full."""
+        """Fingerprint -> node, for all nodes of the graphs at full scale."""
         return {node.fingerprint: node for node in walk(map(self.rewritten, self.runs))}
 
     def scored(self, measure: str | None) -> str:
-        """Return the scoring of a column with this measure, e.g. "RR@10", as text for comparison."""
+        """Return the scoring settings of a column with this measure, e.g. "RR@10", as a text that can be
+        compared."""
         return canonical([self.choices.measured_as.get(measure or "", measure), self.choices.scoring])
 
     def work(self, measure: str | None) -> set[tuple[str, str]]:
-        """Return fingerprint and stage of every node, and the scoring of this measure."""
+        """Return (fingerprint, stage) of every node, and the pair (``scored(measure)``, "scoring")."""
         nodes = {(fingerprint, node.stage) for fingerprint, node in self.nodes.items()}
         return nodes | {(self.scored(measure), "scoring")}
 
@@ -63,7 +64,8 @@ class CellReadings:
         self._full = scale("full").rewriter()
 
     def of(self, cell: Cell | ShownExhibit) -> dict[str, Reading]:
-        """Return a cell's readings: the paper's own, then those of another paper's recipe."""
+        """Return a cell's readings by id: the paper's own, then those of another paper if its recipe is
+        used."""
         recipe_readings = self._recipe_readings(cell, {})
         paper_readings, parts = cell.paper.readings, cell.id.split("/")
         places = ("/".join(parts[:end]) for end in range(1, len(parts) + 1))
@@ -84,7 +86,7 @@ class CellReadings:
         return self._by_place[source.name]
 
     def under_other_choices(self, cell: Cell | ShownExhibit) -> dict[str, Reading]:
-        """Return readings that the recipe uses only after another choice."""
+        """Return the readings that the recipe uses only if another reading has a non-default choice."""
         default_readings = self._recipe_readings(cell, {})
         other_readings: dict[str, Reading] = {}
         for reading in default_readings.values():
@@ -93,7 +95,8 @@ class CellReadings:
         return {k: r for k, r in other_readings.items() if k not in default_readings}
 
     def weighed(self, cell: Cell) -> list[tuple[Reading, str]]:
-        """Return the readings of a cell with the first of ``PARTS`` that each changes, in their order."""
+        """Return pairs of a reading of the cell and the first part of the work that it changes (one of
+        ``PARTS``, e.g. "fine-tuning"), in the order of the parts."""
         parts = [(reading, self._first_changed(cell, reading)) for reading in self.of(cell).values()]
         return sorted(parts, key=lambda pair: (PARTS.index(pair[1]), KINDS.index(pair[0].kind)))
 
@@ -110,7 +113,8 @@ class CellReadings:
         return graphs.work(cell.column.measure) if graphs else set()
 
     def made(self, cell: Cell | ShownExhibit, overrides: Mapping[str, str]) -> RecipeGraphs | None:
-        """Return the graphs on the first of the cell's datasets. None without a recipe."""
+        """Return the recipe's graphs for the first of the cell's datasets, with the choices ``overrides``.
+        None without a recipe."""
         measured_cell, identifier = next(_datasets(cell), (None, ""))
         if measured_cell is None:
             return None
@@ -134,7 +138,8 @@ class CellReadings:
         return list({node.fingerprint: node for node in nodes}.values())
 
     def places(self, source: Paper) -> dict[str, list[str]]:
-        """Return reading -> dependent rows, or single cells."""
+        """Return reading id -> the rows of the paper that depend on it, or single cells where only some cells
+        of a row do."""
         places: dict[str, list[str]] = {}
         for place, cells in _rows(source):
             by_cell = {cell.id: self._recipe_readings(cell, {}) for cell in cells}
@@ -177,7 +182,8 @@ def _rows(source: Paper) -> Iterator[tuple[str, list[Cell] | list[ShownExhibit]]
 
 
 def _datasets(cell: Cell | ShownExhibit) -> Iterator[tuple[Cell | ShownExhibit, str]]:
-    """Yield the measured cells of a recipe, each with a dataset."""
+    """Yield each dataset that a cell needs, with the cell measured on it. An average yields those of its
+    parts."""
     if isinstance(cell, ShownExhibit):
         yield cell, cell.exhibit.dataset or ""
     elif cell.recipe and cell.column.dataset:

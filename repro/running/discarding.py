@@ -78,7 +78,7 @@ class Consumers:
         self._free = {fingerprint for fingerprint in self._there if not self._left[fingerprint]}
 
     def stored(self, node: Node) -> None:
-        """Record that a node was stored and no longer reads its inputs."""
+        """Record that a node was stored, so that it will not read its inputs again."""
         if node.fingerprint in self._left:
             self._there.add(node.fingerprint)
         for parent in node.parents():
@@ -87,7 +87,7 @@ class Consumers:
         self._free |= {one for one in fingerprints & self._there if not self._left[one]}
 
     def free(self) -> list[Node]:
-        """Return the stored artefacts without remaining readers."""
+        """Return the stored artefacts that no remaining node reads."""
         return [self._nodes[fingerprint] for fingerprint in sorted(self._free, key=self._place.__getitem__)]
 
     def gone(self, node: Node) -> None:
@@ -203,7 +203,8 @@ class DiskRoom:
         self.let_go()
 
     def lacking(self, node: Node, beside: Iterable[Node] = ()) -> Obstacle | None:
-        """Return an obstacle if an artefact does not fit on the disk with those made at the same time."""
+        """Return an obstacle if a node's artefact does not fit on the disk together with those of ``beside``,
+        which are made at the same time."""
         size = self._remaining_bytes(node)
         reserved_bytes = sum(map(self._remaining_bytes, beside))
         free_bytes, place = self._free_space()
@@ -315,7 +316,8 @@ def _recorded_fingerprints(papers, names: Iterable[str], workspace: Workspace) -
 
 
 def _variants(records: Iterable[Record]) -> dict[tuple, set[str]]:
-    """Return measured cells by seed and non-default readings."""
+    """Map each pair (seed, non-default readings) to the ids of the cells measured with it. Skips default and
+    imported measurements."""
     variants: dict[tuple, set[str]] = {}
     for record in records:
         readings = tuple(sorted((k, v) for k, v in record.readings.items() if k not in record.substitutes))

@@ -58,7 +58,8 @@ class Measurement:
 
     @property
     def cut_at(self) -> int | None:
-        """The documents per query if the measure looks deeper, e.g. 100 for "R@1000", or None."""
+        """The run's documents per query if the measure has a deeper cutoff, e.g. 100 for "R@1000". None
+        otherwise."""
         return None if self.cell.column.kind in COMPUTED else cut_at(self.runs, self.measure)
 
     @cached_property
@@ -161,7 +162,7 @@ class MeasurementBuilder:
 
     @contextmanager
     def _about(self, cell: Cell | ShownExhibit) -> Iterator[None]:
-        """Attribute a UsageError to the cell's recipe unless the user made choices."""
+        """Turn a UsageError into an error about the cell's recipe, unless the user made choices."""
         try:
             yield
         except UsageError as error:
@@ -175,7 +176,8 @@ class MeasurementBuilder:
         substitutes: Mapping[str, str],
         identity: Callable[["MeasurementBuilder"], Any],
     ) -> dict[str, str]:
-        """Remove the user's choices that change no ``identity``, one by one, from the departures."""
+        """Return the departures without the user's choices that do not change ``identity``. They are tried
+        one by one."""
         target, overrides = identity(self) if departures else None, dict(self.overrides)
         for reading in sorted(departures.keys() & self.overrides.keys() - substitutes.keys()):
             candidate = {key: choice for key, choice in overrides.items() if key != reading}
@@ -198,7 +200,8 @@ class MeasurementBuilder:
         return {identifier for _, choices in self._calls.values() for identifier in choices.used}
 
     def in_full_precision(self) -> dict[str, str]:
-        """Return the readings and choices for which the recipes need no half precision."""
+        """Return reading -> choice in full precision, for readings whose current choice needs half
+        precision."""
         precise_choices: dict[str, str] = {}
         for _, choices in self._calls.values():
 
@@ -287,13 +290,14 @@ def depth_of(run: Node) -> float:
 
 
 def cut_at(runs: Iterable[Node], measure: str) -> int | None:
-    """Return the depth of the shortest run if the measure, e.g. "R@1000", looks deeper, or None."""
+    """Return the depth of the shortest run if the measure, e.g. "R@1000", has a deeper cutoff. None
+    otherwise."""
     depth = min(map(depth_of, runs), default=math.inf)
     return int(depth) if looks_deeper(measure, depth) else None
 
 
 def check_depths(runs: Iterable[Node], measure: str) -> None:
-    """Raise UsageError if a run ends above the cutoff of the measure."""
+    """Raise UsageError if a run has fewer documents per query than the measure's cutoff."""
     if depth := cut_at(runs, measure):
         cutoff = parse_measure(measure).cutoff
         raise UsageError(f"its run has {depth} documents per query, but {measure} needs {cutoff}")

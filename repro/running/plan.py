@@ -71,7 +71,7 @@ class Plan:
 
     @property
     def asked(self) -> int:
-        """The number of stages if rows shared none."""
+        """The number of stages if rows shared no stage."""
         rows: dict[tuple, list[Node]] = {}
         for m in self.measurements:
             rows.setdefault((m.cell.paper.name, m.cell.table.id, m.cell.row.id, m.seed), []).extend(m.parts)
@@ -79,7 +79,7 @@ class Plan:
         return sum(len(walk(parts)) for parts in rows.values())
 
     def look(self, store: Store) -> None:
-        """Look up the state of every node in the store."""
+        """Look up the state of every node in the store, and fill ``states``."""
         self.states = {node.fingerprint: store.state(node) for node in self.nodes}
 
     def needed(self) -> list[Node]:
@@ -121,9 +121,10 @@ def plan(
     overrides: Mapping[str, str] | None = None,
     exhibits: Sequence[ShownExhibit] = (),
 ) -> Plan:
-    """Call every distinct recipe once and rewrite its graph for the scale and this machine.
+    """Return the plan of cells and exhibits. Calls every distinct recipe once and rewrites its graph for the
+    scale and this machine.
 
-    ``overrides`` maps readings to choices. Without ``seeds`` each paper's own counts.
+    ``overrides`` maps readings to choices. Without ``seeds`` each paper's own seed is used.
 
     Raises:
         UsageError: an override names a reading or choice that no selected row has.

@@ -59,7 +59,7 @@ def differences(facts: Mapping[str, Any], node: Node | None = None) -> list[str]
 
 
 def planned_code(nodes: Iterable[Node]) -> str:
-    """Return the ``code`` digest of a record if the current code makes all its artefacts."""
+    """Return the digest that a record's ``code`` would have if the current code made all its artefacts."""
     return _code_of_all(frozenset().union(*map(_entries_below, nodes)))
 
 
@@ -133,8 +133,8 @@ class Origins:
 
     Attributes:
         total: number of checked artefacts.
-        other: differing definitions and libraries.
-        parents: the artefacts that it was made from.
+        other: artefact -> its modules and libraries that differ from the current ones.
+        parents: artefact -> the artefacts that it was made from.
         unknown: artefacts without a record of their code.
         from_others: artefacts with inputs that were since rebuilt with other content.
         environments: libraries and kernels, in the form of a record's ``environment``.
@@ -281,7 +281,8 @@ def equal_code() -> dict[str, dict[str, Any]]:
 
 
 def on_record(digest: str) -> str:
-    """Return the digest in records for code equal to this."""
+    """Return the digest under which records have this code: another one if code.yaml declares the two equal,
+    otherwise ``digest``."""
     return _recorded_by_digest().get(digest, digest)
 
 

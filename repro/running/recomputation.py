@@ -39,7 +39,7 @@ class Agreement:
     Attributes:
         name: ``bits``, ``tolerance`` or ``none``.
         difference: the largest difference of two numbers, relative to the largest magnitude in their file.
-            None if more than numbers differ.
+            None if the folders differ in more than numbers.
         why: a sentence about the first file that does not agree. Empty if all do.
     """
 
@@ -91,7 +91,8 @@ def _names(folder: Path) -> set[str]:
 
 
 def _difference(stored_file: Path, new_file: Path) -> tuple[float | None, str]:
-    """Return the largest relative difference and a sentence. None if more than fractions differ."""
+    """Return the largest relative difference of two files and a sentence on it. None if they differ in more
+    than floats."""
     try:
         (structure, numbers), (other_structure, other_numbers) = content(stored_file), content(new_file)
     except Exception:  # of any library

@@ -127,7 +127,7 @@ def record(
     """Append a record for every measured cell with stored evaluations, unless it is known.
 
     Returns each record with that of ``on_record`` with its key, or with the one that it contradicts. Damaged
-    evaluations are left out. Raises StoreError if there are no others.
+    evaluations are skipped. Raises StoreError if all are damaged.
     """
     plan.look(store)
     nodes = _evaluations(plan)

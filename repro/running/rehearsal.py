@@ -50,7 +50,8 @@ class Rehearsal:
         return sum(node.whole_disk_bytes or 0 for node in self.nodes)
 
     def fullest(self, discarded: frozenset[str] = frozenset()) -> float:
-        """Return the store's peak bytes if used artefacts go."""
+        """Return the store's largest size in bytes if artefacts of the stages ``discarded`` are removed after
+        use."""
         by_fingerprint = {each.node.fingerprint: each.whole_disk_bytes for each in self.nodes}
 
         def sizes(node: Node) -> tuple[float, float]:

@@ -41,8 +41,8 @@ class Obstacle:
     Attributes:
         of_machine: whether the machine lacks it (a GPU, Java). Another machine may have it.
         lacks: short name of the missing item, e.g. "Java". Empty if the cause is enough.
-        fetch: ids that `repro data fetch` can get.
-        otherwise: remedy for the part that cannot be fetched.
+        fetch: ids that `repro data fetch` can download.
+        otherwise: the remedy for the part that cannot be downloaded.
     """
 
     cause: str
@@ -219,7 +219,7 @@ class Machine:
         return replace(obstacle, remedy=obstacle.remedy + choice, otherwise=otherwise)
 
     def shared(self, node: Node) -> Node:
-        """Return the graph with one shared object per distinct node."""
+        """Return the graph with one shared object for equal nodes."""
         return rewrite(node, lambda each: distinct(each, self._known), self._met)
 
     def once(self, key: object, find: Callable[[], object]):
@@ -327,7 +327,7 @@ class NodeObstacles:
 
     @property
     def of_machine(self) -> list[Obstacle]:
-        """The obstacles that another machine may not have, e.g. no GPU."""
+        """The obstacles that may not exist on another machine, e.g. no GPU."""
         return [o for o in self.obstacles if o.of_machine]
 
     @property

@@ -66,7 +66,7 @@ class Place:
 
 
 def places(plan: Plan) -> dict[str, list[Place]]:
-    """Return, by fingerprint, the rows of tables and the exhibits that need a node."""
+    """Return fingerprint -> the rows of tables and the exhibits that need the node."""
     ends: dict[Place, list[Node]] = {}
     for m in plan.measurements:
         row = m.cell.row
@@ -101,8 +101,8 @@ class RunProgress:
     Args:
         known: further nodes. Stored ones provide the time of similar nodes.
         places: fingerprint -> rows that need the node, may be empty.
-        beside: number of nodes that run at once.
-        apart: each node runs in its own process, with its start included in the time.
+        beside: the number of nodes that run at the same time.
+        apart: whether each node runs in its own process, so that its time includes the start of the process.
     """
 
     def __init__(
@@ -217,7 +217,7 @@ class Pace:
                 self.learn(node, float(store.record(node)["facts"]["seconds"]))
 
     def left(self, nodes: Iterable[Node], *, beside: int = 1) -> tuple[float, bool]:
-        """Return the seconds of nodes, and whether all could be estimated."""
+        """Return the estimated seconds until ``nodes`` are done, and whether all could be estimated."""
         estimates = [self.expected(node) for node in nodes]
         known = [seconds for seconds in estimates if seconds is not None]
         return max([sum(known) / beside, *known]), len(known) == len(estimates)

@@ -51,7 +51,8 @@ class Options:
 
 @dataclass
 class Outcome:
-    """The nodes run by this invocation, errors and obstacles by fingerprint, and those of the nodes below."""
+    """The nodes that this invocation ran, the errors of ``failed`` nodes, and the obstacles of ``blocked``
+    nodes. A node with a failed or blocked input counts as such itself."""
 
     run: list[Node] = field(default_factory=list)
     failed: dict[str, ReproError] = field(default_factory=dict)
@@ -125,7 +126,8 @@ def _awaited_fingerprints(store: Store, *, since: int) -> set[str]:
 
 
 def held_back(node: Node, machine: Machine, outcome: Outcome, obstacle: Obstacle | None = None) -> bool:
-    """Return whether an obstacle or a failed or blocked input stops a node. Adds it to ``outcome``."""
+    """Return whether a node cannot run, because of an obstacle or a failed or blocked input. Adds such a node
+    to ``outcome``."""
     if obstacle:
         machine.obstacles[node.fingerprint] = obstacle
     errors = [outcome.failed[p.fingerprint] for p in node.parents() if p.fingerprint in outcome.failed]

@@ -185,7 +185,7 @@ def _additions(source: Paper, facts: Mapping[str, ScaleFacts]) -> dict[str, _Add
     def faults(content: dict[str, _Additions]) -> Iterator[yaml_file.Fault]:
         for name, additions in content.items():
             if name not in facts:
-                yield (name,), f"{name!r} is no scale ({', '.join(facts)})"
+                yield (name,), f"{name!r} is not a scale ({', '.join(facts)})"
             for objective in additions.objectives:
                 location = (name, "objectives", objective)
                 if name in facts and objective in facts[name].objectives:

@@ -34,7 +34,8 @@ def source_at_hand(node: Node, data: Path | None, home: Path | None) -> Source |
 
 
 def fault(node: Node, folder: Path, facts: Mapping[str, Any], source: Source | None) -> str:
-    """Return how an artefact differs from its source or digests, or "". Raises DataError."""
+    """Return a sentence on how an artefact's rows differ from its source or recorded digests, or "". Raises
+    DataError."""
     try:
         stored, content = _digests(_stored_rows(node, folder))
     except Exception as error:  # of any library

@@ -54,7 +54,7 @@ def _own_faults(name: str, facts: _UserFacts, known_scales: Mapping[str, ScaleFa
     if facts.compares is not None:
         yield ("compares",), "only scale full is compared with the published numbers, remove this entry"
     if facts.like is not None and facts.like not in known_scales:
-        yield ("like",), f"{facts.like!r} is no scale ({', '.join(known_scales)})"
+        yield ("like",), f"{facts.like!r} is not a scale ({', '.join(known_scales)})"
 
 
 def _mixture_faults(facts: ScaleFacts, known_scales: Mapping[str, ScaleFacts]) -> Iterator[Fault]:

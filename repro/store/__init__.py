@@ -59,7 +59,7 @@ class Store:
     def checked(self, node: Node) -> Path:
         """Return the folder of a stored artefact after reading all of it. Raises StoreError for damage.
 
-        It is read again only if a size or time of a file changed.
+        A later call reads it again only if the size or time of a file changed.
         """
         path = self.path(node)
         stats = [(p, p.lstat()) for p in sorted(path.rglob("*"))]
@@ -81,7 +81,8 @@ class Store:
         return self.root / "logs" / f"{node.stage}-{node.fingerprint[:12]}.log"
 
     def state(self, node: Node) -> str:
-        """Return ``stored``, ``damaged``, ``partial`` or ``missing`` by record, names and sizes."""
+        """Return ``stored``, ``damaged``, ``partial`` or ``missing``, judged by the record and the names and
+        sizes of files."""
         path = f"{self.root}/{node.stage}/{node.fingerprint}"  # text: a plan asks of thousands of nodes
         if os.path.lexists(path):
             from repro.store.seal import wrong_sizes
@@ -108,13 +109,14 @@ class Store:
             remove(self.path(node))
 
     def remember(self, nodes: Iterable[Node]) -> None:
-        """Write a note for each node, so that ``remembered`` finds it by fingerprint."""
+        """Write a note for each planned node, so that ``remembered`` finds the node by its fingerprint."""
         from repro.store import notes
 
         notes.write_notes(self.root, nodes)
 
     def remembered(self, fingerprint: str) -> Node:
-        """Return the node of an earlier plan by fingerprint. Raises UsageError for none or several."""
+        """Return the node of an earlier plan with a fingerprint that begins so. Raises UsageError unless
+        there is exactly one."""
         from repro.store import notes
 
         return notes.noted_node(self.root, fingerprint)
@@ -148,8 +150,8 @@ class Store:
     def work_beside(self, node: Node, work: Callable[[Path], None], *, waiting: Callable[[], None]) -> None:
         """Call ``work(directory)`` to write a part of the node's artefact while others write other parts.
 
-        Does nothing if the artefact is stored. ``build`` waits for all such workers, and they for ``build``.
-        Arguments and errors are those of ``build``.
+        Does nothing if the artefact is stored. ``build`` waits until no such worker is running, and workers
+        wait until ``build`` has ended. Arguments and errors are those of ``build``.
         """
         from repro.store import underway
 

@@ -59,7 +59,8 @@ def translated_errors(root: Path, what: str = "store", option: str = STORE) -> I
 
 @contextlib.contextmanager
 def file_lock(file: Path, waiting: Callable[[], object]) -> Iterator[None]:
-    """Hold a lock file alone. ``waiting`` is called once if another process holds it."""
+    """Hold an exclusive lock on a file until the block ends. ``waiting`` is called once if another process
+    holds it."""
     from filelock import FileLock, Timeout
 
     lock = FileLock(file)
@@ -108,7 +109,8 @@ def size_on_disk(path: Path) -> int:
 
 
 def create_file(file: Path, mode: str = "x") -> IO:
-    """Open a new file in place of a file or link of that name, since a link may lead anywhere."""
+    """Open a new file. It replaces a file or link of that name, because writing through a link could change a
+    file anywhere."""
     file.unlink(missing_ok=True)
     return file.open(mode)
 
@@ -164,7 +166,7 @@ def check_regular(path: Path) -> os.stat_result:
     """Return the status of a file. Raises OSError for a pipe or a link."""
     status = path.lstat()
     if not stat.S_ISREG(status.st_mode):
-        raise OSError(errno.EINVAL, "it is no regular file", str(path))
+        raise OSError(errno.EINVAL, "it is not a regular file", str(path))
     return status
 
 
@@ -184,7 +186,7 @@ def megabytes(size: int) -> int:
 
 
 def share(file: Path) -> None:
-    """Make a file readable for everyone who may read its folder."""
+    """Make a file readable for all users who may read its folder."""
     mode = file.stat().st_mode
     if (wanted := mode | file.parent.stat().st_mode & 0o666) != mode:
         file.chmod(wanted)
@@ -202,13 +204,15 @@ def sync(path: Path) -> None:
 def write_note(
     note: Path, files: Iterable[Path], *, known: Mapping[str, str] | None = None, **content: Any
 ) -> None:
-    """Write a note of other content and digests of files, ``known`` by name or read, e.g. ``20000.json``."""
+    """Write a JSON note, e.g. ``20000.json``, of ``content`` and the sha256 of each file. Digests in
+    ``known`` (by file name) are not computed again."""
     digests = {path.name: (known or {}).get(path.name) or sha256(path) for path in files}
     write_whole(note, json.dumps({**content, "sha256": digests}))
 
 
 def read_note(note: Path, **expected: Any) -> dict[str, Any] | None:
-    """Return a note's content. None if it is unreadable or has other values, e.g. than ``steps=20``."""
+    """Return a note's content. None if the note is unreadable or does not contain the ``expected`` values,
+    e.g. ``steps=20``."""
     try:
         content = json.loads(note.read_text(encoding="utf-8"))
         return content if all(content[name] == value for name, value in expected.items()) else None
@@ -217,7 +221,8 @@ def read_note(note: Path, **expected: Any) -> dict[str, Any] | None:
 
 
 def intact(note: Path, folder: Path | None = None, **expected: Any) -> dict[str, Any] | None:
-    """Return ``read_note``, or None if a file of ``folder`` (default: the note's) is changed."""
+    """Return a note's content as ``read_note`` does. None also if a file listed in it, in ``folder``
+    (default: the note's folder), has changed."""
     if (content := read_note(note, **expected)) is None:
         return None
     try:

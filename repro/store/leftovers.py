@@ -1,4 +1,4 @@
-"""Find the files of a store that nothing needs, and remove each under its lock."""
+"""Find the unused files of a store, and remove each while holding its lock."""
 
 import contextlib
 import os
@@ -23,11 +23,11 @@ _ERRORS = re.compile(r"[a-z_0-9]+-([0-9a-f]{12})(?:\.\d+)?\.err")
 
 @dataclass(frozen=True)
 class Leftover:
-    """A file or folder that nothing needs.
+    """An unused file or folder of a store.
 
     Attributes:
         kind: artefact, partial, lock, note or log.
-        stage: its stage, e.g. "bm25". Empty for notes and logs.
+        stage: the stage that it belongs to, e.g. "bm25". Empty for notes and logs.
         bytes: its size on disk.
     """
 
@@ -87,7 +87,7 @@ def remove_leftover(store: Store, item: Leftover) -> bool:
 
 
 def remove_leftovers(store: Store, items: Iterable[Leftover]) -> set[Leftover]:
-    """Remove items, locks first, as other removals inspect all locks. Returns the removed ones."""
+    """Remove items, locks first, because each other removal inspects all locks. Returns the removed items."""
     ordered = sorted(items, key=lambda item: item.kind != "lock")
     return {item for item in ordered if remove_leftover(store, item)}
 

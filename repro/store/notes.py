@@ -63,13 +63,14 @@ def write_notes(root: Path, nodes: Iterable[Node]) -> None:
 
 
 def noted_node(root: Path, fingerprint: str) -> Node:
-    """Return the planned node with these first digits, e.g. "0a1b2c". Raises UsageError unless it is one."""
+    """Return the only planned node with these first digits, e.g. "0a1b2c". Raises UsageError otherwise."""
     matches = (
         {note.stem for note in root.glob(f"nodes/{fingerprint}*.json")} if fingerprint.isalnum() else set()
     )
     if len(matches) != 1:
-        problem = "several nodes begin with" if matches else "no plan run with this store has a node"
-        raise UsageError(f"{problem} {fingerprint!r}. `repro plan … --format json` lists fingerprints.")
+        stages = "several stages planned here have" if matches else "no stage planned with this store has"
+        problem = f"{stages} a fingerprint that begins with {fingerprint!r}"
+        raise UsageError(f"{problem}. `repro plan … --format json` lists fingerprints.")
     return _read_node(root, matches.pop())
 
 

@@ -1,7 +1,7 @@
 """Append and read the records of measured cells, e.g. ``results/records/full/PAPER.jsonl``.
 
-A record is a line of JSON with its own sha256. Of several with one key the newest by its time counts, as a
-merge of two branches may reorder lines.
+A record is a line of JSON with its own sha256. Of several records with one key, the one with the newest time
+is valid, because a merge of two branches may reorder lines.
 """
 
 import contextlib
@@ -96,7 +96,7 @@ class Record:
         try:
             datetime.fromisoformat(self.recorded or "2026-01-01")
         except ValueError:
-            raise DataError(f"{self.recorded!r} is no time for a record of {self.cell}") from None
+            raise DataError(f"{self.recorded!r} is not a valid time for a record of {self.cell}") from None
 
     @property
     def identity(self) -> tuple[str, str, str]:
@@ -189,7 +189,7 @@ def record_of(line: bytes) -> Record:
     except (ValueError, RecursionError) as error:
         raise DataError(f"not a record: Invalid JSON: {error}") from None
     if not isinstance(content, dict):
-        raise DataError(f"not a record: {type(content).__name__} in place of an object")
+        raise DataError(f"not a record: {type(content).__name__} instead of an object")
     digest = content.pop(DIGEST, None)
     record = _validate({name: value for name, value in content.items() if value or name not in RETIRED})
     if digest is None:
@@ -244,7 +244,7 @@ class Results:
     Attributes:
         root: the folder that records are added to.
         release: a read-only folder of the same layout, read before ``root``, or None.
-        compared: other results that may only contradict these, or None.
+        compared: other results, used only to find contradictions with these, or None.
     """
 
     def __init__(self, root: Path, release: Path | None = None, compared: Path | None = None):
@@ -281,7 +281,7 @@ class Results:
         make_writable(self.root, *FOLDER)
 
     def read(self, scale: str, paper: str) -> list[Record]:
-        """Return records ordered by time, those of the release first among equals.
+        """Return records ordered by time. Of records with the same time, those of the release come first.
 
         An unfinished last line, left by a killed process, is omitted. Raises DataError with file and line for
         any other invalid line.
@@ -324,7 +324,8 @@ class Results:
             ]
 
     def append(self, records: Iterable[Record]) -> list[AppendedRecord]:
-        """Add records with a new key or result and return them. Safe between processes."""
+        """Add the records that have a new key or result, or are better documented than the stored one.
+        Returns the added ones. Safe between processes."""
         by_file = defaultdict[tuple[str, str], list[Record]](list)
         for record in records:
             by_file[record.scale, record.cell.split("/")[0]].append(record)
@@ -365,7 +366,7 @@ def _read_lines(path: Path) -> Iterator[Record | FaultyLine]:
 def _doubt(record: Record, newest: Record) -> str:
     if is_future(record):
         time = record.recorded
-        return f"recorded at {time}, which is still to come: any other of its cell counts before it"
+        return f"recorded at {time}, which is in the future: every other record of its cell is preferred"
     if record.result == newest.result:
         return ""
     other = f"{newest.measured} was measured later ({newest.recorded or 'at an unknown time'}) and counts"
@@ -382,7 +383,7 @@ def _new_records(group: list[Record], newest_by_key: dict[tuple, Record]) -> Ite
 
 
 def _check_place(record: Record, path: Path) -> Record:
-    """Return the record. Raises DataError where its scale or paper is not that of its file."""
+    """Return the record. Raises DataError if its file belongs to another scale or paper."""
     paper = record.cell.partition("/")[0]
     if (record.scale, paper) != (path.parent.name, path.stem):
         reason = f"a record of {paper} at scale {record.scale}"

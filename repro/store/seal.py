@@ -69,7 +69,7 @@ def _files_and_folders(directory: Path) -> tuple[list[Path], list[Path]]:
             continue
         mode = path.lstat().st_mode
         if not (stat.S_ISDIR(mode) or stat.S_ISREG(mode)):
-            kind = "a link" if stat.S_ISLNK(mode) else "no regular file"
+            kind = "a link" if stat.S_ISLNK(mode) else "not a regular file"
             raise StoreError(f"{path} is {kind}. Remove {directory} and run again.")
         if stat.S_ISDIR(mode):
             folders.append(path)
@@ -136,7 +136,8 @@ def _judged_queries(folder: Path, stamp: tuple[int, ...]) -> tuple[str, frozense
 
 
 def recorded_files(path: Path) -> Files:
-    """Return size and sha256 of the files in artefact.json. Raises StoreError if it is damaged."""
+    """Return file name -> (size, sha256) as recorded in artefact.json. Raises StoreError if that is
+    damaged."""
     return _listed_files(read_json(path / RECORD), path)
 
 
@@ -148,7 +149,8 @@ def _listed_files(record: Any, path: Path) -> Files:
 
 
 def content(path: Path) -> str:
-    """Return a digest of the names and checksums of an artefact's files. Raises StoreError for damage."""
+    """Return a digest of the file names and checksums in an artefact's record. Does not read the files.
+    Raises StoreError if the record cannot be read."""
     files = [[name, digest] for name, (_, digest) in sorted(recorded_files(path).items())]
     return hashlib.sha256(canonical(files).encode()).hexdigest()
 
@@ -183,7 +185,8 @@ def _fault(file: Path, digest: str, advance: Callable[[int], None]) -> str:
 
 
 def wrong_sizes(path: Path) -> list[str]:
-    """Return an artefact's faults by record, names and sizes, without reading other files."""
+    """Return an artefact's faults found from its record and the names and sizes of its files, without reading
+    those."""
     try:
         check_regular(path / RECORD)
         record = parsed_json((path / RECORD).read_bytes())
@@ -204,12 +207,13 @@ def _size_fault(path: Path, name: str, size: int) -> str:
     except FileNotFoundError:
         return f"{name} is missing"
     except OSError:
-        return f"{name} is no regular file"
+        return f"{name} is not a regular file"
     return "" if found == size else f"{name} has {found} bytes, {size} were written"
 
 
 def files_of(record: Any, *, stage: str, fingerprint: str) -> Files:
-    """Return size and sha256 of a record's files. Raises StoreError for another artefact's record."""
+    """Return file name -> (size, sha256) of a record. Raises StoreError if it is another artefact's
+    record."""
     try:
         files, identity = _files(record), canonical(record["identity"])
         identifiers = (
@@ -229,7 +233,7 @@ def files_of(record: Any, *, stage: str, fingerprint: str) -> Files:
 
 
 def _files(record: Any) -> Files:
-    """Return a record's files. Raises ValueError for a record of another shape."""
+    """Return file name -> (size, sha256) of a record. Raises ValueError if it has another shape."""
     try:
         files = {name: (facts["size"], facts["sha256"]) for name, facts in record["files"].items()}
         if all(
@@ -254,7 +258,7 @@ def scores_fault(scores: Any, params: Mapping[str, Any], judged: Collection[str]
     """Return a reason why scores cannot be an evaluation's, e.g. "a score by RR@10 is 500.0", or "".
 
     Args:
-        params: of the evaluation. Scores of a stage without ``measures`` may exceed 1.
+        params: the parameters of the evaluation. Scores of a stage without ``measures`` may exceed 1.
         judged: the judged queries, or None if unknown.
     """
     try:
@@ -265,7 +269,7 @@ def scores_fault(scores: Any, params: Mapping[str, Any], judged: Collection[str]
     if not all(type(values) is list for values in lists) or not _are({str}, [*queries, *missing]):
         return "its queries, measures and missing queries are not lists"
     if not queries or len(set(queries)) < len(queries) or not {*missing} <= {*queries}:
-        return "it has no queries, or some twice, or misses others than these"
+        return "it has no queries, repeated queries, or missing queries that it does not list"
     if judged is not None and {*queries} != {*judged}:
         return "its queries are not the judged ones"
     names, limit = (params["measures"], LARGEST) if "measures" in params else (measures, LARGEST_NUMBER)
@@ -279,7 +283,7 @@ def _values_fault(measure: str, values: list, count: int, limit: float) -> str:
     if len(values) != count:
         return f"it has {len(values)} scores by {measure} for {count} queries"
     if not _are(NUMBERS, values):
-        return f"a score by {measure} is no number"
+        return f"a score by {measure} is not a number"
     if min(values) >= 0 and max(values) <= limit and math.isfinite(sum(values)):  # both may overlook a nan
         return ""
     wrong = next((value for value in values if not 0 <= value <= limit), "too large")
@@ -289,7 +293,7 @@ def _values_fault(measure: str, values: list, count: int, limit: float) -> str:
 def _facts_fault(facts: Any) -> str:
     """Return a reason why the facts of an artefact are invalid, e.g. "its fact seconds is 'x'", or ""."""
     if type(facts) is not dict:
-        return "its facts are no mapping"
+        return "its facts are not a mapping"
     wrong = (name for name in _FACTS.keys() & facts.keys() if not _FACTS[name](facts[name]))
     return next((f"its fact {name} is {str(facts[name])[:40]!r}" for name in sorted(wrong)), "")
 

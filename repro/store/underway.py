@@ -34,7 +34,7 @@ _numbers = count()
 
 @contextlib.contextmanager
 def exclusive_lock(root: Path, node: Node, waiting: Callable[[], None]) -> Iterator[None]:
-    """Hold the node's lock alone. ``waiting`` is called once if another process holds it."""
+    """Hold the node's lock exclusively. ``waiting`` is called once if another process holds it."""
     with contextlib.ExitStack() as stack:
         with translated_errors(root):
             file = _made_lock_file(root, node.stage, node.fingerprint)
@@ -44,7 +44,7 @@ def exclusive_lock(root: Path, node: Node, waiting: Callable[[], None]) -> Itera
 
 @contextlib.contextmanager
 def beside_others(root: Path, node: Node, waiting: Callable[[], None]) -> Iterator[None]:
-    """Share the node's lock. ``waiting`` is called once if another process holds it alone."""
+    """Share the node's lock with other processes. ``waiting`` is called once if one holds it exclusively."""
     with translated_errors(root):
         descriptor = _lock_shared(_made_lock_file(root, node.stage, node.fingerprint), waiting)
     try:
@@ -76,7 +76,8 @@ def _lock_shared(file: Path, waiting: Callable[[], None]) -> int:
 
 @contextlib.contextmanager
 def hold(root: Path, stage: str, fingerprint: str) -> Iterator[bool]:
-    """Hold an artefact's lock, then remove its file. Yields False if another process holds it."""
+    """Hold an artefact's lock during the block, then remove the lock's file. Yields False if another process
+    holds the lock."""
     from filelock import FileLock, Timeout
 
     file = _made_lock_file(root, stage, fingerprint)
@@ -120,13 +121,15 @@ def _open_lock(path: Path) -> IO[bytes]:
 
 
 def goes_on(partial: Path, inputs: Mapping[str, str]) -> bool:
-    """Return True unless the folder's record has other digests than ``inputs``."""
+    """Return whether a partial artefact can be resumed: True unless its note contains other digests of
+    ``inputs``."""
     noted_inputs = _read_inputs(partial)
     return all(noted_inputs.get(fingerprint, content) == content for fingerprint, content in inputs.items())
 
 
 def begin(partial: Path, inputs: Mapping[str, str]) -> None:
-    """Record these inputs in the folder, emptied if it was begun with others."""
+    """Note the digests of ``inputs`` in a partial artefact, which is emptied first if it was begun with other
+    digests."""
     if not goes_on(partial, inputs):
         remove(partial)
         partial.mkdir(parents=True)
@@ -147,7 +150,7 @@ def _read_inputs(partial: Path) -> dict[str, str]:
 
 @contextlib.contextmanager
 def one_at_a_time(root: Path) -> Iterator[None]:
-    """Change a store while no other process announces a plan or removes an artefact."""
+    """Keep other processes from announcing a plan or removing an artefact until the block ends."""
     from filelock import FileLock
 
     with translated_errors(root):
@@ -159,7 +162,8 @@ def one_at_a_time(root: Path) -> Iterator[None]:
 
 @contextlib.contextmanager
 def announce(root: Path, nodes: Iterable[Node]) -> Iterator[Path]:
-    """Announce, until the block ends, that this process will build ``nodes`` from their inputs."""
+    """Announce in a file, until the block ends, that this process will build ``nodes`` from their inputs.
+    Yields its path."""
     inputs = {f"{node.stage}/{node.fingerprint}": [p.fingerprint for p in node.parents()] for node in nodes}
     path = root / "plans" / f"{socket.gethostname()}-{os.getpid()}-{next(_numbers)}.json"
     with translated_errors(root):
@@ -181,7 +185,8 @@ def announcers(root: Path) -> set[str]:
 
 
 def awaited_inputs(root: Path, *, but: Path | None = None) -> set[str]:
-    """Return the fingerprints of inputs that running processes need, without the announcement ``but``."""
+    """Return the fingerprints of inputs that running processes will read, ignoring the announcement
+    ``but``."""
     inputs: set[str] = set()
     for path in root.glob("plans/*.json"):
         if path != but:

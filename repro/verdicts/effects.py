@@ -22,8 +22,8 @@ class Effect:
     """The gain of one of the paper's own rows over a baseline run by its authors, in one column.
 
     Attributes:
-        effect_ratio: our gain divided by the published one. None if that is 0.
-        delta_ri: published minus measured relative improvement. None for a baseline of 0.
+        effect_ratio: our gain divided by the published one. None if the published gain is 0.
+        delta_ri: published minus measured relative improvement. None if a score of the baseline is 0.
     """
 
     row: str

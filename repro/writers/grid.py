@@ -22,7 +22,7 @@ class Head:
     """The head of a row or column of the grid.
 
     Attributes:
-        last: the part of the label below ``heading``, which neighbours share.
+        last: the part of the label below ``heading``. Neighbours may share a heading.
         row: the system, or None for a head of scores.
     """
 
@@ -38,7 +38,7 @@ class Grid(Generic[T]):
     """A table with one system per row, or per column if the paper transposed it.
 
     Attributes:
-        rows, columns: those with a cell, in the paper's order.
+        rows, columns: the rows and columns that have a cell, in the paper's order.
         cells: (row, column) -> content, e.g. a ``ComparedCell``.
     """
 
@@ -82,14 +82,16 @@ class Grid(Generic[T]):
 
     @property
     def letters(self) -> dict[str, str]:
-        """Row of the whole table -> its superscript, e.g. "b", or a number if there are too many rows."""
+        """Row id, for all rows of the table -> its superscript: a letter, e.g. "b", or a number if the rows
+        outnumber the letters."""
         rows = self.table.rows
         few = len(rows) <= len(LETTERS)
         return {row.id: LETTERS[i] if few else str(i + 1) for i, row in enumerate(rows)}
 
 
 def beaten(c: ComparedCell, comparison: Comparison, grid: Grid[ComparedCell], *, between: str) -> str:
-    """Return the superscript: the shown rows that this row beats. ``between`` separates ranges or numbers."""
+    """Return a cell's superscript: the letters of the shown rows that its row significantly outperforms.
+    ``between`` separates ranges or numbers."""
     shown_rows = {row.id for row in grid.rows}
     rows = [] if c.outdated else [row for row in comparison.betters(c) if row in shown_rows]
     letters = grid.letters
@@ -115,7 +117,8 @@ def spans(heads: Sequence[Head]) -> list[tuple[str, int]]:
 
 
 def rounded(value: float, cell: Cell) -> str:
-    """Round a value half up to the decimals of the published number, or of the column without one."""
+    """Round a value half up to the decimals of the published number, or to those of the column if none is
+    published."""
     decimals = cell.printed.decimals if cell.printed.value is not None else cell.decimals
     return str(half_up(Decimal(repr(value)), decimals or 0))
 
@@ -153,7 +156,8 @@ def span(notes: Sequence[CellNote], cell: Cell) -> str:
 
 
 def best_measured(grid: Grid[ComparedCell]) -> frozenset[tuple[str, str]]:
-    """Return the places of the best numbers per column, or per column and group as the paper's bold."""
+    """Return (row id, column id) of the best measured numbers per column, or per column and group if the
+    paper's bold marks the best of a group."""
     blocks: dict[tuple[str, str | None], list[ComparedCell]] = {}
     for c in grid.cells.values():
         group = c.cell.row.group if grid.table.bold == "group" else None

@@ -139,7 +139,8 @@ def raised(text: str) -> str:
 
 
 def table_row(*entries: str) -> str:
-    r"""Return a line of a ``tabular``. Guards a first entry that the previous ``\\`` would read."""
+    r"""Return a line of a ``tabular``. Protects a first entry that the ``\\`` before it would read as its
+    argument, e.g. "[1]"."""
     guard = "{}" if entries[0].lstrip().startswith(("[", "*")) else ""
     return guard + " & ".join(entries) + r" \\"
 

@@ -135,7 +135,7 @@ def _texts(rows: Sequence[Sequence[Cell] | Text]) -> Iterator[Text]:
 
 @dataclass(frozen=True)
 class _MeasuredColumn:
-    """A column with the widths of its widest cell and suffix, and the least that breaks no word."""
+    """A column with the widths of its widest cell and suffix, and the smallest width that breaks no word."""
 
     column: Column
     place: int

@@ -134,7 +134,8 @@ class _Writer:
         return sheet
 
     def _kinds_near_own(self, system: Head) -> int:
-        """Return 2 if a system has measured numbers, 1 if it has published numbers only."""
+        """Return the number of columns of a system next to the user's row: 2 (published and measured) if it
+        has measured numbers, otherwise 1 (published)."""
         numbers = [self.grid.cells.get((system.id, left.id)) for left in self.grid.down]
         return 2 if any(c and c.measured is not None for c in numbers) else 1
 

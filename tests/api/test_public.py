@@ -67,10 +67,10 @@ def test_importing_the_suite_loads_nothing_heavy_and_a_submodule_no_api():
 def test_mistakes_are_errors_of_the_suite_in_one_sentence():
     for call, sentence in (
         (lambda: repro.paper("nobody"), "'nobody' is not a known paper"),
-        (lambda: repro.table("costa"), "a table is named PAPER/NUMBER"),
+        (lambda: repro.table("costa"), "A table is named PAPER/NUMBER"),
         (lambda: repro.table("costa/99"), "costa has no table 99"),
         (lambda: repro.compare("costa", scale="huge"), "'huge' is not a known scale"),
-        (lambda: repro.compare("costa/1/x"), "names no cell"),
+        (lambda: repro.compare("costa/1/x"), "is not the name of a cell"),
         (lambda: repro.compare(yours="x.run"), "name a table, e.g. PAPER/1"),
         (lambda: repro.compare(yours="x.run", dataset="beir/scifact/test"), "there is no run file 'x.run'"),
     ):

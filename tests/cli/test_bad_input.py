@@ -22,7 +22,7 @@ VIEWS = {
 # command line: words of the sentence
 REFUSED = {
     f"show {CELL} --table 1": "is a path and cannot be combined with --table",
-    "show costa/1/sparse.bm25": "'costa/1/sparse.bm25' names no cell: a cell is named paper/table/row/column",
+    "show costa/1/sparse.bm25": "'costa/1/sparse.bm25' is not the name of a cell. A cell is named PAPER/TABLE/ROW/COLUMN.",
     "run": r"name a paper \(costa, .*\), a table, a cell, or --all",
     "run --table 1": r"--table and --row need a paper \(costa, .*\), or --all",
     "run costa/1/sparse.deepct/dl19.r1000": "is published as '-', which is not a measured number",
@@ -51,8 +51,8 @@ REFUSED = {
     "audit https://host/paper.pdf": "'https://host/paper.pdf' is an address. Download the file and give its path",
     "audit costa papers/": "costa is a paper and papers/ a path. Audit one at a time.",
     "audit --references --strict": "--strict cannot be combined with --references",
-    "stage zzz": "no plan run with this store has a node 'zzz'",
-    "stage ..": "no plan run with this store has a node",
+    "stage zzz": "no stage planned with this store has a fingerprint that begins with 'zzz'",
+    "stage ..": "no stage planned with this store has a fingerprint",
     "data fetch beir/scifat": r"'beir/scifat' is not a known dataset. Did you mean beir/scifact",
     "data fetch tiny/passage --yes": "tiny/passage is embedded and needs no fetching",
     "data fetch msmarco-passage --library beir --yes": "'beir' cannot fetch msmarco-passage",
@@ -199,9 +199,11 @@ def test_without_java_bm25_is_blocked_with_a_remedy_and_the_rest_runs(repro, mon
     said = repro("run", CELL, "--scale", "tiny", "--format", "json")
     assert said.status == 4
     [cell] = said.json
-    cause = "BM25 needs a Java 21 runtime, and REPRO_JAVA_HOME=/nonexistent is none"
+    cause = "BM25 needs a Java 21 runtime, and REPRO_JAVA_HOME=/nonexistent is not one"
     assert cell["verdict"] == "blocked"
-    assert cell["blocked"] == [{"cause": cause, "remedy": "unset it, or set it to a Java 21"}]
+    assert cell["blocked"] == [
+        {"cause": cause, "remedy": "unset it, or set it to the folder of a Java 21 runtime"}
+    ]
     assert "Ran 3 of " in said.err
     assert repro("doctor").status == 4
 

@@ -142,7 +142,7 @@ def test_where_all_is_at_hand_there_is_nothing_to_fetch(repro, real_data, networ
         (("--for", "costra/1"), "Did you mean costa?"),
         (("--for", "costa/99"), "costa has no table 99"),
         (("--for", "costa/1/nope"), "the selection has no row nope"),
-        (("--for", "costa/1/a/b/c"), "names no cell"),
+        (("--for", "costa/1/a/b/c"), "is not the name of a cell"),
     ],
 )
 def test_a_path_that_leads_nowhere_is_a_sentence(repro, arguments, words):

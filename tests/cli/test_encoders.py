@@ -218,8 +218,8 @@ def test_a_cell_of_several_models_is_refused_with_their_names():
         ("toy/1/words/dev", "made by bm25"),
         ("toy/1/best/dev", "nothing is measured for it"),
         ("toy/1/theirs/dev", "nothing is measured for it at scale tiny"),
-        ("toy/1/dev", "names no cell"),
-        ("abcdef", "no plan run with this store"),
+        ("toy/1/dev", "is not the name of a cell"),
+        ("abcdef", "no stage planned with this store"),
     ],
 )
 def test_what_cannot_be_exported_is_one_sentence(encoders, repro, tmp_path, what, said):

@@ -121,4 +121,4 @@ def test_plan_tells_downloads_disk_and_hours_beside_the_papers_own(repro, monkey
     )
     assert "8 V100, 36 h = 288 GPU hours (§4.1, about 1.5 days)" in said.out
     without = repro("plan", "simlm", "--table", "1").err
-    assert "for hours, `repro doctor calibrate` measures this machine, or name a GPU with --gpu" in without
+    assert "measure this machine (`repro doctor calibrate`) or name a GPU with --gpu" in without

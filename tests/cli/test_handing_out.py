@@ -75,7 +75,7 @@ def test_a_run_that_is_not_the_one_that_was_scored_is_not_handed_out(repro, meas
     refused = repro("export", "run", CELL, *SCALE)
     assert refused.status == 2
     assert (
-        f"{run} was made again since {CELL} was scored, and came out otherwise. `repro run"
+        f"{run} was made again since {CELL} was scored, and is a different run. `repro run"
         in refused.sentence
     )
 

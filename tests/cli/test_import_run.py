@@ -352,7 +352,7 @@ def test_a_run_over_questions_judged_by_answers_is_scored_by_its_passages_texts(
         (["import", "run", __file__, NEAR], "the record needs the origin of the run. Add it, e.g. --source"),
         (["import", "run", "--public", "none"], "none has none of the public runs"),
         (["export", "run", NEAR], f"{NEAR} has no record at scale full. Run or import it first"),
-        (["export", "run", "toy/1/bm25"], "'toy/1/bm25' names no cell"),
+        (["export", "run", "toy/1/bm25"], "'toy/1/bm25' is not the name of a cell"),
     ],
 )
 def test_a_mistake_is_one_sentence(repro, judged, arguments, sentence):

@@ -56,7 +56,7 @@ def test_records_in_a_pipe_are_refused(repro, measured):
     path.unlink()
     os.mkfifo(path)
     said = repro("compare", *SELECTION)
-    assert said.status == 2 and "no regular file" in said.sentence
+    assert said.status == 2 and "not a regular file" in said.sentence
 
 
 WRONG = [

@@ -114,7 +114,7 @@ def test_by_stage_is_a_line_a_stage_and_what_is_lacking_comes_first(repro):
     assert [line.split()[:2] for line in lines[start + 4 : start + 10]] == [[s, "1"] for s in STAGES]
     said = repro("plan", CELL)
     assert said.status == 4 and ["stage", "blocked"] in [line.split()[:2] for line in said.out.splitlines()]
-    assert "obstacles: 6 nodes are blocked, lacking msmarco-passage (documents, dev/small)\n" in said.err
+    assert "obstacles: 6 stages are blocked, lacking msmarco-passage (documents, dev/small)\n" in said.err
     assert repro("plan", *LINE, "--by", "row", "--format", "json").status == 2
     assert repro("plan", *LINE, "--by", "row", "--nodes").status == 2
 
@@ -136,15 +136,18 @@ def test_the_peak_of_the_disk_is_told_with_what_would_go_and_whether_it_fits(rep
     def told(*options):
         said = repro("plan", "costa", "--table", "1", "--row", "hardneg.bert", *options).err
         [line] = [line for line in said.splitlines() if line.startswith("disk: ")]
-        peak = float(re.search(r"peak ([0-9.,]+) GB", line)[1].replace(",", ""))
+        peak = float(re.search(r"Peak[^:]*: ([0-9.,]+) GB", line)[1].replace(",", ""))
         return line, peak, said
 
     _, everything, _ = told("--max-disk", "900TB")
     line, peak, said = told("--discard", "vectors", "--max-disk", "100GB")
-    assert "with --discard vectors, peak " in line and peak < everything / 1.5
-    assert f"; the peak is {peak:,.1f} GB with --discard vectors, " not in said and peak < 100
+    assert "Peak with --discard vectors: " in line and peak < everything / 1.5
+    assert "does not fit" not in said and peak < 100
     said = told("--max-disk", "1GB")[2]
-    assert f"does not fit: 1.0 GB may be taken; the peak is {peak:,.1f} GB with --discard vectors, " in said
+    assert (
+        f"does not fit: at most 1.0 GB can be used. The peak is {peak:,.1f} GB with --discard vectors, "
+        in said
+    )
 
 
 def test_cells_without_a_verdict_are_told_with_why_and_what_to_do(repro):
@@ -155,10 +158,10 @@ def test_cells_without_a_verdict_are_told_with_why_and_what_to_do(repro):
         "not comparable: 4 published cells, because the unspecified choice bm25-parameters is anserini-default in"
         in said
     )
-    assert "leave out --reading bm25-parameters to have them compared" in said
+    assert "remove --reading bm25-parameters to compare them" in said
     said = repro("plan", "costa", "--table", "1", "--row", "hardneg.costa").err
     assert re.search(
-        r"not comparable with --reading \S+: 4 published cells, because \S+ is not here; get", said
+        r"not comparable with --reading \S+: 4 published cells, because \S+ is not here: get", said
     )
 
 

@@ -117,7 +117,7 @@ def test_a_selection_of_nothing_is_refused(repro, toy):
 
 def test_a_cell_is_shown_with_the_settings_of_its_row(repro, toy):
     brief, whole = repro("show", "toy/1/tas-b/dev").out, repro("show", "toy/1/tas-b/dev", "--verbose").out
-    counts = "settings:      of the row at full: 8 as published, 1 departs (`repro show settings toy --table 1 --row tas-b`)"
+    counts = "settings:      of the row at scale full: 8 as published, 1 departs (`repro show settings toy --table 1 --row tas-b`)"
     assert counts in brief and "  departures   vectors: precision fp16 → fp32 (departs by precision)" in brief
     assert "normalize false (as published)" in whole and "(as published)" not in brief
     assert len(repro("show", "toy/1/tas-b/dev", "--format", "json").json["settings"]) == 9

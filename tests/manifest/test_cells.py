@@ -36,7 +36,7 @@ def test_dashes_are_not_selected():
 @pytest.mark.parametrize(
     ("wrong", "said"),
     [
-        ("costa/1/bm25", "paper/table/row/column"),
+        ("costa/1/bm25", "PAPER/TABLE/ROW/COLUMN"),
         ("costo/1/a/b", "Did you mean costa"),
         ("costa/9/a/b", "costa has no table 9. Its tables: 1, 2"),
         ("costa/1/bm26/dev.rr10", "costa/1 has no row bm26"),

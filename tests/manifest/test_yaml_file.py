@@ -38,7 +38,7 @@ def test_a_good_manifest_is_read(tmp_path):
     [
         ('"1.0", "-"', '"1.0"', 10, "has 1 cells, the table has 2 columns"),
         ("label: X", "label: X, group: g", 10, "names group 'g'"),
-        ("label: X", "label: X, delta_from: x", 10, "compared with 'x', which is no other row"),
+        ("label: X", "label: X, delta_from: x", 10, "compared with 'x', which is not another row"),
     ],
 )
 def test_each_mistake_is_named_with_its_line(tmp_path, old, new, line, reason):

@@ -221,7 +221,7 @@ def test_a_paper_says_what_a_scale_changes_of_its_own_objective(of_a_paper):
 @pytest.mark.parametrize(
     ("text", "reason"),
     [
-        ("minute: {objectives: {}}", "'minute' is no scale (full, rehearsal"),
+        ("minute: {objectives: {}}", "'minute' is not a scale (full, rehearsal"),
         ("tiny: {caps: {length: 7}}", "tiny.caps: 'caps' is not a known key. Known: objectives"),
         ("tiny: {objectives: {cross-encoder: {steps: 7}}}", "'cross-encoder' is stated elsewhere at tiny"),
         ("tiny: {objectives: {oo: {steps: 7}}}", "this paper's folder has no objective 'oo'"),

@@ -227,7 +227,7 @@ def test_a_record_of_a_time_to_come_counts_before_all_others_and_is_doubtful(tmp
     [line] = results.doubtful()
     assert (line.line, line.reason.partition(",")[2]) == (
         1,
-        " which is still to come: any other of its cell counts before it",
+        " which is in the future: every other record of its cell is preferred",
     )
 
 
@@ -279,7 +279,7 @@ def test_what_two_branches_recorded_is_merged_by_git_and_the_newest_counts(tmp_p
         ({"measured": -2.0, "unit": "GB"}, "values in GB are not below 0"),
         ({"deviation": 1.5}, "1.5 cannot be the deviation of p/1/r/c in fraction"),
         ({"missing": 11}, "11 of 10 queries cannot be missing from p/1/r/c"),
-        ({"recorded": "soon"}, "'soon' is no time for a record of p/1/r/c"),
+        ({"recorded": "soon"}, "'soon' is not a valid time for a record of p/1/r/c"),
     ],
 )
 def test_what_cannot_have_been_measured_is_refused_when_made_and_when_read_with_its_line(

@@ -191,7 +191,7 @@ def test_a_node_is_remembered_with_its_inputs(tmp_path):
     graph = Node("compare", {"names": ["a"]}, {"runs": (NODE,), "qrels": Node("qrels", {"dataset": "y"})})
     store.remember([NODE, graph.inputs["qrels"], graph])
     assert store.remembered(graph.fingerprint[:10]).fingerprint == graph.fingerprint
-    with pytest.raises(UsageError, match="no plan"):
+    with pytest.raises(UsageError, match="no stage"):
         store.remembered("0000")
 
 

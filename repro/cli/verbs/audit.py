@@ -13,7 +13,8 @@ from repro.manifest.papers import papers
 
 
 class _Audit(LazyGroup):
-    """The views of plugins. Names select the view ``papers`` or ``file``."""
+    """The audit views, which plugins add. Without a view, names of papers select ``papers`` and paths
+    ``file``."""
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
         """Insert the view before names and options."""

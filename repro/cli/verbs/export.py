@@ -46,10 +46,11 @@ Examples:
 @click.option("-o", "--output", metavar="FILE", help="File to write, e.g. run.trec.gz, not standard output.")
 @scale_option(help="Scale of the cell's record.")
 def run(what, schema, output, scale_name):
-    """Write the TREC run of a measured cell, or of the fingerprint of a run or evaluation.
+    """Write the TREC run of a measured cell, or of a run or evaluation named by its fingerprint.
 
-    Default readings and the paper's seed come first, runs by others last. Standard error names the record.
-    pytrec_eval, ir_measures and ranx cannot read annotated files.
+    If a cell has several records, one with default readings and the paper's seed is preferred, and runs by
+    others come last. Standard error names the chosen record. pytrec_eval, ir_measures and ranx cannot read
+    annotated files.
     """
     from repro.exchange.run_export import stored_run
     from repro.verdicts.comparison import doubts_of

@@ -151,7 +151,8 @@ def _other_code(item) -> str:
 
 
 def _read_all(store, origins) -> tuple[int, dict[str, list[str]]]:
-    """Return the number of artefacts and the faults of damaged ones. Adds the others to ``origins``."""
+    """Return the number of artefacts and the faults of damaged ones. Adds the undamaged ones to
+    ``origins``."""
     artefacts = sorted(p for p in store.root.glob("*/*") if len(p.name) == 64)
     damages, places = {}, {path.name: path for path in artefacts}
     with TerminalProgress().task("artefacts read", total=len(artefacts)) as advance:
@@ -237,12 +238,12 @@ def _short(name: str) -> str:
 def gc(names, scales_, keep_days, finished, yes):
     """List unused artefacts, and remove them with --yes.
 
-    Kept are the artefacts that the cells of the named papers and scales need (default: all) with default
-    readings, the artefacts of their records (other seeds, other choices, significance tests), and artefacts
-    of missing data that a manifest names. Also kept are artefacts requested within --keep-days and those that
-    a running process builds or reads. Name the file of your own scale with --scale: otherwise its artefacts
-    without a record, e.g. trained weights, are removed by age. Interrupted attempts, locks and notes are
-    removed by age.
+    The command keeps the artefacts that the cells of the named papers and scales need (default: all) with
+    default readings, the artefacts of their records (other seeds, other choices, significance tests), and
+    artefacts of missing data that a manifest names. It also keeps artefacts requested within --keep-days and
+    those that a running process builds or reads. Name the file of your own scale with --scale: otherwise its
+    artefacts without a record, e.g. trained weights, are removed by age. Interrupted attempts, locks and
+    notes are removed by age.
     """
     from repro.store.leftovers import any_old, leftovers
 
@@ -304,7 +305,7 @@ def _tell_of_trainings(items) -> None:
 
 
 def _finished_items(plans, store, *, keep_days: float, yes: bool) -> list:
-    """Print and return the vectors of finished rows that were or could be removed."""
+    """Print the vectors of finished rows. Return those that were removed (if ``yes``) or could be."""
     from repro.running.discarding import finished_vectors
     from repro.store.leftovers import Leftover
 

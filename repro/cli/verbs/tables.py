@@ -29,8 +29,9 @@ Examples:
 def command(selection, out, document, two_column, others, form):
     """Write LaTeX of the selected tables, published and measured, to RESULTS/tables/SCALE.
 
-    The tables need booktabs and graphicx (a study's also amssymb). Their label is tab:PAPER-TABLE, with the
-    scale unless it is full. Scores per query of a study are kept in RESULTS/scores/SCALE.
+    The tables need booktabs and graphicx (a study's also amssymb). Each label is tab:PAPER-TABLE, or
+    tab:PAPER-TABLE-SCALE unless the scale is full. The scores per query of a study are written to
+    RESULTS/scores/SCALE.
     """
     from repro.verdicts.comparison import judged_cells
     from repro.writers.table_files import table_texts, write_tables

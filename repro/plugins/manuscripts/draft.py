@@ -59,8 +59,8 @@ class Entry:
 
 @dataclass(frozen=True)
 class TableDraft:
-    """A results table of the draft. ``readings`` maps the id of a reading of the rows' recipes to its
-    paper."""
+    """A results table of the draft. ``readings`` maps the id of each reading that the rows' recipes use to
+    the reading and the name of its paper."""
 
     head: Entry
     marks: Mapping[str, Entry]
@@ -227,7 +227,7 @@ class _Drafting:
         facts["cells"] = [self.strings[row, place].text for place in self.columns]
         recipe, remark = self._recipe(label, role, row)
         remarks = [remark] if remark else []
-        remarks += [] if label else [_todo("label: nothing names the row")]
+        remarks += [] if label else [_todo("label: the row has no label")]
         place = cells[0].place if cells else self.source.place
         return Entry({**facts, **recipe}, place, (*remarks, *self._left_out(row)))
 

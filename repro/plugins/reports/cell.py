@@ -49,7 +49,8 @@ class RunPlace:
 
 
 def run_places(cells: Iterable[Cell]) -> list[RunPlace]:
-    """Return the places for cells that a run can be scored for, if their system was searched."""
+    """Return one RunPlace per cell that a run could be scored for. Leaves out the cells of systems whose
+    public runs nobody searched for."""
     found = ((cell, _searches().get(cell.row.system)) for cell in only_scorable(cells))
     return [RunPlace(cell, search) for cell, search in found if search]
 

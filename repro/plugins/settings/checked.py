@@ -184,7 +184,8 @@ def _alike_failures(source: Paper, rows: list[PlannedRow]) -> Iterator[CheckedPa
 
 
 def of_cell(cell: Cell) -> list[CheckedParameter]:
-    """Return the parameters of a cell's row, or of a published setting, if settings.yaml exists."""
+    """Return the parameters of a cell's row. For a cell of the paper's own table of settings, return only the
+    parameters that name this cell. Returns [] for a paper without settings.yaml."""
     if not steps_of(cell.paper):
         return []
     if cell.is_setting:

@@ -45,8 +45,7 @@ class SourcedValue(StrictMapping):
 
     Attributes:
         published: the value of the paper. ``{any: [...]}`` is the set over the stages of a row, and
-            ``{by: {row:
-            value}}`` depends on the row, by beginnings of ids.
+            ``{by: {row: value}}`` depends on the row, by beginnings of ids.
         where: a section, table or appendix of the paper.
         cell: the cell of a manifest with the published number.
         plus: a number to add to the cell's number, for the units of the plan.

@@ -57,7 +57,7 @@ def row_lines(items: Sequence[CheckedParameter], *, verbose: bool) -> Iterator[t
         return
     paper, table, row = items[0].row.split("/")
     command = f"`repro show settings {paper} --table {table} --row {row}`"
-    yield "settings", f"of the row at full: {counts(items)} ({command})"
+    yield "settings", f"of the row at scale full: {counts(items)} ({command})"
     steps = by_step(item for item in items if verbose or item.fails or item.state == "departs")
     lines = {heading: "; ".join(dict.fromkeys(map(_short_line, group))) for heading, group in steps.items()}
     if verbose:

@@ -48,7 +48,8 @@ class Values(Protocol):
         """Return the values of a cell, one per seed. Raises MissingNumber for fewer than two."""
 
     def drawn(self, shown: str, fact: str) -> float:
-        """Return a number computed with a drawing, by the exhibit's id. Raises MissingNumber."""
+        """Return a number stored with a figure (exhibit ``shown``), e.g. a correlation. Raises
+        MissingNumber."""
 
 
 class PublishedValues:
@@ -154,7 +155,7 @@ class MeasuredValues:
         return [record.measured for record in records]
 
     def drawn(self, shown: str, fact: str) -> float:
-        """Return a number computed with a drawing. Raises MissingNumber."""
+        """Return a number stored with a figure (exhibit ``shown``). Raises MissingNumber."""
         value = self.exhibits.get(shown, {}).get(fact)
         if value is None:
             raise MissingNumber(f"{shown} has no {fact} yet")

@@ -72,7 +72,7 @@ class Places:
 
     def _table(self, path: str) -> tuple[Paper, Table, str]:
         if not isinstance(path, str):
-            raise UsageError(f"{path!r} is no path of a cell, row or table. Write 'table/row/column'.")
+            raise UsageError(f"{path!r} is not the path of a cell, row or table, e.g. 'table/row/column'.")
         name, colon, inner = path.rpartition(":")
         source = paper(name) if colon else self.paper
         table, _, path_in_table = inner.partition("/")
@@ -301,7 +301,8 @@ class Language(Relations):
         return sum(marks)
 
     def drawn(self, exhibit: str, fact: str) -> float:
-        """Return a number that the suite computes with a drawing."""
+        """Return the number stored as ``fact`` with a figure (exhibit), after adding it to the claim's
+        numbers."""
         return self._tell(self.values.drawn(f"{self.places.paper.name}/{exhibit}", fact))
 
     def rounds(self, x, text: str) -> bool:

@@ -1,1 +1,2 @@
-"""Collections, e.g. ``beir/scifact``: catalogue, file locations, readers, and small embedded ones."""
+"""Collections, e.g. ``beir/scifact``: their catalogue, file locations and readers, and the small embedded
+collections."""

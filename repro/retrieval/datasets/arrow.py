@@ -21,8 +21,7 @@ ALL = "all.json"  # written after the last block
 def write_rows(rows: Iterable[Mapping[str, Any]], columns: Mapping[str, Any], folder: Path) -> int:
     """Write ``rows`` to ``folder``, replacing it, and return their number.
 
-    ``columns`` maps names to "string" or ["string"]. Without rows, or after an exception, there is no
-    dataset.
+    ``columns`` maps names to "string" or ["string"]. Without rows, or after an exception, no dataset is left.
     """
     rows_folder = folder.with_name(f"{folder.name}.rows")
     shutil.rmtree(folder, ignore_errors=True)
@@ -138,7 +137,8 @@ def document_rows(documents, corpus: Path, *, source: Path) -> np.ndarray:
 
 
 def rows_of_few(documents: Sequence[str], corpus: Path, *, source: Path) -> np.ndarray:
-    """Return the same rows for few ids in a large corpus, with 4 bytes of memory per corpus row."""
+    """Return the same rows as ``document_rows``. For few ids in a large corpus, with 4 bytes of memory per
+    corpus row."""
     import pyarrow as pa
     import pyarrow.compute as pc
 
@@ -185,9 +185,9 @@ class RowBlocks:
     After an interruption every unchanged block is kept. Several processes may write different blocks.
 
     Args:
-        columns: names -> feature types: "string", or ["string"] for lists.
+        columns: column name -> feature type: "string", or ["string"] for lists.
         origin: the rows' origin as JSON. Blocks of another origin are not kept.
-        batch: most rows in a record batch.
+        batch: the maximum number of rows in a record batch.
     """
 
     def __init__(self, folder: Path, columns: Mapping[str, Any], *, origin: Any = None, batch: int = 1000):
@@ -201,8 +201,8 @@ class RowBlocks:
         return note["facts"] if note else None
 
     def write(self, first: int, batches: Iterable[Any], facts: Mapping[str, Any]) -> None:
-        """Write a block of batches: lists by column name, or pyarrow tables. ``facts`` are read after the
-        last one."""
+        """Write a block of batches (lists by column name, or pyarrow tables). ``facts`` may change until the
+        last batch is written."""
         from datasets.arrow_writer import ArrowWriter
 
         scratch, path = self.folder / f"{first}.new", self._path(first)
@@ -215,7 +215,8 @@ class RowBlocks:
         write_note(note, [path], origin=self.origin, rows=rows, facts=dict(facts))
 
     def tables(self, first: int) -> Iterator[Any]:
-        """Yield a block's record batches, read instead of mapped, since mapped pages stay in memory."""
+        """Yield a block's record batches. They are read instead of memory-mapped, because mapped pages stay
+        in memory."""
         import pyarrow as pa
 
         with pa.OSFile(str(self._path(first))) as file:
@@ -247,8 +248,8 @@ class RowBlocks:
             return pa.Table.from_batches([batch])
 
     def complete(self, blocks: Iterable[int], facts: Mapping[str, Any]) -> int:
-        """Record that these are all blocks, in order, with ``facts`` of the dataset. Returns the number of
-        rows."""
+        """Record that ``blocks`` are all blocks, in order, and the ``facts`` of the dataset. Returns its
+        number of rows."""
         notes = {first: self._read(f"{first}.json") or {} for first in blocks}
         with_rows = [first for first, note in notes.items() if note["rows"]]
         digests = "".join(digest for first in with_rows for digest in notes[first]["sha256"].values())
@@ -257,7 +258,8 @@ class RowBlocks:
         return sum(note["rows"] for note in notes.values())
 
     def completed(self, target: Path) -> dict | None:
-        """Return the facts of a complete attempt, after moving its files back from ``target``, or None."""
+        """Return the facts of a complete earlier attempt, or None. Moves its files back from ``target``
+        first."""
         if (layout := self._read(ALL)) is None:
             return None
         for name, first in _file_names(layout["blocks"]).items():

@@ -66,8 +66,8 @@ class Dataset:
 
     Attributes:
         id: the id of ir_datasets if it has the collection, e.g. "msmarco-passage/dev/small".
-        corpus_id: id with the documents. A corpus has its own.
-        pieces: its own ``PIECES``.
+        corpus_id: the id of the collection with its documents. For a corpus, its own id.
+        pieces: those of ``PIECES`` that the entry itself has, e.g. "documents".
         counts: records of each piece that the papers used (qrels: rows), if known.
         split: its qrels file in a BEIR folder, e.g. "test". None without queries.
         fold: the part of that split's queries, "fitting" or "validation". None for all.
@@ -119,7 +119,7 @@ class Dataset:
 
     @property
     def only_negatives(self) -> bool:
-        """Whether it is one file of negatives in either form."""
+        """Whether the entry is only a file of negatives: triples, or negatives listed by retriever."""
         return not {"triples", "negatives"}.isdisjoint(self.pieces)
 
     @property
@@ -151,7 +151,7 @@ def catalog() -> dict[str, Dataset]:
 
 
 def dataset(id: str) -> Dataset:
-    """Return the collection of an id. Raises UsageError."""
+    """Return the collection with this id. Raises UsageError for an unknown id."""
     if id not in catalog():
         raise unknown("dataset", id, catalog(), hint="`repro data list` lists them.")
     return catalog()[id]
@@ -203,7 +203,8 @@ def _pieces(facts: dict, judgements: str, *, is_corpus: bool) -> tuple[str, ...]
 
 
 def _with_substitutes(collection: Dataset, datasets: Mapping[str, Dataset]) -> dict[str, Dataset]:
-    """Return the members of ``collection``, each with a member of the substitute as its own."""
+    """Return the members of ``collection`` by id, each with a member of the collection's substitute as its
+    own substitute."""
     check_known(f"stand-in of {collection.id} in {FILE}", *collection.at.values(), valid=datasets)
     substitutes = {scale: datasets[id].members or (id,) for scale, id in collection.at.items()}
     return {
@@ -218,7 +219,7 @@ def key(dataset: str, piece: str) -> str:
 
 
 def key_of(entry: Dataset, piece: str) -> str:
-    """Return the key of a dataset's piece. Its documents are those of its corpus."""
+    """Return the name of a dataset's piece in records. Documents are named by the id of the corpus."""
     return key(entry.corpus_id if piece == "documents" else entry.id, piece)
 
 
@@ -230,7 +231,8 @@ def published() -> dict[str, dict[str, Any]]:
 
 
 def differing(rows: Mapping[str, str]) -> list[str]:
-    """Return a sentence for each piece with other rows than published. ``rows`` are digests by ``key``."""
+    """Return a sentence for each piece that differs from the published rows. ``rows`` maps ``key`` to a
+    digest."""
     others = (name for name, digest in rows.items() if digest and name in published())
     return [
         f"the {in_words(name)} differ from the published ones (see `repro data check {name.split()[0]}`)"

@@ -1,6 +1,6 @@
 """Identify files and rows by sha256, e.g. "sha256:0a1b…" for the files of a collection.
 
-A plan may use cached digests, a stage always reads the files.
+A plan may use cached digests. A stage always reads the files.
 """
 
 import contextlib
@@ -39,8 +39,8 @@ class RowDigest:
 class ContentDigest:
     """sha256 over the sorted digests of rows, with each run of white space as one blank.
 
-    It recognises a collection in any packing, e.g. with other line breaks. The digests are sorted and not
-    added up, since a sum is cheap to forge.
+    It recognises a collection in any file format, e.g. with other line breaks. The digests are sorted instead
+    of added, because a sum is easy to forge.
     """
 
     def __init__(self) -> None:
@@ -127,7 +127,8 @@ def planned_source(params: Mapping[str, Any]) -> Iterator[Source]:
 
 @contextlib.contextmanager
 def unchanged(files: Sequence[Path], planned: str, identity: Callable[[], str]) -> Iterator[None]:
-    """Let a stage read ``files``, then check that they did not change and ``identity()`` is ``planned``.
+    """Let a stage read ``files`` in this context, then check that they did not change and that ``identity()``
+    equals ``planned``.
 
     ``identity`` must read the bytes, without a cache. Raises DataError for another file.
     """
@@ -146,7 +147,7 @@ def stamps(*paths: Path) -> list[list]:
 
 
 def _file_digest(path: Path, entries: dict[str, list]) -> str:
-    """Return the file's digest, added to ``entries`` once the file has settled."""
+    """Return a file's digest, and add it to ``entries`` unless the file changed in the last two seconds."""
     key, stamp = str(path.resolve()), _stamp(path)
     entry = entries.get(key)
     if isinstance(entry, list) and len(entry) == len(stamp) + 1 and entry[:-1] == stamp:

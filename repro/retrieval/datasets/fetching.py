@@ -45,9 +45,9 @@ def offer(id: str, *, library: str = "") -> Offer:
         library: "beir" to fetch through beir.
 
     Raises:
-        UsageError: a bad name, or an id that needs no download.
-        BlockedError: an id that nobody distributes. Loading raises it without network, and DataError for
-            wrong counts.
+        UsageError: an invalid name, or an id that needs no download.
+        BlockedError: a collection that nobody distributes. ``load`` raises BlockedError without a network,
+            and DataError for wrong counts.
     """
     if id.startswith(MODEL):
         return _model_offer(id.removeprefix(MODEL))
@@ -107,7 +107,7 @@ def _size(collections: list[str]) -> str:
 
 def _collection_offer(id: str, *, library: str = "") -> Offer:
     """Return the download of ``id``, through ``library`` "beir" if given. Raises UsageError for an id that
-    needs none, BlockedError for one that nobody distributes. Loading raises BlockedError without network,
+    needs none, BlockedError for one that nobody distributes. ``load`` raises BlockedError without a network,
     DataError for wrong counts."""
     entry = dataset(id)
     parts = [dataset(part) for part in entry.components or [fetched_with(entry)]]
@@ -323,7 +323,7 @@ def documents(texts: Path, titles: Path) -> Iterator[Document]:
     """Yield each text of para.txt with its title in para.title.txt, or "". 8.8 million titles take about 1
     GB.
 
-    Raises DataError for a bad line, or for numbers that do not ascend.
+    Raises DataError for a malformed line, or if the numbers are not ascending.
     """
     titles_by_number = {number: title for _, number, title in _rows(titles)}
     previous_number = -1

@@ -1,7 +1,8 @@
-"""Replace the names in judgements and negatives by rows that a rehearsal has read.
+"""Replace the ids in judgements and negatives by ids of rows that a rehearsal has read.
 
-In a rehearsal a stage reads only the first rows of a source, e.g. 20,000 documents. An unread name is
-replaced by the read row at its CRC-32, modulo the number of rows. Scores have no meaning.
+In a rehearsal a stage reads only the first rows of a source, e.g. 20,000 documents. An id that was not read
+is replaced by that of the row numbered by its CRC-32, modulo the number of rows. Scores therefore have no
+meaning.
 """
 
 import json
@@ -15,10 +16,10 @@ from repro.retrieval.datasets.negative_files import Item, ListedQuery, Triple
 
 
 class FirstRows:
-    """The names available in a rehearsal.
+    """The ids of queries and documents available in a rehearsal.
 
     Args:
-        queries, documents: ids of the rows that were read. None if all were, so that every name stays.
+        queries, documents: ids of the rows that were read. None if all were read, so that no id is replaced.
     """
 
     def __init__(self, queries: Sequence[str] | None, documents: Sequence[str] | None):
@@ -34,7 +35,8 @@ class FirstRows:
         return cls(queries, documents)
 
     def judgements(self, judgements: Iterable[Judgement]) -> list[Judgement]:
-        """Return the judgements of these queries with replaced documents. A pair keeps its highest grade."""
+        """Return the judgements of the available queries with replaced document ids. A pair that then occurs
+        twice keeps its highest grade."""
         highest_grades: dict[tuple[str, str], int] = {}
         for query, document, grade in judgements:
             if query in self._queries:
@@ -43,12 +45,12 @@ class FirstRows:
         return [Judgement(*pair, grade) for pair, grade in highest_grades.items()]
 
     def triples(self, triples: Iterable[Triple]) -> Iterator[Triple]:
-        """Yield the triples with replaced names."""
+        """Yield the triples with replaced ids."""
         for query, positive, negative in triples:
             yield self._queries.of(query), self._documents.of(positive), self._documents.of(negative)
 
     def listed(self, rows: Iterable[ListedQuery]) -> Iterator[ListedQuery]:
-        """Yield the rows with replaced names, the first row of each query only."""
+        """Yield the rows with replaced ids, but only the first row of each query."""
         seen: set[str] = set()
         for row in rows:
             query = self._queries.of(row.query)
@@ -71,7 +73,7 @@ class _Names:
         return self._ids is None or name in self._known
 
     def of(self, name: str) -> str:
-        """Return the name itself if it was read, otherwise its replacement."""
+        """Return the id itself if it was read, otherwise its replacement."""
         if self._ids is None or name in self._known:
             return name
         return self._ids[zlib.crc32(name.encode()) % len(self._ids)]

@@ -19,7 +19,8 @@ SUFFIXES = (".json", ".txt", ".safetensors", ".model")
 
 
 def wanted(files: Iterable[str]) -> list[str]:
-    """Return the needed files of a model, with pickled weights only in a folder without safetensors."""
+    """Return those of a model's files that are needed. Pickled weights are needed only in a folder without
+    safetensors."""
     names = sorted(files)
     safe_folders = {dirname(name) for name in names if name.endswith(".safetensors")}
     return [
@@ -79,7 +80,8 @@ def cached_folder(name: str, revision: str) -> Path | None:
 
 
 def base_identity(name: str) -> str | None:
-    """Return the commit or the digest of an adapter's base model. None if it is not on this machine."""
+    """Return the commit or the digest of an adapter's base model ``name``. None if that is not on this
+    machine."""
     from repro.retrieval.datasets.digests import digest
 
     folder = Path(name)
@@ -93,8 +95,8 @@ def base_identity(name: str) -> str | None:
 def planned_checkpoint(params: Mapping[str, Any]) -> Iterator[Path]:
     """Yield the folder of a stage's checkpoint, then check that it is the planned one.
 
-    Digests decide, or in the hub's cache commit and blob names. Raises BlockedError if the commit is not
-    cached, DataError for a changed file.
+    The check compares digests, or in the hub's cache the commit and the names of blobs. Raises BlockedError
+    if the commit is not cached, DataError for a changed file.
     """
     from repro.retrieval.datasets.digests import digest, unchanged
 

@@ -71,7 +71,8 @@ def linked_file(id: str) -> Path:
 
 
 def beir_folder(id: str, parent: Path) -> Path:
-    """Download a BEIR collection with beir, without a digest, and return its folder below ``parent``."""
+    """Download a BEIR collection with beir, without checking a digest, and return its folder below
+    ``parent``."""
     name, _, member = id.removeprefix("beir/").removesuffix("/v2").partition("/")
     with downloading(dataset(id)):
         from beir import util

@@ -34,10 +34,10 @@ class ListedQuery(NamedTuple):
     def negatives(
         self, *, margin: float | None, per_system: int | None, systems: set[str] | None
     ) -> list[str]:
-        """Return found passages that are no positives, in file order, as in BEIR's train_msmarco_v3.py.
+        """Return the found passages that are not positives, in file order, as in BEIR's train_msmarco_v3.py.
 
-        They score at least ``margin`` below any positive, with at most ``per_system`` new ones for each of
-        ``systems``. None is no limit.
+        Each scores at least ``margin`` below every positive. Each of ``systems`` adds at most ``per_system``
+        passages that earlier systems did not. None means no limit.
         """
         seen = {passage for passage, _ in self.positives}
         limit = None if margin is None else min(s for _, s in self.positives if s is not None) - margin
@@ -55,8 +55,8 @@ class ListedQuery(NamedTuple):
 def read_listed_queries(path: Path, *, scored: bool) -> Iterator[ListedQuery]:
     """Read records {"qid": id, "pos": [item, …], "neg": {system: [item, …], …}}.
 
-    An item is an id or {"pid": id, "ce-score": number}. Raises DataError for others, a duplicate query, or
-    with ``scored`` a missing score.
+    An item is an id or {"pid": id, "ce-score": number}. Raises DataError for another item, for a duplicate
+    query, and with ``scored`` for a missing score.
     """
     seen: set[str] = set()
     for number, row in json_rows(path):
@@ -129,7 +129,7 @@ def _rows(numbered_lines: Iterable[tuple[int, str]], path: Path) -> Iterator[Tri
 
 
 class Chunk(NamedTuple):
-    """Consecutive whole lines of a file. ``first`` is the number of the first one."""
+    """Consecutive whole lines of a file. ``first`` is the number of the first line."""
 
     path: Path
     first: int
@@ -158,7 +158,7 @@ class Chunk(NamedTuple):
 
 
 class Piece(NamedTuple):
-    """Rows in memory. ``first`` is the number of the first one."""
+    """Rows in memory. ``first`` is the number of the first row."""
 
     first: int
     rows: list[Triple]
@@ -180,7 +180,8 @@ def pieces(rows: Iterable[Triple]) -> Iterator[Piece]:
 
 
 def chunks(path: Path) -> Iterator[Chunk]:
-    """Yield the lines of a file, plain or packed, in chunks of ``CHUNK`` bytes. Raises DataError."""
+    """Yield the lines of a file, plain or compressed, in chunks of about ``CHUNK`` bytes. Raises
+    DataError."""
     first, empty = 1, True
     with open_unpacked(path) as file:
         while text := file.read(CHUNK):

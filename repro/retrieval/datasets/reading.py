@@ -19,7 +19,7 @@ T = TypeVar("T")
 
 
 def documents(source: Source, *, first: int | None = None, known: Sequence[str] = ()) -> Iterator[Document]:
-    """Yield documents in the source's order, without the first ones, which are ``known``.
+    """Yield documents in the source's order. ``known`` are the ids of the first documents, which are skipped.
 
     Ids of a concatenated collection begin with the part's number, e.g. "1:4711". Raises DataError for a
     malformed file or another number of documents than in the catalogue.
@@ -41,7 +41,7 @@ def documents(source: Source, *, first: int | None = None, known: Sequence[str] 
 
 
 def queries(source: Source, *, first: int | None = None) -> list[Query]:
-    """Return the queries of one split in the source's order. Raises DataError."""
+    """Return the queries of one split in the source's order, at most ``first``. Raises DataError."""
     fold = dataset(source.dataset).fold
     records = _records(source, "queries", partial(_queries_of_file, source))
     return list(counted((query for query in records if in_fold(query.id, fold)), source, first=first))
@@ -53,7 +53,7 @@ def judgements(source: Source) -> list[Judgement]:
 
 
 def judgement_rows(source: Source, *, whole: bool = True) -> Iterator[Judgement]:
-    """Return judgements row by row with duplicates, since the makers' counts include them."""
+    """Yield judgements row by row. Duplicates are included, because the makers' counts include them."""
     if source.kind == "absent":
         return counted((), source)
     of_file = partial(record_files.judgements, format=source.format)
@@ -110,8 +110,8 @@ def triple_chunks(source: Source, use: Callable[[Chunk], int]) -> Iterator[int]:
 
 
 def counted(records: Iterable[T], source: Source, *, first: int | None = None, count: int = 0) -> Iterator[T]:
-    """Yield ``records``, counted from ``count``. Raises DataError for another number than in the
-    catalogue."""
+    """Yield ``records`` and count them, beginning with ``count``. Raises DataError if the catalogue has
+    another number."""
     if first is not None:
         yield from islice(records, first - count)
         return
@@ -122,7 +122,7 @@ def counted(records: Iterable[T], source: Source, *, first: int | None = None, c
 
 
 def _some(records: Iterable[T], test: Callable[[T], object], source: Source, claim: str) -> Iterator[T]:
-    """Yield ``records``. Raises DataError if there are some and none passes the ``test``."""
+    """Yield ``records``. Raises DataError if there are records but none passes the ``test``."""
     count, passed = 0, False
     for record in records:
         count, passed = count + 1, passed or bool(test(record))
@@ -170,5 +170,5 @@ def _queries_of_file(source: Source, file: Path) -> Iterable[Query]:
 
 
 def _with_single_blanks(query: Query) -> Query:
-    """Return the query with single blanks, as in a fetched file of topics."""
+    """Return the query with each run of white space as one blank, as in a fetched file of topics."""
     return query._replace(text=" ".join(query.text.split()))

@@ -26,7 +26,8 @@ def documents(path: Path, known: Sequence[str] = ()) -> Iterator[Document]:
     """Yield the documents of a JSON-lines file after the ``known`` ones: _id, title, text and url (or
     metadata.url).
 
-    Raises DataError for another object, and for a duplicate id, perhaps 20,000 lines later.
+    Raises DataError for an object with other fields. Raises it for a duplicate id too, perhaps only 20,000
+    lines later.
     """
     seen = SeenIds(path)
     for place, id in enumerate(known):
@@ -43,8 +44,8 @@ def documents(path: Path, known: Sequence[str] = ()) -> Iterator[Document]:
 
 
 class SeenIds:
-    """Finds duplicate ids with 8 bytes of memory per id, a hash. If two are equal, the file is read again to
-    compare the ids."""
+    """Finds duplicate ids with 8 bytes of memory per id, a hash. If two hashes are equal, the file is read
+    again to compare the ids."""
 
     def __init__(self, path: Path):
         self._path = path
@@ -86,8 +87,8 @@ class SeenIds:
 
 
 def json_rows(path: Path, *, after: int = 0) -> Iterator[tuple[int, dict[str, Any]]]:
-    """Yield line number and object of each line after the first ``after``. Raises DataError for others, and
-    for a duplicate key."""
+    """Yield line number and object of each line after the first ``after`` lines. Raises DataError for a line
+    that is not a JSON object, or that has a duplicate key."""
     for number, line in itertools.islice(lines(path), after, None):
         try:
             row = _DECODER.decode(line)
@@ -127,7 +128,8 @@ def checked_text(row: Mapping[str, Any], name: str, path: Path, number: int, *, 
 
 
 def queries(path: Path, format: str) -> Iterator[Query]:
-    """Yield the queries of a file. Raises DataError for a bad line, no text or a duplicate id.
+    """Yield the queries of a file. Raises DataError for a malformed line, a query without text or a duplicate
+    id.
 
     ``format`` is "beir" (JSON lines), "trec" (id, tab, text) or "answers" (question, tab, Python list, with
     ids counted from 0).
@@ -201,7 +203,8 @@ HEADER = ("query-id", "corpus-id", "score")
 
 
 def judgements(path: Path, format: str) -> Iterator[Judgement]:
-    """Yield one judgement per row. Raises DataError for a bad row, or a pair with two different grades.
+    """Yield one judgement per row. Raises DataError for a malformed row, or for a pair with two different
+    grades.
 
     ``format`` is "beir" (tabs, optional header), "trec" (white space, four columns) or "parquet".
     """
@@ -238,7 +241,8 @@ def _judgement(fields: list[str], path: Path, number: int) -> Judgement:
 
 
 class _File:
-    """A file for readers of ir_datasets. ``path`` hides it, as they would look for caches next to it."""
+    """A file for readers of ir_datasets. Its ``path`` is hidden from them, because they would look for caches
+    next to it."""
 
     def __init__(self, path: Path):
         self._path = path

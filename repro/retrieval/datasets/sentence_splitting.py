@@ -146,7 +146,7 @@ def packed(
     short_probability: float,
     generator: np.random.Generator,
 ) -> list[int]:
-    """Pack consecutive sentences of one document into spans without losing, splitting or moving any.
+    """Pack consecutive sentences of one document into spans, without losing, splitting or moving a sentence.
 
     Each span's target is ``target``, or with ``short_probability`` a random number in 2..``target``. The last
     span has the rest.

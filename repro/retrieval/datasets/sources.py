@@ -33,8 +33,9 @@ class Source:
             sources) or "absent" (a set judged by answers has no qrels).
         format: "jsonl", "beir", "trec", "answers", "triples", "negatives" or a form of homes.yaml. For kind
             "library" the library.
-        files: of queries, the second file is the qrels that select those of the split.
-        version: of the collection in the catalogue.
+        files: the files to read. For queries, a second file contains the qrels that select the queries of the
+            split.
+        version: the collection's version in the catalogue.
     """
 
     dataset: str
@@ -52,7 +53,7 @@ class Source:
 
     @property
     def place(self) -> str:
-        """The beginning of an error about its first file, e.g. "corpus.jsonl: "."""
+        """The beginning of an error about the source's first file, e.g. "corpus.jsonl: "."""
         return f"{self.files[0]}: " if self.files else ""
 
     def to_json(self) -> dict[str, Any]:
@@ -73,9 +74,9 @@ class MissingPiece:
     """A piece that was not found.
 
     Attributes:
-        cause, remedy: half-sentences for an error. The remedy is an imperative.
-        fetch: ids for `repro data fetch` that provide all or some of it, e.g. ("beir/scifact",).
-        otherwise: the remedy for the rest.
+        cause, remedy: clauses for an error message. The remedy begins with an imperative, e.g. "run …".
+        fetch: ids for `repro data fetch` that provide all or a part of the piece, e.g. ("beir/scifact",).
+        otherwise: the remedy for the part that these ids do not provide.
     """
 
     dataset: str
@@ -187,11 +188,11 @@ def existing(path: Path) -> Path | None:
 
 
 def _missing_piece(entry: Dataset, piece: str, root: Path | None) -> MissingPiece:
-    """Report the piece as missing from the data folder, by default the one that fetching creates."""
+    """Report the piece as missing from ``root``, by default the data folder that fetching would create."""
     folder, prefix = data_folder() if root is None else root, ""
     cause = f"the {piece} of {entry.id} are not in {folder}"
     if root is not None and not root.is_dir():
-        cause = f"the {piece} of {entry.id} are not here, as REPRO_DATA names {root}, which is not a folder"
+        cause = f"the {piece} of {entry.id} are not here, because REPRO_DATA is {root}, which is not a folder"
         prefix = "set REPRO_DATA to a folder, then "
     if entry.source in LIBRARIES:
         download = dataset(fetched_with(entry))

@@ -18,8 +18,8 @@ NAMES = {"documents": "ids", "queries": "ids", "qrels": "pairs of a query and a 
 
 @dataclass(frozen=True)
 class Row:
-    """One id in the table of `repro data list`. ``state`` is "embedded", "found", "partly" or "missing",
-    ``where`` its files."""
+    """One collection in the table of `repro data list`. ``state`` is "embedded", "found", "partly" or
+    "missing", ``where`` its files."""
 
     id: str
     title: str
@@ -32,7 +32,7 @@ class Row:
 
 
 def survey(data_root: Path | None, home: Path | None = None) -> list[Row]:
-    """Return a row for each id of the catalogue, in its order. Reads only file names."""
+    """Return a row for each id of the catalogue, in the catalogue's order. Looks only at file names."""
     return [_row(entry, data_root, home) for entry in catalog().values()]
 
 
@@ -41,7 +41,7 @@ class Piece:
     """One piece of a collection after reading it in full.
 
     Attributes:
-        facts: its ``summary``. Empty for triples, negatives and unreadable files.
+        facts: the result of ``summary``. Empty for triples, negatives and unreadable files.
         problems: an error for each fault.
     """
 

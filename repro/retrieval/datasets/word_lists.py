@@ -25,13 +25,13 @@ def words(path: Path) -> list[str]:
 
 
 def at_hand(data: Path | None, name: str) -> list[str] | None:
-    """Return the words of the list ``name``. None if its file is missing or has other words."""
+    """Return the words of the known list ``name``. None if its file is missing or contains other words."""
     file = existing(data / name) if data is not None else None
     return words(file) if file is not None and not fault(data, name) else None
 
 
 def fault(data: Path | None, name: str) -> str:
-    """Return why the file ``name`` is not that list, e.g. wrong words, or ""."""
+    """Return the reason why the file ``name`` is not the known list, e.g. wrong words, or ""."""
     file = existing(data / name) if data is not None and name in known_lists() else None
     if file is None:
         return ""

@@ -31,7 +31,8 @@ def tokens(text: str) -> list[str]:
 
 
 def contains_answer(text: str, answers: Iterable[str], *, tokenless: bool = False) -> bool:
-    """Return whether the text contains an answer. One without tokens gives ``tokenless``."""
+    """Return whether the text contains one of the answers. An answer without tokens counts as contained if
+    ``tokenless``."""
     # tokens have no spaces, so the joined tokens contain the answer's exactly if the text does
     passage = f" {' '.join(tokens(text))} "
     answer_tokens = (tokens(answer) for answer in answers)
@@ -39,7 +40,8 @@ def contains_answer(text: str, answers: Iterable[str], *, tokenless: bool = Fals
 
 
 def answer_measures(measures: Sequence[str]) -> dict[str, Measure]:
-    """Read measures for answers, e.g. ``Success@20``. Raises UsageError for others."""
+    """Return text -> measure for measures of answers, e.g. ``Success@20``. Raises UsageError for another
+    measure."""
     by_name = {text: parse_measure(text) for text in measures}
     for text, measure in by_name.items():
         if measure.name != "Success" or measure.rel != 1:
@@ -85,7 +87,7 @@ def read_answers(path: Path) -> dict[str, list[str]]:
             query = json.loads(line)
             qid, strings = query["id"], query["answers"]
         except (ValueError, TypeError, KeyError):
-            raise DataError(f"{path}:{number}: no JSON object with id and answers") from None
+            raise DataError(f"{path}:{number}: not a JSON object with id and answers") from None
         if not isinstance(strings, list) or not all(isinstance(answer, str) for answer in strings):
             raise DataError(f"{path}:{number}: answers are not a list of strings")
         if qid in answers:

@@ -47,7 +47,7 @@ class Estimate:
     Attributes:
         error: its standard error.
         freedom: degrees of freedom of the error.
-        queries, seeds: their numbers.
+        queries, seeds: the numbers of queries and seeds.
     """
 
     mean: float
@@ -108,7 +108,8 @@ def of_mean_squares(mean: float, squares: Sequence[float], *, queries: int, seed
 
 
 def mean_squares(x: "np.ndarray") -> tuple[float, float, float]:
-    """Return the mean squares of rows, columns and residual of an array (Q, S) with at least two of each."""
+    """Return the mean squares of rows, columns and residual of an array (Q, S) with at least two rows and two
+    columns."""
     q, s = x.shape
     rows, columns, mean = x.mean(axis=1, keepdims=True), x.mean(axis=0, keepdims=True), x.mean()
     residual = x - rows - columns + mean
@@ -130,7 +131,7 @@ def power(difference: float, variances: Variances, *, queries: int, seeds: int, 
     """Return the probability that the test of an ``Estimate`` detects a true difference with the right sign.
 
     The mean square of seeds, with few degrees of freedom, is integrated over its distribution, a scaled
-    chi-squared. The others are set to their expected values.
+    chi-squared. The other mean squares are set to their expected values.
 
     Args:
         queries, seeds: the size of the design, at least two of each.
@@ -186,7 +187,8 @@ def seeds_needed(difference: float, variances: Variances, *, queries: int, level
 
 
 def _critical_means(variances: Variances, queries: int, seeds: int, level: float) -> "np.ndarray":
-    """Return the smallest rejected positive means, (STEPS,), at equally probable mean squares of seeds."""
+    """Return the smallest positive mean that the test rejects, for each of STEPS equally probable mean
+    squares of seeds: (STEPS,)."""
     import numpy as np
     from scipy.special import chdtri, stdtrit
 

@@ -19,7 +19,7 @@ _SHORT = 10  # a short ranking has fewer than a tenth of the median number of do
 
 
 class OtherQueriesError(DataError):
-    """None of a run's queries is judged."""
+    """Raised if none of a run's queries is judged."""
 
 
 @dataclass(frozen=True)
@@ -115,7 +115,8 @@ def _check_queries(path: Path, run: Run, judged: Mapping[str, object]) -> None:
 
 
 def _check_documents(path: Path, run: Run, judged: Mapping[str, Mapping[str, int]]) -> dict[str, int]:
-    """Return the places of the queries' own ids. Raises DataError if no document is judged for its query."""
+    """Return query -> the position of the query's own id in its ranking. Raises DataError if no document is
+    judged for its query."""
     own_places, is_judged, ids = {}, False, [""]
     for query, ranking in run.items():
         ids = document_ids(ranking)

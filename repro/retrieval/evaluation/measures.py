@@ -101,18 +101,19 @@ class Scores:
 
 
 def parse_measure(text: str) -> Measure:
-    """Read e.g. ``"R(rel=2)@1000"``. Raises UsageError without a cutoff, or for another measure."""
+    """Return the measure of a text such as ``"R(rel=2)@1000"``. Raises UsageError for an unknown measure or a
+    missing cutoff."""
     match = _FORM.fullmatch(text)
     row = families().get(match["name"]) if match else None
     if match is None or row is None or not row.scored or (match["rel"] and not row.graded):
         *graded, last = [each.name for each in families().values() if each.scored and each.graded]
-        hint = f"Any cutoff from 1 is valid. rel=… is for {', '.join(graded)} and {last}."
+        hint = f"Any cutoff of at least 1 is valid. rel=… is for {', '.join(graded)} and {last}."
         raise unknown("measure", text, _examples(scored=True), hint=hint)
     return Measure(match["name"], int(match["cutoff"]), int(match["rel"] or 1))
 
 
 def is_defined(measure: str, highest: int | None) -> bool:
-    """Return whether judgements up to this grade (None if unknown) can have relevant documents."""
+    """Return whether ``measure`` counts some grade up to ``highest`` (None if unknown) as relevant."""
     return highest is None or parse_measure(measure).rel <= highest
 
 
@@ -181,7 +182,8 @@ def by_rank(documents: Sequence[str]) -> dict[str, float]:
 
 
 def _trec_scores(measures, qrels, documents) -> dict[Measure, dict[str, float]]:
-    """Return scores of all queries of ``qrels``, from rankings cut at the last relevant document."""
+    """Return measure -> query -> score for all queries of ``qrels``. Rankings are cut at the last relevant
+    document."""
     import ir_measures
 
     scores: dict[Measure, dict[str, float]] = {measure: {} for measure in measures}
@@ -203,7 +205,8 @@ def _ir_measure(measure: Measure):
 
 
 def _to_last_hit(documents: list[str], grades: Mapping[str, int]) -> list[str]:
-    """Return the ranking down to its last relevant document, or only its first document."""
+    """Return the ranking cut after its last relevant document. Without one, return only its first
+    document."""
     hits = {document for document, grade in grades.items() if grade > 0}.intersection(documents)
     return documents[: max((documents.index(hit) + 1 for hit in hits), default=1)]
 
@@ -325,7 +328,7 @@ def _parsed(text: str, name: str):
     except (ValueError, NameError, AssertionError, TypeError, KeyError):
         is_known = False
     if not is_known:
-        hint = "Other measures of ir_measures work too, with a cutoff from 1."
+        hint = "Other measures of ir_measures work too, with a cutoff of at least 1."
         raise unknown("measure", name, _examples(scored=False), hint=hint)
     if not is_computed:
         raise UsageError(f"{name} is a measure of ir_measures, but no installed package computes it")

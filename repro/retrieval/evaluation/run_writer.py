@@ -169,7 +169,7 @@ def write_run(
 
 
 def _start_raw(file: BinaryIO, scores: int) -> None:
-    """Write numpy's header for this number of float32 scores, which can be overwritten."""
+    """Write numpy's header for this number of float32 scores. It can be overwritten for another number."""
     header = {"descr": "<f4", "fortran_order": False, "shape": (scores,)}
     file.seek(0)
     np.lib.format.write_array_header_1_0(file, header)
@@ -222,7 +222,7 @@ def _lower_ties(scores: np.ndarray) -> np.ndarray:
 
 
 def _next_below(score: np.float32) -> np.float32:
-    """Return the next smaller float32 that is not subnormal, which some processors flush to zero."""
+    """Return the next smaller float32. Skips subnormal numbers, which some processors flush to zero."""
     next_score = np.nextafter(score, np.float32(-np.inf))
     if abs(next_score) < _SMALLEST and next_score != 0:
         return np.float32(0) if score > 0 else -_SMALLEST
@@ -239,8 +239,8 @@ def rankings(
 ) -> Iterator[tuple[str, list[str], list[float]]]:
     """Yield each query of a written run with its documents, best first, and scores.
 
-    ``begin`` and ``end`` select the queries with a first line in these bytes. Raises DataError for scattered
-    queries, wrong ranks or scores.
+    ``begin`` and ``end`` select the queries with a first line in these bytes. Raises DataError if a query's
+    lines are not consecutive, or if its ranks or scores are wrong.
     """
     seen: set[str] = set()
     begin = _start(path, begin)

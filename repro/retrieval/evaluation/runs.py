@@ -163,7 +163,8 @@ def read_fast(path: Path) -> RunFile | None:
 
 
 def _distinct(parts: Iterable[tuple]) -> Iterator[tuple]:
-    """Yield documents, scores and ranks of a query's parts. Raises at the first repeated document."""
+    """Yield (documents, scores, ranks) of each part of a query. Raises _UnusualFileError at the first
+    repeated document."""
     for place, (_, documents, *numbers) in enumerate(parts):
         if place and len(documents.unique()) != len(documents):
             raise _UnusualFileError("a document twice")
@@ -171,7 +172,8 @@ def _distinct(parts: Iterable[tuple]) -> Iterator[tuple]:
 
 
 def trec_order(documents: Sequence[str], scores: np.ndarray) -> list[int]:
-    """Return places of documents in trec_eval's order: by score in float32, then by id, both descending."""
+    """Return the indices of documents in trec_eval's order: by score in float32, then by id, both
+    descending."""
     keys = list(zip(scores.astype(np.float32).tolist(), documents, strict=True))
     return sorted(range(len(keys)), key=keys.__getitem__, reverse=True)
 
@@ -272,7 +274,7 @@ AGAIN = "the last line is incomplete (get the file again)"
 
 
 def ranked(pairs: list[tuple[str, float]]) -> list[tuple[str, float]]:
-    """Return documents in trec_eval's order."""
+    """Return (document, score) pairs in trec_eval's order."""
     scores = np.fromiter((score for _, score in pairs), np.float64, len(pairs))
     return [pairs[place] for place in trec_order([document for document, _ in pairs], scores)]
 

@@ -130,12 +130,13 @@ def bootstrap_interval(scores: np.ndarray, *, resamples: int, seed: int) -> tupl
 
 
 def _differences(values: np.ndarray) -> np.ndarray:
-    """Return all differences of two values, (…, S) to (…, S, S)."""
+    """Return the differences of all pairs of values, (…, S) to (…, S, S)."""
     return values[..., :, None] - values[..., None, :]
 
 
 def _spread(scores: np.ndarray) -> np.ndarray:
-    """Return the standard deviation (S, S), with Q - 1, of the differences of scores (S, Q), or 0."""
+    """Return the standard deviations, (S, S), of the differences between rows of scores, (S, Q), with Q - 1
+    in the denominator. 0 without variance."""
     count, size = scores.shape
     spread = np.zeros((count, count))
     for i in range(count if size > 1 else 0):

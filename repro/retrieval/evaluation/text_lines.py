@@ -50,15 +50,15 @@ def numbered_lines(path: Path) -> Iterator[tuple[int, str]]:
 
 
 def first_bytes(path: Path) -> bytes:
-    """Return the first bytes after white space, unpacked, or none for a damaged file.
+    """Return the first bytes after white space, decompressed. Returns b"" for a damaged file.
 
-    Raises DataError for a path without a file.
+    Raises DataError if the path is not a file.
     """
     try:
         with open_bytes(path) as file:
             return file.read(1 << 12).removeprefix(b"\xef\xbb\xbf").lstrip()
     except (FileNotFoundError, IsADirectoryError):
-        reason = "it is no file" if path.exists() else "no such file"
+        reason = "it is not a file" if path.exists() else "no such file"
         raise DataError(f"{path}: {reason}") from None
     except (OSError, EOFError, ValueError, zlib.error):
         return b""  # the reader of lines raises for it
@@ -109,7 +109,8 @@ def open_bytes(path: Path) -> BufferedReader | gzip.GzipFile:
 
 
 def read_score(text: str, where: str) -> float:
-    """Return the score in a column of a TREC run. Raises DataError for none, nan, inf, 1e39 or 1_0."""
+    """Return the score in a column of a TREC run. Raises DataError for another text, and for nan, inf, 1e39
+    or 1_0."""
     try:
         score = float(text)
     except ValueError:

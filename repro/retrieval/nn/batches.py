@@ -39,7 +39,8 @@ def release_memory() -> None:
 
 
 class HalvingEncoder(Generic[Output]):
-    """Encodes batches, after the first that does not fit into memory with half as many tokens at once.
+    """Encodes batches. After the first batch that does not fit into memory, it encodes half as many tokens at
+    once.
 
     ``encode`` maps model inputs, (n, l) each, to (n, …), or to several such arrays by name. ``tokens`` are
     those encoded at once, with padding, or None while every batch fits.
@@ -70,7 +71,7 @@ class HalvingEncoder(Generic[Output]):
         return {name: torch.cat([part[name] for part in parts]) for name in parts[0]}
 
     def facts(self) -> dict[str, int]:
-        """Return ``tokens_at_once``, the number of tokens that fits, unless every batch fits."""
+        """Return {"tokens_at_once": the number of tokens that fits}, or {} if every batch fits."""
         return {} if self.tokens is None else {"tokens_at_once": self.tokens}
 
     def _attempt(self, inputs: Tensors, size: int, length: int) -> Output | None:
@@ -90,7 +91,7 @@ class HalvingEncoder(Generic[Output]):
 
 
 def side_inputs(batch: Tensors, prefix: str) -> Tensors:
-    """Return the model inputs with this prefix, e.g. ``query_``, without it."""
+    """Return the model inputs with this prefix, e.g. ``query_``, under their names without the prefix."""
     return {name.removeprefix(prefix): rows for name, rows in batch.items() if name.startswith(prefix)}
 
 

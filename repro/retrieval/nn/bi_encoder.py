@@ -36,10 +36,11 @@ class BiEncoderContrastive(RankedTextsLoss):
         projector: ``none``, ``linear`` or ``nonlinear``. It is trained and saved, so that texts are encoded
             with it. If the starting model encodes with one of the same architecture, that one is trained
             further.
-        projector_start: start of any other projector. ``pre-trained`` uses the one saved with the starting
-            model if the architecture matches. ``new``, or no match, gives a new one.
+        projector_start: how a projector starts in all other cases. ``pre-trained`` uses the one saved with
+            the starting model if the architecture matches. ``new`` makes a new one, as does ``pre-trained``
+            without a match.
         pooling: ``cls`` or ``mean``.
-        query_length, passage_length, separator: of ``ranked_texts``.
+        query_length, passage_length, separator: arguments of ``ranked_texts``.
         start: directory of the starting model, read only for its projector.
     """
 
@@ -108,8 +109,8 @@ class CosineBiEncoder(RankedTextsLoss):
             (reading ``contrastive-terms``).
         shares: parts of a batch that do not share negatives. 1, or the number of devices in a training
             without negatives across devices (reading ``cross-device-negatives``).
-        weight: of the loss. For a training over R processes that does not multiply its loss by R it is 1/R
-            (reading ``nq-loss-scale``).
+        weight: the factor of the loss. For a training over R processes that does not multiply its loss by R
+            it is 1/R (reading ``nq-loss-scale``).
     """
 
     model: TextModel

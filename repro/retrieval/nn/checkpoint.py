@@ -63,7 +63,8 @@ def load_encoder(folder: Path):
 
 
 def check_fits(model, tokenizer, length: int) -> None:
-    """Raise UsageError for too few positions, DataError if the tokenizer does not match the model."""
+    """Raise UsageError if the model has fewer than ``length`` positions, DataError if the tokenizer does not
+    match it."""
     count = positions(model)
     if count is not None and length > count:
         raise UsageError(f"a length of {length} tokens is more than the model's {count} positions")
@@ -88,7 +89,7 @@ def _position_table(model):
 
 
 def check_missing(model, report: dict, *, has_pooler: bool = False) -> None:
-    """Raise ValueError for a missing weight, which would be random, except for an unused pooler."""
+    """Raise ValueError for a missing weight, because it would be random. An unused pooler may be missing."""
     lost = sorted(key for key in report["missing_keys"] if has_pooler or not key.startswith("pooler"))
     if lost:
         name = type(model).__name__
@@ -128,7 +129,8 @@ def _check_padding(table, places, tokenizer) -> None:
 
 
 def save_model(model, tokenizer, folder: Path) -> None:
-    """Write config.json, model.safetensors and the tokenizer's files, without code and current truncation."""
+    """Write config.json, model.safetensors and the tokenizer's files, without custom code and without the
+    tokenizer's current truncation."""
     folder.mkdir(parents=True, exist_ok=True)
     tokenizer = copy.deepcopy(tokenizer)
     tokenizer.backend_tokenizer.no_truncation()
@@ -162,7 +164,7 @@ def pretrained(kind: Any, folder: Path, **options) -> Any:
 
 
 def check_self_contained(folder: Path) -> None:
-    """Raise ValueError for code that would be fetched from the hub and run."""
+    """Raise ValueError if a config refers to code that would be fetched from the hub and run."""
     if not (folder / "config.json").exists():
         return
     config = read_json_file(folder / "config.json")

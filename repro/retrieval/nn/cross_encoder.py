@@ -67,7 +67,7 @@ class CrossEncoder(nn.Module):
         L = (L_1 + L_2) / 2 + 1/Q sum_i ( KL(p_i1 || p_i2) + KL(p_i2 || p_i1) ) / 2
 
     Args:
-        model: of ``load_cross_encoder``.
+        model: the result of ``load_cross_encoder``.
         regulariser: ``r-drop`` or ``none``.
         passage_length: tokens of query and passage together, with [CLS] and both [SEP].
         separator: between title and text.
@@ -106,7 +106,7 @@ class CrossEncoder(nn.Module):
         return {name: value.unflatten(0, (len(examples), per_query)) for name, value in inputs.items()}
 
     def forward(self, batch: Tensors) -> Tensors:
-        """Return the losses ``listwise`` and, in training with it, ``r_drop``."""
+        """Return the losses ``listwise`` and, in training with this regulariser, ``r_drop``."""
         if self.trained_passages < batch["input_ids"].shape[1]:
             with torch.no_grad(), _evaluation_mode(self.model):
                 places = hardest(self._scores(batch), count=self.trained_passages)  # (Q, K)
@@ -233,7 +233,8 @@ class PairTexts:
 class _Piece:
     """Pairs of the block of ``size`` pairs from ``first`` on, at ``places`` in it.
 
-    ``scores`` of the whole block are those of an earlier attempt. ``last`` are the last pairs of the block.
+    ``scores`` are the scores of the whole block if an earlier attempt finished it. ``last`` marks the last
+    piece of a block.
     """
 
     first: int

@@ -28,7 +28,8 @@ def token_cross_entropy(logits: Tensor, labels: Tensor, *, reduction: str) -> Te
 
     Args:
         logits: (..., V), any float type. The logarithm is computed in float32 or above.
-        labels: (...), token ids, IGNORED at positions without a prediction. At least one is another.
+        labels: (...), token ids, IGNORED at positions without a prediction. At least one position has a
+            prediction.
     """
     assert reduction in ("mean", "sum"), reduction
     logits = logits.to(torch.promote_types(logits.dtype, torch.float32))

@@ -44,8 +44,8 @@ class MultiViewBiEncoder(RankedTextsLoss):
     and the FLOPS regulariser of SPLADE on each side's sparse vectors.
 
     Args (named after their readings, if any):
-        views, sparse_positions, vocabulary_head, dense_reduction: of ``ViewEncoder``.
-        top_k: values kept of a sparse vector. None for all.
+        views, sparse_positions, vocabulary_head, dense_reduction: arguments of ``ViewEncoder``.
+        top_k: the number of values kept of a sparse vector. None keeps all.
         sparse_truncation: {after, queries, passages}, the sides with truncated vectors. ``after`` is
             ``saturation``.
         hybrid_similarity, similarity, view_objective: terms, similarity and objective of
@@ -59,7 +59,7 @@ class MultiViewBiEncoder(RankedTextsLoss):
         flops_vectors: vectors are regularised ``before`` or ``after`` truncation.
         distillation: None, or {direction, contrastive_weight, teacher_temperature}: KL from teacher to
             student or, with ``student-teacher``, in reverse, the weight of L_ft, and T.
-        query_length, passage_length, separator: of ``ranked_texts``.
+        query_length, passage_length, separator: arguments of ``ranked_texts``.
         start: directory of the starting model. Its projection is trained further if the shape matches.
     """
 
@@ -168,7 +168,7 @@ class MultiViewBiEncoder(RankedTextsLoss):
         return vectors | {"sparse": top_k(vectors["sparse"], self.top_k)}
 
     def ranking_losses(self, suffix: str, scores: Tensor, represented: Tensors) -> Tensors:
-        """Return the losses of (Q, Q*P) similarities over tau."""
+        """Return the losses of similarities divided by tau, (Q, Q*P), with ``suffix`` in their names."""
         losses: Tensors = {}
         rows, weight = own_columns(scores), 1.0  # rows: (Q, P)
         if self.distillation is not None:

@@ -77,7 +77,7 @@ class RankedTextsLoss(BatchLoss):
         )
 
     def represent(self, batch: Tensors) -> Tensors:
-        """Return vectors of ``queries``, (Q, H), and ``passages``, (Q*P, H)."""
+        """Return the vectors ``queries``, (Q, H), and ``passages``, (Q*P, H)."""
         sides = {"queries": "query_", "passages": "passage_"}
         return {name: self.encoder(side_inputs(batch, side)) for name, side in sides.items()}
 
@@ -124,7 +124,8 @@ def set_dropout(model: nn.Module, rate: float) -> None:
 
 
 class MaskedPretraining(nn.Module):
-    """Reading, masking, encoding and saving of texts. An objective adds its losses and sets the attributes.
+    """Base class that reads, masks, encodes and saves texts. An objective adds its losses and sets the
+    attributes.
 
     ``masking`` are arguments of ``masked_texts``, where ``draw`` defaults to ``each``. ``length`` is in
     tokens per text, with [CLS] and [SEP].

@@ -35,7 +35,7 @@ class PackedTexts(nn.Module):
 
     Args:
         pooling: ``cls``, ``mean``, or ``pooler`` for the model's own.
-        tokens: encoded at a time. A longer text is encoded alone. None for ``TOKENS``.
+        tokens: the number of tokens encoded at a time. A longer text is encoded alone. None means ``TOKENS``.
     """
 
     def __init__(self, model: TextModel, *, pooling: str, tokens: int | None = None):

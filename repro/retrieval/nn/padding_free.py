@@ -53,7 +53,7 @@ class Layout:
 
     @cached_property
     def bounds(self) -> Tensor:
-        """(n + 1,) int32, the begin of each text and the end of the last."""
+        """(n + 1,) int32, the start of each text and the end of the last one."""
         sizes = torch.tensor([0, *self.lengths], dtype=torch.int32)
         return sizes.cumsum(0, dtype=torch.int32).to(self.device, non_blocking=True)
 
@@ -159,7 +159,8 @@ class PaddingFree:
 
 @contextlib.contextmanager
 def padding_free(objective: nn.Module, wanted: bool) -> Iterator[PaddingFree]:
-    """If wanted, have all models that ``can_be_packed`` read texts end to end."""
+    """If ``wanted``, let all models of an objective that ``can_be_packed`` read texts end to end in this
+    context."""
     packing, modules = PaddingFree(), list(objective.modules()) if wanted else []
     cls_models = {part.model for part in modules if isinstance(part, Encoder) and part.pooling == "cls"}
     with contextlib.ExitStack() as stack:
@@ -271,4 +272,4 @@ def _fault(processor: torch.device, dtype: torch.dtype, shape: tuple[int, int]) 
         return f"torch's kernel cannot be used ({str(error).strip().partition(chr(10))[0]})"
     expected = [text_by_text(query, vectors, vectors, layout) for query in (vectors, vectors[:4])]
     close = all(torch.allclose(*pair, atol=0.02) for pair in zip(outputs, expected, strict=True))
-    return "" if close else "torch's kernel computes another attention than text by text"
+    return "" if close else "torch's kernel computes attention that differs from that of single texts"

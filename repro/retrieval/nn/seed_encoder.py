@@ -143,7 +143,7 @@ def _fill(model: torch.nn.Module, weights: Tensors, *, segments: str) -> None:
     tied_keys = ("lm_head.decoder.weight", "lm_head.decoder.bias")
     wrong = [key for key in (*report.missing_keys, *report.unexpected_keys) if key not in tied_keys]
     if wrong:
-        raise ValueError(f"its weights do not fit the architecture, {wrong[0]} is missing or left over")
+        raise ValueError(f"its weights do not fit the architecture, {wrong[0]} is missing or unused")
 
 
 def _retrieval_head(weights: Mapping[str, Tensor]) -> str:

@@ -106,11 +106,11 @@ class Words:
     Attributes:
         pieces: the entries, lower-cased, without ``##``.
         continues: (V,), whether an entry continues a word.
-        barred: (V,), entries that no word may begin with, e.g. special tokens.
+        barred: (V,), whether a word may not begin with the entry, e.g. a special token.
         stop_words: excluded words, in lower case.
-        stops: (V,), entries that are a complete stop word.
-        foreign: (V,), entries that no word may contain.
-        begins_stop: (V,), entries that a stop word begins with.
+        stops: (V,), whether an entry is a complete stop word.
+        foreign: (V,), whether an entry may not occur in a word.
+        begins_stop: (V,), whether a stop word begins with the entry.
     """
 
     pieces: tuple[str, ...]
@@ -123,7 +123,8 @@ class Words:
 
     @classmethod
     def of(cls, tokenizer, stop_words: Collection[str], *, kind: str = "words") -> Words:
-        """Return a vocabulary's words, ``letters`` or ``marks``. Words begin with a letter or digit."""
+        """Return the words of a tokenizer's vocabulary, of ``kind`` ``words`` (beginning with a letter or
+        digit), ``letters`` or ``marks``."""
         check_known("kind of words", kind, valid=KINDS)
         entries = tokenizer.convert_ids_to_tokens(range(len(tokenizer)))
         continues = np.array([entry.startswith("##") for entry in entries])
@@ -140,7 +141,7 @@ class Words:
 
     @property
     def alone(self) -> np.ndarray:
-        """The entries, (V,), that are a complete word and no stop word."""
+        """A mask, (V,), of the entries that are a complete word and not a stop word."""
         return ~(self.continues | self.barred | self.stops | self.foreign)
 
     @property

@@ -22,13 +22,14 @@ Reading = Callable[[Sequence[str]], list[list[int]]]
 
 
 class RecentTokens:
-    """The token ids of recent texts, at most ``MOST`` per way of tokenising."""
+    """A cache of the token ids of recent texts, at most ``MOST`` per way of tokenising."""
 
     def __init__(self):
         self._kept: dict[tuple, dict[str, list[int]]] = {}
 
     def read(self, texts: Sequence[str], way: tuple, reading: Reading) -> list[list[int]]:
-        """Return the ids of each text, from the cache of this ``way`` or by ``reading``."""
+        """Return the ids of each text, from the cache for this ``way`` of tokenising or by calling
+        ``reading``."""
         cache = self._kept.setdefault(way, {})
         new = [text for text in dict.fromkeys(texts) if text not in cache]
         rows = dict(zip(new, reading(new), strict=True)) if new else {}
@@ -53,7 +54,7 @@ def tokens_remembered() -> Iterator[None]:
 
 
 def read_once(texts: Sequence[str], way: tuple, reading: Reading) -> list[list[int]]:
-    """Return the ids of each text, from the cache of ``tokens_remembered`` or by ``reading``."""
+    """Return the ids of each text, from the cache of ``tokens_remembered`` or by calling ``reading``."""
     recent = _recent.get()
     return reading(texts) if recent is None else recent.read(texts, way, reading)
 

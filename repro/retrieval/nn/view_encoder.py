@@ -24,7 +24,7 @@ class SparsePositions(TypedDict):
 
 
 class DenseReduction(TypedDict):
-    """The components ``to`` which a dense vector is reduced ``by`` ``linear`` or ``truncate``."""
+    """The reduction of a dense vector to ``to`` components, ``by`` ``linear`` or ``truncate``."""
 
     to: int
     by: str
@@ -70,7 +70,7 @@ def sum_log_saturated(logits: Tensor, keep: Tensor) -> Tensor:
 def kept_positions(
     input_ids: Tensor, attention_mask: Tensor, *, cls: bool, sep: bool | str, tokenizer
 ) -> Tensor:
-    """Return the positions that count in a sparse vector: (B, L) each to (B, L), bool.
+    """Return the positions that count in a sparse vector, (B, L) bool, from ids and mask, (B, L) each.
 
     ``cls`` and ``sep`` are whether these tokens count. ``between`` keeps only the [SEP] after the title.
     """
@@ -186,14 +186,15 @@ class ViewEncoder(nn.Module):
         return functional.linear(hidden, decoder.weight, decoder.bias)
 
     def start_from(self, folder: Path) -> None:
-        """Load the projection saved in a model directory, if there is one of this shape."""
+        """Load the projection saved in a model directory, if it contains one with the shape of this
+        encoder's."""
         if self.projection is not None and (folder / PROJECTION).exists():
             saved, weight = load_file(folder / PROJECTION)["weight"], self.projection.weight
             if saved.shape == weight.shape:
                 weight.data.copy_(saved)
 
     def save(self, folder: Path) -> None:
-        """Save the masked LM, its tokenizer, any projection, and the settings in ``views.json``."""
+        """Save the masked LM, its tokenizer, any projection, and the view settings in ``views.json``."""
         save_model(self.model, self.tokenizer, folder)
         if self.projection is not None:
             save_file({"weight": self.projection.weight.detach().contiguous()}, folder / PROJECTION)

@@ -53,7 +53,8 @@ def encode(
     precision: str | Mapping[str, str],
     numbers: str = "float32",
 ) -> tuple[Node, Node]:
-    """Return one vector per passage and per query. ``numbers`` of passages are float32 or float16."""
+    """Return the nodes of one vector per passage and per query. ``numbers`` is the type of passages, float32
+    or float16."""
     precisions = precision if isinstance(precision, Mapping) else dict.fromkeys(KINDS_OF_TEXTS, precision)
     pooling = {"pooling": texts.pooling, "normalize": normalize}
     params = {kind: {**pooling, "precision": precisions[kind]} for kind in KINDS_OF_TEXTS}
@@ -63,7 +64,8 @@ def encode(
 
 
 def search(passages: Node, topics: Node, *, depth: int) -> Node:
-    """Search passages by the exact inner product with each query."""
+    """Return the run of the ``depth`` passages with the greatest inner product for each query, by exact
+    search."""
     return Node("search", {"depth": depth}, {"passages": passages, "queries": topics})
 
 
@@ -78,7 +80,8 @@ def encode_views(
     head: str,
     precision: str,
 ) -> tuple[Node, Node]:
-    """Return dense and sparse vectors of passages and queries, with at most ``top_k`` sparse values."""
+    """Return the nodes of dense and sparse vectors of passages and of queries, with at most ``top_k`` sparse
+    values."""
     options = {"positions": dict(positions), "head": head, "precision": precision}
     params = {kind: {"normalize": normalize, "top_k": top_k[kind], **options} for kind in KINDS_OF_TEXTS}
     return _encode_sides("encode_views", model, texts, params, views=list(views))
@@ -105,7 +108,8 @@ def _encode_sides(
 def search_views(
     passages: Node, topics: Node, *, depth: int, terms: Sequence[str], mode: str, list_depth: int | None
 ) -> Node:
-    """Search by the sum of the inner products of ``terms``, e.g. ["dense", "sparse"].
+    """Return the run of an exact search by the sum of the inner products of ``terms``, e.g. ["dense",
+    "sparse"].
 
     ``mode`` is "exact", or "union" of the first ``list_depth`` passages of each view.
     """
@@ -146,7 +150,7 @@ def mine(
 
 
 def union(*training_sets: Node) -> Node:
-    """Join training sets. Each query gets the negatives of all of them."""
+    """Return the concatenation of training sets. A query may have a row from each."""
     return Node("union", {}, {"training_sets": training_sets})
 
 
@@ -162,8 +166,8 @@ def score_pairs(
 def rerank(
     model: Node, run: Node, *, texts: Texts, depth: int, keep: int, decimals: int | None, precision: str
 ) -> Node:
-    """Return a run with its first ``depth`` passages reordered by a cross-encoder, the rest up to ``keep``
-    below."""
+    """Return a run with its first ``depth`` passages reordered by a cross-encoder. The passages from there to
+    rank ``keep`` follow in their old order."""
     params = {"depth": depth, "keep": keep, **_scoring_params(texts, decimals, precision)}
     inputs = {"run": run, "model": model, **texts.as_inputs()}
     return Node("rerank", params, inputs)
@@ -221,7 +225,7 @@ def project(
     grade: int,
     seed: int,
 ) -> Node:
-    """Project one query and its first candidates onto a plane by t-SNE."""
+    """Return the exhibit of one query and its first candidates, projected onto a plane by t-SNE."""
     params = {"query": query, "candidates": candidates, "grade": grade}
     params |= {"perplexity": perplexity, "seed": seed, "method": "t-sne"}
     inputs = {"passages": passages, "queries": topics, "run": run, "qrels": judgements}
@@ -261,7 +265,7 @@ class Conventions:
         query_length, passage_length: tokens with [CLS] and [SEP].
         separator: between title and text. ``pair`` makes two segments, None drops the title.
         query_prefix, passage_prefix: text before a query, or before a passage with its title, e.g. "query: ".
-        precision: of encoding, e.g. "fp16".
+        precision: the precision of encoding, e.g. "fp16".
     """
 
     kind: str = "dense"
@@ -284,14 +288,15 @@ def released_encoder(
     source: dict | None = None,
     stand_in: Node | None = None,
 ) -> Node:
-    """Return a released encoder by its hub name or ``source`` folder, or below full scale ``stand_in``."""
+    """Return a released encoder by its hub name or ``source`` folder. Below full scale, ``stand_in`` replaces
+    it."""
     params = {"name": name, "revision": revision, "kind": kind, "pooling": pooling}
     inputs = {"stand_in": stand_in} if stand_in else {}
     return Node("released", params | ({"source": source} if source else {}), inputs)
 
 
 def released_reranker_or(own: Node, checkpoint: str | None) -> Node:
-    """Return a released cross-encoder, replaced by our own at other scales."""
+    """Return a released cross-encoder. Scales other than full replace it by ``own``."""
     if checkpoint is None:
         return own
     return released_encoder(checkpoint, revision="main", kind="cross-encoder", pooling=None, stand_in=own)

@@ -18,12 +18,12 @@ Recipe = TypeVar("Recipe", bound=Callable[..., Any])
 
 
 def full_only(reason: str) -> Callable[[Recipe], Recipe]:
-    """Mark a recipe that runs at full scale only, with the reason."""
+    """Return a decorator that marks a recipe as running at full scale only, with the reason."""
     return lambda recipe: _marked(recipe, full_only=reason)
 
 
 def only_at(scale: str) -> Callable[[Recipe], Recipe]:
-    """Mark a recipe that runs at one scale only, or at scales like it."""
+    """Return a decorator that marks a recipe as running only at one scale, and at scales like it."""
     return lambda recipe: _marked(recipe, only_at=scale)
 
 
@@ -37,7 +37,7 @@ class Choices:
     """The readings available to a recipe, and a record of those it used.
 
     Attributes:
-        readings: by id.
+        readings: reading id -> reading.
         overrides: the user's choices by reading id, e.g. {"recall-definition": "success"}.
         data: the user's data folder with original files.
         used: reading id -> choice, filled while the recipe runs.
@@ -89,11 +89,12 @@ class Choices:
         return None
 
     def departures(self) -> dict[str, str]:
-        """Return the used choices that are not the default. They make a measurement not comparable."""
+        """Return reading id -> used choice, for choices that are not the default. They make a measurement not
+        comparable."""
         return {i: c for i, c in self.used.items() if c != self._reading(i).default}
 
     def in_full_precision(self) -> dict[str, str]:
-        """Return the fp32 choices that could replace the used fp16 or bf16 ones without other changes."""
+        """Return reading id -> the choice that differs from the used fp16 or bf16 choice only by fp32."""
         replacements = {}
         for identifier, choice in self.used.items():
             choices = self._reading(identifier).choices
@@ -139,7 +140,7 @@ class Request:
         self.choices.scoring["ignore_identical_ids"] = ignore_identical_ids
 
     def match_answers(self, *, tokenless: bool) -> None:
-        """Set the rule for answers without a token, if the dataset is judged by answers."""
+        """Set whether an answer without a token counts as found, if the dataset is judged by answers."""
         if catalogued(self.dataset).judgements == "answers":
             self.choices.scoring["tokenless_answers"] = tokenless
 
@@ -162,7 +163,7 @@ class Runs:
     """Several runs behind one cell. Its value is the largest of the groups' means.
 
     Attributes:
-        groups: equally many runs in each. One group gives a plain mean.
+        groups: groups of equally many runs. With one group the value is the mean of all runs.
     """
 
     groups: tuple[tuple[Node, ...], ...]

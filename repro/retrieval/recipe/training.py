@@ -37,7 +37,7 @@ class Texts:
         return {name: value for name in names if (value := getattr(self, name)) is not None}
 
     def as_inputs(self) -> dict[str, Node]:
-        """Return the inputs of a stage that reads both."""
+        """Return the inputs of a stage that reads documents and topics."""
         return {"corpus": self.documents, "queries": self.topics}
 
 
@@ -59,7 +59,8 @@ def qrels(identifier: str) -> Node:
 
 
 def official_negatives(identifier: str, *, per_query: int, seed: int, judgements: Node | None) -> Node:
-    """Return distributed negatives, sampled per query, with positives of ``judgements`` or of the triples."""
+    """Return a training set from distributed triples: ``per_query`` sampled negatives, with positives from
+    ``judgements`` or, if None, from the triples."""
     inputs = {"qrels": judgements} if judgements else {}
     return Node("official_negatives", {"dataset": identifier, "per_query": per_query, "seed": seed}, inputs)
 
@@ -67,8 +68,8 @@ def official_negatives(identifier: str, *, per_query: int, seed: int, judgements
 def listed_negatives(
     identifier: str, *, margin: float | None, per_system: int | None = None, systems: list[str] | None = None
 ) -> Node:
-    """Return negatives from a public file with cross-encoder scores: ``margin`` below any positive, at most
-    ``per_system`` of each of ``systems``, e.g. ["bm25"]. None is no limit."""
+    """Return a training set from a public file with cross-encoder scores. Negatives score ``margin`` below
+    every positive, at most ``per_system`` from each of ``systems``, e.g. ["bm25"]. None means no limit."""
     params = {"dataset": identifier, "margin": margin, "per_system": per_system, "systems": systems}
     return Node("listed_negatives", params)
 
@@ -82,7 +83,8 @@ def sample(
     queries: int | None = None,
     share: float | None = None,
 ) -> Node:
-    """Return a number of ``queries`` or a ``share`` of a training set. ``method`` is "random" or "block"."""
+    """Return a sample of a training set: a number of ``queries``, or a ``share`` of it. ``method`` is
+    "random" or "block", ``sample`` the sample's number."""
     params: dict[str, Any] = {"queries": queries} if share is None else {"share": share}
     params |= {"sample": sample, "method": method, "seed": seed}
     return Node("sample", params, {"training_set": training_set})
@@ -126,7 +128,8 @@ def term_statistics(tokens: Node, *, model: Node) -> Node:
 
 
 def backbone(name: str, *, revision: str, stand_in: Node | None = None) -> Node:
-    """Return a released checkpoint. Below full scale ``stand_in`` is trained instead of a download."""
+    """Return a released checkpoint. Below full scale, the trained model ``stand_in`` replaces the
+    download."""
     inputs = {"stand_in": stand_in} if stand_in else {}
     return Node("backbone", {"name": name, "revision": revision}, inputs)
 
@@ -159,7 +162,7 @@ def initialise(
 
 
 def released_or(own: Node, checkpoint: str | None) -> Node:
-    """Return a released checkpoint, replaced by our own training at other scales."""
+    """Return a released checkpoint. Scales other than full replace it by ``own``, and so does None."""
     return own if checkpoint is None else backbone(checkpoint, revision="main", stand_in=own)
 
 

@@ -1,4 +1,4 @@
-"""The bodies of the stages, one module each, e.g. ``encode``.
+"""The code of the stages, one module each, e.g. ``encode``.
 
 ``run(params, inputs, out, progress)`` reads the folders ``inputs``, writes only into ``out`` and returns
 facts for the artefact's record. Long stages keep finished parts in ``out/blocks``, after which an interrupted

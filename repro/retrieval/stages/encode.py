@@ -88,7 +88,8 @@ class Texts:
 
     @classmethod
     def read(cls, folder: Path, params: dict) -> "Texts":
-        """Open texts of a ``kind``, with any ``prefix``. If ``separator`` is None, titles are left out."""
+        """Open the texts of the ``kind`` in ``params``, each after its ``prefix``, if any. If ``separator``
+        is None, titles are left out."""
         ids, titled = (_queries if params["kind"] == "queries" else _passages)(folder, params)
         if not ids:
             raise DataError(f"{folder}: there is no text to encode")
@@ -126,7 +127,7 @@ def _encoder(folder: Path, pooling: str) -> "Encoder | ReleasedEncoder":
 
 
 def outputs(encoder: Callable, batches: Batches, params: dict) -> Iterator[tuple[list[int], Any]]:
-    """Yield each batch's indices with its output, which a GPU may still be computing."""
+    """Yield each batch's indices and its output. A GPU may still be computing the output."""
     import torch
 
     from repro.retrieval.nn.precision import autocast
@@ -181,8 +182,8 @@ def write_encoded(
     """Write ``ids.txt`` and the arrays of encoded texts, in blocks of ``size`` texts.
 
     Each block is a file in ``blocks/``. The first process appends it to the arrays and removes it. Under
-    torchrun with n processes, each encodes every n-th block. Blocks of a shard are not joined. ``vocabulary``
-    is that of ``join_blocks``.
+    torchrun with n processes, each encodes every n-th block. A shard does not join its blocks. ``vocabulary``
+    is passed to ``join_blocks``.
 
     Returns ``texts``, the facts of ``join_blocks``, and for a resumed attempt ``resumed_at``, the first row
     that it encoded.

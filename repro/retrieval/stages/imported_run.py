@@ -29,7 +29,7 @@ def run(params: dict, inputs: dict[str, Path], out: Path, progress: Progress) ->
 
 
 def _lifted(ranking: Sequence[tuple[str, float]]) -> Sequence[tuple[str, float]]:
-    """Raise padding scores, which leaves room below them for breaking ties."""
+    """Return the ranking with its padding scores raised, which leaves room below them for breaking ties."""
     if not ranking or ranking[-1][1] > _LOW:
         return ranking
     return [(document, max(score, _LOW)) for document, score in ranking]

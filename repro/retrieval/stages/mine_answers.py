@@ -21,8 +21,9 @@ FIRST_SCORE = 1000.0  # above every score of a retriever
 
 
 def run(params: dict, inputs: dict[str, Path], out: Path, progress: Progress) -> dict:
-    """Write a training set of questions, with passages of a run that contain an answer or do not (the mining
-    script released with Wang et al. 2023, readings ``nq-training-data`` and ``nq-mined-score-decimals``).
+    """Write a training set of questions: passages of a run with an answer as positives, those without as
+    negatives (the mining script released with Wang et al. 2023, readings ``nq-training-data`` and
+    ``nq-mined-score-decimals``).
 
     The first positive is the passage judged best (grade 1 and above, the first of these in the file), with
     score 1,000. With ``extra_positives``, passages of the first ``depth`` with an answer follow by rank, with

@@ -102,7 +102,8 @@ def run(params: dict, inputs: dict[str, Path], out: Path, progress: Progress) ->
 
 
 def trained(objective, examples, optimisation, params: dict, out: Path, progress: Progress) -> dict:
-    """Train an objective as the environment says and save its model. Returns the facts of the training."""
+    """Train an objective with the options in the environment, e.g. REPRO_MICRO_BATCH, and save its model.
+    Returns the facts of the training."""
     from repro.retrieval.training.declaration import Execution, step_memory
     from repro.retrieval.training.loop import save_model, train
 

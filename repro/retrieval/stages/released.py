@@ -1,4 +1,4 @@
-"""Stage ``released``: an encoder released by others, complete or not at all."""
+"""Stage ``released``: an encoder released by others. An incomplete one is refused."""
 
 import shutil
 from pathlib import Path

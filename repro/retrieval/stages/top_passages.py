@@ -49,7 +49,8 @@ def run(params: dict, inputs: dict[str, Path], out: Path, progress: Progress) ->
 def chosen_queries(
     wanted: Sequence[str], queries: Sequence[Query], *, source: Path
 ) -> list[tuple[Query, bool]]:
-    """Return a query for each wanted text, the first of equal ones, and whether it matches."""
+    """Return a query for each wanted text, and whether the query has this text. Of several equal queries the
+    first is chosen."""
     by_text: dict[str, Query] = {}
     for query in queries:
         by_text.setdefault(_words(query["text"]), query)

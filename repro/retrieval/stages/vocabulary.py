@@ -25,7 +25,7 @@ def run(params: dict, inputs: dict[str, Path], out: Path, progress: Progress) ->
     with progress.task("counting words", total=len(corpus)) as advance:
         words = counted_words(_texts(corpus, advance))
     if not words:
-        raise DataError(f"{inputs['corpus']}: no document has any word")
+        raise DataError(f"{inputs['corpus']}: no document contains a word")
     entries = [*SPECIAL, *word_pieces(words, size=params["size"] - len(SPECIAL))]
     tokenizer = BertTokenizer(vocab={entry: place for place, entry in enumerate(entries)})
     tokenizer.save_pretrained(out / "model")

@@ -102,7 +102,7 @@ class BatchReading:
 
     @contextlib.contextmanager
     def applied_to(self, objective: nn.Module) -> Iterator[None]:
-        """Have an objective read its batches in this way within the context."""
+        """Let an objective read its batches with or without padding, as chosen, within the context."""
         with padding_free(objective, bool(self.execution.padding_free)) as self._packing:
             yield
 

@@ -46,7 +46,7 @@ class TrainingLog:
 
     @contextlib.contextmanager
     def open(self, resumed_at: int) -> Iterator[None]:
-        """Keep the file open, without lines after that step."""
+        """Keep the log file open, after removing its lines after step ``resumed_at``."""
         if rank() > 0:
             yield
             return
@@ -63,8 +63,8 @@ class TrainingLog:
         rate: float,
         norm: torch.Tensor,
     ) -> None:
-        """Record a step's losses, learning rate and gradient norm. Raises StageError for a loss that is not
-        finite, when a line is due."""
+        """Record a step's losses, learning rate and gradient norm. When a line is due, raises StageError if a
+        loss is not finite."""
         self._total = whole = loss if self._total is None else self._total + loss
         self._steps += 1
         for name, value in losses.items():
@@ -121,7 +121,8 @@ def seal(checkpoint: Path, *, steps: int) -> None:
 
 
 def last_complete(checkpoints: Path, *, steps: int) -> Path | None:
-    """Return the last undamaged checkpoint of a training of ``steps`` steps, or None. Removes all others."""
+    """Return the newest undamaged checkpoint of a training of ``steps`` steps, or None. Removes all other
+    checkpoints."""
     checkpoint = None
     folders = [path for path in checkpoints.glob("checkpoint-*") if path.is_dir()]
     for folder in sorted(folders, key=step_of, reverse=True):
@@ -142,9 +143,9 @@ class Checkpoints:
     """Decides when a checkpoint is due, always at the last step, and keeps the last two.
 
     Args:
-        folder: of the checkpoints.
-        every: steps between them. None saves every ``CHECKPOINT_SECONDS``.
-        steps: of the training.
+        folder: the folder of the checkpoints.
+        every: steps between checkpoints. None saves one every ``CHECKPOINT_SECONDS``.
+        steps: the number of steps of the training.
     """
 
     def __init__(self, folder: Path, every: int | None, *, steps: int):

@@ -42,7 +42,7 @@ class Objective:
 
     Attributes:
         name, version: equal to those of the class at ``path``, which is checked before training.
-        path: of the class or function, e.g. ``"repro.retrieval.nn.bi_encoder:BiEncoderContrastive"``. The
+        path: the class or function, e.g. ``"repro.retrieval.nn.bi_encoder:BiEncoderContrastive"``. The
             constructor names all options.
         choices: valid values of text options, e.g. ``"similarity=dot|cosine target=a|b"``.
         token_lengths: options that are lengths within a text. A scale shrinks them like the text.
@@ -141,10 +141,10 @@ class Optimisation:
         schedule: course of the learning rate after warm-up, by HF's name where it exists. ``linear`` falls to
             0 at the last step. ``logarithmic`` does too, after a warm-up that rises with the logarithm of the
             step. ``deepspeed-0.6.0`` is the same one step later, with the first step at the peak.
-        weight_decay: of AdamW, not applied to biases or LayerNorm. 0 gives Adam.
+        weight_decay: AdamW's weight decay, not applied to biases or LayerNorm. 0 gives Adam.
         max_grad_norm: gradients are clipped to this norm. 0 disables clipping.
         precision: ``fp32``, ``fp16`` or ``bf16``.
-        seed: of dropout and of the order of examples.
+        seed: the seed of dropout and of the order of examples.
 
     Raises UsageError if epochs and max_steps are both None, or if both warm-ups are given.
     """
@@ -197,7 +197,8 @@ class Optimisation:
 
     @property
     def is_all_warm_up(self) -> bool:
-        """Whether the warm-up is known to be longer than the training."""
+        """Whether the warm-up is longer than the training. False if ``epochs`` are given, as their steps are
+        unknown here."""
         return self.epochs is None and (self.warmup_steps or 0) > (self.max_steps or 0)
 
     def warmup(self, steps: int) -> int:
@@ -262,8 +263,8 @@ class StepMemory:
 
     Attributes:
         parameters: number of trained parameters.
-        layers, hidden: of the encoder.
-        tokens: per example, with padding.
+        layers, hidden: number of layers and hidden size of the encoder.
+        tokens: number of tokens per example, with padding.
         vocabulary: size of the predicted vocabulary, or 0 if no words are predicted.
         precision: ``fp32``, ``fp16`` or ``bf16``.
     """

@@ -99,7 +99,8 @@ class _NeededCounter(_Counter):
     """Counts each forward operation together with the gradients that it will need."""
 
     def times(self, factors: tuple) -> int:
-        """Return 1, plus one for each trainable factor of two matrices or two products."""
+        """Return 1 for the forward operation, plus 1 for each of its two matrices that needs a gradient.
+        Attention with a gradient returns 3."""
         learn = [isinstance(factor, torch.Tensor) and factor.requires_grad for factor in factors]
         if not torch.is_grad_enabled() or not any(learn):
             return 1

@@ -69,11 +69,11 @@ class ObjectiveTrainer:
 
     Args:
         objective, examples, optimisation: arguments of ``train``.
-        order: of the batches, with their number as its length.
+        order: the order of the batches. Its length is the number of batches.
         out: the folder of the log and the checkpoints.
         resumed: a complete checkpoint to resume from, or None.
         execution: contains the size of parts. Every batch is a list of its parts.
-        reading: how texts are read, which checkpoints keep.
+        reading: whether batches are read with padding. Checkpoints store it.
     """
 
     def __init__(

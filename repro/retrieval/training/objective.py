@@ -52,11 +52,12 @@ class Objective(Protocol):
 
 @runtime_checkable
 class SumObjective(Objective, Protocol):
-    """Losses that are sums or means over elements of single texts, e.g. masked tokens. Parts of a batch add
-    up."""
+    """Losses that are sums or means over elements of single texts, e.g. masked tokens. The losses of parts of
+    a batch can be added."""
 
     def forward(self, batch: Tensors) -> Tensors:
-        """Return named scalar losses, which are summed. A loss is absent if the batch has nothing for it."""
+        """Return named scalar losses, which are summed. A loss is absent if the batch has no element for
+        it."""
 
     def denominators(self, batch: Tensors) -> dict[str, int | None]:
         """Return the number of elements that each loss averages in this part, or None for a sum."""
@@ -70,7 +71,8 @@ class BatchObjective(Objective, Protocol):
     """
 
     def represent(self, batch: Tensors) -> Tensors:
-        """Encode a part as rows by name. The losses receive the rows of all parts and processes together."""
+        """Encode a part of a batch and return rows by name. ``losses`` receives the rows of all parts and
+        processes together."""
 
     def losses(self, represented: Tensors) -> Tensors:
         """Return named scalar losses of the whole batch, like ``SumObjective.forward``."""

@@ -118,7 +118,7 @@ class Optimizer:
         return steps - self.schedule.last_epoch if self.scaler else 0
 
     def forget(self) -> None:
-        """Drop all gradients."""
+        """Delete all gradients."""
         for parameter in self.parameters:
             parameter.grad = None
 
@@ -132,7 +132,7 @@ def rate_schedule(adamw: torch.optim.Optimizer, optimisation: Optimisation, *, s
 
 
 def _groups(objective: nn.Module, weight_decay: float) -> list[dict]:
-    """Return the decayed parameters and the others, by the rules of transformers' Trainer."""
+    """Return two parameter groups, with and without weight decay, by the rules of transformers' Trainer."""
     decay_names = set(get_parameter_names(objective, [nn.LayerNorm], UNDECAYED))
     weights = [(name, weight) for name, weight in objective.named_parameters() if weight.requires_grad]
     return [

@@ -27,7 +27,7 @@ MOST = 16  # each keeps two batches in memory
 
 
 def collating_processes(*, gpu: bool) -> int:
-    """Return the number of processes that make batches for one training process.
+    """Return the number of processes that collate batches for one training process.
 
     With a GPU it is the number of cores per training process minus one, between 1 and ``MOST``. Otherwise 0.
     """

@@ -22,7 +22,8 @@ BATCHES = {"pretrain": "texts_per_batch", "finetune": "queries_per_batch"}
 
 
 class PlannedCounts:
-    """Counts of a plan, by catalogue and parameters. None if unknown."""
+    """Counts of planned nodes, from the catalogue of datasets and the parameters of nodes. None if
+    unknown."""
 
     def documents(self, node: Node) -> Number:
         """Return the documents of a node's collection."""
@@ -93,7 +94,7 @@ def size_of(node: Node, store: Store) -> int:
 
 
 def trained_steps(node: Node) -> Number:
-    """Return a training's steps. None if its examples are unknown."""
+    """Return the number of steps of a training. None if its number of examples is unknown."""
     params = node.params
     if node.stage == "pretrain":
         examples = shapes.rows(node.input("tokens"))
@@ -173,7 +174,7 @@ def _texts_of(node: Node) -> Node:
 
 def _known(name: str) -> str:
     if name not in AMOUNTS:
-        raise ValueError(f"{name!r} is no amount ({', '.join(sorted(AMOUNTS))})")
+        raise ValueError(f"{name!r} is not an amount ({', '.join(sorted(AMOUNTS))})")
     return name
 
 

@@ -65,7 +65,8 @@ class Throughput:
 
 
 def throughput(store: Store, gpu: str | None = None) -> Throughput | None:
-    """Return the throughput of the named GPU, or the calibrated one. Raises UsageError if unknown."""
+    """Return the assumed throughput of the named GPU, or without a name this machine's calibrated one, if
+    any. Raises UsageError for an unknown GPU."""
     if gpu is not None:
         return assumed_throughput(gpu)
     path = calibration_file(store)
@@ -201,7 +202,7 @@ def _time_step(step: Callable[[], object], seconds: float) -> float:
 
 @dataclass(frozen=True)
 class Estimate:
-    """The cost of the nodes to run. Without a throughput, hours are those of rehearsals alone."""
+    """The cost of the nodes to run. Without a throughput, only rehearsed nodes have known hours."""
 
     plan: Plan
     nodes: list[Node]
@@ -210,7 +211,7 @@ class Estimate:
     rehearsals: Rehearsals = field(default_factory=dict)
 
     def hours(self, nodes: Iterable[Node]) -> float | None:
-        """Return the hours of ``nodes``. None if none is known."""
+        """Return the sum of the known hours of ``nodes``. None if all are unknown."""
         parts = [self.hours_of(n) for n in nodes if n.fingerprint in self.works]
         return None if self.throughput is None and not any(parts) else sum(hours or 0 for hours in parts)
 
@@ -229,7 +230,8 @@ class Estimate:
         return words if least is None or f"{least:,.1f}" == words else f"{least:,.1f} to {words}"
 
     def rehearsed(self, node: Node) -> float | None:
-        """Return the hours of a node by the rehearsal of its kind. None without one."""
+        """Return the hours of a node, estimated from the rehearsal of a node of the same kind. Returns None
+        if no such node was rehearsed."""
         measured = self.rehearsals.get(kind_of(node)) if self.rehearsals else None
         return measured.hours(node) if measured else None
 
@@ -240,7 +242,7 @@ class Estimate:
 
     @cached_property
     def uncounted(self) -> list[Node]:
-        """Nodes with a work that depends on an unknown count."""
+        """Nodes with an amount of work that cannot be counted, e.g. because a dataset is not downloaded."""
         return [n for n in self.nodes if not self.works[n.fingerprint].is_known]
 
     @cached_property
@@ -249,12 +251,14 @@ class Estimate:
         return sum(w.stored or 0 for w in self.works.values())
 
     def core_hours(self, nodes: Iterable[Node]) -> float:
-        """Return the known core hours outside models that ``hours`` does not include."""
+        """Return the known CPU core hours of work outside models. Leaves out rehearsed nodes, as ``hours``
+        includes that work."""
         unrehearsed = (n for n in nodes if n.fingerprint in self.works and self.rehearsed(n) is None)
         return sum(self.works[n.fingerprint].core_seconds or 0 for n in unrehearsed) / 3600
 
     def disk(self, stages: frozenset[str] = frozenset(), *, before: float = 0.0) -> list[MemoryLevel]:
-        """Return the store's bytes during the run if used artefacts of ``stages`` go."""
+        """Return one level per node to run: the store's bytes while it runs and after it. Artefacts of
+        ``stages`` are removed after their last use. ``before`` is the size of the store at the start."""
 
         def sizes(node: Node) -> tuple[float, float]:
             cost = self.work_of(node)
@@ -293,14 +297,15 @@ class Estimate:
 
 
 def estimate(plan: Plan, throughput: Throughput | None, rehearsals: Rehearsals | None = None) -> Estimate:
-    """Return the cost of the nodes to run, with the REPRO_ variables."""
+    """Return the cost of the nodes to run, under the current REPRO_ variables, e.g. REPRO_MICRO_BATCH."""
     nodes, batching = plan.needed(), Batching.of(os.environ, throughput.memory if throughput else None)
     works = {node.fingerprint: work(node, batching) for node in nodes}
     return Estimate(plan, nodes, works, throughput, rehearsals or {})
 
 
 def keep_within(cost: Estimate, hours: float, *, other_machine: bool = False) -> float:
-    """Block the nodes from the first one on that exceeds a budget of hours. Return the hours of the others.
+    """Block the first node that exceeds a budget of hours and all later nodes. Return the hours of the
+    earlier ones.
 
     Nodes that cannot run here cost nothing, but ``other_machine`` may have a GPU or Java. Raises UsageError
     for an invalid budget or without a throughput.

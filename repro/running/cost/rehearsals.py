@@ -32,7 +32,7 @@ ALIKE = ("seed", "sample", "source", "identity", "revision")
 
 @dataclass(frozen=True)
 class Share:
-    """The amount of a rehearsal, and the whole amount, e.g. of "documents"."""
+    """The amount that a rehearsal worked on and the amount of the whole run, e.g. of "documents"."""
 
     of: str
     done: float
@@ -101,7 +101,7 @@ class RehearsedNode:
 
 
 def pairs(whole: Plan, rehearsal: Plan) -> dict[str, tuple[Node, Node]]:
-    """Match two plans of one selection: fingerprint at full -> node and rehearsal."""
+    """Match two plans of one selection. Returns fingerprint at full scale -> (node, its rehearsal)."""
     partners: dict[str, tuple[Node, Node]] = {}
 
     def meet(large: Node, small: Node) -> None:

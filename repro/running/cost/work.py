@@ -157,7 +157,8 @@ def _pretrain(node: Node, batching: Batching) -> Work:
 def _forward_operations(
     model: Shape, sizes: tuple[float, float, float], passes: Mapping[str, float], *, prefix: str = ""
 ) -> float:
-    """Return the forward operations of a text with ``sizes``: tokens, those of encoders, those padded."""
+    """Return the forward operations of a text. ``sizes`` are its tokens, the tokens that encoders read, and
+    the tokens with padding."""
     real, read, padded = sizes
     encoders, layers, heads = (passes.get(prefix + name, 0) for name in ("encoders", "layers", "heads"))
     operations = encoders * read * forward(model, read) + heads * real * 2 * model.hidden * model.vocabulary
@@ -165,7 +166,7 @@ def _forward_operations(
 
 
 def _finetune(node: Node, batching: Batching) -> Work:
-    """Return the work. Micro-batches add one forward pass if the loss combines texts."""
+    """Return the work of a fine-tuning. Micro-batches add one forward pass if the loss combines texts."""
     model, steps, examples = shapes.shape(node), trained_steps(node), node.params["queries_per_batch"]
     stored = model.all_weights * NUMBER
     if steps is None:

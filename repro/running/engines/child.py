@@ -212,7 +212,7 @@ class Workers:
         return WorkerStage(node, self._store, worker)
 
     def release(self, child: WorkerStage | Child) -> None:
-        """Take back the worker of a stage that ended."""
+        """Make the worker of an ended stage available again."""
         if isinstance(child, WorkerStage):
             self._idle.append(child.worker)
 
@@ -249,7 +249,8 @@ def serve(build: Callable[[str], int]) -> None:
 
 @contextlib.contextmanager
 def interruptions() -> Iterator[list[int]]:
-    """Collect signals in a list. Ignored signals stay ignored."""
+    """Collect the numbers of received signals in a list until the block ends. Ignored signals stay
+    ignored."""
     signals: list[int] = []
     handlers = {number: signal.getsignal(number) for number in INTERRUPTIONS}
     for number, handler in handlers.items():

@@ -185,7 +185,8 @@ NOTE = "made_by"  # files in ``blocks``
 
 
 def beginnings(directory: Path, made: Mapping[str, Any]) -> list[Mapping[str, Any]]:
-    """Return the code that began this attempt. A new attempt stores ``made``."""
+    """Return the facts about code (see ``made_by``) of every process that began this attempt. Stores ``made``
+    if the attempt is new."""
     part, folder = shard(), directory / BLOCKS
     note = folder / (f"{NOTE}.json" if part.whole else f"{NOTE}.{part.number}-of-{part.count}.json")
     if not (note.is_file() and _has_begun(directory)):
@@ -197,7 +198,7 @@ def beginnings(directory: Path, made: Mapping[str, Any]) -> list[Mapping[str, An
 def made_by_all(
     made: Mapping[str, Any], begun: Iterable[Mapping[str, Any]], facts: Mapping[str, Any]
 ) -> dict[str, Any]:
-    """Add the code that began a resumed stage to ``made``, e.g. "a1 and b2".
+    """Return ``made`` with the digests of code that began a resumed stage, e.g. "a1 and b2".
 
     A training with 0 under ``resumed_at`` began anew. Lists are those of the current code.
     """

@@ -45,7 +45,8 @@ def build(
     waiting: Callable[[], None],
     way: Callable[..., Built] | None = None,
 ) -> Built:
-    """Run ``store.build``, or ``way``, in one or several processes."""
+    """Build an artefact by ``store.build``, or by ``way``, in this process and those that torchrun started
+    with it."""
     way = way or store.build
     if launched_processes() == 1:
         return way(node, work, waiting=waiting)
@@ -154,7 +155,7 @@ def build_shard(
 
 
 def finished_shards(store: Store, node: Node, count: int) -> set[int]:
-    """Return the numbers of the finished ones of ``count`` shards."""
+    """Return the numbers of those of ``count`` shards that are finished."""
     notes = _folder(store.partial(node)).glob(f"*-of-{count}.json")
     return {_number(path) for path in notes}
 

@@ -295,7 +295,7 @@ def arrange(nodes: Sequence[Node], cost: Estimate, *, shards: int = 1) -> list[J
 
 
 def inputs(jobs: Sequence[Job]) -> dict[str, list[Job]]:
-    """Return, by the name of a job, the jobs that it waits for."""
+    """Return job name -> the jobs that it waits for."""
     makers: dict[str, list[Job]] = {}
     for job in jobs:
         for node in job.nodes:

@@ -12,7 +12,8 @@ SHADES = ("#ffffff", "#e6eef7", "#c3d7ec", "#92b9dd", "#5b93c7", "#24619e")
 
 
 def shade(value: float) -> str:
-    """Return the colour of a value, e.g. "#ffffff" for 0. Values from 0.5 on have the darkest."""
+    """Return the colour of a value, e.g. "#ffffff" for 0. All values of at least 0.5 have the darkest
+    colour."""
     return SHADES[sum(value >= step for step in STEPS) - 1 if value >= 0 else 0]
 
 

@@ -110,7 +110,7 @@ def _measurement(c: ComparedCell) -> Iterator[Markup]:
     if c.cut_at:
         yield _fact("cut", f"only the first {c.cut_at} documents count: {why_cut(c)}")
     if c.data_without_digest:
-        yield _fact("data", f"not held against a known digest: {', '.join(c.data_without_digest)}")
+        yield _fact("data", f"not compared with a known digest: {', '.join(c.data_without_digest)}")
     for doubt in c.doubts:
         yield _fact("in doubt", str(doubt))
 
@@ -123,7 +123,7 @@ def _difference(c: ComparedCell) -> Iterator[Markup]:
         positions = {True: "inside", False: "outside", None: ""}
         bounds = f"{c.interval.low:.4g} to {c.interval.high:.4g} in 95 %"
         position = positions[c.published_inside]
-        yield _fact("over queries", bounds, f"; the published mean lies {position}" if position else None)
+        yield _fact("over queries", bounds, f"; the published mean is {position}" if position else None)
 
 
 def _imported_runs(c: ComparedCell) -> Iterator[Markup]:
@@ -210,7 +210,7 @@ def _paired_tests(c: ComparedCell, comparison: Comparison) -> Iterator[Markup]:
 
 
 def _origins(c: ComparedCell) -> Iterator[Markup]:
-    """Yield the origins of our records and of runs by others, folded."""
+    """Yield the origins of our records and of runs by others, each hidden until it is opened."""
     records = [*c.records, *(run.record for run in c.imported)]
     if records:
         facts = [fact for record in records for fact in _provenance(record)]
@@ -291,7 +291,8 @@ def data(report: Report) -> Markup:
 
 
 def to_list(text: str, chosen: Mapping[str, str] | None) -> Content:
-    """Return a link to the list filtered by ``chosen``, or the text alone if that is None."""
+    """Return ``text`` as a link to the list of cells filtered by ``chosen``, or as plain text if ``chosen``
+    is None."""
     return text if chosen is None else el("a", text, href="#cells", data_filter=urlencode(chosen))
 
 

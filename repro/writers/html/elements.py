@@ -29,7 +29,8 @@ Content = str | Iterable["Content"] | None
 def el(name: str, /, *content: Content, **attributes: str | float | bool | None) -> Markup:
     """Return an element, e.g. ``el("th", "RR@10", scope="col")``.
 
-    ``class_`` becomes the attribute class, ``aria_label`` aria-label. None and False are left out.
+    ``class_`` becomes the attribute class, ``aria_label`` aria-label. Attributes with the value None or False
+    are omitted.
     """
     words = [
         _attribute(key, value)
@@ -140,7 +141,7 @@ def tone(name: str) -> str:
 
 @functools.cache
 def badge(name: str, *, plain: bool = False) -> Markup:
-    """Return sign and name in the verdict's colours. ``plain`` is neutral, for runs by others."""
+    """Return sign and name in the verdict's colours. ``plain`` gives neutral colours, for runs by others."""
     return el("span", sign(name), " ", name, class_=f"badge {'v-none' if plain else tone(name)}")
 
 
@@ -196,7 +197,7 @@ def legend() -> Markup:
 
 
 def folded(summary: str, *content: Content) -> Markup:
-    """Return content below a line that opens it."""
+    """Return content that is hidden until the reader opens its ``summary`` line."""
     return el("details", el("summary", summary), *content)
 
 

@@ -213,7 +213,8 @@ def _facts(
 
 
 def _to_do(plans: Sequence[Plan]) -> dict[str, str]:
-    """Return paper -> GPU hours and requirements that this machine lacks. The key "" is all papers."""
+    """Return paper -> a phrase with the estimated GPU hours and this machine's missing requirements. The key
+    "" means all papers together."""
     if (plan := next((plan for plan in plans if plan.scale.name == "full"), None)) is None:
         return {}
     cost, to_do = estimate(plan, assumed_throughput(DEVICE), None), {}

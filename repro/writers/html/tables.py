@@ -181,7 +181,8 @@ def _gain(effect: Effect) -> str:
 
 @dataclass(frozen=True)
 class Scatter:
-    """A row against the reference row, with one point (reference, row) per drawn query."""
+    """The scores of a row plotted against those of the reference row, with one point (reference, row) per
+    drawn query."""
 
     row: str
     reference: str
@@ -198,7 +199,8 @@ class Scatter:
 
 
 def scatters(plan: Plan, store: Store, paper: str) -> dict[str, list[Scatter]]:
-    """Return table -> rows with stored scores, for the first column with stored scores of two rows."""
+    """Return table id -> a scatter plot per row with stored scores, in the first column with stored scores of
+    two rows."""
     measurements: dict[str, dict[str, dict[str, Measurement]]] = {}
     tables: dict[str, Table] = {}
     for m in plan.measurements:

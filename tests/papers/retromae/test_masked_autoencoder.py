@@ -164,7 +164,7 @@ def test_the_decoder_sees_the_text_through_the_vector_that_the_encoder_learns():
 
 @pytest.mark.parametrize(
     ("changes", "told"),
-    [({"decoder_layers": 2}, "has one layer"), ({"contexts": 0}, "show nothing"), ({"unit": "x"}, "'x'")],
+    [({"decoder_layers": 2}, "has one layer"), ({"contexts": 0}, "leave no context"), ({"unit": "x"}, "'x'")],
 )
 def test_what_cannot_be_is_refused(changes, told):
     with pytest.raises(UsageError, match=told):

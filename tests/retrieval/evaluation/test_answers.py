@@ -80,9 +80,9 @@ def test_questions_with_equal_text_are_all_kept(tmp_path):
 @pytest.mark.parametrize(
     ("line", "reason"),
     [
-        ("{", "no JSON object"),
-        ("[]", "no JSON object"),
-        ('{"id": "2", "text": "who"}', "no JSON object with id and answers"),
+        ("{", "not a JSON object"),
+        ("[]", "not a JSON object"),
+        ('{"id": "2", "text": "who"}', "not a JSON object with id and answers"),
         ('{"id": "2", "answers": "a"}', "answers are not a list of strings"),
         ('{"id": "1", "answers": ["a"]}', "query '1' occurs twice"),
     ],

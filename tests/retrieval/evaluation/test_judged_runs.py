@@ -182,7 +182,7 @@ def test_a_whole_last_line_may_lack_its_end(run, content):
 
 
 def test_a_missing_file_and_a_folder_are_refused(tmp_path):
-    for path, reason in ((tmp_path, "it is no file"), (tmp_path / "none", "no such file")):
+    for path, reason in ((tmp_path, "it is not a file"), (tmp_path / "none", "no such file")):
         assert refusal(path) == f" {reason}"
 
 

@@ -141,7 +141,7 @@ def test_what_does_not_fit_is_refused(weights, tmp_path):
         with pytest.raises(ValueError, match=told):
             seed_encoder.load(write_release(tmp_path / f"{len(list(tmp_path.iterdir()))}", changed))
 
-    refused("missing or left over", **{PREFIX + "layers.1.fc2.bias": None})
+    refused("missing or unused", **{PREFIX + "layers.1.fc2.bias": None})
     refused("size mismatch", **{PREFIX + "layers.1.fc2.bias": torch.zeros(3)})
     refused("layers.0.extra.weight has no place", **{PREFIX + "layers.0.extra.weight": torch.zeros(3)})
     folder = write_release(tmp_path / "short", weights)

@@ -126,7 +126,7 @@ SAID = {
         {},
         "(FlashAttention only supports Ampere GPUs or newer.)",
     ),
-    "a kernel that errs": ({"kernel": lambda query, *others: (query,)}, {}, "computes another attention"),
+    "a kernel that errs": ({"kernel": lambda query, *others: (query,)}, {}, "attention that differs"),
 }
 
 

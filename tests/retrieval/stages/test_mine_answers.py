@@ -129,7 +129,7 @@ def test_the_annotated_passage_is_the_first_of_the_best_grade():
         ("run/run.trec", "q1 Q0 d77 1 3.0 x\n", "document 'd77' is not in the corpus"),
         ("run/run.trec", "q3 Q0 d1 1 3.0 x\n", "no question has both a positive and a negative"),
         ("run/run.trec", "q3 Q0 d1 1 high x\n", "run.trec:1: the score 'high'"),
-        ("queries/queries.jsonl", '{"id": "q1", "text": "t"}\n', "queries.jsonl:1: no JSON object"),
+        ("queries/queries.jsonl", '{"id": "q1", "text": "t"}\n', "queries.jsonl:1: not a JSON object"),
     ],
 )
 def test_what_is_missing_or_malformed_is_a_data_error(inputs, tmp_path, progress, file, line, said):

@@ -139,7 +139,7 @@ def test_what_is_not_known_or_not_finite_is_refused(tmp_path, progress):
         found(tmp_path / "a", progress, made, mode="fast")
     with pytest.raises(UsageError, match="'colour' is not a known view"):
         found(tmp_path / "b", progress, made, terms=["colour"])
-    with pytest.raises(UsageError, match="no view to search by"):
+    with pytest.raises(UsageError, match="no view is given"):
         found(tmp_path / "c", progress, made, terms=[])
     with pytest.raises(UsageError, match="needs their list_depth"):
         found(tmp_path / "d", progress, made, mode="union")

@@ -92,5 +92,5 @@ def test_a_size_without_room_and_a_corpus_without_words_are_refused(corpus, tmp_
     with pytest.raises(UsageError, match="vocabulary of 6 entries"):
         vocabulary.run({"size": 6}, {"corpus": corpus}, tmp_path, progress)
     Dataset.from_dict({"id": ["a"], "title": [""], "text": [" "]}).save_to_disk(str(tmp_path / "empty/arrow"))
-    with pytest.raises(DataError, match="no document has any word"):
+    with pytest.raises(DataError, match="no document contains a word"):
         vocabulary.run({"size": 100}, {"corpus": tmp_path / "empty"}, tmp_path, progress)

@@ -243,7 +243,7 @@ def test_a_module_of_the_working_folder_is_not_taken_for_a_library(make, tmp_pat
     environment = {**os.environ, "PYTHONPATH": child.import_path()}
     line = command(node, Store(tmp_path / "empty"))
     done = subprocess.run(line, cwd=tmp_path, env=environment, capture_output=True, text=True)
-    assert done.stderr.startswith("repro: no plan run with this store has a node")
+    assert done.stderr.startswith("repro: no stage planned with this store has a fingerprint")
 
 
 def test_a_training_is_a_process_on_each_of_its_gpus_and_other_heavy_stages_have_one(

@@ -24,7 +24,8 @@ from repro.retrieval.datasets.tiny.world import (
 
 @dataclass(frozen=True)
 class Topics:
-    """Questions of one split, e.g. ``dev``. Without judgements if answers decide."""
+    """The questions of one split, e.g. ``dev``, with judgements unless answers decide which passages are
+    relevant."""
 
     queries: tuple[Query, ...]
     judgements: tuple[Judgement, ...] = ()

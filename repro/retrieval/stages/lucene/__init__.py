@@ -25,7 +25,7 @@ USABLE = 15  # seconds in which it certainly has not
 
 
 def call(action: str, arguments: dict, *, folder: Path, task: str, total: int, progress: Progress) -> dict:
-    """Have a child process ``index`` or ``search``, and return the facts that it reports.
+    """Let a child process execute ``action`` (``index`` or ``search``), and return the facts that it reports.
 
     ``__main__`` documents the ``arguments``. Java's output goes to ``folder/lucene.log``. ``task`` and
     ``total`` (documents or queries) are for a progress bar. Raises BlockedError without Java 21, StageError

@@ -45,7 +45,7 @@ class Commits:
 
     def resume(self) -> dict[str, int]:
         """Return the counts of the last commit. If the index differs from the record, remove both and return
-        none."""
+        {}."""
         note = intact(self._note, self._index, origin=self._origin)
         if note and {path.name for path in self._index.glob("segments_*")} <= note["sha256"].keys():
             return note["counts"]
@@ -175,7 +175,8 @@ def _start_java() -> dict[str, str]:
 
 
 def _keep_encoders_out() -> None:
-    """Replace pyserini.encode, which takes five seconds to import and may need a key, by an empty module."""
+    """Replace pyserini.encode by an empty module. Importing it takes five seconds and may require an API
+    key."""
     stand_in = types.ModuleType("pyserini.encode")
     vars(stand_in)["__getattr__"] = lambda name: type(name, (), {})
     sys.modules["pyserini.encode"] = stand_in

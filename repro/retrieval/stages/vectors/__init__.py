@@ -154,7 +154,7 @@ class Views:
 
     @classmethod
     def read(cls, folder: Path) -> Views:
-        """Open an artefact. Raises DataError if a view's number of rows is not that of the ids."""
+        """Open an artefact. Raises DataError if a view has another number of rows than ids.txt."""
         ids, path = IdFile(folder), folder / "views.json"
         files: dict[str, VectorFile | SparseFile] = {}
         widths = json.loads(path.read_text(encoding="utf-8")) if path.exists() else {"dense": True}
@@ -181,7 +181,8 @@ class Views:
 
 
 def in_shares(advance: Advance, queries: int, passages: int) -> Callable[[int], None]:
-    """Return a function that converts passages searched so far into an equal share of the queries."""
+    """Return a progress function that takes numbers of searched passages and advances by the same share of
+    the queries."""
     total = 0
 
     def report(end: int) -> None:
@@ -223,7 +224,7 @@ class Pairs:
         return self.of(order[ranks <= depth])
 
     def edges(self, depth: int, queries: int) -> np.ndarray:
-        """Return each query's score at rank ``depth``, (Q,). Minus infinity for fewer pairs."""
+        """Return each query's score at rank ``depth``, (Q,). Minus infinity for a query with fewer pairs."""
         order = self._ascending()
         counts = np.bincount(self.queries, minlength=queries)
         edges = np.full(queries, -np.inf, np.float32)
@@ -232,7 +233,8 @@ class Pairs:
         return edges
 
     def _ascending(self, places: np.ndarray | int = 0) -> np.ndarray:
-        """Order pairs by query, score and place, as integers of the same order, which is fastest."""
+        """Return the indices that sort pairs by query, score and place. Sorting integers of the same order is
+        fastest."""
         bits = (self.scores + np.float32(0)).view(np.uint32)  # 0 and -0 are equal
         scores = np.where(bits >> 31, ~bits, bits | np.uint32(1 << 31)).astype(np.uint64)
         order = np.argsort(scores << np.uint64(32) | np.asarray(places).astype(np.uint64))

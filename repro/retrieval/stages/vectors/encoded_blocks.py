@@ -37,7 +37,8 @@ class Joined:
 
 
 def save_block(folder: Path, first: int, rows: list[Arrays]) -> None:
-    """Write the vectors of texts from row ``first`` on as one file, which appears only when complete.
+    """Write the vectors of a block of texts, beginning with row ``first``, as one file, which appears only
+    when complete.
 
     A record has ``vectors``, (H,) float32 or float16, or the non-zero ``values`` and their ``indices``, or
     both. Raises StageError if a number is not finite.
@@ -57,7 +58,7 @@ def save_block(folder: Path, first: int, rows: list[Arrays]) -> None:
 
 
 def block_is_kept(folder: Path, first: int, rows: int) -> bool:
-    """Return whether the block from row ``first`` on was joined, or is as it was written."""
+    """Return whether the block that begins with row ``first`` was joined, or has an unchanged file."""
     return _note(folder, first).exists() or intact(_saved(folder, first), rows=rows) is not None
 
 
@@ -90,7 +91,7 @@ def _read(note: Path) -> Joined | None:
 def join_blocks(folder: Path, out: Path, firsts: range, *, vocabulary: int | None) -> dict[str, int]:
     """Append the blocks to the artefact's arrays in order, and remove each afterwards.
 
-    After an interruption it continues behind the last block with a note, and overwrites anything beyond.
+    After an interruption it continues after the last block with a note, and overwrites all data after that.
     ``firsts`` are the blocks' first rows, with the number of texts as their end. ``vocabulary`` is V, for the
     widths in ``views.json``, or None without this file.
 

@@ -81,7 +81,7 @@ def search(
 def _check(terms: Sequence[str], passages: Views, queries: Views) -> None:
     check_known("view", *terms, valid=("dense", "sparse"))
     if not terms:
-        raise UsageError("there is no view to search by. Choose dense, sparse or both")
+        raise UsageError("no view is given. Choose dense, sparse or both")
     for view in terms:
         for side, views in (("passages", passages), ("queries", queries)):
             if view not in views.files:
@@ -262,7 +262,7 @@ class ScoreBound:
         }
 
     def raise_to(self, edges: np.ndarray) -> None:
-        """Raise the bounds to these scores, (Q,), where they are greater."""
+        """Raise the bounds to ``edges``, (Q,), where these are greater."""
         self.edges = np.maximum(self.edges, edges)
 
     def near(
@@ -295,15 +295,16 @@ class BestScores:
         self.rows = torch.zeros((queries, depth), dtype=torch.int64, device=device)
 
     def take(self, scores: np.ndarray, rows: np.ndarray, first: int) -> bool:
-        """Merge the greatest scores of a block, (t, at most K), with rows counted from row ``first`` of all.
-        Returns False, without merging, if a score is not finite."""
+        """Merge the greatest scores of a block, (t, at most K). ``rows`` are counted from row ``first`` of
+        all passages. Returns False, without merging, if a score is not finite."""
         if (rows < 0).any() or not np.isfinite(scores).all():  # -1 is what faiss puts where it sees nan
             return False
         self._merge(*(torch.from_numpy(array).to(self.scores.device) for array in (scores, rows + first)))
         return True
 
     def add(self, scores: torch.Tensor, first: int) -> None:
-        """Merge the scores (n, t) of the passages from row ``first`` on that exceed the last kept one."""
+        """Merge the scores (n, t) of n queries and t passages that exceed the query's lowest kept score.
+        ``first`` is the row of the first passage."""
         near, queries, depth = scores > self.scores[:, -1], *self.scores.shape  # (n, t)
         total = int(near.count_nonzero())
         if not total:

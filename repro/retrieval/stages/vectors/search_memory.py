@@ -79,7 +79,7 @@ class Sizes:
     """The parts of a search that are in memory at a time.
 
     ``group`` queries stay on the device for a pass over all passages, and ``tile`` of them are multiplied at
-    once. ``ranges`` are of passages.
+    once. ``ranges`` are the (first, end) rows of blocks of passages.
     """
 
     group: int
@@ -93,11 +93,11 @@ class MemoryNeeds:
 
     Attributes:
         dense, sparse: widths of the views. 0 for an unused one.
-        values: most sparse values of a query.
-        bounds: (N + 1,), the start of each passage's sparse values.
-        candidates: per query, over all lists.
-        ranked: ranks of the run in a block of queries.
-        inverted: of ``uses_inverted_index``.
+        values: the largest number of sparse values of a query.
+        bounds: (N + 1,), the index of each passage's first sparse value.
+        candidates: number of candidates per query, over all lists.
+        ranked: number of ranks of the run in a block of queries.
+        inverted: the result of ``uses_inverted_index``.
     """
 
     queries: int

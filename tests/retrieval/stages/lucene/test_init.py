@@ -38,7 +38,7 @@ def test_without_java_the_work_is_blocked(tmp_path, monkeypatch):
     monkeypatch.setenv("REPRO_JAVA_HOME", str(tmp_path))
     with pytest.raises(BlockedError) as error:
         run({}, tmp_path)
-    assert error.value.cause == f"BM25 needs a Java 21 runtime, and REPRO_JAVA_HOME={tmp_path} is none"
+    assert error.value.cause == f"BM25 needs a Java 21 runtime, and REPRO_JAVA_HOME={tmp_path} is not one"
 
 
 @needs_java
