@@ -213,15 +213,18 @@ class Hooks(Protocol):
 
 @dataclass(frozen=True)
 class OwnPlugin:
-    """A plugin of the suite. Each function is ``module:name`` and is imported when it is called.
+    """A plugin of the suite. Each function is ``module:name`` in its folder, and imported when it is called.
 
     Attributes:
-        verbs, names: the values of hooks ``commands`` and ``public_names``.
+        folder: of the plugin, e.g. "settings" for ``repro/plugins/settings``.
+        verbs: verb or view -> its line of help and its function.
+        names: name in ``import repro`` -> function.
         notes: a function of a cell that returns its notes.
         cell, paper: the functions of hooks ``part_of_cell``, for a cell with a page, and ``part_of_paper``.
     """
 
-    verbs: Mapping[str, Command] = field(default_factory=dict)
+    folder: str
+    verbs: Mapping[str, tuple[str, str]] = field(default_factory=dict)
     names: Mapping[str, str] = field(default_factory=dict)
     notes: str = ""
     cell: str = ""
@@ -229,25 +232,29 @@ class OwnPlugin:
 
     @answer
     def commands(self) -> Mapping[str, Command]:
-        """Return ``verbs``."""
-        return self.verbs
+        """Return ``verbs`` as commands."""
+        return {verb: Command(line, self._target(place)) for verb, (line, place) in self.verbs.items()}
 
     @answer
     def public_names(self) -> Mapping[str, str]:
-        """Return ``names``."""
-        return self.names
+        """Return ``names`` with whole modules."""
+        return {name: self._target(place) for name, place in self.names.items()}
 
     @answer
     def part_of_cell(self, cell: Cell, page: CellPage | None) -> CellPart | None:
         """Return the notes alone if there is no page."""
         if page is None:
-            return CellPart(_imported(self.notes)(cell)) if self.notes else None
-        return _imported(self.cell)(cell, page) if self.cell else None
+            return CellPart(_imported(self._target(self.notes))(cell)) if self.notes else None
+        return _imported(self._target(self.cell))(cell, page) if self.cell else None
 
     @answer
     def part_of_paper(self, sources: Sources) -> PaperPart | None:
         """Return the result of ``paper``."""
-        return _imported(self.paper)(sources) if self.paper else None
+        return _imported(self._target(self.paper))(sources) if self.paper else None
+
+    def _target(self, place: str) -> str:
+        dot = "" if place.startswith(":") else "."
+        return f"repro.plugins.{self.folder}{dot}{place}"
 
 
 def _imported(target: str) -> Any:
@@ -255,91 +262,81 @@ def _imported(target: str) -> Any:
     return getattr(importlib.import_module(module), name)
 
 
-# The suite's own plugins, in the order in which their parts are shown.
-PLUGINS = {
-    "statements": OwnPlugin(
+_OWN = (  # the suite's plugins, in the order in which their parts are shown
+    OwnPlugin(
+        "statements",
         verbs={
-            "audit papers": Command(
+            "audit papers": (
                 "the suite's papers: numbers, sentences, references, altered records",
-                "repro.plugins.statements.audit_verbs:papers_command",
+                "audit_verbs:papers_command",
             ),
-            "audit claims": Command(
+            "audit claims": (
                 "sentences, marks and bold numbers, judged by published and measured cells",
-                "repro.plugins.statements.audit_verbs:claims_command",
+                "audit_verbs:claims_command",
             ),
         },
-        names={name: f"repro.plugins.statements.api:{name}" for name in ("audit", "claims", "references")},
-        cell="repro.plugins.statements:part_of_cell",
-        paper="repro.plugins.statements.claims_sections:StatementsPart",
+        names={name: f"api:{name}" for name in ("audit", "claims", "references")},
+        cell=":part_of_cell",
+        paper="claims_sections:StatementsPart",
     ),
-    "settings": OwnPlugin(
+    OwnPlugin(
+        "settings",
         verbs={
-            "show settings": Command(
+            "show settings": (
                 "published and released settings compared with the planned ones",
-                "repro.plugins.settings.view:command",
+                "view:command",
             )
         },
-        names={"settings": "repro.plugins.settings.checked:settings"},
-        cell="repro.plugins.settings.view:SettingsOfCell",
-        paper="repro.plugins.settings.settings_sections:SettingsPart",
+        names={"settings": "checked:settings"},
+        cell="view:SettingsOfCell",
+        paper="settings_sections:SettingsPart",
     ),
-    "reports": OwnPlugin(
+    OwnPlugin(
+        "reports",
         verbs={
-            "show others": Command(
-                "values of the same cells reported elsewhere, with their sources",
-                "repro.plugins.reports.view:command",
-            )
+            "show others": ("values of the same cells reported elsewhere, with their sources", "view:command")
         },
-        notes="repro.plugins.reports.reports:notes_on",
-        cell="repro.plugins.reports.cell:OthersOfCell",
+        notes="reports:notes_on",
+        cell="cell:OthersOfCell",
     ),
-    "studies": OwnPlugin(cell="repro.plugins.studies:part_of_cell"),
-    "yours": OwnPlugin(
+    OwnPlugin("studies", cell=":part_of_cell"),
+    OwnPlugin(
+        "yours",
         verbs={
-            "compare": Command(
-                "verdicts from stored results, or your own runs and encoders as rows",
-                "repro.plugins.yours.compare_verb:command",
-            ),
-            "doctor smoke": Command(
-                "run two steps of every stage, or your encoder, e.g. in your CI",
-                "repro.plugins.yours.compare_verb:smoke",
-            ),
+            "compare": ("verdicts on stored results, or on your runs and encoders", "compare_verb:command"),
+            "doctor smoke": ("two steps of every stage, or your encoder, e.g. in CI", "compare_verb:smoke"),
         },
-        names={"compare": "repro.plugins.yours.compared_with_yours:compare"},
+        names={"compare": "compared_with_yours:compare"},
     ),
-    "manuscripts": OwnPlugin(
+    OwnPlugin(
+        "manuscripts",
         verbs={
-            "new paper": Command(
+            "new paper": (
                 "a folder of placeholders that runs, or a draft from the source of a paper",
-                "repro.plugins.manuscripts.new_paper:command",
+                "new_paper:command",
             ),
-            "audit file": Command(
+            "audit file": (
                 "tables and sentences of a paper's source: LaTeX, Markdown, CSV, HTML",
-                "repro.plugins.manuscripts.manuscript_audit:file_command",
-            ),
-        }
-    ),
-    "contributed": OwnPlugin(
-        verbs={
-            "export records": Command(
-                "your records, for others to check and show", "repro.plugins.contributed.verbs:export"
-            ),
-            "import records": Command(
-                "records that others measured with this suite", "repro.plugins.contributed.verbs:import_"
+                "manuscript_audit:file_command",
             ),
         },
-        notes="repro.plugins.contributed.records:notes_on",
-        cell="repro.plugins.contributed.records:ContributedPart",
-        paper="repro.plugins.contributed.records:ContributedCards",
     ),
-    "same_code": OwnPlugin(
+    OwnPlugin(
+        "contributed",
         verbs={
-            "doctor same-code": Command(
-                "check that an edit of the code changes no number", "repro.plugins.same_code:command"
-            )
-        }
+            "export records": ("your records, for others to check and show", "verbs:export"),
+            "import records": ("records that others measured with this suite", "verbs:import_"),
+        },
+        notes="records:notes_on",
+        cell="records:ContributedPart",
+        paper="records:ContributedCards",
     ),
-}
+    OwnPlugin(
+        "same_code",
+        verbs={"doctor same-code": ("check that an edit of the code changes no number", ":command")},
+    ),
+)
+PLUGINS = {plugin.folder: plugin for plugin in _OWN}
 
 
 @functools.cache
