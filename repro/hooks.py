@@ -217,8 +217,7 @@ class OwnPlugin:
 
     Attributes:
         folder: of the plugin, e.g. "settings" for ``repro/plugins/settings``.
-        verbs: verb or view -> its line of help and its function.
-        names: name in ``import repro`` -> function.
+        verbs: verb or view -> its line of help and its function. ``names`` are those of ``import repro``.
         notes: a function of a cell that returns its notes.
         cell, paper: the functions of hooks ``part_of_cell``, for a cell with a page, and ``part_of_paper``.
     """
