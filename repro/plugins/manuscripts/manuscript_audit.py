@@ -21,6 +21,7 @@ from repro.plugins.manuscripts.checks import (
     arithmetic,
     emphasis,
     in_order,
+    unread,
     values,
 )
 from repro.plugins.manuscripts.files import decoded
@@ -104,6 +105,7 @@ def findings(manuscript: Manuscript) -> list[Finding]:
         all_findings += check(grid)
     for check_of_all in ACROSS:
         all_findings += check_of_all(by_systems)
+    all_findings += [*unread.lost(manuscript), *unread.cells(manuscript.tables)]
     return in_order([*all_findings, *across.wrong_quotes(manuscript, by_systems)])
 
 

@@ -10,12 +10,13 @@ from decimal import Decimal
 from functools import cached_property
 
 from repro.manifest.printed import half_unit, parse
+from repro.plugins.manuscripts.decimal_commas import scaled
 from repro.plugins.manuscripts.headings import ColumnMeaning, meaning
 from repro.plugins.manuscripts.layout import Layout, layout, transposed
 from repro.plugins.manuscripts.source_tables import Place, SourceCell, SourceTable
 from repro.plugins.manuscripts.vocabulary import facts, names_something, words
 
-_SPREAD = re.compile(r"\s*(±|\+/-|\+-)\s*\.?\d[\d.]*")
+_SPREAD = re.compile(r"\s*(±|\+/-|\+-|-\+)\s*(?P<spread>\.?\d[\d.]*)\s*%?|(?<=\d)\((?P<digits>\d{1,2})\)")
 _DELTA = re.compile(
     r"\s*[(\[]?\s*(?P<sign>[-+−–↑↓▲▼△▽])\s*(?P<digits>\d*\.?\d+)\s*(?P<share>%)?\s*[)\]]?\s*$"
 )
@@ -151,7 +152,9 @@ def value_of(cell: SourceCell, line: int) -> Value | None:
     text = re.sub(r"^([-+]?)\.(?=\d)", r"\g<1>0.", text).removesuffix("%").rstrip()
     printed = parse(text)
     if printed.value is None or printed.bound or not re.fullmatch(r"[-+]?[\d.]+[*†‡]*", text):
-        return None
+        number = scaled(text)
+        digits = -int(number.as_tuple().exponent) if number is not None else 0
+        return None if number is None else Value(cell, number, digits, line)
     return Value(cell, printed.value, printed.decimals, line, delta, delta_decimals, relative)
 
 

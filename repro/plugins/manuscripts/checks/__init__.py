@@ -23,6 +23,7 @@ CHECKS = {
     "two-values": "one system with two values of one measure on one collection",
     "published": "a value of a known system that nobody published",
     "prose": "a sentence that misquotes a table",
+    "unread": "a cell, row or table that was not read",
     "ignore": "a comment that suppresses nothing or names no check",
 }
 
