@@ -196,7 +196,9 @@ def _series(heads: tuple[str, ...], values: Mapping[int, Value], means: ColumnMe
     measure = means.measure.value or next(iter(means.measure.choices), None)
     told = names_something(" ".join(heads)) or AVERAGE.search(" ".join(heads)) is not None
     is_certain = means.dataset.sure == means.measure.sure == "certain"
-    return Series(heads, values, measure, means.dataset.value, told and not means.is_cost, is_certain)
+    is_share = measure is not None and all(v.decimals and 0 <= v.number <= 100 for v in values.values())
+    is_score = (told or is_share) and not means.is_cost
+    return Series(heads, values, measure, means.dataset.value, is_score, is_certain)
 
 
 def _comparable(values: list[Value], lines: Mapping[int, Line]) -> list[Value]:

@@ -3,7 +3,7 @@
 import re
 from collections import Counter
 from collections.abc import Callable, Hashable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import filterfalse
 
@@ -117,21 +117,25 @@ def second_best(grids: Sequence[Grid]) -> Iterator[Finding]:
 def _of_style(grids: Sequence[Grid], style: Style) -> Iterator[Finding]:
     habits = [_habit(grid, style) for grid in grids]
     right, wrong = sum(habit.right for habit in habits), sum(habit.wrong for habit in habits)
-    for habit in habits if right >= LEAST * max(1, wrong) else ():
-        if habit.wrong <= habit.right > _right_along_lines(habit.grid, style):
+    is_thin = right < LEAST * max(1, wrong)
+    for habit in habits if not is_thin or right >= max(1, wrong) else ():
+        if is_thin and habit.wrong > 1:
+            continue
+        if habit.wrong <= habit.right > _right_along_lines(habit.grid, style) - is_thin:
             outside = _habit(habit.grid, BOLD).outside
             for scope in filter(lambda each: each.is_told, habit.scopes):
-                yield from _of_scope(habit, scope, outside)
+                found = _of_scope(habit, scope, outside)
+                yield from (replace(each, severity="note") for each in found) if is_thin else found
             if style is BOLD:
                 yield from _bare(habit, outside)
 
 
 def _bare(habit: Habit, outside: set[int]) -> Iterator[Finding]:
     bare = [each for each in habit.grid.scores if each.sign and not any(map(BOLD.has, each.values.values()))]
-    if habit.scope != "column" or len(bare) != 1 or habit.wrong or habit.right < LEAST:
+    if habit.scope != "column" or len(bare) != 1 or habit.wrong or habit.right < 2:
         return
     members = tuple(value for value in bare[0].values.values() if value.line not in outside)
-    for value in Scope(bare[0], members, BOLD).target[: len(members) // 3]:
+    for value in Scope(bare[0], members, BOLD).target[: max(1, len(members) // 3)]:
         says = f"{habit.grid.where(bare[0], value)} is the best but not bold"
         why = f"The best is bold in the {habit.right} other columns"
         yield Finding("note", BOLD.check, value.place, says, why)
@@ -157,7 +161,8 @@ def _scopes(grid: Grid, key: Callable[[Line], Hashable], style: Style) -> Iterat
         for value in series.values.values() if series.sign else ():
             groups.setdefault(key(grid.lines[value.line]), []).append(value)
         scopes = (Scope(series, tuple(members), style) for members in groups.values())
-        yield from (scope for scope in scopes if 0 < len(scope.styled) < len(scope.members) > 2)
+        least = 2 if len(grid.lines) == 2 else 3
+        yield from (s for s in scopes if 0 < len(s.styled) < len(s.members) >= least)
 
 
 def _of_scope(habit: Habit, whole: Scope, outside: set[int]) -> Iterator[Finding]:

@@ -51,8 +51,10 @@ def mixed_units(grid: Grid) -> Iterator[tuple[Value, Finding]]:
     odd = [told for series in filter(_is_share, grid.scores) for told in _of_other_unit(series)]
     why = "The rest of its column has the other unit"
     for series, values, words in _of_odd_lines(grid, odd):
+        is_thin = len(series.values) < max(4, 4 * len(values))
         for value in values:
-            yield value, Finding("doubt", "unit", value.place, f"{grid.where(series, value)} is {words}", why)
+            says = f"{grid.where(series, value)} is {words}"
+            yield value, Finding("note" if is_thin else "doubt", "unit", value.place, says, why)
 
 
 def _of_other_unit(series: Series) -> Iterator[Odd]:
@@ -61,7 +63,7 @@ def _of_other_unit(series: Series) -> Iterator[Odd]:
     finer = [v for v in below if v.decimals > most]
     pairs = ((above, below, "a percentage among fractions"), (finer, above, "a fraction among percentages"))
     for few, many, words in pairs:
-        if few and len(many) >= max(3, 3 * len(few)):
+        if few and len(many) >= max(2, 2 * len(few)):
             yield series, few, words
 
 
@@ -83,7 +85,7 @@ def _of_other_digits(series: Series) -> Odd | None:
     same = {_digits(value) for value in numbers if value.decimals == usual}  # e.g. 8.211, 10.01
     odd = [value for value in numbers if value.decimals != usual and {_digits(value)} != same]
     words = f"{often} numbers of the column have {usual} decimals"
-    are_few = odd and often >= max(5, 5 * len(odd)) and len(numbers) == len(series.values)
+    are_few = odd and often >= max(2, 2 * len(odd)) and len(numbers) == len(series.values)
     return (series, odd, words) if are_few else None
 
 
