@@ -300,6 +300,10 @@ class Gullet:
         """The reader of the current file."""
         return self._readers[-1]
 
+    def is_open(self, reader: Reader) -> bool:
+        """Return whether a file is not yet read to its end."""
+        return any(each is reader for each in self._readers)
+
     @property
     def under_way(self) -> list[str]:
         """The open files, the main file first."""

@@ -4,7 +4,7 @@ import os
 import re
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import product
 from pathlib import Path
 
@@ -19,14 +19,18 @@ from repro.plugins.manuscripts.checks import (
     Finding,
     across,
     arithmetic,
+    claims,
     emphasis,
     in_order,
+    quotes,
+    significance,
     unread,
     values,
 )
+from repro.plugins.manuscripts.checks.systems import Systems
 from repro.plugins.manuscripts.files import decoded
-from repro.plugins.manuscripts.series import grids
-from repro.plugins.manuscripts.source_tables import Manuscript, Place
+from repro.plugins.manuscripts.series import Grid, grids
+from repro.plugins.manuscripts.source_tables import Manuscript, Place, SourceTable
 from repro.version import __version__
 
 _COMMENT = re.compile(r"(%|#|<!--)\s*repro:\s*ignore(?:\[(?P<checks>[^\]\n]*)\])?")
@@ -89,13 +93,25 @@ BY_SYSTEMS = (
     values.falling,
     values.impossible_means,
     values.undefined_depths,
+    values.below_first,
+    significance.large_spreads,
+    significance.fewer_datasets,
 )
-ACROSS = (emphasis.best, emphasis.second_best, across.several_values, across.unpublished)
+SENTENCES = (claims.wrong_numbers, claims.wrong_differences, claims.wrong_claims)
+ACROSS = (
+    emphasis.best,
+    emphasis.second_best,
+    emphasis.shaded,
+    across.several_values,
+    across.swapped_systems,
+    across.unpublished,
+)
 
 
 def findings(manuscript: Manuscript) -> list[Finding]:
     """Return all findings by file and line, including suppressed ones."""
-    pairs = [grids(table) for table in manuscript.tables]
+    tables = [_with_definitions(table, manuscript) for table in manuscript.tables]
+    pairs = [grids(table) for table in tables]
     of_units = [each for by_system, _ in pairs for each in values.mixed_units(by_system)]
     odd = [value.cell for value, _ in of_units]
     by_systems = [by_system.without(odd) for by_system, _ in pairs]
@@ -105,8 +121,31 @@ def findings(manuscript: Manuscript) -> list[Finding]:
         all_findings += check(grid)
     for check_of_all in ACROSS:
         all_findings += check_of_all(by_systems)
+    all_findings += significance.undefined_marks(by_systems, manuscript.prose)
+    all_findings += significance.untested(manuscript)
+    for place, text in significance.texts(manuscript):
+        for sentence in quotes.END.split(text):
+            all_findings += significance.refuted(place, sentence)
     all_findings += [*unread.lost(manuscript), *unread.cells(manuscript.tables)]
-    return in_order([*all_findings, *across.wrong_quotes(manuscript, by_systems)])
+    return in_order([*all_findings, *of_sentences(manuscript, by_systems)])
+
+
+def _with_definitions(table: SourceTable, manuscript: Manuscript) -> SourceTable:
+    """Return a table with the sentences of the text that define marks of significance as notes."""
+    split = (sentence for _, text in manuscript.prose for sentence in quotes.END.split(text))
+    marks = [each for each in split if emphasis.DEFINES.search(each) and "signific" in each.lower()]
+    return replace(table, legend=(*table.legend, *marks))
+
+
+def of_sentences(manuscript: Manuscript, by_systems: Sequence[Grid]) -> Iterator[Finding]:
+    """Yield the findings on sentences, one for each, the most specific check first."""
+    tables = quotes.numbered(manuscript, by_systems)
+    systems = Systems.of(manuscript, tables)
+    for place, sentence in quotes.sentences(manuscript):
+        found = list(quotes.wrong_quotes(place, sentence, tables))
+        for check in SENTENCES if not found else ():
+            found += check(place, sentence, systems)
+        yield from found
 
 
 def audit(manuscript: Manuscript) -> list[Finding]:

@@ -121,15 +121,21 @@ def _conditional(g: Gullet, token: Token) -> None:
 
 
 def _skip(g: Gullet, token: Token, ends: tuple[str, ...]) -> None:
-    depth = 0
+    depth, reader = 0, g.reader
     while (piece := g.next()) is not None:
+        if reader.only_defines and not g.is_open(reader):  # the condition ends with its package
+            g.put_back([piece])
+            return
         if depth == 0 and piece.text in ends:
             return
-        if piece.text == "\\fi":
+        if piece.text == "\\fi" or (depth and piece.text == "\\repeat"):
             depth -= 1
         elif piece.text[1:] in names("conditionals") or piece.text in g.switches:
             depth += 1
     g.note(token, f"{token.text} has no \\fi. The text after it is not read.")
+    g.flat.lost.append(
+        (g.flat.place_of(token), f"{token.text} has no \\fi, and the text after it is not read")
+    )
 
 
 # files and skipped parts

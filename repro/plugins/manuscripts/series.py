@@ -16,7 +16,7 @@ from repro.plugins.manuscripts.layout import Layout, layout, transposed
 from repro.plugins.manuscripts.source_tables import Place, SourceCell, SourceTable
 from repro.plugins.manuscripts.vocabulary import facts, names_something, words
 
-_SPREAD = re.compile(r"\s*(±|\+/-|\+-|-\+)\s*(?P<spread>\.?\d[\d.]*)\s*%?|(?<=\d)\((?P<digits>\d{1,2})\)")
+SPREAD = re.compile(r"\s*(±|\+/-|\+-|-\+)\s*(?P<spread>\.?\d[\d.]*)\s*%?|(?<=\d)\((?P<digits>\d{1,2})\)")
 _DELTA = re.compile(
     r"\s*[(\[]?\s*(?P<sign>[-+−–↑↓▲▼△▽])\s*(?P<digits>\d*\.?\d+)\s*(?P<share>%)?\s*[)\]]?\s*$"
 )
@@ -146,7 +146,7 @@ class Grid:
 
 def value_of(cell: SourceCell, line: int) -> Value | None:
     """Return the number of a cell, or None for words, dashes, bounds and cells with several numbers."""
-    text = _SPREAD.sub("", cell.text.strip().replace("\u2009", "").replace("\u2212", "-"))
+    text = SPREAD.sub("", cell.text.strip().replace("\u2009", "").replace("\u2212", "-"))
     text, delta, delta_decimals, relative = _without_delta(text)
     text = re.sub(r"(?<=\d),(?=\d{3}\b)", "", text)
     text = re.sub(r"^([-+]?)\.(?=\d)", r"\g<1>0.", text).removesuffix("%").rstrip()

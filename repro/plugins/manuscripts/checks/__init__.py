@@ -23,6 +23,10 @@ CHECKS = {
     "two-values": "one system with two values of one measure on one collection",
     "published": "a value of a known system that nobody published",
     "prose": "a sentence that misquotes a table",
+    "shade": "a shaded number that is not the best",
+    "significance": "a claim of significance without a test, against its p-value or on few queries",
+    "spread": "a standard deviation above its mean",
+    "claim": "a claim to be better or best that the tables refute",
     "unread": "a cell, row or table that was not read",
     "ignore": "a comment that suppresses nothing or names no check",
 }

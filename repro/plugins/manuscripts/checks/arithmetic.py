@@ -87,6 +87,11 @@ def totals(grid: Grid) -> Iterator[Finding]:
             yield from (_finding(grid, thin, line, is_thin=True) for line in _wrong_lines(thin, plausible))
 
 
+def explanation(grid: Grid, series: Series) -> Parts | None:
+    """Return the columns that a total covers, if they explain most of its lines."""
+    return _explanation([Parts(series.total, series, parts) for parts in _plausible(grid, series)])
+
+
 def _thin_explanation(plausible: Sequence[Parts]) -> Parts | None:
     """Return the parts of a total with two lines, if one is right and the other is near."""
     best = max(plausible, key=lambda parts: parts.right, default=None)
@@ -262,7 +267,8 @@ def _fitting(explained: Sequence[tuple[Series, Explained]]) -> int:
 
 
 def _explained(series: Series, one: Series, other: Series, is_share: bool) -> Explained:
-    lines = [n for n in series.values if n in one.values and n in other.values]
+    shared = [n for n in series.values if n in one.values and n in other.values]
+    lines = [n for n in shared if one.values[n].decimals or not series.values[n].decimals]  # else by chance
     printed = {n: (series.values[n].number, series.values[n].decimals) for n in lines}
     is_signed = any(re.match(r"[-+−–]", value.cell.text) for value in series.values.values())
     signs = (1,) if is_signed else (1, -1)

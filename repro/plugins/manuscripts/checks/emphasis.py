@@ -28,9 +28,12 @@ class Style:
     adjective: str
     rank: int
     target: str
+    colour: str = ""
 
     def has(self, value: Value) -> bool:
         """Return whether a number is printed in this style."""
+        if self.colour:
+            return value.cell.shade == self.colour
         return value.cell.underlined if self.rank else value.cell.bold
 
 
@@ -68,7 +71,7 @@ class Scope:
     @property
     def is_told(self) -> bool:
         """Return whether a fault can be reported. A second best needs a known best."""
-        return not self.is_right and (self.style is BOLD or all(map(BOLD.has, self.ranked(0))))
+        return not self.is_right and (not self.style.rank or all(map(BOLD.has, self.ranked(0))))
 
 
 @dataclass(frozen=True)
@@ -109,6 +112,14 @@ def best(grids: Sequence[Grid]) -> Iterator[Finding]:
     yield from _of_style([grid for grid in grids if not OTHER_MEANING.search(grid.remarks)], BOLD)
 
 
+def shaded(grids: Sequence[Grid]) -> Iterator[Finding]:
+    """Find shaded numbers that are not the best, for a colour that marks the best of most columns."""
+    values = (value for grid in grids for series in grid.series for value in series.values.values())
+    for colour in dict.fromkeys(value.cell.shade for value in values):
+        if colour:
+            yield from _of_style(grids, Style("shade", "shaded", 0, "best", colour))
+
+
 def second_best(grids: Sequence[Grid]) -> Iterator[Finding]:
     """Find underlined numbers that are not the second best, if most underlined ones are."""
     yield from _of_style(grids, UNDERLINE)
@@ -122,7 +133,7 @@ def _of_style(grids: Sequence[Grid], style: Style) -> Iterator[Finding]:
         if is_thin and habit.wrong > 1:
             continue
         if habit.wrong <= habit.right > _right_along_lines(habit.grid, style) - is_thin:
-            outside = _habit(habit.grid, BOLD).outside
+            outside = habit.outside if style.colour else _habit(habit.grid, BOLD).outside
             for scope in filter(lambda each: each.is_told, habit.scopes):
                 found = _of_scope(habit, scope, outside)
                 yield from (replace(each, severity="note") for each in found) if is_thin else found
@@ -186,10 +197,17 @@ def _of_scope(habit: Habit, whole: Scope, outside: set[int]) -> Iterator[Finding
 _OVER = r"(?:improve\w*|better|gains?|outperform\w*|higher|superior\w*|increase\w*)"
 SIGNIFICANT = re.compile(rf"(?i)signific\w*[^.;]*{_OVER}|{_OVER}[^.;]*signific")
 SIGNS = "†‡§¶⋆★*♠♣♦♥△▲◦∗"
+DEFINES = re.compile(rf"[{SIGNS.replace('*', '')}]|(?<!\w)\*(?!\w)")
 MARK_OVER = re.compile(
     rf"(?P<mark>[{SIGNS}]+)[^{SIGNS}.;]*?\b(?:over|than|outperform\w*|against|compared (?:to|with))\s+"
     rf"(?P<over>[^.;,({SIGNS}]+)"
 )
+OVER_MARK = re.compile(
+    rf"\b(?:over|than|against|to)\s+(?P<over>[^.;,({SIGNS}]+?)\s*(?:\([^)]*\)\s*)?(?:is|are)?\s*"
+    rf"(?:marked|denoted|indicated|shown|flagged)\s+(?:by|with|as)\s+(?:an?\s+|the\s+)?(?:[a-z]+\s+)?"
+    rf"(?P<mark>[{SIGNS}]+)"
+)
+_AROUND = re.compile(r"^the\s+|\s+(?:baselines?\b.*|(?:at|with|by|in|on|using|under|according)\b.*)$")
 OVER_BASELINES = re.compile(r"(?i)\b(over|than|to|against|outperform\w*)\s+([\w-]+\s+){0,3}baselines?\b")
 LETTERED = re.compile(r"^[(\[]?(?P<letter>[a-z0-9])[)\].:]\s*(?P<label>\S.*)$")
 
@@ -239,9 +257,11 @@ def _of_value(grid: Grid, series: Series, value: Value, rivals: dict[str, int]) 
 
 def _named_rivals(grid: Grid) -> dict[str, int]:
     rivals = {}
-    for match in MARK_OVER.finditer(grid.remarks):
+    matches = [*OVER_MARK.finditer(grid.remarks), *MARK_OVER.finditer(grid.remarks)]
+    for match in matches:
         words = match["over"].strip().lower()
-        lines = [n for n, line in grid.lines.items() if line.label.lower() == words]
+        names = {words, _AROUND.sub("", words).strip()}
+        lines = [n for n, line in grid.lines.items() if line.label.lower() in names]
         if len(lines) == 1:
             rivals[match["mark"]] = lines[0]
     return rivals

@@ -10,6 +10,7 @@ from math import ceil, floor, lcm
 
 from repro.errors import UsageError
 from repro.plugins.manuscripts.checks import Finding
+from repro.plugins.manuscripts.checks.numerals import numeral
 from repro.plugins.manuscripts.series import Grid, Series, Value
 from repro.plugins.manuscripts.vocabulary import without_measures
 from repro.retrieval.datasets.catalog import catalog
@@ -99,13 +100,24 @@ def falling(grid: Grid) -> Iterator[Finding]:
     for series in grid.scores:
         measure = _measure(series)
         if measure and families()[measure.name].monotone and not CAPPED.search(series.name):
-            ranking = (series.dataset, without_measures(series.name), measure.name, measure.rel)
+            words = frozenset(word for head in series.heads for word in without_measures(head))
+            ranking = (series.dataset, words, measure.name, measure.rel)
             alike.setdefault(ranking, []).append((measure, series))
     for group in alike.values():
         for (first, few), (last, many) in combinations(sorted(group, key=lambda cut: cut[0].cutoff), 2):
             if first.cutoff < last.cutoff:
                 why = f"{first.name} cannot decrease from {first.cutoff} to {last.cutoff} ranks"
                 yield from _of_cuts(grid, few, many, why)
+
+
+def below_first(grid: Grid) -> Iterator[Finding]:
+    """Find a reciprocal rank below the share of queries with a relevant first document, e.g. P@1."""
+    known = [(measure, series) for series in grid.scores if (measure := _measure(series))]
+    for first, one in known:
+        for ranks, other in known if first.name in ("P", "Success") and first.cutoff == 1 else ():
+            alike = without_measures(one.name) == without_measures(other.name)
+            if ranks.name == "RR" and alike and one.dataset == other.dataset:
+                yield from _of_cuts(grid, one, other, f"{ranks} counts 1 for each query of {first}, or more")
 
 
 def _of_cuts(grid: Grid, few: Series, many: Series, why: str) -> Iterator[Finding]:
@@ -120,11 +132,11 @@ def impossible_means(grid: Grid) -> Iterator[Finding]:
     """Find means that n queries cannot have: j/n for success, multiples of 1/(n lcm(1..k)) for RR@k. Columns
     with more than a third of such means are skipped."""
     for series in grid.scores if not SEVERAL_RUNS.search(grid.remarks) else ():
-        if multiples := _queries(series) * _steps(series):
+        if multiples := _queries(grid, series) * _steps(series):
             wrong, told = _impossible(series, multiples)
             for value in wrong if len(told) > 2 and 3 * len(wrong) <= len(told) else ():
                 says = f"{grid.where(series, value)} is between two possible means"
-                why = f"Means over {_queries(series)} queries are multiples of 1/{multiples}, like the others"
+                why = f"Means over {_queries(grid, series)} queries are multiples of 1/{multiples}, like the others"
                 yield Finding("doubt", "queries", value.place, says, why)
 
 
@@ -134,7 +146,13 @@ def _impossible(series: Series, multiples: int) -> tuple[list[Value], list[Value
     return [v for v in told if not _is_possible(v, unit * multiples)], told
 
 
-def _queries(series: Series) -> int:
+_STATED = re.compile(r"(?i)\b(?P<n>\d[\d,]*)\s+(?:\w+\s+)?(?:queries|questions|topics)\b")
+
+
+def _queries(grid: Grid, series: Series) -> int:
+    stated = {numeral(match["n"]) or 0 for match in _STATED.finditer(grid.remarks)}
+    if stated:
+        return stated.pop() if len(stated) == 1 else 0
     entry = catalog().get(series.dataset or "")
     return entry.counts.get("queries", 0) if entry else 0
 
