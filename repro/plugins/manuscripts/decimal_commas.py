@@ -1,15 +1,15 @@
 """Decimal commas as decimal points, e.g. "18,4" becomes "18.4" and "12,345" remains a count."""
 
 import re
-from collections.abc import Sequence
 from dataclasses import replace
 from decimal import Decimal
 
-from repro.plugins.manuscripts.source_tables import Place, SourceCell, SourceTable
+from repro.plugins.manuscripts.source_tables import Place, SourceCell
 
 _NUMERIC = re.compile(r"[^\W\d_]?[\d\s.,±+\-−–()\[\]/%|*†‡<>≤≥~≈^×→↑↓]+(?:[kKMBG]|ms|s|h|GB|MB)?")
 _COMMA = re.compile(r"(?<![\d.,])(?P<whole>\d+|\d{1,3}(?:[.\u2009']\d{3})+),(?P<part>\d+)(?![\d,.]*\d)")
 _POINT = re.compile(r"\d\.\d")
+Rows = list[list[SourceCell]]
 
 
 def is_decimal(whole: str, part: str) -> bool:
@@ -17,19 +17,19 @@ def is_decimal(whole: str, part: str) -> bool:
     return len(part) != 3 or whole.startswith("0") or len(whole) > 3
 
 
-def with_points(table: SourceTable) -> SourceTable:
-    """Return a table with decimal points. A comma before three digits is decimal if the table has other
-    decimal commas and no decimal points."""
-    texts = [cell.text for row in table.body for cell in row if _NUMERIC.fullmatch(cell.text)]
+def with_points(rows: Rows) -> Rows:
+    """Return the rows of a table with decimal points. A comma before three digits is decimal if the table has
+    other decimal commas and no decimal points."""
+    texts = [cell.text for row in rows for cell in row if _NUMERIC.fullmatch(cell.text)]
     commas = [match for text in texts for match in _COMMA.finditer(text)]
     sure = [match for match in commas if is_decimal(match["whole"], match["part"])]
     if not sure:
-        return table
+        return rows
     rest = " ".join(_COMMA.sub("", text) for text in texts)
-    return _with_points(table, is_always=_POINT.search(rest) is None)
+    return _with_points(rows, is_always=_POINT.search(rest) is None)
 
 
-def _with_points(table: SourceTable, *, is_always: bool) -> SourceTable:
+def _with_points(rows: Rows, *, is_always: bool) -> Rows:
     def point(match: re.Match[str]) -> str:
         whole, part = match["whole"], match["part"]
         if is_always or is_decimal(whole, part):
@@ -41,12 +41,16 @@ def _with_points(table: SourceTable, *, is_always: bool) -> SourceTable:
         text = _COMMA.sub(point, cell.text) if is_number else cell.text
         return cell if text == cell.text else replace(cell, text=text)
 
-    made = {id(cell): changed(cell) for row in table.body for cell in row}
-    return replace(table, body=tuple(tuple(made[id(cell)] for cell in row) for row in table.body))
+    made = {id(cell): changed(cell) for row in rows for cell in row}
+    return [[made[id(cell)] for cell in row] for row in rows]
 
 
-def prose_with_points(prose: Sequence[tuple[Place, str]]) -> list[tuple[Place, str]]:
-    """Return paragraphs with decimal points in numbers such as "18,4" and "0,184"."""
+def prose_with_points(prose: list[tuple[Place, str]]) -> list[tuple[Place, str]]:
+    """Return paragraphs with decimal points in numbers such as "18,4", if most of their numbers are such."""
+    text = " ".join(text for _, text in prose)
+    commas = [match for match in _COMMA.finditer(text) if is_decimal(match["whole"], match["part"])]
+    if len(commas) <= len(_POINT.findall(text)):
+        return prose
 
     def point(match: re.Match[str]) -> str:
         is_number = is_decimal(match["whole"], match["part"])

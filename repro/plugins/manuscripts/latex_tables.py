@@ -6,6 +6,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field, replace
 from typing import Any
 
+from repro.plugins.manuscripts.decimal_commas import with_points
 from repro.plugins.manuscripts.gullet import Expanded
 from repro.plugins.manuscripts.latex_text import Words, arguments, kind, last, names, raw, within
 from repro.plugins.manuscripts.layout import head_length, stacked
@@ -305,7 +306,7 @@ class Tabular:
                     grid[top][other] = grid[top][column]
             spans += [(top, other, rows) for other in range(column, min(column + columns, width))]
         _spread(grid, spans)
-        return grid, width
+        return with_points(grid), width
 
     def _starts(self, row: list[list[Any]]) -> list[int]:
         written = [next((node for node in nodes if is_written([node])), None) for nodes in row]

@@ -84,7 +84,7 @@ def _of_comment(comment: Ignored, used: set[str]) -> Iterator[Finding]:
             yield note(f"The comment suppresses no finding of {name}", "This line has none")
 
 
-BOTH_WAYS = (arithmetic.totals, arithmetic.in_series, arithmetic.in_groups)
+BOTH_WAYS = (arithmetic.totals, arithmetic.in_series, arithmetic.in_groups, arithmetic.from_line)
 BY_SYSTEMS = (
     arithmetic.behind_values,
     emphasis.impossible,
@@ -154,6 +154,28 @@ def audit(manuscript: Manuscript) -> list[Finding]:
     places += [place for place, _ in manuscript.prose]
     files = dict.fromkeys(place.file for place in places)
     return without_ignored(findings(manuscript), [file for file in files if file.is_file()])
+
+
+@dataclass(frozen=True)
+class Audited:
+    """A source and its findings, with counts for the summary.
+
+    Attributes:
+        cells: the numbers that were read from the bodies of tables.
+        looked_at: check -> numbers, columns or sentences that it could judge.
+    """
+
+    manuscript: Manuscript
+    findings: list[Finding]
+    cells: int = 0
+
+
+def audited(path: Path, *, is_known_compared: bool = True) -> Audited:
+    """Read and audit a source."""
+    from repro.plugins.manuscripts.reading import read
+
+    manuscript = read(path)
+    return Audited(manuscript, audit(manuscript))
 
 
 SARIF = "https://docs.oasis-open.org/sarif/sarif/v2.1.0/errata01/os/schemas/sarif-schema-2.1.0.json"

@@ -7,7 +7,7 @@ from pathlib import Path, PurePosixPath
 from typing import Any
 
 from repro.errors import DataError, UsageError
-from repro.plugins.manuscripts.decimal_commas import prose_with_points, with_points
+from repro.plugins.manuscripts.decimal_commas import prose_with_points
 from repro.plugins.manuscripts.files import Files
 from repro.plugins.manuscripts.gullet import Expanded
 from repro.plugins.manuscripts.latex_tables import Caption, Scope, Tabular, numbered
@@ -38,10 +38,10 @@ def read(path: Path) -> Manuscript:
     if not tables:
         hint = f" ({notes[0]})" if notes else ""
         raise DataError(f"{path} contains no table{hint}")
-    pointed = tuple(map(with_points, tables))
-    if list(pointed) != tables:
-        prose = prose_with_points(prose)
-    return Manuscript(path, pointed, tuple(prose), labels, tuple(notes), front, tuple(dict.fromkeys(lost)))
+    prose = prose_with_points(prose)
+    return Manuscript(
+        path, tuple(tables), tuple(prose), labels, tuple(notes), front, tuple(dict.fromkeys(lost))
+    )
 
 
 def _read(files: Files) -> Read:

@@ -11,6 +11,7 @@ from pathlib import Path, PurePosixPath
 from typing import Any, NamedTuple
 
 from repro.errors import DataError
+from repro.plugins.manuscripts.decimal_commas import with_points
 from repro.plugins.manuscripts.files import Files
 from repro.plugins.manuscripts.latex_text import Words, parse
 from repro.plugins.manuscripts.layout import head_length
@@ -48,6 +49,7 @@ def table_of(
     if len(rows) < 2 or width < 2:
         return []
     check_size(width * len(rows), rows[0][0].place)
+    rows = with_points(rows)
     full = [(*row, *(SourceCell("", row[0].place) for _ in range(width - len(row)))) for row in rows]
     head = head_length(full, []) if head is None else head
     number = NUMBERED.match(caption)
@@ -271,6 +273,7 @@ def _table_of_tokens(tokens: list, path: Path, caption: str) -> list[SourceTable
             rows.append([])
         elif token.type == "inline":
             rows[-1].append(styled(_of_markdown(token.content), Place(path, line)))
+    rows = with_points(rows)
     return table_of(rows, caption, head=head_length(rows, [1]))
 
 

@@ -238,6 +238,30 @@ def in_series(grid: Grid) -> Iterator[Finding]:
                 )
 
 
+def from_line(grid: Grid) -> Iterator[Finding]:
+    """Find wrong differences between a series beside them and one of its lines, e.g. the first of an
+    ablation."""
+    places = {series: place for place, series in enumerate(grid.series)}
+    for series in (each for each in grid.series if each.is_difference and len(each.values) >= THIN):
+        others = [o for o in grid.series if not o.is_difference and 0 < places[series] - places[o] <= 2]
+        found = [
+            (_explained(series, *pair, is_share), line)
+            for other in others
+            for line in other.values
+            for pair in _with_line(grid, other, line)
+            for is_share in (False, True)
+        ]
+        best, line = max(found, key=lambda each: len(each[0].right), default=(None, 0))
+        if best and (severity := _severity(len(best.right), len(best.wrong))):
+            for wrong in best.wrong:
+                yield _of_difference(grid, series, best, wrong, len(best.right), severity)
+
+
+def _with_line(grid: Grid, other: Series, line: int) -> list[tuple[Series, Series]]:
+    base = Series((grid.lines[line].label,), {n: other.values[line] for n in other.values if n != line})
+    return [(other, base), (base, other)]
+
+
 def in_groups(grid: Grid) -> Iterator[Finding]:
     """Find wrong differences of two series that occur in several groups, if one group has too few numbers."""
     pooled: dict[str, dict[Hashable, list[tuple[Series, Explained]]]] = {}

@@ -137,19 +137,19 @@ def _of_style(grids: Sequence[Grid], style: Style) -> Iterator[Finding]:
             for scope in filter(lambda each: each.is_told, habit.scopes):
                 found = _of_scope(habit, scope, outside)
                 yield from (replace(each, severity="note") for each in found) if is_thin else found
-            if style is BOLD:
-                yield from _bare(habit, outside)
+            if not style.rank:
+                yield from _bare(habit, style, outside)
 
 
-def _bare(habit: Habit, outside: set[int]) -> Iterator[Finding]:
-    bare = [each for each in habit.grid.scores if each.sign and not any(map(BOLD.has, each.values.values()))]
+def _bare(habit: Habit, style: Style, outside: set[int]) -> Iterator[Finding]:
+    bare = [each for each in habit.grid.scores if each.sign and not any(map(style.has, each.values.values()))]
     if habit.scope != "column" or len(bare) != 1 or habit.wrong or habit.right < 2:
         return
     members = tuple(value for value in bare[0].values.values() if value.line not in outside)
-    for value in Scope(bare[0], members, BOLD).target[: max(1, len(members) // 3)]:
-        says = f"{habit.grid.where(bare[0], value)} is the best but not bold"
-        why = f"The best is bold in the {habit.right} other columns"
-        yield Finding("note", BOLD.check, value.place, says, why)
+    for value in Scope(bare[0], members, style).target[: max(1, len(members) // 3)]:
+        says = f"{habit.grid.where(bare[0], value)} is the best but not {style.adjective}"
+        why = f"The best is {style.adjective} in the {habit.right} other columns"
+        yield Finding("note", style.check, value.place, says, why)
 
 
 def _right_along_lines(grid: Grid, style: Style) -> int:

@@ -75,9 +75,22 @@ def _within(series: Series, low: Decimal, high: int) -> list[Value]:
 def decimals(grid: Grid) -> Iterator[Finding]:
     """Find the few scores of a column with an unusual number of decimals, as one finding per column."""
     odd = [told for series in grid.scores if (told := _of_other_digits(series))]
+    if not odd:
+        yield from _of_odd_table(grid)
     for series, values, words in _of_odd_lines(grid, odd) if len(odd) < 3 else ():
         says = " and ".join(grid.where(series, value) for value in values)
         yield Finding("note", "decimals", values[0].place, says, words)
+
+
+def _of_odd_table(grid: Grid) -> Iterator[Finding]:
+    """Find the one number with other decimals in a small table."""
+    numbers = [(s, v) for s in grid.scores if len(s.values) < 3 for v in _within(s, Decimal(), 100)]
+    [(usual, often)] = Counter(v.decimals for _, v in numbers).most_common(1) or [(0, 0)]
+    odd = [(s, v) for s, v in numbers if v.decimals != usual]
+    if len(odd) == 1 and often >= 5:
+        [(series, value)] = odd
+        words = f"{often} numbers of the table have {usual} decimals"
+        yield Finding("note", "decimals", value.place, grid.where(series, value), words)
 
 
 def _of_other_digits(series: Series) -> Odd | None:
@@ -94,10 +107,15 @@ def _digits(value: Value) -> int:
     return len(value.number.as_tuple().digits)
 
 
+DOWNSTREAM = re.compile(
+    r"(?i)\b(?:QA|question[ -]answering)\s+accuracy|\bLLMs?\b|exact match|\bEM\b|\bF1\b|\breaders?\b"
+)
+
+
 def falling(grid: Grid) -> Iterator[Finding]:
     """Find R@100 above R@1000 in one row on one collection, and the same for success and reciprocal ranks."""
     alike: dict[Hashable, list[tuple[Measure, Series]]] = {}
-    for series in grid.scores:
+    for series in grid.scores if not DOWNSTREAM.search(grid.remarks) else ():
         measure = _measure(series)
         if measure and families()[measure.name].monotone and not CAPPED.search(series.name):
             words = frozenset(word for head in series.heads for word in without_measures(head))
