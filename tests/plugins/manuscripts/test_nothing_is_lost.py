@@ -2,7 +2,7 @@
 
 import pytest
 
-from repro.plugins.manuscripts.manuscript_audit import audit
+from repro.plugins.manuscripts.auditing import audit
 from repro.plugins.manuscripts.reading import read
 from repro.plugins.manuscripts.rows import transcribe
 from repro.plugins.manuscripts.series import value_of

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from decimal import Decimal
 from itertools import chain, combinations, filterfalse
@@ -160,9 +160,34 @@ def _of_system(grid: Grid, line: int, name: str) -> Iterator[Finding]:
     keyed = _keyed(grid, line).items() if name else ()
     told = {printed: cells for key, printed in keyed if (cells := known_cells().get((name, *key)))}
     wrong = {printed: cells for printed, cells in told.items() if _is_new(printed.stated, cells)}
-    for printed, cells in wrong.items() if 3 * len(wrong) <= len(told) else ():
+    if told and 3 * len(wrong) > len(told):
+        yield from _of_other_run(grid, line, told, wrong)
+        return
+    for printed, cells in wrong.items():
         places = [stated for cell in cells for stated in (_published(cell), *_of_others(cell))]
         yield from _of_places(grid, printed, sorted(places, key=lambda place: place.number))
+
+
+def _of_other_run(
+    grid: Grid, line: int, told: Mapping[Printed, list[Cell]], wrong: Mapping[Printed, list[Cell]]
+) -> Iterator[Finding]:
+    """Find a line whose values mostly differ from the known ones, as one finding."""
+    cited = {p: cells for p, cells in wrong.items() if any(cell.row.role == "cited" for cell in cells)}
+    near = {p: _nearest(p.stated, cells) for p, cells in cited.items()}
+    near = {p: known for p, known in near.items() if 10 * abs(p.stated.number - known.number) < known.number}
+    if near:
+        parts = [
+            f"{p.series.name} {p.value.cell.text} (known: {k.number:f} %, {k.where})" for p, k in near.items()
+        ]
+        says = f"{grid.lines[line].label}: {len(near)} of {len(told)} values are no known ones"
+        more = f" and {len(parts) - 3} more" if len(parts) > 3 else ""
+        why = f"Another index, checkpoint or cutoff? {', '.join(parts[:3])}{more}"
+        yield Finding("note", "published", next(iter(near)).value.place, says, why)
+
+
+def _nearest(stated: Stated, cells: Sequence[Cell]) -> Stated:
+    places = [each for cell in cells for each in (_published(cell), *_of_others(cell))]
+    return min(places, key=lambda each: abs(each.number - stated.number))
 
 
 def _of_places(grid: Grid, printed: Printed, places: Sequence[Stated]) -> Iterator[Finding]:

@@ -251,7 +251,7 @@ def from_line(grid: Grid) -> Iterator[Finding]:
             for pair in _with_line(grid, other, line)
             for is_share in (False, True)
         ]
-        best, line = max(found, key=lambda each: len(each[0].right), default=(None, 0))
+        best, _ = max(found, key=lambda each: len(each[0].right), default=(None, 0))
         if best and (severity := _severity(len(best.right), len(best.wrong))):
             for wrong in best.wrong:
                 yield _of_difference(grid, series, best, wrong, len(best.right), severity)

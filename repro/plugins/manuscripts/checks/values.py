@@ -134,6 +134,7 @@ def below_first(grid: Grid) -> Iterator[Finding]:
     for first, one in known:
         for ranks, other in known if first.name in ("P", "Success") and first.cutoff == 1 else ():
             alike = without_measures(one.name) == without_measures(other.name)
+            alike |= one.heads[:-1] == other.heads[:-1]
             if ranks.name == "RR" and alike and one.dataset == other.dataset:
                 yield from _of_cuts(grid, one, other, f"{ranks} counts 1 for each query of {first}, or more")
 
@@ -154,7 +155,8 @@ def impossible_means(grid: Grid) -> Iterator[Finding]:
             wrong, told = _impossible(series, multiples)
             for value in wrong if len(told) > 2 and 3 * len(wrong) <= len(told) else ():
                 says = f"{grid.where(series, value)} is between two possible means"
-                why = f"Means over {_queries(grid, series)} queries are multiples of 1/{multiples}, like the others"
+                queries = _queries(grid, series)
+                why = f"Means over {queries} queries are multiples of 1/{multiples}, like the others"
                 yield Finding("doubt", "queries", value.place, says, why)
 
 
