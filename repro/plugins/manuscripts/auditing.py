@@ -200,12 +200,12 @@ def _looked_at(manuscript: Manuscript, by_systems: Sequence[Grid]) -> dict[str, 
     ]
     sentences = (text for _, text in quotes.sentences(manuscript))
     return {
-        "average or sum": sum(len(each.values) for each in series if each.total),
-        "difference": sum(len(each.values) for each in series if each.is_difference)
+        "averages and sums": sum(len(each.values) for each in series if each.total),
+        "differences": sum(len(each.values) for each in series if each.is_difference)
         + sum(value.delta is not None for value in values),
-        "column with bold, underlined or shaded number": sum(styled),
-        "marked number": sum(bool(value.cell.marks) for value in values),
-        "sentence with a number": sum(re.search(quotes.NUMBER, text) is not None for text in sentences),
+        "columns with bold, underlined or shaded numbers": sum(styled),
+        "marked numbers": sum(bool(value.cell.marks) for value in values),
+        "sentences with numbers": sum(re.search(quotes.NUMBER, text) is not None for text in sentences),
     }
 
 

@@ -105,7 +105,7 @@ def summary(made: Audited) -> list[str]:
     lines = [
         f"Read {tables} with {_counted(made.cells, 'number')}. Not read: {_counted(made.unread, 'cell')}."
     ]
-    if looked_at := [_counted(number, name) for name, number in made.looked_at.items() if number]:
+    if looked_at := [f"{number:,} {name}" for name, number in made.looked_at.items() if number]:
         lines.append(f"Checked {', '.join(looked_at)}.")
     return [*lines, ", ".join(_counted(numbers[name], name) for name in SEVERITIES)]
 

@@ -16,7 +16,10 @@ from repro.plugins.manuscripts.layout import Layout, layout, transposed
 from repro.plugins.manuscripts.source_tables import Place, SourceCell, SourceTable
 from repro.plugins.manuscripts.vocabulary import facts, names_something, words
 
-SPREAD = re.compile(r"\s*(±|\+/-|\+-|-\+)\s*(?P<spread>\.?\d[\d.]*)\s*%?|(?<=\d)\((?P<digits>\d{1,2})\)")
+SPREAD = re.compile(
+    r"\s*(±|\+/-|\+-|-\+)\s*(?P<spread>\.?\d[\d.]*)\s*%?|(?<=\d)\((?P<digits>\d{1,2})\)"
+    r"|(?<=[\d%])\s*[\[(]\s*[-+−]?\d*\.?\d+\s*[,–-]\s*[-+−]?\d*\.?\d+\s*[\])]"  # an interval
+)
 _DELTA = re.compile(
     r"\s*[(\[]?\s*(?P<sign>[-+−–↑↓▲▼△▽])\s*(?P<digits>\d*\.?\d+)\s*(?P<share>%)?\s*[)\]]?\s*$"
 )

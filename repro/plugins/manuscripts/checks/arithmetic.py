@@ -252,7 +252,8 @@ def from_line(grid: Grid) -> Iterator[Finding]:
             for is_share in (False, True)
         ]
         best, _ = max(found, key=lambda each: len(each[0].right), default=(None, 0))
-        if best and (severity := _severity(len(best.right), len(best.wrong))):
+        severity = _severity(len(best.right), len(best.wrong)) if best else ""
+        if best and severity and (severity == "error" or not best.is_share):
             for wrong in best.wrong:
                 yield _of_difference(grid, series, best, wrong, len(best.right), severity)
 

@@ -17,10 +17,17 @@ _OTHERS = re.compile(
     r"(?i)\b(report(s|ed)?\s+(by|in)|original(ly)?|previous(ly)?|prior work|et al|their paper|w/o|without"
     r"|if|would|ablat\w*|remov\w+|seeds?|loss|figure|fig\.|threshold|temperature|learning rate|dropout)\b"
 )
+_UNCLEAR = re.compile(r"(?i)\bp\s*[<=]|respectively|\bup to\b")
+_REACHES = re.compile(
+    rf"(?i)\b(?:reach|achiev|obtain|scor|attain|get|yield)\w*\s+(?:an?\s+|about\s+|score\s+of\s+)*{NUMBER}"
+    r"(?!\s*(?:%|percent)?[\s-]*(?:absolute|relative|points?|pts|pp|higher|lower|better|worse|more)\b)"
+)
 _MEASURED = 30  # characters between a number and its measure
+_WHOLE = r"(?<![\d.,@-])(?P<whole>\d+)(?=\s*(?:%|percent\b))"
 _DIFFERENCE = re.compile(
     rf"(?P<by>\b(?:by|gains?\s+of|lead\s+of|margin\s+of|improvements?\s+of|increases?\s+of|drops?\s+of)\s+"
-    rf"(?:about\s+|around\s+|over\s+|only\s+|an?\s+)*\+?)?{NUMBER}\s*(?P<unit>%|percent\b|pp\b)?"
+    rf"(?:about\s+|around\s+|over\s+|only\s+|an?\s+)*\+?)?(?P<share>relative\w*\s+)?(?:{NUMBER}|{_WHOLE})"
+    r"\s*(?P<unit>%|percent\b|pp\b)?"
     r"(?P<words>(?:[\s-]*(?:absolute|relative|percentage|points?|pts?|higher|lower|better|worse|more|less))*)"
     r"\s*(?P<way>above|over|below|behind|than|ahead\s+of|under|improvement|gain|relative\s+to)?\b"
 )
@@ -32,9 +39,10 @@ def _plain(sentence: str) -> str:
 
 def wrong_numbers(place: Place, sentence: str, systems: Systems) -> Iterator[Finding]:
     """Find scores in a sentence that no matching cell has, e.g. "an nDCG@10 of 70.3 (Table 2)"."""
-    if NO_QUOTE.search(sentence) or _OTHERS.search(sentence):
+    if _UNCLEAR.search(sentence) or _OTHERS.search(sentence):
         return
-    for text in _scores(sentence):
+    reached = (match["number"] for match in _REACHES.finditer(_plain(sentence)))
+    for text in dict.fromkeys((*_scores(sentence), *(reached if systems.names_column(sentence) else ()))):
         yield from _of_number(place, sentence, text, systems)
 
 
@@ -102,7 +110,7 @@ def wrong_differences(place: Place, sentence: str, systems: Systems) -> Iterator
     fitting = [pair for pair in pairs if _differ_by(*pair, match)]
     if pairs and not fitting:
         one, other = pairs[0]
-        says = f"The two systems never differ by {match['number']}: {_short(sentence)}"
+        says = f"The two systems never differ by {_stated(match)}: {_short(sentence)}"
         why = f"Their numbers include {one.cell.text} and {other.cell.text} at {one.place}"
         yield Finding("doubt", "prose", place, says, why)
     elif (
@@ -136,11 +144,15 @@ def _pairs(table: int, sentence: str, systems: Systems) -> Iterator[tuple[Value,
 
 
 def _differ_by(one: Value, other: Value, match: re.Match[str]) -> bool:
-    text, words = match["number"], f"{match['words']} {match['way'] or ''}"
+    text, words = _stated(match), f"{match['share'] or ''}{match['words']} {match['way'] or ''}"
     if "relative" in words:
         return _is_share(one, other, text)
     is_share = "point" not in words and "absolute" not in words
     return differs_by(one, other, text, is_share)
+
+
+def _stated(match: re.Match[str]) -> str:
+    return str(match["number"] or match["whole"])
 
 
 def _is_share(one: Value, other: Value, text: str) -> bool:

@@ -22,7 +22,9 @@ CLAIM = re.compile(
 )
 _P_VALUE = re.compile(r"\bp\s*(?:-?value)?s?\s*(?:=|of|is)\s*(?P<p>0?\.\d+)")
 _LEVEL = re.compile(r"\bp\s*[<≤]\s*(?P<level>0?\.\d+)")
-_NEGATED = re.compile(r"(?i)\b(not|no|non|n't|never|neither|without|insignificant)\b|\bin-?significant")
+_NEGATED = re.compile(
+    r"(?i)\b(not|no|non|n't|never|neither|without|insignificant|los[et]\w*|fail\w*|lack\w*|vanish\w*|marginal\w*)\b|\bin-?significant"
+)
 _FEW = re.compile(rf"(?i)\b(?P<n>[2-5]|{NUMERALS})\s+(?:\w+\s+)?(?:queries|topics|questions)\b")
 _SYMBOLS = "†‡§¶*"
 _WORDS = {"†": "dagger", "‡": "double dagger", "*": "asterisk", "§": "section sign", "¶": "pilcrow"}

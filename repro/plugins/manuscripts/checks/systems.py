@@ -72,9 +72,16 @@ class Systems:
 
     def scores(self, table: int, sentence: str) -> list[Series]:
         """Return the scores of a table that a sentence is about, without averages unless it names them."""
+        if re.search(r"(?i)\baverag", sentence):
+            return [each for each in self.tables[table].grid.series if each.total == "average"]
         named = series_in(sentence, self.tables[table])
         headed = [each for each in named if each.dataset is None and _is_headed(each, sentence)]
         return headed or named
+
+    def names_column(self, sentence: str) -> bool:
+        """Return whether a sentence names a collection or the heading of a column."""
+        scores = (each for table in self.tables for each in table.grid.scores)
+        return any(_is_headed(each, sentence) for each in scores)
 
     def values(self, table: int, sentence: str) -> list[Value]:
         """Return the numbers of the systems and scores of a sentence."""
