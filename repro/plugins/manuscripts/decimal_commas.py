@@ -9,6 +9,7 @@ from repro.plugins.manuscripts.source_tables import Place, SourceCell
 _NUMERIC = re.compile(r"[^\W\d_]?[\d\s.,±+\-−–()\[\]/%|*†‡<>≤≥~≈^×→↑↓]+(?:[kKMBG]|ms|s|h|GB|MB)?")
 _COMMA = re.compile(r"(?<![\d.,])(?P<whole>\d+|\d{1,3}(?:[.\u2009']\d{3})+),(?P<part>\d+)(?![\d,.]*\d)")
 _POINT = re.compile(r"\d\.\d")
+_SPACED = re.compile(r"\d{1,3}(?: \d{3})+(?:[.,]\d+)?")
 Rows = list[list[SourceCell]]
 
 
@@ -20,6 +21,7 @@ def is_decimal(whole: str, part: str) -> bool:
 def with_points(rows: Rows) -> Rows:
     """Return the rows of a table with decimal points. A comma before three digits is decimal if the table has
     other decimal commas and no decimal points."""
+    rows = _without_blanks(rows)
     texts = [cell.text for row in rows for cell in row if _NUMERIC.fullmatch(cell.text)]
     commas = [match for text in texts for match in _COMMA.finditer(text)]
     sure = [match for match in commas if is_decimal(match["whole"], match["part"])]
@@ -27,6 +29,13 @@ def with_points(rows: Rows) -> Rows:
         return rows
     rest = " ".join(_COMMA.sub("", text) for text in texts)
     return _with_points(rows, is_always=_POINT.search(rest) is None)
+
+
+def _without_blanks(rows: Rows) -> Rows:
+    """Return rows with "532 761" as "532761"."""
+    cells = {id(cell): cell for row in rows for cell in row if _SPACED.fullmatch(cell.text)}
+    made = {key: replace(cell, text=cell.text.replace(" ", "")) for key, cell in cells.items()}
+    return [[made.get(id(cell), cell) for cell in row] for row in rows] if made else rows
 
 
 def _with_points(rows: Rows, *, is_always: bool) -> Rows:

@@ -40,9 +40,9 @@ class Stated:
         """Return whether the two cannot be the same number before rounding."""
         return are_apart(self.number, self.half, other.number, other.half)
 
-    def is_near(self, other: Stated) -> bool:
-        """Return whether the two differ by less than a fiftieth of the larger one."""
-        return 50 * abs(self.number - other.number) < max(self.number, other.number)
+    def is_near(self, other: Stated, part: int = 50) -> bool:
+        """Return whether the two differ by less than a part of the larger one, e.g. a fiftieth."""
+        return part * abs(self.number - other.number) < max(self.number, other.number)
 
 
 @dataclass(frozen=True)
@@ -75,9 +75,11 @@ def several_values(grids: Sequence[Grid]) -> Iterator[Finding]:
     most of the system's values agree, and notes if the values are close."""
     for one, other in combinations(grids, 2):
         theirs = _unique_lines(other)
-        for name, line in _unique_lines(one).items():
-            if name in theirs:
-                yield from _of_lines(one, line, other, theirs[name])
+        shared = [(line, theirs[name]) for name, line in _unique_lines(one).items() if name in theirs]
+        found = [finding for line, their in shared for finding in _of_lines(one, line, other, their)]
+        numbers = sum(len(_shared_values(one, line, other, their)) for line, their in shared)
+        if 3 * len(found) <= max(6, numbers):  # else the tables have other settings
+            yield from found
 
 
 def _unique_lines(grid: Grid) -> dict[str, int]:
@@ -86,17 +88,24 @@ def _unique_lines(grid: Grid) -> dict[str, int]:
     return {name: number for name, number in names if name and often[name] == 1}
 
 
-def _of_lines(one: Grid, line: int, other: Grid, other_line: int) -> Iterator[Finding]:
+def _shared_values(one: Grid, line: int, other: Grid, other_line: int) -> list[tuple[Printed, Printed]]:
     here, there = _keyed(one, line), _keyed(other, other_line)
-    pairs = [(here[key], there[key]) for key in here if key in there]
+    return [(here[key], there[key]) for key in here if key in there]
+
+
+def _of_lines(one: Grid, line: int, other: Grid, other_line: int) -> Iterator[Finding]:
+    pairs = _shared_values(one, line, other, other_line)
     unequal = [(a, b) for a, b in pairs if a.stated.differs_from(b.stated)]
     if len(unequal) == 2 and (swap := _swapped(*unequal[0], *unequal[1])):
         yield Finding("doubt", "two-values", unequal[0][1].value.place, *swap)
         return
     same = len(pairs) - len(unequal)
     is_doubt = same >= max(2, 2 * len(unequal))
+    part = 10 if same else 50  # the same system where another value agrees
     label, severity = one.lines[line].label, "doubt" if is_doubt else "note"
-    for mine, theirs in unequal if is_doubt or all(a.stated.is_near(b.stated) for a, b in unequal) else ():
+    for mine, theirs in (
+        unequal if is_doubt or all(a.stated.is_near(b.stated, part) for a, b in unequal) else ()
+    ):
         place = mine.value.place
         values = f"{theirs.value.cell.text} here and {mine.value.cell.text} at {place}"
         says = f"{label}, {mine.series.name}: {values}"

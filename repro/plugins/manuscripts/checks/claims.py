@@ -136,8 +136,9 @@ def _way(match: re.Match[str]) -> int:
 
 
 def _pairs(table: int, sentence: str, systems: Systems) -> Iterator[tuple[Value, Value]]:
-    lines = systems.pair(table, sentence)
-    for series in systems.scores(table, sentence) if lines else ():
+    if (lines := systems.pair(table, sentence)) is None:
+        return
+    for series in systems.scores(table, sentence):
         one, other = (series.values.get(line) for line in lines)
         if one and other:
             yield one, other
@@ -227,8 +228,9 @@ def _of_count(
 
 
 def _pairs_by_series(table: int, sentence: str, systems: Systems) -> Iterator[tuple[Series, Value, Value]]:
-    lines = systems.pair(table, sentence)
-    for series in systems.scores(table, sentence) if lines else ():
+    if (lines := systems.pair(table, sentence)) is None:
+        return
+    for series in systems.scores(table, sentence):
         one, other = (series.values.get(line) for line in lines)
         if one and other and not series.total and not series.is_difference:
             yield series, one, other
