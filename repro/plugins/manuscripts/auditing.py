@@ -82,7 +82,6 @@ BY_SYSTEMS = (
     arithmetic.behind_values,
     emphasis.impossible,
     values.decimals,
-    values.out_of_range,
     values.falling,
     values.impossible_means,
     values.undefined_depths,
@@ -96,7 +95,6 @@ ACROSS = (
     emphasis.second_best,
     emphasis.shaded,
     across.several_values,
-    across.swapped_systems,
     across.unpublished,
 )
 
@@ -106,11 +104,12 @@ def findings(manuscript: Manuscript, readme: Manuscript | None = None) -> list[F
     differ from the source."""
     tables = [_with_definitions(table, manuscript) for table in manuscript.tables]
     pairs = [grids(table) for table in tables]
-    of_units = [each for by_system, _ in pairs for each in values.mixed_units(by_system)]
-    odd = [value.cell for value, _ in of_units]
+    impossible = [each for by_system, _ in pairs for each in values.mixed_units(by_system)]
+    impossible += [each for by_system, _ in pairs for each in values.out_of_range(by_system)]
+    odd = [value.cell for value, _ in impossible]
     by_systems = [by_system.without(odd) for by_system, _ in pairs]
     turned = [grid.without(odd) for _, grid in pairs]
-    all_findings = [finding for _, finding in of_units]
+    all_findings = [finding for _, finding in impossible]
     for check, grid in (*product(BOTH_WAYS, (*by_systems, *turned)), *product(BY_SYSTEMS, by_systems)):
         all_findings += check(grid)
     for check_of_all in ACROSS:
@@ -131,7 +130,6 @@ def _of_readme(manuscript: Manuscript, by_systems: Sequence[Grid], readme: Manus
     for grid in by_systems:
         for other in others:
             yield from across.several_values([grid, other])
-            yield from across.swapped_systems([grid, other])
     yield from of_sentences(replace(manuscript, prose=readme.prose), by_systems)
 
 

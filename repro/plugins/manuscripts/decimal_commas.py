@@ -73,7 +73,7 @@ _SCALES = {"k": 3, "K": 3, "M": 6, "B": 9, "G": 9}
 
 def scaled(text: str) -> Decimal | None:
     """Return a number with a unit or exponent, e.g. 8800000 for "8.8M" and 1200 for "1.2e3", or None."""
-    if match := re.fullmatch(r"([-+]?(?:\d+(?:\.\d+)?|\.\d+))(?:[eE×x]\s?(?:10\^?)?([-+−]?\d+))", text):
+    if match := re.fullmatch(r"([-+]?(?:\d+(?:\.\d+)?|\.\d+))(?:[eE×x]\s?(?:10\^?)?([-+−]?\d{1,2}))", text):
         return Decimal(match[1]).scaleb(int(match[2].replace("−", "-")))
     match = re.fullmatch(r"([-+]?(?:\d+(?:\.\d+)?|\.\d+))\s?([kKMBG])", text)
     return Decimal(match[1]).scaleb(_SCALES[match[2]]) if match else None

@@ -48,7 +48,7 @@ class Scope:
                 self._take_caption(node, name)
             elif name == "label":
                 self.labels.append((raw(last(node)), len(self.captions)))
-            elif name in names("tabulars"):
+            elif name in names("tabulars") and kind(node) == "environment":
                 self._take_tabular(node)
             elif node is not None:
                 (self._half(node, name) or self).gather(within(node))

@@ -249,3 +249,43 @@ def test_a_name_of_a_paper_is_the_paper_and_a_path_of_the_name_is_told(repro, pa
     said = repro("audit", "costa", "--references", "--format", "json")
     assert said.json[0]["paper"] == "costa" and "./costa names the path" in said.err
     assert "[cut-off]" in repro("audit", "./costa").out
+
+
+KNOWN = SOURCE.replace("Otter & 65.8 & 85.7", "ANCE & 65.8 & 94.9").replace("75.1 & 72.1", "75.1 & 82.1")
+
+
+def test_values_of_known_systems_are_notes_that_an_option_turns_off(repro, paper):
+    [note] = repro("audit", paper(KNOWN), "--format", "json").json
+    assert (note["severity"], note["check"], note["line"]) == ("note", "published", 9)
+    assert (
+        "ANCE: 1 of 1 values are no known ones" in note["says"]
+        and "95.84 %, Pyserini on costa/3/ance/dev.r1000" in note["why"]
+    )
+    assert repro("audit", paper(KNOWN), "--no-known", "--format", "json").json == []
+
+
+def test_the_summary_counts_what_was_read_and_goes_to_standard_error_beside_data(repro, paper):
+    text = SOURCE.replace("88.7", "8B.7")
+    said = repro("audit", paper(text), "--format", "json")
+    assert said.err.startswith("Read 1 table with 5 numbers. Not read: 1 cell.\n")
+    assert said.err.endswith("1 error, 0 doubts, 1 note\n")
+    assert repro("audit", paper(text)).out.startswith("Read 1 table with 5 numbers. Not read: 1 cell.\n")
+
+
+def test_a_caption_that_names_a_measure_makes_its_columns_certain():
+    made = table("Model|P|MRR@10", "A|38.9|37.9\nB|25.9|36.9", "MS MARCO passage dev. P denotes P@1.")
+    assert _of(made) == [("error", "cut-off", 2)]
+    made = table("Model|MS MARCO passage dev", "BM25|18.7", "MRR@100")
+    assert _of(made) == [("note", "depth", 2)]
+
+
+def test_tables_of_other_settings_are_not_compared():
+    """A single other value is one of a typist, and a table of other values one of another model."""
+    head, rows = "Model|Ponds nDCG@10|Lakes nDCG@10", "A|30.1|40.1\nB|31.1|41.1\nC|32.1|42.1\nD|33.1|43.1"
+    other = "\n".join(line.replace(".1", ".4") for line in rows.split("\n"))
+    assert _of(table(head, rows), table(head, other, first=20)) == []
+    assert _of(table(head, rows), table(head, rows.replace("41.1", "41.4"), first=20)) == [
+        ("note", "two-values", 22)
+    ]
+    swapped = rows.replace("41.1", "x").replace("42.1", "41.1").replace("x", "42.1")
+    assert _of(table(head, rows), table(head, swapped, first=20)) == [("doubt", "two-values", 22)]

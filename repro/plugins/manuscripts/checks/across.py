@@ -74,6 +74,9 @@ def several_values(grids: Sequence[Grid]) -> Iterator[Finding]:
     """Find systems with different values of one measure and collection in two tables. These are doubts if
     most of the system's values agree, and notes if the values are close."""
     for one, other in combinations(grids, 2):
+        if swapped := list(_swapped_systems(one, other)):
+            yield from swapped
+            continue
         theirs = _unique_lines(other)
         shared = [(line, theirs[name]) for name, line in _unique_lines(one).items() if name in theirs]
         found = [finding for line, their in shared for finding in _of_lines(one, line, other, their)]
@@ -121,19 +124,18 @@ def _swapped(a: Printed, b: Printed, c: Printed, d: Printed) -> tuple[str, str] 
     return says, f"{a.value.place} has {a.value.cell.text} and {c.value.cell.text} in this order"
 
 
-def swapped_systems(grids: Sequence[Grid]) -> Iterator[Finding]:
+def _swapped_systems(one: Grid, other: Grid) -> Iterator[Finding]:
     """Find two systems with each other's value in a table that repeats a column of another table."""
-    for one, other in combinations(grids, 2):
-        mine, theirs = _unique_lines(one), _unique_lines(other)
-        columns: dict[Key, list[tuple[Printed, Printed]]] = {}
-        for name in (name for name in mine if name in theirs):
-            here, there = _keyed(one, mine[name]), _keyed(other, theirs[name])
-            for key in (key for key in here if key in there):
-                columns.setdefault(key, []).append((here[key], there[key]))
-        for pairs in columns.values():
-            unequal = [(a, b) for a, b in pairs if a.stated.differs_from(b.stated)]
-            if len(unequal) == 2 and (swap := _swapped(*unequal[0], *unequal[1])):
-                yield Finding("doubt", "two-values", unequal[0][1].value.place, *swap)
+    mine, theirs = _unique_lines(one), _unique_lines(other)
+    columns: dict[Key, list[tuple[Printed, Printed]]] = {}
+    for name in (name for name in mine if name in theirs):
+        here, there = _keyed(one, mine[name]), _keyed(other, theirs[name])
+        for key in (key for key in here if key in there):
+            columns.setdefault(key, []).append((here[key], there[key]))
+    for pairs in columns.values():
+        unequal = [(a, b) for a, b in pairs if a.stated.differs_from(b.stated)]
+        if len(unequal) == 2 and (swap := _swapped(*unequal[0], *unequal[1])):
+            yield Finding("doubt", "two-values", unequal[0][1].value.place, *swap)
 
 
 def _keyed(grid: Grid, line: int) -> dict[Key, Printed]:

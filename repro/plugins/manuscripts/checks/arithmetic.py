@@ -265,10 +265,10 @@ def _with_line(grid: Grid, other: Series, line: int) -> list[tuple[Series, Serie
 
 def in_groups(grid: Grid) -> Iterator[Finding]:
     """Find wrong differences of two series that occur in several groups, if one group has too few numbers."""
-    pooled: dict[str, dict[Hashable, list[tuple[Series, Explained]]]] = {}
+    pooled: dict[tuple[str, ...], dict[Hashable, list[tuple[Series, Explained]]]] = {}
     for series, pair in _within_groups(grid):
-        key = (pair.one.heads[-1], pair.other.heads[-1], pair.is_share)
-        pooled.setdefault(series.heads[-1], {}).setdefault(key, []).append((series, pair))
+        key = (pair.one.heads[-1:], pair.other.heads[-1:], pair.is_share)
+        pooled.setdefault(series.heads[-1:], {}).setdefault(key, []).append((series, pair))
     for pairs in pooled.values():
         best = max(pairs.values(), key=_fitting)
         if _fitting(best) >= max(LEAST, 3 * sum(len(pair.wrong) for _, pair in best)):

@@ -84,7 +84,7 @@ def large_spreads(grid: Grid) -> Iterator[Finding]:
     for series in grid.scores:
         for value in series.values.values():
             match = SPREAD.search(value.cell.text)
-            if match and match["spread"] and Decimal(match["spread"].rstrip(".")) > value.number > 0:
+            if match and match["spread"] and Decimal(match["spread"]) > value.number > 0:
                 says = f"{grid.where(series, value)}: The deviation is larger than the mean"
                 why = "Scores between 0 and 1, or 0 and 100 %, hardly vary so much"
                 yield Finding("doubt", "spread", value.place, says, why)

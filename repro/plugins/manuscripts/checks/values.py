@@ -21,14 +21,14 @@ CAPPED = re.compile(r"(?i)capp?ed|\bcap\b")  # recall over at most as many as ra
 SEVERAL_RUNS = re.compile(r"(?i)\b(seeds?|runs|trials|averaged? (over|of)|standard deviation|std)\b|±")
 
 
-def out_of_range(grid: Grid) -> Iterator[Finding]:
+def out_of_range(grid: Grid) -> Iterator[tuple[Value, Finding]]:
     """Find scores above 100 or below 0, in columns with few of them."""
     for series in filter(_is_share, grid.scores):
         wrong = [v for v in series.values.values() if not 0 <= v.number <= 100]
         for value in wrong if 4 * len(wrong) <= len(series.values) else ():
             says = f"{grid.where(series, value)} is no possible value of {series.measure}"
             why = "Its values are between 0 and 1, or 0 and 100 %"
-            yield Finding("error", "range", value.place, says, why)
+            yield value, Finding("error", "range", value.place, says, why)
 
 
 def _is_share(series: Series) -> bool:
