@@ -17,10 +17,8 @@ from repro.plugins.manuscripts.checks import (
     in_order,
     quotes,
     significance,
-    unread,
     values,
 )
-from repro.plugins.manuscripts.checks.systems import Systems
 from repro.plugins.manuscripts.files import Files, decoded
 from repro.plugins.manuscripts.series import Grid, grids
 from repro.plugins.manuscripts.source_tables import Manuscript, Place, SourceTable
@@ -119,7 +117,7 @@ def findings(manuscript: Manuscript, readme: Manuscript | None = None) -> list[F
     for place, text in significance.texts(manuscript):
         for sentence in quotes.END.split(text):
             all_findings += significance.refuted(place, sentence)
-    all_findings += [*unread.lost(manuscript), *unread.cells(manuscript.tables)]
+    all_findings += [*values.lost_parts(manuscript), *values.unread_cells(manuscript.tables)]
     if readme:
         all_findings += _of_readme(manuscript, by_systems, readme)
     return in_order([*all_findings, *of_sentences(manuscript, by_systems)])
@@ -143,7 +141,7 @@ def _with_definitions(table: SourceTable, manuscript: Manuscript) -> SourceTable
 def of_sentences(manuscript: Manuscript, by_systems: Sequence[Grid]) -> Iterator[Finding]:
     """Yield the findings on sentences, one for each, the most specific check first."""
     tables = quotes.numbered(manuscript, by_systems)
-    systems = Systems.of(manuscript, tables)
+    systems = quotes.Systems.of(manuscript, tables)
     for place, sentence in quotes.sentences(manuscript):
         found = list(quotes.wrong_quotes(place, sentence, tables))
         for check in SENTENCES if not found else ():

@@ -69,3 +69,20 @@ def in_order(findings: Iterable[Finding]) -> list[Finding]:
     """Return each finding once, by file, line and severity."""
     once, rank = dict.fromkeys(findings), SEVERITIES.index
     return sorted(once, key=lambda f: (f.place.file, f.place.line, rank(f.severity), f.check, f.says))
+
+
+WORDS = (
+    *("zero", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten"),
+    *("eleven", "twelve", "thirteen", "fourteen", "fifteen", "sixteen", "seventeen", "eighteen"),
+)
+NUMERALS = "|".join(WORDS)  # for regular expressions
+
+
+def numeral(text: str | None) -> int | None:
+    """Return a number in digits or words, or None."""
+    if not text:
+        return None
+    digits = text.replace(",", "")
+    if digits.isdigit():
+        return int(digits)
+    return WORDS.index(text.lower()) if text.lower() in WORDS else None

@@ -5,10 +5,8 @@ from collections.abc import Iterator
 from decimal import Decimal
 
 from repro.manifest.printed import decimals_of, half_unit, shift_point
-from repro.plugins.manuscripts.checks import Finding
-from repro.plugins.manuscripts.checks.numerals import NUMERALS, numeral
-from repro.plugins.manuscripts.checks.quotes import NO_QUOTE, NUMBER, differs_by, is_in, is_same
-from repro.plugins.manuscripts.checks.systems import WE, Systems
+from repro.plugins.manuscripts.checks import NUMERALS, Finding, numeral
+from repro.plugins.manuscripts.checks.quotes import NO_QUOTE, NUMBER, WE, Systems, differs_by, is_in, is_same
 from repro.plugins.manuscripts.series import Series, Value
 from repro.plugins.manuscripts.source_tables import Place
 from repro.plugins.manuscripts.vocabulary import measures

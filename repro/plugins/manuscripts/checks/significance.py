@@ -4,9 +4,8 @@ import re
 from collections.abc import Iterator, Sequence
 from decimal import Decimal
 
-from repro.plugins.manuscripts.checks import Finding
+from repro.plugins.manuscripts.checks import NUMERALS, Finding, numeral
 from repro.plugins.manuscripts.checks.arithmetic import explanation
-from repro.plugins.manuscripts.checks.numerals import NUMERALS, numeral
 from repro.plugins.manuscripts.series import SPREAD, Grid
 from repro.plugins.manuscripts.source_tables import Manuscript, Place
 
