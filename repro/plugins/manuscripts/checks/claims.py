@@ -3,6 +3,7 @@
 import re
 from collections.abc import Iterator
 from decimal import Decimal
+from typing import Any
 
 from repro.manifest.printed import decimals_of, half_unit, shift_point
 from repro.plugins.manuscripts.checks import NUMERALS, Finding, numeral
@@ -235,30 +236,27 @@ def _pairs_by_series(table: int, sentence: str, systems: Systems) -> Iterator[tu
 
 
 def _of_best(place: Place, sentence: str, systems: Systems) -> Iterator[Finding]:
-    refuted = []
-    for table in systems.cited(sentence):
-        lines, grid = systems.subjects(table, sentence), systems.tables[table].grid
-        scores = [each for each in systems.scores(table, sentence) if each.sign and not each.is_difference]
-        for series in scores if lines else ():
-            mine = [series.values[line] for line in lines if line in series.values]
-            if not mine or len(series.values) < 2:
-                continue
-            best = max(value.number * series.sign for value in mine)
-            groups = {grid.lines[line].group for line in lines}
-            ahead = [
-                v
-                for v in series.values.values()
-                if v.number * series.sign > best and grid.lines[v.line].group in groups
-            ]
-            if not ahead:
-                return
-            refuted.append((series, ahead[0], grid.lines[ahead[0].line].label))
-    names_one = len({(series.dataset, series.measure) for series, *_ in refuted}) == 1
-    for series, value, label in refuted[:1] if names_one else ():
-        says = f"Not the best: {_short(sentence)}"
-        yield Finding(
-            "doubt", "claim", place, says, f"{label}, {series.name}: {value.cell.text} at {value.place}"
-        )
+    ahead = [found for table in systems.cited(sentence) for found in _ahead(table, sentence, systems)]
+    names_one = len({(series.dataset, series.measure) for series, *_ in ahead}) == 1
+    if not names_one or any(value is None for _, value, _ in ahead):
+        return
+    [(series, value, label), *_] = ahead
+    says = f"Not the best: {_short(sentence)}"
+    yield Finding(
+        "doubt", "claim", place, says, f"{label}, {series.name}: {value.cell.text} at {value.place}"
+    )
+
+
+def _ahead(table: int, sentence: str, systems: Systems) -> Iterator[tuple[Series, Any, str]]:
+    """Yield each score of a sentence with a better number of the same group, or None, and its label."""
+    lines, grid = systems.subjects(table, sentence), systems.tables[table].grid
+    groups = {grid.lines[line].group for line in lines}
+    for series in (each for each in systems.scores(table, sentence) if each.sign and not each.is_difference):
+        mine = [series.values[line].number * series.sign for line in lines if line in series.values]
+        if mine and len(series.values) > 1:
+            rivals = (v for v in series.values.values() if grid.lines[v.line].group in groups)
+            better = next((v for v in rivals if v.number * series.sign > max(mine)), None)
+            yield series, better, grid.lines[better.line].label if better else ""
 
 
 def _of_order(place: Place, sentence: str, systems: Systems) -> Iterator[Finding]:
