@@ -17,7 +17,7 @@ from repro.plugins.manuscripts.source_tables import Place, SourceCell, SourceTab
 from repro.plugins.manuscripts.vocabulary import facts, names_something, words
 
 SPREAD = re.compile(
-    r"\s*(±|\+/-|\+-|-\+)\s*(?P<spread>\d*\.?\d+)\s*%?|(?<=\d)\((?P<digits>\d{1,2})\)"
+    r"\s*\(?(±|\+/-|\+-|-\+)\s*(?P<spread>\d*\.?\d+)\s*%?\)?|(?<=\d)\((?P<digits>\d{1,2})\)"
     r"|(?<=[\d%])\s*[\[(]\s*[-+−]?\d*\.?\d+\s*[,–-]\s*[-+−]?\d*\.?\d+\s*[\])]"  # an interval
 )
 _DELTA = re.compile(

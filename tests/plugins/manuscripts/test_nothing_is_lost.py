@@ -83,7 +83,14 @@ def test_merged_heads_of_packages_cover_their_columns(tmp_path, table):
 
 def test_units_and_exponents_are_part_of_a_number():
     assert transcribe(cell("8.8M")).text == "-" and transcribe(cell("8.8M")).remainder == "8.8M"
-    numbers = {"8.8M": 8_800_000, "110k": 110_000, "1.2e3": 1200, "1.5×10^2": 150, "38.2(3)": 38.2}
+    numbers = {
+        "8.8M": 8_800_000,
+        "110k": 110_000,
+        "1.2e3": 1200,
+        "1.5×10^2": 150,
+        "38.2(3)": 38.2,
+        "0.568 (±0.004)": 0.568,
+    }
     assert {text: float(value_of(cell(text), 0).number) for text in numbers} == numbers
 
 
