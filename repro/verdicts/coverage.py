@@ -190,15 +190,18 @@ def still_asked(source: Paper) -> list[str]:
 
 
 def refuse_open(source: Paper, items: Iterable[CoverageItem]) -> None:
-    """Raise ManifestError for the first open cell of a paper, with its line and the missing entry."""
+    """Raise ManifestError for the first open cell of a paper, with its line and all open rows."""
     open_ids = {item.id for item in items if item.way == "open"}
-    for found in (c for c in every_cell(source) if c.id in open_ids):
+    opened = [cell for cell in every_cell(source) if cell.id in open_ids]
+    rows = list(dict.fromkeys(f"{cell.table.id}/{cell.row.id}" for cell in opened))
+    for found in opened:
         manifest = source.manifest
         place = "rows", found.table.rows.index(found.row)
         if not (found.column.dataset or found.column.mean_of):
             place = "columns", [column.id for column in found.table.columns].index(found.column.id)
         location = ("tables", manifest.tables.index(found.table), *place)
         reason = f"cell {found.id} has {lack_of(found)}, or say under not_measurable why there is none"
+        reason += f". {len(rows)} rows have open cells: {', '.join(rows)}" if len(rows) > 1 else ""
         raise fault_at(source.folder / "cells.yaml", location, reason)
 
 

@@ -70,6 +70,9 @@ def test_a_cell_without_a_way_is_an_error_that_names_its_line(toy, tmp_path):
     assert [(c.id, c.way, c.recipe) for c in found if c.reason] == [("toy/1/lost/dev", "open", None)]
     with pytest.raises(ManifestError, match=r"cells\.yaml:10: .*toy/1/lost/dev has no recipe"):
         refuse_open(source, found)
+    source = toy('{id: lost, label: Lost, cells: ["0.2"]}\n  - {id: gone, label: Gone, cells: ["0.3"]}')
+    with pytest.raises(ManifestError, match=r"2 rows have open cells: 1/lost, 1/gone"):
+        refuse_open(source, coverage(source, Results(tmp_path)))
 
 
 def test_a_column_that_nobody_said_what_it_is_of_is_an_error_that_names_its_line(toy, tmp_path):

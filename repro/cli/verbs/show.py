@@ -207,7 +207,7 @@ def coverage(names, as_json):
     _print_tables(by_paper, grand_total, with_reasons=bool(names))
     for name, rows in by_paper.items():
         if count := total(rows, what=name).ways["open"]:
-            say(f"{name}: {count} cells are open. `repro show coverage {name}` names the first fault.")
+            say(f"{name}: {count} cells are open. `repro show coverage {name}` lists the rows.")
         if asked := still_asked(paper(name)):
             say(f"{name}: open questions: {', '.join(asked)}")
     say(f"{_count_in_words(by_paper, grand_total)}.")

@@ -17,7 +17,9 @@ from repro.plugins.manuscripts.source_tables import Place
 
 _PIECES = re.compile(
     r"""(?P<comment>%[^\n]*(?:\n[ \t]*)?)
-      | (?P<verb>\\(?:verb\*?|lstinline)(?P<bar>[^\w\s*{\[])(?P<shown>.*?)(?P=bar))
+      | (?P<link>\\href\s*(?:\[[^\]]*\]\s*)?\{[^{}]*\})
+      | (?P<verb>\\(?:url|nolinkurl|lstinline)\s*\{(?P<address>(?:[^{}\#]|\#(?!\d))*)\}
+                |\\(?:verb\*?|Verb|lstinline|url)(?P<bar>[^\w\s*{\[])(?P<shown>.*?)(?P=bar))
       | (?P<control>\\(?:[A-Za-z]+|.|\n)) | (?P<argument>\#\#|\#\d)
       | (?P<space>\s+) | (?P<text>[^\\%\#\s{}\[\]$&~^_]+) | (?P<one>.)""",
     re.VERBOSE,
@@ -46,11 +48,15 @@ class Token(NamedTuple):
 
 
 class Macro(NamedTuple):
-    """The definition of a control sequence. ``default`` belongs to the first of ``number`` arguments."""
+    """The definition of a control sequence. ``default`` belongs to the first of ``number`` arguments.
+
+    ``spec`` lists the arguments of ``\\NewDocumentCommand``, e.g. ``[("s", None), ("m", None)]``.
+    """
 
     body: tuple[Token, ...]
     number: int = 0
     default: tuple[Token, ...] | None = None
+    spec: tuple[tuple[str, tuple[Token, ...] | None], ...] = ()
 
 
 class Reader:
@@ -73,8 +79,11 @@ class Reader:
             start, self.at = self.at, match.end()
             if match.lastgroup == "control":
                 return self._control(match[0], start)
+            if match.lastgroup == "link":
+                return Token("\\href{}", self.number, start, self.at)
             if match.lastgroup == "verb":
-                escaped = re.sub(r"([#$%&_{}])", r"\\\1", re.sub(r"[\\~^]", " ", match["shown"]))
+                shown = match["shown"] or match["address"] or ""
+                escaped = re.sub(r"([#$%&_{}])", r"\\\1", re.sub(r"[\\~^]", " ", shown))
                 return Token("{" + escaped + "}", self.number, start, self.at)
             if match.lastgroup == "space":
                 return Token(_blank(match[0], after_comment), self.number, start, self.at)
@@ -106,12 +115,14 @@ def _blank(text: str, after_comment: bool) -> str:
 
 
 class Expanded:
-    """The flat text of a source, with the position of each character. ``notes`` are on unreadable parts."""
+    """The flat text of a source, with the position of each character. ``notes`` are on unreadable parts,
+    ``lost`` on parts of tables that are missing from the result."""
 
     def __init__(self, files: Files):
         self.files, self.text = files, ""
         self.names: list[str] = []
         self.notes: list[str] = []
+        self.lost: list[tuple[Place, str]] = []
         self._tokens: list[Token] = []
         self._starts: list[int] = []
         self._lines: dict[int, list[int]] = {}
@@ -147,6 +158,7 @@ STEPS = 400_000  # per source
 TOKENS = 4_000_000
 CHARACTERS = 1_000_000  # of the flat text (a thesis has half of it)
 DEPTH = 30  # of nested files
+NO_VALUE = "-NoValue-"  # an absent optional argument of \NewDocumentCommand
 
 
 class Gullet:
@@ -253,6 +265,10 @@ class Gullet:
                 self.put_back([token])
                 break
             tokens.append(token)
+        else:
+            if tokens:
+                place = self.flat.place_of(tokens[0])
+                self.flat.lost.append((place, f"An argument that begins here has no {end}"))
         return tokens
 
     def optional(self) -> list[Token] | None:
@@ -269,11 +285,13 @@ class Gullet:
         """Return an argument as a string, e.g. a file name."""
         return "".join(t.text for t in self.argument()).strip()
 
-    def star(self) -> None:
-        """Skip a star if one follows."""
+    def star(self) -> bool:
+        """Skip a star if one follows, and return whether it did."""
         token = self.next()
+        is_star = token is not None and token.text.startswith("*")
         if token is not None and token.text != "*":
             self.put_back([token._replace(text=token.text.removeprefix("*"))])
+        return is_star
 
     # files
 
@@ -281,6 +299,10 @@ class Gullet:
     def reader(self) -> Reader:
         """The reader of the current file."""
         return self._readers[-1]
+
+    def is_open(self, reader: Reader) -> bool:
+        """Return whether a file is not yet read to its end."""
+        return any(each is reader for each in self._readers)
 
     @property
     def under_way(self) -> list[str]:
@@ -327,7 +349,7 @@ class Gullet:
         call = self._call or token
         if self._call is None:
             self._call, self._call_steps, self._call_tokens = token, 0, 0
-        arguments = self._arguments(macro)
+        arguments = self._arguments(macro, call)
         end = max([call.end, *(a[-1].end for a in arguments if a and a[-1].file == call.file)])
         body: list[Token] = []
         for piece in macro.body:
@@ -349,7 +371,17 @@ class Gullet:
             self.reader.back.clear()
             self.note(call, f"The macro {call.text} never ends and is omitted.")
 
-    def _arguments(self, macro: Macro) -> list[list[Token]]:
+    def _of_spec(self, kind: str, default: tuple[Token, ...] | None, like: Token) -> list[Token]:
+        if kind in "mrv":
+            return self.argument()
+        if kind == "s":
+            return [like._replace(text=f"\\Boolean{self.star()}")]
+        given = self.optional()
+        return list(default or (like._replace(text=NO_VALUE),)) if given is None else given
+
+    def _arguments(self, macro: Macro, like: Token) -> list[list[Token]]:
+        if macro.spec:
+            return [self._of_spec(*part, like) for part in macro.spec]
         arguments: list[list[Token]] = []
         if macro.number and macro.default is not None:
             inner = self.optional()

@@ -23,6 +23,10 @@ from repro.plugins.manuscripts.vocabulary import (
 NOTHING = Resolution(None, "certain")  # for a column without a collection or measure
 UNNAMED = Resolution(reason="neither the heading nor the caption names one collection")
 _BEIR = "no measure is named, and BEIR uses nDCG@10"
+_DEFINED = re.compile(
+    r"(?<![\w@])(?P<short>[A-Za-z][\w%-]{0,7})\s*(?:denotes|is|are|means|stands\s+for|refers\s+to|for|=|:)\s*"
+    r"(?P<long>[^,.;()]{2,30})"
+)
 _NUMBER = re.compile(r"[-+]?(?:\d[\d,]*\.?\d*|\.\d+)")
 
 
@@ -99,6 +103,8 @@ class _Shared:
     measures: tuple[NamedMeasure, ...]
     words: frozenset[str]
     is_beir: bool
+    defined: Mapping[str, NamedMeasure]
+    in_caption: tuple[NamedMeasure, ...]
 
     @classmethod
     def of(cls, plan: Layout) -> "_Shared":
@@ -106,11 +112,22 @@ class _Shared:
         heads = [" ".join(plan.head(place)) for place in plan.values]
         measures = () if any(map(vocabulary.measures, heads)) else tuple(vocabulary.measures(text))
         ids = [vocabulary.collection(vocabulary.without_measures(head)).value or "" for head in heads]
-        body = plan.table.body
-        is_beir = sum(id.startswith("beir/") for id in ids) >= 3 and all(
-            (_number(body[row][place].text) or 0) <= 100 for row in plan.rows for place in plan.values
-        )
-        return cls(measures, vocabulary.without_measures(text), is_beir)
+        cells = (plan.table.body[row][place].text for row in plan.rows for place in plan.values)
+        is_beir = sum(id.startswith("beir/") for id in ids) >= 3
+        is_beir = is_beir and sum((_number(cell) or 0) > 100 for cell in cells) < 2  # one may be a misprint
+        said = tuple(vocabulary.measures(text))
+        defined = _defined(" ".join((text, *plan.table.legend)))
+        return cls(measures, vocabulary.without_measures(text), is_beir, defined, said)
+
+
+def _defined(text: str) -> dict[str, NamedMeasure]:
+    """Return the abbreviations of a caption, e.g. "P denotes P@1"."""
+    found = {}
+    for match in _DEFINED.finditer(text):
+        named = list(vocabulary.measures(match["long"]))
+        if len(named) == 1 and named[0].cutoff:
+            found[match["short"]] = named[0]
+    return found
 
 
 def _column(plan: Layout, place: int, shared: _Shared) -> ColumnMeaning:
@@ -138,15 +155,18 @@ def _column(plan: Layout, place: int, shared: _Shared) -> ColumnMeaning:
 
 
 def _named(head: Sequence[str], shared: _Shared) -> tuple[NamedMeasure | Resolution, str]:
+    if defined := [shared.defined[text] for text in head if text in shared.defined]:
+        return defined[-1], ""
     for first in range(len(head), -1, -1):
         named = list(vocabulary.measures(" ".join(head[first:])))
         if len(named) > 1:
             reason = f"the heading {' '.join(head)!r} names {', '.join(map(str, named))}"
             return Resolution(reason=reason), ""
         if named and (named[0].cutoff or first == 0):
-            return named[0], ""
+            cut = [each for each in shared.in_caption if each.name == named[0].name and each.cutoff]
+            return (cut[0] if len(cut) == 1 and not named[0].cutoff else named[0]), ""
     if len(shared.measures) == 1:
-        return shared.measures[0], "the caption alone names the measure"
+        return shared.measures[0], ""
     if shared.is_beir and not shared.measures:
         return NamedMeasure("nDCG", 10), _BEIR
     return Resolution(reason=f"the heading {' '.join(head)!r} names no measure"), ""

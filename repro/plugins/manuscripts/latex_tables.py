@@ -3,12 +3,14 @@ r"""The tables of LaTeX: spanning cells, rules, captions and labels. For example
 
 import re
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
+from repro.plugins.manuscripts.decimal_commas import with_points
 from repro.plugins.manuscripts.gullet import Expanded
 from repro.plugins.manuscripts.latex_text import Words, arguments, kind, last, names, raw, within
 from repro.plugins.manuscripts.layout import head_length, stacked
+from repro.plugins.manuscripts.row_counts import counts, lost
 from repro.plugins.manuscripts.source_tables import SourceCell, SourceTable, check_size, plain, styled
 
 
@@ -46,7 +48,7 @@ class Scope:
                 self._take_caption(node, name)
             elif name == "label":
                 self.labels.append((raw(last(node)), len(self.captions)))
-            elif name in names("tabulars"):
+            elif name in names("tabulars") and kind(node) == "environment":
                 self._take_tabular(node)
             elif node is not None:
                 (self._half(node, name) or self).gather(within(node))
@@ -180,9 +182,12 @@ class _Raw:
     rules: list[tuple[int, tuple[int, int] | None]] = field(default_factory=list)
     row: list[list[Any]] = field(default_factory=lambda: [[]])
     head: int | None = None  # number of head rows of a long table
+    ends: int = 0  # of rows, and separators of cells, also of dropped rows
+    separators: int = 0
 
     def end_row(self) -> None:
         self.rows.append(self.row)
+        self.separators += len(self.row) - 1
         self.row = [[]]
 
     def end(self) -> None:
@@ -210,6 +215,7 @@ class Tabular:
     def tables(self, *, caption: str, label: str, number: str, legend: tuple[str, ...]) -> list[SourceTable]:
         """Return its tables: several if they are stacked, none if the tabular only serves layout."""
         raw = self._raw()
+        self._count(raw)
         grid, width = self._grid(raw)
         kept = [i for i, row in enumerate(grid) if any(cell.text or cell.marks for cell in row)]
         if len(kept) < 2 or width < 2:
@@ -235,6 +241,14 @@ class Tabular:
             for start, end in stacked(rows, head)
         ]
 
+    def _count(self, raw: _Raw) -> None:
+        expected = counts(self.flat.text, self.offset + self.node.pos)
+        if sentence := lost(expected, raw.ends, raw.separators):
+            self.flat.lost.append((self.flat.place(self.offset + self.node.pos), sentence))
+        for at in expected.open[:1]:
+            sentence = "An argument that begins here is still open at the end of its table"
+            self.flat.lost.append((self.flat.place(at), sentence))
+
     def _raw(self) -> _Raw:
         raw, until = _Raw(), 0
         for node in self.node.nodelist:
@@ -244,7 +258,12 @@ class Tabular:
             if name in names("rules"):
                 raw.rules.append((len(raw.rows), None))
             elif name in _ENDS:
+                raw.ends += 1
                 raw.end_row()
+            elif name == "CodeAfter":
+                break
+            elif name == "Body":
+                raw = _Raw()
             elif name in _ENDS_OF_PARTS:
                 raw.end_part(name)
             elif getattr(node, "specials_chars", "") == "&":
@@ -266,18 +285,28 @@ class Tabular:
         check_size(sum(map(len, raw.rows)), self.flat.place(self.offset + self.node.pos))
         grid: list[list[SourceCell]] = []
         spans: list[tuple[int, int, int]] = []  # row, column, number of rows (negative upwards)
+        areas: list[tuple[int, int, int, int]] = []  # the same and columns, of cells before blank ones
         for top, row in enumerate(raw.rows):
             grid.append([])
             for nodes, start in zip(row, self._starts(row), strict=True):
-                cell, rows = self._cell(nodes, start)
+                cell, rows, is_area = self._cell(nodes, start)
+                if is_area:
+                    areas.append((top, len(grid[-1]), rows, cell.columns))
+                    grid[-1].append(cell)
+                    continue
                 spans += [(top, len(grid[-1]) + more, rows) for more in range(cell.columns)]
                 grid[-1] += [cell] * cell.columns
         width = max(map(len, grid), default=0)
         check_size(width * len(grid), self.flat.place(self.offset + self.node.pos))
         for filled in grid:
             filled += [SourceCell("", filled[-1].place) for _ in range(width - len(filled))]
+        for top, column, rows, columns in areas:
+            for other in range(column + 1, min(column + columns, width)):
+                if not grid[top][other].text:
+                    grid[top][other] = grid[top][column]
+            spans += [(top, other, rows) for other in range(column, min(column + columns, width))]
         _spread(grid, spans)
-        return grid, width
+        return with_points(grid), width
 
     def _starts(self, row: list[list[Any]]) -> list[int]:
         written = [next((node for node in nodes if is_written([node])), None) for nodes in row]
@@ -289,10 +318,19 @@ class Tabular:
             starts.append(self.offset + first.pos + blanks)
         return starts
 
-    def _cell(self, nodes: list[Any], start: int) -> tuple[SourceCell, int]:
-        """Return a cell and the number of rows that it spans, negative if upwards."""
-        columns, rows = _spans(nodes)
-        return styled(self.words.pieces(nodes), self.flat.place(start), columns=columns), rows
+    def _cell(self, nodes: list[Any], start: int) -> tuple[SourceCell, int, bool]:
+        """Return a cell, the number of rows that it spans (negative if upwards), and whether blank cells
+        follow it where it spans columns."""
+        columns, rows, is_area = _spans(nodes)
+        cell = styled(self.words.pieces(nodes), self.flat.place(start), columns=columns)
+        named = {getattr(node, "macroname", ""): node for node in _walk(nodes)}
+        if shaded := named.get("cellcolor"):
+            cell = replace(cell, shade=raw(filter(None, arguments(shaded))))
+        elif set_cell := named.get("SetCell"):
+            text = raw(filter(None, arguments(set_cell)))
+            shade = re.search(r"bg\s*=\s*([\w!]+)", text)
+            cell = replace(cell, shade=shade[1] if shade else "", bold=cell.bold or "bfseries" in text)
+        return cell, rows, is_area
 
 
 def _spread(grid: list[list[SourceCell]], spans: list[tuple[int, int, int]]) -> None:
@@ -308,15 +346,22 @@ def is_written(nodes: Iterable[Any]) -> bool:
     return any(kind(node) != "chars" or node.chars.strip() for node in nodes)
 
 
-def _spans(nodes: Iterable[Any]) -> tuple[int, int]:
-    columns = rows = 1
+def _spans(nodes: Iterable[Any]) -> tuple[int, int, bool]:
+    columns, rows, is_area = 1, 1, False
     for node in _walk(nodes):
         name = getattr(node, "macroname", "")
         if name == "multicolumn":
             columns = _number(arguments(node)[:1])
         elif name == "multirow":
             rows = _number(arguments(node)[1:2])
-    return max(1, columns), rows or 1
+        elif name in ("SetCell", "Block"):
+            text = raw(filter(None, arguments(node)[:2]))
+            sizes = dict(re.findall(r"\b([rc])\s*=\s*(\d+)", text))
+            if name == "Block" and (match := re.search(r"\{(\d*)-(\d*)\}", text)):
+                sizes = {"r": match[1] or "1", "c": match[2] or "1"}
+            rows, columns = (min(_SPAN_LIMIT, int(sizes.get(way, 1))) for way in "rc")
+            is_area = rows > 1 or columns > 1
+    return max(1, columns), rows or 1, is_area
 
 
 def _walk(nodes: Iterable[Any]) -> Iterator[Any]:

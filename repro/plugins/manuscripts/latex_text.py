@@ -128,6 +128,13 @@ def raw(nodes: Iterable[Any]) -> str:
     return "".join(node.latex_verbatim() for node in nodes).strip()
 
 
+def _text_of(node: Any) -> str:
+    try:
+        return str(_printer().node_to_text(node))
+    except AttributeError:  # a title without its argument
+        return ""
+
+
 @dataclass
 class Words:
     r"""Converts nodes to text.
@@ -228,7 +235,7 @@ class Words:
         elif name in symbols():
             yield Piece(symbols()[name], style)
         else:
-            yield Piece(_printer().node_to_text(node).strip("\n") + (node.macro_post_space and " "), style)
+            yield Piece(_text_of(node).strip("\n") + (node.macro_post_space and " "), style)
 
     def _reference(self, name: str, node: Any) -> str:
         label = raw(last(node))

@@ -1,119 +1,18 @@
 """The command ``repro audit FILE``, e.g. ``repro audit paper.tex --format sarif``."""
 
 import os
-import re
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass
-from itertools import product
+from collections.abc import Callable, Sequence
 from pathlib import Path
 
 import click
 
 from repro.cli.options import format_option
 from repro.cli.printing import emit_json, put, say
-from repro.errors import unknown, visible
-from repro.plugins.manuscripts.checks import (
-    CHECKS,
-    SEVERITIES,
-    Finding,
-    across,
-    arithmetic,
-    emphasis,
-    in_order,
-    values,
-)
-from repro.plugins.manuscripts.files import decoded
-from repro.plugins.manuscripts.series import grids
-from repro.plugins.manuscripts.source_tables import Manuscript, Place
+from repro.errors import visible
+from repro.plugins.manuscripts.auditing import Audited, audited
+from repro.plugins.manuscripts.checks import CHECKS, SEVERITIES, Finding
 from repro.version import __version__
-
-_COMMENT = re.compile(r"(%|#|<!--)\s*repro:\s*ignore(?:\[(?P<checks>[^\]\n]*)\])?")
-
-
-@dataclass(frozen=True)
-class Ignored:
-    """A comment ``repro: ignore[check, …] reason`` with the lines and checks that it applies to."""
-
-    place: Place
-    lines: tuple[int, ...]
-    checks: tuple[str, ...]
-
-    def is_about(self, finding: Finding) -> bool:
-        """Return whether the comment suppresses a finding."""
-        place = finding.place
-        return finding.check in self.checks and place.file == self.place.file and place.line in self.lines
-
-
-def ignores(file: Path) -> Iterator[Ignored]:
-    """Yield the comments of a file. A comment alone on its line applies to the next other line."""
-    lines = decoded(file.read_bytes(), file).split("\n")  # same lines as in tables
-    comments = {number: match for number, line in enumerate(lines, 1) if (match := _COMMENT.search(line))}
-    alone = {number for number, match in comments.items() if not match.string[: match.start()].strip()}
-    for number, match in comments.items():
-        below = next((n for n in range(number, len(lines) + 1) if n not in alone), number)
-        names = map(str.strip, (match["checks"] or "").split(","))
-        yield Ignored(Place(file, number), (number, below), tuple(filter(None, names)))
-
-
-def without_ignored(findings: Iterable[Finding], files: Iterable[Path]) -> list[Finding]:
-    """Return the findings that no comment suppresses, and a finding for each useless comment."""
-    kept, on_comments = list(findings), list[Finding]()
-    for comment in (comment for file in files for comment in ignores(file)):
-        suppressed = list(filter(comment.is_about, kept))
-        kept = [finding for finding in kept if finding not in suppressed]
-        on_comments += _of_comment(comment, {finding.check for finding in suppressed})
-    return in_order([*kept, *on_comments])
-
-
-def _of_comment(comment: Ignored, used: set[str]) -> Iterator[Finding]:
-    def note(says: str, why: str) -> Finding:
-        return Finding("note", "ignore", comment.place, says, why)
-
-    if not comment.checks:
-        yield note("The comment names no check", "Write `repro: ignore[CHECK]` and a reason")
-    for name in comment.checks:
-        if name not in CHECKS:
-            yield note(str(unknown("check", name, CHECKS)), "The comment suppresses nothing")
-        elif name not in used:
-            yield note(f"The comment suppresses no finding of {name}", "This line has none")
-
-
-BOTH_WAYS = (arithmetic.totals, arithmetic.in_series, arithmetic.in_groups)
-BY_SYSTEMS = (
-    arithmetic.behind_values,
-    emphasis.impossible,
-    values.decimals,
-    values.out_of_range,
-    values.falling,
-    values.impossible_means,
-    values.undefined_depths,
-)
-ACROSS = (emphasis.best, emphasis.second_best, across.several_values, across.unpublished)
-
-
-def findings(manuscript: Manuscript) -> list[Finding]:
-    """Return all findings by file and line, including suppressed ones."""
-    pairs = [grids(table) for table in manuscript.tables]
-    of_units = [each for by_system, _ in pairs for each in values.mixed_units(by_system)]
-    odd = [value.cell for value, _ in of_units]
-    by_systems = [by_system.without(odd) for by_system, _ in pairs]
-    turned = [grid.without(odd) for _, grid in pairs]
-    all_findings = [finding for _, finding in of_units]
-    for check, grid in (*product(BOTH_WAYS, (*by_systems, *turned)), *product(BY_SYSTEMS, by_systems)):
-        all_findings += check(grid)
-    for check_of_all in ACROSS:
-        all_findings += check_of_all(by_systems)
-    return in_order([*all_findings, *across.wrong_quotes(manuscript, by_systems)])
-
-
-def audit(manuscript: Manuscript) -> list[Finding]:
-    """Return the findings that no comment suppresses, and a finding for each useless comment."""
-    places = [cell.place for table in manuscript.tables for row in (*table.head, *table.body) for cell in row]
-    places += [place for place, _ in manuscript.prose]
-    files = dict.fromkeys(place.file for place in places)
-    return without_ignored(findings(manuscript), [file for file in files if file.is_file()])
-
 
 SARIF = "https://docs.oasis-open.org/sarif/sarif/v2.1.0/errata01/os/schemas/sarif-schema-2.1.0.json"
 LEVELS = {"error": "error", "doubt": "warning", "note": "note"}
@@ -179,33 +78,49 @@ Examples:
 )
 @click.argument("files", metavar="FILE...", nargs=-1, required=True, type=click.Path(path_type=Path))
 @click.option("--strict", is_flag=True, help="Exit with status 1 if there are errors or doubts.")
+@click.option("--no-known", is_flag=True, help="Compare no values with published ones, e.g. of BM25.")
 @format_option("json", "sarif", "github")
-def file_command(files, strict, form):
+def file_command(files, strict, no_known, form):
     """List inconsistencies in the tables of a paper's source and in sentences that quote them.
+
+    A summary precedes the findings: tables and numbers read, cells unread, checks made.
 
     Each FILE is LaTeX, Markdown, CSV or HTML, or the folder or archive of a paper's source. An error
     contradicts arithmetic, a doubt breaks a habit of its table, a note is worth a look.
     `% repro: ignore[CHECK] reason` on the line or above it hides a finding (`<!-- ... -->` in Markdown and
     HTML, `#` in CSV).
     """
-    from repro.plugins.manuscripts.reading import NoTableError, read
+    from repro.plugins.manuscripts.reading import NoTableError
 
-    tables, notes, found = 0, list[str](), dict[Finding, None]()
+    made, notes = list[Audited](), list[str]()
     for file in files:
         try:
-            manuscript = read(file)
+            made.append(audited(file, is_known_compared=not no_known))
         except NoTableError as error:
             if not files[1:]:
                 raise
             notes.append(str(error))
-            continue
-        tables += len(manuscript.tables)
-        notes += manuscript.notes
-        found |= dict.fromkeys(audit(manuscript))  # a file may also be the input of another
-    WRITERS[form](list(found))
-    for note in dict.fromkeys(notes):
+    found = list(dict.fromkeys(finding for each in made for finding in each.findings))
+    write = put if form == "terminal" else say
+    for line in summary(made, found):
+        write(line)
+    WRITERS[form](found)  # a file may also be the input of another
+    for note in dict.fromkeys([*notes, *(note for each in made for note in each.manuscript.notes)]):
         say(note)
+    return int(strict and any(finding.severity != "note" for finding in found))
+
+
+def summary(made: Sequence[Audited], found: Sequence[Finding]) -> list[str]:
+    """Return the lines before the findings: parts read, checks made, and findings by severity."""
     numbers = Counter(finding.severity for finding in found)
-    counts = [f"{numbers[name]} {name}{'s' * (numbers[name] != 1)}" for name in SEVERITIES]
-    say(f"{tables} table{'s' * (tables != 1)}: {', '.join(counts)}")
-    return int(strict and numbers.total() > numbers["note"])
+    tables = _counted(sum(len(each.manuscript.tables) for each in made), "table")
+    cells = _counted(sum(each.cells for each in made), "number")
+    lines = [f"Read {tables} with {cells}. Not read: {_counted(sum(each.unread for each in made), 'cell')}."]
+    looked_at = sum((Counter(each.looked_at) for each in made), Counter())
+    if counts := [f"{number:,} {name}" for name, number in looked_at.items()]:
+        lines.append(f"Checked {', '.join(counts)}.")
+    return [*lines, ", ".join(_counted(numbers[name], name) for name in SEVERITIES)]
+
+
+def _counted(number: int, name: str) -> str:
+    return f"{number:,} {name}{'s' * (number != 1)}"

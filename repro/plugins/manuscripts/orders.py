@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping
 
 from repro.errors import UsageError
 from repro.plugins.manuscripts.files import Files
-from repro.plugins.manuscripts.gullet import Expanded, Gullet, Macro, Token, braced
+from repro.plugins.manuscripts.gullet import NO_VALUE, Expanded, Gullet, Macro, Token, braced
 from repro.plugins.manuscripts.latex_text import names
 
 _TRUE = ("\\iftrue", "\\ifpdf", "\\ifPDFTeX")
@@ -31,6 +31,31 @@ def _macro(g: Gullet) -> Macro:
     text = "".join(t.text for t in number or ()).strip()
     count = int(text) if text.isdigit() and int(text) < 10 else 0
     return Macro(tuple(g.argument()), count, None if default is None else tuple(default))
+
+
+def _document_command(g: Gullet, token: Token) -> None:
+    name, text = g.name(), g.argument()
+    spec: list[tuple[str, tuple[Token, ...] | None]] = []
+    while text:
+        letter, rest = text[0].text[:1], text[0].text[1:]
+        text = [text[0]._replace(text=rest), *text[1:]] if rest else text[1:]
+        if letter in "OD":
+            while letter == "D" and text and text[0].text != "{":  # its two delimiters
+                text = text[1:]
+            end = next((n for n, piece in enumerate(text) if piece.text == "}"), 0)
+            spec.append(("o", tuple(text[1:end])))
+            text = text[end + 1 :]
+        elif letter in "mosrv":
+            spec.append((letter, None))
+    g.define(name, Macro(tuple(g.argument()), spec=tuple(spec)), keep=token.text.startswith("\\Provide"))
+
+
+def _choice(g: Gullet, token: Token) -> None:
+    given, parts = g.argument(), [g.argument()]
+    parts += [g.argument()] if token.text.endswith("TF") else [[]]
+    said = "".join(piece.text for piece in given)
+    is_true = said == "\\BooleanTrue" if "Boolean" in token.text else said != NO_VALUE
+    g.put_back(parts[is_true is ("NoValue" in token.text)])
 
 
 def _operator(g: Gullet, token: Token) -> None:
@@ -96,15 +121,21 @@ def _conditional(g: Gullet, token: Token) -> None:
 
 
 def _skip(g: Gullet, token: Token, ends: tuple[str, ...]) -> None:
-    depth = 0
+    depth, reader = 0, g.reader
     while (piece := g.next()) is not None:
+        if reader.only_defines and not g.is_open(reader):  # the condition ends with its package
+            g.put_back([piece])
+            return
         if depth == 0 and piece.text in ends:
             return
-        if piece.text == "\\fi":
+        if piece.text == "\\fi" or (depth and piece.text == "\\repeat"):
             depth -= 1
         elif piece.text[1:] in names("conditionals") or piece.text in g.switches:
             depth += 1
     g.note(token, f"{token.text} has no \\fi. The text after it is not read.")
+    g.flat.lost.append(
+        (g.flat.place_of(token), f"{token.text} has no \\fi, and the text after it is not read")
+    )
 
 
 # files and skipped parts
@@ -190,6 +221,9 @@ _ORDERS: Mapping[str, Callable[[Gullet, Token], bool | None]] = {
     for called, order in (
         (r"\newcommand \renewcommand \providecommand \DeclareRobustCommand", _new_command),
         (r"\newrobustcmd \renewrobustcmd", _new_command),
+        (r"\NewDocumentCommand \RenewDocumentCommand \ProvideDocumentCommand", _document_command),
+        (r"\DeclareDocumentCommand \NewExpandableDocumentCommand", _document_command),
+        (r"\IfNoValueTF \IfValueTF \IfBooleanTF \IfValueT", _choice),
         (r"\DeclareMathOperator", _operator),
         (r"\def \gdef \edef \xdef", _def),
         (r"\let", _let),

@@ -4,8 +4,10 @@ import re
 from collections.abc import Iterator
 from itertools import groupby
 from pathlib import Path, PurePosixPath
+from typing import Any
 
 from repro.errors import DataError, UsageError
+from repro.plugins.manuscripts.decimal_commas import prose_with_points
 from repro.plugins.manuscripts.files import Files
 from repro.plugins.manuscripts.gullet import Expanded
 from repro.plugins.manuscripts.latex_tables import Caption, Scope, Tabular, numbered
@@ -19,7 +21,8 @@ _TABLES = (*MARKDOWN, *SEPARATED, *HTML)
 _CLASS = re.compile(r"\\documentclass(?!.*\{(?:subfiles|standalone)\})")
 _INPUT = re.compile(r"\\(?:input|include|subfile)\s*\{([^{}\\]+)\}")
 _MAIN = ("main", "ms", "paper", "root", "article", "manuscript")
-Read = tuple[list[SourceTable], list[tuple[Place, str]], dict[str, str], list[str], dict[str, str]]
+Parts = list[tuple[Place, str]]
+Read = tuple[list[SourceTable], Parts, dict[str, str], list[str], dict[str, str], Parts]
 
 
 class NoTableError(DataError):
@@ -33,26 +36,29 @@ def read(path: Path) -> Manuscript:
     because it is binary, broken or too large, includes itself, has endless macros or contains no table.
     """
     try:
-        tables, prose, labels, notes, front = _read(Files(path))
+        tables, prose, labels, notes, front, lost = _read(Files(path))
     except RecursionError:
         raise DataError(f"{path} cannot be read: braces or environments are nested too deeply") from None
     if not tables:
         hint = f" ({notes[0]})" if notes else ""
         raise NoTableError(f"{path} contains no table{hint}")
-    return Manuscript(path, tuple(tables), tuple(prose), labels, tuple(notes), front)
+    prose = prose_with_points(prose)
+    return Manuscript(
+        path, tuple(tables), tuple(prose), labels, tuple(notes), front, tuple(dict.fromkeys(lost))
+    )
 
 
 def _read(files: Files) -> Read:
     endings = {name: _ending(name) for name in files}
     if not {*endings.values()}.isdisjoint(_LATEX) or {*endings.values()}.isdisjoint(_TABLES):
         first, notes = _main_files(files)
-        tables, prose, labels, more, front = read_latex(files, first)
-        return tables, prose, labels, [*notes, *more], front
-    tables, prose = [], []
+        tables, prose, labels, more, front, lost = read_latex(files, first)
+        return tables, prose, labels, [*notes, *more], front, lost
+    tables, prose, lost = [], [], []
     for name in (name for name, ending in endings.items() if ending in _TABLES):
-        own_tables, own_prose = read_tables(files, name)
-        tables, prose = tables + own_tables, prose + own_prose
-    return tables, prose, {}, [], {}
+        own_tables, own_prose, own_lost = read_tables(files, name)
+        tables, prose, lost = tables + own_tables, prose + own_prose, lost + own_lost
+    return tables, prose, {}, [], {}, lost
 
 
 def _ending(name: str) -> str:
@@ -125,7 +131,7 @@ class _Float:
                 tabular = Tabular(node, self.flat, self.start, Words(numbers))
                 tabular.notes += self._notes()
                 tables = tabular.tables(
-                    caption=" ".join(_text_of(caption, numbers) for caption in captions),
+                    caption=" ".join(_text_of(caption, numbers) for caption in captions) or _option(node),
                     label=scope.label_of(which),
                     number="".join(caption.number for caption in captions[-1:] if caption.kind == "Table"),
                     legend=legend,
@@ -148,6 +154,12 @@ class _Float:
         return [f"{place}: Unbalanced braces may merge cells."]
 
 
+def _option(node: Any) -> str:
+    """Return the caption among the options of a longtblr, or ""."""
+    match = re.search(r"\bcaption\s*=\s*\{([^{}]*)\}", raw(filter(None, arguments(node)[:1])))
+    return _set_plainly(match[1]) if match else ""
+
+
 def _text_of(caption: Caption, numbers: dict[str, str]) -> str:
     nodes = last(caption.node)
     if getattr(caption.node, "macroname", "") == "subfloat":
@@ -156,14 +168,17 @@ def _text_of(caption: Caption, numbers: dict[str, str]) -> str:
 
 
 def read_latex(files: Files, first: list[str]) -> Read:
-    """Return tables, prose, numbers of labels, notes and front of LaTeX files."""
+    """Return tables, prose, numbers of labels, notes, front and lost parts of LaTeX files."""
     flat = expand(files, first)
     floats, outside = _parts(flat)
     numbers = numbered(one.scope for one in floats)
-    tables = [table for one in floats for table in one.tables(numbers)]
+    made = [(one, one.tables(numbers)) for one in floats]
+    tables = [table for _, own in made for table in own]
     prose = [said for part in outside for said in _prose(flat, *part, numbers)]
     labels = {label: number for label, number in numbers.items() if not label.startswith("kind of ")}
-    return tables, prose, labels, flat.notes, _front(flat.text)
+    unread = [one for one, own in made if not own and one.scope.kind == "Table" and one.text.count("&") > 2]
+    flat.lost += [(flat.place(one.start), "This table is not read") for one in unread]
+    return tables, prose, labels, flat.notes, _front(flat.text), flat.lost
 
 
 def _front(text: str) -> dict[str, str]:
@@ -195,6 +210,7 @@ def _parts(flat: Expanded) -> tuple[list[_Float], list[tuple[int, int]]]:
         behind, is_closed = _end_of(flat.text, frame, end)
         if not is_closed:
             flat.notes.append(f"{flat.place(frame.start())}: \\begin{{{frame[1]}}} has no \\end.")
+            flat.lost.append((flat.place(frame.start()), f"\\begin{{{frame[1]}}} has no \\end"))
         floats.append(_Float(flat, frame.start(), behind, frame[1]))
         outside.append((at, frame.start()))
         at = behind

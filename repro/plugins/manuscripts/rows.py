@@ -21,7 +21,7 @@ from repro.retrieval.datasets.catalog import dataset
 from repro.retrieval.recipe.request import Choices, Request
 
 MARKS = "*†‡"  # the superscripts that a published string may have
-_BEGINNING = re.compile(r"([<>≤≥~]?\s*[-+−]?)(\d[\d,]*(?:\.\d+)?|\.\d+)\s*(GB|MB|k|%)?(?![\dA-Za-z])")
+_BEGINNING = re.compile(r"([<>≤≥~]?\s*[-+−]?)(\d[\d,]*(?:\.\d+)?|\.\d+)\s*(GB|MB|k|%)?(?!\.?[\dA-Za-z])")
 
 
 @dataclass(frozen=True)

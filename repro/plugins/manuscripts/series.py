@@ -10,12 +10,16 @@ from decimal import Decimal
 from functools import cached_property
 
 from repro.manifest.printed import half_unit, parse
+from repro.plugins.manuscripts.decimal_commas import scaled
 from repro.plugins.manuscripts.headings import ColumnMeaning, meaning
 from repro.plugins.manuscripts.layout import Layout, layout, transposed
 from repro.plugins.manuscripts.source_tables import Place, SourceCell, SourceTable
 from repro.plugins.manuscripts.vocabulary import facts, names_something, words
 
-_SPREAD = re.compile(r"\s*(±|\+/-|\+-)\s*\.?\d[\d.]*")
+SPREAD = re.compile(
+    r"\s*\(?(±|\+/-|\+-|-\+)\s*(?P<spread>\d*\.?\d+)\s*%?\)?|(?<=\d)\((?P<digits>\d{1,2})\)"
+    r"|(?<=[\d%])\s*[\[(]\s*[-+−]?\d*\.?\d+\s*[,–-]\s*[-+−]?\d*\.?\d+\s*[\])]"  # an interval
+)
 _DELTA = re.compile(
     r"\s*[(\[]?\s*(?P<sign>[-+−–↑↓▲▼△▽])\s*(?P<digits>\d*\.?\d+)\s*(?P<share>%)?\s*[)\]]?\s*$"
 )
@@ -145,13 +149,15 @@ class Grid:
 
 def value_of(cell: SourceCell, line: int) -> Value | None:
     """Return the number of a cell, or None for words, dashes, bounds and cells with several numbers."""
-    text = _SPREAD.sub("", cell.text.strip().replace("\u2009", "").replace("\u2212", "-"))
+    text = SPREAD.sub("", cell.text.strip().replace("\u2009", "").replace("\u2212", "-"))
     text, delta, delta_decimals, relative = _without_delta(text)
     text = re.sub(r"(?<=\d),(?=\d{3}\b)", "", text)
     text = re.sub(r"^([-+]?)\.(?=\d)", r"\g<1>0.", text).removesuffix("%").rstrip()
     printed = parse(text)
     if printed.value is None or printed.bound or not re.fullmatch(r"[-+]?[\d.]+[*†‡]*", text):
-        return None
+        number = scaled(text)
+        digits = -int(number.as_tuple().exponent) if number is not None else 0
+        return None if number is None else Value(cell, number, digits, line)
     return Value(cell, printed.value, printed.decimals, line, delta, delta_decimals, relative)
 
 
@@ -193,7 +199,9 @@ def _series(heads: tuple[str, ...], values: Mapping[int, Value], means: ColumnMe
     measure = means.measure.value or next(iter(means.measure.choices), None)
     told = names_something(" ".join(heads)) or AVERAGE.search(" ".join(heads)) is not None
     is_certain = means.dataset.sure == means.measure.sure == "certain"
-    return Series(heads, values, measure, means.dataset.value, told and not means.is_cost, is_certain)
+    is_share = measure is not None and all(v.decimals and 0 <= v.number <= 100 for v in values.values())
+    is_score = (told or is_share) and not means.is_cost
+    return Series(heads, values, measure, means.dataset.value, is_score, is_certain)
 
 
 def _comparable(values: list[Value], lines: Mapping[int, Line]) -> list[Value]:

@@ -32,7 +32,7 @@ class SourceCell:
     Attributes:
         text: the printed text without styles and marks, e.g. ``36.6``.
         marks: superscripts, daggers and letters around the text, e.g. ``("†", "*")``.
-
+        shade: the colour behind it, e.g. ``{green!20}``, or "".
         columns: the number of spanned columns. Each spanned position has the same cell object.
     """
 
@@ -43,6 +43,7 @@ class SourceCell:
     italic: bool = False
     marks: tuple[str, ...] = ()
     columns: int = 1
+    shade: str = ""
 
 
 @dataclass(frozen=True)
@@ -83,6 +84,7 @@ class Manuscript:
         labels: label of a float -> its number in the text, as ``\ref`` prints it.
         front: ``title``, ``authors`` and ``venue``, if the source has them.
         notes: a sentence for each unreadable part.
+        lost: parts of tables that are missing, with their positions.
     """
 
     path: Path
@@ -91,6 +93,7 @@ class Manuscript:
     labels: dict[str, str] = field(default_factory=dict)
     notes: tuple[str, ...] = ()
     front: dict[str, str] = field(default_factory=dict)
+    lost: tuple[tuple[Place, str], ...] = ()
 
 
 def check_size(cells: int, where: Place | Path) -> None:

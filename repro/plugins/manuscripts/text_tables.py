@@ -11,6 +11,7 @@ from pathlib import Path, PurePosixPath
 from typing import Any, NamedTuple
 
 from repro.errors import DataError
+from repro.plugins.manuscripts.decimal_commas import with_points
 from repro.plugins.manuscripts.files import Files
 from repro.plugins.manuscripts.latex_text import Words, parse
 from repro.plugins.manuscripts.layout import head_length
@@ -48,6 +49,7 @@ def table_of(
     if len(rows) < 2 or width < 2:
         return []
     check_size(width * len(rows), rows[0][0].place)
+    rows = with_points(rows)
     full = [(*row, *(SourceCell("", row[0].place) for _ in range(width - len(row)))) for row in rows]
     head = head_length(full, []) if head is None else head
     number = NUMBERED.match(caption)
@@ -204,16 +206,17 @@ def read_html(
 
 HTML, MARKDOWN, SEPARATED = (".html", ".htm"), (".md", ".markdown"), (".csv", ".tsv")
 _SPECIAL = re.compile(r"[*_`<&!\[\\]|https?:")
-Read = tuple[list[SourceTable], list[tuple[Place, str]]]
+Parts = list[tuple[Place, str]]
+Read = tuple[list[SourceTable], Parts, Parts]  # tables, prose, lost parts
 
 
 def read_tables(files: Files, name: str) -> Read:
-    """Return the tables and paragraphs of a file by its extension."""
+    """Return the tables, paragraphs and lost parts of a file by its extension."""
     ending = PurePosixPath(name).suffix.lower()
     text = files.text(name)
     if ending in SEPARATED:
-        return _separated(text, files, name), []
-    return read_html(text, files.shown(name)) if ending in HTML else _markdown(text, files, name)
+        return _separated(text, files, name)
+    return (*read_html(text, files.shown(name)), []) if ending in HTML else _markdown(text, files, name)
 
 
 # Markdown
@@ -222,6 +225,8 @@ def read_tables(files: Files, name: str) -> Read:
 def _markdown(text: str, files: Files, name: str) -> Read:
     tables: list[SourceTable] = []
     prose: list[tuple[Place, str]] = []
+    lost: Parts = []
+    lines = text.split("\n")
     path, caption = files.shown(name), ""
     check_size(text.count("|") // 2, path)
     tokens = _markdown_it().parse(text)
@@ -229,6 +234,7 @@ def _markdown(text: str, files: Files, name: str) -> Read:
         at = Place(path, (token.map or [0])[0] + 1)
         if token.type == "table_open":
             tables += _table_of_tokens(tokens[number:], path, caption)
+            lost += _longer_rows(lines, path, *(token.map or (0, 0)))
         elif token.type == "html_block":
             more, around = read_html(token.content, path, first=at.line, caption=caption)
             tables, prose = tables + more, prose + around
@@ -236,7 +242,17 @@ def _markdown(text: str, files: Files, name: str) -> Read:
             prose.append((at, plain(_of_markdown(token.content))))
             if tokens[number - 1].type == "heading_open" or NUMBERED.match(prose[-1][1]):
                 caption = prose[-1][1]
-    return tables, prose
+    return tables, prose, lost
+
+
+_BAR = re.compile(r"(?<!\\)\|")
+
+
+def _longer_rows(lines: list[str], path: Path, start: int, end: int) -> Iterator[tuple[Place, str]]:
+    widths = [len(_BAR.findall(line.strip().strip("|"))) + 1 for line in lines[start:end]]
+    for number, width in enumerate(widths, start=start + 1):
+        if width > widths[0]:
+            yield Place(path, number), f"This row has {width} cells, and its head has {widths[0]}"
 
 
 @cache
@@ -257,6 +273,7 @@ def _table_of_tokens(tokens: list, path: Path, caption: str) -> list[SourceTable
             rows.append([])
         elif token.type == "inline":
             rows[-1].append(styled(_of_markdown(token.content), Place(path, line)))
+    rows = with_points(rows)
     return table_of(rows, caption, head=head_length(rows, [1]))
 
 
@@ -291,9 +308,10 @@ def _tag(token) -> tuple[str, bool]:
 # CSV and TSV
 
 
-def _separated(text: str, files: Files, name: str) -> list[SourceTable]:
-    first = text.lstrip().partition("\n")[0]
-    mark = "\t" if name.endswith(".tsv") else max(",;\t|", key=first.count)
+def _separated(text: str, files: Files, name: str) -> Read:
+    text = re.sub(r"\A\s*sep=.\n", "\n", text)  # of Excel
+    lines = [line for line in text.split("\n") if line.strip() and not line.startswith("#")][:20] or [""]
+    mark = "\t" if name.endswith(".tsv") else max("\t;|,", key=lambda sign: _often(sign, lines))
     reader = csv.reader(io.StringIO(text.replace("\0", "")), delimiter=mark)
     rows: list[list[SourceCell]] = []
     cells = 0
@@ -306,4 +324,11 @@ def _separated(text: str, files: Files, name: str) -> list[SourceTable]:
                 rows.append([styled(_of_markdown(v.strip()), place) for v in values])
     except csv.Error as error:
         raise DataError(f"{files.shown(name)}:{reader.line_num}: This is no table: {error}") from error
-    return table_of(rows)
+    width = len(rows[0]) if rows else 0
+    longer = [row for row in rows if len(row) > width > 1]
+    lost = [(row[0].place, f"This row has {len(row)} cells, and its head has {width}") for row in longer]
+    return table_of(rows), [], lost
+
+
+def _often(mark: str, lines: list[str]) -> int:
+    return sum(line.count(mark) == lines[0].count(mark) > 0 for line in lines)

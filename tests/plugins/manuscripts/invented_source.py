@@ -22,7 +22,7 @@ Lynx|34.1†|85.9†|96.3†|66.0†
 Stoat|_36.6†_|_87.3†_|_97.1†_|_68.8†_
 Stork|**38.2†**|**88.7†**|**98.0†**|**71.4†**
 """
-CAPTION = "Best in bold, second best underlined. † is a significant improvement over BM25."
+CAPTION = "Best in bold, second best underlined. † is a significant improvement over BM25 (paired t-test)."
 ZERO = "Model|TREC-COVID|NFCorpus|FiQA|ArguAna|SciFact|Avg."
 ZERO_ROWS = """
 BM25|0.656|0.325|0.236|0.315|0.665|0.439

@@ -8,7 +8,7 @@ import yaml
 
 from repro.errors import UsageError
 from repro.plugins.manuscripts import vocabulary
-from repro.plugins.manuscripts.manuscript_audit import findings
+from repro.plugins.manuscripts.auditing import findings
 from repro.plugins.manuscripts.source_tables import Manuscript
 from repro.retrieval.evaluation import measures
 from repro.retrieval.evaluation.measures import canonical, parse_measure, score

@@ -23,6 +23,11 @@ CHECKS = {
     "two-values": "one system with two values of one measure on one collection",
     "published": "a value of a known system that nobody published",
     "prose": "a sentence that misquotes a table",
+    "shade": "a shaded number that is not the best",
+    "significance": "a claim of significance without a test, against its p-value or on few queries",
+    "spread": "a standard deviation above its mean",
+    "claim": "a claim to be better or best that the tables refute",
+    "unread": "a cell, row or table that was not read",
     "ignore": "a comment that suppresses nothing or names no check",
 }
 
@@ -64,3 +69,20 @@ def in_order(findings: Iterable[Finding]) -> list[Finding]:
     """Return each finding once, by file, line and severity."""
     once, rank = dict.fromkeys(findings), SEVERITIES.index
     return sorted(once, key=lambda f: (f.place.file, f.place.line, rank(f.severity), f.check, f.says))
+
+
+WORDS = (
+    *("zero", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten"),
+    *("eleven", "twelve", "thirteen", "fourteen", "fifteen", "sixteen", "seventeen", "eighteen"),
+)
+NUMERALS = "|".join(WORDS)  # for regular expressions
+
+
+def numeral(text: str | None) -> int | None:
+    """Return a number in digits or words, or None."""
+    if not text:
+        return None
+    digits = text.replace(",", "")
+    if digits.isdigit():
+        return int(digits)
+    return WORDS.index(text.lower()) if text.lower() in WORDS else None

@@ -83,6 +83,23 @@ def totals(grid: Grid) -> Iterator[Finding]:
         parts = _explanation(plausible)
         if parts:
             yield from (_finding(grid, parts, line) for line in _wrong_lines(parts, plausible))
+        elif thin := _thin_explanation(plausible):
+            yield from (_finding(grid, thin, line, is_thin=True) for line in _wrong_lines(thin, plausible))
+
+
+def explanation(grid: Grid, series: Series) -> Parts | None:
+    """Return the columns that a total covers, if they explain most of its lines."""
+    return _explanation([Parts(series.total, series, parts) for parts in _plausible(grid, series)])
+
+
+def _thin_explanation(plausible: Sequence[Parts]) -> Parts | None:
+    """Return the parts of a total with two lines, if one is right and the other is near."""
+    best = max(plausible, key=lambda parts: parts.right, default=None)
+    if best is None or len(best.lines) != 2 or best.right != 1:
+        return None
+    [wrong] = (line for line, fits in best.lines.items() if not fits)
+    exact = best.exact(wrong)
+    return best if 10 * abs(best.total.values[wrong].number - exact) <= abs(exact) else None
 
 
 def _wrong_lines(parts: Parts, plausible: Sequence[Parts]) -> list[int]:
@@ -109,20 +126,26 @@ def _plausible(grid: Grid, total: Series) -> list[tuple[Series, ...]]:
     return [part for part in unique if len(part) > 1]
 
 
-def _finding(grid: Grid, parts: Parts, line: int) -> Finding:
+def _finding(grid: Grid, parts: Parts, line: int, *, is_thin: bool = False) -> Finding:
     value, word = parts.total.values[line], "mean" if parts.check == "average" else "sum"
     fitting = [less for less in parts.without_one() if less.lines.get(line)]
     names = f"{parts.series[0].name or 'the first'} to {parts.series[-1].name or 'the last'}"
     says = f"{grid.where(parts.total, value)} is not the {word} of its {len(parts.series)} cells"
     exact = f"{parts.exact(line):.{value.decimals + 1}f}"
-    why = f"The {word} of {names} is {exact}, and {parts.right} other lines are right"
+    why = f"The {word} of {names} is {exact}, and {_lines_right(parts.right)}"
     if fitting:
         [left_out] = set(parts.series) - set(fitting[0].series)
         why += f". It fits without {left_out.name}"
-    return Finding("doubt" if fitting else "error", parts.check, value.place, says, why)
+    severity = "note" if is_thin else "doubt" if fitting else "error"
+    return Finding(severity, parts.check, value.place, says, why)
+
+
+def _lines_right(number: int) -> str:
+    return "one other line is right" if number == 1 else f"{number} other lines are right"
 
 
 LEAST = 4  # fitting differences that are required before others count as wrong
+THIN = 3  # differences of which one may be wrong, as a note
 MOST_IN_GROUP = 30  # series per group, for the search of pairs
 MOST_SERIES = 50  # without differences (pairs of more series are not searched)
 Bases = dict[tuple[Series, int], Value]  # (series, line) -> the base of a difference
@@ -136,27 +159,38 @@ def behind_values(grid: Grid) -> Iterator[Finding]:
     """Find differences printed after a number that differ from the base used by most others. Bases are any
     line, the first line of a group or block, the line above, or a column."""
     printed = [(s, v) for s in grid.series for v in s.values.values() if v.delta is not None]
-    bases = _bases(grid) if len(printed) >= LEAST else ()
-    found = [(name, _fitting_to(base, printed)) for name, base in bases]
+    bases = _bases(grid) if len(printed) >= THIN else ()
+    found = [(name, _fitting_to(base, printed, sign)) for name, base in bases for sign in (1, -1)]
     name, best = max(found, key=lambda pair: sum(pair[1].values()), default=("", {}))
     right = sum(best.values())
     wrong = filterfalse(best.get, best)
-    for series, value, base in wrong if right >= LEAST and 4 * right >= 3 * len(best) else ():
+    severity = _severity(right, len(best) - right)
+    for series, value, base in wrong if severity else ():
         says = f"{grid.where(series, value)} does not differ by this from {base.cell.text}"
         exact = value.number - base.number
         why = f"The difference from {name} is {exact:+f}. {right} of {len(best)} are from it"
-        yield Finding("error", "delta", value.place, says, why)
+        yield Finding(severity, "delta", value.place, says, why)
 
 
-def _fitting_to(bases: Bases, printed: list[tuple[Series, Value]]) -> dict[tuple[Series, Value, Value], bool]:
+def _severity(right: int, wrong: int) -> str:
+    """Return the severity of wrong differences, e.g. a note for one of three, or "" without evidence."""
+    if right >= max(LEAST, 3 * wrong):
+        return "error"
+    return "note" if wrong == 1 and right + wrong >= THIN else ""
+
+
+def _fitting_to(
+    bases: Bases, printed: list[tuple[Series, Value]], sign: int
+) -> dict[tuple[Series, Value, Value], bool]:
     pairs = [(series, value, bases.get((series, value.line), value)) for series, value in printed]
-    return {pair: _is_printed(*pair[1:]) for pair in pairs if pair[1] is not pair[2]}
+    return {pair: _is_printed(*pair[1:], sign) for pair in pairs if pair[1] is not pair[2]}
 
 
-def _is_printed(value: Value, base: Value) -> bool:
+def _is_printed(value: Value, base: Value, sign: int) -> bool:
     assert value.delta is not None
     shares = (True, False) if value.relative else (False,)
-    return any(_agrees(value, base, value.delta, value.delta_decimals, share) for share in shares)
+    printed = sign * value.delta, value.delta_decimals
+    return any(_agrees(value, base, *printed, share, signs=(1,)) for share in shares)
 
 
 def _bases(grid: Grid) -> Iterator[tuple[str, Bases]]:
@@ -191,20 +225,50 @@ class Explained:
 def in_series(grid: Grid) -> Iterator[Finding]:
     """Find numbers in a series of differences that do not fit the two series with the best fit."""
     others = [series for series in grid.series if not series.is_difference]
+    places = {series: place for place, series in enumerate(grid.series)}
     if 1 < len(others) <= MOST_SERIES:
         pairs = [pair for pair in product(others, others, (False, True)) if pair[0] is not pair[1]]
         for series in filter(lambda each: each.is_difference, grid.series):
             best = max((_explained(series, *pair) for pair in pairs), key=lambda each: len(each.right))
-            if len(best.right) >= max(LEAST, 3 * len(best.wrong)):
-                yield from (_of_difference(grid, series, best, line, len(best.right)) for line in best.wrong)
+            if severity := _severity(len(best.right), len(best.wrong)):
+                is_near = abs(places[best.one] - places[best.other]) <= 2 and not best.is_share
+                wrong = best.wrong if severity == "error" or is_near else ()
+                yield from (
+                    _of_difference(grid, series, best, line, len(best.right), severity) for line in wrong
+                )
+
+
+def from_line(grid: Grid) -> Iterator[Finding]:
+    """Find wrong differences between a series beside them and one of its lines, e.g. the first of an
+    ablation."""
+    places = {series: place for place, series in enumerate(grid.series)}
+    for series in (each for each in grid.series if each.is_difference and len(each.values) >= THIN):
+        others = [o for o in grid.series if not o.is_difference and 0 < places[series] - places[o] <= 2]
+        found = [
+            (_explained(series, *pair, is_share), line)
+            for other in others
+            for line in other.values
+            for pair in _with_line(grid, other, line)
+            for is_share in (False, True)
+        ]
+        best, _ = max(found, key=lambda each: len(each[0].right), default=(None, 0))
+        severity = _severity(len(best.right), len(best.wrong)) if best else ""
+        if best and severity and (severity == "error" or not best.is_share):
+            for wrong in best.wrong:
+                yield _of_difference(grid, series, best, wrong, len(best.right), severity)
+
+
+def _with_line(grid: Grid, other: Series, line: int) -> list[tuple[Series, Series]]:
+    base = Series((grid.lines[line].label,), {n: other.values[line] for n in other.values if n != line})
+    return [(other, base), (base, other)]
 
 
 def in_groups(grid: Grid) -> Iterator[Finding]:
     """Find wrong differences of two series that occur in several groups, if one group has too few numbers."""
-    pooled: dict[str, dict[Hashable, list[tuple[Series, Explained]]]] = {}
+    pooled: dict[tuple[str, ...], dict[Hashable, list[tuple[Series, Explained]]]] = {}
     for series, pair in _within_groups(grid):
-        key = (pair.one.heads[-1], pair.other.heads[-1], pair.is_share)
-        pooled.setdefault(series.heads[-1], {}).setdefault(key, []).append((series, pair))
+        key = (pair.one.heads[-1:], pair.other.heads[-1:], pair.is_share)
+        pooled.setdefault(series.heads[-1:], {}).setdefault(key, []).append((series, pair))
     for pairs in pooled.values():
         best = max(pairs.values(), key=_fitting)
         if _fitting(best) >= max(LEAST, 3 * sum(len(pair.wrong) for _, pair in best)):
@@ -228,24 +292,31 @@ def _fitting(explained: Sequence[tuple[Series, Explained]]) -> int:
 
 
 def _explained(series: Series, one: Series, other: Series, is_share: bool) -> Explained:
-    lines = [n for n in series.values if n in one.values and n in other.values]
+    shared = [n for n in series.values if n in one.values and n in other.values]
+    lines = [n for n in shared if one.values[n].decimals or not series.values[n].decimals]  # else by chance
     printed = {n: (series.values[n].number, series.values[n].decimals) for n in lines}
-    fits = {n: _agrees(one.values[n], other.values[n], *printed[n], is_share) for n in lines}
+    is_signed = any(re.match(r"[-+−–]", value.cell.text) for value in series.values.values())
+    signs = (1,) if is_signed else (1, -1)
+    fits = {n: _agrees(one.values[n], other.values[n], *printed[n], is_share, signs=signs) for n in lines}
     right, wrong = (tuple(n for n in lines if fits[n] is is_right) for is_right in (True, False))
     return Explained(one, other, is_share, right, wrong)
 
 
-def _of_difference(grid: Grid, series: Series, pair: Explained, line: int, right: int) -> Finding:
+def _of_difference(
+    grid: Grid, series: Series, pair: Explained, line: int, right: int, severity: str = "error"
+) -> Finding:
     value, one, other = series.values[line], pair.one.values[line], pair.other.values[line]
     exact = one.number - other.number
     exact = 100 * exact / other.number if pair.is_share and other.number else exact
     says = f"{grid.where(series, value)} is not the difference of {one.cell.text} and {other.cell.text}"
     difference = f"{exact:+.3f}{' %' * pair.is_share}"
     why = f"{pair.one.name} minus {pair.other.name} is {difference}, and {right} others fit"
-    return Finding("error", "delta", value.place, says, why)
+    return Finding(severity, "delta", value.place, says, why)
 
 
-def _agrees(one: Value, base: Value, delta: Decimal, decimals: int, is_share: bool) -> bool:
+def _agrees(
+    one: Value, base: Value, delta: Decimal, decimals: int, is_share: bool, *, signs: tuple[int, ...]
+) -> bool:
     low = one.number - one.half - base.number - base.half
     high = one.number + one.half - base.number + base.half
     if is_share:
@@ -254,4 +325,4 @@ def _agrees(one: Value, base: Value, delta: Decimal, decimals: int, is_share: bo
         low = 100 * ((one.number - one.half) / (base.number + base.half) - 1)
         high = 100 * ((one.number + one.half) / (base.number - base.half) - 1)
     half = half_unit(decimals)
-    return any(low - half <= sign * delta <= high + half for sign in (1, -1))
+    return any(low - half <= sign * delta <= high + half for sign in signs)

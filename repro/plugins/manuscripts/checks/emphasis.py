@@ -3,7 +3,7 @@
 import re
 from collections import Counter
 from collections.abc import Callable, Hashable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import filterfalse
 
@@ -28,9 +28,12 @@ class Style:
     adjective: str
     rank: int
     target: str
+    colour: str = ""
 
     def has(self, value: Value) -> bool:
         """Return whether a number is printed in this style."""
+        if self.colour:
+            return value.cell.shade == self.colour
         return value.cell.underlined if self.rank else value.cell.bold
 
 
@@ -68,7 +71,7 @@ class Scope:
     @property
     def is_told(self) -> bool:
         """Return whether a fault can be reported. A second best needs a known best."""
-        return not self.is_right and (self.style is BOLD or all(map(BOLD.has, self.ranked(0))))
+        return not self.is_right and (not self.style.rank or all(map(BOLD.has, self.ranked(0))))
 
 
 @dataclass(frozen=True)
@@ -109,6 +112,14 @@ def best(grids: Sequence[Grid]) -> Iterator[Finding]:
     yield from _of_style([grid for grid in grids if not OTHER_MEANING.search(grid.remarks)], BOLD)
 
 
+def shaded(grids: Sequence[Grid]) -> Iterator[Finding]:
+    """Find shaded numbers that are not the best, for a colour that marks the best of most columns."""
+    values = (value for grid in grids for series in grid.series for value in series.values.values())
+    for colour in dict.fromkeys(value.cell.shade for value in values):
+        if colour:
+            yield from _of_style(grids, Style("shade", "shaded", 0, "best", colour))
+
+
 def second_best(grids: Sequence[Grid]) -> Iterator[Finding]:
     """Find underlined numbers that are not the second best, if most underlined ones are."""
     yield from _of_style(grids, UNDERLINE)
@@ -117,24 +128,28 @@ def second_best(grids: Sequence[Grid]) -> Iterator[Finding]:
 def _of_style(grids: Sequence[Grid], style: Style) -> Iterator[Finding]:
     habits = [_habit(grid, style) for grid in grids]
     right, wrong = sum(habit.right for habit in habits), sum(habit.wrong for habit in habits)
-    for habit in habits if right >= LEAST * max(1, wrong) else ():
-        if habit.wrong <= habit.right > _right_along_lines(habit.grid, style):
-            outside = _habit(habit.grid, BOLD).outside
+    is_thin = right < LEAST * max(1, wrong)
+    for habit in habits if not is_thin or right >= max(1, wrong) else ():
+        if is_thin and habit.wrong > 1:
+            continue
+        if habit.wrong <= habit.right > _right_along_lines(habit.grid, style) - is_thin:
+            outside = habit.outside if style.colour else _habit(habit.grid, BOLD).outside
             for scope in filter(lambda each: each.is_told, habit.scopes):
-                yield from _of_scope(habit, scope, outside)
-            if style is BOLD:
-                yield from _bare(habit, outside)
+                found = _of_scope(habit, scope, outside)
+                yield from (replace(each, severity="note") for each in found) if is_thin else found
+            if not style.rank:
+                yield from _bare(habit, style, outside)
 
 
-def _bare(habit: Habit, outside: set[int]) -> Iterator[Finding]:
-    bare = [each for each in habit.grid.scores if each.sign and not any(map(BOLD.has, each.values.values()))]
-    if habit.scope != "column" or len(bare) != 1 or habit.wrong or habit.right < LEAST:
+def _bare(habit: Habit, style: Style, outside: set[int]) -> Iterator[Finding]:
+    bare = [each for each in habit.grid.scores if each.sign and not any(map(style.has, each.values.values()))]
+    if habit.scope != "column" or len(bare) != 1 or habit.wrong or habit.right < 2:
         return
     members = tuple(value for value in bare[0].values.values() if value.line not in outside)
-    for value in Scope(bare[0], members, BOLD).target[: len(members) // 3]:
-        says = f"{habit.grid.where(bare[0], value)} is the best but not bold"
-        why = f"The best is bold in the {habit.right} other columns"
-        yield Finding("note", BOLD.check, value.place, says, why)
+    for value in Scope(bare[0], members, style).target[: max(1, len(members) // 3)]:
+        says = f"{habit.grid.where(bare[0], value)} is the best but not {style.adjective}"
+        why = f"The best is {style.adjective} in the {habit.right} other columns"
+        yield Finding("note", style.check, value.place, says, why)
 
 
 def _right_along_lines(grid: Grid, style: Style) -> int:
@@ -157,7 +172,8 @@ def _scopes(grid: Grid, key: Callable[[Line], Hashable], style: Style) -> Iterat
         for value in series.values.values() if series.sign else ():
             groups.setdefault(key(grid.lines[value.line]), []).append(value)
         scopes = (Scope(series, tuple(members), style) for members in groups.values())
-        yield from (scope for scope in scopes if 0 < len(scope.styled) < len(scope.members) > 2)
+        least = 2 if len(grid.lines) == 2 else 3
+        yield from (s for s in scopes if 0 < len(s.styled) < len(s.members) >= least)
 
 
 def _of_scope(habit: Habit, whole: Scope, outside: set[int]) -> Iterator[Finding]:
@@ -181,10 +197,17 @@ def _of_scope(habit: Habit, whole: Scope, outside: set[int]) -> Iterator[Finding
 _OVER = r"(?:improve\w*|better|gains?|outperform\w*|higher|superior\w*|increase\w*)"
 SIGNIFICANT = re.compile(rf"(?i)signific\w*[^.;]*{_OVER}|{_OVER}[^.;]*signific")
 SIGNS = "†‡§¶⋆★*♠♣♦♥△▲◦∗"
+DEFINES = re.compile(rf"[{SIGNS.replace('*', '')}]|(?<!\w)\*(?!\w)")
 MARK_OVER = re.compile(
     rf"(?P<mark>[{SIGNS}]+)[^{SIGNS}.;]*?\b(?:over|than|outperform\w*|against|compared (?:to|with))\s+"
     rf"(?P<over>[^.;,({SIGNS}]+)"
 )
+OVER_MARK = re.compile(
+    rf"\b(?:over|than|against|to)\s+(?P<over>[^.;,({SIGNS}]+?)\s*(?:\([^)]*\)\s*)?(?:is|are)?\s*"
+    rf"(?:marked|denoted|indicated|shown|flagged)\s+(?:by|with|as)\s+(?:an?\s+|the\s+)?(?:[a-z]+\s+)?"
+    rf"(?P<mark>[{SIGNS}]+)"
+)
+_AROUND = re.compile(r"^the\s+|\s+(?:baselines?\b.*|(?:at|with|by|in|on|using|under|according)\b.*)$")
 OVER_BASELINES = re.compile(r"(?i)\b(over|than|to|against|outperform\w*)\s+([\w-]+\s+){0,3}baselines?\b")
 LETTERED = re.compile(r"^[(\[]?(?P<letter>[a-z0-9])[)\].:]\s*(?P<label>\S.*)$")
 
@@ -234,9 +257,11 @@ def _of_value(grid: Grid, series: Series, value: Value, rivals: dict[str, int]) 
 
 def _named_rivals(grid: Grid) -> dict[str, int]:
     rivals = {}
-    for match in MARK_OVER.finditer(grid.remarks):
+    matches = [*OVER_MARK.finditer(grid.remarks), *MARK_OVER.finditer(grid.remarks)]
+    for match in matches:
         words = match["over"].strip().lower()
-        lines = [n for n, line in grid.lines.items() if line.label.lower() == words]
+        names = {words, _AROUND.sub("", words).strip()}
+        lines = [n for n, line in grid.lines.items() if line.label.lower() in names]
         if len(lines) == 1:
             rivals[match["mark"]] = lines[0]
     return rivals

@@ -9,8 +9,11 @@ from itertools import combinations
 from math import ceil, floor, lcm
 
 from repro.errors import UsageError
-from repro.plugins.manuscripts.checks import Finding
-from repro.plugins.manuscripts.series import Grid, Series, Value
+from repro.manifest.printed import DASHES
+from repro.plugins.manuscripts.checks import Finding, numeral
+from repro.plugins.manuscripts.headings import meaning
+from repro.plugins.manuscripts.series import Grid, Series, Value, value_of
+from repro.plugins.manuscripts.source_tables import Manuscript, SourceCell, SourceTable
 from repro.plugins.manuscripts.vocabulary import without_measures
 from repro.retrieval.datasets.catalog import catalog
 from repro.retrieval.evaluation.measures import Measure, families, parse_measure
@@ -20,14 +23,14 @@ CAPPED = re.compile(r"(?i)capp?ed|\bcap\b")  # recall over at most as many as ra
 SEVERAL_RUNS = re.compile(r"(?i)\b(seeds?|runs|trials|averaged? (over|of)|standard deviation|std)\b|±")
 
 
-def out_of_range(grid: Grid) -> Iterator[Finding]:
+def out_of_range(grid: Grid) -> Iterator[tuple[Value, Finding]]:
     """Find scores above 100 or below 0, in columns with few of them."""
     for series in filter(_is_share, grid.scores):
         wrong = [v for v in series.values.values() if not 0 <= v.number <= 100]
         for value in wrong if 4 * len(wrong) <= len(series.values) else ():
             says = f"{grid.where(series, value)} is no possible value of {series.measure}"
             why = "Its values are between 0 and 1, or 0 and 100 %"
-            yield Finding("error", "range", value.place, says, why)
+            yield value, Finding("error", "range", value.place, says, why)
 
 
 def _is_share(series: Series) -> bool:
@@ -51,8 +54,10 @@ def mixed_units(grid: Grid) -> Iterator[tuple[Value, Finding]]:
     odd = [told for series in filter(_is_share, grid.scores) for told in _of_other_unit(series)]
     why = "The rest of its column has the other unit"
     for series, values, words in _of_odd_lines(grid, odd):
+        is_thin = len(series.values) < max(4, 4 * len(values))
         for value in values:
-            yield value, Finding("doubt", "unit", value.place, f"{grid.where(series, value)} is {words}", why)
+            says = f"{grid.where(series, value)} is {words}"
+            yield value, Finding("note" if is_thin else "doubt", "unit", value.place, says, why)
 
 
 def _of_other_unit(series: Series) -> Iterator[Odd]:
@@ -61,7 +66,7 @@ def _of_other_unit(series: Series) -> Iterator[Odd]:
     finer = [v for v in below if v.decimals > most]
     pairs = ((above, below, "a percentage among fractions"), (finer, above, "a fraction among percentages"))
     for few, many, words in pairs:
-        if few and len(many) >= max(3, 3 * len(few)):
+        if few and len(many) >= max(2, 2 * len(few)):
             yield series, few, words
 
 
@@ -72,9 +77,22 @@ def _within(series: Series, low: Decimal, high: int) -> list[Value]:
 def decimals(grid: Grid) -> Iterator[Finding]:
     """Find the few scores of a column with an unusual number of decimals, as one finding per column."""
     odd = [told for series in grid.scores if (told := _of_other_digits(series))]
+    if not odd:
+        yield from _of_odd_table(grid)
     for series, values, words in _of_odd_lines(grid, odd) if len(odd) < 3 else ():
         says = " and ".join(grid.where(series, value) for value in values)
         yield Finding("note", "decimals", values[0].place, says, words)
+
+
+def _of_odd_table(grid: Grid) -> Iterator[Finding]:
+    """Find the one number with other decimals in a small table."""
+    numbers = [(s, v) for s in grid.scores if len(s.values) < 3 for v in _within(s, Decimal(), 100)]
+    [(usual, often)] = Counter(v.decimals for _, v in numbers).most_common(1) or [(0, 0)]
+    odd = [(s, v) for s, v in numbers if v.decimals != usual]
+    if len(odd) == 1 and often >= 5:
+        [(series, value)] = odd
+        words = f"{often} numbers of the table have {usual} decimals"
+        yield Finding("note", "decimals", value.place, grid.where(series, value), words)
 
 
 def _of_other_digits(series: Series) -> Odd | None:
@@ -83,7 +101,7 @@ def _of_other_digits(series: Series) -> Odd | None:
     same = {_digits(value) for value in numbers if value.decimals == usual}  # e.g. 8.211, 10.01
     odd = [value for value in numbers if value.decimals != usual and {_digits(value)} != same]
     words = f"{often} numbers of the column have {usual} decimals"
-    are_few = odd and often >= max(5, 5 * len(odd)) and len(numbers) == len(series.values)
+    are_few = odd and often >= max(2, 2 * len(odd)) and len(numbers) == len(series.values)
     return (series, odd, words) if are_few else None
 
 
@@ -91,19 +109,36 @@ def _digits(value: Value) -> int:
     return len(value.number.as_tuple().digits)
 
 
+DOWNSTREAM = re.compile(
+    r"(?i)\b(?:QA|question[ -]answering)\s+accuracy|\bLLMs?\b|exact match|\bEM\b|\bF1\b|\breaders?\b"
+)
+
+
 def falling(grid: Grid) -> Iterator[Finding]:
     """Find R@100 above R@1000 in one row on one collection, and the same for success and reciprocal ranks."""
     alike: dict[Hashable, list[tuple[Measure, Series]]] = {}
-    for series in grid.scores:
+    for series in grid.scores if not DOWNSTREAM.search(grid.remarks) else ():
         measure = _measure(series)
         if measure and families()[measure.name].monotone and not CAPPED.search(series.name):
-            ranking = (series.dataset, without_measures(series.name), measure.name, measure.rel)
+            words = frozenset(word for head in series.heads for word in without_measures(head))
+            ranking = (series.dataset, words, measure.name, measure.rel)
             alike.setdefault(ranking, []).append((measure, series))
     for group in alike.values():
         for (first, few), (last, many) in combinations(sorted(group, key=lambda cut: cut[0].cutoff), 2):
             if first.cutoff < last.cutoff:
                 why = f"{first.name} cannot decrease from {first.cutoff} to {last.cutoff} ranks"
                 yield from _of_cuts(grid, few, many, why)
+
+
+def below_first(grid: Grid) -> Iterator[Finding]:
+    """Find a reciprocal rank below the share of queries with a relevant first document, e.g. P@1."""
+    known = [(measure, series) for series in grid.scores if (measure := _measure(series))]
+    for first, one in known:
+        for ranks, other in known if first.name in ("P", "Success") and first.cutoff == 1 else ():
+            alike = without_measures(one.name) == without_measures(other.name)
+            alike |= one.heads[:-1] == other.heads[:-1]
+            if ranks.name == "RR" and alike and one.dataset == other.dataset:
+                yield from _of_cuts(grid, one, other, f"{ranks} counts 1 for each query of {first}, or more")
 
 
 def _of_cuts(grid: Grid, few: Series, many: Series, why: str) -> Iterator[Finding]:
@@ -118,11 +153,12 @@ def impossible_means(grid: Grid) -> Iterator[Finding]:
     """Find means that n queries cannot have: j/n for success, multiples of 1/(n lcm(1..k)) for RR@k. Columns
     with more than a third of such means are skipped."""
     for series in grid.scores if not SEVERAL_RUNS.search(grid.remarks) else ():
-        if multiples := _queries(series) * _steps(series):
+        if multiples := _queries(grid, series) * _steps(series):
             wrong, told = _impossible(series, multiples)
             for value in wrong if len(told) > 2 and 3 * len(wrong) <= len(told) else ():
                 says = f"{grid.where(series, value)} is between two possible means"
-                why = f"Means over {_queries(series)} queries are multiples of 1/{multiples}, like the others"
+                queries = _queries(grid, series)
+                why = f"Means over {queries} queries are multiples of 1/{multiples}, like the others"
                 yield Finding("doubt", "queries", value.place, says, why)
 
 
@@ -132,7 +168,13 @@ def _impossible(series: Series, multiples: int) -> tuple[list[Value], list[Value
     return [v for v in told if not _is_possible(v, unit * multiples)], told
 
 
-def _queries(series: Series) -> int:
+_STATED = re.compile(r"(?i)\b(?P<n>\d[\d,]*)\s+(?:\w+\s+)?(?:queries|questions|topics)\b")
+
+
+def _queries(grid: Grid, series: Series) -> int:
+    stated = {numeral(match["n"]) or 0 for match in _STATED.finditer(grid.remarks)}
+    if stated:
+        return stated.pop() if len(stated) == 1 else 0
     entry = catalog().get(series.dataset or "")
     return entry.counts.get("queries", 0) if entry else 0
 
@@ -164,3 +206,44 @@ def _measure(series: Series) -> Measure | None:
         return parse_measure(series.measure) if series.measure else None
     except UsageError:
         return None
+
+
+# numbers with a unit, bounds, ranges and counts such as 3/5
+_KNOWN = re.compile(
+    r"""[<>≤≥~≈×x]?\s*[-+−±]?\s*\.?\d[\d.,]*\s*
+        (?:%|[kKMBGT]B?|[mµn]?s|sec|min|hrs?|h|hours?|days?|d|[x×]|GB|MB|KB|pp|pts?|points?|dim|epochs?|steps?)?
+        (?:\s[a-z](?:,?\s?[a-z])*)?  # letters of other rows
+        (?:\s*[-–—/+:→]\s*.*|\s*\(.*\))?""",
+    re.VERBOSE,
+)
+
+
+def lost_parts(manuscript: Manuscript) -> Iterator[Finding]:
+    """Find rows, cells and tables that are missing from the result."""
+    why = "Other findings do not cover this part"
+    yield from (Finding("doubt", "unread", place, text, why) for place, text in manuscript.lost)
+
+
+def unread_cells(tables: Sequence[SourceTable]) -> Iterator[Finding]:
+    """Find cells in columns of results that contain digits but are no number."""
+    for table in tables:
+        for cell in unread(table):
+            says = f"{cell.text!r} in a column of numbers is not read"
+            yield Finding("note", "unread", cell.place, says, "The checks leave this cell out")
+
+
+def unread(table: SourceTable) -> list[SourceCell]:
+    """Return the cells with digits in columns of numbers that are no number and have no known unit."""
+    means = meaning(table)
+    if not means.is_of_results:
+        return []
+    plan = means.layout
+    places = [column.place for column in means.columns if not column.is_cost]
+    found = {id(cell): cell for row in plan.rows for place in places if (cell := plan.table.body[row][place])}
+    return list(filter(_is_unread, found.values()))
+
+
+def _is_unread(cell: SourceCell) -> bool:
+    text = cell.text.strip()
+    is_empty = text in DASHES or not any(map(str.isdigit, text))
+    return not is_empty and value_of(cell, 0) is None and _KNOWN.fullmatch(text) is None

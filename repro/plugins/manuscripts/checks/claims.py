@@ -1,0 +1,277 @@
+"""Checks of sentences on results, e.g. "We reach 41.2 MRR@10 on MS MARCO" or "best of all on FiQA"."""
+
+import re
+from collections.abc import Iterator
+from decimal import Decimal
+from typing import Any
+
+from repro.manifest.printed import decimals_of, half_unit, shift_point
+from repro.plugins.manuscripts.checks import NUMERALS, Finding, numeral
+from repro.plugins.manuscripts.checks.quotes import NO_QUOTE, NUMBER, WE, Systems, differs_by, is_in, is_same
+from repro.plugins.manuscripts.series import Series, Value
+from repro.plugins.manuscripts.source_tables import Place
+from repro.plugins.manuscripts.vocabulary import measures
+
+_OTHERS = re.compile(
+    r"(?i)\b(report(s|ed)?\s+(by|in)|original(ly)?|previous(ly)?|prior work|et al|their paper|w/o|without"
+    r"|if|would|ablat\w*|remov\w+|seeds?|loss|figure|fig\.|threshold|temperature|learning rate|dropout)\b"
+)
+_UNCLEAR = re.compile(r"(?i)\bp\s*[<=]|respectively|\bup to\b")
+_REACHES = re.compile(
+    rf"(?i)\b(?:reach|achiev|obtain|scor|attain|get|yield)\w*\s+(?:an?\s+|about\s+|score\s+of\s+)*{NUMBER}"
+    r"(?!\s*(?:%|percent)?[\s-]*(?:absolute|relative|points?|pts|pp|higher|lower|better|worse|more)\b)"
+)
+_MEASURED = 30  # characters between a number and its measure
+_WHOLE = r"(?<![\d.,@-])(?P<whole>\d+)(?=\s*(?:%|percent\b))"
+_DIFFERENCE = re.compile(
+    rf"(?P<by>\b(?:by|gains?\s+of|lead\s+of|margin\s+of|improvements?\s+of|increases?\s+of|drops?\s+of)\s+"
+    rf"(?:about\s+|around\s+|over\s+|only\s+|an?\s+)*\+?)?(?P<share>relative\w*\s+)?(?:{NUMBER}|{_WHOLE})"
+    r"\s*(?P<unit>%|percent\b|pp\b)?"
+    r"(?P<words>(?:[\s-]*(?:absolute|relative|percentage|points?|pts?|higher|lower|better|worse|more|less))*)"
+    r"\s*(?P<way>above|over|below|behind|than|ahead\s+of|under|improvement|gain|relative\s+to)?\b"
+)
+
+
+def _plain(sentence: str) -> str:
+    return re.sub(r"[.,;:](?=\s|$)", " ", sentence)
+
+
+def wrong_numbers(place: Place, sentence: str, systems: Systems) -> Iterator[Finding]:
+    """Find scores in a sentence that no matching cell has, e.g. "an nDCG@10 of 70.3 (Table 2)"."""
+    if _UNCLEAR.search(sentence) or _OTHERS.search(sentence):
+        return
+    reached = (match["number"] for match in _REACHES.finditer(_plain(sentence)))
+    for text in dict.fromkeys((*_scores(sentence), *(reached if systems.names_column(sentence) else ()))):
+        yield from _of_number(place, sentence, text, systems)
+
+
+def _scores(sentence: str) -> Iterator[str]:
+    """Yield the numbers directly before or after a measure that are no differences."""
+    plain = _plain(sentence)
+    spans = sorted(measures(plain).values())
+    for match in re.finditer(NUMBER, plain):
+        gaps = [
+            plain[match.end() : start] if start > match.end() else plain[end : match.start()]
+            for start, end in spans
+        ]
+        near = [gap for gap in gaps if len(gap) <= _MEASURED and not re.search(r"\d|\band\b", gap)]
+        behind = plain[match.end() : match.end() + 30]
+        is_difference = re.match(
+            r"\s*(?:%|percent)?[\s-]*(?:absolute|relative|points?|pts|pp|higher|lower|better|worse|more)\b",
+            behind,
+        )
+        is_by = re.search(
+            r"(?i)\b(?:by|gains?\s+of|from|to|than|margin\s+of|improvements?\s+of|drops?\s+of)\s+\S*\s*$",
+            plain[: match.start()],
+        )
+        if near and not is_difference and not is_by:
+            yield match["number"]
+
+
+def _of_number(place: Place, sentence: str, text: str, systems: Systems) -> Iterator[Finding]:
+    cited = systems.cited(sentence)
+    known = [value for table in cited for value in systems.values(table, sentence)]
+    column = [v for t in cited for s in systems.scores(t, sentence) for v in s.values.values()]
+    if any(is_same(text, value) for value in known) or not column:
+        return
+    near = [value for value in known if _is_near(text, value)]
+    if near:
+        names = ", ".join(f"{value.cell.text} at {value.place}" for value in near[:3])
+        yield Finding(
+            "doubt", "prose", place, f"The text gives {text}: {_short(sentence)}", f"The table has {names}"
+        )
+        return
+    if any(is_in(text, table) for table in systems.tables) and not known:
+        return
+    if known or WE.search(sentence):
+        why = "No table has this number for the named system and measure"
+        yield Finding("note", "prose", place, f"{text} is not in any matching cell: {_short(sentence)}", why)
+
+
+def _short(sentence: str, most: int = 90) -> str:
+    text = " ".join(sentence.split()).rstrip(".")
+    return text if len(text) <= most else f"{text[:most].rsplit(' ', 1)[0]} …"
+
+
+def _is_near(text: str, value: Value) -> bool:
+    stated = Decimal(text)
+    numbers = (shift_point(value.number, digits) for digits in (0, 2, -2))
+    return any(10 * abs(number - stated) <= max(number, stated) for number in numbers)
+
+
+def wrong_differences(place: Place, sentence: str, systems: Systems) -> Iterator[Finding]:
+    """Find differences that the two named systems never have, e.g. "2.1 points above BM25"."""
+    found = [match for match in _DIFFERENCE.finditer(_plain(sentence)) if _is_difference(match)]
+    if len(found) != 1 or NO_QUOTE.search(sentence) or _OTHERS.search(sentence):
+        return
+    [match] = found
+    pairs = [pair for table in systems.cited(sentence) for pair in _pairs(table, sentence, systems)]
+    fitting = [pair for pair in pairs if _differ_by(*pair, match)]
+    if pairs and not fitting:
+        one, other = pairs[0]
+        says = f"The two systems never differ by {_stated(match)}: {_short(sentence)}"
+        why = f"Their numbers include {one.cell.text} and {other.cell.text} at {one.place}"
+        yield Finding("doubt", "prose", place, says, why)
+    elif (
+        fitting
+        and (way := _way(match))
+        and all((one.number - other.number) * way < 0 for one, other in fitting)
+    ):
+        one, other = fitting[0]
+        says = f"The difference has the other sign: {_short(sentence)}"
+        yield Finding("doubt", "prose", place, says, f"{one.cell.text} and {other.cell.text} at {one.place}")
+
+
+def _is_difference(match: re.Match[str]) -> bool:
+    words = f"{match['words']} {match['way'] or ''}".split()
+    return bool(match["by"] or (words and words != ["than"] and words != ["over"]))
+
+
+def _way(match: re.Match[str]) -> int:
+    words = f"{match['words']} {match['way'] or ''}".split()
+    up = {"above", "higher", "better", "more", "ahead"} & set(words)
+    down = {"below", "behind", "lower", "worse", "less", "under"} & set(words)
+    return bool(up) - bool(down)
+
+
+def _pairs(table: int, sentence: str, systems: Systems) -> Iterator[tuple[Value, Value]]:
+    if (lines := systems.pair(table, sentence)) is None:
+        return
+    for series in systems.scores(table, sentence):
+        one, other = (series.values.get(line) for line in lines)
+        if one and other:
+            yield one, other
+
+
+def _differ_by(one: Value, other: Value, match: re.Match[str]) -> bool:
+    text, words = _stated(match), f"{match['share'] or ''}{match['words']} {match['way'] or ''}"
+    if "relative" in words:
+        return _is_share(one, other, text)
+    is_share = "point" not in words and "absolute" not in words
+    return differs_by(one, other, text, is_share)
+
+
+def _stated(match: re.Match[str]) -> str:
+    return str(match["number"] or match["whole"])
+
+
+def _is_share(one: Value, other: Value, text: str) -> bool:
+    half = half_unit(decimals_of(Decimal(text)))
+    for low, high in ((one, other), (other, one)):
+        if low.number > low.half:
+            share = 100 * abs(high.number - low.number) / low.number
+            if abs(share - Decimal(text)) <= 100 * 2 * (one.half + other.half) / low.number + half:
+                return True
+    return False
+
+
+_BEST = re.compile(
+    r"(?i)\b(?:best|highest|strongest|top)\b(?:\s+\w+){0,3}\s+(?:of|among|overall|on|in|across|MRR|nDCG|R)\b"
+    r"|\boutperforms?\s+(?:all|every|any)\b|\bbetter\s+than\s+(?:all|every|any)\b|\b(?:is|performs|ranks)\s+(?:the\s+)?best\b"
+)
+_LIMITED = re.compile(
+    r"(?i)\b(second|dense|sparse|lexical|supervised|unsupervised|single|size|sized|small|comparable|among the"
+    r"|except|but|other than|than all other \w+ \w+ models|baselines? (?:with|without|of)|not|n't|never"
+    r"|one of|zero-shot models)\b"
+)
+_BEATS = re.compile(
+    r"(?i)\b(?:outperform\w*|beats?|surpass\w*|exceed\w*|improves?\s+(?:up)?on|improves?\s+over|wins?\s+against|is\s+better\s+than)\b"
+)
+_HEDGED = re.compile(
+    r"(?i)\b(not|n't|never|fails?|although|while|whereas|but|except|unless|if|only|does|can|could|may)\b"
+)
+_COUNT = re.compile(
+    rf"(?i)\b(?:on|in|for)\s+(?P<wins>\d+|all|{NUMERALS})(?:\s+(?:out\s+)?of)?(?:\s+(?:the|all))?"
+    rf"(?:\s+(?P<all>\d+|{NUMERALS}))?\s+(?:BEIR\s+)?"
+    r"(?P<what>datasets?|collections?|benchmarks?|tasks?|corpora|test sets?)?"
+)
+
+
+def wrong_claims(place: Place, sentence: str, systems: Systems) -> Iterator[Finding]:
+    """Find claims that tables refute, to be the best or to outperform a system on some collections."""
+    if _BEATS.search(sentence) and (count := _count(sentence)):
+        yield from _of_count(place, sentence, systems, *count)
+    elif _BEST.search(sentence) and not _LIMITED.search(sentence):
+        yield from _of_best(place, sentence, systems)
+    elif _BEATS.search(sentence) and not _HEDGED.search(sentence):
+        yield from _of_order(place, sentence, systems)
+
+
+def _count(sentence: str) -> tuple[int | None, int | None] | None:
+    """Return the numbers of won and of all collections, None for "all" and for an unknown number."""
+    for match in _COUNT.finditer(sentence):
+        wins, whole = (numeral(match[name]) for name in ("wins", "all"))
+        if whole is not None or (match["wins"].lower() == "all" and match["what"]):
+            return (None if match["wins"].lower() == "all" else wins), whole
+    return None
+
+
+def _of_count(
+    place: Place, sentence: str, systems: Systems, wins: int | None, whole: int | None
+) -> Iterator[Finding]:
+    seen = []
+    for table in systems.cited(sentence):
+        pairs = list(_pairs_by_series(table, sentence, systems))
+        if (whole is not None and len(pairs) != whole) or len(pairs) < 3:
+            continue
+        ahead = sum((one.number - other.number) * series.sign > 0 for series, one, other in pairs)
+        ties = sum(one.number == other.number for _, one, other in pairs)
+        stated = len(pairs) if wins is None else wins
+        if ahead <= stated <= ahead + ties:
+            return
+        seen.append((ahead, len(pairs), pairs[0][1].place))
+    if seen:
+        ahead, number, at = seen[0]
+        says = f"The first system is ahead on {ahead} of {number}: {_short(sentence)}"
+        yield Finding("doubt", "claim", place, says, f"Counted in the table at {at}")
+
+
+def _pairs_by_series(table: int, sentence: str, systems: Systems) -> Iterator[tuple[Series, Value, Value]]:
+    if (lines := systems.pair(table, sentence)) is None:
+        return
+    for series in systems.scores(table, sentence):
+        one, other = (series.values.get(line) for line in lines)
+        if one and other and not series.total and not series.is_difference:
+            yield series, one, other
+
+
+def _of_best(place: Place, sentence: str, systems: Systems) -> Iterator[Finding]:
+    ahead = [found for table in systems.cited(sentence) for found in _ahead(table, sentence, systems)]
+    names_one = len({(series.dataset, series.measure) for series, *_ in ahead}) == 1
+    if not names_one or any(value is None for _, value, _ in ahead):
+        return
+    [(series, value, label), *_] = ahead
+    says = f"Not the best: {_short(sentence)}"
+    yield Finding(
+        "doubt", "claim", place, says, f"{label}, {series.name}: {value.cell.text} at {value.place}"
+    )
+
+
+def _ahead(table: int, sentence: str, systems: Systems) -> Iterator[tuple[Series, Any, str]]:
+    """Yield each score of a sentence with a better number of the same group, or None, and its label."""
+    lines, grid = systems.subjects(table, sentence), systems.tables[table].grid
+    groups = {grid.lines[line].group for line in lines}
+    for series in (each for each in systems.scores(table, sentence) if each.sign and not each.is_difference):
+        mine = [series.values[line].number * series.sign for line in lines if line in series.values]
+        if mine and len(series.values) > 1:
+            rivals = (v for v in series.values.values() if grid.lines[v.line].group in groups)
+            better = next((v for v in rivals if v.number * series.sign > max(mine)), None)
+            yield series, better, grid.lines[better.line].label if better else ""
+
+
+def _of_order(place: Place, sentence: str, systems: Systems) -> Iterator[Finding]:
+    pairs = [p for t in systems.cited(sentence) for p in _pairs_by_series(t, sentence, systems)]
+    verb = _BEATS.search(sentence)
+    if not pairs or verb is None or re.search(NUMBER, sentence):
+        return
+    behind = [(s, one, other) for s, one, other in pairs if (one.number - other.number) * s.sign < 0]
+    if len(behind) == len(pairs):
+        series, one, other = behind[0]
+        says = f"The first system is behind: {_short(sentence)}"
+        yield Finding(
+            "doubt",
+            "claim",
+            place,
+            says,
+            f"{series.name}: {one.cell.text} and {other.cell.text} at {one.place}",
+        )

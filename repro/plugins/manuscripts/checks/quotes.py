@@ -1,0 +1,289 @@
+"""Checks of numbers that a sentence quotes from a table, e.g. "0.366 in Table 2" with .361 in the table."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from decimal import Decimal
+from functools import cached_property
+from itertools import combinations_with_replacement
+
+from repro.manifest.printed import decimals_of, half_unit, shift_point
+from repro.plugins.manuscripts.checks import Finding
+from repro.plugins.manuscripts.checks.across import family, without_remarks
+from repro.plugins.manuscripts.series import Grid, Series, Value
+from repro.plugins.manuscripts.source_tables import Manuscript, Place
+from repro.plugins.manuscripts.vocabulary import measures, named_collections, without_measures
+
+END = re.compile(r"(?<=[.!?;])\s+(?=[A-Z(])")
+TABLE = r"(?:Table|Tab\.|Tbl\.)[\s~]*(?P<table>\d+)"
+NUMBER = r"(?<![\d.,@-])(?P<number>\d*\.\d+)(?![\d.]*\d)"
+# a number directly before its table, e.g. "0.366 in Table 2"
+IN_TABLE = re.compile(rf"{NUMBER}\s*(?:%|points?)?[^.;:,\d]{{0,40}}\b(?:in|of|from)\s+{TABLE}\b")
+FROM_TO = re.compile(r"\bfrom\s+(?P<low>\d*\.\d+)\s*%?\s+to\s+(?P<high>\d*\.\d+)(?![\d.]*\d)")
+BY = re.compile(
+    r"\bby\s+(?:about |around |over |more than |only )?(?P<number>\d*\.\d+)\s*"
+    r"(?P<unit>%|percent|points?|absolute)?"
+)
+RELATION = re.compile(r"(?i)\b(by|from|than|below|above|over|gain|improve\w*|drop\w*|difference)\b")
+NO_QUOTE = re.compile(r"(?i)\bon average\b|\baverag|\bp\s*[<=]|respectively|up to")
+
+
+@dataclass(frozen=True)
+class Numbered:
+    """A table with its number in the text."""
+
+    number: str
+    grid: Grid
+
+    @property
+    def values(self) -> list[Value]:
+        """Return its numbers."""
+        return [value for series in self.grid.series for value in series.values.values()]
+
+
+def numbered(manuscript: Manuscript, grids: Sequence[Grid]) -> list[Numbered]:
+    """Return the tables of a source with their numbers."""
+    labels, pairs = manuscript.labels, zip(manuscript.tables, grids, strict=True)
+    return [Numbered(each.number or labels.get(each.label, ""), grid) for each, grid in pairs]
+
+
+def sentences(manuscript: Manuscript) -> Iterator[tuple[Place, str]]:
+    """Yield the sentences of the text."""
+    for place, paragraph in manuscript.prose:
+        yield from ((place, sentence) for sentence in END.split(paragraph))
+
+
+def wrong_quotes(place: Place, sentence: str, tables: Sequence[Numbered]) -> Iterator[Finding]:
+    """Find numbers of a sentence that their table or cell does not have, e.g. "0.366 in Table 2"."""
+    by_number = {table.number: table for table in tables}
+    yield from _in_table(place, sentence, by_number)
+    yield from _from_to(place, sentence, by_number)
+    yield from _by(place, sentence, tables)
+    yield from _of_one(place, sentence, by_number)
+
+
+def _in_table(place: Place, sentence: str, tables: Mapping[str, Numbered]) -> Iterator[Finding]:
+    for match in IN_TABLE.finditer(sentence) if not NO_QUOTE.search(sentence) else ():
+        table, text = tables.get(match["table"]), match["number"]
+        if table and table.values and not is_in(text, table) and (near := nearest(text, table)):
+            says = f"The text quotes {text} from Table {table.number}"
+            why = f"The table lacks this number. The nearest one is {near.cell.text} at {near.place}"
+            yield Finding("doubt", "prose", place, says, why)
+
+
+def _from_to(place: Place, sentence: str, tables: Mapping[str, Numbered]) -> Iterator[Finding]:
+    pointers = {m["table"] for m in re.finditer(TABLE, sentence)}
+    for match in FROM_TO.finditer(sentence):
+        table = tables.get(next(iter(pointers))) if len(pointers) == 1 else None
+        if table is None:
+            continue
+        lacking = [text for text in (match["low"], match["high"]) if not is_in(text, table)]
+        if len(lacking) == 1 and (near := nearest(lacking[0], table)):
+            says = f"{match[0]}: Table {table.number} lacks {lacking[0]}"
+            why = f"It has the other number. The nearest one is {near.cell.text} at {near.place}"
+            yield Finding("doubt", "prose", place, says, why)
+
+
+def _by(place: Place, sentence: str, tables: Sequence[Numbered]) -> Iterator[Finding]:
+    matches = list(BY.finditer(sentence))
+    if len(matches) != 1 or NO_QUOTE.search(sentence):
+        return
+    text, is_share = matches[0]["number"], matches[0]["unit"] in ("%", "percent", None)
+    pairs = [pair for table in tables for pair in _pairs_in(sentence, table)]
+    if pairs and not any(differs_by(one, other, text, is_share) for one, other in pairs):
+        one, other = pairs[0]
+        says = f"{matches[0][0]}: the two systems never differ by this"
+        why = f"Their numbers include {one.cell.text} and {other.cell.text} at {one.place}"
+        yield Finding("doubt", "prose", place, says, why)
+
+
+def _of_one(place: Place, sentence: str, tables: Mapping[str, Numbered]) -> Iterator[Finding]:
+    if (found := _only_number(sentence, tables)) is None:
+        return
+    table, text = found
+    lines = labels_in(sentence, table)
+    if len(lines) != 1 or nearest(text, table) is None:
+        return
+    cells = [each.values[lines[0]] for each in series_in(sentence, table) if lines[0] in each.values]
+    if cells and not any(is_same(text, value) for value in cells):
+        label = table.grid.lines[lines[0]].label
+        says = f"The text gives {text} for {label} in Table {table.number}"
+        numbers = ", ".join(f"{value.cell.text} at {value.place}" for value in cells[:3])
+        yield Finding("doubt", "prose", place, says, f"The table has {numbers}")
+
+
+def _only_number(sentence: str, tables: Mapping[str, Numbered]) -> tuple[Numbered, str] | None:
+    pointers = {match["table"] for match in re.finditer(TABLE, sentence)}
+    numbers = re.findall(NUMBER, sentence)
+    if len(pointers) != 1 or len(numbers) != 1 or not _measured(sentence):
+        return None
+    table = tables.get(pointers.pop())
+    if table is None or NO_QUOTE.search(sentence) or RELATION.search(sentence):
+        return None
+    return table, numbers[0]
+
+
+def _measured(sentence: str) -> bool:
+    return len({str(measure) for measure in measures(re.sub(r"[.,;:](?=\s|$)", " ", sentence))}) == 1
+
+
+def _pairs_in(sentence: str, table: Numbered) -> Iterator[tuple[Value, Value]]:
+    lines = labels_in(sentence, table)
+    for series in series_in(sentence, table) if len(lines) == 2 else ():
+        one, other = (series.values.get(line) for line in lines)
+        if one and other:
+            yield one, other
+
+
+def labels_in(sentence: str, table: Numbered) -> list[int]:
+    """Return the lines whose label a sentence contains, the longest labels first."""
+    names = [(without_remarks(line.label), n) for n, line in table.grid.lines.items()]
+    lines = [(name, n) for name, n in names if len(name) > 2]
+    named = [
+        (label, n) for label, n in lines if re.search(rf"(?<![\w-]){re.escape(label)}(?![\w-])", sentence)
+    ]
+    return [n for label, n in named if not any(label != other and label in other for other, _ in named)]
+
+
+def series_in(sentence: str, table: Numbered) -> list[Series]:
+    """Return the scores with the measures and collections that a sentence names."""
+    plain = re.sub(r"[.,;:](?=\s|$)", " ", sentence)
+    named = {family(str(measure)) for measure in measures(plain)}
+    collections = {each.id for each in named_collections(without_measures(plain))}
+    return [
+        series
+        for series in table.grid.scores
+        if (not named or family(series.measure or "") in named)
+        and (not collections or series.dataset in collections)
+    ]
+
+
+def differs_by(one: Value, other: Value, text: str, is_share: bool) -> bool:
+    """Return whether two numbers differ by this, in points or, if ``is_share``, also relative to either."""
+    stated, half = Decimal(text), half_unit(decimals_of(Decimal(text)))
+    slack = one.half + other.half
+    for digits in (0, 2):  # as fractions and as points
+        apart = shift_point(abs(one.number - other.number), digits)
+        if abs(apart - stated) <= shift_point(slack, digits) + half:
+            return True
+    for base in (one, other) if is_share else ():
+        if base.number > base.half:
+            share = 100 * abs(one.number - other.number) / base.number
+            if abs(share - stated) <= 100 * 2 * slack / base.number + half:
+                return True
+    return False
+
+
+def is_in(text: str, table: Numbered) -> bool:
+    """Return whether a number is that of a cell, or the difference of two in one column."""
+    stated = Decimal(text)
+    half = half_unit(decimals_of(stated))
+    if any(is_same(text, value) for value in table.values):
+        return True
+    pairs = (pair for s in table.grid.series for pair in combinations_with_replacement(s.values.values(), 2))
+    differences = (abs(one.number - other.number) for one, other in pairs)
+    return any(abs(shift_point(d, digits) - stated) <= half for d in differences for digits in (0, 2))
+
+
+def is_same(text: str, value: Value) -> bool:
+    """Return whether a number is that of a cell, as a fraction or in per cent."""
+    stated = Decimal(text)
+    half = half_unit(decimals_of(stated))
+    return any(
+        abs(shift_point(value.number, digits) - stated) <= max(half, shift_point(value.half, digits))
+        for digits in (0, 2, -2)
+    )
+
+
+def nearest(text: str, table: Numbered) -> Value | None:
+    """Return the number of a table within a tenth of this one, or None."""
+    stated = Decimal(text)
+    near = min(table.values, key=lambda value: abs(value.number - stated))
+    return near if abs(near.number - stated) * 10 <= near.number else None
+
+
+WE = re.compile(
+    r"(?i)\b(we|ours?(?:\s+(?:best\s+)?(?:full\s+)?(?:model|method|approach|system|retriever|encoder)s?)?"
+    r"|the\s+proposed\s+\w+|this\s+(?:model|method|approach))\b"
+)
+_OURS = re.compile(r"(?i)\bours?\b|\bthis (?:work|paper)\b|\bproposed\b")
+_NAMED = re.compile(
+    r"\b(?:propose|present|introduce|call(?:ed|\s+it|\s+this)?|named?|dub(?:bed)?)\s+(?:it\s+)?"
+    r"(?P<name>[A-Z][\w+-]+)"
+)
+
+
+@dataclass(frozen=True)
+class Systems:
+    """The tables of a source and the names of its own system."""
+
+    tables: tuple[Numbered, ...]
+    names: frozenset[str]
+
+    @classmethod
+    def of(cls, manuscript: Manuscript, tables: Sequence[Numbered]) -> Systems:
+        """Return the systems of a source. A title "Otter: …" and "we propose Otter" name its own."""
+        title = manuscript.front.get("title", "").partition(":")[0].strip()
+        found = (match["name"] for _, text in manuscript.prose for match in _NAMED.finditer(text))
+        return cls(tuple(tables), frozenset(filter(None, (title.lower(), *map(str.lower, found)))))
+
+    @cached_property
+    def ours(self) -> Mapping[int, list[int]]:
+        """The lines of the paper's own system, by the index of a table."""
+        return {number: self._ours(table) for number, table in enumerate(self.tables)}
+
+    def _ours(self, table: Numbered) -> list[int]:
+        lines = {n: line.label for n, line in table.grid.lines.items()}
+        marked = [n for n, label in lines.items() if _OURS.search(label)]
+        named = [n for n, label in lines.items() if without_remarks(label).lower() in self.names]
+        return named or marked
+
+    def cited(self, sentence: str) -> list[int]:
+        """Return the indices of the tables that a sentence cites, or of all if it cites none."""
+        pointers = {match["table"] for match in re.finditer(TABLE, sentence)}
+        found = [n for n, table in enumerate(self.tables) if table.number in pointers]
+        return found if pointers else list(range(len(self.tables)))
+
+    def subjects(self, table: int, sentence: str) -> list[int]:
+        """Return the lines of a table that a sentence names, or means by "we"."""
+        named = labels_in(sentence, self.tables[table])
+        means_ours = WE.search(sentence) is not None and not set(named) & set(self.ours[table])
+        return [*named, *(self.ours[table] if means_ours else ())]
+
+    def pair(self, table: int, sentence: str) -> tuple[int, int] | None:
+        """Return two compared lines in the order of the sentence, with the paper's own for "we"."""
+        lines, at = self.subjects(table, sentence), dict[int, int]()
+        for line in lines:
+            label = re.escape(without_remarks(self.tables[table].grid.lines[line].label))
+            named = re.search(rf"(?<![\w-]){label}(?![\w-])", sentence) or WE.search(sentence)
+            at[line] = named.start() if named else 0
+        if len(lines) != 2 or at[lines[0]] == at[lines[1]]:
+            return None
+        first, second = sorted(lines, key=at.__getitem__)
+        return first, second
+
+    def scores(self, table: int, sentence: str) -> list[Series]:
+        """Return the scores of a table that a sentence is about, without averages unless it names them."""
+        if re.search(r"(?i)\baverag", sentence):
+            return [each for each in self.tables[table].grid.series if each.total == "average"]
+        named = series_in(sentence, self.tables[table])
+        headed = [each for each in named if each.dataset is None and _is_headed(each, sentence)]
+        return headed or named
+
+    def names_column(self, sentence: str) -> bool:
+        """Return whether a sentence names a collection or the heading of a column."""
+        scores = (each for table in self.tables for each in table.grid.scores)
+        return any(_is_headed(each, sentence) for each in scores)
+
+    def values(self, table: int, sentence: str) -> list[Value]:
+        """Return the numbers of the systems and scores of a sentence."""
+        lines = self.subjects(table, sentence)
+        scores = self.scores(table, sentence)
+        return [each.values[line] for each in scores for line in lines if line in each.values]
+
+
+def _is_headed(series: Series, sentence: str) -> bool:
+    names = [head for head in series.heads if len(head) > 2 and not head.isdigit()]
+    return any(re.search(rf"(?<![\w-]){re.escape(head)}(?![\w-])", sentence) for head in names)

@@ -1,0 +1,110 @@
+"""Checks of significance and spread, e.g. "p < .05" on five queries, or 12.3 ± 15.1."""
+
+import re
+from collections.abc import Iterator, Sequence
+from decimal import Decimal
+
+from repro.plugins.manuscripts.checks import NUMERALS, Finding, numeral
+from repro.plugins.manuscripts.checks.arithmetic import explanation
+from repro.plugins.manuscripts.series import SPREAD, Grid
+from repro.plugins.manuscripts.source_tables import Manuscript, Place
+
+TEST = re.compile(
+    r"(?i)\bt-?\s?tests?\b|\bp-?\s?values?\b|\bp\s*[<=≤>]|wilcoxon|bootstrap|mcnemar|randomi[sz]ation|permutation"
+    r"|tukey|anova|fisher|sign\s+test|\w+\s+test(?:s|ed|ing)?\s+(?:of|for)\s+significance|significance\s+test"
+    r"|statistical\s+test|confidence|bonferroni|holm\b|paired"
+)
+CLAIM = re.compile(
+    r"(?i)\bsignificantly\s+(?:\w+\s+)?(?:better|outperform\w*|improv\w*|higher|exceed\w*|surpass\w*|worse|lower)"
+    r"|\bstatistically\s+significant|\bsignificant\s+(?:improvements?|gains?|differences?)"
+    r"|\b(?:improvements?|gains?|differences?)\s+(?:\w+\s+){0,5}(?:is|are)\s+significant"
+)
+_P_VALUE = re.compile(r"\bp\s*(?:-?value)?s?\s*(?:=|of|is)\s*(?P<p>0?\.\d+)")
+_LEVEL = re.compile(r"\bp\s*[<≤]\s*(?P<level>0?\.\d+)")
+_NEGATED = re.compile(
+    r"(?i)\b(not|no|non|n't|never|neither|without|insignificant|los[et]\w*|fail\w*|lack\w*|vanish\w*|marginal\w*)\b|\bin-?significant"
+)
+_FEW = re.compile(rf"(?i)\b(?P<n>[2-5]|{NUMERALS})\s+(?:\w+\s+)?(?:queries|topics|questions)\b")
+_SYMBOLS = "†‡§¶*"
+_WORDS = {"†": "dagger", "‡": "double dagger", "*": "asterisk", "§": "section sign", "¶": "pilcrow"}
+
+
+def texts(manuscript: Manuscript) -> Iterator[tuple[Place, str]]:
+    """Yield the paragraphs, captions and notes of a source with their positions."""
+    yield from manuscript.prose
+    for table in manuscript.tables:
+        yield from ((table.place, text) for text in (table.caption, *table.legend))
+
+
+def untested(manuscript: Manuscript) -> Iterator[Finding]:
+    """Find the first claim of significance in a source that names no test and no p-value."""
+    all_texts = list(texts(manuscript))
+    if any(TEST.search(text) for _, text in all_texts):
+        return
+    claims = [(place, match[0]) for place, text in all_texts if (match := CLAIM.search(text))]
+    for place, words in claims[:1]:
+        why = "The source names no test and no p-value"
+        yield Finding("note", "significance", place, f"{words!r} claims significance", why)
+
+
+def refuted(place: Place, sentence: str) -> Iterator[Finding]:
+    """Find a claim of significance against its p-value or on fewer than six queries."""
+    if not re.search("(?i)signific", sentence) or _NEGATED.search(sentence):
+        return
+    level = min((Decimal(match["level"]) for match in _LEVEL.finditer(sentence)), default=Decimal("0.05"))
+    for match in _P_VALUE.finditer(sentence):
+        if Decimal(match["p"]) >= max(level, Decimal("0.05")):
+            says = f"The text claims significance with {match[0]}"
+            yield Finding("doubt", "significance", place, says, f"The p-value is not below {level}")
+    few = _FEW.search(sentence)
+    if few and (number := numeral(few["n"])) and 1 < number < 6:
+        least = Decimal(2) ** (1 - number)
+        says = f"The text claims significance on {few[0]}"
+        why = f"A sign or randomization test on {number} queries has a p-value of at least {least}"
+        yield Finding("doubt", "significance", place, says, why)
+
+
+def undefined_marks(grids: Sequence[Grid], prose: Sequence[tuple[Place, str]]) -> Iterator[Finding]:
+    """Find marks on numbers that neither a caption nor the text defines."""
+    said = " ".join(text for _, text in prose)
+    defined = {mark for grid in grids for mark in _SYMBOLS if mark in grid.remarks}
+    for grid in grids:
+        used = {mark: (s, v) for s in grid.scores for v in s.values.values() for mark in v.cell.marks}
+        remarks = f"{grid.remarks} {said}".lower()
+        for mark, (series, value) in used.items():
+            is_told = mark in remarks or mark in defined or _WORDS.get(mark, mark) in remarks
+            if mark in _SYMBOLS and not is_told:
+                says = f"{grid.where(series, value)} has the mark {mark}, which is defined nowhere"
+                yield Finding("note", "mark", value.place, says, "Neither a caption nor the text contains it")
+
+
+def large_spreads(grid: Grid) -> Iterator[Finding]:
+    """Find standard deviations above their mean, e.g. 12.3 ± 15.1."""
+    for series in grid.scores:
+        for value in series.values.values():
+            match = SPREAD.search(value.cell.text)
+            if match and match["spread"] and Decimal(match["spread"]) > value.number > 0:
+                says = f"{grid.where(series, value)}: The deviation is larger than the mean"
+                why = "Scores between 0 and 1, or 0 and 100 %, hardly vary so much"
+                yield Finding("doubt", "spread", value.place, says, why)
+
+
+_OVER = re.compile(
+    rf"(?i)\b(?:averag\w*|avg\.?|means?)\b[^.;]{{0,40}}?\b(?:over|of|across|on)\s+(?:all\s+|the\s+)*"
+    rf"(?P<n>\d+|{NUMERALS})\s+(?:\w+\s+)?(?:datasets|collections|tasks|benchmarks|corpora|test\s+sets)\b"
+)
+
+
+def fewer_datasets(grid: Grid) -> Iterator[Finding]:
+    """Find averages over another number of columns than the caption or heading says."""
+    for series in (each for each in grid.series if each.total == "average"):
+        stated = [match["n"] for match in _OVER.finditer(f"{series.name}. {grid.remarks}")]
+        parts = explanation(grid, series) if len(set(stated)) == 1 else None
+        number = numeral(stated[0]) if parts else None
+        if parts and number and number != len(parts.series) and parts.right > 1:
+            value = next(iter(series.values.values()))
+            says = f"{series.name} covers {len(parts.series)} columns, and the caption says {number}"
+            why = (
+                f"It is the mean of {parts.series[0].name} to {parts.series[-1].name} on {parts.right} lines"
+            )
+            yield Finding("doubt", "average", value.place, says, why)
