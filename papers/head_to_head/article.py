@@ -187,7 +187,7 @@ class Article:
             return f"Differences of Table {table}: {NOT_MEASURED}."
         note = verdicts_note(study)
         note = note if table == self.explained else shortened_note(note, study, explained=self.explained)
-        return "\n".join([*(f"* {order(study, column)}" for column in study.table.columns), "", note])
+        return _marked("\n".join([*(f"* {order(study, column)}" for column in study.table.columns), "", note]))
 
     def _contrasts(self, table: str, against: str) -> list[tuple[str, Contrast]]:
         found = ((row, self.studies[table].contrast(row, against, PRIMARY)) for row in OBJECTIVES)
@@ -255,7 +255,7 @@ class Article:
         body = re.sub("^##", "####", f"## {tail}", flags=re.MULTILINE)  # below the sections of the page
         fold = f'<details markdown="1"><summary>Table {name}: every comparison, variances and power</summary>'
         made = f"{head}{capitalised(scores.strip())}\n\n{fold}\n\n{body.strip()}\n\n</details>"
-        return f"<!-- repro tables: begin -->\n\n{made}\n\n<!-- repro tables: end -->"
+        return _marked(made)
 
     @cached_property
     def _table_texts(self) -> dict[str, str]:
@@ -301,6 +301,11 @@ class Article:
         if means is None:
             return f"{claim} | – | – | {NOT_MEASURED}"
         return f"{claim} | {round(means.difference, 1) + 0:+.1f}, {means.counted} | – | {means.untested}"
+
+
+def _marked(text: str) -> str:
+    """Return a text between marks, as one that `repro tables` writes, too."""
+    return f"<!-- repro tables: begin -->\n\n{text}\n\n<!-- repro tables: end -->"
 
 
 def _interval(d: Estimate, digits: int = 1) -> str:
