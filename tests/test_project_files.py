@@ -127,4 +127,4 @@ def test_the_hook_and_the_action_audit_the_named_files(strict, tmp_path):
         done = subprocess.run(
             ["bash", "-c", f"{program}\n{command}"], capture_output=True, text=True, env=environment
         )
-        assert (done.returncode, done.stderr[:9]) == (int(strict == "true"), "2 tables:"), done.stderr
+        assert (done.returncode, done.stderr[:13]) == (int(strict == "true"), "Read 2 tables"), done.stderr
