@@ -127,4 +127,5 @@ def test_the_hook_and_the_action_audit_the_named_files(strict, tmp_path):
         done = subprocess.run(
             ["bash", "-c", f"{program}\n{command}"], capture_output=True, text=True, env=environment
         )
-        assert (done.returncode, done.stderr[:13]) == (int(strict == "true"), "Read 2 tables"), done.stderr
+        said = done.stderr + done.stdout  # of --format github, and of the terminal
+        assert (done.returncode, said[:13]) == (int(strict == "true"), "Read 2 tables"), said

@@ -46,6 +46,7 @@ def test_a_text_is_not_taken_for_the_list_of_its_letters(given, words):
         repro.select("costa", **given)
 
 
-def test_a_seed_that_is_given_twice_counts_once():
-    assert repro.select("costa/1", seeds=[2, 1, 2]).seeds == (2, 1)
+def test_a_seed_that_is_given_twice_is_refused():
+    with pytest.raises(UsageError, match="seeds has 2 twice"):
+        repro.select("costa/1", seeds=[2, 1, 2])
     assert repro.select("costa/1", seeds=[]).seeds == ()

@@ -215,7 +215,7 @@ def test_what_fails_is_shown_alone_and_the_counts_are_of_all(repro, toy, folders
     said = repro("compare", "--failing")
     rows = csv.DictReader(io.StringIO(repro("compare", "--failing", "--format", "csv").out))
     assert [row["cell"] for row in rows] == ["toy/1/bm25/dev"]
-    counts = "Measured 2 of 3 published cells (1 distinct measurement): 1 pass, 1 fail, 0 neither."
+    counts = "Measured 2 of 3 published cells (1 distinct measurement): 0 pass, 1 fail, 1 neither."
     assert counts in said.err
 
 

@@ -206,7 +206,8 @@ def test_a_record_that_a_newer_one_contradicts_is_told(repro, measured):
     said = repro("store", "verify")
     [doubt] = [line for line in said.out.splitlines() if line.startswith("doubtful: ")]
     assert (
-        f"{results.path('tiny', 'costa')}:2: recorded at 2999-01-01T00:00:00+00:00, which is still" in doubt
+        f"{results.path('tiny', 'costa')}:2: recorded at 2999-01-01T00:00:00+00:00, which is in the future"
+        in doubt
     )
     assert said.status == 0 and "2 records read, 0 damaged, 1 doubtful" in said.out.splitlines()
     assert len(repro("store", "verify", "--format", "json").json["doubtful_records"]) == 1

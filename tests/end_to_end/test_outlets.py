@@ -258,6 +258,8 @@ VERBS_AS_OUTLETS = {
     "import run": THEIRS,
     "store verify": "tells of faulty and contradicted records by themselves: tests/cli/test_verify.py",
     **dict.fromkeys(("store gc", "new paper", "new site"), NO_NUMBER),
+    "export records": "writes lines of records unchanged: tests/plugins/contributed",
+    "import records": "shows them as run by others with their doubts: tests/plugins/contributed",
     **dict.fromkeys(("data list", "data check", "data fetch", "data make"), NO_NUMBER),
     **dict.fromkeys(("doctor", "doctor smoke", "doctor calibrate", "doctor same-code"), NO_NUMBER),
 }

@@ -8,7 +8,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from repro.errors import DataError, UsageError, shortened
+from repro.errors import DataError, UsageError, visible
 from repro.machine.bounded_reading import lines
 from repro.machine.pipes import as_file
 from repro.manifest.cells import numeric_cells
@@ -348,8 +348,8 @@ def _encoder(source: Yours, data: Path | None) -> UserEncoder:
     else:
         return UserEncoder.find(str(source), data, {})
     if not (name := facts.pop("model", None)):
-        raise UsageError(f"{shortened(source)} names no model. Add `model: DIR`.")
+        raise UsageError(f"{visible(source)} names no model. Add `model: DIR`.")
     try:
         return UserEncoder.find(str(name), data, facts)
     except UsageError as error:
-        raise UsageError(f"{shortened(source)}: {error}") from None
+        raise UsageError(f"{visible(source)}: {error}") from None

@@ -208,5 +208,5 @@ def test_what_cannot_be_drawn_from_is_refused():
         Contexts(kinds=[], room=ROOM, truncation="head", seed=1)
     with pytest.raises(UsageError, match="'tail' is not a known truncation"):
         contexts(truncation="tail")
-    with pytest.raises(UsageError, match="room of 0 tokens"):
+    with pytest.raises(UsageError, match="a text of 0 tokens is empty"):
         contexts(room=0)

@@ -175,7 +175,9 @@ def test_several_files_have_one_summary_and_each_finding_once(repro, paper):
     parts = paper(), paper("Nothing here.", "intro.tex"), paper(r"\input{paper}", "book.tex")
     said = repro("audit", *parts, "--strict")
     assert said.status == 1 and said.out.count(LINE) == 1
-    assert said.out.startswith("Read 2 tables with 12 numbers. Not read: 0 cells.\n1 error, 0 doubts, 0 notes\n")
+    assert said.out.startswith(
+        "Read 2 tables with 12 numbers. Not read: 0 cells.\n1 error, 0 doubts, 0 notes\n"
+    )
     assert said.err == "intro.tex contains no table\n"
     assert repro("audit", "intro.tex").sentence == "intro.tex contains no table"
 

@@ -25,7 +25,8 @@ def cache(tmp_path, monkeypatch):
         folder = tmp_path / "hub/models--someone--checkpoint/snapshots" / commit
         tiny_masked_lm(seed=seed).save_pretrained(folder)
         tiny_tokenizer().save_pretrained(folder)
-    monkeypatch.setattr("huggingface_hub.constants.HF_HUB_CACHE", str(tmp_path / "hub"))
+    monkeypatch.setattr("huggingface_hub.constants.HF_HUB_CACHE", str(tmp_path / "hub"))  # of the client
+    monkeypatch.setenv("HF_HUB_CACHE", str(tmp_path / "hub"))
     moved(tmp_path / "hub", A)
     return tmp_path / "hub"
 
