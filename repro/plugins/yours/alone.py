@@ -11,11 +11,20 @@ from repro.errors import BlockedError, DataError, ReproError, UsageError
 from repro.graph import Node
 from repro.manifest.papers import Paper
 from repro.manifest.schema import Column, Manifest, Table
-from repro.plugins.yours.duration import announce_duration
-from repro.plugins.yours.encoders import UserEncoder
+from repro.plugins.yours.encoders import UserEncoder, announce_duration
 from repro.plugins.yours.places import Place, check_sources
 from repro.plugins.yours.runs import Judged, OwnRun, Scored, usual_measures
-from repro.plugins.yours.table import DIGITS, NAME, OwnRow, OwnTable, labels, own_cells, row_of, tested
+from repro.plugins.yours.table import (
+    DIGITS,
+    NAME,
+    OwnRow,
+    OwnTable,
+    differing_of,
+    labels,
+    own_cells,
+    row_of,
+    tested,
+)
 from repro.progress import Progress
 from repro.retrieval.datasets.catalog import dataset
 from repro.retrieval.evaluation.measures import canonical
@@ -51,14 +60,7 @@ def scored_alone(
     """
     names = list(dict.fromkeys(map(canonical, measures))) or usual_measures(judged[0].name)
     places = _places(judged, names)
-    table = Table.model_construct(
-        id=title,
-        kind="study",
-        about=f"runs scored by the judgements of {title}",
-        columns=(*(place.column for place in places.values()), *_means(judged, names)),
-        rows=tuple(row_of(f"{NAME}-{number}", label) for number, label in enumerate(labels(sources), 1)),
-        decimals=DIGITS,
-    )
+    table = _table(title, places, _means(judged, names), labels(sources))
     paper = Paper(NAME, Path(), "")
     vars(paper)["manifest"] = Manifest.model_construct(paper=NAME, title="Runs of one's own", tables=(table,))
     rows: list[OwnRow] = []
@@ -71,11 +73,8 @@ def scored_alone(
             continue
         scored = _scores(runs, judged, names, places)
         cells = own_cells(paper, table, row, places, scored, "full")
-        notes = tuple(dict.fromkeys(note for run in runs.values() for note in run.notes))
-        differing = tuple(dict.fromkeys(text for each in scored.values() for text in each.differing))
-        described = source.notes if isinstance(source, UserEncoder) else ()
         rows.append(
-            OwnRow(row, source.source, name, cells, scored, (*described, *notes), differing=differing)
+            OwnRow(row, source.source, name, cells, scored, _notes(source, runs), (), differing_of(scored))
         )
     if not rows:
         raise next(iter(errors.values()))
@@ -83,6 +82,23 @@ def scored_alone(
     reasons = tuple(f"{label}: {error}" for label, error in errors.items())
     statuses = {label: error.exit_status for label, error in errors.items()}
     return replace(tested(comparison, rows, places, {}), left_out=reasons, statuses=statuses)
+
+
+def _table(title: str, places: Mapping[str, Place], means: Iterator[Column], rows: Sequence[str]) -> Table:
+    return Table.model_construct(
+        id=title,
+        kind="study",
+        about=f"runs scored by the judgements of {title}",
+        columns=(*(place.column for place in places.values()), *means),
+        rows=tuple(row_of(f"{NAME}-{number}", label) for number, label in enumerate(rows, 1)),
+        decimals=DIGITS,
+    )
+
+
+def _notes(source: OwnRun | UserEncoder, runs: Mapping[str, OwnRun]) -> tuple[str, ...]:
+    """Return sentences on an encoder's settings, and on its runs or the given run."""
+    notes = dict.fromkeys(note for run in runs.values() for note in run.notes)
+    return (*source.notes, *notes) if isinstance(source, UserEncoder) else tuple(notes)
 
 
 def _places(judged: Sequence[Judged], names: Sequence[str]) -> dict[str, Place]:

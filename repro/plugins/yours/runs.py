@@ -9,8 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from repro.errors import DataError, UsageError, shortened
-from repro.machine.bounded_reading import lines
-from repro.machine.pipes import as_file
+from repro.machine.bounded_reading import as_file, lines
 from repro.manifest.cells import numeric_cells
 from repro.manifest.papers import papers
 from repro.plugins.yours.in_memory import (
