@@ -26,7 +26,7 @@ from repro.plugins.yours.table import (
     tested,
 )
 from repro.progress import Progress
-from repro.retrieval.datasets.catalog import dataset
+from repro.retrieval.datasets.catalog import dataset as catalogued
 from repro.retrieval.evaluation.measures import canonical
 from repro.retrieval.recipe import corpus, queries
 from repro.running.engines.inline import ensure
@@ -42,24 +42,19 @@ def scored_alone(
     sources: Sequence[OwnRun | UserEncoder],
     judged: Sequence[Judged],
     measures: Sequence[str],
-    *,
-    title: str,
-    texts: Sequence[str],
+    dataset: str,
     workspace: Workspace,
     progress: Progress,
 ) -> OwnTable:
     """Score runs and encoders, by default with the suite's measures, and test every pair.
 
-    Args:
-        judged: judgements of one dataset, or of several with a mean.
-        title: names them, e.g. "beir/scifact/test".
-        texts: the dataset of each, for encoders. Empty without one.
-
-    Raises UsageError for an unknown measure or an encoder without texts, DataError for a malformed run or one
+    ``judged`` has the judgements of one collection, or of several with a mean. The texts for encoders are
+    those of ``dataset``, e.g. "beir/scifact/test", or of its members. "" has no texts. Raises UsageError for an unknown measure or an encoder without texts, DataError for a malformed run or one
     that answers no query, BlockedError for missing texts, StageError.
     """
     names = list(dict.fromkeys(map(canonical, measures))) or usual_measures(judged[0].name)
     places = _places(judged, names)
+    title = judged[0].name if len(judged) == 1 else dataset
     table = _table(title, places, _means(judged, names), labels(sources))
     paper = Paper(NAME, Path(), "")
     vars(paper)["manifest"] = Manifest.model_construct(paper=NAME, title="Runs of one's own", tables=(table,))
@@ -67,7 +62,7 @@ def scored_alone(
     errors: dict[str, ReproError] = {}
     for row, source, name in zip(table.rows, sources, labels(sources, "name"), strict=True):
         try:
-            runs = _runs(source, judged, texts, workspace, progress)
+            runs = _runs(source, judged, dataset, workspace, progress)
         except (UsageError, DataError, BlockedError) as error:
             errors[row.label] = error
             continue
@@ -133,7 +128,7 @@ def _scores(
 def _runs(
     source: OwnRun | UserEncoder,
     judged: Sequence[Judged],
-    texts: Sequence[str],
+    dataset: str,
     workspace: Workspace,
     progress: Progress,
 ) -> dict[str, OwnRun]:
@@ -141,11 +136,12 @@ def _runs(
     if isinstance(source, OwnRun):
         covered = source.covered({each.name: each for each in judged})
         return dict.fromkeys(covered, source)
-    if not texts:
+    if not dataset:
         raise UsageError(f"{source.label} is an encoder, which needs texts. Name their --dataset or a table.")
     rankings = {}
-    for each, identifier in zip(judged, texts, strict=True):
-        passages, topics = corpus(dataset(identifier).corpus_id), queries(identifier)
+    for each in judged:
+        identifier = dataset if len(judged) == 1 else each.name
+        passages, topics = corpus(catalogued(identifier).corpus_id), queries(identifier)
         ranking = source.ranking(passages, topics, depth=DEPTH, cap=None)
         rankings[each.name] = workspace.machine.resolve(ranking)
     _rank(source, list(rankings.values()), workspace, progress)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from inspect import cleandoc
+from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -266,7 +267,7 @@ def record_runs(tables: Sequence[OwnTable], importer: Importer) -> Iterator[tupl
         raise UsageError("--record needs one row at full scale. Name it, e.g. --row ROW.")
     make_writable(importer.store.root)
     importer.results.make_writable()
-    for row in (row for own in tables for row in own.rows):
+    for row in chain.from_iterable(own.rows for own in tables):
         new: list[bool] = []
         for run, covered in _cells_by_run(row, cells).items():
             new += [item.new for item in importer.add(run, covered, origin=Origin())]

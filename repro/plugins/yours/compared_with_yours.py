@@ -151,10 +151,7 @@ def _compare_alone(
         raise UsageError("name a table, e.g. PAPER/1, or a dataset or qrels to score the run")
     found = sources(given, workspace.data)
     judged = judged_by(dataset, qrels, workspace.data, workspace.locations.home)
-    texts = [dataset or ""] if len(judged) == 1 else [each.name for each in judged]
-    title = judged[0].name if len(judged) == 1 else dataset or ""
-    context = {"texts": list(filter(None, texts)), "workspace": workspace, "progress": progress}
-    table = scored_alone(found, judged, measures, title=title, **context)
+    table = scored_alone(found, judged, measures, dataset or "", workspace, progress)
     return ComparedWithYours(table.comparison, yours=[table])
 
 

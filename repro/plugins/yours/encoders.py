@@ -69,13 +69,10 @@ class UserEncoder:
 
     @property
     def source(self) -> str:
-        """The label, as a run has a path."""
+        """The label, as a run has a path and a file name."""
         return self.label
 
-    @property
-    def name(self) -> str:
-        """The label, as a run has a file name."""
-        return self.label
+    name = source
 
     @property
     def notes(self) -> tuple[str, ...]:
@@ -370,10 +367,8 @@ def announce_duration(
     counts = [store.record(node)["facts"]["documents"] for node in texts]
     if sum(counts) < FEW:
         return
-    seconds = sum(
-        _seconds(node, count, SAMPLE // len(lacking) or 1, store)
-        for node, count in zip(lacking, counts, strict=True)
-    )
+    sample = SAMPLE // len(lacking) or 1
+    seconds = sum(_seconds(node, n, sample, store) for node, n in zip(lacking, counts, strict=True))
     progress.note(f"{label}: encoding {sum(counts):,} passages takes {about(seconds)}")
 
 

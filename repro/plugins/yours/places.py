@@ -7,6 +7,7 @@ import functools
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import chain
 from pathlib import Path
 
 from repro.errors import BlockedError, ReproError, UsageError
@@ -177,7 +178,7 @@ def _scores_of_encoder(encoder: UserEncoder, target: Target) -> tuple[dict[str, 
     store, machine = target.workspace.store, target.workspace.machine
     make_writable(store.root)
     target.plan.scale.pin_kernels(target.progress)
-    nodes = list(dict.fromkeys(part for parts in evaluations.values() for part in parts))
+    nodes = list(dict.fromkeys(chain.from_iterable(evaluations.values())))
     rankings = [part.input("run") for part in nodes]
     announce_duration(encoder.label, rankings, store, target.progress, machine=machine)
     outcome = ensure(nodes, store, target.progress, machine=machine)
@@ -188,9 +189,10 @@ def _scores_of_encoder(encoder: UserEncoder, target: Target) -> tuple[dict[str, 
     }
     if outcome.failed or not scored:
         outcome.raise_first()
-    for name in (name for name in evaluations if name not in scored):
-        [obstacle, *_] = next(filter(None, (outcome.blocked.get(p.fingerprint) for p in evaluations[name])))
-        notices.append(_left_out([name], f"{obstacle.cause}. To do: {obstacle.remedy}"))
+    for name, parts in evaluations.items():
+        if name not in scored:
+            [obstacle, *_] = next(filter(None, (outcome.blocked.get(part.fingerprint) for part in parts)))
+            notices.append(_left_out([name], f"{obstacle.cause}. To do: {obstacle.remedy}"))
     return scored, notices
 
 

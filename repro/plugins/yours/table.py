@@ -201,7 +201,7 @@ def _own_rows(
     statuses: dict[str, int] = {}
     for row, source, name in zip(rows, sources, labels(sources, "name"), strict=True):
         try:
-            own_rows.append(replace(_own_row(source, row, table, target), name=name))
+            own_rows.append(_own_row(source, row, name, table, target))
         except (UsageError, DataError, BlockedError) as error:
             errors.append(error)
             reasons.append(f"left out: {error}" if isinstance(source, OwnRun) else f"{row.label}: {error}")
@@ -212,12 +212,12 @@ def _own_rows(
     return own_rows, reasons, statuses
 
 
-def _own_row(source: OwnRun | UserEncoder, row: Row, table: Table, target: Target) -> OwnRow:
+def _own_row(source: OwnRun | UserEncoder, row: Row, name: str, table: Table, target: Target) -> OwnRow:
     scored, notices = scores_of_source(source, target)
     paper, scale = target.cells[0].cell.paper, target.plan.scale
     numbers = own_cells(paper, table, row, target.places, scored, scale.name)
     kept = tuple(notices), differing_of(scored)
-    return OwnRow(row, source.source, source.name, numbers, scored, source.notes, *kept)
+    return OwnRow(row, source.source, name, numbers, scored, source.notes, *kept)
 
 
 def differing_of(scored: Mapping[str, Scored]) -> tuple[str, ...]:
