@@ -49,8 +49,9 @@ def scored_alone(
     """Score runs and encoders, by default with the suite's measures, and test every pair.
 
     ``judged`` has the judgements of one collection, or of several with a mean. The texts for encoders are
-    those of ``dataset``, e.g. "beir/scifact/test", or of its members. "" has no texts. Raises UsageError for an unknown measure or an encoder without texts, DataError for a malformed run or one
-    that answers no query, BlockedError for missing texts, StageError.
+    those of ``dataset``, e.g. "beir/scifact/test", or of its members, and "" has none. Raises UsageError for
+    an unknown measure or an encoder without texts, DataError for a malformed run or one that answers no
+    query, BlockedError for missing texts, StageError.
     """
     names = list(dict.fromkeys(map(canonical, measures))) or usual_measures(judged[0].name)
     places = _places(judged, names)

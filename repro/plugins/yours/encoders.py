@@ -83,8 +83,7 @@ class UserEncoder:
     def find(cls, name: str, data: Path | None, facts: Mapping[str, Any]) -> UserEncoder:
         """Find and load an encoder by folder or name. ``facts`` are the user's settings, see ``FACTS``.
 
-        Raises UsageError for a wrong setting, DataError or StoreError for damage, BlockedError if it is not
-        found.
+        Raises UsageError for a wrong setting, DataError or StoreError for damage, BlockedError if absent.
         """
         _check(facts)
         passages = _look("passages", _located(name, data), facts)
@@ -310,8 +309,8 @@ def _description(passages: _Side, queries: _Side, facts: Mapping[str, Any]) -> s
     parts += [_reading(queries), _titles(passages.params)]
     own, other = (side.model.similarity_fn_name for side in (passages, queries))
     differs = "" if own == other else f" of the passages' encoder (queries': {other})"
-    parts.append(f"similarity {passages.said.get('similarity') or own + differs}")
-    parts.append(f"{passages.form} numbers a vector")
+    similarity = passages.said.get("similarity") or own + differs
+    parts += [f"similarity {similarity}", f"{passages.form} numbers a vector"]
     for whose, stated in ((f"its {EXPORTED}", _exported(passages.folder)), ("its user", facts)):
         said = ", ".join(f"{name} {value!r}" for name, value in stated.items() if value is not None)
         parts.append(said and f"{said} (by {whose})")
