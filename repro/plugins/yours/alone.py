@@ -55,8 +55,7 @@ def scored_alone(
     """
     names = list(dict.fromkeys(map(canonical, measures))) or usual_measures(judged[0].name)
     places = _places(judged, names)
-    title = judged[0].name if len(judged) == 1 else dataset
-    table = _table(title, places, _means(judged, names), labels(sources))
+    table = _table(dataset, judged, places, _means(judged, names), labels(sources))
     paper = Paper(NAME, Path(), "")
     vars(paper)["manifest"] = Manifest.model_construct(paper=NAME, title="Runs of one's own", tables=(table,))
     rows: list[OwnRow] = []
@@ -80,7 +79,14 @@ def scored_alone(
     return replace(tested(comparison, rows, places, {}), left_out=reasons, statuses=statuses)
 
 
-def _table(title: str, places: Mapping[str, Place], means: Iterator[Column], rows: Sequence[str]) -> Table:
+def _table(
+    dataset: str,
+    judged: Sequence[Judged],
+    places: Mapping[str, Place],
+    means: Iterator[Column],
+    rows: Sequence[str],
+) -> Table:
+    title = judged[0].name if len(judged) == 1 else dataset
     return Table.model_construct(
         id=title,
         kind="study",
