@@ -148,7 +148,9 @@ def _output(tables: int) -> str:
         path.write_text(draft(tables), encoding="utf-8")
         made = audited(path)
     found = [f"{path.name}:{f.place.line}: {f.severity} [{f.check}] {f.text}" for f in made.findings]
-    return "\n".join([f"$ repro audit {path.name}", *summary([made], made.findings), *found]).replace(f"{folder}/", "")
+    return "\n".join([f"$ repro audit {path.name}", *summary([made], made.findings), *found]).replace(
+        f"{folder}/", ""
+    )
 
 
 if __name__ == "__main__":

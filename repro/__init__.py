@@ -16,12 +16,45 @@ from importlib.util import find_spec
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from repro.api.public import *  # noqa: F403
+    from repro.api import Listing as Listing
+    from repro.api import Selection as Selection
+    from repro.api import select as select
+    from repro.api.comparisons import ComparedCells as ComparedCells
+    from repro.api.comparisons import compare as compare
+    from repro.api.measurement import measure as measure
+    from repro.api.measurement import records as records
+    from repro.api.papers import PublishedPaper as PublishedPaper
+    from repro.api.papers import PublishedTable as PublishedTable
+    from repro.api.papers import paper as paper
+    from repro.api.papers import papers as papers
+    from repro.api.papers import table as table
+    from repro.manifest.cells import Cell as Cell
+    from repro.manifest.cells import cell as cell
+    from repro.running.scale import user_scale as user_scale
+    from repro.running.workspace import Workspace as Workspace
     from repro.version import __version__ as __version__
+
+_MODULES = {  # module -> its public names
+    "api": ("Listing", "Selection", "select"),
+    "api.comparisons": ("ComparedCells", "compare"),
+    "api.measurement": ("measure", "records"),
+    "api.papers": ("PublishedPaper", "PublishedTable", "paper", "papers", "table"),
+    "manifest.cells": ("Cell", "cell"),
+    "running.scale": ("user_scale",),
+    "running.workspace": ("Workspace",),
+}
+
+
+def _public_names() -> dict[str, str]:
+    """Return name -> ``module:name`` of each public object. Those of plugins may replace the core's."""
+    from repro.hooks import ask, merged
+
+    own = {name: f"repro.{module}:{name}" for module, names in _MODULES.items() for name in names}
+    return own | merged(ask().public_names())
 
 
 def __getattr__(name: str) -> Any:
-    """Return a name of ``repro.api.public``, loaded on first use."""
+    """Return a public name, loaded on first use."""
     if name == "__all__":  # plugins add names
         return __dir__()
     if name == "__version__":
@@ -33,14 +66,12 @@ def __getattr__(name: str) -> Any:
 
         return recipe
     if not name.startswith("_") and find_spec(f"{__name__}.{name}") is None:  # no submodule
-        from repro.api import public
+        from repro.manifest.papers import load
 
-        if name in public.offered():
-            return public.find(name)
+        if place := _public_names().get(name):
+            return load(place)
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
 
 
 def __dir__() -> list[str]:
-    from repro.api import public
-
-    return sorted(["errors", "__version__", *public.offered()])
+    return sorted(["errors", "__version__", *_public_names()])

@@ -11,7 +11,7 @@ from repro.graph import Node
 from repro.manifest.papers import sources
 from repro.progress import Progress
 from repro.retrieval.training.declaration import VARIABLES, Execution
-from repro.running.engines.table import ENGINES
+from repro.running.engines import ENGINES
 from repro.running.plan import Plan
 from repro.running.records import record
 from repro.running.runner import Options

@@ -170,9 +170,12 @@ class CellPage:
         yield "recipe", _recipe_call(cell)
         yield "note", self._note
 
+    def _readings_by_part(self) -> dict[str, list[Reading]]:
+        return {part: [r for r, _ in pairs] for part, pairs in groupby(self.readings, key=lambda p: p[1])}
+
     def _show_readings(self, most: int | None) -> None:
         """Print ``most`` readings per part in detail (None: all), and the ids of others."""
-        parts = {part: [r for r, _ in pairs] for part, pairs in groupby(self.readings, key=lambda p: p[1])}
+        parts = self._readings_by_part()
         notes = parts.pop(PARTS[-1], [])
         number = sum(map(len, parts.values()))
         if number:

@@ -235,14 +235,18 @@ def _released(comparison: Comparison, counts: Summary, results: Results | None) 
     """Return a sentence on the counted numbers that come with the suite, if there are any."""
     if results is None or results.release is None:
         return []
-    release = Results(results.release)
+    records = _records_by_cell(Results(results.release), comparison)
+    counted = [c for c in published(comparison.cells) or comparison.cells if c.measured is not None]
+    number = sum(all(r in records.get((c.scale, c.cell.id), ()) for r in c.records) for c in counted)
+    return [f"{number} of {counts.measured} numbers come with the suite."] if number else []
+
+
+def _records_by_cell(release: Results, comparison: Comparison) -> dict[tuple[str, str], list[Record]]:
     records: dict[tuple[str, str], list[Record]] = {}
     for scale, name in {(c.scale, c.cell.paper.name): None for c in comparison.cells}:
         for record in release.read(scale, name):
             records.setdefault((scale, record.cell), []).append(record)
-    counted = [c for c in published(comparison.cells) or comparison.cells if c.measured is not None]
-    number = sum(all(r in records.get((c.scale, c.cell.id), ()) for r in c.records) for c in counted)
-    return [f"{number} of {counts.measured} numbers come with the suite."] if number else []
+    return records
 
 
 def _count(number: int, noun: str) -> str:

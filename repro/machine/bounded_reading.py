@@ -1,11 +1,14 @@
-"""Read lines in bounded memory, JSON files of settings, and the package's own YAML files."""
+"""Read lines in bounded memory, pipes, JSON files of settings, and the package's own YAML files."""
 
 import contextlib
 import gzip
 import json
 import lzma
 import re
+import shutil
+import sys
 import tarfile
+import tempfile
 import zipfile
 import zlib
 from collections.abc import Callable, Iterator, Mapping
@@ -20,8 +23,8 @@ UNSEEN = re.compile(r"[\x00-\x1f\x7f-\x9f\ufeff]")  # control characters, and a 
 OPENERS: dict[str, Callable[..., Any]] = {".gz": gzip.open, ".xz": lzma.open}
 ARCHIVES = (".zip", ".gz")
 DAMAGE = (EOFError, lzma.LZMAError, zlib.error, gzip.BadGzipFile, zipfile.BadZipFile, tarfile.TarError)
-
-
+STDIN = ("-", "/dev/stdin")
+_FOLDERS: list[tempfile.TemporaryDirectory] = []  # removed at the end of the process
 LFS = "version https://git-lfs.github.com/spec/"  # the first line of a pointer
 IS_POINTER = "is a Git LFS pointer instead of the file itself"
 PULL = "run `git lfs pull` in its folder"
@@ -182,3 +185,22 @@ def csv_table(data: bytes, types: Mapping[str, Any], separator: str, **reading: 
     )
     convert = csv.ConvertOptions(column_types=types, null_values=[], strings_can_be_null=False)
     return csv.read_csv(pa.BufferReader(data), read, parse, convert)
+
+
+def temporary_folder() -> Path:
+    """Return a new folder that exists until the process ends."""
+    _FOLDERS.append(tempfile.TemporaryDirectory(prefix="repro-"))
+    return Path(_FOLDERS[-1].name)
+
+
+def as_file(name: str | Path) -> Path:
+    """Return a file with the content of a pipe, e.g. ``-`` or ``<(zcat my.run.gz)``, or the path itself."""
+    path, is_stdin = Path(name).expanduser(), str(name) in STDIN
+    if not (str(name) == "-" or path.is_fifo() or path.is_socket()):
+        return path
+    label = "stdin" if is_stdin else f"pipe-{path.name}" if path.name.isdigit() else path.name
+    copy = temporary_folder() / label
+    with contextlib.nullcontext(sys.stdin.buffer) if is_stdin else path.open("rb") as source:
+        with copy.open("wb") as target:
+            shutil.copyfileobj(source, target)
+    return copy

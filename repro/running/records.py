@@ -169,11 +169,10 @@ def stored_records(plan: Plan, store: Store) -> list[Record]:
     for m in stored:
         try:
             bare_record = _bare_record(m, plan.scale.name, store, makers)
-        except StoreError:
-            faulty = (part for part in m.parts if damage(store.path(part)))
-            plan.states |= {part.fingerprint: "damaged" for part in faulty}
-        else:
             records.append(replace(bare_record, scale_facts=plan.scale.digest))
+        except StoreError:
+            faulty = filter(lambda part: damage(store.path(part)), m.parts)
+            plan.states |= {part.fingerprint: "damaged" for part in faulty}
     return records + averages(plan, records)
 
 

@@ -1,6 +1,6 @@
 """The requirements of nodes (data, checkpoints, Java, GPUs), checked on this machine before a run."""
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from itertools import chain
 from pathlib import Path
@@ -20,8 +20,8 @@ from repro.retrieval.datasets.hub_models import (
     model_type,
     readable,
     tokenizer_fault,
+    unpacked_folder,
 )
-from repro.retrieval.datasets.packaged_models import unpacked_folder
 from repro.retrieval.datasets.sources import MissingPiece, Source, locate
 from repro.stage_table import STAGES
 
@@ -119,7 +119,17 @@ class Machine:
                 self.obstacles[fingerprint] = offer
 
     def _resolve(self, node: Node) -> Node:
-        needs = STAGES[node.stage].needs
+        node, obstacle = self._with_needs(node, STAGES[node.stage].needs)
+        if absent_files := missing_files(node.params):
+            obstacle = self._no_file(absent_files[0])
+        if (not obstacle or obstacle.of_machine) and (libraries := absent(STAGES[node.stage].extra)):
+            obstacle = _no_libraries(STAGES[node.stage].extra, libraries[0])
+        if obstacle:
+            self.obstacles[node.fingerprint] = obstacle
+        return node
+
+    def _with_needs(self, node: Node, needs: Collection[str]) -> tuple[Node, Obstacle | None]:
+        """Return the node with its resolved sources, and the obstacle of the last need that has one."""
         obstacle = None
         if "source" in needs:
             node, obstacle = self._source(node)
@@ -131,13 +141,7 @@ class Machine:
             obstacle = self.once("java", _java_obstacle)
         if "precision" in needs and node.params.get("precision") in ("fp16", "bf16"):
             obstacle = self.once("gpu", _gpu_obstacle)
-        if absent_files := missing_files(node.params):
-            obstacle = self._no_file(absent_files[0])
-        if (not obstacle or obstacle.of_machine) and (libraries := absent(STAGES[node.stage].extra)):
-            obstacle = _no_libraries(STAGES[node.stage].extra, libraries[0])
-        if obstacle:
-            self.obstacles[node.fingerprint] = obstacle
-        return node
+        return node, obstacle
 
     def _source(self, node: Node) -> tuple[Node, Obstacle | None]:
         name, piece = node.params["dataset"], PIECES[node.stage]

@@ -11,15 +11,15 @@ import pytest
 
 import repro
 from repro import errors
-from repro.api import public
 from repro.hooks import ask, merged
 
 ROOT = Path(repro.__file__).parent
+OFFERED = set(dir(repro)) - {"errors", "__version__"}
 
 
 def test_what_is_offered_is_there_documented_and_typed():
-    assert dir(repro) == repro.__all__ == sorted([*public.offered(), "errors", "__version__"])
-    for name in public.offered():
+    assert dir(repro) == repro.__all__ == sorted([*OFFERED, "errors", "__version__"])
+    for name in OFFERED:
         offered = getattr(repro, name)
         assert ">>> " in inspect.getdoc(offered) and "repro." in inspect.getdoc(offered), name
         if inspect.isfunction(offered):
@@ -32,13 +32,13 @@ def test_what_is_offered_is_there_documented_and_typed():
 @pytest.mark.needs_plugins
 def test_all_that_is_offered_has_a_place_in_the_reference():
     page = (ROOT.parent / "docs/reference/api.md").read_text().splitlines()
-    offered = {name: f"repro.{name}" for name in public.__all__} | merged(ask().public_names())
+    offered = {name: f"repro.{name}" for name in OFFERED} | merged(ask().public_names())
     places = {name: target.replace(":", ".") for name, target in offered.items()}
     assert [place for place in places.values() if f"::: {place}" not in page] == []
 
 
 def test_examples_are_calls_that_exist():
-    for name in public.offered():
+    for name in OFFERED:
         for example in doctest.DocTestParser().get_examples(inspect.getdoc(getattr(repro, name))):
             called = re.findall(r"repro\.(\w+)(\.\w+)?\(", example.source)
             assert called and all(hasattr(repro, function) for function, _ in called), example.source

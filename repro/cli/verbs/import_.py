@@ -9,7 +9,7 @@ from repro.cli.groups import views
 from repro.cli.options import format_option, reading_choices
 from repro.cli.printing import emit_json, say, table
 from repro.errors import UsageError
-from repro.machine.pipes import as_file
+from repro.machine.bounded_reading import as_file
 from repro.manifest.cells import select
 from repro.progress import TerminalProgress
 from repro.running.workspace import Workspace

@@ -8,7 +8,7 @@ import click
 
 from repro.cli.options import disk_options, format_option, selecting_words, selection_options, stated_options
 from repro.errors import UsageError
-from repro.running.engines.table import ENGINES
+from repro.running.engines import ENGINES
 from repro.running.runner import Options
 
 # option -> engines

@@ -45,14 +45,14 @@ def command(selection, out, document, two_column, others, form):
         from repro.cli.verdicts import show
 
         return show(comparison, plan, store, form, **options)
-    if comparison.faults:
-        _say(*comparison.faults)
-    folder = Path(out) if out else results.root / "tables" / selection.scale
-    named = (results.root, "results folder", "--results or REPRO_RESULTS")
-    with translated_errors(*((folder, "folder", "--out") if out else named)):
+    _say(*comparison.faults)
+    folder = results.root / "tables" / selection.scale
+    place = (results.root, "results folder", "--results or REPRO_RESULTS")
+    if out:
+        folder, place = Path(out), (Path(out), "folder", "--out")
+    with translated_errors(*place):
         files = list(table_texts(comparison, plan, store, **options))
-        for path in write_tables(files, folder):
-            print(path)
+        print(*write_tables(files, folder), sep="\n", end="\n" if files else "")
     if not out:
         _write_scores(comparison, plan, store, results)
     if not files:
@@ -62,9 +62,10 @@ def command(selection, out, document, two_column, others, form):
 
 
 def _say(*sentences: str) -> None:
-    from repro.cli.printing import say_each  # rarely needed
+    if sentences:
+        from repro.cli.printing import say_each  # rarely needed
 
-    say_each(sentences)
+        say_each(sentences)
 
 
 def _write_scores(comparison, plan, store, results) -> None:

@@ -113,11 +113,14 @@ class _Shared:
         measures = () if any(map(vocabulary.measures, heads)) else tuple(vocabulary.measures(text))
         ids = [vocabulary.collection(vocabulary.without_measures(head)).value or "" for head in heads]
         cells = (plan.table.body[row][place].text for row in plan.rows for place in plan.values)
-        is_beir = sum(id.startswith("beir/") for id in ids) >= 3
-        is_beir = is_beir and sum((_number(cell) or 0) > 100 for cell in cells) < 2  # one may be a misprint
+        is_beir = sum(id.startswith("beir/") for id in ids) >= 3 and not _has_counts(cells)
         said = tuple(vocabulary.measures(text))
         defined = _defined(" ".join((text, *plan.table.legend)))
         return cls(measures, vocabulary.without_measures(text), is_beir, defined, said)
+
+
+def _has_counts(cells: Iterable[str]) -> bool:
+    return sum((_number(cell) or 0) > 100 for cell in cells) > 1  # one may be a misprint
 
 
 def _defined(text: str) -> dict[str, NamedMeasure]:

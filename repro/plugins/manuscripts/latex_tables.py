@@ -301,10 +301,9 @@ class Tabular:
         for filled in grid:
             filled += [SourceCell("", filled[-1].place) for _ in range(width - len(filled))]
         for top, column, rows, columns in areas:
-            for other in range(column + 1, min(column + columns, width)):
-                if not grid[top][other].text:
-                    grid[top][other] = grid[top][column]
-            spans += [(top, other, rows) for other in range(column, min(column + columns, width))]
+            covered = range(column, min(column + columns, width))
+            _fill_blank(grid[top], covered)
+            spans += [(top, other, rows) for other in covered]
         _spread(grid, spans)
         return with_points(grid), width
 
@@ -331,6 +330,12 @@ class Tabular:
             shade = re.search(r"bg\s*=\s*([\w!]+)", text)
             cell = replace(cell, shade=shade[1] if shade else "", bold=cell.bold or "bfseries" in text)
         return cell, rows, is_area
+
+
+def _fill_blank(row: list[SourceCell], covered: range) -> None:
+    for place in covered[1:]:
+        if not row[place].text:
+            row[place] = row[covered[0]]
 
 
 def _spread(grid: list[list[SourceCell]], spans: list[tuple[int, int, int]]) -> None:

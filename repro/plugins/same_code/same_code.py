@@ -22,7 +22,7 @@ from repro.machine.code_digest import code
 from repro.manifest.papers import papers
 from repro.progress import Progress
 from repro.running import provenance
-from repro.running.engines.table import ENGINES
+from repro.running.engines import ENGINES
 from repro.running.measurement import Measurement
 from repro.running.plan import Plan
 from repro.running.provenance import entries

@@ -11,13 +11,22 @@ from repro.errors import BlockedError, DataError, ReproError, UsageError
 from repro.graph import Node
 from repro.manifest.papers import Paper
 from repro.manifest.schema import Column, Manifest, Table
-from repro.plugins.yours.duration import announce_duration
-from repro.plugins.yours.encoders import UserEncoder
+from repro.plugins.yours.encoders import UserEncoder, announce_duration
 from repro.plugins.yours.places import Place, check_sources
 from repro.plugins.yours.runs import Judged, OwnRun, Scored, usual_measures
-from repro.plugins.yours.table import DIGITS, NAME, OwnRow, OwnTable, labels, own_cells, row_of, tested
+from repro.plugins.yours.table import (
+    DIGITS,
+    NAME,
+    OwnRow,
+    OwnTable,
+    differing_of,
+    labels,
+    own_cells,
+    row_of,
+    tested,
+)
 from repro.progress import Progress
-from repro.retrieval.datasets.catalog import dataset
+from repro.retrieval.datasets.catalog import dataset as catalogued
 from repro.retrieval.evaluation.measures import canonical
 from repro.retrieval.recipe import corpus, queries
 from repro.running.engines.inline import ensure
@@ -33,49 +42,34 @@ def scored_alone(
     sources: Sequence[OwnRun | UserEncoder],
     judged: Sequence[Judged],
     measures: Sequence[str],
-    *,
-    title: str,
-    texts: Sequence[str],
+    dataset: str,
     workspace: Workspace,
     progress: Progress,
 ) -> OwnTable:
     """Score runs and encoders, by default with the suite's measures, and test every pair.
 
-    Args:
-        judged: judgements of one dataset, or of several with a mean.
-        title: names them, e.g. "beir/scifact/test".
-        texts: the dataset of each, for encoders. Empty without one.
-
-    Raises UsageError for an unknown measure or an encoder without texts, DataError for a malformed run or one
-    that answers no query, BlockedError for missing texts, StageError.
+    ``judged`` has the judgements of one collection, or of several with a mean. The texts for encoders are
+    those of ``dataset``, e.g. "beir/scifact/test", or of its members, and "" has none. Raises UsageError for
+    an unknown measure or an encoder without texts, DataError for a malformed run or one that answers no
+    query, BlockedError for missing texts, StageError.
     """
     names = list(dict.fromkeys(map(canonical, measures))) or usual_measures(judged[0].name)
     places = _places(judged, names)
-    table = Table.model_construct(
-        id=title,
-        kind="study",
-        about=f"runs scored by the judgements of {title}",
-        columns=(*(place.column for place in places.values()), *_means(judged, names)),
-        rows=tuple(row_of(f"{NAME}-{number}", label) for number, label in enumerate(labels(sources), 1)),
-        decimals=DIGITS,
-    )
+    table = _table(dataset, judged, places, _means(judged, names), labels(sources))
     paper = Paper(NAME, Path(), "")
     vars(paper)["manifest"] = Manifest.model_construct(paper=NAME, title="Runs of one's own", tables=(table,))
     rows: list[OwnRow] = []
     errors: dict[str, ReproError] = {}
     for row, source, name in zip(table.rows, sources, labels(sources, "name"), strict=True):
         try:
-            runs = _runs(source, judged, texts, workspace, progress)
+            runs = _runs(source, judged, dataset, workspace, progress)
         except (UsageError, DataError, BlockedError) as error:
             errors[row.label] = error
             continue
         scored = _scores(runs, judged, names, places)
         cells = own_cells(paper, table, row, places, scored, "full")
-        notes = tuple(dict.fromkeys(note for run in runs.values() for note in run.notes))
-        differing = tuple(dict.fromkeys(text for each in scored.values() for text in each.differing))
-        described = source.notes if isinstance(source, UserEncoder) else ()
         rows.append(
-            OwnRow(row, source.source, name, cells, scored, (*described, *notes), differing=differing)
+            OwnRow(row, source.source, name, cells, scored, _notes(source, runs), (), differing_of(scored))
         )
     if not rows:
         raise next(iter(errors.values()))
@@ -83,6 +77,30 @@ def scored_alone(
     reasons = tuple(f"{label}: {error}" for label, error in errors.items())
     statuses = {label: error.exit_status for label, error in errors.items()}
     return replace(tested(comparison, rows, places, {}), left_out=reasons, statuses=statuses)
+
+
+def _table(
+    dataset: str,
+    judged: Sequence[Judged],
+    places: Mapping[str, Place],
+    means: Iterator[Column],
+    rows: Sequence[str],
+) -> Table:
+    title = judged[0].name if len(judged) == 1 else dataset
+    return Table.model_construct(
+        id=title,
+        kind="study",
+        about=f"runs scored by the judgements of {title}",
+        columns=(*(place.column for place in places.values()), *means),
+        rows=tuple(row_of(f"{NAME}-{number}", label) for number, label in enumerate(rows, 1)),
+        decimals=DIGITS,
+    )
+
+
+def _notes(source: OwnRun | UserEncoder, runs: Mapping[str, OwnRun]) -> tuple[str, ...]:
+    """Return sentences on an encoder's settings, and on its runs or the given run."""
+    notes = dict.fromkeys(note for run in runs.values() for note in run.notes)
+    return (*source.notes, *notes) if isinstance(source, UserEncoder) else tuple(notes)
 
 
 def _places(judged: Sequence[Judged], names: Sequence[str]) -> dict[str, Place]:
@@ -117,7 +135,7 @@ def _scores(
 def _runs(
     source: OwnRun | UserEncoder,
     judged: Sequence[Judged],
-    texts: Sequence[str],
+    dataset: str,
     workspace: Workspace,
     progress: Progress,
 ) -> dict[str, OwnRun]:
@@ -125,11 +143,12 @@ def _runs(
     if isinstance(source, OwnRun):
         covered = source.covered({each.name: each for each in judged})
         return dict.fromkeys(covered, source)
-    if not texts:
+    if not dataset:
         raise UsageError(f"{source.label} is an encoder, which needs texts. Name their --dataset or a table.")
     rankings = {}
-    for each, identifier in zip(judged, texts, strict=True):
-        passages, topics = corpus(dataset(identifier).corpus_id), queries(identifier)
+    for each in judged:
+        identifier = dataset if len(judged) == 1 else each.name
+        passages, topics = corpus(catalogued(identifier).corpus_id), queries(identifier)
         ranking = source.ranking(passages, topics, depth=DEPTH, cap=None)
         rankings[each.name] = workspace.machine.resolve(ranking)
     _rank(source, list(rankings.values()), workspace, progress)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from inspect import cleandoc
+from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -30,8 +31,10 @@ from repro.store import make_writable
 
 if TYPE_CHECKING:  # they need the extra "score", and a comparison of records does not
     from repro.exchange.run_import import Importer
+    from repro.manifest.cells import Cell
     from repro.plugins.yours.compared_with_yours import ComparedWithYours
     from repro.plugins.yours.table import OwnRow, OwnTable
+    from repro.verdicts.compared import ComparedCell
 
 YOURS = """
 Your run files and encoders become rows of the named table. They are scored in every column that they
@@ -264,10 +267,18 @@ def record_runs(tables: Sequence[OwnTable], importer: Importer) -> Iterator[tupl
         raise UsageError("--record needs one row at full scale. Name it, e.g. --row ROW.")
     make_writable(importer.store.root)
     importer.results.make_writable()
-    for row in (row for own in tables for row in own.rows):
-        runs = {name: scored.run for name, scored in row.scored.items() if not scored.cut_at}
+    for row in chain.from_iterable(own.rows for own in tables):
         new: list[bool] = []
-        for run in {path for path in runs.values() if path}:
-            covered = [c.cell for c in cells if runs.get(c.cell.column.id) == run]
+        for run, covered in _cells_by_run(row, cells).items():
             new += [item.new for item in importer.add(run, covered, origin=Origin())]
         yield row.row.label, sum(new), len(new)
+
+
+def _cells_by_run(row: OwnRow, cells: Sequence[ComparedCell]) -> dict[Path, list[Cell]]:
+    """Return run -> the cells that it covers, to the depth of their measures."""
+    covered: dict[Path, list[Cell]] = {}
+    for c in cells:
+        scored = row.scored.get(c.cell.column.id)
+        if scored and scored.run and not scored.cut_at:
+            covered.setdefault(scored.run, []).append(c.cell)
+    return covered

@@ -41,11 +41,6 @@ class ComparedWithYours(ComparedCells):
         failed = (each for table in self.yours for each in table.statuses.items())
         return next((status for label, status in failed if label not in scored), 0)
 
-    @classmethod
-    def of(cls, cells: ComparedCells) -> ComparedWithYours:
-        """Return compared cells without own rows."""
-        return cls(cells.comparison, cells.plan)
-
     def tests(self) -> Listing[dict[str, Any]]:
         """Return the tests of your rows, one line per column and rival."""
         from repro.plugins.yours.table import lines
@@ -98,19 +93,19 @@ def compare(
     Example:
         >>> repro.compare("PAPER/1", yours="my.run").tests().to_frame()
     """
-    given = _given(yours)
-    measures = _measures(measures)
-    if not given and (dataset or qrels is not None or measures):
-        raise UsageError("dataset, qrels and measures need runs, e.g. yours='my.run'")
+    given, measures, progress = _given(yours), _measures(measures), progress or Progress()
     if given and not names:
-        workspace = workspace or Workspace.open()
-        return compare_alone(given, dataset, qrels, measures, workspace, progress or Progress())
-    if qrels is not None or measures:
+        return _compare_alone(given, dataset, qrels, measures, workspace, progress)
+    has_judging = qrels is not None or bool(measures)
+    if not given and (dataset or has_judging):
+        raise UsageError("dataset, qrels and measures need runs, e.g. yours='my.run'")
+    if has_judging:
         raise UsageError("qrels and measures cannot be combined with a paper's table. Remove its name.")
     selection = select(*names, rows=rows, scale=scale, seeds=seeds, readings=readings, workspace=workspace)
-    if not given:
-        return ComparedWithYours.of(compare_selection(selection, progress=progress))
-    return compare_with_yours(selection, given, dataset, progress or Progress())
+    if given:
+        return compare_with_yours(selection, given, dataset, progress)
+    cells = compare_selection(selection, progress=progress)
+    return ComparedWithYours(cells.comparison, cells.plan)
 
 
 def _given(yours: Yours | Sequence[Yours]) -> list[Yours]:
@@ -118,10 +113,15 @@ def _given(yours: Yours | Sequence[Yours]) -> list[Yours]:
     one = isinstance(yours, str | bytes | Path | Mapping) or is_frame(yours) or is_encoder_object(yours)
     given = [yours] if one or not isinstance(yours, Iterable) else list(yours)
     for each in given:
-        is_name = isinstance(each, str | Path) and str(each) not in ("", ".")
-        if not (is_name or is_run(each) or is_encoder_object(each) or (isinstance(each, Mapping) and each)):
+        if not _is_usable(each):
             raise refused(each)
     return given
+
+
+def _is_usable(given: Yours) -> bool:
+    if isinstance(given, str | Path):
+        return str(given) not in ("", ".")
+    return is_run(given) or is_encoder_object(given) or (isinstance(given, Mapping) and bool(given))
 
 
 def _measures(measures: Any) -> list[str]:
@@ -134,15 +134,16 @@ def _measures(measures: Any) -> list[str]:
     return list(map(str, given))
 
 
-def compare_alone(
+def _compare_alone(
     given: Sequence[Yours],
     dataset: str | None,
     qrels: Any,
     measures: Sequence[str],
-    workspace: Workspace,
+    workspace: Workspace | None,
     progress: Progress,
 ) -> ComparedWithYours:
     """Score runs and encoders without a paper's table."""
+    workspace = workspace or Workspace.open()
     from repro.plugins.yours.alone import scored_alone
     from repro.plugins.yours.runs import judged_by
 
@@ -150,17 +151,7 @@ def compare_alone(
         raise UsageError("name a table, e.g. PAPER/1, or a dataset or qrels to score the run")
     found = sources(given, workspace.data)
     judged = judged_by(dataset, qrels, workspace.data, workspace.locations.home)
-    title = judged[0].name if len(judged) == 1 else dataset
-    texts = [dataset] if len(judged) == 1 else [each.name for each in judged]
-    table = scored_alone(
-        found,
-        judged,
-        measures,
-        title=title or "",
-        texts=[text for text in texts if text],
-        workspace=workspace,
-        progress=progress,
-    )
+    table = scored_alone(found, judged, measures, dataset or "", workspace, progress)
     return ComparedWithYours(table.comparison, yours=[table])
 
 

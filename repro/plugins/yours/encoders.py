@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import contextlib
 import importlib.util
-from collections.abc import Mapping
+import time
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from importlib.metadata import version
 from pathlib import Path
@@ -14,11 +15,13 @@ from repro.errors import BlockedError, DataError, UsageError, check_known
 from repro.exchange.encoder_export import FILE as EXPORTED
 from repro.graph import Node
 from repro.machine.bounded_reading import check_pulled, read_json_file
-from repro.retrieval.datasets.hub_models import SETTINGS, base_identity, cached_folder
+from repro.progress import Progress
+from repro.retrieval.datasets.hub_models import SETTINGS, base_identity, cached_folder, planned_checkpoint
 from repro.retrieval.recipe import search, search_views
-from repro.running.requirements import checkpoint
+from repro.running.engines.inline import ensure
+from repro.running.requirements import Machine, checkpoint
 from repro.stage_table import MODULES, PRECISIONS
-from repro.store import check_where_stored
+from repro.store import Store, check_where_stored
 
 NO_TITLES = "none"  # as a separator
 SIMILARITIES = ("dot", "cosine", "euclidean")
@@ -43,6 +46,9 @@ KINDS = {"SentenceTransformer": "dense", "SparseEncoder": "sparse"}
 UNLIMITED = 1_000_000  # tokens. Tokenizers without a limit have a larger number
 TRIAL = "The river below the stone bridge rises after every storm. "
 LEAST_COSINE = 0.999  # of a text alone and in a batch. Below, scores depend on the batches visibly
+FEW = 500  # texts, which are encoded without notice
+SAMPLE = 64  # texts whose encoding is timed
+UNITS = (("hour", 3600), ("minute", 60), ("second", 1))
 
 
 @dataclass(frozen=True)
@@ -50,10 +56,9 @@ class UserEncoder:
     """One or two encoders of a user.
 
     Attributes:
-        label: a short name, e.g. "my-encoder".
         described: a sentence on its text settings and their sources.
-        faults: sentences on vectors that depend on the batch.
         passages, queries: parameters of the encoding stages.
+        faults: sentences on vectors that depend on the batch.
     """
 
     label: str
@@ -64,13 +69,10 @@ class UserEncoder:
 
     @property
     def source(self) -> str:
-        """The label, as a run has a path."""
+        """The label, as a run has a path and a file name."""
         return self.label
 
-    @property
-    def name(self) -> str:
-        """The label, as a run has a file name."""
-        return self.label
+    name = source
 
     @property
     def notes(self) -> tuple[str, ...]:
@@ -81,8 +83,7 @@ class UserEncoder:
     def find(cls, name: str, data: Path | None, facts: Mapping[str, Any]) -> UserEncoder:
         """Find and load an encoder by folder or name. ``facts`` are the user's settings, see ``FACTS``.
 
-        Raises UsageError for a wrong setting, DataError or StoreError for damage, BlockedError if it is not
-        found.
+        Raises UsageError for a wrong setting, DataError or StoreError for damage, BlockedError if absent.
         """
         _check(facts)
         passages = _look("passages", _located(name, data), facts)
@@ -107,20 +108,13 @@ class UserEncoder:
 
 @dataclass(frozen=True)
 class _Side:
-    """The loaded encoder of passages or of queries.
-
-    Attributes:
-        said: the settings from its export and its user.
-        params: the stage's parameters, without the similarity.
-        numbers: the length of a vector.
-        fault: a sentence on vectors that depend on the batch, or "".
-    """
+    """The loaded encoder of passages or of queries, with the settings ``said`` by its export and user."""
 
     folder: Path
     model: Any
     said: Mapping[str, Any]
-    params: dict[str, Any]
-    numbers: int
+    params: dict[str, Any]  # of the stage, without the similarity
+    numbers: int  # in a vector
     fault: str = ""
 
     @property
@@ -158,9 +152,9 @@ def _look(
 def _located(name: str, data: Path | None) -> tuple[Path, str, dict[str, str]]:
     """Return the folder of an encoder, its name on the hub or ``local``, and the stage's source."""
     folder = Path(name).expanduser()
-    if any((folder / file).exists() for file in SETTINGS):
+    if _has_one_of(SETTINGS, folder):
         check_where_stored(folder)
-        if any((folder / file).exists() for file in OURS):
+        if _has_one_of(OURS, folder):
             problem = "has layers that sentence-transformers does not read"
             raise UsageError(f"{name} {problem}. `repro export encoder` converts it.")
         return folder.resolve(), "local", {"kind": "folder", "path": str(folder.resolve())}
@@ -171,15 +165,18 @@ def _located(name: str, data: Path | None) -> tuple[Path, str, dict[str, str]]:
         source = None if folder.is_absolute() else checkpoint(name, "main", data)
     if source:
         place = Path(source["path"]) if "path" in source else cached_folder(name, source["commit"])
-    if place is None or source is None:
+    if not (place and source):
         remedy = f"name a model directory, or run `repro data fetch model:{name}`"
         raise BlockedError(f"the encoder {name!r} is neither a directory nor on this machine", remedy)
     return place, name, source
 
 
+def _has_one_of(files: Sequence[str], folder: Path) -> bool:
+    return any((folder / file).exists() for file in files)
+
+
 def _source(folder: Path, source: dict[str, str]) -> dict[str, Any]:
-    """Return the parameters on the places of an encoder and, for an adapter, of its model. Raises
-    BlockedError."""
+    """Return the parameters on the places of an encoder and of an adapter's model. Raises BlockedError."""
     files = sorted(folder.rglob("adapter_config.json"))
     if not files:
         return {"source": source}
@@ -228,22 +225,19 @@ def _width(model: Any, folder: Path, params: dict[str, Any]) -> int:
 
 
 def _fault(model: Any, folder: Path, params: dict[str, Any]) -> str:
-    """Return a sentence on vectors that differ with the batch, or "". Raises BlockedError if they differ
-    much, as scores of such vectors cannot be reproduced with other batches."""
+    """Return a sentence on vectors that differ with the batch, or "". Raises BlockedError if by much."""
     from repro.retrieval.nn import library_encoder
     from repro.retrieval.stages.encode_by_library import joined
 
     texts, prompt = joined([("A title", TRIAL), ("A title", 60 * TRIAL)], params)
-    kind = params["kind"]
-    found = library_encoder.batch_difference(model, texts, kind=kind, prompt=prompt)
+    found = library_encoder.batch_difference(model, texts, kind=params["kind"], prompt=prompt)
     if found is None:
         return ""
-    cosine, difference = found
-    numbers = f"cosine {cosine:.6f}, relative difference {difference:.2g}"
-    problem = f"{kind}: the vector of a text changes with the other texts of its batch ({numbers})"
-    if cosine < LEAST_COSINE:
-        causes = "its padding side, attention mask or positions"
-        raise BlockedError(f"{folder}: {problem}, so its scores cannot be reproduced", f"correct {causes}")
+    numbers = "cosine {:.6f}, relative difference {:.2g}".format(*found)
+    problem = f"{params['kind']}: the vector of a text changes with the other texts of its batch ({numbers})"
+    if found[0] < LEAST_COSINE:
+        remedy = "correct its padding side, attention mask or positions"
+        raise BlockedError(f"{folder}: {problem}, so its scores cannot be reproduced", remedy)
     return f"{problem}, so scores depend slightly on the batches"
 
 
@@ -315,14 +309,13 @@ def _description(passages: _Side, queries: _Side, facts: Mapping[str, Any]) -> s
     parts += [_reading(queries), _titles(passages.params)]
     own, other = (side.model.similarity_fn_name for side in (passages, queries))
     differs = "" if own == other else f" of the passages' encoder (queries': {other})"
-    parts.append(f"similarity {passages.said.get('similarity') or own + differs}")
-    parts.append(f"{passages.form} numbers a vector")
+    similarity = passages.said.get("similarity") or own + differs
+    parts += [f"similarity {similarity}", f"{passages.form} numbers a vector"]
     for whose, stated in ((f"its {EXPORTED}", _exported(passages.folder)), ("its user", facts)):
         said = ", ".join(f"{name} {value!r}" for name, value in stated.items() if value is not None)
         parts.append(said and f"{said} (by {whose})")
-    if is_one:
-        unused = library_encoder.unused_prompts(passages.model)
-        parts += [f"its prompt {name!r} is unused" for name in unused]
+    unused = library_encoder.unused_prompts(passages.model) if is_one else ()
+    parts += [f"its prompt {name!r} is unused" for name in unused]
     parts += dict.fromkeys(_own_code(side.folder) for side in (passages, queries))
     words = "; ".join(filter(None, parts))
     return f"read by sentence-transformers {version('sentence-transformers')}: {words}"
@@ -332,9 +325,8 @@ def _modules(side: _Side) -> str:
     from repro.retrieval.nn import library_encoder
 
     names = ", ".join(map(library_encoder.named, side.model.children()))
-    if (side.folder / "modules.json").exists():
-        return f"{names} (by its modules.json)"
-    return f"{names} (default of the library without modules.json)"
+    is_stated = (side.folder / "modules.json").exists()
+    return f"{names} ({'by its' if is_stated else 'default of the library without'} modules.json)"
 
 
 def _reading(side: _Side) -> str:
@@ -362,3 +354,47 @@ def _own_code(folder: Path) -> str:
     files = [path for path in sorted(folder.rglob("*config.json")) if _read(path).get("auto_map")]
     names = ", ".join(path.relative_to(folder).as_posix() for path in files)
     return f"its own code, named in {names}, is not run" if files else ""
+
+
+def announce_duration(
+    label: str, rankings: Sequence[Node], store: Store, progress: Progress, *, machine: Machine
+) -> None:
+    """Print the expected duration of the encodings that the store lacks, from a sample of their passages."""
+    lacking = [n for n in {r.input("passages") for r in rankings} if store.state(n) != "stored"]
+    texts = [node.input("texts") for node in lacking]
+    ensure(dict.fromkeys(texts), store, progress, machine=machine, quiet=True).raise_first()
+    counts = [store.record(node)["facts"]["documents"] for node in texts]
+    if sum(counts) < FEW:
+        return
+    sample = SAMPLE // len(lacking) or 1
+    seconds = sum(_seconds(node, n, sample, store) for node, n in zip(lacking, counts, strict=True))
+    progress.note(f"{label}: encoding {sum(counts):,} passages takes {about(seconds)}")
+
+
+def _seconds(node: Node, count: int, sample: int, store: Store) -> float:
+    """Return the expected seconds of one encoding. Texts of all parts of the collection are tried."""
+    from repro.retrieval.nn import library_encoder
+    from repro.retrieval.nn.precision import threads_for
+    from repro.retrieval.stages.encode import Texts
+    from repro.retrieval.stages.encode_by_library import joined
+
+    params = dict(node.params)
+    texts = Texts.read(store.path(node.input("texts")), {"kind": params["kind"], "separator": ""})
+    titled = [pair for n in range(0, count, max(1, count // sample)) for pair in texts.titled(n, n + 1)]
+    strings, prompt = joined(titled, params)
+    options = {"kind": params["kind"], "prompt": prompt, "precision": params["precision"]}
+    with planned_checkpoint(params) as checkpoint:
+        model = library_encoder.load(checkpoint, params | {"kind": params["kind_of_encoder"]})
+    with threads_for(model):
+        library_encoder.encode(model, strings[:8], **options)  # the first call is slower
+        start = time.monotonic()
+        library_encoder.encode(model, strings, **options)
+    return (time.monotonic() - start) / len(strings) * count
+
+
+def about(seconds: float) -> str:
+    """Return a rounded duration, e.g. "about 6 minutes"."""
+    unit, length = next((u for u in UNITS if seconds >= 1.5 * u[1]), UNITS[-1])
+    number = max(1, round(seconds / length))
+    number = round(number, -1) if unit == "second" and number > 10 else number
+    return f"about {number} {unit}{'s' * (number != 1)}"

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from repro.errors import DataError, UsageError
-from repro.machine.pipes import temporary_folder
+from repro.machine.bounded_reading import temporary_folder
 from repro.retrieval.evaluation.runs import RunFile, run_of_scores
 from repro.retrieval.evaluation.text_lines import Qrels
 

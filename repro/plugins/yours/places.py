@@ -7,6 +7,7 @@ import functools
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import chain
 from pathlib import Path
 
 from repro.errors import BlockedError, ReproError, UsageError
@@ -14,9 +15,8 @@ from repro.exchange.public_runs import PublicRun, public_runs
 from repro.graph import Node
 from repro.manifest.cells import Cell, cells_of
 from repro.manifest.schema import Column
-from repro.plugins.yours.duration import announce_duration
-from repro.plugins.yours.encoders import UserEncoder
-from repro.plugins.yours.runs import Judged, OwnRun, Parts, Scored, all_scores, mean_score
+from repro.plugins.yours.encoders import UserEncoder, announce_duration
+from repro.plugins.yours.runs import Judged, OwnRun, Parts, Scored, all_scores
 from repro.progress import Progress
 from repro.retrieval.evaluation import agreement
 from repro.retrieval.evaluation.measures import looks_deeper
@@ -174,6 +174,30 @@ def _left_out(columns: Iterable[str], reason: str) -> str:
 
 def _scores_of_encoder(encoder: UserEncoder, target: Target) -> tuple[dict[str, Scored], list[str]]:
     """Score an encoder with the texts, depth and measure of a retriever of the table."""
+    evaluations, notices = _evaluations_of_encoder(encoder, target)
+    store, machine = target.workspace.store, target.workspace.machine
+    make_writable(store.root)
+    target.plan.scale.pin_kernels(target.progress)
+    nodes = list(dict.fromkeys(chain.from_iterable(evaluations.values())))
+    rankings = [part.input("run") for part in nodes]
+    announce_duration(encoder.label, rankings, store, target.progress, machine=machine)
+    outcome = ensure(nodes, store, target.progress, machine=machine)
+    scored = {
+        name: _stored_scores(parts, target.places[name].measure, store)
+        for name, parts in evaluations.items()
+        if all(store.state(part) == "stored" for part in parts)
+    }
+    if outcome.failed or not scored:
+        outcome.raise_first()
+    for name, parts in evaluations.items():
+        if name not in scored:
+            [obstacle, *_] = next(filter(None, (outcome.blocked.get(part.fingerprint) for part in parts)))
+            notices.append(_left_out([name], f"{obstacle.cause}. To do: {obstacle.remedy}"))
+    return scored, notices
+
+
+def _evaluations_of_encoder(encoder: UserEncoder, target: Target) -> tuple[dict[str, list[Node]], list[str]]:
+    """Return column -> its evaluations, and a sentence on each other column. Raises an error without any."""
     plan, workspace, first = target.plan, target.workspace, target.cells[0].cell
     evaluations: dict[str, list[Node]] = {}
     notices = []
@@ -185,34 +209,17 @@ def _scores_of_encoder(encoder: UserEncoder, target: Target) -> tuple[dict[str, 
             notices.append(_left_out([name], "no row of the table ranks texts in it"))
     if not evaluations:
         raise UsageError(f"{name_of(first)}: {'. '.join(notices)}")
-    store = workspace.store
     for name in list(evaluations):
         try:
             for part in evaluations[name]:
-                check_sources(part, store, workspace.machine)
+                check_sources(part, workspace.store, workspace.machine)
         except BlockedError as error:
             notices.append(_left_out([name], f"{error.cause}. To do: {error.remedy}"))
             del evaluations[name]
             blocked = error
     if not evaluations:
         raise blocked
-    make_writable(store.root)
-    plan.scale.pin_kernels(target.progress)
-    nodes = list(dict.fromkeys(part for parts in evaluations.values() for part in parts))
-    rankings = [part.input("run") for part in nodes]
-    announce_duration(encoder.label, rankings, store, target.progress, machine=workspace.machine)
-    outcome = ensure(nodes, store, target.progress, machine=workspace.machine)
-    scored = {
-        name: _stored_scores(parts, target.places[name].measure, store)
-        for name, parts in evaluations.items()
-        if all(store.state(part) == "stored" for part in parts)
-    }
-    if outcome.failed or not scored:
-        outcome.raise_first()
-    for name in (name for name in evaluations if name not in scored):
-        [obstacle, *_] = next(filter(None, (outcome.blocked.get(p.fingerprint) for p in evaluations[name])))
-        notices.append(_left_out([name], f"{obstacle.cause}. To do: {obstacle.remedy}"))
-    return scored, notices
+    return evaluations, notices
 
 
 def check_sources(node: Node, store: Store, machine: Machine) -> None:
@@ -273,10 +280,6 @@ class Rival:
     run: Path | None = None
     doubts: tuple[str, ...] = ()
     public: PublicRun | None = None
-
-    def mean(self, measure: str) -> float:
-        """Return the mean, as by ``mean_score``."""
-        return mean_score(self.parts, measure)
 
 
 def rivals(

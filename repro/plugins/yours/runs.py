@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from repro.errors import DataError, UsageError, visible
-from repro.machine.bounded_reading import lines
-from repro.machine.pipes import as_file
+from repro.machine.bounded_reading import as_file, lines
 from repro.manifest.cells import numeric_cells
 from repro.manifest.papers import papers
 from repro.plugins.yours.in_memory import (
@@ -21,7 +20,7 @@ from repro.plugins.yours.in_memory import (
     saved_encoder,
 )
 from repro.retrieval.datasets import reading, record_files
-from repro.retrieval.datasets.catalog import Dataset, catalog, dataset, differing, key
+from repro.retrieval.datasets.catalog import Dataset, Judgement, catalog, dataset, differing, key
 from repro.retrieval.datasets.digests import ContentDigest
 from repro.retrieval.datasets.sources import MissingPiece, locate
 from repro.retrieval.evaluation.judged_runs import GivenRun, OtherQueriesError, given_run
@@ -113,9 +112,13 @@ def judgements(identifier: str, data: Path | None = None, home: Path | None = No
     source = locate(identifier, "qrels", data, home=home)
     if isinstance(source, MissingPiece):
         raise source.error()
+    return _by_query(reading.judgements(source))
+
+
+def _by_query(found: Iterable[Judgement]) -> Qrels:
     grades: Qrels = {}
-    for judgement in reading.judgements(source):
-        grades.setdefault(judgement.query, {})[judgement.document] = judgement.grade
+    for query, document, grade in found:
+        grades.setdefault(query, {})[document] = grade
     return grades
 
 
@@ -130,18 +133,14 @@ def unlike_published(qrels: Qrels, identifier: str) -> list[str]:
 
 def read_given_qrels(path: Path) -> Qrels:
     """Read judgements as ``{qid: {docid: grade}}``, plain or gzipped. Raises DataError with file and line."""
-    qrels: Qrels = {}
     if first_bytes(path).startswith(b"{"):
-        qrels = read_json(path, "grade", _grade)
-    else:
-        number, first_line = next(lines(path))
-        columns = len(first_line.split())
-        if columns not in (3, 4):
-            kind = " like a run" if columns == 6 else ""
-            raise DataError(f"{path}:{number}: {columns} columns{kind}. {_FORMS}")
-        for judgement in record_files.judgements(path, "beir" if columns == 3 else "trec"):
-            qrels.setdefault(judgement.query, {})[judgement.document] = judgement.grade
-    return _useful(qrels, path)
+        return _useful(read_json(path, "grade", _grade), path)
+    number, first_line = next(lines(path))
+    columns = len(first_line.split())
+    if columns not in (3, 4):
+        kind = " like a run" if columns == 6 else ""
+        raise DataError(f"{path}:{number}: {columns} columns{kind}. {_FORMS}")
+    return _useful(_by_query(record_files.judgements(path, "beir" if columns == 3 else "trec")), path)
 
 
 def _useful(qrels: Qrels, place: str | Path) -> Qrels:

@@ -22,7 +22,7 @@ from repro.plugins.yours.places import (
     scorable_places,
     scores_of_source,
 )
-from repro.plugins.yours.runs import OwnRun, Parts, Scored
+from repro.plugins.yours.runs import OwnRun, Parts, Scored, mean_score
 from repro.progress import SILENT, Progress
 from repro.retrieval.evaluation.significance import TOO_FEW_QUERIES, compare_scores, smallest_p
 from repro.retrieval.stages.compare import MAX_P, joint_queries, weighted_scores
@@ -169,7 +169,7 @@ def _as_imported(cell: Cell, rival: Rival, run: PublicRun, place: Place, machine
     record = Record(
         cell=cell.id,
         scale="full",
-        measured=rival.mean(place.measure) * float(UNITS[place.unit]),
+        measured=mean_score(rival.parts, place.measure) * float(UNITS[place.unit]),
         seed=None,
         fingerprint=run.sha256,
         queries=len(rival.parts[0]["queries"]),
@@ -201,7 +201,7 @@ def _own_rows(
     statuses: dict[str, int] = {}
     for row, source, name in zip(rows, sources, labels(sources, "name"), strict=True):
         try:
-            own_rows.append(replace(_own_row(source, row, table, target), name=name))
+            own_rows.append(_own_row(source, row, name, table, target))
         except (UsageError, DataError, BlockedError) as error:
             errors.append(error)
             reasons.append(f"left out: {error}" if isinstance(source, OwnRun) else f"{row.label}: {error}")
@@ -212,12 +212,17 @@ def _own_rows(
     return own_rows, reasons, statuses
 
 
-def _own_row(source: OwnRun | UserEncoder, row: Row, table: Table, target: Target) -> OwnRow:
+def _own_row(source: OwnRun | UserEncoder, row: Row, name: str, table: Table, target: Target) -> OwnRow:
     scored, notices = scores_of_source(source, target)
     paper, scale = target.cells[0].cell.paper, target.plan.scale
     numbers = own_cells(paper, table, row, target.places, scored, scale.name)
-    differing = tuple(dict.fromkeys(text for each in scored.values() for text in each.differing))
-    return OwnRow(row, source.source, source.name, numbers, scored, source.notes, tuple(notices), differing)
+    kept = tuple(notices), differing_of(scored)
+    return OwnRow(row, source.source, name, numbers, scored, source.notes, *kept)
+
+
+def differing_of(scored: Mapping[str, Scored]) -> tuple[str, ...]:
+    """Return the sentences on differences from the published judgements, each once."""
+    return tuple(dict.fromkeys(text for each in scored.values() for text in each.differing))
 
 
 def labels(sources: Sequence[OwnRun | UserEncoder], attribute: str = "label") -> list[str]:
@@ -335,7 +340,7 @@ def _own_test(pair: Mapping[str, Any], row: OwnRow, c: ComparedCell, table: OwnT
     rival = table.rivals.get(column, {}).get(name)
     if rival is None:
         rival = next(Rival(NAME, o.scored[column].parts) for o in table.rows if o.row.id == name)
-    value, doubts = rival.mean(scored.measure) * unit, list(rival.doubts)
+    value, doubts = mean_score(rival.parts, scored.measure) * unit, list(rival.doubts)
     test = {"over": name, "by": rival.by, "value": value, "doubts": doubts}
     test |= {key: pair[key] for key in PAIRS} | {"difference": pair["difference"] * unit}
     test["interval"] = pair["interval"] and [end * unit for end in pair["interval"]]

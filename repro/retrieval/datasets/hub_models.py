@@ -1,16 +1,20 @@
-"""Find local checkpoints, e.g. ``models/NAME``, with their architectures and faults."""
+"""Find local checkpoints, e.g. ``models/NAME`` or in a package, with their architectures and faults."""
 
 import contextlib
 import os
+import tempfile
+import zipfile
 from collections.abc import Iterable, Iterator, Mapping
 from functools import cache
 from hashlib import sha1, sha256
+from importlib.metadata import PackageNotFoundError, distribution
 from importlib.util import find_spec
 from pathlib import Path
 from posixpath import dirname
 from typing import Any
 
 from repro.errors import BlockedError, DataError
+from repro.locations import cache_folder
 from repro.machine.bounded_reading import read_json_file
 
 PICKLE = "pytorch_model.bin"  # used if there is no safe file, and read as tensors only
@@ -148,3 +152,38 @@ def readable(model_type: str, stage: str) -> bool:
     from transformers import CONFIG_MAPPING  # some share another's folder
 
     return model_type in CONFIG_MAPPING
+
+
+@cache
+def unpacked_folder(package: str, archive: str, weights: str, sha256: str) -> Path | None:
+    """Return the model's folder, unpacked once into the user's cache, or None if it is not installed.
+
+    The package is never imported. ``archive`` is a path in it, e.g. ``some_model/model.zip``. The file
+    ``weights`` in it must have this ``sha256``. Raises DataError for other weights or a damaged archive.
+    """
+    from repro.retrieval.datasets.sources import file_digest
+
+    try:
+        file = Path(str(distribution(package).locate_file(archive)))
+    except PackageNotFoundError:
+        return None
+    folder = cache_folder() / "models" / f"{package}-{sha256[:16]}"
+    if not folder.is_dir():
+        _unpack(file, folder)
+    if (found := file_digest(folder / weights)) != sha256:
+        problem = f"{folder / weights}: its sha256 is {found}, but {package} must have {sha256}"
+        raise DataError(f"{problem}. Remove {folder} and install {package} again.")
+    return folder
+
+
+def _unpack(file: Path, folder: Path) -> None:
+    folder.parent.mkdir(parents=True, exist_ok=True)
+    with tempfile.TemporaryDirectory(dir=folder.parent) as temporary:
+        whole = Path(temporary, "model")
+        try:
+            with zipfile.ZipFile(file) as archive:
+                archive.extractall(whole)  # drops absolute paths and ".."
+        except (OSError, zipfile.BadZipFile) as error:
+            raise DataError(f"{file}: cannot be unpacked ({error}). Install its package again.") from error
+        with contextlib.suppress(OSError):  # another process was first
+            whole.rename(folder)

@@ -213,14 +213,9 @@ def judgements(path: Path, format: str) -> Iterator[Judgement]:
         return
     grades: dict[tuple[str, str], int] = {}
     for number, line in lines(path):
-        fields = line.split("\t") if format == "beir" else line.split()
-        if format == "beir" and number == 1 and tuple(field.strip() for field in fields) == HEADER:
+        if number == 1 and format == "beir" and tuple(map(str.strip, line.split("\t"))) == HEADER:
             continue
-        if format == "beir":
-            _columns(fields, 3, path, number)
-        else:
-            _columns(fields, 4, path, number, separator="white space")
-        judgement = _judgement(fields, path, number)
+        judgement = _judgement(line, format, path, number)
         earlier_grade = grades.setdefault((judgement.query, judgement.document), judgement.grade)
         if earlier_grade != judgement.grade:
             pair = f"{judgement.document!r} for query {judgement.query!r}"
@@ -231,7 +226,12 @@ def judgements(path: Path, format: str) -> Iterator[Judgement]:
         raise DataError(f"{path}: has a header but no judgements")
 
 
-def _judgement(fields: list[str], path: Path, number: int) -> Judgement:
+def _judgement(line: str, format: str, path: Path, number: int) -> Judgement:
+    fields = line.split("\t") if format == "beir" else line.split()
+    if format == "beir":
+        _columns(fields, 3, path, number)
+    else:
+        _columns(fields, 4, path, number, separator="white space")
     query = checked_id(fields[0].strip(), "query id", path, number)
     document = checked_id(fields[-2].strip(), "document id", path, number)
     grade = fields[-1].strip()

@@ -75,21 +75,27 @@ def given_run(
         if ignore_identical_ids:
             rankings |= {q: [*rankings[q][:place], *rankings[q][place + 1 :]] for q, place in own_ids.items()}
     missing, foreign = sorted(judged.keys() - rankings), len(run.rankings) - len(rankings)
-    notes = {
+    counts = {
         f"{foreign} of its {len(run.rankings)} queries are not judged and left out": foreign,
         f"{len(missing)} of {len(judged)} judged queries are missing and count as 0": len(missing),
         f"{len(same := _in_other_forms(run.rankings, judged))} ids of queries {FORMS}": len(same),
         f"for {len(others)} of {len(rankings)} queries ids of documents {FORMS}": len(others),
         **_note_on_own_ids(len(own_ids), len(judged), ignored=ignore_identical_ids),
     }
-    for what, count in (_notes_on_ranks(run, rankings) | _notes_on_scores(rankings)).items():
-        notes[f"for {count} of {len(rankings)} queries {what}"] = count
-    sentences = tuple(sentence for sentence, count in notes.items() if count)
+    notes = _sentences(counts, run, rankings)
+    depth, lines = max(map(len, rankings.values())), sum(map(len, run.rankings.values()))
+    return GivenRun(rankings, run.form, run.tag, lines, depth, missing, foreign, notes)
+
+
+def _sentences(counts: Mapping[str, int], run: RunFile, rankings: Run) -> tuple[str, ...]:
+    """Return the sentences with a count, and those on ranks, scores and run tags."""
+    by_query = _notes_on_ranks(run, rankings) | _notes_on_scores(rankings)
+    notes = [sentence for sentence, count in counts.items() if count]
+    notes += [f"for {n} of {len(rankings)} queries {what}" for what, n in by_query.items() if n]
     if len(run.tags) > 1:
         first, second, *_ = run.tags
-        sentences += (f"the file has {len(run.tags)} run tags, e.g. {first!r} and {second!r}",)
-    depth, lines = max(map(len, rankings.values())), sum(map(len, run.rankings.values()))
-    return GivenRun(rankings, run.form, run.tag, lines, depth, missing, foreign, sentences)
+        notes.append(f"the file has {len(run.tags)} run tags, e.g. {first!r} and {second!r}")
+    return tuple(notes)
 
 
 FORMS = "differ only in their Unicode normal form, e.g. NFC and NFD. Write both files in one form"

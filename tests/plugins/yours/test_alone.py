@@ -12,7 +12,7 @@ from ir_measures import RR, nDCG
 import repro
 from repro.errors import DataError, UsageError
 from repro.locations import Locations
-from repro.plugins.yours.duration import about
+from repro.plugins.yours.encoders import about
 from repro.plugins.yours.runs import OwnRun, judgements
 from repro.progress import Progress
 from repro.running.workspace import Workspace

@@ -9,7 +9,7 @@ import pytest
 from repro.errors import DataError
 from repro.graph import Node
 from repro.manifest.papers import Checkpoint
-from repro.retrieval.datasets.packaged_models import unpacked_folder
+from repro.retrieval.datasets.hub_models import unpacked_folder
 from repro.running.requirements import Machine, checkpoint
 
 WEIGHTS = "model.safetensors"

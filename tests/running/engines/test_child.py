@@ -8,9 +8,8 @@ from types import SimpleNamespace
 import pytest
 
 from repro.progress import Progress
-from repro.running.engines import local
+from repro.running.engines import fitting, local
 from repro.running.engines.child import Workers
-from repro.running.engines.table import fitting
 from repro.running.runner import Options
 
 LIGHT = ("corpus", "queries", "qrels")
@@ -74,13 +73,13 @@ def test_a_process_ends_when_its_engine_is_gone(workers, nodes):
 
 
 def test_small_trainings_run_beside_one_another_unless_an_engine_is_named(make, store, monkeypatch):
-    monkeypatch.setattr("repro.running.engines.table.cores", lambda: 2)
+    monkeypatch.setattr("repro.running.engines.cores", lambda: 2)
     monkeypatch.setattr(local, "gpu", lambda: None)
     assert fitting(make(("bm25",)), store) == "inline"
     assert fitting(make(("bert", "ict")), store) == "local"
-    monkeypatch.setattr("repro.running.engines.table.cores", lambda: 1)
+    monkeypatch.setattr("repro.running.engines.cores", lambda: 1)
     assert fitting(make(("bert", "ict")), store) == "inline"
-    monkeypatch.setattr("repro.running.engines.table.cores", lambda: 2)
+    monkeypatch.setattr("repro.running.engines.cores", lambda: 2)
     monkeypatch.setattr(local, "gpu", lambda: [("a GPU", 1)])
     assert fitting(make(("bert", "ict")), store) == "inline"
 
