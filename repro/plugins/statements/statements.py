@@ -13,7 +13,7 @@ from repro.manifest.cells import Cell, cells_of
 from repro.manifest.papers import Paper
 from repro.manifest.printed import rounded
 from repro.manifest.schema import Table
-from repro.plugins.statements.claim_values import MeasuredValues, Values
+from repro.plugins.statements.claim_values import MeasuredValues, Values, can_fail
 from repro.plugins.statements.claims import (
     FAILS,
     HOLDS,
@@ -27,7 +27,6 @@ from repro.plugins.statements.claims import (
 )
 from repro.plugins.statements.deviations import Need, need
 from repro.plugins.statements.language import LEVEL, Language, Places
-from repro.plugins.statements.mutations import can_fail
 
 
 @dataclass(frozen=True)
