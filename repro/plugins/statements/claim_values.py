@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from decimal import Decimal
 from functools import cached_property
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Any
 
 from repro.errors import ManifestError
 from repro.manifest.cells import Cell
@@ -18,44 +18,13 @@ from repro.store import Store
 from repro.verdicts.compared import ComparedCell, Comparison
 
 
-class Values(Protocol):
-    """Numbers that judge statements.
+class PublishedValues:
+    """The numbers that the paper published.
 
     Attributes:
         is_published: True for the paper's numbers. Their marks of significance replace tests.
         is_stated: True for rounded decimals from a publication.
     """
-
-    @property
-    def is_published(self) -> bool: ...
-    @property
-    def is_stated(self) -> bool: ...
-
-    def number(self, cell: Cell) -> Decimal | float:
-        """Return the value of a cell in the paper's unit. Raises MissingNumber."""
-
-    def told(self, cell: Cell) -> str:
-        """Return the number of a cell for display. Raises MissingNumber."""
-
-    def check_order(self, one: Cell, other: Cell) -> None:
-        """Raise MissingNumber if the order of two numbers cannot be determined."""
-
-    def p(self, one: Cell, other: Cell) -> float | None:
-        """Return p of the test between two rows in one column, if there is one."""
-
-    def why_untested(self, cell: Cell) -> str:
-        """Return the reason for a missing test, and the remedy."""
-
-    def over_seeds(self, cell: Cell) -> list[float]:
-        """Return the values of a cell, one per seed. Raises MissingNumber for fewer than two."""
-
-    def drawn(self, shown: str, fact: str) -> float:
-        """Return a number stored with a figure (exhibit ``shown``), e.g. a correlation. Raises
-        MissingNumber."""
-
-
-class PublishedValues:
-    """The numbers that the paper published."""
 
     is_published = is_stated = True
 
@@ -71,10 +40,10 @@ class PublishedValues:
         return cell.printed.plain
 
     def check_order(self, one: Cell, other: Cell) -> None:
-        """Accept any pair."""
+        """Raise MissingNumber if the order of two numbers cannot be determined, which it always can."""
 
     def p(self, one: Cell, other: Cell) -> None:
-        """Return None."""
+        """Return p of the test between two rows, which nobody publishes."""
         return None
 
     def why_untested(self, cell: Cell) -> str:
@@ -166,6 +135,9 @@ class MeasuredValues:
     def is_incomparable(self, cell: Cell) -> bool:
         """Return whether the number was measured with a substitute for the original data."""
         return cell.id in self._known and self._known[cell.id].verdict.name == "not comparable"
+
+
+Values = PublishedValues | MeasuredValues  # numbers that judge statements
 
 
 def facts_of_exhibits(plan: Plan, store: Store) -> dict[str, Mapping]:

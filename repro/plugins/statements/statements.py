@@ -37,8 +37,7 @@ class Judgement:
         state: holds, fails, untested, ``not told apart`` or ``not judgeable``.
         why: the deciding cells or numbers. Empty if every comparison holds.
         test: the tests between our rows, e.g. "p 0.01, not corrected", or the deviation that a published
-            mark or
-            bold number needs.
+            mark or bold number needs.
         measures: (table/column, state) of each measure, if there are several.
     """
 
