@@ -264,7 +264,10 @@ class Counts(NamedTuple):
 
 
 def counts(text: str, start: int) -> Counts:
-    r"""Count the rows and cells of the tabular whose ``\begin`` is at ``start``."""
+    r"""Count the rows and cells of the tabular whose ``\begin`` is at ``start``, independently of the parser.
+
+    For example, an open brace hides all later ``&`` from the parser.
+    """
     rows = cells = depth = 0
     braces: list[int] = []
     for sign in _SIGNS.finditer(text, start):

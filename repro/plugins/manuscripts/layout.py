@@ -151,8 +151,7 @@ def layout(table: SourceTable, is_heading: Callable[[str], object] = lambda text
     labels = () if 0 in values else _labels(body, values)
     values = tuple(place for place in values if place not in labels)
     for place in labels[:-1]:
-        texts = (row[place].text.strip() for row in body)
-        blocks: Iterator[str] = accumulate(texts, lambda current, text: text or current)
+        blocks = _blocks([row[place].text.strip() for row in body])
         groups = tuple(" / ".join(filter(None, pair)) for pair in zip(groups, blocks, strict=True))
     return Layout(table, labels, values, rows, groups)
 
@@ -230,3 +229,8 @@ def _telling_apart(body: Sequence[Row], values: Sequence[int], labels: Sequence[
     names = {tuple(row[place].text for place in labels) for row in body}
     words = [place for place in range(labels[-1] + 1, min(values, default=0)) if place not in values]
     return words[:1] if 2 * len(names) <= len(body) else []
+
+
+def _blocks(texts: Sequence[str]) -> list[str]:
+    blocks: Iterator[str] = accumulate(texts, lambda current, text: text or current)
+    return list(blocks)

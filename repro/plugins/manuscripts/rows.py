@@ -218,12 +218,16 @@ def known_rows() -> dict[str, list[KnownRow]]:
 def _rows() -> Iterator[KnownRow]:
     for source in (paper for paper in papers().values() if not paper.manifest.is_study):
         by_row: dict[str, list[Cell]] = {}
-        for cell in filter(is_measured, cells_of(source)):
-            if cell.is_numeric and cell.column.dataset and cell.column.measure:
-                by_row.setdefault(cell.id.rpartition("/")[0], []).append(cell)
+        for cell in filter(_is_compared, cells_of(source)):
+            by_row.setdefault(cell.id.rpartition("/")[0], []).append(cell)
         for cells in by_row.values():
             if cells[0].row.recipe or cells[0].row.not_measurable:
                 yield KnownRow(source, tuple(cells))
+
+
+def _is_compared(cell: Cell) -> bool:
+    defined = cell.column.dataset and cell.column.measure
+    return bool(is_measured(cell) and cell.is_numeric and defined)
 
 
 def _shared(row: KnownRow, values: Values) -> list[tuple[Decimal, Decimal]]:

@@ -13,6 +13,7 @@ import click
 
 from repro.cli import completion
 from repro.cli.options import json_option
+from repro.cli.printing import emit_json, say, table
 from repro.errors import UsageError, check_known
 from repro.exchange.public_runs import cells_of_run, only_scorable, public_runs
 from repro.hooks import MAKINGS, CellPart, notes
@@ -72,8 +73,6 @@ def command(names, searches, as_json):
 
 
 def _print_reports(by_cell, as_json: bool) -> int:
-    from repro.cli.printing import emit_json, say, table
-
     if as_json:
         emit_json([{"cell": id, **r.as_json()} for id, group in by_cell.items() for r in group])
         return 0
@@ -98,7 +97,6 @@ def _check_names(names) -> None:
 
 
 def _print_cells(by_cell) -> None:
-    from repro.cli.printing import table
     from repro.writers.grid import shown_note
 
     rows = []
@@ -117,8 +115,6 @@ def _is_chosen(id: str, names) -> bool:
 
 
 def _show_searches(as_json: bool) -> int:
-    from repro.cli.printing import emit_json, table
-
     entries = [search for group in searches().values() for search in group]
     if as_json:
         emit_json([search.model_dump() for search in entries])

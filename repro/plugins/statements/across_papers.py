@@ -54,9 +54,7 @@ def _disagreement(configuration: str, contradictions: dict[Scored, list[Cell]]) 
     has_several_papers = len({c.paper.name for c in all_cells}) > 1
     measures = " and ".join(f"{measure} on {dataset}" for dataset, measure in contradictions)
     return Finding(
-        "error"
-        if makers or not (has_several_papers or {"cited", "rerun"} <= {c.role for c in all_cells})
-        else "doubt",
+        "error" if makers or not (has_several_papers or _is_run_again(all_cells)) else "doubt",
         "values",
         "another paper" if has_several_papers else "paper",
         subject.paper.name,
@@ -72,6 +70,10 @@ def _is_misquoted(cell: Cell, makers: list[Cell]) -> bool:
     return any(
         dataset_and_measure(cell) == dataset_and_measure(m) and numbers_differ(cell, m) for m in makers
     )
+
+
+def _is_run_again(cells: list[Cell]) -> bool:
+    return {"cited", "rerun"} <= {c.role for c in cells}
 
 
 def _definitions(contradictions: dict[Scored, list[Cell]]) -> list[str]:
