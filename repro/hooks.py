@@ -288,7 +288,7 @@ _OWN = (  # the suite's plugins, in the order in which their parts are shown
         },
         names={"settings": "checked:settings"},
         cell="view:SettingsOfCell",
-        paper="settings_sections:SettingsPart",
+        paper="view:SettingsPart",
     ),
     OwnPlugin(
         "reports",
@@ -296,7 +296,7 @@ _OWN = (  # the suite's plugins, in the order in which their parts are shown
             "show others": ("values of the same cells reported elsewhere, with their sources", "view:command")
         },
         notes="reports:notes_on",
-        cell="cell:OthersOfCell",
+        cell="view:OthersOfCell",
     ),
     OwnPlugin("studies", cell=":part_of_cell"),
     OwnPlugin(
@@ -323,12 +323,12 @@ _OWN = (  # the suite's plugins, in the order in which their parts are shown
     OwnPlugin(
         "contributed",
         verbs={
-            "export records": ("your records, for others to check and show", "verbs:export"),
-            "import records": ("records that others measured with this suite", "verbs:import_"),
+            "export records": ("your records, for others to check and show", ":export"),
+            "import records": ("records that others measured with this suite", ":import_"),
         },
-        notes="records:notes_on",
-        cell="records:ContributedPart",
-        paper="records:ContributedCards",
+        notes=":notes_on",
+        cell=":ContributedPart",
+        paper=":ContributedCards",
     ),
     OwnPlugin(
         "same_code",

@@ -187,7 +187,9 @@ class Article:
             return f"Differences of Table {table}: {NOT_MEASURED}."
         note = verdicts_note(study)
         note = note if table == self.explained else shortened_note(note, study, explained=self.explained)
-        return _marked("\n".join([*(f"* {order(study, column)}" for column in study.table.columns), "", note]))
+        return _marked(
+            "\n".join([*(f"* {order(study, column)}" for column in study.table.columns), "", note])
+        )
 
     def _contrasts(self, table: str, against: str) -> list[tuple[str, Contrast]]:
         found = ((row, self.studies[table].contrast(row, against, PRIMARY)) for row in OBJECTIVES)

@@ -1,1 +1,188 @@
-"""Records that other people measured with this suite, e.g. ``results/contributed/jane.jsonl``."""
+"""Exports, imports and shows records that other people measured with this suite, with the doubts about each.
+
+A line is a record as in ``results/records``, with ``origin`` ``{"by": "Jane Doe"}``. Its sha256 covers the
+person and the time. The records are kept in ``results/contributed``. No verdict reads this folder.
+"""
+
+from collections import defaultdict
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+from functools import lru_cache
+from itertools import chain
+from pathlib import Path
+
+import click
+
+from repro.api import select
+from repro.cli.options import selection_options
+from repro.cli.printing import say, table
+from repro.errors import DataError, ReproError, UsageError, shortened
+from repro.hooks import CellNote, CellPart, PaperPart
+from repro.manifest.cells import Cell, cell
+from repro.running.records import identities
+from repro.running.scale import scale
+from repro.running.workspace import Workspace
+from repro.store import translated_errors
+from repro.store.disk import write_whole
+from repro.store.results import FOLDER as RESULTS
+from repro.store.results import Record, Results, line_of, record_of
+from repro.verdicts.decision import Basis, code_counts, doubts
+from repro.verdicts.evidence import Evidence
+from repro.verdicts.verdict import Doubt
+
+FOLDER = "contributed"  # in a results folder
+PLACE = f"results/{FOLDER}"
+
+
+def read(path: Path) -> list[Record]:
+    """Return the records of a file. Raises DataError, with file and line, for a faulty one."""
+    records = []
+    for number, line in enumerate(path.read_bytes().removesuffix(b"\n").split(b"\n"), 1):
+        try:
+            records.append(_checked(record_of(line)))
+        except ReproError as error:
+            raise DataError(f"{path}:{number}: {error}") from None
+    return records
+
+
+def _checked(record: Record) -> Record:
+    scale(record.scale)
+    if record.unit != cell(record.cell).unit:
+        raise DataError(f"{record.unit} is not the unit of {record.cell}")
+    if record.origin.keys() != {"by"} or not isinstance(record.origin["by"], str) or not record.recorded:
+        raise DataError("the record has no person and time. Write it with `repro export records --by NAME`.")
+    return record
+
+
+def doubts_about(record: Record, workspace: Workspace) -> tuple[Doubt, ...]:
+    """Return the doubts about a record as if it were ours, e.g. of another recipe, library or value."""
+    own, seeds = replace(record, origin={}), () if record.seed is None else (record.seed,)
+    try:
+        chosen = select(
+            record.cell, scale=record.scale, seeds=seeds, readings=record.readings, workspace=workspace
+        )
+        plan = chosen.plan()
+    except ReproError as error:  # e.g. a choice that no longer exists
+        return (Doubt("outdated", str(error)), *doubts(Basis([own])))
+    plan.look(workspace.store)
+    ours = defaultdict(list)
+    for other in workspace.results.read(record.scale, record.cell.partition("/")[0]):
+        ours[other.identity].append(other)
+    parts = [m for m in plan.measurements if m.cell.id == record.cell]
+    expected = identities(plan).get(record.cell, {})
+    evidence = Evidence(cell(record.cell), plan, parts, expected, [own], [], outcome=None, on_record=ours)
+    return doubts(Basis([own], code_counts(evidence, [own]), evidence))
+
+
+def described(record: Record, workspace: Workspace) -> str:
+    """Return the person, the date and every doubt, e.g. "Jane Doe on 2026-11-28, doubtful: …"."""
+    seed = "" if record.seed is None else f", seed {record.seed}"
+    reasons = ", ".join(map(str, doubts_about(record, workspace)))
+    return f"{record.origin['by']} on {record.recorded[:10]}{seed}" + (reasons and f", doubtful: {reasons}")
+
+
+def records_of(of_cell: Cell, workspace: Workspace) -> Sequence[Record]:
+    """Return the records of a cell at all scales, from the folders of results."""
+    paths = [p for f in workspace.results.folders for p in sorted((f / FOLDER).glob("*.jsonl"))]
+    return _by_cell(tuple((path, path.stat().st_mtime_ns) for path in paths)).get(of_cell.id, ())
+
+
+@lru_cache(maxsize=2)
+def _by_cell(files: tuple[tuple[Path, int], ...]) -> dict[str, list[Record]]:
+    by_cell = defaultdict(list)
+    for path, _ in files:
+        for record in read(path):
+            by_cell[record.cell].append(record)
+    return by_cell
+
+
+def notes_on(of_cell: Cell) -> list[CellNote]:
+    """Return the records at scale full, which tables show as reported elsewhere."""
+    workspace, notes = Workspace.open(), []
+    for r in (r for r in records_of(of_cell, workspace) if r.scale == "full"):
+        value, person, words = f"{r.measured:.10f}".rstrip("0"), r.origin["by"], described(r, workspace)
+        facts = {"value": r.measured, "name": person, "place": PLACE, "run_by_others": words}
+        notes.append(CellNote(person, value, PLACE, making="suite", details=words, facts=facts))
+    return notes
+
+
+class ContributedPart(CellPart):
+    """The records of a cell at all scales, on its page."""
+
+    def __init__(self, of_cell: Cell, page: object = None):
+        workspace = Workspace.open()
+        self._lines = [_line(record, workspace) for record in records_of(of_cell, workspace)]
+        self.facts = {"contributed": self._lines} if self._lines else {}
+
+    def below_measured(self) -> Iterator[tuple[str, str]]:
+        """Yield a line for each record."""
+        yield from (("run by others", line) for line in self._lines)
+
+
+class ContributedCards(PaperPart):
+    """The records of cells at other scales than full, on their cards in the report."""
+
+    def __init__(self, sources: object):
+        self._workspace = Workspace.open()
+
+    def card(self, c, part):
+        """Return a fact for each record at the scale of the card."""
+        shown = [r for r in records_of(c.cell, self._workspace) if r.scale == c.scale != "full"]
+        return [("run by others", _line(r, self._workspace)) for r in shown]
+
+
+def _line(record: Record, workspace: Workspace) -> str:
+    return f"{record.measured:.6g} at scale {record.scale} by {described(record, workspace)}"
+
+
+@click.command(
+    "records", epilog="\b\nExamples:\n  repro export records PAPER --table 1 --by 'Jane Doe' -o jane.jsonl"
+)
+@selection_options
+@click.option("--by", "person", required=True, metavar="NAME", help="Your name, which others will see.")
+@click.option("-o", "--output", required=True, type=click.Path(path_type=Path), metavar="FILE")
+def export(selection, person, output):
+    """Write your own records of the selected cells, as input of `repro import records`."""
+    if not person.strip() or person != shortened(person):
+        raise UsageError("--by needs a name of one line, at most 80 characters")
+    cells, results = {c.id for c in selection.cells}, Results(selection.workspace.locations.results)
+    newest = {
+        (r.cell, r.seed, *sorted(r.readings.items())): replace(r, origin={"by": person.strip()})
+        for paper in sorted({c.paper.name for c in selection.cells})
+        for r in results.read(selection.scale, paper)
+        if r.cell in cells and not r.origin and (not selection.seeds or r.seed in selection.seeds)
+    }
+    if not newest:
+        raise UsageError("the results folder has no own record of these cells at this scale")
+    output.write_bytes(b"".join(map(line_of, newest.values())))
+    say(f"{len(newest)} records in {output}")
+
+
+@click.command(
+    "records", epilog="\b\nExamples:\n  repro import records jane.jsonl\n  repro import records FOLDER"
+)
+@click.argument("source", metavar="FILE|FOLDER", type=click.Path(path_type=Path, exists=True))
+def import_(source):
+    """Check records of others and copy their files to results/contributed.
+
+    The cells show them as run by others, with all doubts. No verdict uses them.
+    """
+    files = sorted(source.glob("*.jsonl")) if source.is_dir() else [source]
+    if not files:
+        raise UsageError(f"{source} contains no file *.jsonl")
+    workspace, contents = Workspace.open(), {path: read(path) for path in files}
+    folder = workspace.locations.results / FOLDER
+    with translated_errors(workspace.locations.results, *RESULTS):
+        for path in files:
+            target = (folder / path.name).with_suffix(".jsonl")
+            if target.exists() and target.read_bytes() != path.read_bytes():
+                raise UsageError(f"{target} has other content. Rename {path.name}.")
+            folder.mkdir(parents=True, exist_ok=True)
+            write_whole(target, path.read_text(encoding="utf-8"))
+    rows = [
+        [r.cell, r.scale, f"{r.measured:.6g}", r.origin["by"], r.recorded[:10], ", ".join(kinds) or "none"]
+        for r in chain.from_iterable(contents.values())
+        for kinds in [[doubt.kind for doubt in doubts_about(r, workspace)]]
+    ]
+    table("run by others", ["cell", "scale", "value", "by", "date", "doubts"], rows, right=(2,))
+    say(f"{len(rows)} records are in {folder}")

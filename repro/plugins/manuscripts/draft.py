@@ -13,7 +13,6 @@ from repro.manifest.schema import Manifest, faults
 from repro.plugins.manuscripts.headings import ColumnMeaning, Meaning, meaning, with_neighbours
 from repro.plugins.manuscripts.rows import (
     MARKS,
-    Match,
     Transcription,
     Values,
     as_fraction,
@@ -240,7 +239,8 @@ class _Drafting:
             return {}, _todo("recipe: a function of recipes.py, and its options")
         found = match(label, self._values(row))
         if found.row is None:
-            return {}, _todo(_unknown_system(found))
+            choices = f" ({', '.join(found.choices)})" if found.choices else ""
+            return {}, _todo(f"recipe, or not_measurable with the reason: {found.reason}{choices}")
         remark = Remark("likely", f"recipe: {found.reason}") if found.sure == "likely" else None
         if not found.row.recipe:
             return {"not_measurable": found.row.not_measurable}, remark
@@ -273,11 +273,6 @@ def _question(name: str, part) -> str:
     if part.value:
         return f"{name}: {part.value}"
     return f"{name}: {' or '.join(part.choices)}? {part.reason}" if part.choices else f"{name}? {part.reason}"
-
-
-def _unknown_system(found: Match) -> str:
-    text = f"recipe, or not_measurable with the reason: {found.reason}"
-    return f"{text} ({', '.join(found.choices)})" if found.choices else text
 
 
 def _marked(labels: Sequence[SourceCell]) -> dict[str, str]:

@@ -6,12 +6,27 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from repro.plugins.manuscripts.decimal_commas import with_points
 from repro.plugins.manuscripts.gullet import Expanded
-from repro.plugins.manuscripts.latex_text import Words, arguments, kind, last, names, raw, within
+from repro.plugins.manuscripts.latex_text import (
+    Words,
+    arguments,
+    counts,
+    kind,
+    last,
+    lost,
+    names,
+    raw,
+    within,
+)
 from repro.plugins.manuscripts.layout import head_length, stacked
-from repro.plugins.manuscripts.row_counts import counts, lost
-from repro.plugins.manuscripts.source_tables import SourceCell, SourceTable, check_size, plain, styled
+from repro.plugins.manuscripts.source_tables import (
+    SourceCell,
+    SourceTable,
+    check_size,
+    plain,
+    styled,
+    with_points,
+)
 
 
 @dataclass

@@ -5,7 +5,7 @@ from collections.abc import Generator, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import cache
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from repro.plugins.manuscripts.source_tables import Piece, Style, plain
 
@@ -245,3 +245,54 @@ class Words:
             kinds = {one.strip(): self.numbers.get(f"kind of {one.strip()}", "") for one in label.split(",")}
             word = next(iter(kinds.values())) + " "
         return (word + ", ".join(numbers)).strip()
+
+
+_SIGNS = re.compile(r"\\(?P<edge>begin|end)\s*\{(?P<name>[^{}]*)\}|\\\\|\\[A-Za-z]+|\\.|[{}&]", re.DOTALL)
+_ROW_ENDS = ("\\\\", "\\tabularnewline", "\\cr")
+
+
+class Counts(NamedTuple):
+    """The separators of a tabular outside of braces and inner environments.
+
+    Attributes:
+        open: positions of braces that are open at its end.
+    """
+
+    rows: int
+    cells: int
+    open: tuple[int, ...]
+
+
+def counts(text: str, start: int) -> Counts:
+    r"""Count the rows and cells of the tabular whose ``\begin`` is at ``start``, independently of the parser.
+
+    For example, an open brace hides all later ``&`` from the parser.
+    """
+    rows = cells = depth = 0
+    braces: list[int] = []
+    for sign in _SIGNS.finditer(text, start):
+        if sign["edge"]:
+            depth += 1 if sign["edge"] == "begin" else -1
+            if not depth:
+                break
+        elif sign[0] == "{":
+            braces.append(sign.start())
+        elif sign[0] == "}":
+            braces[-1:] = []
+        elif sign[0] == "\\CodeAfter":
+            break
+        elif sign[0] == "\\Body":
+            rows = cells = 0
+        elif depth == 1 and not braces:
+            rows += sign[0] in _ROW_ENDS
+            cells += sign[0] == "&"
+    return Counts(rows, cells, tuple(braces))
+
+
+def lost(expected: Counts, rows: int, cells: int) -> str:
+    """Return a sentence on rows or cells that were not read, or ""."""
+    if expected.rows > rows:
+        return f"{expected.rows - rows} of {expected.rows} rows of this table are not read"
+    if expected.cells > cells:
+        return f"{expected.cells - cells} of {expected.cells} column separators of this table are not read"
+    return ""

@@ -7,13 +7,19 @@ from pathlib import Path, PurePosixPath
 from typing import Any
 
 from repro.errors import DataError, UsageError
-from repro.plugins.manuscripts.decimal_commas import prose_with_points
 from repro.plugins.manuscripts.files import Files
 from repro.plugins.manuscripts.gullet import Expanded
 from repro.plugins.manuscripts.latex_tables import Caption, Scope, Tabular, numbered
 from repro.plugins.manuscripts.latex_text import Words, arguments, last, names, parse, raw
 from repro.plugins.manuscripts.orders import expand
-from repro.plugins.manuscripts.source_tables import Manuscript, Place, SourceTable, check_size, plain
+from repro.plugins.manuscripts.source_tables import (
+    Manuscript,
+    Place,
+    SourceTable,
+    check_size,
+    plain,
+    prose_with_points,
+)
 from repro.plugins.manuscripts.text_tables import HTML, MARKDOWN, SEPARATED, read_tables
 
 _LATEX = (".tex", ".ltx")

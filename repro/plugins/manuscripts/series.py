@@ -10,10 +10,9 @@ from decimal import Decimal
 from functools import cached_property
 
 from repro.manifest.printed import half_unit, parse
-from repro.plugins.manuscripts.decimal_commas import scaled
 from repro.plugins.manuscripts.headings import ColumnMeaning, meaning
 from repro.plugins.manuscripts.layout import Layout, layout, transposed
-from repro.plugins.manuscripts.source_tables import Place, SourceCell, SourceTable
+from repro.plugins.manuscripts.source_tables import Place, SourceCell, SourceTable, scaled
 from repro.plugins.manuscripts.vocabulary import facts, names_something, words
 
 SPREAD = re.compile(

@@ -11,7 +11,6 @@ from pathlib import Path, PurePosixPath
 from typing import Any, NamedTuple
 
 from repro.errors import DataError
-from repro.plugins.manuscripts.decimal_commas import with_points
 from repro.plugins.manuscripts.files import Files
 from repro.plugins.manuscripts.latex_text import Words, parse
 from repro.plugins.manuscripts.layout import head_length
@@ -24,6 +23,7 @@ from repro.plugins.manuscripts.source_tables import (
     check_size,
     plain,
     styled,
+    with_points,
 )
 
 TAGS: dict[str, dict[str, Any]] = {

@@ -22,8 +22,7 @@ class Resolution:
     Attributes:
         value: an id of the catalogue or a measure in ir_measures' notation, or None if it is unknown.
         sure: ``certain``, ``likely`` (by convention), ``unknown``, or ``elsewhere`` for a known name that
-            the
-            suite does not have.
+            the suite does not have.
         choices: possible values if ``value`` is None, the usual one first.
     """
 

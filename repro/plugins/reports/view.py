@@ -1,9 +1,11 @@
-"""The command ``repro show others``, e.g. ``repro show others PAPER``."""
+"""The command ``repro show others`` and the values on a cell's page, e.g. ``repro show others PAPER``."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from decimal import Decimal
+from functools import cached_property
 from statistics import median
 from typing import NamedTuple
 
@@ -11,9 +13,22 @@ import click
 
 from repro.cli import completion
 from repro.cli.options import json_option
-from repro.hooks import MAKINGS
+from repro.cli.printing import emit_json, say, table
+from repro.errors import UsageError, check_known
+from repro.exchange.public_runs import cells_of_run, only_scorable, public_runs
+from repro.hooks import MAKINGS, CellPart, notes
+from repro.manifest.cells import Cell
+from repro.manifest.cells import cell as cell_named
+from repro.manifest.papers import kept_with_papers, papers
 from repro.manifest.printed import half_unit, percent
-from repro.plugins.reports.reports import CellReport
+from repro.plugins.reports.reports import (
+    CellReport,
+    Search,
+    known_cells,
+    others_values,
+    reports,
+    searches,
+)
 
 Values = Sequence[CellReport]  # on one cell
 WITHIN = (Decimal("0.1"), Decimal("0.5"))  # of a point
@@ -48,9 +63,6 @@ def command(names, searches, as_json):
     The first table has a line per cell, e.g. PAPER/1/ROW/COLUMN. The second has the distances from the
     published numbers. No verdict depends on these values.
     """
-    from repro.errors import UsageError
-    from repro.plugins.reports.reports import reports
-
     _check_names(names)
     if searches:
         if names:
@@ -61,8 +73,6 @@ def command(names, searches, as_json):
 
 
 def _print_reports(by_cell, as_json: bool) -> int:
-    from repro.cli.printing import emit_json, say, table
-
     if as_json:
         emit_json([{"cell": id, **r.as_json()} for id, group in by_cell.items() for r in group])
         return 0
@@ -79,20 +89,14 @@ def _print_reports(by_cell, as_json: bool) -> int:
 
 def _check_names(names) -> None:
     """Raise UsageError unless each is a paper or a cell."""
-    from repro.errors import check_known
-    from repro.manifest.cells import cell
-    from repro.manifest.papers import papers
-
     for name in names:
         if "/" in name:
-            cell(name)
+            cell_named(name)
         else:
             check_known("paper", name, valid=papers())
 
 
 def _print_cells(by_cell) -> None:
-    from repro.cli.printing import table
-    from repro.hooks import MAKINGS, notes
     from repro.writers.grid import shown_note
 
     rows = []
@@ -111,10 +115,6 @@ def _is_chosen(id: str, names) -> bool:
 
 
 def _show_searches(as_json: bool) -> int:
-    from repro.cli.printing import emit_json, table
-    from repro.plugins.reports.cell import in_words, run_places
-    from repro.plugins.reports.reports import known_cells, searches
-
     entries = [search for group in searches().values() for search in group]
     if as_json:
         emit_json([search.model_dump() for search in entries])
@@ -133,8 +133,6 @@ def _show_searches(as_json: bool) -> int:
 
 def _counts(systems) -> dict[str, int]:
     """Return system -> the number of its rows' values, by row or by group."""
-    from repro.plugins.reports.reports import reports
-
     found: dict[str, set[int]] = {system: set() for system in systems}
     for group in reports().values():
         row = group[0].cell.row
@@ -236,3 +234,60 @@ def _side(values: Values) -> int:
     if abs(typical) <= percent(half_unit(cell.printed.decimals), cell.unit):
         return 0
     return 1 if typical > 0 else -1
+
+
+class OthersOfCell(CellPart):
+    """Others' values of a cell, and the source of a released run among them."""
+
+    def __init__(self, cell: Cell, page: object = None):
+        values = others_values(cell)
+        super().__init__([report.note for report in values])
+        self.source_of_a_run = next((r.source.place for r in values if r.report.how.start == "run"), "")
+        self._places = run_places([cell])
+        self.facts = {"run_elsewhere": next((place.elsewhere or None for place in self._places), None)}
+
+    def below_measured(self) -> Iterator[tuple[str, str]]:
+        """Yield the places of runs that are not at hand."""
+        yield from (("run elsewhere", str(p)) for p in self._places if p.elsewhere or not p.at_hand)
+
+
+@dataclass(frozen=True)
+class RunPlace:
+    """The known public runs of a cell's system on its collection."""
+
+    cell: Cell
+    search: Search
+
+    @cached_property
+    def at_hand(self) -> bool:
+        """True if public_runs.yaml has a run that is deep enough."""
+        return any(cells_of_run(run, [self.cell])[0] for run in public_runs())
+
+    @property
+    def elsewhere(self) -> str:
+        """The place of a run that is not imported, or ""."""
+        return self.search.run_on(self.cell.column.dataset or "")
+
+    def __str__(self) -> str:
+        number = len(set(self.search.places))
+        return self.elsewhere or f"none found in {number} places (last look {self.search.date})"
+
+
+def run_places(cells: Iterable[Cell]) -> list[RunPlace]:
+    """Return one RunPlace per cell that a run could be scored for. Leaves out the cells of systems whose
+    public runs nobody searched for."""
+    found = ((cell, _searches().get(cell.row.system)) for cell in only_scorable(cells))
+    return [RunPlace(cell, search) for cell, search in found if search]
+
+
+def in_words(places: list[RunPlace]) -> str:
+    """Return the number of cells by place, e.g. "3 at hand, 1 elsewhere, 8 not found"."""
+    at_hand = sum(place.at_hand for place in places)
+    elsewhere = sum(bool(place.elsewhere) and not place.at_hand for place in places)
+    missing = len(places) - at_hand - elsewhere
+    return f"{at_hand} at hand, {elsewhere} elsewhere, {missing} not found" if places else "–"
+
+
+@kept_with_papers
+def _searches() -> dict[str, Search]:
+    return {search.id: search for group in searches().values() for search in group}

@@ -1,17 +1,19 @@
-"""The settings in ``repro show CELL`` and the command ``repro show settings``, e.g. ``repro show settings
-PAPER --table 1 --failing``."""
+"""The settings in reports and in ``repro show CELL``, and the command, e.g. ``repro show settings PAPER``."""
+
+from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from functools import partial
 from itertools import chain
+from typing import TYPE_CHECKING
 
 import click
 
 from repro.cli import completion
 from repro.cli.options import json_option, tables_option
 from repro.errors import UsageError, check_known
-from repro.hooks import CellPart
+from repro.hooks import CellPart, PaperPart, Section
 from repro.manifest.cells import Cell, cells_of, select
 from repro.manifest.papers import paper
 from repro.plugins.settings.checked import (
@@ -19,13 +21,21 @@ from repro.plugins.settings.checked import (
     HEAD,
     CheckedParameter,
     by_step,
+    checked_parameters,
     counts,
     in_words,
     merged_lines,
     of_cell,
     of_cells_of_settings,
     of_tables,
+    settings,
 )
+from repro.plugins.settings.schema import steps_of
+
+if TYPE_CHECKING:
+    from repro.verdicts.compared import ComparedCell
+    from repro.writers.html.elements import Content, Markup
+    from repro.writers.html.sections import Part, Sources
 
 
 def planned_for(item: CheckedParameter) -> str:
@@ -80,8 +90,8 @@ def of_whole_papers(cells: Sequence[Cell]) -> Iterator[str]:
         if any(c.is_setting for c in cells_of(source)) and number == len(
             select((name,), tables=(), rows=(), cells=())
         ):
-            settings = of_tables(source).values()
-            total = f"{len(settings)} settings in tables: {counts(settings)}"
+            of_paper = of_tables(source).values()
+            total = f"{len(of_paper)} settings in tables: {counts(of_paper)}"
             yield f"{name} publishes {total} (`repro show settings {name}`)"
 
 
@@ -122,7 +132,6 @@ def command(names, tables, rows, failing, strict, as_json):
     of settings have a verdict each.
     """
     from repro.cli.printing import emit_json, say
-    from repro.plugins.settings.checked import counts
 
     is_selected = partial(_lies_in, tables=tables, rows=rows)
     parameters = _selected_parameters(names, tables, rows)
@@ -137,8 +146,6 @@ def command(names, tables, rows, failing, strict, as_json):
 
 
 def _selected_parameters(names, tables, rows) -> list:
-    from repro.plugins.settings.checked import settings
-
     parameters = list(settings(*names))
     if not parameters:
         raise UsageError(f"{', '.join(names)}: there is no settings.yaml to compare the plan with")
@@ -173,3 +180,55 @@ def _lies_in(place: str, tables, rows) -> bool:
     numbers = {number.removeprefix("figure-") for number in tables}
     in_table = not tables or table.removeprefix("figure-") in numbers
     return bool(place) and in_table and (not rows or bool({row, row.rpartition(".")[2]} & set(rows)))
+
+
+class SettingsPart(PaperPart):
+    """The planned and the stated settings, for a whole report."""
+
+    def __init__(self, sources: Sources):
+        self._settings = {
+            name: checked_parameters(source, sources.machine) if steps_of(source) else []
+            for name, source in sources.papers.items()
+        }
+        self._by_row: dict[str, list[CheckedParameter]] = {}
+        for item in (item for items in self._settings.values() for item in items):
+            self._by_row.setdefault(item.row, []).append(item)
+
+    def sections(self, part: Part) -> Iterator[Section]:
+        """Yield the section on the settings of a paper."""
+        name = part.paper.name
+        if items := self._settings[name]:
+            yield Section("Settings", "settings", 4, settings_section(name, items))
+
+    def card(self, c: ComparedCell, part: Part) -> Iterator[tuple[str, Content]]:
+        """Yield the number of the row's settings by state."""
+        from repro.writers.html.elements import el, identifier
+
+        name = part.paper.name
+        if text := counts(self._by_row.get(c.cell.id.rpartition("/")[0], ())):
+            yield "settings", el("a", text, href=f"{part.home}#{identifier(name, 'settings')}")
+
+
+def settings_section(paper: str, items: Sequence[CheckedParameter]) -> Markup:
+    """Return the section on settings: counts, differences and failures, and cells of tables of settings."""
+    from repro.writers.html.elements import el, identifier, plain_table, section
+    from repro.writers.html.tables import scrolling
+
+    departures = [item for item in items if item.fails or item.state == "departs"]
+    groups = by_step(departures)
+    cell_rows = of_cells_of_settings(items)
+    cells = scrolling(plain_table(CELL_HEAD, cell_rows), "cells of tables of settings") if cell_rows else None
+    return section(
+        "Settings",
+        el("p", f"Settings of text and released scripts, compared with the plan at full: {counts(items)}."),
+        el("p", "Departures only (all: ", el("code", f"repro show settings {paper}"), ")."),
+        [
+            (
+                el("p", step),
+                scrolling(plain_table(HEAD, merged_lines(of_step)), f"settings: {step}, departures"),
+            )
+            for step, of_step in groups.items()
+        ],
+        cells,
+        place=identifier(paper, "settings"),
+    )

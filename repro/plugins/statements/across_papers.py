@@ -3,7 +3,7 @@ for the same BM25 run on one set."""
 
 from collections.abc import Iterable, Iterator
 from decimal import Decimal
-from itertools import combinations, product
+from itertools import combinations, product, starmap
 
 from repro.manifest.cells import Cell, numeric_cells
 from repro.manifest.papers import Paper
@@ -24,7 +24,11 @@ def disagreements(sources: list[Paper], notes: Notes) -> Iterator[Finding]:
                 cells_by_measure = configurations.setdefault(notes.configuration(cell), {})
                 cells_by_measure.setdefault(dataset_and_measure(cell), []).append(cell)
     for name, by_measure in configurations.items():
-        contradictions = {key: cells for key, cells in by_measure.items() if _disagree(cells)}
+        contradictions = {
+            key: cells
+            for key, cells in by_measure.items()
+            if any(starmap(numbers_differ, combinations(cells, 2)))
+        }
         if contradictions:
             yield _disagreement(name, contradictions)
 
@@ -32,10 +36,6 @@ def disagreements(sources: list[Paper], notes: Notes) -> Iterator[Finding]:
 def dataset_and_measure(cell: Cell) -> Scored:
     """Return the data set and measure of a cell. Success counts as recall, as published."""
     return cell.column.dataset or "", (cell.column.measure or "").replace(_SUCCESS, "R@")
-
-
-def _disagree(cells: list[Cell]) -> bool:
-    return any(numbers_differ(a, b) for a, b in combinations(cells, 2))
 
 
 def numbers_differ(a: Cell, b: Cell) -> bool:
@@ -77,13 +77,10 @@ def _is_run_again(cells: list[Cell]) -> bool:
 
 
 def _definitions(contradictions: dict[Scored, list[Cell]]) -> list[str]:
-    definitions = ((measure, _definition(cells)) for (_, measure), cells in contradictions.items())
-    return sorted({f"{measure} is {words}" for measure, words in definitions if words})
-
-
-def _definition(cells: list[Cell]) -> str:
-    measures = sorted({c.column.measure or "" for c in cells})
-    return f"defined as {' and '.join(measures)}" if len(measures) > 1 else ""
+    names = (
+        (name, sorted({c.column.measure or "" for c in cells})) for (_, name), cells in contradictions.items()
+    )
+    return sorted({f"{name} is defined as {' and '.join(each)}" for name, each in names if len(each) > 1})
 
 
 Spellings = dict[Scored, dict[str, list[Cell]]]  # by data set and measure, then by paper
@@ -157,7 +154,7 @@ def quotations(sources: list[Paper], notes: Notes) -> Iterator[Finding]:
         how = "cited" if cell.role == "cited" else "measured again"
         quoted.setdefault((cell.paper.name, cell.row.system, how), []).append((cell, makers))
     for key, pairs in quoted.items():
-        if different := [pair for pair in pairs if _differs_from_all(*pair)]:
+        if different := [p for p in pairs if all(numbers_differ(p[0], maker) for maker in p[1])]:
             yield _quotation_finding(*key, different, total=len(pairs))
 
 
@@ -172,10 +169,6 @@ def _quotations(sources: list[Paper], notes: Notes) -> Iterator[Quotation]:
         makers = [c for c in named_alike if c.paper.name != cell.paper.name]
         if makers and (notes.configuration(cell), dataset_and_measure(cell)) not in joined:
             yield cell, makers
-
-
-def _differs_from_all(cell: Cell, makers: list[Cell]) -> bool:
-    return all(numbers_differ(cell, maker) for maker in makers)
 
 
 def _quotation_finding(paper: str, system: str, how: str, pairs: list[Quotation], *, total: int) -> Finding:

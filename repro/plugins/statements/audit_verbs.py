@@ -2,12 +2,17 @@
 --failing``."""
 
 from collections import Counter
+from dataclasses import asdict
 
 import click
 
 from repro.cli import completion
 from repro.cli.options import json_option, scale_option
+from repro.cli.printing import emit_json, say, table
+from repro.cli.readings import answers_as_json, print_answers
 from repro.errors import UsageError
+from repro.hooks import call
+from repro.plugins.statements.findings import HELD_AGAINST
 
 
 @click.command(
@@ -27,9 +32,6 @@ def claims_command(names, scale_name, failing, as_json):
     mark, with the smallest one between two public runs. Values by others (`repro show others`) count unless
     they match by name alone.
     """
-    from repro.cli.printing import emit_json
-    from repro.cli.readings import answers_as_json
-    from repro.hooks import call
     from repro.plugins.statements.api import claims
     from repro.running.workspace import Workspace
 
@@ -45,9 +47,6 @@ def claims_command(names, scale_name, failing, as_json):
 
 
 def _print_statements(statements, scale_name: str, answers, *, failing: bool) -> None:
-    from repro.cli.printing import say
-    from repro.cli.readings import print_answers
-
     for name in dict.fromkeys(j.statement.paper.name for j in statements):
         group = [j for j in statements if j.statement.paper.name == name]
         _print_table(name, group, scale_name)
@@ -60,8 +59,6 @@ def _print_statements(statements, scale_name: str, answers, *, failing: bool) ->
 
 
 def _print_table(name: str, statements, scale_name: str) -> None:
-    from repro.cli.printing import table
-
     marks = [j for j in statements if j.statement.kind == "mark" and j.published.state != "fails"]
     others = [j for j in statements if j not in marks]
     singles = [j for j in others if j.statement.kind == "claim" or j.published.state == "fails"]
@@ -82,8 +79,8 @@ def _print_table(name: str, statements, scale_name: str) -> None:
 
 
 def _mark_row(item) -> list[str]:
-    _, table, _, row, column, mark = item.statement.id.split("/")
-    need, place = item.statement.need, f"{table}/{row}/{column} {mark}"
+    _, place, _, row, column, mark = item.statement.id.split("/")
+    need, place = item.statement.need, f"{place}/{row}/{column} {mark}"
     numbers = ["", "", "", ""]
     if need:
         numbers = [need.over.row.label, f"{need.lead:.4f}", f"{need.sd:.3f}", need.known_in_words]
@@ -180,7 +177,6 @@ def papers_command(names, strict, references, as_json):
     """
     if references:
         return _print_references(names, strict=strict, as_json=as_json)
-    from repro.cli.printing import emit_json
     from repro.plugins.statements.api import audit
     from repro.running.workspace import Workspace
 
@@ -193,9 +189,6 @@ def papers_command(names, strict, references, as_json):
 
 
 def _print_findings(findings) -> None:
-    from repro.cli.printing import say, table
-    from repro.plugins.statements.findings import HELD_AGAINST
-
     for name in dict.fromkeys(finding.paper for finding in findings):
         group = [f for f in findings if f.paper == name]
         rows = [[f.severity, f.kind, HELD_AGAINST[f.against], _places(f), _misfit(f)] for f in group]
@@ -207,9 +200,6 @@ def _print_findings(findings) -> None:
 def _print_references(names, *, strict: bool, as_json: bool) -> None:
     if strict:
         raise UsageError("--strict cannot be combined with --references")
-    from dataclasses import asdict
-
-    from repro.cli.printing import emit_json, say, table
     from repro.plugins.statements.api import references
 
     all_references = references(*names)
@@ -224,8 +214,6 @@ def _print_references(names, *, strict: bool, as_json: bool) -> None:
 
 
 def _verdict(reference) -> str:
-    from repro.plugins.statements.findings import HELD_AGAINST
-
     source = "" if reference.against == "paper" else f" (by {HELD_AGAINST[reference.against]})"
     reading = f" (unspecified choice {reference.reading})" if reference.reading else ""
     return f"{reference.verdict}: {reference.why}{source}{reading}" if reference.why else reference.verdict

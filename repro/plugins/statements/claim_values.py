@@ -2,58 +2,29 @@
 ``PublishedValues().number(cell)`` is ``Decimal("0.187")`` and ``MeasuredValues`` has 0.18741."""
 
 import json
-from collections.abc import Mapping
+import random
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from decimal import Decimal
 from functools import cached_property
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Any
 
+from repro.errors import ManifestError
 from repro.manifest.cells import Cell
-from repro.plugins.statements.claims import MissingNumber, NotToldApart, format_value
+from repro.plugins.statements.claims import HOLDS, MissingNumber, NotToldApart, format_value
 from repro.running.plan import Plan
 from repro.store import Store
 from repro.verdicts.compared import ComparedCell, Comparison
 
 
-class Values(Protocol):
-    """Numbers that judge statements.
+class PublishedValues:
+    """The numbers that the paper published.
 
     Attributes:
         is_published: True for the paper's numbers. Their marks of significance replace tests.
         is_stated: True for rounded decimals from a publication.
     """
-
-    @property
-    def is_published(self) -> bool: ...
-    @property
-    def is_stated(self) -> bool: ...
-
-    def number(self, cell: Cell) -> Decimal | float:
-        """Return the value of a cell in the paper's unit. Raises MissingNumber."""
-
-    def told(self, cell: Cell) -> str:
-        """Return the number of a cell for display. Raises MissingNumber."""
-
-    def check_order(self, one: Cell, other: Cell) -> None:
-        """Raise MissingNumber if the order of two numbers cannot be determined."""
-
-    def p(self, one: Cell, other: Cell) -> float | None:
-        """Return p of the test between two rows in one column, if there is one."""
-
-    def why_untested(self, cell: Cell) -> str:
-        """Return the reason for a missing test, and the remedy."""
-
-    def over_seeds(self, cell: Cell) -> list[float]:
-        """Return the values of a cell, one per seed. Raises MissingNumber for fewer than two."""
-
-    def drawn(self, shown: str, fact: str) -> float:
-        """Return a number stored with a figure (exhibit ``shown``), e.g. a correlation. Raises
-        MissingNumber."""
-
-
-class PublishedValues:
-    """The numbers that the paper published."""
 
     is_published = is_stated = True
 
@@ -69,10 +40,10 @@ class PublishedValues:
         return cell.printed.plain
 
     def check_order(self, one: Cell, other: Cell) -> None:
-        """Accept any pair."""
+        """Raise MissingNumber if the order of two numbers cannot be determined, which it always can."""
 
     def p(self, one: Cell, other: Cell) -> None:
-        """Return None."""
+        """Return p of the test between two rows, which nobody publishes."""
         return None
 
     def why_untested(self, cell: Cell) -> str:
@@ -166,6 +137,9 @@ class MeasuredValues:
         return cell.id in self._known and self._known[cell.id].verdict.name == "not comparable"
 
 
+Values = PublishedValues | MeasuredValues  # numbers that judge statements
+
+
 def facts_of_exhibits(plan: Plan, store: Store) -> dict[str, Mapping]:
     """Return exhibit -> the facts of its stored artefact."""
     return {
@@ -182,3 +156,52 @@ def _relevant_passages(path: Path) -> dict[str, int]:
         return {}
     first = [passage for query in shown["queries"] for passage in query["passages"] if passage["rank"] == 1]
     return {"relevant": sum((passage["grade"] or 0) > 0 for passage in first)}
+
+
+FACTORS = (Decimal(-1), Decimal(1000), Decimal("0.001"))
+SHUFFLES = 8
+
+
+class ChangedValues(PublishedValues):
+    """The published numbers except for ``changes`` by id of cell."""
+
+    def __init__(self, changes: Mapping[str, Decimal]):
+        self.changes = changes
+
+    def number(self, cell: Cell) -> Decimal:
+        """Return the changed or printed number. Raises MissingNumber for a dash or words."""
+        return self.changes[cell.id] if cell.id in self.changes else super().number(cell)
+
+    def told(self, cell: Cell) -> str:
+        """Return the number in words."""
+        return str(self.changes.get(cell.id, cell.printed.plain))
+
+
+def can_fail(state_of: Callable[[PublishedValues], str], cells: tuple[Cell, ...]) -> bool:
+    """Return whether a statement that holds loses that state by any change of these cells' numbers.
+
+    For example, ``relevant("9", "bert") == 0`` counts the ticks of a table of examples, the paper's own
+    judgements. No change of a number can refute it.
+    """
+    numbers = {cell.id: cell.number for cell in cells if cell.is_numeric}
+    return any(_is_refuted(state_of, changes) for changes in changed(numbers))
+
+
+def changed(numbers: Mapping[str, Decimal]) -> Iterator[dict[str, Decimal]]:
+    """Yield changes of the numbers: one, all, in rising and falling order, and exchanged."""
+    for factor in FACTORS:
+        yield {name: factor * number for name, number in numbers.items()}
+        yield from ({name: factor * number + factor} for name, number in numbers.items())
+    yield {name: Decimal(place) for place, name in enumerate(numbers, start=1)}
+    yield {name: Decimal(-place) for place, name in enumerate(numbers, start=1)}
+    drawn, values = random.Random(0), list(numbers.values())
+    for _ in range(SHUFFLES):
+        drawn.shuffle(values)
+        yield dict(zip(numbers, values, strict=True))
+
+
+def _is_refuted(state_of: Callable[[PublishedValues], str], changes: Mapping[str, Decimal]) -> bool:
+    try:
+        return state_of(ChangedValues(changes)) != HOLDS
+    except ManifestError:  # not computable with these numbers, e.g. a division by 0
+        return False

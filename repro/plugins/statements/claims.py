@@ -24,8 +24,7 @@ from repro.manifest.papers import Paper
 from repro.manifest.reading_schema import PointerText
 from repro.manifest.yaml_file import Identified, StrictMapping, repetitions
 
-_NUMBERS = {"v", "gain", "percent", "best_count", "student", "spread"}
-_NUMBERS |= {"relevant", "drawn"}
+_NUMBERS = {"v", "gain", "percent", "best_count", "student", "spread", "relevant", "drawn"}
 RELATIONS_OF_ROWS = frozenset({"above", "not_below", "best", "best_or_tied", "every"})
 RELATIONS_OF_ROWS |= {"same_order", "significantly_above"}
 _MORE = {"increasing", "rounds", "about", "rows", "columns"}
@@ -36,7 +35,6 @@ _COMPARISONS = {**_ORDERS, ast.Eq: (op.eq, "=="), ast.NotEq: (op.ne, "!=")}
 _VALUES = (ast.Expression, ast.Constant, ast.List, ast.Call, ast.keyword, ast.Name, ast.Load)
 _OPERATIONS = (ast.BinOp, ast.UnaryOp, ast.Compare, ast.BoolOp, ast.USub, ast.Not, ast.And, ast.Or)
 _KNOWN = (*_VALUES, *_OPERATIONS, *_ARITHMETIC, *_COMPARISONS)
-
 
 HOLDS, FAILS, UNTESTED, NOT_TOLD_APART = "holds", "fails", "untested", "not told apart"
 NOT_JUDGEABLE = "not judgeable"
@@ -193,7 +191,9 @@ def all_hold(expect: str, evaluation: Evaluation, seen: Outcomes) -> bool:
         seen.pairs.clear()
         start = len(seen.used)
         try:
-            value = _truth(evaluation.of(part), part)
+            value = evaluation.of(part)
+            if not isinstance(value, bool):
+                raise UsageError(f"{part!r} is {value!r}, neither true nor false")
             state = HOLDS if value else FAILS
             holds &= value
         except MissingNumber as reason:
@@ -203,12 +203,6 @@ def all_hold(expect: str, evaluation: Evaluation, seen: Outcomes) -> bool:
     if holds and missing:
         raise missing
     return holds
-
-
-def _truth(value, part: str) -> bool:
-    if not isinstance(value, bool):
-        raise UsageError(f"{part!r} is {value!r}, neither true nor false")
-    return value
 
 
 def _states(part: str, state: str, pairs: list, cells: list[Cell]) -> list[tuple[Cell, str]]:
@@ -229,8 +223,7 @@ class Claim(Identified):
         expect: an expression of the language, or "" if no cell can confirm the sentence.
         beyond: the missing knowledge of a sentence without ``expect``.
         assumed: parts of the expression that the text does not state, e.g. a margin for a vague word. The
-            failure
-            of such a claim is a doubt, not an error.
+            failure of such a claim is a doubt, not an error.
         note: the reason why the paper's own numbers contradict it.
         calls_significant: True for a statement about significance that no mark supports.
         study: pointers to comparisons of a study.

@@ -47,7 +47,9 @@ class StatementsPart(PaperPart):
 
 def claims(paper: str, statements: Sequence[JudgedStatement], scale: str, answers: Answers) -> Markup:
     """Return every statement, starting with failures at full scale. Marks and bold numbers are folded."""
-    ordered = sorted(statements, key=lambda judged: not _refuted(scale, judged))
+    ordered = sorted(
+        statements, key=lambda j: FAILS not in (j.published.state, scale == "full" and j.ours.state)
+    )
     of_claims = [j for j in ordered if j.statement.kind == "claim"]
     of_marks = [j for j in ordered if j.statement.kind != "claim"]
     summary = el("summary", f"{len(of_marks)} marks and bold numbers")
@@ -58,10 +60,6 @@ def claims(paper: str, statements: Sequence[JudgedStatement], scale: str, answer
         el("details", summary, _list(scale, of_marks)) if of_marks else None,
         place=identifier(paper, "claims"),
     )
-
-
-def _refuted(scale: str, j: JudgedStatement) -> bool:
-    return FAILS in (j.published.state, scale == "full" and j.ours.state)
 
 
 def _count_sentence(scale: str, statements: Sequence[JudgedStatement]) -> Markup:

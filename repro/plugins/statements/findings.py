@@ -34,8 +34,7 @@ class Finding:
 
     Attributes:
         severity: error (a contradiction within a paper or with a source that it quotes), doubt (one of
-            two
-            numbers must be wrong, or it depends on our reading) or note (no mistake).
+            two numbers must be wrong, or it depends on our reading) or note (no mistake).
         kind: average, delta, bold, tie, claim, lead, mark, values, domain, misprint, conflict, index,
             reference, wording, scope, equal, order or record.
         against: the evidence, a key of ``HELD_AGAINST``.
@@ -108,7 +107,7 @@ class Explanation(StrictMapping):
 
     def is_of(self, places: tuple[str, ...]) -> bool:
         """Return whether it explains a finding at these places."""
-        return all(any(_lies_within(place, beginning) for place in places) for beginning in self.at)
+        return all(any(f"{place}/".startswith(f"{beginning}/") for place in places) for beginning in self.at)
 
 
 class Wording(Identified):
@@ -207,10 +206,8 @@ def _idle_explanations(
     for number, explanation in enumerate(content.explanations):
         is_own = all(f"{place}/".startswith(own) for place in explanation.at)
         if is_own and not any(explanation.is_of(found) for found in places.values()):
-            yield (
-                ("explanations", number),
-                f"there is no finding at {' and '.join(explanation.at)} to explain",
-            )
+            reason = f"there is no finding at {' and '.join(explanation.at)} to explain"
+            yield ("explanations", number), reason
 
 
 def notes_of(source: Paper) -> Notes:
@@ -254,7 +251,3 @@ def _idle_indices(content: Notes) -> Iterator[yaml_file.Fault]:
         letters = sorted({end[0] for end in (*index.sequence, *index.runs) if end[0].isalpha()})
         if len(letters) > 1:
             yield ("indices", number, "runs"), f"the order of {' and '.join(letters)} is unknown"
-
-
-def _lies_within(place: str, prefix: str) -> bool:
-    return f"{place}/".startswith(f"{prefix}/")

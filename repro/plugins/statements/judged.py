@@ -29,7 +29,7 @@ ALIKE = {"released": OF_ONE_SYSTEM, "trained again": TRAINED_AGAIN}
 
 
 @dataclass(frozen=True)
-class ClosestReports:
+class ClosestReports(PublishedValues):
     """The closest report on each cell, unless it matches by name only. ``starts`` are the accepted ways of
     making, e.g. ``("trained", "fine-tuned")``, all if empty."""
 
@@ -61,10 +61,6 @@ class ClosestReports:
         decimals = [decimals_of(value) - digits for value, digits in values]
         if decimals[0] != decimals[1] and abs(first - second) <= half_unit(min(decimals)):
             raise MissingNumber(f"others' values of {one.id} and {other.id} are equal after rounding")
-
-    def p(self, one: Cell, other: Cell) -> None:
-        """Return None."""
-        return None
 
     def why_untested(self, cell: Cell) -> str:
         """Return the reason for the missing test."""

@@ -193,7 +193,8 @@ class Relations(Orders):
 
     def same_order(self, rows: list[str], others: list[str], columns: Listed) -> bool:
         """Return whether no two rows are in the opposite order of their counterparts in ``others``."""
-        reversals = [self._is_turned(*four, c) for c in as_columns(columns) for four in _fours(rows, others)]
+        fours = [(a, b, c, d) for (a, c), (b, d) in combinations(zip(rows, others, strict=True), 2)]
+        reversals = [self._is_turned(*four, c) for c in as_columns(columns) for four in fours]
         return not any(reversals)
 
     def significantly_above(self, a: str, b: str, columns: Listed | None = None) -> bool:
@@ -225,10 +226,6 @@ class Relations(Orders):
         if (p := self.tests[-1]) is None:
             raise MissingNumber(self.values.why_untested(mine))
         return p <= ((mine.table.test and mine.table.test.level) or LEVEL)
-
-
-def _fours(rows: list[str], others: list[str]) -> list[tuple[str, str, str, str]]:
-    return [(a, b, c, d) for (a, c), (b, d) in combinations(zip(rows, others, strict=True), 2)]
 
 
 def is_marked_over(mine: Cell, theirs: Cell) -> bool:
@@ -294,15 +291,12 @@ class Language(Relations):
         """
         marks = self.places.examples(table, system)
         if not self.values.is_published:
-            return int(
-                self._tell(self.values.drawn(f"{self.places.paper.name}/{table}/{system}", "relevant"))
-            )
+            return int(self.drawn(f"{table}/{system}", "relevant"))
         self.seen.append(f"{system} {sum(marks)} of {len(marks)}")
         return sum(marks)
 
     def drawn(self, exhibit: str, fact: str) -> float:
-        """Return the number stored as ``fact`` with a figure (exhibit), after adding it to the claim's
-        numbers."""
+        """Return the number stored as ``fact`` with a figure (exhibit)."""
         return self._tell(self.values.drawn(f"{self.places.paper.name}/{exhibit}", fact))
 
     def rounds(self, x, text: str) -> bool:
@@ -317,9 +311,8 @@ class Language(Relations):
 
     def about(self, x, text: str, by) -> bool:
         """Return whether x is within ``by`` of the text's number."""
-        return self._fits(
-            abs(x - self.number(text)) <= by, f"{format_value(x)} is not within {format_value(by)} of {text}"
-        )
+        reason = f"{format_value(x)} is not within {format_value(by)} of {text}"
+        return self._fits(abs(x - self.number(text)) <= by, reason)
 
     # ranks and trends
 

@@ -55,15 +55,18 @@ def _statement_findings(source: Paper) -> Iterator[Finding]:
     for statement in statements(source):
         judgement = statement.judge(PublishedValues(), finder)
         if judgement.state == FAILS:
-            places = (statement.id, *_places(statement))
-            values = (statement.says, *_values(statement))
-            says = "; ".join(
-                filter(None, [f"{statement.where}: {judgement.why}", judgement.differs_by_measure])
-            )
-            severity = "doubt" if statement.assumed else "error"
-            against, why = _held_against(statement), _explanation(statement)
+            printed = tuple(c.printed.plain for c in statement.cells) or ("",) * len(statement.tables)
+            says = filter(None, [f"{statement.where}: {judgement.why}", judgement.differs_by_measure])
             yield Finding(
-                severity, statement.kind, against, source.name, statement.id, places, values, says, why
+                "doubt" if statement.assumed else "error",
+                statement.kind,
+                "another paper" if named_papers(statement.expect) else "paper",
+                source.name,
+                statement.id,
+                (statement.id, *_places(statement)),
+                (statement.says, *printed),
+                "; ".join(says),
+                _explanation(statement),
             )
 
 
@@ -72,18 +75,10 @@ def _explanation(statement: Statement) -> str:
     return "; ".join(filter(None, [statement.note, assumed]))
 
 
-def _held_against(statement: Statement) -> str:
-    return "another paper" if named_papers(statement.expect) else "paper"
-
-
 def _places(statement: Statement) -> tuple[str, ...]:
     if statement.cells:
         return tuple(c.id for c in statement.cells)
     return tuple(f"{statement.paper.name}/{table}" for table in statement.tables)
-
-
-def _values(statement: Statement) -> tuple[str, ...]:
-    return tuple(c.printed.plain for c in statement.cells) or ("",) * len(statement.tables)
 
 
 def _reading_finding(source: Paper, reading: Reading) -> Finding:
@@ -110,7 +105,8 @@ def audit(sources: list[Paper]) -> list[Finding]:
     for source in sources:
         check_use(source, places)
     names = {source.name for source in sources}
-    return sort_findings([f for f in told_once(all_findings, all_notes.facts) if names & _paper_names(f)])
+    joined = told_once(all_findings, all_notes.facts)
+    return sort_findings([f for f in joined if names & {place.split("/")[0] for place in f.places}])
 
 
 def each(sources: list[Paper], all_notes: Notes) -> Iterator[Finding]:
@@ -134,10 +130,6 @@ def _wording_findings(source: Paper) -> Iterator[Finding]:
     for word in notes_of(source).wording:
         fields = source.name, f"{source.name}/wording/{word.id}", (f"{source.name}/{word.where}",), ("",)
         yield Finding(word.severity, word.kind, word.against, *fields, word.says)
-
-
-def _paper_names(finding: Finding) -> set[str]:
-    return {place.split("/")[0] for place in finding.places}
 
 
 def altered_records(sources: list[Paper], results: Results) -> list[Finding]:

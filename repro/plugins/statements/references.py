@@ -138,13 +138,8 @@ def of_references(source: Paper) -> Iterator[Finding]:
     yield from _shared_numbers(source, references)
     cited = {target for pointer in references.pointers for target in pointer.targets}
     for key in references.works.keys() - cited:
-        yield _entry_finding(
-            source,
-            key,
-            "partly",
-            f"the text never cites {key} ({references.works[key].work})",
-            "paper",
-        )
+        why = f"the text never cites {key} ({references.works[key].work})"
+        yield _entry_finding(source, key, "partly", why, "paper")
 
 
 def _pointer_finding(source: Paper, pointer: Pointer) -> Finding:
@@ -173,12 +168,9 @@ def _shared_numbers(source: Paper, references: References) -> Iterator[Finding]:
         works = [references.works[key] for key in keys]
         if len({w.work for w in works}) > 1 and all(w.verdict == "right" for w in works):
             names = " and ".join(f"{key} ({references.works[key].work})" for key in keys)
-            places = (f"{source.name}/references",) * len(keys)
-            identifier, says = (
-                f"{source.name}/work/arXiv:{number}",
-                f"{names} have the same number, arXiv:{number}",
-            )
-            fields = source.name, identifier, places[:1], (", ".join(keys),)
+            identifier = f"{source.name}/work/arXiv:{number}"
+            says = f"{names} have the same number, arXiv:{number}"
+            fields = source.name, identifier, (f"{source.name}/references",), (", ".join(keys),)
             yield Finding("error", "reference", "paper", *fields, says)
 
 

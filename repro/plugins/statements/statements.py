@@ -1,20 +1,19 @@
 """Statements that cells can confirm: sentences, marks of significance and bold numbers. For example, the mark
 † in column MRR@10 of Table 1 has the id ``PAPER/1/mark/ROW/COLUMN/†``."""
 
-import random
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, replace
 from decimal import Decimal
 from functools import partial
 from itertools import product
 
-from repro.errors import ManifestError, UsageError
+from repro.errors import UsageError
 from repro.manifest import yaml_file
 from repro.manifest.cells import Cell, cells_of
 from repro.manifest.papers import Paper
 from repro.manifest.printed import rounded
 from repro.manifest.schema import Table
-from repro.plugins.statements.claim_values import MeasuredValues, PublishedValues, Values
+from repro.plugins.statements.claim_values import MeasuredValues, Values, can_fail
 from repro.plugins.statements.claims import (
     FAILS,
     HOLDS,
@@ -29,9 +28,6 @@ from repro.plugins.statements.claims import (
 from repro.plugins.statements.deviations import Need, need
 from repro.plugins.statements.language import LEVEL, Language, Places
 
-FACTORS = (Decimal(-1), Decimal(1000), Decimal("0.001"))  # of published numbers, to refute a statement
-SHUFFLES = 8
-
 
 @dataclass(frozen=True)
 class Judgement:
@@ -41,8 +37,7 @@ class Judgement:
         state: holds, fails, untested, ``not told apart`` or ``not judgeable``.
         why: the deciding cells or numbers. Empty if every comparison holds.
         test: the tests between our rows, e.g. "p 0.01, not corrected", or the deviation that a published
-            mark or
-            bold number needs.
+            mark or bold number needs.
         measures: (table/column, state) of each measure, if there are several.
     """
 
@@ -294,47 +289,3 @@ def bold_scope(cell: Cell) -> tuple:
     """Return a key of the cells that a bold number of their table is the best of."""
     scopes = {"group": (cell.column.id, cell.row.group), "column": (cell.column.id,), "row": (cell.row.id,)}
     return scopes.get(cell.table.bold, ())
-
-
-class ChangedValues(PublishedValues):
-    """The published numbers except for ``changes`` by id of cell."""
-
-    def __init__(self, changes: Mapping[str, Decimal]):
-        self.changes = changes
-
-    def number(self, cell: Cell) -> Decimal:
-        """Return the changed or printed number. Raises MissingNumber for a dash or words."""
-        return self.changes[cell.id] if cell.id in self.changes else super().number(cell)
-
-    def told(self, cell: Cell) -> str:
-        """Return the number in words."""
-        return str(self.changes.get(cell.id, cell.printed.plain))
-
-
-def can_fail(state_of: Callable[[PublishedValues], str], cells: tuple[Cell, ...]) -> bool:
-    """Return whether a statement that holds loses that state by any change of these cells' numbers.
-
-    For example, ``relevant("9", "bert") == 0`` counts the paper's own ticks, which are no numbers.
-    """
-    numbers = {cell.id: cell.number for cell in cells if cell.is_numeric}
-    return any(_is_refuted(state_of, changes) for changes in changed(numbers))
-
-
-def changed(numbers: Mapping[str, Decimal]) -> Iterator[dict[str, Decimal]]:
-    """Yield changes of the numbers: one, all, in rising and falling order, and exchanged."""
-    for factor in FACTORS:
-        yield {name: factor * number for name, number in numbers.items()}
-        yield from ({name: factor * number + factor} for name, number in numbers.items())
-    yield {name: Decimal(place) for place, name in enumerate(numbers, start=1)}
-    yield {name: Decimal(-place) for place, name in enumerate(numbers, start=1)}
-    drawn, values = random.Random(0), list(numbers.values())
-    for _ in range(SHUFFLES):
-        drawn.shuffle(values)
-        yield dict(zip(numbers, values, strict=True))
-
-
-def _is_refuted(state_of: Callable[[PublishedValues], str], changes: Mapping[str, Decimal]) -> bool:
-    try:
-        return state_of(ChangedValues(changes)) != HOLDS
-    except ManifestError:  # not computable with these numbers, e.g. a division by 0
-        return False

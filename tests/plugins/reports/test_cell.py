@@ -1,6 +1,6 @@
 from repro.manifest.cells import cell
-from repro.plugins.reports.cell import in_words, run_places
 from repro.plugins.reports.reports import Reports, Search, faults, known_cells
+from repro.plugins.reports.view import in_words, run_places
 
 IDS = ("cotmae_v2/3/bm25/touche2020", "cotmae_v2/3/bm25/nq", "cotmae_v2/3/dpr/fiqa")
 

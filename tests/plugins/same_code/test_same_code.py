@@ -5,8 +5,8 @@ from dataclasses import replace
 import pytest
 
 from repro.locations import committed_results
-from repro.plugins.same_code import same_code
-from repro.plugins.same_code.same_code import KEPT, Comparison, Output, SameCode
+from repro.plugins import same_code
+from repro.plugins.same_code import KEPT, Comparison, Output, SameCode
 from repro.progress import Progress
 from repro.running import provenance
 from repro.running.recomputation import digest_of_contents

@@ -38,8 +38,7 @@ class Finding:
 
     Attributes:
         severity: error (arithmetically impossible), doubt (one of two must be wrong, or a rule of the
-            table is
-            broken) or note (useful, often no mistake).
+            table is broken) or note (useful, often no mistake).
         check: a key of ``CHECKS``.
         place: the line to look at first.
         says, why: the inconsistency and the evidence, each a sentence without its full stop.

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from decimal import Decimal
 from itertools import chain, combinations, filterfalse
@@ -99,8 +99,8 @@ def _shared_values(one: Grid, line: int, other: Grid, other_line: int) -> list[t
 def _of_lines(one: Grid, line: int, other: Grid, other_line: int) -> Iterator[Finding]:
     pairs = _shared_values(one, line, other, other_line)
     unequal = [(a, b) for a, b in pairs if a.stated.differs_from(b.stated)]
-    if len(unequal) == 2 and (swap := _swapped(*unequal[0], *unequal[1])):
-        yield Finding("doubt", "two-values", unequal[0][1].value.place, *swap)
+    if swapped := list(_swapped(unequal)):
+        yield from swapped
         return
     same = len(pairs) - len(unequal)
     is_doubt = same >= max(2, 2 * len(unequal))
@@ -116,12 +116,14 @@ def _of_lines(one: Grid, line: int, other: Grid, other_line: int) -> Iterator[Fi
         yield Finding(severity, "two-values", theirs.value.place, says, why)
 
 
-def _swapped(a: Printed, b: Printed, c: Printed, d: Printed) -> tuple[str, str] | None:
-    """Return both sentences on two values that another table has in the other order, or None."""
-    if a.stated.differs_from(d.stated) or c.stated.differs_from(b.stated):
-        return None
-    says = f"{b.value.cell.text} and {d.value.cell.text} have changed places"
-    return says, f"{a.value.place} has {a.value.cell.text} and {c.value.cell.text} in this order"
+def _swapped(unequal: Sequence[tuple[Printed, Printed]]) -> Iterator[Finding]:
+    """Find two values that another table has in the other order."""
+    if len(unequal) == 2:
+        (a, b), (c, d) = unequal
+        if not (a.stated.differs_from(d.stated) or c.stated.differs_from(b.stated)):
+            says = f"{b.value.cell.text} and {d.value.cell.text} have changed places"
+            why = f"{a.value.place} has {a.value.cell.text} and {c.value.cell.text} in this order"
+            yield Finding("doubt", "two-values", b.value.place, says, why)
 
 
 def _swapped_systems(one: Grid, other: Grid) -> Iterator[Finding]:
@@ -133,9 +135,7 @@ def _swapped_systems(one: Grid, other: Grid) -> Iterator[Finding]:
         for key in (key for key in here if key in there):
             columns.setdefault(key, []).append((here[key], there[key]))
     for pairs in columns.values():
-        unequal = [(a, b) for a, b in pairs if a.stated.differs_from(b.stated)]
-        if len(unequal) == 2 and (swap := _swapped(*unequal[0], *unequal[1])):
-            yield Finding("doubt", "two-values", unequal[0][1].value.place, *swap)
+        yield from _swapped([(a, b) for a, b in pairs if a.stated.differs_from(b.stated)])
 
 
 def _keyed(grid: Grid, line: int) -> dict[Key, Printed]:
@@ -170,13 +170,16 @@ def unpublished(grids: Sequence[Grid]) -> Iterator[Finding]:
 def _of_system(grid: Grid, line: int, name: str) -> Iterator[Finding]:
     keyed = _keyed(grid, line).items() if name else ()
     told = {printed: cells for key, printed in keyed if (cells := known_cells().get((name, *key)))}
-    wrong = {printed: cells for printed, cells in told.items() if _is_new(printed.stated, cells)}
+    wrong = {
+        printed: cells
+        for printed, cells in told.items()
+        if all(map(printed.stated.differs_from, _known(cells)))
+    }
     if told and 3 * len(wrong) > len(told):
         yield from _of_other_run(grid, line, told, wrong)
         return
     for printed, cells in wrong.items():
-        places = [stated for cell in cells for stated in (_published(cell), *_of_others(cell))]
-        yield from _of_places(grid, printed, sorted(places, key=lambda place: place.number))
+        yield from _of_places(grid, printed, sorted(_known(cells), key=lambda place: place.number))
 
 
 def _of_other_run(
@@ -184,7 +187,7 @@ def _of_other_run(
 ) -> Iterator[Finding]:
     """Find a line whose values mostly differ from the known ones, as one finding."""
     cited = {p: cells for p, cells in wrong.items() if any(cell.row.role == "cited" for cell in cells)}
-    near = {p: _nearest(p.stated, cells) for p, cells in cited.items()}
+    near = {p: _nearest(p.stated, _known(cells)) for p, cells in cited.items()}
     near = {p: known for p, known in near.items() if 10 * abs(p.stated.number - known.number) < known.number}
     if near:
         parts = [
@@ -196,23 +199,16 @@ def _of_other_run(
         yield Finding("note", "published", next(iter(near)).value.place, says, why)
 
 
-def _nearest(stated: Stated, cells: Sequence[Cell]) -> Stated:
-    places = [each for cell in cells for each in (_published(cell), *_of_others(cell))]
-    return min(places, key=lambda each: abs(each.number - stated.number))
+def _nearest(stated: Stated, places: Iterable[Stated]) -> Stated:
+    return min(places, key=lambda place: abs(place.number - stated.number))
 
 
 def _of_places(grid: Grid, printed: Printed, places: Sequence[Stated]) -> Iterator[Finding]:
     if 30 * (places[-1].number - places[0].number) < places[-1].number:
-        near = min(places, key=lambda place: abs(place.number - printed.stated.number))
+        near = _nearest(printed.stated, places)
         says = f"{grid.where(printed.series, printed.value)} is no known value of this system"
         why = f"The nearest of {len(places)} known values is {near.number:f} % ({near.where})"
         yield Finding("note", "published", printed.value.place, says, why)
-
-
-def _is_new(stated: Stated, cells: Sequence[Cell]) -> bool:
-    if not all(stated.differs_from(_published(cell)) for cell in cells):
-        return False
-    return all(stated.differs_from(other) for cell in cells for other in _of_others(cell))
 
 
 @at_hand.kept_with_papers
@@ -228,10 +224,8 @@ def known_cells() -> dict[tuple[str, str, str], list[Cell]]:
     return cells
 
 
-def _published(cell: Cell) -> Stated:
-    return Stated.of(cell.number, cell.printed.decimals, cell.unit, cell.id)
-
-
-def _of_others(cell: Cell) -> Iterator[Stated]:
-    for note in notes(cell):
-        yield Stated.of(note.value, decimals_of(note.value), cell.unit, f"{note.label} on {cell.id}")
+def _known(cells: Sequence[Cell]) -> Iterator[Stated]:
+    for cell in cells:
+        yield Stated.of(cell.number, cell.printed.decimals, cell.unit, cell.id)
+        for note in notes(cell):
+            yield Stated.of(note.value, decimals_of(note.value), cell.unit, f"{note.label} on {cell.id}")

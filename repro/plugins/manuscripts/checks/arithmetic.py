@@ -233,9 +233,8 @@ def in_series(grid: Grid) -> Iterator[Finding]:
             if severity := _severity(len(best.right), len(best.wrong)):
                 is_near = abs(places[best.one] - places[best.other]) <= 2 and not best.is_share
                 wrong = best.wrong if severity == "error" or is_near else ()
-                yield from (
-                    _of_difference(grid, series, best, line, len(best.right), severity) for line in wrong
-                )
+                for line in wrong:
+                    yield _of_difference(grid, series, best, line, len(best.right), severity)
 
 
 def from_line(grid: Grid) -> Iterator[Finding]:

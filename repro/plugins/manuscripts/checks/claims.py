@@ -5,9 +5,19 @@ from collections.abc import Iterator
 from decimal import Decimal
 from typing import Any
 
-from repro.manifest.printed import decimals_of, half_unit, shift_point
+from repro.manifest.printed import shift_point
 from repro.plugins.manuscripts.checks import NUMERALS, Finding, numeral
-from repro.plugins.manuscripts.checks.quotes import NO_QUOTE, NUMBER, WE, Systems, differs_by, is_in, is_same
+from repro.plugins.manuscripts.checks.quotes import (
+    NO_QUOTE,
+    NUMBER,
+    WE,
+    Systems,
+    differs_by,
+    differs_by_share,
+    is_in,
+    is_same,
+    plain,
+)
 from repro.plugins.manuscripts.series import Series, Value
 from repro.plugins.manuscripts.source_tables import Place
 from repro.plugins.manuscripts.vocabulary import measures
@@ -21,6 +31,12 @@ _REACHES = re.compile(
     rf"(?i)\b(?:reach|achiev|obtain|scor|attain|get|yield)\w*\s+(?:an?\s+|about\s+|score\s+of\s+)*{NUMBER}"
     r"(?!\s*(?:%|percent)?[\s-]*(?:absolute|relative|points?|pts|pp|higher|lower|better|worse|more)\b)"
 )
+_COMPARED = re.compile(
+    r"\s*(?:%|percent)?[\s-]*(?:absolute|relative|points?|pts|pp|higher|lower|better|worse|more)\b"
+)
+_BY = re.compile(
+    r"(?i)\b(?:by|gains?\s+of|from|to|than|margin\s+of|improvements?\s+of|drops?\s+of)\s+\S*\s*$"
+)
 _MEASURED = 30  # characters between a number and its measure
 _WHOLE = r"(?<![\d.,@-])(?P<whole>\d+)(?=\s*(?:%|percent\b))"
 _DIFFERENCE = re.compile(
@@ -32,39 +48,25 @@ _DIFFERENCE = re.compile(
 )
 
 
-def _plain(sentence: str) -> str:
-    return re.sub(r"[.,;:](?=\s|$)", " ", sentence)
-
-
 def wrong_numbers(place: Place, sentence: str, systems: Systems) -> Iterator[Finding]:
     """Find scores in a sentence that no matching cell has, e.g. "an nDCG@10 of 70.3 (Table 2)"."""
     if _UNCLEAR.search(sentence) or _OTHERS.search(sentence):
         return
-    reached = (match["number"] for match in _REACHES.finditer(_plain(sentence)))
+    reached = (match["number"] for match in _REACHES.finditer(plain(sentence)))
     for text in dict.fromkeys((*_scores(sentence), *(reached if systems.names_column(sentence) else ()))):
         yield from _of_number(place, sentence, text, systems)
 
 
 def _scores(sentence: str) -> Iterator[str]:
     """Yield the numbers directly before or after a measure that are no differences."""
-    plain = _plain(sentence)
-    spans = sorted(measures(plain).values())
-    for match in re.finditer(NUMBER, plain):
-        gaps = [
-            plain[match.end() : start] if start > match.end() else plain[end : match.start()]
-            for start, end in spans
-        ]
+    text = plain(sentence)
+    spans = sorted(measures(text).values())
+    for match in re.finditer(NUMBER, text):
+        first, last = match.span()
+        gaps = [text[last:start] if start > last else text[end:first] for start, end in spans]
         near = [gap for gap in gaps if len(gap) <= _MEASURED and not re.search(r"\d|\band\b", gap)]
-        behind = plain[match.end() : match.end() + 30]
-        is_difference = re.match(
-            r"\s*(?:%|percent)?[\s-]*(?:absolute|relative|points?|pts|pp|higher|lower|better|worse|more)\b",
-            behind,
-        )
-        is_by = re.search(
-            r"(?i)\b(?:by|gains?\s+of|from|to|than|margin\s+of|improvements?\s+of|drops?\s+of)\s+\S*\s*$",
-            plain[: match.start()],
-        )
-        if near and not is_difference and not is_by:
+        is_difference = _COMPARED.match(text[last : last + 30]) or _BY.search(text[:first])
+        if near and not is_difference:
             yield match["number"]
 
 
@@ -77,9 +79,8 @@ def _of_number(place: Place, sentence: str, text: str, systems: Systems) -> Iter
     near = [value for value in known if _is_near(text, value)]
     if near:
         names = ", ".join(f"{value.cell.text} at {value.place}" for value in near[:3])
-        yield Finding(
-            "doubt", "prose", place, f"The text gives {text}: {_short(sentence)}", f"The table has {names}"
-        )
+        says = f"The text gives {text}: {_short(sentence)}"
+        yield Finding("doubt", "prose", place, says, f"The table has {names}")
         return
     if any(is_in(text, table) for table in systems.tables) and not known:
         return
@@ -101,11 +102,12 @@ def _is_near(text: str, value: Value) -> bool:
 
 def wrong_differences(place: Place, sentence: str, systems: Systems) -> Iterator[Finding]:
     """Find differences that the two named systems never have, e.g. "2.1 points above BM25"."""
-    found = [match for match in _DIFFERENCE.finditer(_plain(sentence)) if _is_difference(match)]
+    found = [match for match in _DIFFERENCE.finditer(plain(sentence)) if _is_difference(match)]
     if len(found) != 1 or NO_QUOTE.search(sentence) or _OTHERS.search(sentence):
         return
     [match] = found
-    pairs = [pair for table in systems.cited(sentence) for pair in _pairs(table, sentence, systems)]
+    tables = systems.cited(sentence)
+    pairs = [(one, other) for table in tables for _, one, other in _pairs(table, sentence, systems)]
     fitting = [pair for pair in pairs if _differ_by(*pair, match)]
     if pairs and not fitting:
         one, other = pairs[0]
@@ -134,35 +136,25 @@ def _way(match: re.Match[str]) -> int:
     return bool(up) - bool(down)
 
 
-def _pairs(table: int, sentence: str, systems: Systems) -> Iterator[tuple[Value, Value]]:
+def _pairs(table: int, sentence: str, systems: Systems) -> Iterator[tuple[Series, Value, Value]]:
     if (lines := systems.pair(table, sentence)) is None:
         return
     for series in systems.scores(table, sentence):
         one, other = (series.values.get(line) for line in lines)
         if one and other:
-            yield one, other
+            yield series, one, other
 
 
 def _differ_by(one: Value, other: Value, match: re.Match[str]) -> bool:
     text, words = _stated(match), f"{match['share'] or ''}{match['words']} {match['way'] or ''}"
     if "relative" in words:
-        return _is_share(one, other, text)
+        return differs_by_share(one, other, text)
     is_share = "point" not in words and "absolute" not in words
     return differs_by(one, other, text, is_share)
 
 
 def _stated(match: re.Match[str]) -> str:
     return str(match["number"] or match["whole"])
-
-
-def _is_share(one: Value, other: Value, text: str) -> bool:
-    half = half_unit(decimals_of(Decimal(text)))
-    for low, high in ((one, other), (other, one)):
-        if low.number > low.half:
-            share = 100 * abs(high.number - low.number) / low.number
-            if abs(share - Decimal(text)) <= 100 * 2 * (one.half + other.half) / low.number + half:
-                return True
-    return False
 
 
 _BEST = re.compile(
@@ -227,12 +219,8 @@ def _of_count(
 
 
 def _pairs_by_series(table: int, sentence: str, systems: Systems) -> Iterator[tuple[Series, Value, Value]]:
-    if (lines := systems.pair(table, sentence)) is None:
-        return
-    for series in systems.scores(table, sentence):
-        one, other = (series.values.get(line) for line in lines)
-        if one and other and not series.total and not series.is_difference:
-            yield series, one, other
+    pairs = _pairs(table, sentence, systems)
+    yield from (pair for pair in pairs if not pair[0].total and not pair[0].is_difference)
 
 
 def _of_best(place: Place, sentence: str, systems: Systems) -> Iterator[Finding]:
@@ -242,9 +230,8 @@ def _of_best(place: Place, sentence: str, systems: Systems) -> Iterator[Finding]
         return
     [(series, value, label), *_] = ahead
     says = f"Not the best: {_short(sentence)}"
-    yield Finding(
-        "doubt", "claim", place, says, f"{label}, {series.name}: {value.cell.text} at {value.place}"
-    )
+    why = f"{label}, {series.name}: {value.cell.text} at {value.place}"
+    yield Finding("doubt", "claim", place, says, why)
 
 
 def _ahead(table: int, sentence: str, systems: Systems) -> Iterator[tuple[Series, Any, str]]:
@@ -268,10 +255,5 @@ def _of_order(place: Place, sentence: str, systems: Systems) -> Iterator[Finding
     if len(behind) == len(pairs):
         series, one, other = behind[0]
         says = f"The first system is behind: {_short(sentence)}"
-        yield Finding(
-            "doubt",
-            "claim",
-            place,
-            says,
-            f"{series.name}: {one.cell.text} and {other.cell.text} at {one.place}",
-        )
+        why = f"{series.name}: {one.cell.text} and {other.cell.text} at {one.place}"
+        yield Finding("doubt", "claim", place, says, why)

@@ -117,7 +117,7 @@ def _of_one(place: Place, sentence: str, tables: Mapping[str, Numbered]) -> Iter
 def _only_number(sentence: str, tables: Mapping[str, Numbered]) -> tuple[Numbered, str] | None:
     pointers = {match["table"] for match in re.finditer(TABLE, sentence)}
     numbers = re.findall(NUMBER, sentence)
-    if len(pointers) != 1 or len(numbers) != 1 or not _measured(sentence):
+    if len(pointers) != 1 or len(numbers) != 1 or len(set(map(str, measures(plain(sentence))))) != 1:
         return None
     table = tables.get(pointers.pop())
     if table is None or NO_QUOTE.search(sentence) or RELATION.search(sentence):
@@ -125,8 +125,9 @@ def _only_number(sentence: str, tables: Mapping[str, Numbered]) -> tuple[Numbere
     return table, numbers[0]
 
 
-def _measured(sentence: str) -> bool:
-    return len({str(measure) for measure in measures(re.sub(r"[.,;:](?=\s|$)", " ", sentence))}) == 1
+def plain(sentence: str) -> str:
+    """Return a sentence without the punctuation at the ends of words."""
+    return re.sub(r"[.,;:](?=\s|$)", " ", sentence)
 
 
 def _pairs_in(sentence: str, table: Numbered) -> Iterator[tuple[Value, Value]]:
@@ -149,9 +150,8 @@ def labels_in(sentence: str, table: Numbered) -> list[int]:
 
 def series_in(sentence: str, table: Numbered) -> list[Series]:
     """Return the scores with the measures and collections that a sentence names."""
-    plain = re.sub(r"[.,;:](?=\s|$)", " ", sentence)
-    named = {family(str(measure)) for measure in measures(plain)}
-    collections = {each.id for each in named_collections(without_measures(plain))}
+    named = {family(str(measure)) for measure in measures(plain(sentence))}
+    collections = {each.id for each in named_collections(without_measures(plain(sentence)))}
     return [
         series
         for series in table.grid.scores
@@ -163,17 +163,19 @@ def series_in(sentence: str, table: Numbered) -> list[Series]:
 def differs_by(one: Value, other: Value, text: str, is_share: bool) -> bool:
     """Return whether two numbers differ by this, in points or, if ``is_share``, also relative to either."""
     stated, half = Decimal(text), half_unit(decimals_of(Decimal(text)))
-    slack = one.half + other.half
     for digits in (0, 2):  # as fractions and as points
         apart = shift_point(abs(one.number - other.number), digits)
-        if abs(apart - stated) <= shift_point(slack, digits) + half:
+        if abs(apart - stated) <= shift_point(one.half + other.half, digits) + half:
             return True
-    for base in (one, other) if is_share else ():
-        if base.number > base.half:
-            share = 100 * abs(one.number - other.number) / base.number
-            if abs(share - stated) <= 100 * 2 * slack / base.number + half:
-                return True
-    return False
+    return is_share and differs_by_share(one, other, text)
+
+
+def differs_by_share(one: Value, other: Value, text: str) -> bool:
+    """Return whether two numbers differ by this in per cent of either."""
+    stated, half = Decimal(text), half_unit(decimals_of(Decimal(text)))
+    apart, slack = 100 * abs(one.number - other.number), 200 * (one.half + other.half)
+    bases = [value.number for value in (one, other) if value.number > value.half]
+    return any(abs(apart / base - stated) <= slack / base + half for base in bases)
 
 
 def is_in(text: str, table: Numbered) -> bool:
