@@ -13,22 +13,22 @@ from repro.cli.groups import LazyGroup
 
 ROOT = Path(__file__).resolve().parents[1]
 LIMITS = {
-    "lines of repro": 56_826,
-    "characters of repro": 2_479_717,
+    "lines of repro": 57_781,
+    "characters of repro": 2_502_790,
     "modules of repro": 303,
-    "lines of repro without plugins": 43_086,
+    "lines of repro without plugins": 42_071,
     "lines of the longest file of repro": 400,
     "functions of repro with more than 60 lines": 0,
     "verbs": 14,
-    "options": 138,
-    "lines of tests": 55_543,
-    "characters of tests": 2_416_844,
-    "modules of tests": 474,
+    "options": 147,
+    "lines of tests": 57_208,
+    "characters of tests": 2_501_522,
+    "modules of tests": 490,
     "pages in docs/decisions": 10,
-    "words of CONTRIBUTING.md": 1_533,
+    "words of CONTRIBUTING.md": 1_394,
 }
 MOST_PATHS = 10  # through a function: McCabe's number, with each `and`, `or` and comprehension
-SHARE_ABOVE = 0.02
+SHARE_ABOVE = 0.022
 FORMATTED_BY_HAND = 10
 
 
