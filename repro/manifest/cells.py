@@ -58,7 +58,7 @@ class Cell:
 
     @property
     def number(self) -> Decimal:
-        """Return the published number, in its unit."""
+        """Return the published number as printed, e.g. 41.2 for a percentage."""
         return self.printed.number
 
     def equals(self, value: Decimal) -> bool:

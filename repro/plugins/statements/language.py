@@ -64,7 +64,7 @@ class Places:
         return [identifier for identifier in ids if identifier not in except_]
 
     def examples(self, path: str, system: str) -> list[bool]:
-        """Return the relevance of each passage that a table of examples shows for a system."""
+        """Return whether each passage that a table of examples lists under a system is relevant."""
         _, table, _ = self._table(path)
         ranks = [rank for example in table.entries for rank in example.shown]
         _check("system", [system], sorted({rank.system for rank in ranks}), path)

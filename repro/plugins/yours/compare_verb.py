@@ -26,6 +26,7 @@ from repro.cli.verbs.doctor import smoke as plain_smoke
 from repro.errors import UsageError, check_known, unknown
 from repro.manifest.papers import papers
 from repro.progress import TerminalProgress
+from repro.running.scale import scale
 from repro.running.workspace import Workspace
 from repro.store import make_writable
 
@@ -120,9 +121,10 @@ def _is_encoder(name: str) -> bool:
 
 
 def _compare_yours(yours: list[str], of_papers, choices: dict, options: dict):
+    progress = TerminalProgress()
+    scale(choices["scale_name"]).pin_kernels(progress)  # before numpy is loaded
     from repro.plugins.yours.compared_with_yours import compare, compare_with_yours
 
-    progress = TerminalProgress()
     if not (of_papers or choices["everything"] or choices["tables"] or choices["rows"]):
         for option in stated_options("scale_name", "seeds", "readings"):
             raise UsageError(f"{option} needs a paper's table. Name one, or remove {option}.")

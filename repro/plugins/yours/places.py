@@ -206,7 +206,7 @@ def _evaluations_of_encoder(encoder: UserEncoder, target: Target) -> tuple[dict[
             parts = _evaluations(retriever)
             evaluations[name] = [_with_encoder(part, encoder, plan) for part in parts]
         else:
-            notices.append(_left_out([name], "no row of the table ranks texts in it"))
+            notices.append(_left_out([name], "no row of the table retrieves by vectors in this column"))
     if not evaluations:
         raise UsageError(f"{name_of(first)}: {'. '.join(notices)}")
     for name in list(evaluations):

@@ -1,6 +1,6 @@
-"""Read documents, queries and judgements from files: BEIR's, TREC's, and the makers' own.
+"""Read documents, queries and judgements in the formats of BEIR, TREC or the dataset's creators.
 
-The makers' files are those in the home of ir_datasets, e.g. ``collection.tsv``. Nothing is unpacked to disk.
+The creators' files are those in the home of ir_datasets, e.g. ``collection.tsv``. Nothing is unpacked to disk.
 """
 
 import ast

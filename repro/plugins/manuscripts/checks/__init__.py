@@ -8,8 +8,8 @@ from repro.plugins.manuscripts.source_tables import Place
 SEVERITIES = ("error", "doubt", "note")
 # check -> its description, for other programs
 CHECKS = {
-    "average": "an average that its cells cannot have, whatever the rounding",
-    "sum": "a sum that its cells cannot have, whatever the rounding",
+    "average": "an average that its cells cannot give under any rounding",
+    "sum": "a sum that its cells cannot give under any rounding",
     "delta": "a difference that does not fit its two numbers",
     "bold": "a bold number that is not the best",
     "underline": "an underlined number that is not the second best",

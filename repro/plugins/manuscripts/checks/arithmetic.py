@@ -173,7 +173,7 @@ def behind_values(grid: Grid) -> Iterator[Finding]:
 
 
 def _severity(right: int, wrong: int) -> str:
-    """Return the severity of wrong differences, e.g. a note for one of three, or "" without evidence."""
+    """Return the severity of differences that do not fit: a note for one of three, "" without evidence."""
     if right >= max(LEAST, 3 * wrong):
         return "error"
     return "note" if wrong == 1 and right + wrong >= THIN else ""
