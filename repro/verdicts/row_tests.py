@@ -109,7 +109,7 @@ Pair = tuple[ComparedCell, ImportedRun, Node]
 def stored_paired_tests(
     comparison: Comparison, plan: Plan, store: Store
 ) -> dict[str, tuple[PairedTest, ...]]:
-    """Return cell -> stored paired tests of our current run against each imported run, e.g. for `PAPER/1/ROW/COLUMN`."""
+    """Return cell -> stored paired tests of our current run against each imported run."""
     pairs = (
         (c, run, node)
         for c, run, node in pairs_with_others(comparison, plan, store)

@@ -1,6 +1,6 @@
 """Read documents, queries and judgements in the formats of BEIR, TREC or the dataset's creators.
 
-The creators' files are those in the home of ir_datasets, e.g. ``collection.tsv``. Nothing is unpacked to disk.
+The creators' files are those in the home of ir_datasets, e.g. ``collection.tsv``. Nothing is unpacked.
 """
 
 import ast
