@@ -62,9 +62,8 @@ class Article:
 
     Attributes:
         tables, figures: of the manifest, by their ids.
-        cells: ``table/row/column`` -> the cell. ``points`` are those of figures. Records of earlier
-            recipes
-            are in ``outdated``.
+        cells: ``table/row/column`` -> the cell. ``points`` are those of figures. ``outdated`` is the
+            number of cells with records of earlier recipes.
         plan: of the tables.
         studies: table -> its means and comparisons.
     """

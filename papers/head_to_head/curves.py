@@ -59,11 +59,8 @@ def from_scratch(
     """Rank with a small BERT from scratch: pre-trained on Wikipedia, fine-tuned on the pool, or neither.
 
     Args:
-        layers: of BERT. Without any it is a bag of word vectors, each with its position's and a
-            LayerNorm.
-        deviation: of first weights, for 768 numbers. With fewer numbers it grows, so a layer adds as much
-            to
-            its input.
+        layers: of BERT. 0 for word vectors, each with its position's, under a LayerNorm.
+        deviation: of first weights, for 768 numbers. It grows if there are fewer, so layers add as much.
         pretraining: a key of ``PRETRAININGS``, e.g. ``backbone``, the start of all rows of the study.
             ``pretraining_steps`` may be 0.
         pretraining_batch: texts per step. ``pretraining_seed`` is one for all seeds of the rest.

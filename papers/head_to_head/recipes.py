@@ -62,9 +62,8 @@ def row(
         encoder: ``module:function`` of a paper's pre-training, with its ``options``. None for no further
             one.
         readings: choices, by id, of that paper's readings, instead of their defaults.
-        texts_per_row: texts of full length that encoder and decoders read per example. Batches are
-            divided by
-            it, so all pre-trainings see as many tokens.
+        texts_per_row: texts of full length that encoder and decoders read per example. It divides the
+            batches, so all pre-trainings see as many tokens.
         random_weights: start from new random weights, optionally with this number of ``layers``.
         pooling: of token vectors. A bag of word vectors is their mean.
         fine_tuned: whether there is a fine-tuning.
