@@ -1,4 +1,4 @@
-"""Batches of texts for an encoder, e.g. at most 4,096 tokens on a CPU: sorted by length, prepared ahead."""
+"""Batches of texts for an encoder, sorted by length, e.g. at most 4,096 tokens on a CPU."""
 
 import contextlib
 import gc
@@ -39,11 +39,10 @@ def release_memory() -> None:
 
 
 class HalvingEncoder(Generic[Output]):
-    """Encodes batches. After the first batch that does not fit into memory, it encodes half as many tokens at
-    once.
+    """Encodes batches, and after a batch that does not fit into memory only half as many tokens at once.
 
-    ``encode`` maps model inputs, (n, l) each, to (n, …), or to several such arrays by name. ``tokens`` are
-    those encoded at once, with padding, or None while every batch fits.
+    ``encode`` maps model inputs, (n, l) each, to (n, …), or to several such arrays by name. ``tokens`` is the
+    limit with padding, or None while every batch fits.
     """
 
     def __init__(self, encode: Callable[[Tensors], Output]):
@@ -51,7 +50,8 @@ class HalvingEncoder(Generic[Output]):
         self.tokens: int | None = None
 
     def __call__(self, inputs: Tensors) -> Output:
-        """Encode ``inputs``, (N, L), in as few pieces as fit. Raises StageError if a single text does not."""
+        """Encode ``inputs``, (N, L), in as few pieces as fit. Raises StageError if a single text does not
+        fit."""
         count, length = inputs["attention_mask"].shape
         parts: list[Output] = []
         first = 0
@@ -71,7 +71,7 @@ class HalvingEncoder(Generic[Output]):
         return {name: torch.cat([part[name] for part in parts]) for name in parts[0]}
 
     def facts(self) -> dict[str, int]:
-        """Return {"tokens_at_once": the number of tokens that fits}, or {} if every batch fits."""
+        """Return ``tokens_at_once``, or {} if every batch fits."""
         return {} if self.tokens is None else {"tokens_at_once": self.tokens}
 
     def _attempt(self, inputs: Tensors, size: int, length: int) -> Output | None:
@@ -91,7 +91,7 @@ class HalvingEncoder(Generic[Output]):
 
 
 def side_inputs(batch: Tensors, prefix: str) -> Tensors:
-    """Return the model inputs with this prefix, e.g. ``query_``, under their names without the prefix."""
+    """Return the model inputs with this prefix, e.g. ``query_``, without it."""
     return {name.removeprefix(prefix): rows for name, rows in batch.items() if name.startswith(prefix)}
 
 
@@ -100,13 +100,13 @@ TOKENS = {"cpu": 32 * 128, "cuda": 512 * 128}  # of a batch, with padding
 
 
 def tokenised_together(texts: Sequence[Sequence[str]]) -> Iterator[list[int]]:
-    """Return groups of ``TOGETHER`` rows of (title, text), sorted by characters, the longest first."""
+    """Return groups of ``TOGETHER`` rows of (title, text), the longest in characters first."""
     by_length = sorted(range(len(texts)), key=lambda row: sum(map(len, texts[row])), reverse=True)
     return (by_length[start : start + TOGETHER] for start in range(0, len(by_length), TOGETHER))
 
 
 def token_batches(rows: TokenRows) -> Iterator[tuple[list[int], Tensors]]:
-    """Yield batches by length, the longest first: the indices of the texts and their model inputs, (n, l)."""
+    """Yield batches, the longest texts first: the indices of the texts and their model inputs, (n, l)."""
     order, start = np.argsort(-rows.lengths, kind="stable"), 0
     while start < len(order):
         longest = max(1, int(rows.lengths[order[start]]))
@@ -122,7 +122,7 @@ Item = TypeVar("Item")
 def in_background(items: Iterable[Item], *, ahead: int) -> Iterator[Iterator[Item]]:
     """Yield the items in order, prepared by a thread up to ``ahead`` of the caller.
 
-    Exceptions of ``items`` are raised at their position. The thread ends with the context.
+    Exceptions of ``items`` are raised at their position.
     """
     iterator = iter(items)
 

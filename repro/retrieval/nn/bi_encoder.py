@@ -31,14 +31,11 @@ class BiEncoderContrastive(RankedTextsLoss):
     """Contrastive loss of each query's positive, with one encoder for queries and passages.
 
     Args:
-        model: a transformers encoder without heads.
         temperature, similarity, negatives: arguments of ``contrastive``.
-        projector: ``none``, ``linear`` or ``nonlinear``. It is trained and saved, so that texts are encoded
-            with it. If the starting model encodes with one of the same architecture, that one is trained
-            further.
-        projector_start: how a projector starts in all other cases. ``pre-trained`` uses the one saved with
-            the starting model if the architecture matches. ``new`` makes a new one, as does ``pre-trained``
-            without a match.
+        projector: ``none``, ``linear`` or ``nonlinear``, trained and saved with the encoder. If the starting
+            model encodes with one of the same architecture, that one is trained further.
+        projector_start: how other projectors start. ``pre-trained`` uses the starting model's if the
+            architecture matches. Otherwise, and with ``new``, the projector is new.
         pooling: ``cls`` or ``mean``.
         query_length, passage_length, separator: arguments of ``ranked_texts``.
         start: directory of the starting model, read only for its projector.
@@ -92,7 +89,7 @@ class BiEncoderContrastive(RankedTextsLoss):
         return {"contrastive": loss}
 
     def save(self, folder: Path) -> None:
-        """Save the encoder, its tokenizer and, if any, its projector."""
+        """Save the encoder, its tokenizer and any projector."""
         save_model(self.encoder.model, self.tokenizer, folder)
         if self.encoder.projector is not None:
             self.encoder.projector.save(folder, encodes=True)
@@ -103,14 +100,14 @@ class CosineBiEncoder(RankedTextsLoss):
 
     Args:
         temperature: tau.
-        temperature_warmup: whether 1/tau grows from 1 to its value over the ``warmup_steps`` of the learning
-            rate (reading ``nq-temperature-warmup``).
-        terms: denominator, a key of ``contrasts``: ``four-blocks``, or similarities to the ``query`` only
-            (reading ``contrastive-terms``).
-        shares: parts of a batch that do not share negatives. 1, or the number of devices in a training
-            without negatives across devices (reading ``cross-device-negatives``).
-        weight: the factor of the loss. For a training over R processes that does not multiply its loss by R
-            it is 1/R (reading ``nq-loss-scale``).
+        temperature_warmup: whether 1/tau grows from 1 to its value over ``warmup_steps`` (reading
+            ``nq-temperature-warmup``).
+        terms: a key of ``contrasts``, which names the similarities in the denominator (reading
+            ``contrastive-terms``).
+        shares: parts of a batch without common negatives, e.g. one per device (reading
+            ``cross-device-negatives``).
+        weight: the factor of the loss, e.g. 1/R for R processes that do not multiply their loss by R (reading
+            ``nq-loss-scale``).
     """
 
     model: TextModel
@@ -192,8 +189,7 @@ class CosineBiEncoder(RankedTextsLoss):
 
 
 class DistilledBiEncoder(CosineBiEncoder):
-    """L = L_kl + ``weight`` L_cont, from a re-ranker's distribution over a query's own passages and from
-    labels (Wang et al. 2023, Eq. 5).
+    """L = L_kl + ``weight`` L_cont, from a re-ranker's scores and from labels (Wang et al. 2023, Eq. 5).
 
         L_kl = 1/Q sum_i KL( softmax(theta_i / T) || softmax(cos_i / tau_s) )
 
@@ -244,11 +240,11 @@ class DistilledBiEncoder(CosineBiEncoder):
         self.teacher_temperature, self.student_temperature = teacher_temperature, student_temperature
 
     def collate(self, examples: list[dict]) -> Tensors:
-        """Return the arrays of ``ranked_texts``, and ``teacher_scores`` as ``teacher``."""
+        """Return the arrays of ``ranked_texts`` and the ``teacher_scores``."""
         return super().collate(examples) | {"teacher": teacher_scores(examples)}
 
     def represent(self, batch: Tensors) -> Tensors:
-        """Return the vectors of ``CosineBiEncoder.represent``, and ``teacher``."""
+        """Return the vectors and the teacher's scores."""
         return super().represent(batch) | {"teacher": batch["teacher"]}
 
     def losses(self, represented: Tensors) -> Tensors:

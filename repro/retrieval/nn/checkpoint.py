@@ -1,7 +1,6 @@
 """Model directories, read and written with transformers, quietly and without a network.
 
-``MaskedModel`` and its parts are types for transformers' models, e.g. BertForMaskedLM. They are never
-instantiated.
+The classes are types for transformers' models, e.g. ``MaskedModel`` for BertForMaskedLM, without instances.
 """
 
 from __future__ import annotations
@@ -34,7 +33,7 @@ Tokenizer: TypeAlias = "PreTrainedTokenizerFast"
 
 
 def load_tokenizer(folder: Path):
-    """Return the fast tokenizer of a directory, set to pad at the right. Raises DataError."""
+    """Return a directory's fast tokenizer, which pads at the right. Raises DataError."""
     from transformers import AutoTokenizer
 
     tokenizer = load(AutoTokenizer, folder)
@@ -43,7 +42,7 @@ def load_tokenizer(folder: Path):
 
 
 def load_masked_lm(folder: Path):
-    """Return a model with its masked-language head in float32. Raises DataError.
+    """Return a masked language model in float32. Raises DataError.
 
     A missing head is drawn from torch's global generator.
     """
@@ -63,8 +62,8 @@ def load_encoder(folder: Path):
 
 
 def check_fits(model, tokenizer, length: int) -> None:
-    """Raise UsageError if the model has fewer than ``length`` positions, DataError if the tokenizer does not
-    match it."""
+    """Raise UsageError for more tokens than the model has positions, DataError for a tokenizer that does not
+    match."""
     count = positions(model)
     if count is not None and length > count:
         raise UsageError(f"a length of {length} tokens is more than the model's {count} positions")
@@ -75,7 +74,7 @@ def check_fits(model, tokenizer, length: int) -> None:
 
 
 def positions(model) -> int | None:
-    """Return the maximum number of tokens of a text, or None if the model has no limit."""
+    """Return the maximum number of tokens of a text, or None without a limit."""
     table = _position_table(model)
     if table is None:
         return getattr(model.config, "max_position_embeddings", None)
@@ -89,7 +88,7 @@ def _position_table(model):
 
 
 def check_missing(model, report: dict, *, has_pooler: bool = False) -> None:
-    """Raise ValueError for a missing weight, because it would be random. An unused pooler may be missing."""
+    """Raise ValueError for a missing weight, which would be random, except one of an unused pooler."""
     lost = sorted(key for key in report["missing_keys"] if has_pooler or not key.startswith("pooler"))
     if lost:
         name = type(model).__name__
@@ -129,8 +128,7 @@ def _check_padding(table, places, tokenizer) -> None:
 
 
 def save_model(model, tokenizer, folder: Path) -> None:
-    """Write config.json, model.safetensors and the tokenizer's files, without custom code and without the
-    tokenizer's current truncation."""
+    """Write a model directory, without custom code and without the tokenizer's current truncation."""
     folder.mkdir(parents=True, exist_ok=True)
     tokenizer = copy.deepcopy(tokenizer)
     tokenizer.backend_tokenizer.no_truncation()
@@ -143,7 +141,7 @@ def save_model(model, tokenizer, folder: Path) -> None:
 
 
 def load(kind: Any, folder: Path, **options) -> Any:
-    """Read a directory as transformers' ``kind``. Raises DataError if it is not one."""
+    """Read a directory as transformers' ``kind``. Raises DataError."""
     try:
         return pretrained(kind, folder, **options)
     except (OSError, ValueError, KeyError) as error:
@@ -174,7 +172,7 @@ def check_self_contained(folder: Path) -> None:
 
 
 def reason(error: Exception) -> str:
-    """Return the reason why the library could not read a directory, without a full stop."""
+    """Return why the library could not read a directory, without a full stop."""
     if "trust_remote_code" in str(error):
         return "it needs code that comes with it, which is never run here"
     if "ignore_mismatched_sizes" in str(error):
@@ -194,7 +192,7 @@ _ABSENT = re.compile(
 
 
 def remedy(folder: Path, problem: str) -> str:
-    """Return the next step for an unusable directory. All files are requested only if one is missing."""
+    """Return the next step for an unusable directory, which is to add files if one is missing."""
     has_weights = any(path.suffix in (".safetensors", ".bin") for path in folder.rglob("*"))
     is_whole = has_weights and any(folder.rglob("config.json")) and not _ABSENT.search(problem)
     return "correct its files or its settings" if is_whole else FILES
@@ -202,7 +200,7 @@ def remedy(folder: Path, problem: str) -> str:
 
 @contextlib.contextmanager
 def quiet():
-    """Suppress transformers' loading reports (dropping a head is intended) and progress bars."""
+    """Suppress transformers' loading reports and progress bars."""
     from transformers.utils import logging
 
     level = logging.get_verbosity()
@@ -224,7 +222,7 @@ class Layers(nn.Module):
 
 
 class TextModel(nn.Module):
-    """A transformers encoder without heads, with the output ``last_hidden_state``, (N, L, H)."""
+    """A transformers encoder without heads."""
 
     config: BertConfig
     embeddings: RobertaEmbeddings
@@ -233,7 +231,7 @@ class TextModel(nn.Module):
 
 
 class MaskedModel(nn.Module):
-    """BertForMaskedLM, or a model with the same ``base_model`` and ``cls``."""
+    """BertForMaskedLM, or a model with the same parts."""
 
     config: BertConfig
     base_model: TextModel

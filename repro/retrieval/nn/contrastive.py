@@ -22,8 +22,8 @@ def check_similarity(similarity: str) -> str:
 def similarities(left: Tensor, right: Tensor, *, similarity: str) -> Tensor:
     """Return the similarity, ``dot`` or ``cosine``, of all rows of two matrices: (N, H), (M, H) to (N, M).
 
-    Inputs are converted to float32 or above, as a dot product over a small temperature is too coarse in half
-    precision (a float16 near 2000 has a step of 1 to 2).
+    It is computed in float32 or above, as half precision is too coarse over a small temperature (a float16
+    near 2000 has a step of 1 to 2).
     """
     dtype = torch.promote_types(left.dtype, torch.float32)
     with torch.autocast(left.device.type, enabled=False):
@@ -44,9 +44,11 @@ def view_similarities(
 
         d(q, p) = sum over the terms v of s(q_v, p_v)
 
-    ``queries`` and ``passages`` are (Q, H_v) and (M, H_v) by view. A term that is listed twice counts twice
-    (reading ``hybrid-similarity``). ``objective`` ``sum`` returns d under the suffix "", ``separate`` s of
-    every view under ".<view>", and ``both`` returns both (reading ``view-objective``).
+    Args:
+        queries, passages: (Q, H_v) and (M, H_v) by view.
+        terms: views. One that is listed twice counts twice (reading ``hybrid-similarity``).
+        objective: ``sum`` returns d under "", ``separate`` s of every view under ".<view>", and ``both``
+            returns both (reading ``view-objective``).
     """
     check_known("objective of the views", objective, valid=OBJECTIVES)
     by_view = {
@@ -68,7 +70,7 @@ def contrastive(
 ) -> Tensor:
     """Return the loss of each query's positive against the chosen ``negatives``, averaged over queries.
 
-    ``in-batch`` is the cross-entropy among all passages of the batch, ``own`` among the query's own passages.
+    ``in-batch`` is the cross-entropy among all passages of the batch, ``own`` among the query's own.
     ``pairwise`` is -log sigmoid of the positive's lead over one own negative, averaged over these too.
     """
     if negatives == "in-batch":
@@ -96,8 +98,7 @@ def own_columns(scores: Tensor) -> Tensor:
 
 
 def in_batch_contrastive(queries: Tensor, passages: Tensor, *, temperature: float, similarity: str) -> Tensor:
-    """Return the cross-entropy of each query's positive among all passages of the batch, averaged over
-    queries.
+    """Return the cross-entropy of each query's positive among all passages, averaged over queries.
 
         L = 1/Q sum_i -log( exp(s(q_i, p_iP) / tau) / sum_j exp(s(q_i, p_j) / tau) )
 
@@ -122,8 +123,8 @@ def four_block_contrastive(queries: Tensor, passages: Tensor, *, temperature: fl
         Z_i = sum over all passages d of phi(q_i, d)
             + sum_{j != i} phi(d_i+, q_j) + sum_{j != i} phi(q_i, q_j) + sum_{j != i} phi(d_i+, d_j+)
 
-    A positive is compared with other queries and positives, never with a hard negative (the code released
-    with Wang et al. 2023). Arguments are those of ``in_batch_contrastive``.
+    A positive is never compared with a hard negative (the code released with Wang et al. 2023). Arguments are
+    those of ``in_batch_contrastive``.
     """
     count, per_query = len(queries), len(passages) // len(queries)
     positives, targets = passages[::per_query], torch.arange(count, device=queries.device) * per_query

@@ -1,4 +1,4 @@
-"""Released encoders, e.g. SPLADE, loaded by sentence-transformers so that its settings keep their meaning."""
+"""Released encoders, e.g. SPLADE, loaded by sentence-transformers with the settings of their folders."""
 
 from __future__ import annotations
 
@@ -46,11 +46,11 @@ def load(folder: Path, settings: Mapping[str, Any]) -> AnyEncoder:
     """Load the dense or sparse encoder in a folder onto this process's device. Its own code is never run.
 
     ``settings``: ``kind`` (``dense``, ``splade``, ``splade-sum``, or ``sparse`` for the folder's own
-    modules). ``pooling``, ``length`` in tokens, ``truncate_dim`` and ``precision`` override the folder, where
-    None keeps its value. ``cap`` limits the length of all texts.
+    modules). ``pooling``, ``length`` in tokens, ``truncate_dim`` and ``precision`` replace the folder's
+    unless None. ``cap`` limits the length of all texts.
 
-    Raises DataError if it is not such an encoder, a weight is missing, or the tokenizer does not match.
-    Raises BlockedError for a pointer of Git LFS and for a tokenizer without a padding token.
+    Raises DataError for another folder, a missing weight or a tokenizer that does not match. Raises
+    BlockedError for a pointer of Git LFS and for a tokenizer without a padding token.
     """
     reports: list[tuple] = []
     try:
@@ -233,7 +233,7 @@ def encode(
     """Encode texts, or pairs of segments, to (N, H) float32 or, for a sparse encoder, sparse (N, V).
 
     Batches shrink if memory does not suffice. ``kind`` is ``queries`` or ``passages``. ``prompt`` replaces
-    the encoder's own, and None keeps it.
+    the encoder's own unless None.
     """
     method: Callable[..., Any] = model.encode_query if kind == "queries" else model.encode_document
     options = {"convert_to_tensor": True, "show_progress_bar": False}
@@ -253,8 +253,8 @@ def batch_difference(
 ) -> tuple[float, float] | None:
     """Return cosine and relative difference of a text's vectors, alone and together with a longer text.
 
-    ``texts``: the text and the longer one. Wrong padding, attention masks or positions cause differences.
-    Returns None for a difference by rounding, up to the square root of the precision's unit.
+    ``texts`` are these two. Returns None for a difference by rounding, up to the square root of the
+    precision's unit. Other differences come from wrong padding, attention masks or positions.
     """
     alone, together = (
         encode(model, batch, kind=kind, prompt=prompt).to_dense()[0].double() for batch in (texts[:1], texts)
@@ -266,7 +266,7 @@ def batch_difference(
 
 
 def reading(model: AnyEncoder, kind: str) -> tuple[str, int | None]:
-    """Return the library's prompt for such texts, and the maximum number of tokens it reads per text."""
+    """Return the library's prompt for such texts, and the maximum number of tokens per text."""
     parts = [part for child in model.children() for part in _on_route(child, TASKS[kind])]
     limits = [limit for part in parts if (limit := _length(part, kind)) is not None]
     name = _prompt_name(model, kind)
@@ -274,7 +274,7 @@ def reading(model: AnyEncoder, kind: str) -> tuple[str, int | None]:
 
 
 def _on_route(module: torch.nn.Module, task: str) -> Iterator[torch.nn.Module]:
-    """Yield the modules that a text passes. A module with routes contributes those of the task, or all."""
+    """Yield the modules that a text passes: of routes those of the task, or all."""
     routes = dict(getattr(module, "sub_modules", {}))
     for part in routes.get(task, [part for parts in routes.values() for part in parts]):
         yield from _on_route(part, task)
@@ -294,7 +294,7 @@ def _prompt_name(model: AnyEncoder, kind: str) -> str | None:
 
 
 def named(module: torch.nn.Module) -> str:
-    """Return the name of a module with a transformer's class or a pooling's mode, e.g. ``Pooling (mean)``."""
+    """Return a module's name with the class of its transformer or its pooling, e.g. ``Pooling (mean)``."""
     name = type(module).__name__
     if hasattr(module, "auto_model"):
         return f"{name} ({type(module.auto_model).__name__})"
@@ -309,7 +309,7 @@ def named(module: torch.nn.Module) -> str:
 class ReleasedEncoder(PooledEncoder):
     """Maps token ids to one vector of ``size`` numbers per text, with the modules of sentence-transformers.
 
-    Raises DataError if the folder is not a model, or is not a transformer followed by one known pooling.
+    Raises DataError unless the folder is a transformer followed by one known pooling.
     """
 
     def __init__(self, folder: Path):
@@ -332,11 +332,10 @@ class ReleasedEncoder(PooledEncoder):
 
 
 class SpladeEncoder(nn.Module):
-    """Maps token ids to max_i log(1 + ReLU(w_ij)), with w the logits of a masked language model (Formal et
-    al. 2021).
+    """Maps token ids to max_i log(1 + ReLU(w_ij)), w the logits of a masked language model (Formal et al.
+    2021).
 
-    The maximum, or with ``pooling`` ``sum`` the sum, is over all positions that are not padding, including
-    [CLS] and [SEP], as in released code.
+    The maximum, or with ``pooling`` ``sum`` the sum, includes [CLS] and [SEP], as in released code.
     """
 
     def __init__(self, model: MaskedModel, tokenizer: Tokenizer, *, pooling: str = "max"):

@@ -1,4 +1,4 @@
-"""Fine-tuning of one encoder with a similarity that sums dense and sparse views of a text."""
+"""Fine-tuning of one encoder with a similarity that sums views of a text, e.g. a dense and a sparse one."""
 
 from collections.abc import Callable, Mapping
 from functools import reduce
@@ -46,8 +46,7 @@ class MultiViewBiEncoder(RankedTextsLoss):
     Args (named after their readings, if any):
         views, sparse_positions, vocabulary_head, dense_reduction: arguments of ``ViewEncoder``.
         top_k: the number of values kept of a sparse vector. None keeps all.
-        sparse_truncation: {after, queries, passages}, the sides with truncated vectors. ``after`` is
-            ``saturation``.
+        sparse_truncation: {after: ``saturation``, queries, passages}, the sides with truncated vectors.
         hybrid_similarity, similarity, view_objective: terms, similarity and objective of
             ``view_similarities``.
         contrastive_denominator: a key of ``contrasts``, e.g. ``softmax`` for L_ft as above.
@@ -123,12 +122,12 @@ class MultiViewBiEncoder(RankedTextsLoss):
         self.register_buffer("steps", torch.zeros((), dtype=torch.int64))
 
     def collate(self, examples: list[dict]) -> Tensors:
-        """Return the arrays of ``ranked_texts`` and, for distillation, ``teacher_scores`` as ``teacher``."""
+        """Return the arrays of ``ranked_texts`` and, for distillation, the ``teacher_scores``."""
         batch = super().collate(examples)
         return batch if self.distillation is None else batch | {"teacher": teacher_scores(examples)}
 
     def losses(self, represented: Tensors) -> Tensors:
-        """Return ``contrastive``, ``divergence`` (both with suffix ``.<view>`` for single views) and
+        """Return ``contrastive`` and ``divergence``, e.g. ``contrastive.dense`` for a single view, and
         ``flops.<side>``.
 
         Losses of weight 0 are left out. Counts a step.
@@ -158,7 +157,7 @@ class MultiViewBiEncoder(RankedTextsLoss):
         return rows
 
     def encoded(self, batch: Tensors, side: str) -> Tensors:
-        """Return vectors by view of the queries or passages, without truncation."""
+        """Return the vectors of queries or passages by view, without truncation."""
         return self.encoder(side_inputs(batch, SIDES[side]))
 
     def truncated(self, vectors: Tensors, side: str) -> Tensors:
@@ -183,7 +182,7 @@ class MultiViewBiEncoder(RankedTextsLoss):
         return losses
 
     def flops_losses(self, vectors: dict[str, Tensors]) -> Tensors:
-        """Return each side's regulariser, times its weight and, with a ramp, min(1, step / ramp_steps)^2."""
+        """Return each side's regulariser, times its weight and min(1, step / ramp_steps)^2."""
         if "sparse" not in self.encoder.views:
             return {}
         ramp_steps = self.flops_weight["ramp_steps"]

@@ -127,7 +127,7 @@ class MaskedPretraining(nn.Module):
     """Base class that reads, masks, encodes and saves texts. An objective adds its losses and sets the
     attributes.
 
-    ``masking`` are arguments of ``masked_texts``, where ``draw`` defaults to ``each``. ``length`` is in
+    ``masking`` are the shares of ``masked_tokens``, where ``draw`` defaults to ``each``. ``length`` is in
     tokens per text, with [CLS] and [SEP].
     """
 
@@ -144,13 +144,13 @@ class MaskedPretraining(nn.Module):
     def generators(
         self, examples: list[dict], *stream: int, each_epoch: bool = True
     ) -> list[np.random.Generator]:
-        """Return a generator per example, by (seed, stream, epoch, index). The epoch is 0 unless
-        ``each_epoch``."""
+        """Return a generator per example, by (seed, stream, epoch, index). Without ``each_epoch`` the epoch
+        is 0."""
         places = [(example["epoch"] if each_epoch else 0, example["index"]) for example in examples]
         return [np.random.default_rng((self.seed, *stream, *place)) for place in places]
 
     def masked(self, texts: list[np.ndarray], generators: list[np.random.Generator]) -> Tensors:
-        """Return the four arrays of ``masked_texts``, (N, L) int64."""
+        """Return the arrays of ``masked_texts``."""
         return masked_texts(
             texts,
             tokenizer=self.tokenizer,
@@ -162,7 +162,7 @@ class MaskedPretraining(nn.Module):
         )
 
     def collate(self, examples: list[dict]) -> Tensors:
-        """Return the four arrays of ``masked_texts``. A mask depends only on (seed, epoch, index)."""
+        """Return the arrays of ``masked_texts``. A mask depends only on (seed, epoch, index)."""
         return self.masked(self.texts(examples), self.generators(examples))
 
     def hidden(self, input_ids: Tensor, attention_mask: Tensor) -> Tensor:
@@ -177,8 +177,7 @@ class MaskedPretraining(nn.Module):
 class MaskedLanguageModel(MaskedPretraining):
     """L = -1/M sum over the M masked tokens of a batch of log p(token | masked text) (Devlin et al. 2019).
 
-    A text's mask depends only on (seed, epoch, index). ``reduction`` is ``mean``, as above, or ``sum``,
-    without 1/M.
+    ``reduction`` is ``mean``, as above, or ``sum``, without 1/M.
     """
 
     name = "mlm"
@@ -199,7 +198,7 @@ class MaskedLanguageModel(MaskedPretraining):
         self.masking, self.reduction, self.length, self.seed = masking, reduction, length, seed
 
     def forward(self, batch: Tensors) -> Tensors:
-        """Return the loss ``mlm``, or an empty dict for a batch without masked tokens."""
+        """Return the loss ``mlm``, or {} for a batch without masked tokens."""
         places = labelled(batch["labels"])
         if not len(places):
             return {}
@@ -219,9 +218,9 @@ class NeighbouringSentences(MaskedPretraining, BatchLoss):
     """L = L_MLM - 1/N sum_i log( exp(a_i . b_i) / sum_j exp(a_i . b_j) ), a_i and b_i [CLS] of two sentences.
 
     The second term is BERT's next-sentence prediction (Devlin et al. 2019, §3.1) over a batch: the next
-    sentence of a_i has to be found among those of all N texts. (The original, a binary decision, took a
-    narrow model more than a thousand steps to learn.) Both sentences are masked. A text of one sentence
-    counts only in L_MLM. ``sentence_end`` is the token that ends a sentence, e.g. ``.``.
+    sentence of a_i has to be found among those of all N texts. (A narrow model took more than a thousand
+    steps to learn the original, a binary decision.) Both sentences are masked. A text of one sentence counts
+    only in L_MLM. ``sentence_end`` is the token that ends a sentence, e.g. ``.``.
     """
 
     name = "neighbours"
@@ -245,7 +244,7 @@ class NeighbouringSentences(MaskedPretraining, BatchLoss):
         self.masking, self.length, self.seed = masking, length, seed
 
     def collate(self, examples: list[dict]) -> Tensors:
-        """Return the arrays of ``masked_texts`` over N first sentences, then N successors, and ``paired``,
+        """Return ``masked_texts`` of N first sentences, then N successors, and whether they are ``paired``,
         (N,) bool."""
         streams = self.generators(examples, SENTENCES)
         pairs = [self.pair(text, random) for text, random in zip(self.texts(examples), streams, strict=True)]

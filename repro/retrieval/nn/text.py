@@ -1,4 +1,4 @@
-"""Model inputs from strings: joining title and text, truncation, segments, padding, and whole words."""
+"""Model inputs from strings, e.g. from title and text: truncation, segments, padding, and whole words."""
 
 from __future__ import annotations
 
@@ -22,15 +22,12 @@ def passage_text(title: str, text: str, *, separator: str) -> str:
 
 
 def tokenised(tokenizer, texts: Sequence[str], *, length: int) -> Tensors:
-    """Return each text as one sequence, cut to ``length`` tokens with [CLS] and [SEP], padded to the longest.
-
-    Returns ``input_ids`` and ``attention_mask``, (N, L) int64, without segments as in Tevatron.
-    """
+    """Return ``input_ids`` and ``attention_mask``, (N, L) int64, without segments as in Tevatron."""
     return text_rows(tokenizer, texts, length=length).inputs()
 
 
 def text_rows(tokenizer, texts: Sequence[str], *, length: int) -> TokenRows:
-    """Return the tokens of each text like ``tokenised``, without padding."""
+    """Return the tokens of each text, cut to ``length`` with [CLS] and [SEP]."""
     ids = token_ids(tokenizer, texts, length=length)
     return TokenRows.of(ids, padding=tokenizer.pad_token_id)
 
@@ -69,7 +66,7 @@ def padded(rows: Sequence[np.ndarray], *, value: int) -> Tensor:
 
 
 def frame_texts(texts: Sequence[np.ndarray], tokenizer) -> tuple[np.ndarray, np.ndarray]:
-    """Return texts end to end, each between [CLS] and [SEP], (T,) int64, and their lengths, (N,)."""
+    """Return texts end to end, each between [CLS] and [SEP], (T,), and their lengths, (N,)."""
     lengths = np.array([len(text) + 2 for text in texts])
     ends = np.cumsum(lengths)
     tokens = np.full(ends[-1], tokenizer.sep_token_id)
@@ -123,8 +120,8 @@ class Words:
 
     @classmethod
     def of(cls, tokenizer, stop_words: Collection[str], *, kind: str = "words") -> Words:
-        """Return the words of a tokenizer's vocabulary, of ``kind`` ``words`` (beginning with a letter or
-        digit), ``letters`` or ``marks``."""
+        """Return a vocabulary's words of a kind: ``words`` (beginning with a letter or digit), ``letters`` or
+        ``marks``."""
         check_known("kind of words", kind, valid=KINDS)
         entries = tokenizer.convert_ids_to_tokens(range(len(tokenizer)))
         continues = np.array([entry.startswith("##") for entry in entries])
@@ -151,7 +148,7 @@ class Words:
         return dataclasses.replace(self, stop_words=frozenset(), stops=none, begins_stop=none)
 
     def spans(self, input_ids: np.ndarray, lengths: np.ndarray | None = None) -> np.ndarray:
-        """Return every whole word of a text in order, including repetitions.
+        """Return every whole word of a text in order, including repetitions, without stop words.
 
         The tail of a word that begins before the text is left out. A word that is cut at the end counts.
 

@@ -89,10 +89,7 @@ class TokenRows:
         return len(self.lengths)
 
     def inputs(self, rows: np.ndarray | slice = slice(None)) -> dict[str, Tensor]:
-        """Return ``input_ids``, ``attention_mask`` and, with kinds, ``token_type_ids`` of some texts.
-
-        Returns (n, L) int64 each, right-padded to the longest of these texts.
-        """
+        """Return the model inputs of some texts, (n, L) int64 each, right-padded to the longest of them."""
         lengths, starts = self.lengths[rows], (np.cumsum(self.lengths) - self.lengths)[rows]
         places = np.arange(lengths.max(initial=0))
         mask = places < lengths[:, None]  # (n, L)
@@ -115,9 +112,8 @@ def token_ids(
 ) -> list[list[int]]:
     """Return the ids of each text, cut to ``length`` tokens, equal to those of the tokenizer's own call.
 
-    Of a much longer text, only a beginning up to a blank is read, and more if it gives too few tokens.
-    Tokenizers unlike BERT's read the whole text. ``length`` includes [CLS] and [SEP] if
-    ``add_special_tokens``.
+    ``length`` includes [CLS] and [SEP] if ``add_special_tokens``. Tokenizers unlike BERT's read the whole
+    text.
     """
 
     def read_ids(texts: Sequence[str]) -> list[list[int]]:

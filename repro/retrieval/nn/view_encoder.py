@@ -34,11 +34,10 @@ POSITIONS = 4096  # logits of 4,096 positions x 30,522 entries x 4 bytes = 500 M
 
 
 def max_log_saturated(hidden: Tensor, head: Callable[[Tensor], Tensor], keep: Tensor) -> Tensor:
-    """Return s_j = max_i log(1 + ReLU(w_ij)), w_i = head(h_i), over the kept positions i (Formal et al. 2021,
-    SPLADE with max pooling).
+    """Return s_j = max_i log(1 + ReLU(w_ij)), w_i = head(h_i), over the kept positions i (Formal et al.
+    2021).
 
-    The maximum is taken first, as log(1 + ReLU) keeps the order. Logits are computed for a few texts at a
-    time, as 1,024 passages of 144 tokens would have 18 GB of them.
+    Logits are computed for a few texts at a time, as 1,024 passages of 144 tokens would have 18 GB of them.
 
     Args:
         hidden: (B, L, H).
@@ -132,7 +131,7 @@ class ViewEncoder(nn.Module):
             LayerNorm (``plain``) (reading ``vocabulary-head``).
         dense_reduction: None, or {to, by}: DEN becomes W DEN with ``to`` components (``linear``), or its
             first ``to`` components (``truncate``) (reading ``dense-reduction``). W starts as N(0,
-            initializer_range), from torch's generator.
+            initializer_range).
 
     Raises UsageError for unknown values.
     """
@@ -186,15 +185,14 @@ class ViewEncoder(nn.Module):
         return functional.linear(hidden, decoder.weight, decoder.bias)
 
     def start_from(self, folder: Path) -> None:
-        """Load the projection saved in a model directory, if it contains one with the shape of this
-        encoder's."""
+        """Load the projection saved in a model directory if there is one of the same shape."""
         if self.projection is not None and (folder / PROJECTION).exists():
             saved, weight = load_file(folder / PROJECTION)["weight"], self.projection.weight
             if saved.shape == weight.shape:
                 weight.data.copy_(saved)
 
     def save(self, folder: Path) -> None:
-        """Save the masked LM, its tokenizer, any projection, and the view settings in ``views.json``."""
+        """Save the masked LM, its tokenizer, any projection, and the settings in ``views.json``."""
         save_model(self.model, self.tokenizer, folder)
         if self.projection is not None:
             save_file({"weight": self.projection.weight.detach().contiguous()}, folder / PROJECTION)
