@@ -6,7 +6,7 @@ Importing this module loads no scorer.
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cache, reduce
 from operator import add
@@ -103,13 +103,13 @@ class Scores:
 def parse_measure(text: str) -> Measure:
     """Return the measure of a text such as ``"R(rel=2)@1000"``. Raises UsageError for an unknown measure or a
     missing cutoff."""
-    match = _FORM.fullmatch(text)
-    row = families().get(match["name"]) if match else None
-    if match is None or row is None or not row.scored or (match["rel"] and not row.graded):
-        *graded, last = [each.name for each in families().values() if each.scored and each.graded]
-        hint = f"Any cutoff of at least 1 is valid. rel=… is for {', '.join(graded)} and {last}."
-        raise unknown("measure", text, _examples(scored=True), hint=hint)
-    return Measure(match["name"], int(match["cutoff"]), int(match["rel"] or 1))
+    if match := _FORM.fullmatch(text):
+        row = families().get(match["name"])
+        if row and row.scored and (row.graded or not match["rel"]):
+            return Measure(match["name"], int(match["cutoff"]), int(match["rel"] or 1))
+    *graded, last = [row.name for row in families().values() if row.scored and row.graded]
+    hint = f"Any cutoff of at least 1 is valid. rel=… is for {', '.join(graded)} and {last}."
+    raise unknown("measure", text, _examples(scored=True), hint=hint)
 
 
 def is_defined(measure: str, highest: int | None) -> bool:
@@ -143,24 +143,33 @@ def score(
     of the query before ranks are counted, as BEIR does. Raises UsageError for an unknown measure, DataError
     if no query of the run is judged.
     """
+    from repro.retrieval.evaluation.runs import document_ids
     from repro.retrieval.evaluation.text_lines import many_objects
 
     measures_by_name = {text: parse_measure(text) for text in measures}
     missing, ignored = coverage(run, qrels)
-    queries = sorted(qrels)
     by_measure: dict[str, list[float]] = {text: [] for text in measures_by_name}
     with many_objects():
-        for first in range(0, len(queries), QUERIES):
-            block = queries[first : first + QUERIES]
-            # pytrec_eval counts grades into an array: below zero they would be written outside it
-            grades = {q: {d: max(grade, 0) for d, grade in qrels[q].items()} for q in block}
-            rankings = {
-                q: [d for d, _ in run[q] if not (ignore_identical_ids and d == q)] for q in block if q in run
-            }
-            scores = _trec_scores(set(measures_by_name.values()), grades, rankings)
+        for block in _blocks(qrels):
+            rankings = {q: document_ids(run[q]) for q in block if q in run}
+            if ignore_identical_ids:
+                rankings = {q: list(filter(q.__ne__, ranking)) for q, ranking in rankings.items()}
+            scores = _trec_scores(set(measures_by_name.values()), _from_zero(block), rankings)
             for text, measure in measures_by_name.items():
-                by_measure[text] += [scores[measure][q] for q in block]
-    return Scores(queries, by_measure, missing, ignored)
+                by_measure[text] += map(scores[measure].__getitem__, block)
+    return Scores(sorted(qrels), by_measure, missing, ignored)
+
+
+def _blocks(qrels: Mapping[str, Mapping[str, int]]) -> Iterator[dict[str, Mapping[str, int]]]:
+    """Yield the judgements of ``QUERIES`` queries at a time, sorted by query."""
+    queries = sorted(qrels)
+    for first in range(0, len(queries), QUERIES):
+        yield {query: qrels[query] for query in queries[first : first + QUERIES]}
+
+
+def _from_zero(qrels: Mapping[str, Mapping[str, int]]) -> dict[str, dict[str, int]]:
+    # pytrec_eval counts grades into an array: below zero they would be written outside it
+    return {query: {d: max(grade, 0) for d, grade in grades.items()} for query, grades in qrels.items()}
 
 
 def coverage(run: Mapping[str, object], judged: Mapping[str, object]) -> tuple[list[str], int]:
@@ -267,10 +276,8 @@ def _other_scores(name: str, qrels: Qrels, rankings: Run) -> dict[str, float]:
     level = re.search(r"\brel=([0-9]+)", name)
     check_grades(qrels, [f"R(rel={level[1]})@1"] if level else [])
     capped = _CAPPED.fullmatch(name)
-    queries = sorted(qrels)
     scores: dict[str, float] = {}
-    for first in range(0, len(queries), QUERIES):
-        block = {query: qrels[query] for query in queries[first : first + QUERIES]}
+    for block in _blocks(qrels):
         ids = {query: document_ids(rankings[query]) for query in block if rankings.get(query)}
         scores |= dict.fromkeys(block, 0.0) | (
             _capped_recalls(block, ids, rel=int(capped[1] or 1), ranks=int(capped[2]))
@@ -280,7 +287,9 @@ def _other_scores(name: str, qrels: Qrels, rankings: Run) -> dict[str, float]:
     return scores
 
 
-def _scores_of_block(name: str, qrels: Qrels, ids: Mapping[str, Sequence[str]]) -> dict[str, float]:
+def _scores_of_block(
+    name: str, qrels: Mapping[str, Mapping[str, int]], ids: Mapping[str, Sequence[str]]
+) -> dict[str, float]:
     import ir_measures
 
     measure = _parsed(name, name)
@@ -288,7 +297,7 @@ def _scores_of_block(name: str, qrels: Qrels, ids: Mapping[str, Sequence[str]]) 
     if params.pop("judged_only", False):
         ids = {query: list(filter(qrels[query].__contains__, ranking)) for query, ranking in ids.items()}
     gain = _gain if params.pop("dcg", None) == "exp-log2" else int
-    grades = {query: {d: gain(max(grade, 0)) for d, grade in of.items()} for query, of in qrels.items()}
+    grades = {query: {d: gain(grade) for d, grade in of.items()} for query, of in _from_zero(qrels).items()}
     ranks = {query: by_rank(ranking) for query, ranking in ids.items() if ranking}
     try:
         metrics = list(ir_measures.iter_calc([type(measure)(**params)], grades, ranks))
@@ -299,7 +308,7 @@ def _scores_of_block(name: str, qrels: Qrels, ids: Mapping[str, Sequence[str]]) 
 
 
 def _capped_recalls(
-    qrels: Qrels, ids: Mapping[str, Sequence[str]], *, rel: int, ranks: int
+    qrels: Mapping[str, Mapping[str, int]], ids: Mapping[str, Sequence[str]], *, rel: int, ranks: int
 ) -> dict[str, float]:
     """Return recall with at most ``ranks`` relevant documents in the denominator, BEIR's ``recall_cap``."""
     scores = {}

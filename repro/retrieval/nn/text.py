@@ -126,14 +126,15 @@ class Words:
         entries = tokenizer.convert_ids_to_tokens(range(len(tokenizer)))
         continues = np.array([entry.startswith("##") for entry in entries])
         pieces = tuple(entry.removeprefix("##").lower() for entry in entries)
-        barred = np.array([not any(character.isalnum() for character in piece) for piece in pieces])
-        barred &= kind != "marks"
-        barred[tokenizer.all_special_ids] = True
-        foreign = np.array([kind == "letters" and not piece.isalpha() for piece in pieces])
-        words = frozenset(word.lower() for word in stop_words)
-        stops = np.array([piece in words for piece in pieces])
+        words = frozenset(map(str.lower, stop_words))
         beginnings = {word[:end] for word in words for end in range(len(word) + 1)}
-        begins_stop = np.array([piece in beginnings for piece in pieces])
+        has_sign, is_alphabetic, stops, begins_stop = (
+            np.fromiter(map(test, pieces), dtype=bool, count=len(pieces))
+            for test in (_has_letter_or_digit, str.isalpha, words.__contains__, beginnings.__contains__)
+        )
+        barred = ~has_sign & (kind != "marks")
+        barred[tokenizer.all_special_ids] = True
+        foreign = ~is_alphabetic & (kind == "letters")
         return cls(pieces, continues, barred, words, stops, foreign, begins_stop)
 
     @property
@@ -170,6 +171,10 @@ class Words:
         foreign_counts = np.append(0, np.cumsum(self.foreign[input_ids]))
         mask &= foreign_counts[end] == foreign_counts[first]
         return np.stack((first, end), axis=1)[mask]
+
+
+def _has_letter_or_digit(piece: str) -> bool:
+    return any(map(str.isalnum, piece))
 
 
 def distinct(input_ids: np.ndarray, spans: np.ndarray) -> tuple[np.ndarray, np.ndarray]:

@@ -116,8 +116,9 @@ def check_options(node: Node) -> None:
 
 
 def _check_values(objective: Objective, options: Mapping[str, Any]) -> None:
-    for name, _, valid in (word.partition("=") for word in objective.choices.split()):
-        if valid and isinstance(options.get(name), str):
+    for choice in objective.choices.split():
+        name, _, valid = choice.partition("=")
+        if isinstance(options.get(name), str):
             check_known(f"{name} of objective {objective.name!r}", options[name], valid=valid.split("|"))
     for values in (options, *(value for value in options.values() if isinstance(value, Mapping))):
         check_numbers({k: v for k, v in values.items() if not isinstance(v, Mapping)}, OPTION_NUMBERS)
@@ -351,27 +352,35 @@ def keywords(objective: Mapping[str, Any]) -> dict[str, bool]:
 def _constructor(module: str, name: str) -> ast.arguments | None:
     """Return the arguments of a class's own or inherited ``__init__``, or None if the source does not show
     them."""
-    package, *names = module.split(".")
-    try:
-        spec = find_spec(package)
-    except ValueError:  # no name, or a script
-        return None
-    file = Path(spec.origin) if spec and spec.origin else Path()
-    file = file.parent.joinpath(*names).with_suffix(".py") if names else file
-    if file.suffix != ".py" or not file.is_file():  # an import says what is wrong
-        return None
-    tree = ast.parse(file.read_bytes(), str(file))
-    match [statement for statement in tree.body if name in _names(statement)]:
+    match _named(_statements(module), name):
         case [ast.ImportFrom(module=str(origin), names=aliases, level=0)]:
-            return _constructor(origin, next(a.name for a in aliases if name == (a.asname or a.name)))
+            return _constructor(origin, {a.asname or a.name: a.name for a in aliases}[name])
         case [ast.ClassDef(decorator_list=[], bases=bases, body=body)]:
-            own = [item for item in body if isinstance(item, ast.FunctionDef) and item.name == "__init__"]
-            match own, bases:
+            match _named(body, "__init__"), bases:
                 case [ast.FunctionDef(decorator_list=[], args=arguments)], _:
                     return arguments
                 case [], [ast.Name(id=base)]:  # of several, Python's order decides
                     return _constructor(module, base)
     return None
+
+
+def _statements(module: str) -> list[ast.stmt]:
+    """Return the statements of a module's source, or [] if it is not found."""
+    package, *names = module.split(".")
+    try:
+        spec = find_spec(package)
+    except ValueError:  # no name, or a script
+        return []
+    file = Path(spec.origin) if spec and spec.origin else Path()
+    file = file.parent.joinpath(*names).with_suffix(".py") if names else file
+    if file.suffix != ".py" or not file.is_file():  # an import raises the error
+        return []
+    return ast.parse(file.read_bytes(), str(file)).body
+
+
+def _named(statements: Iterable[ast.stmt], name: str) -> list[ast.stmt]:
+    """Return the statements that bind a name."""
+    return [statement for statement in statements if name in _names(statement)]
 
 
 def _names(statement: ast.stmt) -> set[str]:

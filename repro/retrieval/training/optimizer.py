@@ -3,7 +3,6 @@
 import contextlib
 import functools
 import math
-from collections.abc import Callable
 
 import torch
 from torch import nn
@@ -38,19 +37,7 @@ def deepspeed_share(step: int, *, warmup: int, total: int) -> float:
     return logarithmic_warmup_share(step - 1, warmup=warmup, total=total) if step else 1.0
 
 
-def share_schedule(
-    share: Callable[..., float], optimizer: torch.optim.Optimizer, *, warmup: int, total: int
-) -> LambdaLR:
-    """Return a schedule that multiplies the peak rate of every parameter group by ``share(step)``."""
-    return LambdaLR(optimizer, functools.partial(share, warmup=warmup, total=total))
-
-
-OWN_SCHEDULES = {
-    "logarithmic": functools.partial(share_schedule, logarithmic_warmup_share),
-    "deepspeed-0.6.0": functools.partial(share_schedule, deepspeed_share),
-}
-
-
+OWN_SHARES = {"logarithmic": logarithmic_warmup_share, "deepspeed-0.6.0": deepspeed_share}
 UNDECAYED = ["bias", "layernorm", "rmsnorm", r"(?:^|\.)norm(?:$|\.)", r"_norm(?:$|\.)"]  # in names
 AUTOCAST = {"fp16": torch.float16, "bf16": torch.bfloat16}
 
@@ -126,8 +113,8 @@ class Optimizer:
 def rate_schedule(adamw: torch.optim.Optimizer, optimisation: Optimisation, *, steps: int) -> LRScheduler:
     """Return the learning rate schedule over so many steps."""
     warmup = optimisation.warmup(steps)
-    if optimisation.schedule in OWN_SCHEDULES:
-        return OWN_SCHEDULES[optimisation.schedule](adamw, warmup=warmup, total=steps)
+    if share := OWN_SHARES.get(optimisation.schedule):
+        return LambdaLR(adamw, functools.partial(share, warmup=warmup, total=steps))
     return get_scheduler(optimisation.schedule, adamw, num_warmup_steps=warmup, num_training_steps=steps)
 
 

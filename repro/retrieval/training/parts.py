@@ -54,19 +54,12 @@ class Parts:
         self._size.fill_(size or 0)
 
     def __call__(self, examples: list[dict]) -> list[Batch]:
-        return collated_in_parts(self.collate, examples, size=self.size)
+        size = self.size or len(examples)
+        return [self.collate(examples[first : first + size]) for first in range(0, len(examples), size)]
 
     def count(self, examples: int) -> int:
         """Return the number of parts for so many examples."""
         return math.ceil(examples / (self.size or examples))
-
-
-def collated_in_parts(
-    collate: Callable[[list[dict]], Batch], examples: list[dict], *, size: int | None
-) -> list[Batch]:
-    """Return batches of ``size`` examples each (None: one batch). The last may be smaller."""
-    size = size or len(examples)
-    return [collate(examples[first : first + size]) for first in range(0, len(examples), size)]
 
 
 FILE = "micro_batch.json"  # in a checkpoint, so that a resumed training draws the same dropout

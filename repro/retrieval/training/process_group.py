@@ -7,6 +7,7 @@ so that the gradients add up. E.g. with 2 processes of 8 rows each, ``gather_row
 import contextlib
 from collections.abc import Callable, Iterable, Iterator
 from datetime import timedelta
+from itertools import compress
 from typing import TypeVar
 
 import torch
@@ -27,9 +28,7 @@ def processes() -> int:
 
 def rank() -> int:
     """Return the rank of this process, from 0. Before torch.distributed starts it comes from the launcher."""
-    if distributed.is_initialized():
-        return distributed.get_rank()
-    return launched_rank()
+    return distributed.get_rank() if distributed.is_initialized() else launched_rank()
 
 
 def join_others() -> None:
@@ -135,7 +134,7 @@ def sum_gradients(parameters: Iterable[nn.Parameter]) -> None:
     device = trained[0].device
     flags = torch.tensor([parameter.grad is not None for parameter in trained], device=device)
     times = sum_values(flags.int()).tolist()
-    if not (used := [parameter for parameter, n in zip(trained, times, strict=True) if n]):
+    if not (used := list(compress(trained, times))):
         return
     flat = in_memory(lambda: torch.cat([_gradient(parameter).flatten() for parameter in used]), device)
     distributed.all_reduce(flat)

@@ -15,7 +15,7 @@ from repro.retrieval.nn.contrastive import NEGATIVES
 from repro.retrieval.nn.cross_encoder import CrossEncoder
 from repro.retrieval.nn.multi_view_bi_encoder import MultiViewBiEncoder
 from repro.retrieval.nn.objectives import MaskedLanguageModel, NeighbouringSentences
-from repro.retrieval.training.parts import backward_in_parts, collated_in_parts
+from repro.retrieval.training.parts import Parts, backward_in_parts
 from tests.floats import close
 from tests.retrieval.nn.text_contrast import OPTIONS, TextContrast
 from tests.tiny_models import tiny_masked_lm, tiny_text, tiny_tokenizer
@@ -110,7 +110,7 @@ class Texts:
 def batch_in_parts(made: nn.Module, name: str, size: int, indices=range(COUNT)) -> list[dict]:
     """The examples of these indices, ``size`` of them collated at a time."""
     examples = Texts(name).__getitems__([(0, index) for index in indices])
-    return collated_in_parts(made.collate, examples, size=size)
+    return Parts(made.collate, size=size)(examples)
 
 
 def objective(name: str, *, dropout: float = 0.0) -> nn.Module:

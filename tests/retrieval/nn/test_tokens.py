@@ -26,9 +26,9 @@ def read(monkeypatch) -> list[str]:
     """The texts that are tokenised."""
     texts, reading = [], tokens._read
 
-    def noted(tokenizer, some, **how):
+    def noted(tokenizer, length, add_special_tokens, some):
         texts.extend(some)
-        return reading(tokenizer, some, **how)
+        return reading(tokenizer, length, add_special_tokens, some)
 
     monkeypatch.setattr(tokens, "_read", noted)
     return texts
