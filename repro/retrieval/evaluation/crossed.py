@@ -3,12 +3,10 @@
 Every query is scored once under every seed: two crossed random factors without replication, ``x[q, s] = mean
 + query[q] + seed[s] + residual[q, s]``, as in radiology's designs of many readers and many cases (Dorfman,
 Berbaum and Metz 1992, Obuchowski and Rockette 1995), with the degrees of freedom of Satterthwaite (1946).
-Owen's pigeonhole bootstrap (2007) estimates the same variance.
 
-Satterthwaite's degrees of freedom are an approximation. In simulations of normal scores, e.g. 5 seeds of
-1,000 queries, a test at .05 rejects a true hypothesis in .02 to .058 of all cases: least if seeds do not
-matter, most if they dominate the variance of the mean. Smaller levels are less accurate: .0125, Holm's first
-step of four tests, gives .003 to .019.
+These are an approximation. In simulations of normal scores, e.g. 5 seeds of 1,000 queries, a test at .05
+rejects a true hypothesis in .02 to .058 of all cases: least if seeds do not matter, most if they dominate.
+Smaller levels are less accurate: .0125, Holm's first step of four tests, gives .003 to .019.
 """
 
 from bisect import bisect_left
@@ -42,13 +40,8 @@ class Variances:
 
 @dataclass(frozen=True)
 class Estimate:
-    """A mean over queries and seeds.
-
-    Attributes:
-        error: its standard error.
-        freedom: degrees of freedom of the error.
-        queries, seeds: the numbers of queries and seeds.
-    """
+    """A mean over queries and seeds, with its standard ``error`` and the degrees of ``freedom`` of the
+    error."""
 
     mean: float
     error: float
@@ -108,7 +101,7 @@ def of_mean_squares(mean: float, squares: Sequence[float], *, queries: int, seed
 
 
 def mean_squares(x: "np.ndarray") -> tuple[float, float, float]:
-    """Return the mean squares of rows, columns and residual of an array (Q, S) with at least two rows and two
+    """Return the mean squares of rows, columns and residual of an array (Q, S), of two or more rows and
     columns."""
     q, s = x.shape
     rows, columns, mean = x.mean(axis=1, keepdims=True), x.mean(axis=0, keepdims=True), x.mean()
@@ -131,11 +124,8 @@ def power(difference: float, variances: Variances, *, queries: int, seeds: int, 
     """Return the probability that the test of an ``Estimate`` detects a true difference with the right sign.
 
     The mean square of seeds, with few degrees of freedom, is integrated over its distribution, a scaled
-    chi-squared. The other mean squares are set to their expected values.
-
-    Args:
-        queries, seeds: the size of the design, at least two of each.
-        level: the level of the two-sided test.
+    chi-squared. The others have their expected values. ``level`` is that of the two-sided test. The design
+    has at least two queries and seeds.
     """
     from scipy.special import ndtr
 
@@ -187,8 +177,8 @@ def seeds_needed(difference: float, variances: Variances, *, queries: int, level
 
 
 def _critical_means(variances: Variances, queries: int, seeds: int, level: float) -> "np.ndarray":
-    """Return the smallest positive mean that the test rejects, for each of STEPS equally probable mean
-    squares of seeds: (STEPS,)."""
+    """Return the smallest positive mean that the test rejects, (STEPS,), for equally probable mean squares of
+    seeds."""
     import numpy as np
     from scipy.special import chdtri, stdtrit
 

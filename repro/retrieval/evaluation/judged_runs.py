@@ -1,5 +1,4 @@
-"""Match a run with judgements, with notes on a doubtful run, e.g. "for 43 of 43 queries all scores are
-equal"."""
+"""Match a run with judgements, with notes on doubts, e.g. "for 43 of 43 queries all scores are equal"."""
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
@@ -28,7 +27,6 @@ class GivenRun:
 
     Attributes:
         rankings: judged query -> (document, score), best document first, perhaps without the query's own id.
-            A rank becomes a negative score.
         form: the file's format.
         tag: the tag of its first line, or None in a format without tags.
         lines: the number of documents in the file.
@@ -64,7 +62,7 @@ def read_given(
 def given_run(
     path: Path, run: RunFile, judged: Mapping[str, Mapping[str, int]], *, ignore_identical_ids: bool
 ) -> GivenRun:
-    """Match a run with judgements, as ``read_given`` does, after reading it."""
+    """Match a run with judgements after reading it, as ``read_given`` does."""
     with many_objects():
         _check_queries(path, run.rankings, judged)
         rankings = {query: ranking for query, ranking in run.rankings.items() if query in judged}
@@ -102,7 +100,7 @@ FORMS = "differ only in their Unicode normal form, e.g. NFC and NFD. Write both 
 
 
 def _in_other_forms(ids: Iterable[str], judged: Mapping[str, object]) -> list[str]:
-    """Return the ids that are not judged but become judged ids in another Unicode normal form."""
+    """Return the ids that are judged only in another Unicode normal form."""
     strange = {normalize("NFKC", each) for each in judged if not each.isascii()}
     if not strange:
         return []
@@ -121,8 +119,7 @@ def _check_queries(path: Path, run: Run, judged: Mapping[str, object]) -> None:
 
 
 def _check_documents(path: Path, run: Run, judged: Mapping[str, Mapping[str, int]]) -> dict[str, int]:
-    """Return query -> the position of the query's own id in its ranking. Raises DataError if no document is
-    judged for its query."""
+    """Return query -> the position of the query's own id in its ranking."""
     own_places, is_judged, ids = {}, False, [""]
     for query, ranking in run.items():
         ids = document_ids(ranking)

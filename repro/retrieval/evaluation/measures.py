@@ -101,8 +101,8 @@ class Scores:
 
 
 def parse_measure(text: str) -> Measure:
-    """Return the measure of a text such as ``"R(rel=2)@1000"``. Raises UsageError for an unknown measure or a
-    missing cutoff."""
+    """Return the measure of a text such as ``"R(rel=2)@1000"``, with a cutoff. Raises UsageError for
+    others."""
     if match := _FORM.fullmatch(text):
         row = families().get(match["name"])
         if row and row.scored and (row.graded or not match["rel"]):
@@ -191,8 +191,7 @@ def by_rank(documents: Sequence[str]) -> dict[str, float]:
 
 
 def _trec_scores(measures, qrels, documents) -> dict[Measure, dict[str, float]]:
-    """Return measure -> query -> score for all queries of ``qrels``. Rankings are cut at the last relevant
-    document."""
+    """Return measure -> query -> score for all queries of ``qrels``."""
     import ir_measures
 
     scores: dict[Measure, dict[str, float]] = {measure: {} for measure in measures}
@@ -214,8 +213,7 @@ def _ir_measure(measure: Measure):
 
 
 def _to_last_hit(documents: list[str], grades: Mapping[str, int]) -> list[str]:
-    """Return the ranking cut after its last relevant document. Without one, return only its first
-    document."""
+    """Return the ranking cut after its last relevant document, or its first document."""
     hits = {document for document, grade in grades.items() if grade > 0}.intersection(documents)
     return documents[: max((documents.index(hit) + 1 for hit in hits), default=1)]
 
@@ -270,7 +268,6 @@ def _is_suites(name: str) -> bool:
 
 
 def _other_scores(name: str, qrels: Qrels, rankings: Run) -> dict[str, float]:
-    """Return the scores by a measure outside the suite's own."""
     from repro.retrieval.evaluation.runs import document_ids
 
     level = re.search(r"\brel=([0-9]+)", name)

@@ -1,9 +1,9 @@
 """Writes TREC run files without ties, and reads them back query by query.
 
-Written scores are float32 numbers printed in full. They are the same as double (Python, ranx) and as float32
-(trec_eval, pytrec_eval), and decrease within a query. Ties of the raw scores are broken as by trec_eval, by
-document id descending: a score that is not below its predecessor becomes the next float32 below it. A run may
-have a hundred million lines, which exceed the memory.
+Written scores are float32 numbers printed in full, so that they are the same as double (Python, ranx) and as
+float32 (trec_eval). They decrease within a query. Ties are broken as by trec_eval, by document id descending:
+a score that is not below its predecessor becomes the next float32 below it. E.g. a run with a hundred million
+lines exceeds the memory.
 """
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -75,8 +75,7 @@ def complete_metadata(
     measures: list[str],
     environment: Mapping[str, Any],
 ) -> dict[str, Any]:
-    """Add topics (``collection``), ``measures`` of ir_measures and the record's ``environment`` to a run's
-    metadata."""
+    """Add topics (``collection``), ``measures`` and the record's ``environment`` to a run's metadata."""
     full_metadata = dict(metadata)
     if collection:
         full_metadata["data"] = {**(full_metadata.get("data") or {}), "test collection": dict(collection)}
@@ -169,7 +168,7 @@ def write_run(
 
 
 def _start_raw(file: BinaryIO, scores: int) -> None:
-    """Write numpy's header for this number of float32 scores. It can be overwritten for another number."""
+    """Write numpy's header for this number of float32 scores. Its size does not depend on the number."""
     header = {"descr": "<f4", "fortran_order": False, "shape": (scores,)}
     file.seek(0)
     np.lib.format.write_array_header_1_0(file, header)
@@ -211,7 +210,7 @@ def _query_rankings(run) -> Iterator[Ranking]:
 
 
 def _lower_ties(scores: np.ndarray) -> np.ndarray:
-    """Return scores (K,) in descending order, with each tie moved below its predecessor."""
+    """Return descending scores (K,) with each tie moved below its predecessor."""
     if (scores[1:] < scores[:-1]).all():
         return scores
     untied_scores = scores.copy()
@@ -285,7 +284,7 @@ def _query(line: Line) -> str:
 
 
 def _lines(path: Path, begin: int, end: int | None) -> Iterator[Line]:
-    """Yield the lines between two line starts, numbered from 1. Raises DataError if they are not text."""
+    """Yield the lines between two line starts, numbered from 1."""
     place = begin
     try:
         with open(path, "rb") as file:

@@ -72,12 +72,8 @@ class RunFile:
 
 
 class Ranking(Sequence[tuple[str, float]]):
-    """The (document, score) pairs of one query, best first, created on access.
-
-    Args:
-        documents: K ids, a pyarrow array.
-        scores: (K,) float64.
-    """
+    """The (document, score) pairs of one query, best first, created on access from a pyarrow array and an
+    array."""
 
     __slots__ = ("_documents", "_scores")
 
@@ -119,9 +115,9 @@ def read_run_file(path: Path, *, strict: bool = True) -> RunFile:
 
     Unless ``strict``, also read ``{qid: {docid: score}}`` in JSON, as written by ranx and BEIR, and ranx's
     Parquet, and refuse a run without documents. The order is trec_eval's: score in float32 descending, then
-    document id descending. Ranks of a TREC run must be whole numbers but do not affect the order. Tags may
-    differ. An ir_metadata header (lines that begin with ``#``) may precede the first line. Raises DataError
-    ``file:line: reason`` at the first malformed or truncated line.
+    document id descending. Ranks of a TREC run must be whole numbers but do not affect the order. An
+    ir_metadata header (lines that begin with ``#``) may precede the first line. Raises DataError ``file:line:
+    reason`` at the first malformed or truncated line.
     """
     start = b"" if strict else first_bytes(path)
     with many_objects():
@@ -179,7 +175,6 @@ def trec_order(documents: Sequence[str], scores: np.ndarray) -> list[int]:
 
 
 def _joined(parts: list[tuple]) -> tuple:
-    """Return the columns of a query from one or several blocks."""
     import pyarrow as pa
 
     if len(parts) == 1:
@@ -201,10 +196,7 @@ def _ranking(documents, scores: np.ndarray) -> Ranking:
 
 
 def _stretches(file: BufferedIOBase, form: str, tags: dict[str, None]) -> Iterator[tuple]:
-    """Yield query, documents (pyarrow array), scores and ranks (numpy) of consecutive lines in a block.
-
-    Adds distinct tags to ``tags``.
-    """
+    """Yield query, documents (pyarrow array), scores and ranks (numpy) of consecutive lines in a block."""
     for block in _blocks(file, _SEPARATORS[form].encode()):
         queries, documents, scores, ranks, block_tags = _columns(block, form)
         tags |= dict.fromkeys(block_tags)
@@ -243,10 +235,7 @@ def is_cut_off(tag: AnyStr, tag_before: AnyStr | None) -> bool:
 
 
 def _columns(data: bytes, form: str) -> Iterable:
-    """Return queries (dictionary array), documents (array), scores, ranks and distinct tags.
-
-    Raises for a bad value.
-    """
+    """Return queries (dictionary array), documents (array), scores, ranks and distinct tags."""
     import pyarrow as pa
     import pyarrow.compute as pc
 

@@ -1,7 +1,7 @@
-"""Paired tests between systems, on scores of queries: ranx's Student's t, and ``pairwise_tests``.
+"""Paired tests between systems, on scores of queries: Student's t, and ``pairwise_tests``.
 
-ranx's own ``compare`` takes runs and gives equal results (a test compares both), but breaks ties in no fixed
-order, keys its report by names of runs, and compiles for half a minute in every process.
+ranx's own ``compare`` gives equal results (a test compares both), but breaks ties in no fixed order, e.g.
+keys its report by names of runs, and compiles for half a minute in every process.
 """
 
 import hashlib
@@ -28,7 +28,7 @@ def pairwise_tests(scores: np.ndarray, queries: Sequence[str], measure: str) -> 
     Args:
         scores: (S, Q), a row per system, a column per query.
         queries: the Q ids. They and the measure seed the random draws, so equal inputs give equal values in
-            every process, e.g. under other names.
+            every process.
 
     Returns matrices (S lists of S values, None on the diagonal), [i][j] being i minus j: ``difference`` of
     the means, ``effect_size``, the difference over the differences' standard deviation (None without
@@ -135,8 +135,7 @@ def _differences(values: np.ndarray) -> np.ndarray:
 
 
 def _spread(scores: np.ndarray) -> np.ndarray:
-    """Return the standard deviations, (S, S), of the differences between rows of scores, (S, Q), with Q - 1
-    in the denominator. 0 without variance."""
+    """Return the standard deviations, (S, S), of the differences between rows of scores, (S, Q), or 0."""
     count, size = scores.shape
     spread = np.zeros((count, count))
     for i in range(count if size > 1 else 0):
@@ -168,10 +167,10 @@ def compare(
     Returns ``{"test": "student", "max_p": …, "measures": {measure: {"names", "means", "p", "wins", "ties",
     "losses", "identical", …}}}``, with the values of ``pairwise_tests`` and ``holm_student_p``, the
     correction of ``p`` among all systems compared with i. ``p[i][j]`` and the numbers of queries on which i
-    is above, equal to or below j are None on the diagonal. Two runs with equal scores on every query have p
-    1.0, and the pair ``[i, j]`` (i < j) is listed under ``identical``. Any other p that is undefined (one
-    query, or a difference that is the same on all queries) is None. Judged queries absent from a run score 0.
-    Raises UsageError for an unknown measure or if names and runs differ in number.
+    is above, equal to or below j are None on the diagonal. Two runs with equal scores have p 1.0, and the
+    pair ``[i, j]`` (i < j) is listed under ``identical``. Any other undefined p (one query, or the same
+    difference on all queries) is None. Raises UsageError for an unknown measure or if names and runs differ
+    in number.
     """
     if len(runs) != len(names):
         raise UsageError(f"{len(runs)} runs were given {len(names)} names")
@@ -191,7 +190,7 @@ def compare_scores(
     *,
     max_p: float = 0.05,
 ) -> dict:
-    """Compare systems as :func:`compare` does, from their scores.
+    """Compare systems as ``compare`` does, from their scores.
 
     Raises UsageError if names and systems differ in number, DataError for nan.
     """

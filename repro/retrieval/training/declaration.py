@@ -51,8 +51,7 @@ class Objective:
             ``encoders`` through all layers, ``layers`` through one extra layer, ``heads`` predictions over
             the vocabulary, with the prefix ``frozen_`` for an untrained model. The default is one pass with
             BERT's head.
-        own_parts: whether losses may be means over parts with a size of its own
-            (``repro.retrieval.training.objective.MeansOfParts``).
+        own_parts: whether losses may be means over parts of its ``part_size`` (``training.objective``).
     """
 
     name: str
@@ -74,7 +73,7 @@ class Objective:
 
     @cached_property
     def parameters(self) -> dict[str, bool]:
-        """Return keyword parameters and whether each is required. Raises UsageError for ``**options``."""
+        """The keyword parameters and whether each is required. Raises UsageError for ``**options``."""
         return keywords(self.identity)
 
 
@@ -96,11 +95,7 @@ def names_in(folders: Iterable[Path]) -> frozenset[str]:
 
 
 def check_options(node: Node) -> None:
-    """Check that a training's objective accepts its options.
-
-    Raises UsageError if the objective does not exist or has ``**options``, or if an option is unknown,
-    missing or invalid.
-    """
+    """Raise UsageError unless a training's objective exists and accepts its options."""
     if "objective" not in node.params:
         return
     objective = declared(node.params["objective"])
@@ -146,8 +141,6 @@ class Optimisation:
         max_grad_norm: gradients are clipped to this norm. 0 disables clipping.
         precision: ``fp32``, ``fp16`` or ``bf16``.
         seed: the seed of dropout and of the order of examples.
-
-    Raises UsageError if epochs and max_steps are both None, or if both warm-ups are given.
     """
 
     batch_size: int
@@ -174,8 +167,7 @@ class Optimisation:
     def of(cls, params: Mapping[str, Any], *, batch_size: int) -> Optimisation:
         """Return the optimisation from the parameters of a training stage.
 
-        Raises UsageError as the class or for an unknown precision, BlockedError for half precision without a
-        GPU.
+        Raises UsageError for invalid ones, BlockedError for half precision without a GPU.
         """
         from repro.retrieval.nn.precision import check_precision
 
@@ -198,8 +190,8 @@ class Optimisation:
 
     @property
     def is_all_warm_up(self) -> bool:
-        """Whether the warm-up is longer than the training. False if ``epochs`` are given, as their steps are
-        unknown here."""
+        """Whether the warm-up is longer than ``max_steps``. False with ``epochs``, whose steps are unknown
+        here."""
         return self.epochs is None and (self.warmup_steps or 0) > (self.max_steps or 0)
 
     def warmup(self, steps: int) -> int:
@@ -216,8 +208,6 @@ VARIABLES = {
 @dataclass(frozen=True, kw_only=True)
 class Execution:
     """Options that do not change the gradient, except through torch's random draws such as dropout.
-
-    A training that is resumed with the same options ends with the same bits.
 
     Attributes:
         micro_batch: examples encoded at a time. None encodes all at once.
@@ -264,10 +254,8 @@ class StepMemory:
 
     Attributes:
         parameters: number of trained parameters.
-        layers, hidden: number of layers and hidden size of the encoder.
         tokens: number of tokens per example, with padding.
         vocabulary: size of the predicted vocabulary, or 0 if no words are predicted.
-        precision: ``fp32``, ``fp16`` or ``bf16``.
     """
 
     parameters: int
@@ -292,14 +280,13 @@ class StepMemory:
         return max(1, int((USABLE * memory - STATE * self.parameters) // self.example))
 
     def micro_batch(self, examples: int, memory: float) -> int | None:
-        """Return the examples per part if a step is cut into as few equal parts as fit, or None for one
-        part."""
+        """Return the examples per part for as few equal parts as fit, or None for one part."""
         parts = math.ceil(examples / self.fitting(memory))
         return None if parts == 1 else math.ceil(examples / parts)
 
 
 def step_memory(objective, params: dict) -> StepMemory | None:
-    """Return the memory of a step of an ``nn.Module``, or None if the sizes of its encoder are unknown."""
+    """Return the memory of a step of an ``nn.Module``, or None if its encoder's sizes are unknown."""
     configs = (getattr(module, "config", None) for module in objective.modules())
     config = next((candidate for candidate in configs if hasattr(candidate, "num_hidden_layers")), None)
     if config is None:
@@ -322,16 +309,15 @@ def example_tokens(params: dict) -> int:
 
 
 def predicts_words(params: dict) -> bool:
-    """Return whether a training with these parameters is a pre-training, which predicts words."""
+    """Return whether this is a pre-training, which predicts words."""
     return "texts_per_batch" in params
 
 
 def keywords(objective: Mapping[str, Any]) -> dict[str, bool]:
-    """Return the keyword parameters of an objective and whether each is required, e.g. ``{"temperature":
-    True}``.
+    """Return an objective's keyword parameters and whether each is required, e.g. ``{"temperature": True}``.
 
-    The class is imported only if its source does not show its constructor, e.g. if a function makes the
-    class. Raises UsageError if there is no such class, or if its constructor has ``**options``.
+    The class is imported only if its source does not show its constructor. Raises UsageError if there is no
+    such class, or if its constructor has ``**options``.
     """
     module, _, name = objective["path"].partition(":")
     if arguments := _constructor(module, name):

@@ -1,7 +1,7 @@
 """Training of an objective, with batches in a fixed order, a log and checkpoints to resume from.
 
-A training that is killed at any step and resumed in the same folder ends with the same bits on a CPU, e.g.
-one that is resumed from ``checkpoints/checkpoint-500``.
+A training that is killed and resumed in the same folder ends with the same bits on a CPU, e.g. one that is
+resumed from ``checkpoints/checkpoint-500``.
 """
 
 import json
@@ -69,11 +69,11 @@ class ObjectiveTrainer:
 
     Args:
         objective, examples, optimisation: arguments of ``train``.
-        order: the order of the batches. Its length is the number of batches.
+        order: the order of the batches.
         out: the folder of the log and the checkpoints.
         resumed: a complete checkpoint to resume from, or None.
         execution: contains the size of parts. Every batch is a list of its parts.
-        reading: whether batches are read with padding. Checkpoints store it.
+        reading: whether batches are read with padding.
     """
 
     def __init__(
@@ -143,7 +143,7 @@ class ObjectiveTrainer:
         """Return the loss of a batch and leave its gradient with the parameters.
 
         If memory runs out, the step is repeated in parts half as large, from the same state of torch's
-        generator. Batches that were prepared in larger parts are collated again.
+        generator.
         """
         state = random_state(self.device)
         while True:
@@ -244,7 +244,7 @@ def train(
 
     Under torchrun every process takes its share of each batch. All end with the same weights, and rank 0
     writes them. If memory does not suffice for a step, it and later steps are made in smaller parts. On a GPU
-    ``memory`` gives the first size. A resumed training reads batches with or without padding as before.
+    ``memory`` gives the first size.
 
     Returns:
         facts: steps, epochs, examples, losses of the last log line, seconds of this attempt, floating-point
@@ -304,8 +304,8 @@ def save_model(objective: nn.Module, out: Path) -> None:
 
 
 def options_in_effect(trainer: ObjectiveTrainer) -> dict[str, int | str]:
-    """Return the batch options in effect, the step of resuming, and the steps skipped by fp16. Zeros are
-    omitted."""
+    """Return the batch options in effect, the step of resuming, and the number of skipped steps, without
+    zeros."""
     options = {"resumed_at": trainer.resumed_at, "padding_free": int(trainer.reading.used)}
     options["skipped_steps"] = trainer.optimizer.skipped(trainer.step)
     return trainer.fitting.facts() | {name: value for name, value in options.items() if value}

@@ -14,12 +14,12 @@ from repro.retrieval.training.declaration import Optimisation
 
 
 def logarithmic_warmup_share(step: int, *, warmup: int, total: int) -> float:
-    """Return the share of the peak rate at ``step``, counted from 0.
+    """Return the share of the peak rate at ``step``, counted from 0, of DeepSpeed's WarmupDecayLR (``log``).
 
         log(step + 1) / log(warmup)             before ``warmup`` (at least 2, as log 1 is 0)
         (total - step) / (total - warmup)       afterwards, 0 at ``total``
 
-    DeepSpeed's WarmupDecayLR defines this course for type ``log``. E.g. step 3 of a warm-up of 16 has 0.5.
+    E.g. step 3 of a warm-up of 16 has 0.5.
     """
     warmup = max(2, warmup)
     if step < warmup:
@@ -30,9 +30,9 @@ def logarithmic_warmup_share(step: int, *, warmup: int, total: int) -> float:
 def deepspeed_share(step: int, *, warmup: int, total: int) -> float:
     """Return the share of the peak rate at ``step``, counted from 0, under DeepSpeed 0.6.0.
 
-    Its scheduler sets no rate before the first step, and is called after each step, so step t > 0 has the
-    share that ``logarithmic_warmup_share`` defines for t - 1 (microsoft/DeepSpeed at v0.6.0,
-    deepspeed/runtime/lr_schedules.py and engine.py).
+    Its scheduler is called after each step, so step t > 0 has the share of ``logarithmic_warmup_share`` for t
+    - 1, and the first step the peak rate (microsoft/DeepSpeed at v0.6.0, deepspeed/runtime/lr_schedules.py
+    and engine.py).
     """
     return logarithmic_warmup_share(step - 1, warmup=warmup, total=total) if step else 1.0
 
@@ -48,10 +48,6 @@ class Optimizer:
     Betas are 0.9 and 0.999, epsilon is 1e-8. Biases and LayerNorms are not decayed. With fp16, losses are
     scaled. A step with an overflowed gradient is skipped and the schedule waits, as in transformers' Trainer
     with an AdamW that is not fused.
-
-    Attributes:
-        adamw, schedule, scaler: torch's own objects. ``scaler`` is None except with fp16.
-        autocast: makes the context for encoding a batch.
     """
 
     def __init__(self, objective: nn.Module, optimisation: Optimisation, *, steps: int):
@@ -79,7 +75,7 @@ class Optimizer:
         (loss if self.scaler is None else self.scaler.scale(loss)).backward()
 
     def step(self) -> torch.Tensor:
-        """Clip the gradients, update the parameters and drop the gradients. Returns the norm before
+        """Clip the gradients, update the parameters, drop the gradients, and return the norm before
         clipping."""
         if self.scaler is not None:
             self.scaler.unscale_(self.adamw)

@@ -1,8 +1,8 @@
 """The gradient of a batch that is cut into parts which fit into memory.
 
 Parts of a ``SumObjective`` are weighted by its denominators. For a ``BatchObjective`` the representations of
-all processes are gathered. Several parts are encoded twice, first without a graph to get the gradient of the
-losses and then with one to propagate it (gradient caching, Gao et al. 2021). E.g. a batch of 64 examples with
+all processes are gathered. Several parts are encoded twice, without a graph to get the gradient of the losses
+and with one to propagate it (gradient caching, Gao et al. 2021). E.g. a batch of 64 examples with
 ``REPRO_MICRO_BATCH=16`` is encoded in four parts.
 """
 
@@ -27,10 +27,7 @@ MOST = 16  # each keeps two batches in memory
 
 
 def collating_processes(*, gpu: bool) -> int:
-    """Return the number of processes that collate batches for one training process.
-
-    With a GPU it is the number of cores per training process minus one, between 1 and ``MOST``. Otherwise 0.
-    """
+    """Return the number of processes that collate batches for one training process, e.g. 0 without a GPU."""
     return max(1, min(MOST, cores() // local_processes() - 1)) if gpu else 0
 
 
@@ -38,7 +35,7 @@ Batch = dict[str, torch.Tensor]
 
 
 class Parts:
-    """Collates examples in parts of ``size`` examples (None: all), in shared memory for the collating
+    """Collates examples in parts of ``size`` examples (None: all), in memory shared with the collating
     processes."""
 
     def __init__(self, collate: Callable[[list[dict]], Batch], *, size: int | None):
@@ -69,9 +66,7 @@ VARIABLE = VARIABLES["micro_batch"][0]
 def with_estimated_micro_batch(execution: Execution, memory: StepMemory | None, *, share: int) -> Execution:
     """Return the execution with a micro-batch for this GPU if a step needs one and the user set none.
 
-    Args:
-        memory: memory of a step, or None if unknown.
-        share: largest number of examples of a batch per process.
+    ``share`` is the largest number of examples of a batch per process.
     """
     available = gpu_memory()
     if execution.micro_batch is not None or memory is None or available is None:
@@ -99,7 +94,7 @@ class Fitting:
         self.origin = f"halved at step {step}"
 
     def facts(self) -> dict[str, int | str]:
-        """Return ``micro_batch``, and ``micro_batch_origin`` unless the user set it. Empty for whole
+        """Return ``micro_batch``, and ``micro_batch_origin`` unless the user set it, or {} for whole
         batches."""
         if self.parts.size is None:
             return {}
@@ -146,11 +141,7 @@ def backward_in_parts(
         autocast: makes the context for encoding a part. Losses over several texts are computed in single
             precision.
 
-    Returns:
-        The losses of the whole batch by name, without a graph.
-
-    Raises:
-        OutOfMemory: memory ran out in this process or another.
+    Returns the losses of the whole batch by name. Raises OutOfMemory if memory ran out in any process.
     """
     if isinstance(objective, SumObjective):
         losses = _sum_of_parts(objective, pieces, backward, autocast)
@@ -163,7 +154,6 @@ def backward_in_parts(
 
 
 def _of_whole(objective: BatchObjective, piece: Batch, backward: Backward, autocast: Precision) -> Batch:
-    """Return the losses of a share that is encoded at once, and their gradient."""
     device = next(objective.parameters()).device
     rows = in_memory(lambda: _represent(objective, piece, autocast), device)
     all_rows = {name: gather_rows(values) for name, values in rows.items()}

@@ -1,7 +1,7 @@
 """Vectors and gradients of all processes of a distributed training.
 
-Each process computes the loss over the representations of all processes. Only its own rows carry a gradient,
-so that the gradients add up. E.g. with 2 processes of 8 rows each, ``gather_rows`` returns 16 rows in both.
+Each process computes the loss over the representations of all processes, in which only its own rows carry a
+gradient, so that the gradients add up. E.g. with 2 processes of 8 rows each, ``gather_rows`` returns 16 rows.
 """
 
 import contextlib
@@ -95,8 +95,7 @@ def in_memory(work: Callable[[], T], device: torch.device) -> T:
 
 
 def gather_rows(vectors: torch.Tensor) -> torch.Tensor:
-    """Concatenate the rows of all processes by rank: (N_r, ...) to (sum of N_r, ...). Only own rows carry a
-    gradient."""
+    """Concatenate the rows of all processes by rank: (N_r, ...) to (sum of N_r, ...)."""
     if processes() == 1:
         return vectors
     if vectors.dtype == torch.bool:  # which not every backend sends
