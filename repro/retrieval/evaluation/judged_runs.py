@@ -27,8 +27,7 @@ class GivenRun:
 
     Attributes:
         rankings: judged query -> (document, score), best document first, perhaps without the query's own id.
-        form: the file's format.
-        tag: the tag of its first line, or None in a format without tags.
+        tag: the tag of the first line, or None in a format without tags.
         lines: the number of documents in the file.
         depth: the largest number of documents for a judged query, in ``rankings``.
         missing: judged queries that are not in the file. They score 0.
@@ -52,8 +51,7 @@ def read_given(
     """Read a run for judgements ``{qid: {docid: grade}}``. Without judged documents only queries are checked.
 
     ``ignore_identical_ids`` first drops documents with the id of the query, as BEIR does. Raises DataError
-    for a malformed run, and if no document is judged for its query. Raises OtherQueriesError if no query is
-    judged.
+    for a malformed run or if no document is judged for its query, OtherQueriesError if no query is judged.
     """
     run = read_run_file(path, strict=False)
     return given_run(path, run, judged, ignore_identical_ids=ignore_identical_ids)

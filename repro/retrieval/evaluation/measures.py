@@ -62,10 +62,8 @@ def _examples(*, scored: bool) -> list[str]:
 class Measure:
     """A measure with its cutoff, printed as in ir_measures.
 
-    Attributes:
-        name: a scored row of measures.yaml, e.g. nDCG.
-        cutoff: the number of ranks counted, from 1.
-        rel: the lowest relevant grade (always 1 for nDCG, which uses the grades as gains).
+    ``name`` is a scored row of measures.yaml, e.g. nDCG. ``rel`` is the lowest relevant grade (always 1 for
+    nDCG, which uses the grades as gains).
     """
 
     name: str
@@ -138,10 +136,9 @@ def score(
 ) -> Scores:
     """Score a run (best document first, as from ``read_run``) against graded judgements.
 
-    nDCG, R and Success come from trec_eval through pytrec_eval, RR@k from the MS MARCO script's port in
-    ir_measures. Both receive ranks instead of scores. ``ignore_identical_ids`` drops a document with the id
-    of the query before ranks are counted, as BEIR does. Raises UsageError for an unknown measure, DataError
-    if no query of the run is judged.
+    nDCG, R and Success come from trec_eval, RR@k from the MS MARCO script's port in ir_measures. Both receive
+    ranks instead of scores. ``ignore_identical_ids`` first drops a document with the id of the query, as BEIR
+    does. Raises UsageError for an unknown measure, DataError if no query of the run is judged.
     """
     from repro.retrieval.evaluation.runs import document_ids
     from repro.retrieval.evaluation.text_lines import many_objects

@@ -131,12 +131,11 @@ def write_run(
     Args:
         run: ``{qid: [(docid, score), …]}``, or an iterable of ``(qid, docids, scores)`` with a sequence and a
             (K,) array per query. Documents may be in any order. Queries keep their order.
-        tag: last column of every line.
         method: facts about how the run was made, for the key "method" of ir_metadata 0.1.
 
     Returns counts: ``queries`` with documents, ``lines``, and ``nudged``, the scores that differ from the raw
     ones. ``raw.npy`` contains the raw scores, float32, in the order of the lines. Raises DataError for ids
-    with white space, duplicate documents or queries, and scores that are not finite in float32.
+    with white space, duplicates, and scores that are not finite in float32.
     """
     _check_one_word("tag", tag)
     counts, seen = {"queries": 0, "lines": 0, "nudged": 0}, set()

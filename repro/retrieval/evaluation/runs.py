@@ -45,9 +45,7 @@ class RunFile:
 
     Attributes:
         rankings: query -> (document, score), best document first. An MS MARCO rank becomes a negative score.
-        form: the file's format, e.g. ``"TREC"``.
-        tag: the tag of the first line, or None in a format without tags.
-        tags: all distinct tags.
+        tag, tags: the tag of the first line, or None in a format without tags, and all distinct tags.
         contradicted: queries with a higher score at a worse rank -> whether the order is fully reversed.
     """
 
@@ -113,11 +111,10 @@ def read_run(path: Path) -> Run:
 def read_run_file(path: Path, *, strict: bool = True) -> RunFile:
     """Read a run in TREC or MS MARCO format, plain or gzipped. The first line decides the format.
 
-    Unless ``strict``, also read ``{qid: {docid: score}}`` in JSON, as written by ranx and BEIR, and ranx's
-    Parquet, and refuse a run without documents. The order is trec_eval's: score in float32 descending, then
-    document id descending. Ranks of a TREC run must be whole numbers but do not affect the order. An
-    ir_metadata header (lines that begin with ``#``) may precede the first line. Raises DataError ``file:line:
-    reason`` at the first malformed or truncated line.
+    Unless ``strict``, also read ``{qid: {docid: score}}`` in JSON and ranx's Parquet, and refuse a run
+    without documents. The order is trec_eval's: score in float32 descending, then document id descending.
+    Ranks of a TREC run do not affect it. An ir_metadata header (lines that begin with ``#``) may precede the
+    first line. Raises DataError ``file:line: reason`` at the first malformed or truncated line.
     """
     start = b"" if strict else first_bytes(path)
     with many_objects():

@@ -1,7 +1,7 @@
 """Paired tests between systems, on scores of queries: Student's t, and ``pairwise_tests``.
 
-ranx's own ``compare`` gives equal results (a test compares both), but breaks ties in no fixed order, e.g.
-keys its report by names of runs, and compiles for half a minute in every process.
+ranx's own ``compare`` gives equal results (a test compares both), but e.g. breaks ties in no fixed order and
+compiles for half a minute in every process.
 """
 
 import hashlib
@@ -27,15 +27,14 @@ def pairwise_tests(scores: np.ndarray, queries: Sequence[str], measure: str) -> 
 
     Args:
         scores: (S, Q), a row per system, a column per query.
-        queries: the Q ids. They and the measure seed the random draws, so equal inputs give equal values in
-            every process.
+        queries: the Q ids. They and the measure seed the random draws.
 
     Returns matrices (S lists of S values, None on the diagonal), [i][j] being i minus j: ``difference`` of
-    the means, ``effect_size``, the difference over the differences' standard deviation (None without
-    variance), ``interval``, the 95 % percentile bootstrap of the difference, ``permutation_p``, two-sided,
-    from ``resamples`` draws as (b + 1) / (B + 1), or from all sign flips if there are no more than that
-    (``exact``), and ``holm_p``, corrected among all systems compared with i. With fewer than two queries p,
-    effect size and interval are None. Raises DataError for a score that is not finite.
+    the means, ``effect_size``, the difference over the differences' standard deviation, ``interval``, the 95
+    % percentile bootstrap of the difference, ``permutation_p``, two-sided, from ``resamples`` draws as (b +
+    1) / (B + 1), or ``exact`` from all sign flips if there are no more than that, and ``holm_p``, corrected
+    among all systems compared with i. Undefined values are None. Raises DataError for a score that is not
+    finite.
     """
     scores = np.asarray(scores, dtype=np.float64)
     if not np.isfinite(scores).all():
@@ -162,15 +161,13 @@ def compare(
     Args:
         runs: rankings as returned by ``read_run``, or functions that read one (then one is held at a time).
         names: a name for each run. Runs with equal names are still two systems.
-        max_p: level recorded in the result. ``p <= max_p`` is significant.
+        max_p: level recorded in the result.
 
-    Returns ``{"test": "student", "max_p": …, "measures": {measure: {"names", "means", "p", "wins", "ties",
-    "losses", "identical", …}}}``, with the values of ``pairwise_tests`` and ``holm_student_p``, the
-    correction of ``p`` among all systems compared with i. ``p[i][j]`` and the numbers of queries on which i
-    is above, equal to or below j are None on the diagonal. Two runs with equal scores have p 1.0, and the
-    pair ``[i, j]`` (i < j) is listed under ``identical``. Any other undefined p (one query, or the same
-    difference on all queries) is None. Raises UsageError for an unknown measure or if names and runs differ
-    in number.
+    Returns ``{"test": "student", "max_p": …, "measures": {measure: {"names", "means", "p", …}}}``, with the
+    values of ``pairwise_tests``. ``p[i][j]``, ``holm_student_p`` (corrected among all systems compared with
+    i) and the numbers of queries on which i ``wins``, ``ties`` or ``losses`` are None on the diagonal. Two
+    runs with equal scores have p 1.0 and are listed under ``identical``. Any other undefined p (one query, or
+    the same difference on all) is None. Raises UsageError for an unknown measure or another number of names.
     """
     if len(runs) != len(names):
         raise UsageError(f"{len(runs)} runs were given {len(names)} names")
@@ -190,10 +187,7 @@ def compare_scores(
     *,
     max_p: float = 0.05,
 ) -> dict:
-    """Compare systems as ``compare`` does, from their scores.
-
-    Raises UsageError if names and systems differ in number, DataError for nan.
-    """
+    """Compare systems as ``compare`` does, from their scores. Raises DataError for nan."""
     if len(scores) != len(names):
         raise UsageError(f"{len(scores)} systems were given {len(names)} names")
     tables_by_measure = {}

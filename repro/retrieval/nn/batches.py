@@ -41,8 +41,7 @@ def release_memory() -> None:
 class HalvingEncoder(Generic[Output]):
     """Encodes batches, and after a batch that does not fit into memory only half as many tokens at once.
 
-    ``encode`` maps model inputs, (n, l) each, to (n, …), or to several such arrays by name. ``tokens`` is the
-    limit with padding, or None while every batch fits.
+    ``encode`` maps model inputs, (n, l) each, to (n, …), or to several such arrays by name.
     """
 
     def __init__(self, encode: Callable[[Tensors], Output]):

@@ -36,8 +36,6 @@ class BiEncoderContrastive(RankedTextsLoss):
             model encodes with one of the same architecture, that one is trained further.
         projector_start: how other projectors start. ``pre-trained`` uses the starting model's if the
             architecture matches. Otherwise, and with ``new``, the projector is new.
-        pooling: ``cls`` or ``mean``.
-        query_length, passage_length, separator: arguments of ``ranked_texts``.
         start: directory of the starting model, read only for its projector.
     """
 
@@ -99,7 +97,6 @@ class CosineBiEncoder(RankedTextsLoss):
     """Contrastive loss of a query's positive within the batch of all processes, by cosine over a temperature.
 
     Args:
-        temperature: tau.
         temperature_warmup: whether 1/tau grows from 1 to its value over ``warmup_steps`` (reading
             ``nq-temperature-warmup``).
         terms: a key of ``contrasts``, which names the similarities in the denominator (reading
@@ -193,13 +190,10 @@ class DistilledBiEncoder(CosineBiEncoder):
 
         L_kl = 1/Q sum_i KL( softmax(theta_i / T) || softmax(cos_i / tau_s) )
 
-    theta_i are the re-ranker's logits and cos_i the cosines of a query's P passages. L_cont is the loss of
-    ``CosineBiEncoder``, with its arguments.
-
-    Args:
-        teacher_temperature: T (reading ``teacher-scores``).
-        student_temperature: tau_s, warmed up if tau is.
-        weight: alpha (readings ``distillation-weight``, ``nq-distillation``, ``nq-loss-scale``).
+    theta_i are the re-ranker's logits and cos_i the cosines of a query's P passages. T is
+    ``teacher_temperature`` (reading ``teacher-scores``), tau_s ``student_temperature``, warmed up if tau is.
+    L_cont is the loss of ``CosineBiEncoder``, with its arguments (readings ``distillation-weight``,
+    ``nq-distillation``, ``nq-loss-scale``).
     """
 
     name = "distillation"

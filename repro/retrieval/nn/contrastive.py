@@ -70,8 +70,8 @@ def contrastive(
 ) -> Tensor:
     """Return the loss of each query's positive against the chosen ``negatives``, averaged over queries.
 
-    ``in-batch`` is the cross-entropy among all passages of the batch, ``own`` among the query's own.
-    ``pairwise`` is -log sigmoid of the positive's lead over one own negative, averaged over these too.
+    ``in-batch`` is the cross-entropy among all passages, ``own`` among the query's own, and ``pairwise`` -log
+    sigmoid of the positive's lead over one own negative, averaged over these too.
     """
     if negatives == "in-batch":
         return in_batch_contrastive(queries, passages, temperature=temperature, similarity=similarity)
@@ -139,11 +139,10 @@ def four_block_contrastive(queries: Tensor, passages: Tensor, *, temperature: fl
 
 
 def divergence(target: Tensor, scores: Tensor) -> Tensor:
-    """Return KL(softmax(target) || softmax(scores)) of (N, K) each, averaged over the N rows.
+    """Return KL(softmax(target) || softmax(scores)) of (N, K) each, averaged over the N rows, in float32 or
+    above.
 
-        1/N sum_i sum_k p_ik (log p_ik - log q_ik),   p = softmax(target), q = softmax(scores)
-
-    It is computed in float32 or above. The caller has to detach a target that is not trained.
+    The caller has to detach a target that is not trained.
     """
     log_p, log_q = (
         functional.log_softmax(logits.to(torch.promote_types(logits.dtype, torch.float32)), dim=-1)

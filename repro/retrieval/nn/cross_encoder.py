@@ -66,11 +66,7 @@ class CrossEncoder(nn.Module):
 
         L = (L_1 + L_2) / 2 + 1/Q sum_i ( KL(p_i1 || p_i2) + KL(p_i2 || p_i1) ) / 2
 
-    Args:
-        model: the result of ``load_cross_encoder``.
-        regulariser: ``r-drop`` or ``none``.
-        passage_length: tokens of query and passage together, with [CLS] and both [SEP].
-        separator: between title and text.
+    ``passage_length`` are tokens of query and passage together, with [CLS] and both [SEP].
     """
 
     name = "cross-encoder"

@@ -136,11 +136,8 @@ def check_pooling(pooling: str) -> str:
 def pooled(hidden: Tensor, attention_mask: Tensor, *, pooling: str) -> Tensor:
     """Return one vector per text, (N, H): its first token (``cls``), or the ``mean`` over its tokens.
 
-    The mean includes [CLS] and [SEP], as in sentence-transformers.
-
-    Args:
-        hidden: (N, L, H).
-        attention_mask: (N, L), 1 at tokens and 0 at padding. Every text has at least one token.
+    The mean includes [CLS] and [SEP], as in sentence-transformers. ``hidden`` is (N, L, H),
+    ``attention_mask`` (N, L).
     """
     if check_pooling(pooling) == "cls":
         return hidden[:, 0]  # (N, H)

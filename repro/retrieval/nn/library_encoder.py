@@ -47,10 +47,8 @@ def load(folder: Path, settings: Mapping[str, Any]) -> AnyEncoder:
 
     ``settings``: ``kind`` (``dense``, ``splade``, ``splade-sum``, or ``sparse`` for the folder's own
     modules). ``pooling``, ``length`` in tokens, ``truncate_dim`` and ``precision`` replace the folder's
-    unless None. ``cap`` limits the length of all texts.
-
-    Raises DataError for another folder, a missing weight or a tokenizer that does not match. Raises
-    BlockedError for a pointer of Git LFS and for a tokenizer without a padding token.
+    unless None. ``cap`` limits the length of all texts. Raises DataError, or BlockedError for a pointer of
+    Git LFS and for a tokenizer without a padding token.
     """
     reports: list[tuple] = []
     try:
@@ -254,7 +252,7 @@ def batch_difference(
     """Return cosine and relative difference of a text's vectors, alone and together with a longer text.
 
     ``texts`` are these two. Returns None for a difference by rounding, up to the square root of the
-    precision's unit. Other differences come from wrong padding, attention masks or positions.
+    precision's unit.
     """
     alone, together = (
         encode(model, batch, kind=kind, prompt=prompt).to_dense()[0].double() for batch in (texts[:1], texts)

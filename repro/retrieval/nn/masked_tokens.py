@@ -20,13 +20,8 @@ CHUNK = 2048  # logits of 2,048 positions x 30,522 tokens x 4 bytes = 250 MB at 
 def token_cross_entropy(logits: Tensor, labels: Tensor, *, reduction: str) -> Tensor:
     """Return the negative log-likelihood of the labels of a batch, in float32 or above.
 
-    ``mean`` divides by the number of labelled positions of the batch, like BERT and transformers. ``sum``
-    does not divide.
-
-    Args:
-        logits: (..., V), any float type.
-        labels: (...), token ids, IGNORED at positions without a prediction. At least one position has a
-            prediction.
+    ``mean`` divides by the number of labelled positions of the batch, as in BERT. ``logits`` are (..., V),
+    ``labels`` (...), with at least one that is not IGNORED.
     """
     assert reduction in ("mean", "sum"), reduction
     logits = logits.to(torch.promote_types(logits.dtype, torch.float32))

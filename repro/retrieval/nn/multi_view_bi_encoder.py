@@ -41,14 +41,12 @@ class MultiViewBiEncoder(RankedTextsLoss):
         L_ft         = 1/Q sum_i -log( exp(d(q_i, p_i+)/tau) / sum_p exp(d(q_i, p)/tau) )
         L_ft-distill = 1/Q sum_i KL( softmax(theta_i / T) || softmax(d(q_i, .)/tau) ), over q_i's passages
 
-    and the FLOPS regulariser of SPLADE on each side's sparse vectors.
+    and the FLOPS regulariser of SPLADE on each side's sparse vectors. Options are named after their readings.
 
-    Args (named after their readings, if any):
-        views, sparse_positions, vocabulary_head, dense_reduction: arguments of ``ViewEncoder``.
+    Args:
         top_k: the number of values kept of a sparse vector. None keeps all.
         sparse_truncation: {after: ``saturation``, queries, passages}, the sides with truncated vectors.
-        hybrid_similarity, similarity, view_objective: terms, similarity and objective of
-            ``view_similarities``.
+        hybrid_similarity, similarity, view_objective: arguments of ``view_similarities``.
         contrastive_denominator: a key of ``contrasts``, e.g. ``softmax`` for L_ft as above.
         in_batch_negatives: a positive competes with all passages of the ``batch`` or with its query's
             ``own``.
@@ -58,7 +56,6 @@ class MultiViewBiEncoder(RankedTextsLoss):
         flops_vectors: vectors are regularised ``before`` or ``after`` truncation.
         distillation: None, or {direction, contrastive_weight, teacher_temperature}: KL from teacher to
             student or, with ``student-teacher``, in reverse, the weight of L_ft, and T.
-        query_length, passage_length, separator: arguments of ``ranked_texts``.
         start: directory of the starting model. Its projection is trained further if the shape matches.
     """
 

@@ -218,9 +218,9 @@ class NeighbouringSentences(MaskedPretraining, BatchLoss):
     """L = L_MLM - 1/N sum_i log( exp(a_i . b_i) / sum_j exp(a_i . b_j) ), a_i and b_i [CLS] of two sentences.
 
     The second term is BERT's next-sentence prediction (Devlin et al. 2019, §3.1) over a batch: the next
-    sentence of a_i has to be found among those of all N texts. (A narrow model took more than a thousand
-    steps to learn the original, a binary decision.) Both sentences are masked. A text of one sentence counts
-    only in L_MLM. ``sentence_end`` is the token that ends a sentence, e.g. ``.``.
+    sentence of a_i has to be found among those of all N texts. (A narrow model learns the original, a binary
+    decision, slowly.) Both sentences are masked. A text of one sentence counts only in L_MLM.
+    ``sentence_end`` is the token that ends a sentence, e.g. ``.``.
     """
 
     name = "neighbours"

@@ -30,12 +30,8 @@ def without_padding(encoder: PooledEncoder, *, gpu: bool = False) -> Callable[[T
 class PackedTexts(nn.Module):
     """Maps token ids to a pooled vector per text, equal to the padded model's except for rounding.
 
-    Unless pooling is ``mean``, only first tokens are queries of the last layer. There is no gradient and no
-    dropout.
-
-    Args:
-        pooling: ``cls``, ``mean``, or ``pooler`` for the model's own.
-        tokens: the number of tokens encoded at a time. A longer text is encoded alone. None means ``TOKENS``.
+    ``pooling`` is ``cls``, ``mean``, or ``pooler`` for the model's own. ``tokens`` are encoded at a time. A
+    longer text is encoded alone.
     """
 
     def __init__(self, model: TextModel, *, pooling: str, tokens: int | None = None):

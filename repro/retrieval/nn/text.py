@@ -152,12 +152,8 @@ class Words:
         """Return every whole word of a text in order, including repetitions, without stop words.
 
         The tail of a word that begins before the text is left out. A word that is cut at the end counts.
-
-        Args:
-            input_ids: (T,), without special tokens around. One text, or N end to end.
-            lengths: (N,), tokens of each of several texts.
-
-        Returns (O, 2): first token, and one past the last, as indices into ``input_ids``.
+        ``input_ids`` are (T,), without special tokens around, of one text, or of N end to end with
+        ``lengths``, (N,). Returns (O, 2): first token, and one past the last, as indices into ``input_ids``.
         """
         first = np.flatnonzero(~self.continues[input_ids])
         end = np.append(first, len(input_ids))[1:]  # nothing where there is no first

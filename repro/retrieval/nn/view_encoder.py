@@ -38,13 +38,8 @@ def max_log_saturated(hidden: Tensor, head: Callable[[Tensor], Tensor], keep: Te
     2021).
 
     Logits are computed for a few texts at a time, as 1,024 passages of 144 tokens would have 18 GB of them.
-
-    Args:
-        hidden: (B, L, H).
-        head: (b, L, H) to (b, L, V) logits.
-        keep: (B, L), bool. A text without a kept position gets zeros.
-
-    Returns (B, V), in float32 or above.
+    Maps ``hidden``, (B, L, H), and ``keep``, (B, L) bool, to (B, V), in float32 or above. A text without a
+    kept position gets zeros.
     """
 
     def highest(states: Tensor, mask: Tensor) -> Tensor:

@@ -79,11 +79,8 @@ FILE = "batch_reading.json"  # in a checkpoint
 class BatchReading:
     """Reads the texts of batches with or without padding, in the way that the training began with.
 
-    Args:
-        execution: the requested options. Its ``padding_free`` may be None.
-        checkpoint: to resume from, or None.
-        say: called with a message if REPRO_PADDING_FREE differs from the checkpoint.
-        faster: whether reading without padding takes less time, which is the default.
+    Without a ``padding_free`` in ``execution``, the ``faster`` way is used. ``say`` is called with a message
+    if REPRO_PADDING_FREE differs from the checkpoint.
     """
 
     def __init__(

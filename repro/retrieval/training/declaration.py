@@ -1,9 +1,8 @@
 """Declarations of trainings in recipes: the objective, its optimisation and the options of the machine.
 
-A plan imports neither an objective nor torch. Weights, gradients and Adam's two means take 16 bytes per
-parameter. For its backward pass a layer keeps 34 bytes per hidden number at 16 bits, without attention
-matrices, which the kernels recompute (Korthikanti et al. 2022, section 4.1). At 32 bits it keeps twice as
-many, except for the bytes of dropout. Automatic casting is between the two.
+A plan imports neither an objective nor torch. Memory follows Korthikanti et al. 2022, section 4.1: for its
+backward pass a layer keeps 34 bytes per hidden number at 16 bits, without attention matrices, which the
+kernels recompute, and twice as many at 32 bits, except for dropout. Automatic casting is between the two.
 """
 
 from __future__ import annotations
@@ -38,19 +37,16 @@ LOGIT = 12  # bytes of a logit over the vocabulary: it, its softmax and its grad
 class Objective:
     """A training objective, declared next to the recipes that train with it.
 
-    Its ``name`` and ``version`` are part of a fingerprint. ``path`` may change freely.
+    Its ``name`` and ``version``, which are those of the class, are part of a fingerprint.
 
     Attributes:
-        name, version: equal to those of the class at ``path``, which is checked before training.
-        path: the class or function, e.g. ``"repro.retrieval.nn.bi_encoder:BiEncoderContrastive"``. The
-            constructor names all options.
+        path: the class or function, e.g. ``"repro.retrieval.nn.bi_encoder:BiEncoderContrastive"``.
         choices: valid values of text options, e.g. ``"similarity=dot|cosine target=a|b"``.
         token_lengths: options that are lengths within a text. A scale shrinks them like the text.
         vector_widths: options that count the numbers of a vector. A scale shrinks them like the backbone.
-        passes: passes per token of a text under the default readings, for cost estimates of pre-training:
-            ``encoders`` through all layers, ``layers`` through one extra layer, ``heads`` predictions over
-            the vocabulary, with the prefix ``frozen_`` for an untrained model. The default is one pass with
-            BERT's head.
+        passes: passes per token of a text, for cost estimates of pre-training: ``encoders`` through all
+            layers, ``layers`` through one extra layer, ``heads`` predictions over the vocabulary, with the
+            prefix ``frozen_`` for an untrained model. The default is one pass with BERT's head.
         own_parts: whether losses may be means over parts of its ``part_size`` (``training.objective``).
     """
 
@@ -137,9 +133,8 @@ class Optimisation:
         schedule: course of the learning rate after warm-up, by HF's name where it exists. ``linear`` falls to
             0 at the last step. ``logarithmic`` does too, after a warm-up that rises with the logarithm of the
             step. ``deepspeed-0.6.0`` is the same one step later, with the first step at the peak.
-        weight_decay: AdamW's weight decay, not applied to biases or LayerNorm. 0 gives Adam.
+        weight_decay: not applied to biases or LayerNorm. 0 gives Adam.
         max_grad_norm: gradients are clipped to this norm. 0 disables clipping.
-        precision: ``fp32``, ``fp16`` or ``bf16``.
         seed: the seed of dropout and of the order of examples.
     """
 
@@ -211,8 +206,8 @@ class Execution:
 
     Attributes:
         micro_batch: examples encoded at a time. None encodes all at once.
-        padding_free: 1 if models built like BERT read the texts of a batch without padding, 0 if none does.
-            None chooses the faster way (``padding_free.trains_faster``).
+        padding_free: 1 reads the texts of a batch without padding if models are built like BERT, 0 with
+            padding. None chooses the faster way.
         save_steps: steps between checkpoints. None saves every ten minutes.
         origin: how the micro-batch was chosen, e.g. ``"estimated"``. Empty if the user set it.
         parts_are_fixed: whether the objective's loss is a mean over parts of exactly this size.
@@ -252,10 +247,7 @@ WHOLE_BATCHES = Execution()
 class StepMemory:
     """The sizes that determine the memory of a training step.
 
-    Attributes:
-        parameters: number of trained parameters.
-        tokens: number of tokens per example, with padding.
-        vocabulary: size of the predicted vocabulary, or 0 if no words are predicted.
+    ``tokens`` are those of an example, with padding. ``vocabulary`` is 0 if no words are predicted.
     """
 
     parameters: int
@@ -316,8 +308,8 @@ def predicts_words(params: dict) -> bool:
 def keywords(objective: Mapping[str, Any]) -> dict[str, bool]:
     """Return an objective's keyword parameters and whether each is required, e.g. ``{"temperature": True}``.
 
-    The class is imported only if its source does not show its constructor. Raises UsageError if there is no
-    such class, or if its constructor has ``**options``.
+    The class is imported only if its source does not show its constructor. Raises UsageError without a class
+    or for ``**options``.
     """
     module, _, name = objective["path"].partition(":")
     if arguments := _constructor(module, name):

@@ -67,13 +67,8 @@ AHEAD = 8  # batches made at once without a GPU, as caches are cold between two 
 class ObjectiveTrainer:
     """Minimises the sum of an objective's losses and logs each of them.
 
-    Args:
-        objective, examples, optimisation: arguments of ``train``.
-        order: the order of the batches.
-        out: the folder of the log and the checkpoints.
-        resumed: a complete checkpoint to resume from, or None.
-        execution: contains the size of parts. Every batch is a list of its parts.
-        reading: whether batches are read with padding.
+    ``out`` is the folder of the log and the checkpoints, ``resumed`` a complete checkpoint to resume from, or
+    None. ``execution`` contains the size of parts. Every batch is a list of its parts.
     """
 
     def __init__(
@@ -242,13 +237,12 @@ def train(
     the last complete one. ``out/train_log.jsonl`` gets about 200 lines with step, learning rate, gradient
     norm and losses (means since the previous line).
 
-    Under torchrun every process takes its share of each batch. All end with the same weights, and rank 0
-    writes them. If memory does not suffice for a step, it and later steps are made in smaller parts. On a GPU
-    ``memory`` gives the first size.
+    Under torchrun every process takes its share of each batch, and all end with the same weights. If memory
+    does not suffice for a step, it and later steps are made in smaller parts. On a GPU ``memory`` gives the
+    first size.
 
-    Returns:
-        facts: steps, epochs, examples, losses of the last log line, seconds of this attempt, floating-point
-            operations of the whole training (``flop_count``), and ``options_in_effect``.
+    Returns facts: steps, epochs, examples, losses of the last log line, seconds of this attempt,
+    floating-point operations of the whole training, and ``options_in_effect``.
 
     Raises:
         StageError: a loss is not finite, or memory does not suffice for a single example.

@@ -1,9 +1,8 @@
 """The gradient of a batch that is cut into parts which fit into memory.
 
-Parts of a ``SumObjective`` are weighted by its denominators. For a ``BatchObjective`` the representations of
-all processes are gathered. Several parts are encoded twice, without a graph to get the gradient of the losses
-and with one to propagate it (gradient caching, Gao et al. 2021). E.g. a batch of 64 examples with
-``REPRO_MICRO_BATCH=16`` is encoded in four parts.
+Parts of a ``SumObjective`` are weighted by its denominators. For a ``BatchObjective`` several parts are
+encoded twice, without a graph to get the gradient of the losses and with one to propagate it (gradient
+caching, Gao et al. 2021). E.g. a batch of 64 examples with ``REPRO_MICRO_BATCH=16`` is encoded in four parts.
 """
 
 import contextlib
@@ -135,13 +134,9 @@ def backward_in_parts(
 ) -> Batch:
     """Compute the gradient of the batch of all processes and leave it with the parameters of each process.
 
-    Args:
-        pieces: this process's share of the batch, collated in at least one part.
-        backward: called with every loss that has a graph, like ``torch.Tensor.backward``.
-        autocast: makes the context for encoding a part. Losses over several texts are computed in single
-            precision.
-
-    Returns the losses of the whole batch by name. Raises OutOfMemory if memory ran out in any process.
+    ``pieces`` are this process's share of the batch. ``backward`` is called with every loss that has a graph,
+    in single precision. ``autocast`` makes the context for encoding. Returns the losses of the whole batch.
+    Raises OutOfMemory if memory ran out in any process.
     """
     if isinstance(objective, SumObjective):
         losses = _sum_of_parts(objective, pieces, backward, autocast)
