@@ -31,7 +31,6 @@ class Variances:
     residual: float
 
     def of_mean(self, queries: int, seeds: int) -> float:
-        """Return the variance of the mean over these numbers of queries and seeds."""
         return self.queries / queries + self.seeds / seeds + self.residual / (queries * seeds)
 
 
@@ -48,13 +47,11 @@ class Estimate:
     variances: Variances
 
     def half_width(self, confidence: float = 0.95) -> float:
-        """Return half the width of Student's interval."""
         from scipy.special import stdtrit
 
         return float(stdtrit(self.freedom, (1 + confidence) / 2)) * self.error if self.error else 0.0
 
     def interval(self, confidence: float = 0.95) -> tuple[float, float]:
-        """Return Student's interval of the mean."""
         half = self.half_width(confidence)
         return self.mean - half, self.mean + half
 
@@ -111,7 +108,6 @@ def mean_squares(x: "np.ndarray") -> tuple[float, float, float]:
 
 
 def _freedom(total: float, squares: Sequence[float], queries: int, seeds: int) -> float:
-    """Return Satterthwaite's degrees of freedom of ``total``, a signed sum of the mean squares."""
     degrees = queries - 1, seeds - 1, (queries - 1) * (seeds - 1)
     spread = sum(square**2 / n for square, n in zip(squares, degrees, strict=True))
     return total**2 / spread if spread else float(min(degrees))

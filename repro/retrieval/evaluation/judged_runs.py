@@ -84,7 +84,6 @@ def given_run(
 
 
 def _sentences(counts: Mapping[str, int], run: RunFile, rankings: Run) -> tuple[str, ...]:
-    """Return the sentences with a count, and those on ranks, scores and run tags."""
     by_query = _notes_on_ranks(run, rankings) | _notes_on_scores(rankings)
     notes = [sentence for sentence, count in counts.items() if count]
     notes += [f"for {n} of {len(rankings)} queries {what}" for what, n in by_query.items() if n]
@@ -140,7 +139,6 @@ def _note_on_own_ids(count: int, judged: int, *, ignored: bool) -> dict[str, int
 
 
 def _notes_on_ranks(run: RunFile, rankings: Run) -> dict[str, int]:
-    """Return sentences on doubtful ranks, each with its number of queries."""
     opposite = [run.contradicted[query] for query in rankings if query in run.contradicted]
     late = [run.form == MS_MARCO and ranking[0][1] < -1 for ranking in rankings.values() if ranking]
     order = "the order of the scores, which decide as in trec_eval"
@@ -152,7 +150,6 @@ def _notes_on_ranks(run: RunFile, rankings: Run) -> dict[str, int]:
 
 
 def _notes_on_scores(rankings: Run) -> dict[str, int]:
-    """Return sentences on doubtful or few scores, each with its number of queries."""
     lengths = [len(ranking) for ranking in rankings.values() if ranking]
     usual = median(lengths) if lengths else 0
     ends = [(np.float32(r[0][1]), np.float32(r[-1][1])) for r in rankings.values() if len(r) > 1]

@@ -50,7 +50,6 @@ def families() -> dict[str, Family]:
 
 @cache
 def _names() -> dict[str, str]:
-    """Return alias -> name in ir_measures, e.g. "recall" -> "R"."""
     return {alias: row.name for row in families().values() for alias in row.aliases}
 
 
@@ -158,7 +157,6 @@ def score(
 
 
 def _blocks(qrels: Mapping[str, Mapping[str, int]]) -> Iterator[dict[str, Mapping[str, int]]]:
-    """Yield the judgements of ``QUERIES`` queries at a time, sorted by query."""
     queries = sorted(qrels)
     for first in range(0, len(queries), QUERIES):
         yield {query: qrels[query] for query in queries[first : first + QUERIES]}
@@ -188,7 +186,6 @@ def by_rank(documents: Sequence[str]) -> dict[str, float]:
 
 
 def _trec_scores(measures, qrels, documents) -> dict[Measure, dict[str, float]]:
-    """Return measure -> query -> score for all queries of ``qrels``."""
     import ir_measures
 
     scores: dict[Measure, dict[str, float]] = {measure: {} for measure in measures}
@@ -210,7 +207,6 @@ def _ir_measure(measure: Measure):
 
 
 def _to_last_hit(documents: list[str], grades: Mapping[str, int]) -> list[str]:
-    """Return the ranking cut after its last relevant document, or its first document."""
     hits = {document for document, grade in grades.items() if grade > 0}.intersection(documents)
     return documents[: max((documents.index(hit) + 1 for hit in hits), default=1)]
 

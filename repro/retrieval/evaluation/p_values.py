@@ -29,7 +29,6 @@ def unpaired_t_test(first: Sequence[float], second: Sequence[float]) -> MeansTes
 
 
 def _two_sided(t, degrees: int) -> Any:
-    """Return the probability of an absolute t at least as large, by the incomplete beta function."""
     import mpmath  # scipy is larger than all packages of a comparison of records
 
     return mpmath.betainc(degrees / 2, 0.5, 0, degrees / (degrees + t * t), regularized=True)

@@ -283,7 +283,6 @@ def _query(line: Line) -> str:
 
 
 def _lines(path: Path, begin: int, end: int | None) -> Iterator[Line]:
-    """Yield the lines between two line starts, numbered from 1."""
     place = begin
     try:
         with open(path, "rb") as file:
@@ -300,7 +299,6 @@ def _lines(path: Path, begin: int, end: int | None) -> Iterator[Line]:
 
 
 def _start(path: Path, place: int) -> int:
-    """Return the byte offset of the first query that begins at ``place`` or later."""
     if place == 0:
         return 0
     start, previous_query = _line_start(path, min(place, path.stat().st_size)), None
@@ -316,7 +314,6 @@ def _start(path: Path, place: int) -> int:
 
 
 def _line_start(path: Path, place: int) -> int:
-    """Return the start of the line that contains the byte before ``place``."""
     begin, newline = place, -1
     with open(path, "rb") as file:
         while newline < 0 and begin > 0:
@@ -327,7 +324,6 @@ def _line_start(path: Path, place: int) -> int:
 
 
 def _lines_before(path: Path, place: int) -> int:
-    """Count the lines that end before a byte."""
     count = 0
     with open(path, "rb") as file:
         while place > 0 and (block := file.read(min(place, LINE))):

@@ -129,7 +129,6 @@ def bootstrap_interval(scores: np.ndarray, *, resamples: int, seed: int) -> tupl
 
 
 def _differences(values: np.ndarray) -> np.ndarray:
-    """Return the differences of all pairs of values, (…, S) to (…, S, S)."""
     return values[..., :, None] - values[..., None, :]
 
 
@@ -200,7 +199,6 @@ def compare_scores(
 
 
 def _means_and_t_tests(scores: np.ndarray, names: Sequence[str]) -> dict:
-    """Return means, t-tests and counts of queries of every two systems from their scores (S, Q)."""
     from ranx.statistical_tests import paired_student_t_test
 
     count, spread = len(scores), _spread(scores)

@@ -5,6 +5,7 @@ import gc
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from functools import partial
 from itertools import islice
 from typing import Generic, TypeVar
 
@@ -16,6 +17,7 @@ from repro.errors import StageError
 from repro.retrieval.nn.precision import Tensors, device
 from repro.retrieval.nn.tokens import TokenRows
 
+T = TypeVar("T")
 Output = TypeVar("Output", Tensor, Tensors)
 # of RuntimeErrors by torch's allocator on a CPU, CUDA's calls and its libraries
 WORDS = ("can't allocate memory", "out of memory", "STATUS_ALLOC_FAILED")
@@ -26,9 +28,17 @@ def is_out_of_memory(error: BaseException) -> bool:
     return isinstance(error, RuntimeError) and any(words in str(error) for words in WORDS)
 
 
-def first_line(error: BaseException) -> str:
-    """Return the first sentence of an error, without the advice after it."""
-    return str(error).strip().partition("\n")[0].partition(" GPU ")[0]
+def attempted(work: Callable[[], T]) -> tuple[T | None, str]:
+    """Return ``work()`` and "", or None and the first sentence of the error if memory ran out.
+
+    Then the error is gone, and with it the tensors of its traceback.
+    """
+    try:
+        return work(), ""
+    except RuntimeError as error:
+        if not is_out_of_memory(error):
+            raise
+        return None, str(error).strip().partition("\n")[0].partition(" GPU ")[0]
 
 
 def release_memory() -> None:
@@ -59,10 +69,16 @@ class HalvingEncoder(Generic[Output]):
             if self.tokens is not None:
                 size = min(size, max(1, self.tokens // length))
             piece = {name: rows[first : first + size] for name, rows in inputs.items()}
-            part = self._attempt(piece, size, length)
+            part, problem = attempted(partial(self.encode, piece))
             if part is not None:
                 parts.append(part)
                 first += size
+                continue
+            release_memory()
+            if size == 1:
+                fault = f"memory does not suffice for one text of {length} tokens ({problem})"
+                raise StageError(f"{fault}. Run it where more memory is free")
+            self.tokens = (size + 1) // 2 * length
         if len(parts) == 1:
             return parts[0]
         if isinstance(parts[0], Tensor):
@@ -70,23 +86,7 @@ class HalvingEncoder(Generic[Output]):
         return {name: torch.cat([part[name] for part in parts]) for name in parts[0]}
 
     def facts(self) -> dict[str, int]:
-        """Return ``tokens_at_once``, or {} if every batch fits."""
         return {} if self.tokens is None else {"tokens_at_once": self.tokens}
-
-    def _attempt(self, inputs: Tensors, size: int, length: int) -> Output | None:
-        try:
-            return self.encode(inputs)
-        except RuntimeError as error:
-            if not is_out_of_memory(error):
-                raise
-            words = first_line(error)
-        # outside of the handler, as the traceback refers to computed tensors
-        release_memory()
-        if size == 1:
-            problem = f"memory does not suffice for one text of {length} tokens ({words})"
-            raise StageError(f"{problem}. Run it where more memory is free")
-        self.tokens = (size + 1) // 2 * length
-        return None
 
 
 def side_inputs(batch: Tensors, prefix: str) -> Tensors:
@@ -114,21 +114,18 @@ def token_batches(rows: TokenRows) -> Iterator[tuple[list[int], Tensors]]:
         start += len(places)
 
 
-Item = TypeVar("Item")
-
-
 @contextlib.contextmanager
-def in_background(items: Iterable[Item], *, ahead: int) -> Iterator[Iterator[Item]]:
+def in_background(items: Iterable[T], *, ahead: int) -> Iterator[Iterator[T]]:
     """Yield the items in order, prepared by a thread up to ``ahead`` of the caller.
 
     Exceptions of ``items`` are raised at their position.
     """
     iterator = iter(items)
 
-    def next_items() -> list[Item]:
+    def next_items() -> list[T]:
         return list(islice(iterator, 1))
 
-    def results() -> Iterator[Item]:
+    def results() -> Iterator[T]:
         while items := futures.popleft().result():
             futures.append(thread.submit(next_items))
             yield from items

@@ -10,16 +10,8 @@ import torch
 from torch import Tensor
 
 from repro.errors import UsageError, check_known
+from repro.retrieval.nn import contrastive
 from repro.retrieval.nn.checkpoint import TextModel, Tokenizer, load_encoder, save_model
-from repro.retrieval.nn.contrastive import (
-    NEGATIVES,
-    check_similarity,
-    contrastive,
-    divergence,
-    four_block_contrastive,
-    in_batch_contrastive,
-    own_scores,
-)
 from repro.retrieval.nn.encoder import PROJECTORS, Encoder, Projector, check_pooling, pooled, saved_projector
 from repro.retrieval.nn.objectives import RankedTextsLoss, teacher_scores
 from repro.retrieval.nn.precision import Tensors
@@ -70,14 +62,13 @@ class BiEncoderContrastive(RankedTextsLoss):
             head = saved
         self.encoder = Encoder(model, pooling=pooling, projector=head)
         self.tokenizer = tokenizer
-        self.temperature, self.similarity = temperature, check_similarity(similarity)
-        check_known("treatment of negatives", negatives, valid=NEGATIVES)
+        self.temperature, self.similarity = temperature, contrastive.check_similarity(similarity)
+        check_known("treatment of negatives", negatives, valid=contrastive.NEGATIVES)
         self.negatives = negatives
         self.query_length, self.passage_length, self.separator = query_length, passage_length, separator
 
     def losses(self, represented: Tensors) -> Tensors:
-        """Return the loss ``contrastive``."""
-        loss = contrastive(
+        loss = contrastive.contrastive(
             represented["queries"],
             represented["passages"],
             negatives=self.negatives,
@@ -87,7 +78,6 @@ class BiEncoderContrastive(RankedTextsLoss):
         return {"contrastive": loss}
 
     def save(self, folder: Path) -> None:
-        """Save the encoder, its tokenizer and any projector."""
         save_model(self.encoder.model, self.tokenizer, folder)
         if self.encoder.projector is not None:
             self.encoder.projector.save(folder, encodes=True)
@@ -113,8 +103,8 @@ class CosineBiEncoder(RankedTextsLoss):
     version = 1
     load = staticmethod(load_encoder)
     contrasts: ClassVar[Mapping[str, Callable[..., Tensor]]] = {
-        "four-blocks": four_block_contrastive,
-        "query": partial(in_batch_contrastive, similarity="cosine"),
+        "four-blocks": contrastive.four_block_contrastive,
+        "query": partial(contrastive.in_batch_contrastive, similarity="cosine"),
     }
 
     def __init__(
@@ -145,7 +135,6 @@ class CosineBiEncoder(RankedTextsLoss):
         self.register_buffer("steps", torch.zeros((), dtype=torch.int64))
 
     def losses(self, represented: Tensors) -> Tensors:
-        """Return the loss ``contrastive``, and count a step."""
         losses = {"contrastive": self.contrastive(represented["queries"], represented["passages"])}
         self.count_step()
         return losses
@@ -171,7 +160,6 @@ class CosineBiEncoder(RankedTextsLoss):
         return 1 / (share / temperature).clamp(min=1.0)
 
     def count_step(self) -> None:
-        """Count a step in training mode."""
         if self.training:
             self.steps += 1
 
@@ -181,7 +169,6 @@ class CosineBiEncoder(RankedTextsLoss):
         return pooled(hidden, inputs["attention_mask"], pooling=self.pooling)
 
     def save(self, folder: Path) -> None:
-        """Save the encoder and its tokenizer."""
         save_model(self.model, self.tokenizer, folder)
 
 
@@ -234,19 +221,17 @@ class DistilledBiEncoder(CosineBiEncoder):
         self.teacher_temperature, self.student_temperature = teacher_temperature, student_temperature
 
     def collate(self, examples: list[dict]) -> Tensors:
-        """Return the arrays of ``ranked_texts`` and the ``teacher_scores``."""
         return super().collate(examples) | {"teacher": teacher_scores(examples)}
 
     def represent(self, batch: Tensors) -> Tensors:
-        """Return the vectors and the teacher's scores."""
         return super().represent(batch) | {"teacher": batch["teacher"]}
 
     def losses(self, represented: Tensors) -> Tensors:
         """Return the losses ``divergence`` and, unless its weight is 0, ``contrastive``. Counts a step."""
         queries, passages, teacher = (represented[name] for name in ("queries", "passages", "teacher"))
-        cosines = own_scores(queries, passages, similarity="cosine")  # (Q, P)
+        cosines = contrastive.own_scores(queries, passages, similarity="cosine")  # (Q, P)
         losses = {
-            "divergence": divergence(
+            "divergence": contrastive.divergence(
                 teacher / self.teacher_temperature, cosines / self.warmed(self.student_temperature)
             )
         }

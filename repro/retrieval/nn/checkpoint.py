@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import contextlib
 import copy
+import logging
 import re
 from collections.abc import Sequence
 from itertools import filterfalse
@@ -200,19 +201,21 @@ def remedy(folder: Path, problem: str) -> str:
 
 @contextlib.contextmanager
 def quiet():
-    """Suppress transformers' loading reports and progress bars."""
-    from transformers.utils import logging
+    """Suppress progress bars and the loading reports of transformers and sentence-transformers."""
+    from transformers.utils import logging as library
 
-    level = logging.get_verbosity()
-    bars = logging.is_progress_bar_enabled()
-    logging.set_verbosity_error()
-    logging.disable_progress_bar()
+    loggers = [logging.getLogger(name) for name in ("transformers", "sentence_transformers")]
+    levels, bars = [logger.level for logger in loggers], library.is_progress_bar_enabled()
+    for logger in loggers:
+        logger.setLevel(logging.ERROR)
+    library.disable_progress_bar()
     try:
         yield
     finally:
-        logging.set_verbosity(level)
+        for logger, level in zip(loggers, levels, strict=True):
+            logger.setLevel(level)
         if bars:
-            logging.enable_progress_bar()
+            library.enable_progress_bar()
 
 
 class Layers(nn.Module):

@@ -3,7 +3,6 @@
 import contextlib
 import zlib
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
@@ -118,12 +117,10 @@ class CrossEncoder(nn.Module):
         }
 
     def denominators(self, batch: Tensors) -> dict[str, int]:
-        """Return the number of queries that each loss averages."""
         names = ("listwise", "r_drop") if self._reads_twice() else ("listwise",)
         return dict.fromkeys(names, len(batch["input_ids"]))
 
     def save(self, folder: Path) -> None:
-        """Save a model for sequence classification and its tokenizer."""
         save_model(self.model, self.tokenizer, folder)
 
     def _reads_twice(self) -> bool:
@@ -174,7 +171,6 @@ class PairScorer:
         self.halved = HalvingEncoder(lambda inputs: self.model(**on_device(inputs)).logits.float().squeeze(1))
 
     def facts(self) -> dict[str, int]:
-        """Return ``padding_free`` if pairs are read without padding, and the facts of ``HalvingEncoder``."""
         return ({"padding_free": 1} if self.packed else {}) | self.halved.facts()
 
     def prepared(self, queries: list[str], passages: list[dict]) -> Iterator[tuple[list[int], Batches]]:
@@ -224,21 +220,6 @@ class PairTexts:
         return [self.queries[n] for n in self.query[block]], [passages[n] for n in places]
 
 
-@dataclass(frozen=True)
-class _Piece:
-    """Pairs at ``places`` of the block of ``size`` pairs from ``first`` on.
-
-    ``scores`` are those of the whole block if an earlier attempt finished it.
-    """
-
-    first: int
-    size: int
-    places: list[int]
-    batches: Batches
-    scores: np.ndarray | None
-    last: bool
-
-
 def score_pairs(
     pairs: PairTexts,
     scorer: PairScorer,
@@ -253,30 +234,34 @@ def score_pairs(
     and its other values are meaningless.
     """
     scratch.mkdir(parents=True, exist_ok=True)
-    scores = np.zeros(len(pairs), dtype=np.float32)
-    with in_background(_pieces(pairs, scorer, scratch), ahead=AHEAD) as pieces:
-        for piece in pieces:
-            block = scores[piece.first : piece.first + piece.size]
-            if piece.scores is not None:
-                block[:] = piece.scores
-            else:
-                block[piece.places] = scorer.score(piece.batches)
-                if piece.last:
-                    _keep_block(scratch, piece.first, block)
-            advance(len(piece.places))
+    scores, unread = np.zeros(len(pairs), dtype=np.float32), []
+    for first in blocks(len(pairs), BLOCK):
+        block = scores[first : first + BLOCK]
+        if (earlier := _read_block(scratch, first, len(block))) is None:
+            unread.append(first)
+        else:
+            block[:] = earlier
+            advance(len(block))
+    with in_background(_pieces(pairs, scorer, unread), ahead=AHEAD) as pieces:
+        for first, places, batches, is_last in pieces:
+            block = scores[first : first + BLOCK]
+            block[places] = scorer.score(batches)
+            if is_last:
+                _keep_block(scratch, first, block)
+            advance(len(places))
     return scores if decimals is None else np.round(scores.astype(np.float64), decimals)
 
 
-def _pieces(pairs: PairTexts, scorer: PairScorer, scratch: Path) -> Iterator[_Piece]:
-    for first in blocks(len(pairs), BLOCK):
-        size = min(BLOCK, len(pairs) - first)
-        if (scores := _read_block(scratch, first, size)) is not None:
-            yield _Piece(first, size, list(range(size)), [], scores, last=True)
-            continue
+def _pieces(
+    pairs: PairTexts, scorer: PairScorer, firsts: list[int]
+) -> Iterator[tuple[int, list[int], Batches, bool]]:
+    """Yield the first pair of a block, places in the block, their batches, and whether they are its last."""
+    for first in firsts:
+        queries, passages = pairs[slice(first, first + BLOCK)]
         count = 0
-        for places, batches in scorer.prepared(*pairs[slice(first, first + size)]):
+        for places, batches in scorer.prepared(queries, passages):
             count += len(places)
-            yield _Piece(first, size, places, batches, None, last=count == size)
+            yield first, places, batches, count == len(queries)
 
 
 def _keep_block(scratch: Path, first: int, scores: np.ndarray) -> None:

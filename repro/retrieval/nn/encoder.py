@@ -42,7 +42,6 @@ class Projector(nn.Module):
 
     @classmethod
     def of(cls, config: BertConfig, architecture: str, *, layers: int = 1) -> Projector:
-        """Return a new projector for an encoder of this configuration."""
         return cls(
             config.hidden_size,
             architecture=architecture,
@@ -117,7 +116,6 @@ class Encoder(PooledEncoder):
         self.projector = projector
 
     def finished(self, vectors: Tensor) -> Tensor:
-        """Map pooled vectors, (N, H), through the projector if there is one."""
         return vectors if self.projector is None else self.projector(vectors)
 
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import contextlib
 import json
-import logging
 import math
 from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
@@ -15,18 +14,8 @@ from torch import Tensor, nn
 
 from repro.errors import BlockedError, DataError, check_known
 from repro.machine.bounded_reading import check_pulled
+from repro.retrieval.nn import checkpoint
 from repro.retrieval.nn.batches import is_out_of_memory, release_memory
-from repro.retrieval.nn.checkpoint import (
-    MaskedModel,
-    Tokenizer,
-    check_heads,
-    check_missing,
-    check_self_contained,
-    check_vocabulary,
-    positions,
-    quiet,
-    reason,
-)
 from repro.retrieval.nn.encoder import PooledEncoder
 from repro.retrieval.nn.precision import Tensors, autocast, device
 from repro.retrieval.nn.view_encoder import POSITIONS, max_log_saturated, sum_log_saturated
@@ -53,8 +42,8 @@ def load(folder: Path, settings: Mapping[str, Any]) -> AnyEncoder:
     reports: list[tuple] = []
     try:
         for config in sorted(folder.rglob("*config.json")):
-            check_self_contained(config.parent)
-        with quiet(), _silent(), _reports_kept(reports):
+            checkpoint.check_self_contained(config.parent)
+        with checkpoint.quiet(), _reports_kept(reports):
             model = _loaded(folder, settings)
         _check_weights(model, reports)
         _set_lengths(model, settings)
@@ -64,7 +53,7 @@ def load(folder: Path, settings: Mapping[str, Any]) -> AnyEncoder:
         raise
     except Exception as error:  # of many kinds
         check_pulled(folder)
-        why = _unreadable_file(folder) or reason(error).removeprefix("Error ")
+        why = _unreadable_file(folder) or checkpoint.reason(error).removeprefix("Error ")
         raise DataError(f"{folder}: cannot be read as an encoder ({why})") from error
     return model.eval()
 
@@ -80,7 +69,7 @@ def _unreadable_file(folder: Path) -> str:
                 with safe_open(path, "pt"):
                     pass
         except (ValueError, SafetensorError) as error:
-            return f"{path.relative_to(folder)}: {reason(error)}"
+            return f"{path.relative_to(folder)}: {checkpoint.reason(error)}"
     return ""
 
 
@@ -131,17 +120,6 @@ def _pool(model: SentenceTransformer, folder: Path, mode: str) -> None:
 
 
 @contextlib.contextmanager
-def _silent() -> Iterator[None]:
-    logger = logging.getLogger("sentence_transformers")
-    level = logger.level
-    logger.setLevel(logging.ERROR)
-    try:
-        yield
-    finally:
-        logger.setLevel(level)
-
-
-@contextlib.contextmanager
 def _reports_kept(reports: list[tuple]) -> Iterator[None]:
     """Collect transformers' loading reports, which sentence-transformers drops."""
     from transformers import PreTrainedModel
@@ -167,13 +145,13 @@ def _check_weights(model: AnyEncoder, reports: list[tuple]) -> None:
     parts = transformers(model)
     has_pooler = any(part.module_output_name == "sentence_embedding" for part in parts)
     for each, report in reports:
-        check_missing(each, report, has_pooler=has_pooler)
-        check_heads(report)
+        checkpoint.check_missing(each, report, has_pooler=has_pooler)
+        checkpoint.check_heads(report)
     for part in parts:
         if part.tokenizer.pad_token_id is None:
             problem = f"{part.tokenizer.name_or_path}: the tokenizer has no padding token, which batches need"
             raise BlockedError(problem, 'add it to tokenizer_config.json, e.g. "pad_token": "[PAD]"')
-        check_vocabulary(part.auto_model, part.tokenizer)
+        checkpoint.check_vocabulary(part.auto_model, part.tokenizer)
 
 
 def transformers(model: AnyEncoder) -> list:
@@ -197,7 +175,7 @@ def _set_lengths(model: AnyEncoder, settings: Mapping[str, Any]) -> None:
 
 def _check_lengths(model: AnyEncoder) -> None:
     for transformer in transformers(model):
-        count = positions(transformer.auto_model)
+        count = checkpoint.positions(transformer.auto_model)
         limit = max((_length(transformer, kind) or 0 for kind in TASKS), default=0)
         if count is not None and limit > count:
             raise ValueError(f"a length of {limit} tokens is more than the model's {count} positions")
@@ -272,7 +250,6 @@ def reading(model: AnyEncoder, kind: str) -> tuple[str, int | None]:
 
 
 def _on_route(module: torch.nn.Module, task: str) -> Iterator[torch.nn.Module]:
-    """Yield the modules that a text passes: of routes those of the task, or all."""
     routes = dict(getattr(module, "sub_modules", {}))
     for part in routes.get(task, [part for parts in routes.values() for part in parts]):
         yield from _on_route(part, task)
@@ -322,7 +299,6 @@ class ReleasedEncoder(PooledEncoder):
         self.size = encoder.get_embedding_dimension()
 
     def finished(self, vectors: Tensor) -> Tensor:
-        """Map pooled vectors, (N, H), through the heads to (N, ``size``)."""
         features = {"sentence_embedding": vectors}
         for head in self.heads:
             features = head(features)
@@ -336,7 +312,9 @@ class SpladeEncoder(nn.Module):
     The maximum, or with ``pooling`` ``sum`` the sum, includes [CLS] and [SEP], as in released code.
     """
 
-    def __init__(self, model: MaskedModel, tokenizer: Tokenizer, *, pooling: str = "max"):
+    def __init__(
+        self, model: checkpoint.MaskedModel, tokenizer: checkpoint.Tokenizer, *, pooling: str = "max"
+    ):
         super().__init__()
         check_known("pooling of logits", pooling, valid=("max", "sum"))
         self.model, self.tokenizer, self.pooling = model, tokenizer, pooling

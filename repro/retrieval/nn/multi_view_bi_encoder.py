@@ -11,25 +11,12 @@ from torch import Tensor
 from torch.nn import functional
 
 from repro.errors import check_known
+from repro.retrieval.nn import contrastive
 from repro.retrieval.nn.batches import side_inputs
 from repro.retrieval.nn.checkpoint import MaskedModel, Tokenizer, load_masked_lm
-from repro.retrieval.nn.contrastive import (
-    OBJECTIVES,
-    check_similarity,
-    divergence,
-    own_columns,
-    view_similarities,
-)
 from repro.retrieval.nn.objectives import RankedTextsLoss, teacher_scores
 from repro.retrieval.nn.precision import Tensors
-from repro.retrieval.nn.view_encoder import (
-    DenseReduction,
-    SparsePositions,
-    ViewEncoder,
-    check_names,
-    flops,
-    top_k,
-)
+from repro.retrieval.nn.view_encoder import ViewEncoder, check_names, flops, top_k
 
 SIDES = {"queries": "query_", "passages": "passage_"}
 DIRECTIONS = ("teacher-student", "student-teacher")
@@ -74,9 +61,9 @@ class MultiViewBiEncoder(RankedTextsLoss):
         views: list[str],
         top_k: int | None,
         sparse_truncation: dict,
-        sparse_positions: SparsePositions,
+        sparse_positions: dict,
         vocabulary_head: str,
-        dense_reduction: DenseReduction | None,
+        dense_reduction: dict | None,
         hybrid_similarity: list[str],
         similarity: str,
         view_objective: str,
@@ -93,7 +80,7 @@ class MultiViewBiEncoder(RankedTextsLoss):
     ):
         super().__init__()
         check_names("term of the similarity", hybrid_similarity, valid=views)
-        check_known("objective of the views", view_objective, valid=OBJECTIVES)
+        check_known("objective of the views", view_objective, valid=contrastive.OBJECTIVES)
         check_known("denominator", contrastive_denominator, valid=self.contrasts)
         check_known("choice of negatives", in_batch_negatives, valid=("batch", "own"))
         check_known("choice of regularised vectors", flops_vectors, valid=("before", "after"))
@@ -111,7 +98,7 @@ class MultiViewBiEncoder(RankedTextsLoss):
         self.encoder.start_from(start)
         self.tokenizer, self.top_k, self.truncation = tokenizer, top_k, dict(sparse_truncation)
         self.terms, self.objective = list(hybrid_similarity), view_objective
-        self.similarity, self.temperature = check_similarity(similarity), temperature
+        self.similarity, self.temperature = contrastive.check_similarity(similarity), temperature
         self.contrast, self.own = self.contrasts[contrastive_denominator], in_batch_negatives == "own"
         self.flops_weight, self.flops_after = dict(flops_weight), flops_vectors == "after"
         self.distillation = distillation
@@ -119,7 +106,6 @@ class MultiViewBiEncoder(RankedTextsLoss):
         self.register_buffer("steps", torch.zeros((), dtype=torch.int64))
 
     def collate(self, examples: list[dict]) -> Tensors:
-        """Return the arrays of ``ranked_texts`` and, for distillation, the ``teacher_scores``."""
         batch = super().collate(examples)
         return batch if self.distillation is None else batch | {"teacher": teacher_scores(examples)}
 
@@ -134,7 +120,7 @@ class MultiViewBiEncoder(RankedTextsLoss):
         views = self.encoder.views
         whole = {side: {view: represented[f"{side}.{view}"] for view in views} for side in SIDES}
         top_vectors = {side: self.truncated(vectors, side) for side, vectors in whole.items()}
-        scores = view_similarities(
+        scores = contrastive.view_similarities(
             top_vectors["queries"],
             top_vectors["passages"],
             terms=self.terms,
@@ -147,18 +133,15 @@ class MultiViewBiEncoder(RankedTextsLoss):
         return losses | self.flops_losses(top_vectors if self.flops_after else whole)
 
     def represent(self, batch: Tensors) -> Tensors:
-        """Return vectors as ``<side>.<view>``, e.g. ``queries.sparse``, and any ``teacher``."""
         rows = {name: batch[name] for name in ("teacher",) if name in batch}
         for side in SIDES:
             rows |= {f"{side}.{view}": vectors for view, vectors in self.encoded(batch, side).items()}
         return rows
 
     def encoded(self, batch: Tensors, side: str) -> Tensors:
-        """Return the vectors of queries or passages by view, without truncation."""
         return self.encoder(side_inputs(batch, SIDES[side]))
 
     def truncated(self, vectors: Tensors, side: str) -> Tensors:
-        """Return the vectors, with sparse ones truncated if this side requires it."""
         if "sparse" not in vectors or self.top_k is None or not self.truncation[side]:
             return vectors
         return vectors | {"sparse": top_k(vectors["sparse"], self.top_k)}
@@ -166,11 +149,11 @@ class MultiViewBiEncoder(RankedTextsLoss):
     def ranking_losses(self, suffix: str, scores: Tensor, represented: Tensors) -> Tensors:
         """Return the losses of similarities divided by tau, (Q, Q*P), with ``suffix`` in their names."""
         losses: Tensors = {}
-        rows, weight = own_columns(scores), 1.0  # rows: (Q, P)
+        rows, weight = contrastive.own_columns(scores), 1.0  # rows: (Q, P)
         if self.distillation is not None:
             teacher = represented["teacher"] / self.distillation["teacher_temperature"]
             pair = (teacher, rows) if self.distillation["direction"] == "teacher-student" else (rows, teacher)
-            losses[f"divergence{suffix}"] = divergence(*pair)  # readings: distillation-…
+            losses[f"divergence{suffix}"] = contrastive.divergence(*pair)  # readings: distillation-…
             weight = self.distillation["contrastive_weight"]
         if weight:
             places = torch.arange(len(scores), device=scores.device)
@@ -196,5 +179,4 @@ class MultiViewBiEncoder(RankedTextsLoss):
         return reduce(add, map(flops, shares)) / len(shares)
 
     def save(self, folder: Path) -> None:
-        """Save the encoder in the format of ``load_view_encoder``."""
         self.encoder.save(folder)

@@ -8,19 +8,10 @@ import torch
 from torch import Tensor, nn
 
 from repro.errors import DataError, UsageError, check_known
+from repro.retrieval.nn import masked_tokens
 from repro.retrieval.nn.batches import side_inputs
 from repro.retrieval.nn.checkpoint import MaskedModel, Tokenizer, save_model
 from repro.retrieval.nn.contrastive import in_batch_contrastive
-from repro.retrieval.nn.masked_tokens import (
-    Masking,
-    divisor,
-    labelled,
-    masked_texts,
-    mlm_loss,
-    mlm_rows,
-    token_cross_entropy,
-    values_at,
-)
 from repro.retrieval.nn.precision import Tensors
 from repro.retrieval.nn.text import passage_rows, tokenised
 
@@ -34,7 +25,6 @@ class BatchLoss(nn.Module):
     losses: Callable[[Tensors], Tensors]
 
     def forward(self, batch: Tensors) -> Tensors:
-        """Return the named losses of a whole batch."""
         return self.losses(self.represent(batch))
 
 
@@ -67,7 +57,6 @@ class RankedTextsLoss(BatchLoss):
     separator: str
 
     def collate(self, examples: list[dict]) -> Tensors:
-        """Return the arrays of ``ranked_texts``."""
         return ranked_texts(
             self.tokenizer,
             examples,
@@ -133,7 +122,7 @@ class MaskedPretraining(nn.Module):
 
     encoder: MaskedModel
     tokenizer: Tokenizer
-    masking: Masking
+    masking: masked_tokens.Masking
     length: int
     seed: int
 
@@ -150,8 +139,7 @@ class MaskedPretraining(nn.Module):
         return [np.random.default_rng((self.seed, *stream, *place)) for place in places]
 
     def masked(self, texts: list[np.ndarray], generators: list[np.random.Generator]) -> Tensors:
-        """Return the arrays of ``masked_texts``."""
-        return masked_texts(
+        return masked_tokens.masked_texts(
             texts,
             tokenizer=self.tokenizer,
             generators=generators,
@@ -170,7 +158,6 @@ class MaskedPretraining(nn.Module):
         return self.encoder.base_model(input_ids, attention_mask=attention_mask).last_hidden_state
 
     def save(self, folder: Path) -> None:
-        """Save the encoder with its masked-language head, without other trained parts."""
         save_model(self.encoder, self.tokenizer, folder)
 
 
@@ -188,7 +175,7 @@ class MaskedLanguageModel(MaskedPretraining):
         model: MaskedModel,
         tokenizer: Tokenizer,
         *,
-        masking: Masking,
+        masking: masked_tokens.Masking,
         reduction: str,
         length: int,
         seed: int,
@@ -198,20 +185,18 @@ class MaskedLanguageModel(MaskedPretraining):
         self.masking, self.reduction, self.length, self.seed = masking, reduction, length, seed
 
     def forward(self, batch: Tensors) -> Tensors:
-        """Return the loss ``mlm``, or {} for a batch without masked tokens."""
-        places = labelled(batch["labels"])
+        places = masked_tokens.labelled(batch["labels"])
         if not len(places):
             return {}
         output = self.encoder.base_model(
             batch["masked_ids"], attention_mask=batch["attention_mask"], token_type_ids=batch.get("segments")
         )  # without segments every token is of the first
-        logits = self.encoder.cls(values_at(output.last_hidden_state, places))  # (M, V): of the masked alone
-        labels = values_at(batch["labels"], places)
-        return {"mlm": token_cross_entropy(logits, labels, reduction=self.reduction)}
+        logits = self.encoder.cls(masked_tokens.values_at(output.last_hidden_state, places))  # (M, V)
+        labels = masked_tokens.values_at(batch["labels"], places)
+        return {"mlm": masked_tokens.token_cross_entropy(logits, labels, reduction=self.reduction)}
 
     def denominators(self, batch: Tensors) -> dict[str, int | None]:
-        """Return the number of masked tokens that ``mlm`` averages, or None if it is a sum."""
-        return {"mlm": divisor(batch["labels"], reduction=self.reduction)}
+        return {"mlm": masked_tokens.divisor(batch["labels"], reduction=self.reduction)}
 
 
 class NeighbouringSentences(MaskedPretraining, BatchLoss):
@@ -231,7 +216,7 @@ class NeighbouringSentences(MaskedPretraining, BatchLoss):
         model: MaskedModel,
         tokenizer: Tokenizer,
         *,
-        masking: Masking,
+        masking: masked_tokens.Masking,
         sentence_end: str,
         length: int,
         seed: int,
@@ -266,11 +251,10 @@ class NeighbouringSentences(MaskedPretraining, BatchLoss):
         hidden = self.hidden(batch["masked_ids"], batch["attention_mask"])  # (2N, L, H)
         first, second = hidden[:, 0].chunk(2)
         sides = {"first": first[batch["paired"]], "second": second[batch["paired"]]}
-        return mlm_rows(hidden, self.encoder.cls, batch["labels"]) | sides
+        return masked_tokens.mlm_rows(hidden, self.encoder.cls, batch["labels"]) | sides
 
     def losses(self, represented: Tensors) -> Tensors:
-        """Return ``mlm`` and ``neighbours`` over all parts of a batch."""
-        losses = mlm_loss(represented, reduction="mean")
+        losses = masked_tokens.mlm_loss(represented, reduction="mean")
         if len(represented["first"]) > 1:
             sides = represented["first"], represented["second"]
             losses["neighbours"] = in_batch_contrastive(*sides, temperature=1.0, similarity="dot")

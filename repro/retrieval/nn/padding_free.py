@@ -62,7 +62,6 @@ class Layout:
         return torch.arange(len(self.lengths) + 1, dtype=torch.int32, device=self.device)
 
     def attend(self, query: Tensor, key: Tensor, value: Tensor, dropout: float) -> Tensor:
-        """Return attention within each text, by a single kernel if possible."""
         return (by_kernel if has_kernel(query) else text_by_text)(query, key, value, self, dropout)
 
 

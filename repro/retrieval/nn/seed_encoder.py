@@ -118,7 +118,6 @@ def _config(settings: Mapping):
 
 
 def _body(weights: Mapping[str, Tensor]) -> Tensors:
-    """Return the encoder's weights under RoBERTa's names."""
     inner = {name.rpartition(BODY)[2]: value for name, value in weights.items() if BODY in name}
     return {_roberta_name(name): value.float() for name, value in inner.items()}
 

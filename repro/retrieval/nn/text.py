@@ -8,6 +8,7 @@ from collections.abc import Collection, Mapping, Sequence
 import numpy as np
 import torch
 from torch import Tensor
+from torch.nn.utils.rnn import pad_sequence
 
 from repro.errors import check_known
 from repro.retrieval.nn.precision import Tensors
@@ -59,10 +60,8 @@ def pair_rows(
 
 def padded(rows: Sequence[np.ndarray], *, value: int) -> Tensor:
     """Return rows of unequal length, right-padded: N of (l,) to (N, max l), int64."""
-    full = np.full((len(rows), max(len(row) for row in rows)), value, dtype=np.int64)
-    for place, row in enumerate(rows):
-        full[place, : len(row)] = row
-    return torch.from_numpy(full)
+    tensors = [torch.as_tensor(row, dtype=torch.int64) for row in rows]
+    return pad_sequence(tensors, batch_first=True, padding_value=value)
 
 
 def frame_texts(texts: Sequence[np.ndarray], tokenizer) -> tuple[np.ndarray, np.ndarray]:

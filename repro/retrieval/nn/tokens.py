@@ -52,7 +52,6 @@ class TokenRows:
 
     @classmethod
     def of(cls, ids: Sequence[Sequence[int]], *, padding: int, kinds: Sequence | None = None) -> "TokenRows":
-        """Return the rows of texts, from the ids and optionally kinds of each."""
         lengths = np.fromiter(map(len, ids), dtype=np.int64, count=len(ids))
         return cls(_flat(ids), lengths, padding, None if kinds is None else _flat(kinds))
 

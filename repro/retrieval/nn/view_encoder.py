@@ -1,9 +1,9 @@
 """A text encoder with two views of a text, e.g. a dense vector and a sparse one over the vocabulary."""
 
 import json
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
-from typing import Any, TypedDict
+from typing import Any
 
 import torch
 from safetensors.torch import load_file, save_file
@@ -14,21 +14,6 @@ from repro.errors import DataError, UsageError, check_known
 from repro.machine.bounded_reading import read_json_file
 from repro.retrieval.nn.checkpoint import MaskedModel, Tokenizer, load_masked_lm, load_tokenizer, save_model
 from repro.retrieval.nn.precision import Tensors
-
-
-class SparsePositions(TypedDict):
-    """Whether [CLS] and [SEP] count in a sparse vector, see ``kept_positions``."""
-
-    cls: bool
-    sep: bool | str
-
-
-class DenseReduction(TypedDict):
-    """The reduction of a dense vector to ``to`` components, ``by`` ``linear`` or ``truncate``."""
-
-    to: int
-    by: str
-
 
 POSITIONS = 4096  # logits of 4,096 positions x 30,522 entries x 4 bytes = 500 MB at once
 
@@ -137,9 +122,9 @@ class ViewEncoder(nn.Module):
         tokenizer: Tokenizer,
         *,
         views: Sequence[str],
-        sparse_positions: SparsePositions,
+        sparse_positions: Mapping[str, Any],
         vocabulary_head: str,
-        dense_reduction: DenseReduction | None,
+        dense_reduction: Mapping[str, Any] | None,
     ):
         super().__init__()
         check_names("view", views, valid=VIEWS)
@@ -147,7 +132,7 @@ class ViewEncoder(nn.Module):
         if len(set(views)) < len(views):
             raise UsageError(f"a view is listed twice: {list(views)!r}")
         self.model, self.tokenizer, self.views = model, tokenizer, tuple(views)
-        self.positions, self.head = sparse_positions.copy(), vocabulary_head
+        self.positions, self.head = dict(sparse_positions), vocabulary_head
         self.reduction = dense_reduction
         self.projection: nn.Linear | None = None
         if dense_reduction is not None:
@@ -173,7 +158,6 @@ class ViewEncoder(nn.Module):
         return vectors
 
     def logits(self, hidden: Tensor) -> Tensor:
-        """Return w, (..., H) to (..., V)."""
         if self.head == "transform":
             return self.model.cls(hidden)
         decoder = self.model.cls.predictions.decoder
@@ -206,7 +190,7 @@ class ViewEncoder(nn.Module):
 
 
 def load_view_encoder(
-    folder: Path, *, views: Sequence[str], sparse_positions: SparsePositions, vocabulary_head: str
+    folder: Path, *, views: Sequence[str], sparse_positions: Mapping[str, Any], vocabulary_head: str
 ) -> ViewEncoder:
     """Return the encoder in a model directory, with the reduction of dense vectors used in training.
 

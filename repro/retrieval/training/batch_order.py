@@ -108,6 +108,5 @@ class BatchReading:
         return self._used or self._packing.used
 
     def save(self, checkpoint: Path) -> None:
-        """Save the way of reading batches in a checkpoint."""
         way = {"wanted": self.execution.padding_free, "used": self.used}
         (checkpoint / FILE).write_text(json.dumps({"padding_free": way}))

@@ -80,11 +80,9 @@ class TrainingLog:
             self._file.write(json.dumps(line) + "\n")
 
     def save(self, folder: Path) -> None:
-        """Save the sums for the next line in a checkpoint."""
         torch.save((self._total, self._noted, self._steps), folder / SUMS)
 
     def load(self, folder: Path, device: torch.device) -> None:
-        """Restore the sums from a checkpoint."""
         sums = torch.load(folder / SUMS, map_location=device, weights_only=True)
         self._total, self._noted, self._steps = sums
 

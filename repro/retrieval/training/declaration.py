@@ -64,7 +64,6 @@ class Objective:
 
     @property
     def identity(self) -> dict[str, Any]:
-        """The name, version and path in a stage's parameters."""
         return {"name": self.name, "version": self.version, "path": self.path}
 
     @cached_property
@@ -172,7 +171,6 @@ class Optimisation:
         return optimisation
 
     def as_params(self) -> dict[str, Any]:
-        """Return the parameters of a training stage without the batch size."""
         names = (field.name for field in fields(self) if field.name != "batch_size")
         return {name: getattr(self, name) for name in names}
 
@@ -190,7 +188,6 @@ class Optimisation:
         return self.epochs is None and (self.warmup_steps or 0) > (self.max_steps or 0)
 
     def warmup(self, steps: int) -> int:
-        """Return the warm-up steps in a training of so many steps."""
         return self.warmup_steps or math.ceil(steps * (self.warmup_ratio or 0.0))
 
 
@@ -264,11 +261,9 @@ class StepMemory:
         return self.tokens * (hidden_states + PREDICTED * self.vocabulary * LOGIT)
 
     def whole(self, examples: int) -> float:
-        """Return the bytes of a step over so many examples at once, including parameters."""
         return STATE * self.parameters + examples * self.example
 
     def fitting(self, memory: float) -> int:
-        """Return the number of examples that fit on a GPU of ``memory`` bytes, at least 1."""
         return max(1, int((USABLE * memory - STATE * self.parameters) // self.example))
 
     def micro_batch(self, examples: int, memory: float) -> int | None:
@@ -343,7 +338,6 @@ def _constructor(module: str, name: str) -> ast.arguments | None:
 
 
 def _statements(module: str) -> list[ast.stmt]:
-    """Return the statements of a module's source, or [] if it is not found."""
     package, *names = module.split(".")
     try:
         spec = find_spec(package)
@@ -357,7 +351,6 @@ def _statements(module: str) -> list[ast.stmt]:
 
 
 def _named(statements: Iterable[ast.stmt], name: str) -> list[ast.stmt]:
-    """Return the statements that bind a name."""
     return [statement for statement in statements if name in _names(statement)]
 
 

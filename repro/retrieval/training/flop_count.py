@@ -48,11 +48,9 @@ class Flops:
         return {"flops": round(sum(self.counted) / len(self.counted) * steps)}
 
     def save(self, checkpoint: Path) -> None:
-        """Save the counts in a checkpoint."""
         (checkpoint / FILE).write_text(json.dumps(self.counted))
 
     def load(self, checkpoint: Path) -> None:
-        """Restore the counts from a checkpoint."""
         self.counted = json.loads((checkpoint / FILE).read_text())
 
 
@@ -73,5 +71,4 @@ class Counter(TorchDispatchMode):
         return result
 
     def times(self, factors: tuple) -> int:
-        """Return the number of times that an operation on these factors counts."""
         return 1

@@ -67,11 +67,9 @@ class Optimizer:
 
     @property
     def rate(self) -> float:
-        """The learning rate of the next step."""
         return self.adamw.param_groups[0]["lr"]
 
     def backward(self, loss: torch.Tensor) -> None:
-        """Add the gradient of a loss to the parameters' gradients, scaled with fp16."""
         (loss if self.scaler is None else self.scaler.scale(loss)).backward()
 
     def step(self) -> torch.Tensor:
@@ -97,11 +95,9 @@ class Optimizer:
         return self._scale >= scale
 
     def skipped(self, steps: int) -> int:
-        """Return the number of skipped steps among ``steps``."""
         return steps - self.schedule.last_epoch if self.scaler else 0
 
     def forget(self) -> None:
-        """Delete all gradients."""
         for parameter in self.parameters:
             parameter.grad = None
 

@@ -54,7 +54,6 @@ class Parts:
         return [self.collate(examples[first : first + size]) for first in range(0, len(examples), size)]
 
     def count(self, examples: int) -> int:
-        """Return the number of parts for so many examples."""
         return math.ceil(examples / (self.size or examples))
 
 
@@ -101,11 +100,9 @@ class Fitting:
         return {"micro_batch": self.parts.size, **origin}
 
     def save(self, checkpoint: Path) -> None:
-        """Save the size in a checkpoint."""
         (checkpoint / FILE).write_text(json.dumps({"size": self.parts.size, "origin": self.origin}))
 
     def load(self, checkpoint: Path) -> None:
-        """Restore the size from a checkpoint, unless the user set one."""
         try:
             record = json.loads((checkpoint / FILE).read_text())
         except FileNotFoundError:
@@ -164,7 +161,6 @@ def _of_whole(objective: BatchObjective, piece: Batch, backward: Backward, autoc
 def _sum_of_parts(
     objective: SumObjective, pieces: list[Batch], backward: Backward, autocast: Precision
 ) -> Batch:
-    """Sum the losses of parts. A mean is weighted by the part's share of the whole batch's denominator."""
     device = next(objective.parameters()).device
 
     def count_parts() -> list[dict[str, int | None]]:
@@ -191,7 +187,6 @@ def _sum_of_parts(
 
 
 def _totals(counts: list[dict[str, int | None]], device: torch.device) -> dict[str, float]:
-    """Return the denominator in the whole batch of each loss that is a mean."""
     means = [name for name, count in counts[0].items() if count is not None]
     sums = torch.tensor([float(sum(c[name] or 0 for c in counts)) for name in means], dtype=torch.float64)
     return dict(zip(means, sum_values(sums.to(device)).tolist(), strict=True))

@@ -8,14 +8,14 @@ import contextlib
 from collections.abc import Callable, Iterable, Iterator
 from datetime import timedelta
 from itertools import compress
-from typing import TypeVar
+from typing import TypeVar, cast
 
 import torch
 from torch import distributed, nn
 
 from repro.machine.system import launched_processes, launched_rank
 from repro.retrieval.nn import precision
-from repro.retrieval.nn.batches import first_line, is_out_of_memory
+from repro.retrieval.nn.batches import attempted
 
 T = TypeVar("T")
 LONGEST_WAIT = timedelta(days=1)  # one process may encode much longer than another, if it does not hang
@@ -78,20 +78,13 @@ class OutOfMemory(Exception):
 
 def in_memory(work: Callable[[], T], device: torch.device) -> T:
     """Return ``work()``, called by every process. Raises OutOfMemory in all if memory runs out in one."""
-    words = ""
-    try:
-        value = work()
-    except RuntimeError as error:
-        if not is_out_of_memory(error):
-            raise
-        words = first_line(error)
-    # outside of the handler, since the error's traceback refers to the computed tensors
+    value, words = attempted(work)
     failures = int(bool(words))
     if processes() > 1:
         failures = int(sum_values(torch.tensor(failures, device=device)).item())
     if failures:
         raise OutOfMemory(words or "it ran out in another process")
-    return value
+    return cast(T, value)
 
 
 def gather_rows(vectors: torch.Tensor) -> torch.Tensor:
@@ -142,7 +135,6 @@ def sum_gradients(parameters: Iterable[nn.Parameter]) -> None:
 
 
 def _gradient(parameter: nn.Parameter) -> torch.Tensor:
-    """Return a parameter's gradient, set to zero if this process did not use it."""
     if parameter.grad is None:
         parameter.grad = torch.zeros_like(parameter)
     return parameter.grad
