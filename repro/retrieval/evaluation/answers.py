@@ -55,10 +55,10 @@ def score_by_answers(
     *,
     tokenless: bool = False,
 ) -> Scores:
-    """Return Success@k of a run for questions ``{qid: [answer, …]}``. Repeated questions are kept.
+    """Return Success@k of a run for questions ``{qid: [answer, …]}``.
 
-    ``texts`` has every document in the first k ranks. Raises UsageError for another measure, DataError if no
-    query has answers.
+    ``texts`` has every document in the first k ranks. Raises UsageError for another measure, DataError
+    without a query with answers.
     """
     by_name = answer_measures(measures)
     depth = max((measure.cutoff for measure in by_name.values()), default=0)

@@ -68,8 +68,8 @@ class Estimate:
 def estimate(scores: Sequence[Sequence[float]]) -> Estimate | None:
     """Estimate the mean of scores (Q, S), a row per query and a column per seed. None below two of either.
 
-    With the mean squares of queries, seeds and residual, the variance is (MSq + MSs - MSr) / QS, never below
-    max(MSq, MSs) / QS. A negative estimate for seeds does not reduce the variance of queries, or vice versa.
+    The variance is (MSq + MSs - MSr) / QS by the mean squares of queries, seeds and residual, never below
+    max(MSq, MSs) / QS, so that a negative estimate for one does not reduce the other.
     """
     import numpy as np
 

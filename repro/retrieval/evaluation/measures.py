@@ -78,11 +78,9 @@ class Measure:
 class Scores:
     """A run's scores per query.
 
-    Attributes:
-        queries: the judged queries, sorted as text.
-        measures: measure -> scores (fractions) in the order of ``queries``.
-        missing: judged queries that are absent from the run. They score 0.
-        ignored: the number of queries of the run that are not judged.
+    ``queries`` are the judged ones, sorted as text, and ``measures`` their scores (fractions). ``missing``
+    queries, which are absent from the run, score 0. ``ignored`` is the number of queries of the run that are
+    not judged.
     """
 
     queries: list[str]

@@ -237,8 +237,8 @@ def rankings(
 ) -> Iterator[tuple[str, list[str], list[float]]]:
     """Yield each query of a written run with its documents, best first, and scores.
 
-    ``begin`` and ``end`` select the queries with a first line in these bytes. Raises DataError if a query's
-    lines are not consecutive, or if its ranks or scores are wrong.
+    ``begin`` and ``end`` select the queries with a first line in these bytes. Raises DataError for scattered
+    lines of a query, and for wrong ranks or scores.
     """
     seen: set[str] = set()
     begin = _start(path, begin)

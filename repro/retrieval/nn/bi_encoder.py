@@ -24,11 +24,10 @@ class BiEncoderContrastive(RankedTextsLoss):
 
     Args:
         temperature, similarity, negatives: arguments of ``contrastive``.
-        projector: ``none``, ``linear`` or ``nonlinear``, trained and saved with the encoder. If the starting
-            model encodes with one of the same architecture, that one is trained further.
-        projector_start: how other projectors start. ``pre-trained`` uses the starting model's if the
-            architecture matches. Otherwise, and with ``new``, the projector is new.
-        start: directory of the starting model, read only for its projector.
+        projector: ``none``, ``linear`` or ``nonlinear``, trained and saved with the encoder. One of the same
+            architecture that the starting model encodes with is trained further.
+        projector_start: any other projector starts ``new``, or if possible with the ``pre-trained`` weights
+            in the starting model's directory, ``start``.
     """
 
     encoder: Encoder
@@ -87,14 +86,12 @@ class CosineBiEncoder(RankedTextsLoss):
     """Contrastive loss of a query's positive within the batch of all processes, by cosine over a temperature.
 
     Args:
-        temperature_warmup: whether 1/tau grows from 1 to its value over ``warmup_steps`` (reading
+        temperature_warmup: 1/tau grows from 1 to its value over ``warmup_steps`` (reading
             ``nq-temperature-warmup``).
-        terms: a key of ``contrasts``, which names the similarities in the denominator (reading
-            ``contrastive-terms``).
+        terms: a key of ``contrasts``, the similarities in the denominator (reading ``contrastive-terms``).
         shares: parts of a batch without common negatives, e.g. one per device (reading
             ``cross-device-negatives``).
-        weight: the factor of the loss, e.g. 1/R for R processes that do not multiply their loss by R (reading
-            ``nq-loss-scale``).
+        weight: the factor of the loss, e.g. 1/R for R processes (reading ``nq-loss-scale``).
     """
 
     model: TextModel
@@ -178,9 +175,8 @@ class DistilledBiEncoder(CosineBiEncoder):
         L_kl = 1/Q sum_i KL( softmax(theta_i / T) || softmax(cos_i / tau_s) )
 
     theta_i are the re-ranker's logits and cos_i the cosines of a query's P passages. T is
-    ``teacher_temperature`` (reading ``teacher-scores``), tau_s ``student_temperature``, warmed up if tau is.
-    L_cont is the loss of ``CosineBiEncoder``, with its arguments (readings ``distillation-weight``,
-    ``nq-distillation``, ``nq-loss-scale``).
+    ``teacher_temperature`` (reading ``teacher-scores``), and tau_s is warmed up if tau is. L_cont is the loss
+    of ``CosineBiEncoder`` (readings ``distillation-weight``, ``nq-distillation``, ``nq-loss-scale``).
     """
 
     name = "distillation"
@@ -227,7 +223,7 @@ class DistilledBiEncoder(CosineBiEncoder):
         return super().represent(batch) | {"teacher": batch["teacher"]}
 
     def losses(self, represented: Tensors) -> Tensors:
-        """Return the losses ``divergence`` and, unless its weight is 0, ``contrastive``. Counts a step."""
+        """Return the losses ``divergence`` and, unless its weight is 0, ``contrastive``."""
         queries, passages, teacher = (represented[name] for name in ("queries", "passages", "teacher"))
         cosines = contrastive.own_scores(queries, passages, similarity="cosine")  # (Q, P)
         losses = {

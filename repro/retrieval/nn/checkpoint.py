@@ -1,6 +1,6 @@
 """Model directories, read and written with transformers, quietly and without a network.
 
-The classes are types for transformers' models, e.g. ``MaskedModel`` for BertForMaskedLM, without instances.
+The classes are types for transformers' models, e.g. ``MaskedModel`` for BertForMaskedLM.
 """
 
 from __future__ import annotations
@@ -63,8 +63,7 @@ def load_encoder(folder: Path):
 
 
 def check_fits(model, tokenizer, length: int) -> None:
-    """Raise UsageError for more tokens than the model has positions, DataError for a tokenizer that does not
-    match."""
+    """Raise UsageError for more tokens than positions, DataError for a tokenizer that does not match."""
     count = positions(model)
     if count is not None and length > count:
         raise UsageError(f"a length of {length} tokens is more than the model's {count} positions")
@@ -97,7 +96,7 @@ def check_missing(model, report: dict, *, has_pooler: bool = False) -> None:
 
 
 def check_heads(report: dict) -> None:
-    """Raise ValueError for weights that would be dropped although retrieval may need them."""
+    """Raise ValueError for a dropped weight that retrieval may need."""
     if others := sorted(filterfalse(HEADS.search, report["unexpected_keys"])):
         raise ValueError(f"its weight {others[0]} belongs to a head that is not known here")
 
@@ -151,10 +150,7 @@ def load(kind: Any, folder: Path, **options) -> Any:
 
 
 def pretrained(kind: Any, folder: Path, **options) -> Any:
-    """Read a directory as transformers' ``kind``, quietly, offline and without its own code.
-
-    Raises the library's errors.
-    """
+    """Read a directory as transformers' ``kind``, quietly and offline. Raises the library's errors."""
     if (folder / "adapter_config.json").exists():  # ignored without peft
         raise ValueError("it has an adapter, adapter_config.json, which is not known here")
     check_self_contained(folder)
@@ -163,7 +159,7 @@ def pretrained(kind: Any, folder: Path, **options) -> Any:
 
 
 def check_self_contained(folder: Path) -> None:
-    """Raise ValueError if a config refers to code that would be fetched from the hub and run."""
+    """Raise ValueError if a config refers to code of the hub, which would be run."""
     if not (folder / "config.json").exists():
         return
     config = read_json_file(folder / "config.json")
@@ -219,8 +215,6 @@ def quiet():
 
 
 class Layers(nn.Module):
-    """The layers of an encoder."""
-
     layer: Sequence[BertLayer]
 
 

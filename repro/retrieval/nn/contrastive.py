@@ -22,8 +22,7 @@ def check_similarity(similarity: str) -> str:
 def similarities(left: Tensor, right: Tensor, *, similarity: str) -> Tensor:
     """Return the similarity, ``dot`` or ``cosine``, of all rows of two matrices: (N, H), (M, H) to (N, M).
 
-    It is computed in float32 or above, as half precision is too coarse over a small temperature (a float16
-    near 2000 has a step of 1 to 2).
+    It is computed in float32 or above, as half precision is too coarse over a small temperature.
     """
     dtype = torch.promote_types(left.dtype, torch.float32)
     with torch.autocast(left.device.type, enabled=False):
@@ -44,11 +43,9 @@ def view_similarities(
 
         d(q, p) = sum over the terms v of s(q_v, p_v)
 
-    Args:
-        queries, passages: (Q, H_v) and (M, H_v) by view.
-        terms: views. One that is listed twice counts twice (reading ``hybrid-similarity``).
-        objective: ``sum`` returns d under "", ``separate`` s of every view under ".<view>", and ``both``
-            returns both (reading ``view-objective``).
+    ``queries`` and ``passages`` are (Q, H_v) and (M, H_v) by view. A term that is listed twice counts twice
+    (reading ``hybrid-similarity``). The ``objective`` ``sum`` returns d under "", ``separate`` s of every
+    view under ".<view>", and ``both`` returns both (reading ``view-objective``).
     """
     check_known("objective of the views", objective, valid=OBJECTIVES)
     by_view = {
@@ -102,12 +99,8 @@ def in_batch_contrastive(queries: Tensor, passages: Tensor, *, temperature: floa
 
         L = 1/Q sum_i -log( exp(s(q_i, p_iP) / tau) / sum_j exp(s(q_i, p_j) / tau) )
 
-    with j over all Q*P passages (Karpukhin et al. 2020, Eq. 2, and the training step of Tevatron).
-
-    Args:
-        queries: (Q, H).
-        passages: (Q*P, H), P of each query in turn, its positive first.
-        temperature: tau.
+    with j over all Q*P passages (Karpukhin et al. 2020, Eq. 2). ``queries`` are (Q, H), and ``passages``
+    (Q*P, H): P of each query in turn, its positive first.
     """
     count, total = len(queries), len(passages)
     assert total % count == 0, f"{total} passages are not P for each of {count} queries"
@@ -123,8 +116,7 @@ def four_block_contrastive(queries: Tensor, passages: Tensor, *, temperature: fl
         Z_i = sum over all passages d of phi(q_i, d)
             + sum_{j != i} phi(d_i+, q_j) + sum_{j != i} phi(q_i, q_j) + sum_{j != i} phi(d_i+, d_j+)
 
-    A positive is never compared with a hard negative (the code released with Wang et al. 2023). Arguments are
-    those of ``in_batch_contrastive``.
+    This is the code released with Wang et al. 2023. Arguments are those of ``in_batch_contrastive``.
     """
     count, per_query = len(queries), len(passages) // len(queries)
     positives, targets = passages[::per_query], torch.arange(count, device=queries.device) * per_query

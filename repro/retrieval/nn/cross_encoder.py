@@ -156,8 +156,8 @@ def _evaluation_mode(model: nn.Module) -> Iterator[None]:
 class PairScorer:
     """A cross-encoder that returns its logit for each pair, e.g. for re-ranking.
 
-    ``length`` and ``separator`` are arguments of ``pair_tokens``. ``say`` is called if pairs cannot be read
-    without padding (``packs``). Raises BlockedError, UsageError or DataError.
+    ``say`` is called if pairs cannot be read without padding (``packs``). Raises BlockedError, UsageError or
+    DataError.
     """
 
     def __init__(
@@ -230,8 +230,7 @@ def score_pairs(
 ) -> np.ndarray:
     """Return the score of every pair, (N,): float32, or float64 rounded to ``decimals``.
 
-    Finished blocks are kept in ``scratch``, e.g. as ``0-CHECKSUM.npy``. A shard scores only its own blocks,
-    and its other values are meaningless.
+    Finished blocks are kept in ``scratch``, e.g. as ``0-CHECKSUM.npy``. A shard scores only its own blocks.
     """
     scratch.mkdir(parents=True, exist_ok=True)
     scores, unread = np.zeros(len(pairs), dtype=np.float32), []

@@ -146,8 +146,7 @@ def pooled(hidden: Tensor, attention_mask: Tensor, *, pooling: str) -> Tensor:
 def span_means(hidden: Tensor, spans: Tensor) -> Tensor:
     """Return the mean token vector of each span, (N, S, H), in float32 or above, or zeros for an empty span.
 
-    ``hidden`` is (N, L, H), ``spans`` (N, S, 2): first position, and one past the last. It is one matrix
-    product, as running sums would lose digits.
+    ``hidden`` is (N, L, H), ``spans`` (N, S, 2): first position, and one past the last.
     """
     dtype = torch.promote_types(hidden.dtype, torch.float32)
     positions = torch.arange(hidden.shape[1], device=hidden.device)

@@ -208,8 +208,7 @@ def encode(
 ) -> Tensor:
     """Encode texts, or pairs of segments, to (N, H) float32 or, for a sparse encoder, sparse (N, V).
 
-    Batches shrink if memory does not suffice. ``kind`` is ``queries`` or ``passages``. ``prompt`` replaces
-    the encoder's own unless None.
+    ``kind`` is ``queries`` or ``passages``. ``prompt`` replaces the encoder's own unless None.
     """
     method: Callable[..., Any] = model.encode_query if kind == "queries" else model.encode_document
     options = {"convert_to_tensor": True, "show_progress_bar": False}
@@ -284,7 +283,7 @@ def named(module: torch.nn.Module) -> str:
 class ReleasedEncoder(PooledEncoder):
     """Maps token ids to one vector of ``size`` numbers per text, with the modules of sentence-transformers.
 
-    Raises DataError unless the folder is a transformer followed by one known pooling.
+    Raises DataError unless they are a transformer, one known pooling and heads.
     """
 
     def __init__(self, folder: Path):

@@ -65,8 +65,7 @@ def chunked_token_cross_entropy(
     """Return ``token_cross_entropy(head(hidden), labels)``, with logits for ``chunk`` positions at a time.
 
     ``hidden`` is (M, H), ``labels`` (M,). ``head`` maps (m, H) to (m, V) logits without dropout, as it runs
-    again for the gradient. For 64 texts of 512 tokens all logits would take 4 GB, and their gradient as much
-    again.
+    again for the gradient.
     """
     assert reduction in ("mean", "sum"), reduction
 
@@ -123,16 +122,12 @@ def masked_tokens(
 
     With ``draw`` ``each``, every token that is not special is selected with probability ``rate``, as in
     transformers' DataCollatorForLanguageModeling. With ``count``, max(1, round(rate * length)) such tokens of
-    a text are selected if there are so many, as in BERT's create_pretraining_data. The length includes [CLS]
-    and [SEP]. A selected token becomes [MASK] with probability ``mask`` and any token of the vocabulary with
-    probability ``random``. Otherwise it stays.
+    a text are selected if there are so many, as in BERT's create_pretraining_data (reading ``mlm-draw``). The
+    length includes [CLS] and [SEP]. A selected token becomes [MASK] with probability ``mask`` and any token
+    of the vocabulary with probability ``random``.
 
-    Args:
-        input_ids: (T,), N texts end to end, with their special tokens.
-        lengths: (N,), tokens per text.
-        special_ids: ids that are never selected.
-        draw: ``each`` or ``count`` (reading ``mlm-draw``).
-        generators: one per text, so that its mask does not depend on other texts.
+    ``input_ids``, (T,), are N texts end to end, with their special tokens, of the ``lengths`` (N,). Each text
+    has its own generator, so that its mask does not depend on other texts.
     """
     assert 0 <= rate <= 1 and 0 <= mask + random <= 1, (rate, mask, random)
     check_known("draw of masked tokens", draw, valid=DRAWS)
@@ -169,7 +164,7 @@ def masked_texts(
     """Return N token lists framed by [CLS] and [SEP], original and masked with the ``shares`` of
     ``masked_tokens``.
 
-    Returns ``clean_ids``, ``masked_ids``, ``labels`` and ``attention_mask``, (N, L) int64 each.
+    Returns ``clean_ids``, ``masked_ids``, ``labels`` and ``attention_mask``, (N, L) int64.
     """
     clean, lengths = frame_texts(texts, tokenizer)
     masked, labels = masked_tokens(

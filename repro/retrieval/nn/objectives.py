@@ -34,10 +34,9 @@ def ranked_texts(
     """Return ``query_`` inputs of Q queries, (Q, L), and ``passage_`` inputs of all their passages, (Q*P,
     L').
 
-    Args:
-        examples: ``{"query", "passages": [{"title", "text"}, …]}``, with the positive first.
-        query_length, passage_length: in tokens, with [CLS] and [SEP].
-        separator: between title and text, e.g. ``[SEP]``, or ``pair`` for two segments.
+    ``examples`` are ``{"query", "passages": [{"title", "text"}, …]}``, with the positive first. Lengths are
+    in tokens, with [CLS] and [SEP]. ``separator`` is between title and text, e.g. ``[SEP]``, or ``pair`` for
+    two segments.
     """
     passages = [passage for example in examples for passage in example["passages"]]
     queries = tokenised(tokenizer, [example["query"] for example in examples], length=query_length)
@@ -116,8 +115,7 @@ class MaskedPretraining(nn.Module):
     """Base class that reads, masks, encodes and saves texts. An objective adds its losses and sets the
     attributes.
 
-    ``masking`` are the shares of ``masked_tokens``, where ``draw`` defaults to ``each``. ``length`` is in
-    tokens per text, with [CLS] and [SEP].
+    In ``masking``, ``draw`` defaults to ``each``. ``length`` is in tokens per text, with [CLS] and [SEP].
     """
 
     encoder: MaskedModel
@@ -203,9 +201,8 @@ class NeighbouringSentences(MaskedPretraining, BatchLoss):
     """L = L_MLM - 1/N sum_i log( exp(a_i . b_i) / sum_j exp(a_i . b_j) ), a_i and b_i [CLS] of two sentences.
 
     The second term is BERT's next-sentence prediction (Devlin et al. 2019, §3.1) over a batch: the next
-    sentence of a_i has to be found among those of all N texts. (A narrow model learns the original, a binary
-    decision, slowly.) Both sentences are masked. A text of one sentence counts only in L_MLM.
-    ``sentence_end`` is the token that ends a sentence, e.g. ``.``.
+    sentence of a_i has to be found among those of all N texts. Both sentences are masked. A text of one
+    sentence counts only in L_MLM. ``sentence_end`` is the token that ends a sentence, e.g. ``.``.
     """
 
     name = "neighbours"

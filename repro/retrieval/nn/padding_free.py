@@ -39,7 +39,7 @@ def can_be_packed(model: nn.Module) -> TypeGuard[TextModel]:
 
 
 class Layout:
-    """The arrangement of the tokens of texts placed end to end. Empty texts are omitted.
+    """The arrangement of the tokens of texts placed end to end, without empty texts.
 
     ``stretches`` are runs of consecutive texts of equal length, e.g. ``[(2, 7), (1, 9)]`` for lengths 7, 7
     and 9.
@@ -68,7 +68,7 @@ class Layout:
 def embed(model: TextModel, inputs: Tensors, places: Tensor) -> Tensor:
     """Return the input of the first layer, (T, H), with positions counted within each text.
 
-    ``places``, (T,), are indices of the tokens that are not padding among N x L, text by text.
+    ``places``, (T,), are those of the tokens that are not padding among N x L.
     """
     ids, kinds, embeddings = inputs["input_ids"], inputs.get("token_type_ids"), model.embeddings
     if model.config.model_type == "bert":

@@ -44,9 +44,9 @@ LAYER = {
 def load(folder: Path) -> tuple["PreTrainedModel", "PreTrainedTokenizerBase", dict]:
     """Return the checkpoint in ``folder``, its tokenizer, and facts, e.g. ``{"retrieval_head": "none", …}``.
 
-    The decoder of pre-training and the retrieval head are dropped. ``retrieval_head`` is ``new`` with its
-    initial values and ``trained`` after training on MS MARCO, which also trains the encoder. Raises OSError
-    or ValueError for an unreadable checkpoint.
+    The decoder of pre-training and the retrieval head are dropped. ``retrieval_head`` is ``trained`` if that
+    head, and with it the encoder, was trained on MS MARCO, or else ``new``. Raises OSError or ValueError for
+    an unreadable checkpoint.
     """
     from transformers import RobertaForMaskedLM, RobertaModel
 

@@ -38,11 +38,8 @@ CHARACTERS = 6  # read per wanted token. An English token has about five, with t
 class TokenRows:
     """The tokens of N texts, end to end.
 
-    Attributes:
-        ids: (T,) int32, with special tokens.
-        lengths: (N,), tokens per text.
-        padding: the id that rows are padded with.
-        kinds: (T,) int32, the segment of each token, or None.
+    ``ids`` are (T,) int32, with special tokens, ``lengths`` (N,), ``padding`` the id that rows are padded
+    with, and ``kinds`` (T,) int32, the segment of each token, or None.
     """
 
     ids: np.ndarray
@@ -165,7 +162,7 @@ def _reads_words(tokenizer) -> bool:
 def paired_rows(tokenizer, firsts: Sequence[str], seconds: Sequence[str], *, length: int) -> TokenRows:
     """Return the tokens of [CLS] first [SEP] second [SEP], or of [CLS] second [SEP] if the first is empty.
 
-    If a pair has more than ``length`` tokens, the longer text loses its last ones, as with ``longest_first``.
+    The longer text of a pair with more than ``length`` tokens loses its last ones, as with ``longest_first``.
     """
     if length <= 3 or (frame := _frame(tokenizer)) is None:
         return _as_the_library_has_them(tokenizer, firsts, seconds, length=length)

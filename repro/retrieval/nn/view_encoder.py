@@ -110,10 +110,7 @@ class ViewEncoder(nn.Module):
         vocabulary_head: w by BERT's masked-language head (``transform``), or without its dense layer and
             LayerNorm (``plain``) (reading ``vocabulary-head``).
         dense_reduction: None, or {to, by}: DEN becomes W DEN with ``to`` components (``linear``), or its
-            first ``to`` components (``truncate``) (reading ``dense-reduction``). W starts as N(0,
-            initializer_range).
-
-    Raises UsageError for unknown values.
+            first ``to`` components (``truncate``) (reading ``dense-reduction``).
     """
 
     def __init__(
@@ -194,8 +191,7 @@ def load_view_encoder(
 ) -> ViewEncoder:
     """Return the encoder in a model directory, with the reduction of dense vectors used in training.
 
-    A masked LM that was not trained for views also works. Raises DataError, or UsageError for other settings
-    or views than in training.
+    Any masked LM works. Raises DataError, or UsageError for other settings or views than in training.
     """
     settings = {"sparse_positions": dict(sparse_positions), "vocabulary_head": vocabulary_head}
     description: dict[str, Any] = settings | {"views": list(VIEWS), "dense_reduction": None}

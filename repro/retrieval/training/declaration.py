@@ -175,7 +175,7 @@ class Optimisation:
         return {name: getattr(self, name) for name in names}
 
     def steps(self, examples: int) -> int:
-        """Return the optimiser steps over so many examples. The last batch of an epoch may be smaller."""
+        """Return the optimiser steps over so many examples."""
         limits = [] if self.max_steps is None else [self.max_steps]
         if self.epochs is not None:
             limits.append(math.ceil(self.epochs * math.ceil(examples / self.batch_size)))

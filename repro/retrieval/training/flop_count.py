@@ -23,9 +23,9 @@ for _way in ("", "_backward"):
 class Flops:
     """Counts matrix products and attention of a training's first ``STEPS`` steps, forward and backward.
 
-    Recomputed operations (checkpointed activations) count again, element-wise operations do not count.
-    torch's own counter hooks into modules, which fails for objectives that leave the graph. E.g. 3 counted
-    steps with a mean of 2e12 operations give 2e16 for 10,000 steps.
+    Recomputed operations (checkpointed activations) count again. torch's own counter hooks into modules,
+    which fails for objectives that leave the graph. E.g. 3 counted steps with a mean of 2e12 operations give
+    2e16 for 10,000 steps.
     """
 
     def __init__(self):

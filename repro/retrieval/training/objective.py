@@ -62,10 +62,7 @@ class SumObjective(Objective, Protocol):
 
 @runtime_checkable
 class BatchObjective(Objective, Protocol):
-    """Losses over several texts of a batch, computed from the representations of all parts.
-
-    ``forward`` is ``losses(represent(batch))``, as in ``repro.retrieval.nn.objectives``.
-    """
+    """Losses over several texts of a batch. ``forward`` is ``losses(represent(batch))``."""
 
     def represent(self, batch: Tensors) -> Tensors:
         """Return rows by name of a part of a batch. ``losses`` receives those of all parts and processes."""
@@ -95,7 +92,7 @@ def import_declared(kind: str, declared: Mapping[str, Any]):
 def objective_class(stage: str, params: Mapping[str, Any]):
     """Return the class of a training's objective, which has the methods that its stage calls.
 
-    Raises UsageError if the class or a method is missing, or if its name or version is another one.
+    Raises UsageError if the class or a method is missing, or for another name or version.
     """
     path, kind = params["objective"]["path"], import_declared("objective", params["objective"])
     needed = ["collate", "save", *(["load"] if stage == "finetune" else [])]

@@ -30,9 +30,8 @@ def logarithmic_warmup_share(step: int, *, warmup: int, total: int) -> float:
 def deepspeed_share(step: int, *, warmup: int, total: int) -> float:
     """Return the share of the peak rate at ``step``, counted from 0, under DeepSpeed 0.6.0.
 
-    Its scheduler is called after each step, so step t > 0 has the share of ``logarithmic_warmup_share`` for t
-    - 1, and the first step the peak rate (microsoft/DeepSpeed at v0.6.0, deepspeed/runtime/lr_schedules.py
-    and engine.py).
+    Its scheduler is called after each step, so the first has the peak rate (microsoft/DeepSpeed at v0.6.0,
+    deepspeed/runtime/lr_schedules.py and engine.py).
     """
     return logarithmic_warmup_share(step - 1, warmup=warmup, total=total) if step else 1.0
 
@@ -45,9 +44,8 @@ AUTOCAST = {"fp16": torch.float16, "bf16": torch.bfloat16}
 class Optimizer:
     """AdamW over the trained parameters of an objective. The schedule advances after each step.
 
-    Betas are 0.9 and 0.999, epsilon is 1e-8. Biases and LayerNorms are not decayed. With fp16, losses are
-    scaled. A step with an overflowed gradient is skipped and the schedule waits, as in transformers' Trainer
-    with an AdamW that is not fused.
+    Betas are 0.9 and 0.999, epsilon is 1e-8. With fp16, losses are scaled, and a step with an overflowed
+    gradient is skipped without the schedule, as in transformers' Trainer with an AdamW that is not fused.
     """
 
     def __init__(self, objective: nn.Module, optimisation: Optimisation, *, steps: int):

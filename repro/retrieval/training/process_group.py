@@ -117,8 +117,8 @@ def sum_values(values: torch.Tensor) -> torch.Tensor:
 def sum_gradients(parameters: Iterable[nn.Parameter]) -> None:
     """Replace the gradients in every process by their sum over all processes, in one message.
 
-    A parameter that some processes did not use counts as zero there. One that no process used keeps no
-    gradient. Raises OutOfMemory if the message does not fit into memory.
+    A parameter that no process used keeps no gradient. Raises OutOfMemory if the message does not fit into
+    memory.
     """
     trained = [parameter for parameter in parameters if parameter.requires_grad]
     if processes() == 1 or not trained:

@@ -23,8 +23,6 @@ MANY = {f"{q}": {f"{q}{d}": d % 2 for d in range(1, 10)} for q in range(100, 120
 
 @pytest.fixture
 def run(tmp_path):
-    """Write a run, and return its path."""
-
     def written(content: str | bytes):
         path = tmp_path / "run"
         path.write_bytes(content.encode() if isinstance(content, str) else content)
@@ -38,7 +36,6 @@ def read(path, judged=JUDGED, *, ignore=False):
 
 
 def lines_of(judged, query=str, document=str, rank=int, score=lambda place: -place):
-    """Return a TREC run of the judged documents, with ids, ranks and scores as they are made here."""
     return "".join(
         f"{query(q)} Q0 {document(d)} {rank(place)} {score(place)} tag\n"
         for q, grades in judged.items()
@@ -243,7 +240,6 @@ def test_topics_without_judgements_of_documents_are_held_by_their_ids_alone(run)
 
 @st.composite
 def damaged(draw):
-    """A whole run, plain, packed or cut off when packed, with something taken out and something put in."""
     whole = draw(st.sampled_from([LINES, json.dumps({"q1": {"7": 1.5, "8": 2}})])).encode()
     at, gone = draw(st.integers(0, len(whole))), draw(st.integers(0, 9))
     put = draw(st.binary(max_size=3) | st.text(max_size=3).map(str.encode))

@@ -23,7 +23,6 @@ from tests.floats import close
 
 
 def scores(systems: int, queries: int, *, seed: int = 0) -> np.ndarray:
-    """Scores in eighths, so that queries are tied and sums exact; each system better than the one before."""
     random = np.random.default_rng(seed)
     base = random.random(queries)
     noisy = [base + 0.3 * random.standard_normal(queries) + 0.06 * s for s in range(systems)]

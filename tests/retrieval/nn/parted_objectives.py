@@ -1,7 +1,5 @@
 """Every objective that is trained in parts, small, with examples for it."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from contextlib import AbstractContextManager
 from pathlib import Path
@@ -74,8 +72,6 @@ NAMES = (
 
 
 class Halves(nn.Dropout):
-    """Dropout without chance: other places in the first half of the rows than in the second."""
-
     def forward(self, rows):
         if not self.training:
             return rows
@@ -84,8 +80,6 @@ class Halves(nn.Dropout):
 
 
 class Texts:
-    """Rows of tokens for pre-training, queries with passages and scores for the rest."""
-
     def __init__(self, name: str, count: int = COUNT):
         self.ranks, self.count = not ("mlm" in name or name in ("neighbours", "contrast")), count
 
@@ -108,13 +102,11 @@ class Texts:
 
 
 def batch_in_parts(made: nn.Module, name: str, size: int, indices=range(COUNT)) -> list[dict]:
-    """The examples of these indices, ``size`` of them collated at a time."""
     examples = Texts(name).__getitems__([(0, index) for index in indices])
     return Parts(made.collate, size=size)(examples)
 
 
 def objective(name: str, *, dropout: float = 0.0) -> nn.Module:
-    """One of ``NAMES``, always with the same weights."""
     with torch.random.fork_rng():
         torch.manual_seed(0)
         return _objective(name, tiny_masked_lm(dropout=dropout), tiny_tokenizer())

@@ -1,5 +1,3 @@
-from __future__ import annotations
-
 import math
 
 import pytest
@@ -30,8 +28,6 @@ def weights():
 
 
 def by_hand(weights, ids):
-    """The released encoder's equations, one text, one head and one place at a time."""
-
     def at(name):
         return weights[PREFIX + name]
 

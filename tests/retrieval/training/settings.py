@@ -4,7 +4,6 @@ from repro.retrieval.training.declaration import Optimisation
 
 
 def settings(**changes) -> Optimisation:
-    """Twelve steps in batches of four, with changes."""
     given = {
         "epochs": None,
         "max_steps": 12,

@@ -1,5 +1,3 @@
-from __future__ import annotations
-
 import os
 
 import pytest
@@ -23,7 +21,6 @@ class Heard(Progress):
 
 
 def trained(folder, *, fails_at=None):
-    """A training with dropout: its weights, its facts and its notes."""
     folder.mkdir(exist_ok=True)
     made, heard = objective("in-batch", dropout=0.3).double(), Heard()
     if fails_at is not None:

@@ -1,7 +1,5 @@
 """Counting the operations of a step."""
 
-from __future__ import annotations
-
 import torch
 from torch import nn
 

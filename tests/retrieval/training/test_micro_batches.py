@@ -1,5 +1,3 @@
-from __future__ import annotations
-
 from pathlib import Path
 
 import numpy as np
@@ -15,7 +13,6 @@ from tests.retrieval.nn.parted_objectives import COUNT, NAMES, batch_in_parts, o
 
 
 def whole(name):
-    """The objective after its batch's gradient, and the batch's losses."""
     made = objective(name)
     [batch] = batch_in_parts(made, name, COUNT)
     losses = made(batch)
@@ -24,7 +21,6 @@ def whole(name):
 
 
 def numbers(made, losses) -> dict[str, np.ndarray]:
-    """Losses and gradients by name."""
     return {f"loss {key}": value.detach().numpy() for key, value in losses.items()} | gradients(made)
 
 
@@ -33,7 +29,6 @@ def gradients(made) -> dict[str, np.ndarray]:
 
 
 def shares(folder: Path) -> None:
-    """One process of two: losses and gradients of every objective, of its share of the batch."""
     for number, name in enumerate(NAMES):
         for size in (COUNT, 2):
             made = objective(name)
@@ -127,12 +122,8 @@ def test_parts_in_half_precision_have_nearly_the_gradient_of_the_whole(name):
     if name == "in-batch":
         losses = made.losses
         made.losses = lambda rows: (types.extend(("met in", x.dtype) for x in rows.values()), losses(rows))[1]
-    backward_in_parts(
-        made,
-        batch_in_parts(made, name, 2),
-        backward=torch.Tensor.backward,
-        autocast=lambda: torch.autocast("cpu", dtype=torch.bfloat16),
-    )
+    how = {"backward": torch.Tensor.backward, "autocast": lambda: torch.autocast("cpu", torch.bfloat16)}
+    backward_in_parts(made, batch_in_parts(made, name, 2), **how)
     assert set(types) == {torch.bfloat16} | ({("met in", torch.float32)} if name == "in-batch" else set())
     found, single = gradients(made), gradients(expected)
     assert found.keys() == single.keys()

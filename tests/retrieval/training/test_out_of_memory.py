@@ -1,7 +1,5 @@
 """A step for which memory does not suffice is made again in smaller parts, with what was drawn before."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 
@@ -131,7 +129,6 @@ def test_another_error_of_a_step_stays_itself(tmp_path):
 
 
 def two(folder: Path) -> None:
-    """Trainings of which one process alone runs out of memory, in the forward or in the backward pass."""
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("REPRO_PADDING_FREE", "0")
         for name, texts, moment in [
