@@ -29,10 +29,9 @@ class GivenRun:
         rankings: judged query -> (document, score), best document first, perhaps without the query's own id.
         tag: the tag of the first line, or None in a format without tags.
         lines: the number of documents in the file.
-        depth: the largest number of documents for a judged query, in ``rankings``.
+        depth: the largest number of documents for a judged query.
         missing: judged queries that are not in the file. They score 0.
         foreign: the number of queries that are not judged and left out.
-        notes: sentences on inconsistencies in the file.
     """
 
     rankings: Run

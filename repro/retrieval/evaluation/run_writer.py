@@ -128,10 +128,8 @@ def write_run(
 ) -> dict[str, int]:
     """Write ``run.trec``, ``raw.npy`` and ``run.ir_metadata.yml`` into the directory ``out``.
 
-    Args:
-        run: ``{qid: [(docid, score), …]}``, or an iterable of ``(qid, docids, scores)`` with a sequence and a
-            (K,) array per query. Documents may be in any order. Queries keep their order.
-        method: facts about how the run was made, for the key "method" of ir_metadata 0.1.
+    ``run`` is ``{qid: [(docid, score), …]}``, or an iterable of ``(qid, docids, scores)``. Documents may be
+    in any order. Queries keep their order. ``method`` are facts for the key "method" of ir_metadata 0.1.
 
     Returns counts: ``queries`` with documents, ``lines``, and ``nudged``, the scores that differ from the raw
     ones. ``raw.npy`` contains the raw scores, float32, in the order of the lines. Raises DataError for ids

@@ -25,9 +25,7 @@ _ROUNDING = 1e-12  # of the largest possible sum, within which sums count as equ
 def pairwise_tests(scores: np.ndarray, queries: Sequence[str], measure: str) -> dict:
     """Test every system against every other: permutation p, effect size, bootstrap interval, Holm.
 
-    Args:
-        scores: (S, Q), a row per system, a column per query.
-        queries: the Q ids. They and the measure seed the random draws.
+    ``scores`` are (S, Q), a row per system. The Q ids of ``queries`` and the measure seed the random draws.
 
     Returns matrices (S lists of S values, None on the diagonal), [i][j] being i minus j: ``difference`` of
     the means, ``effect_size``, the difference over the differences' standard deviation, ``interval``, the 95
@@ -157,16 +155,14 @@ def compare(
 ) -> dict:
     """Compare every pair of runs on every measure by a two-sided paired t-test over the judged queries.
 
-    Args:
-        runs: rankings as returned by ``read_run``, or functions that read one (then one is held at a time).
-        names: a name for each run. Runs with equal names are still two systems.
-        max_p: level recorded in the result.
+    ``runs`` are rankings as returned by ``read_run``, or functions that read one (then one is held at a
+    time). Runs with equal names are still two systems.
 
     Returns ``{"test": "student", "max_p": …, "measures": {measure: {"names", "means", "p", …}}}``, with the
     values of ``pairwise_tests``. ``p[i][j]``, ``holm_student_p`` (corrected among all systems compared with
     i) and the numbers of queries on which i ``wins``, ``ties`` or ``losses`` are None on the diagonal. Two
-    runs with equal scores have p 1.0 and are listed under ``identical``. Any other undefined p (one query, or
-    the same difference on all) is None. Raises UsageError for an unknown measure or another number of names.
+    runs with equal scores have p 1.0 and are listed under ``identical``. Any other undefined p is None.
+    Raises UsageError for an unknown measure or another number of names.
     """
     if len(runs) != len(names):
         raise UsageError(f"{len(runs)} runs were given {len(names)} names")

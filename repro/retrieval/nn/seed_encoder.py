@@ -44,9 +44,8 @@ LAYER = {
 def load(folder: Path) -> tuple["PreTrainedModel", "PreTrainedTokenizerBase", dict]:
     """Return the checkpoint in ``folder``, its tokenizer, and facts, e.g. ``{"retrieval_head": "none", …}``.
 
-    The decoder of pre-training and the retrieval head are dropped. ``retrieval_head`` is ``trained`` if that
-    head, and with it the encoder, was trained on MS MARCO, or else ``new``. Raises OSError or ValueError for
-    an unreadable checkpoint.
+    The decoder of pre-training and the retrieval head are dropped. ``retrieval_head`` is ``none``, ``new``,
+    or ``trained`` if it and the encoder were trained on MS MARCO. Raises OSError or ValueError.
     """
     from transformers import RobertaForMaskedLM, RobertaModel
 

@@ -97,16 +97,16 @@ def side_by_side(columns: Mapping[str, tuple[np.ndarray, int | bool]], lengths: 
 
 @dataclasses.dataclass(frozen=True)
 class Words:
-    """The words of a WordPiece vocabulary of V entries.
+    """The words of a WordPiece vocabulary of V entries. Arrays are (V,) bool.
 
     Attributes:
         pieces: the entries, lower-cased, without ``##``.
-        continues: (V,), whether an entry continues a word.
-        barred: (V,), whether a word may not begin with the entry, e.g. a special token.
+        continues: whether an entry continues a word.
+        barred: whether a word may not begin with the entry, e.g. a special token.
         stop_words: excluded words, in lower case.
-        stops: (V,), whether an entry is a complete stop word.
-        foreign: (V,), whether an entry may not occur in a word.
-        begins_stop: (V,), whether a stop word begins with the entry.
+        stops: whether an entry is a complete stop word.
+        foreign: whether an entry may not occur in a word.
+        begins_stop: whether a stop word begins with the entry.
     """
 
     pieces: tuple[str, ...]

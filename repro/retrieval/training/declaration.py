@@ -133,7 +133,7 @@ class Optimisation:
             0 at the last step. ``logarithmic`` does too, after a warm-up that rises with the logarithm of the
             step. ``deepspeed-0.6.0`` is the same one step later, with the first step at the peak.
         weight_decay: not applied to biases or LayerNorm. 0 gives Adam.
-        max_grad_norm: gradients are clipped to this norm. 0 disables clipping.
+        max_grad_norm: 0 disables clipping.
         seed: the seed of dropout and of the order of examples.
     """
 
@@ -242,10 +242,8 @@ WHOLE_BATCHES = Execution()
 
 @dataclass(frozen=True)
 class StepMemory:
-    """The sizes that determine the memory of a training step.
-
-    ``tokens`` are those of an example, with padding. ``vocabulary`` is 0 if no words are predicted.
-    """
+    """The sizes that determine the memory of a training step. ``tokens`` are those of an example, with
+    padding."""
 
     parameters: int
     layers: int

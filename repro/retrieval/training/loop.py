@@ -65,7 +65,7 @@ class ObjectiveTrainer:
         self.device = device()
         self.model, self.examples, self.order = objective.to(self.device), examples, order
         self.objective = as_objective(objective)
-        self.fitting = parts.Fitting(self.objective.collate, execution)
+        self.parts = parts.Parts(self.objective.collate, execution)
         self.optimizer = Optimizer(objective, optimisation, steps=len(order))
         self.flops = Flops()
         self.reading = reading
@@ -98,7 +98,7 @@ class ObjectiveTrainer:
         loader = DataLoader(
             self.examples,
             batch_sampler=islice(self.order, self.step, None),
-            collate_fn=self.fitting.parts,
+            collate_fn=self.parts,
             num_workers=parts.collating_processes(gpu=gpu),
             pin_memory=gpu,
             worker_init_fn=_one_thread,
@@ -126,11 +126,11 @@ class ObjectiveTrainer:
             self.optimizer.forget()
             release_memory()
             parts.restore_random_state(state, self.device)
-            self.fitting.reduce(max(self.order.shares(self.step)), step=self.step + 1, why=reason)
+            self.parts.reduce(max(self.order.shares(self.step)), step=self.step + 1, why=reason)
 
     def _cut(self, pieces: list[Batch]) -> list[Batch]:
-        if len(pieces) < self.fitting.parts.count(self.order.shares(self.step)[group.rank()]):
-            pieces = self.fitting.parts(self.examples.__getitems__(self.order.at(self.step)))
+        if len(pieces) < self.parts.count(self.order.shares(self.step)[group.rank()]):
+            pieces = self.parts(self.examples.__getitems__(self.order.at(self.step)))
         return pieces
 
     def _step(self, pieces: list[Batch]) -> torch.Tensor:
@@ -162,14 +162,14 @@ class ObjectiveTrainer:
         if group.rank() == 0:
             self.log.save(folder)
             self.flops.save(folder)
-            self.fitting.save(folder)
+            self.parts.save(folder)
             self.reading.save(folder)
 
     def _go_on_from(self, checkpoint: Path) -> None:
         checkpoints.read_state(self.model, self.optimizer, checkpoint)
         self.log.load(checkpoint, self.device)
         self.flops.load(checkpoint)
-        self.fitting.load(checkpoint)
+        self.parts.load(checkpoint)
 
 
 def _one_thread(worker: int) -> None:
@@ -271,7 +271,7 @@ def options_in_effect(trainer: ObjectiveTrainer) -> dict[str, int | str]:
     zeros."""
     options = {"resumed_at": trainer.resumed_at, "padding_free": int(trainer.reading.used)}
     options["skipped_steps"] = trainer.optimizer.skipped(trainer.step)
-    return trainer.fitting.facts() | {name: value for name, value in options.items() if value}
+    return trainer.parts.facts() | {name: value for name, value in options.items() if value}
 
 
 def _last_checkpoint(folder: Path, steps: int) -> Path | None:

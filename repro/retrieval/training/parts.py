@@ -33,30 +33,6 @@ def collating_processes(*, gpu: bool) -> int:
 Batch = dict[str, torch.Tensor]
 
 
-class Parts:
-    """Collates examples in parts of ``size`` examples (None: all), in memory shared with the collating
-    processes."""
-
-    def __init__(self, collate: Callable[[list[dict]], Batch], *, size: int | None):
-        self.collate = collate
-        self._size = torch.tensor(size or 0).share_memory_()
-
-    @property
-    def size(self) -> int | None:
-        return int(self._size) or None
-
-    @size.setter
-    def size(self, size: int | None) -> None:
-        self._size.fill_(size or 0)
-
-    def __call__(self, examples: list[dict]) -> list[Batch]:
-        size = self.size or len(examples)
-        return [self.collate(examples[first : first + size]) for first in range(0, len(examples), size)]
-
-    def count(self, examples: int) -> int:
-        return math.ceil(examples / (self.size or examples))
-
-
 FILE = "micro_batch.json"  # in a checkpoint, so that a resumed training draws the same dropout
 VARIABLE = VARIABLES["micro_batch"][0]
 
@@ -73,42 +49,56 @@ def with_estimated_micro_batch(execution: Execution, memory: StepMemory | None, 
     return execution if size is None else replace(execution, micro_batch=size, origin="estimated")
 
 
-class Fitting:
-    """The size of a training's parts and its origin, e.g. ``"halved at step 12"``."""
+class Parts:
+    """Collates examples in parts of ``size`` examples (None: all), which the collating processes share.
 
-    def __init__(self, collate: Callable[[list[dict]], dict], execution: Execution):
-        self.parts = Parts(collate, size=execution.micro_batch)
-        self.origin, self.fixed = execution.origin, execution.parts_are_fixed
+    ``origin`` is how the size was chosen, e.g. ``"halved at step 12"``.
+    """
+
+    def __init__(self, collate: Callable[[list[dict]], Batch], execution: Execution):
+        self.collate, self.origin, self.fixed = collate, execution.origin, execution.parts_are_fixed
         self._asked = execution.micro_batch is not None and not execution.origin
+        self._size = torch.tensor(execution.micro_batch or 0).share_memory_()
+
+    @property
+    def size(self) -> int | None:
+        return int(self._size) or None
+
+    @size.setter
+    def size(self, size: int | None) -> None:
+        self._size.fill_(size or 0)
+
+    def __call__(self, examples: list[dict]) -> list[Batch]:
+        size = self.size or len(examples)
+        return [self.collate(examples[first : first + size]) for first in range(0, len(examples), size)]
+
+    def count(self, examples: int) -> int:
+        return math.ceil(examples / (self.size or examples))
 
     def reduce(self, examples: int, *, step: int, why: str) -> None:
         """Halve the parts of a step. Raises StageError if they cannot be smaller."""
-        size = min(self.parts.size or examples, examples)
+        size = min(self.size or examples, examples)
         if self.fixed or size == 1:
             parts = f"in parts of {size}, over which its loss is a mean" if self.fixed else "one at a time"
             fault = f"memory does not suffice for the examples of step {step}, even {parts} ({why})"
             raise StageError(f"{fault}. {VARIABLE} cannot help. Use a machine with more memory.")
-        self.parts.size = (size + 1) // 2
+        self.size = (size + 1) // 2
         self.origin = f"halved at step {step}"
 
     def facts(self) -> dict[str, int | str]:
-        """Return ``micro_batch``, and ``micro_batch_origin`` unless the user set it, or {} for whole
-        batches."""
-        if self.parts.size is None:
+        """Return ``micro_batch``, and ``micro_batch_origin`` unless the user set it."""
+        if self.size is None:
             return {}
         origin = {"micro_batch_origin": self.origin} if self.origin else {}
-        return {"micro_batch": self.parts.size, **origin}
+        return {"micro_batch": self.size, **origin}
 
     def save(self, checkpoint: Path) -> None:
-        (checkpoint / FILE).write_text(json.dumps({"size": self.parts.size, "origin": self.origin}))
+        (checkpoint / FILE).write_text(json.dumps({"size": self.size, "origin": self.origin}))
 
     def load(self, checkpoint: Path) -> None:
-        try:
-            record = json.loads((checkpoint / FILE).read_text())
-        except FileNotFoundError:
-            return
+        record = json.loads((checkpoint / FILE).read_text())
         if record["origin"] and not self._asked:
-            self.parts.size, self.origin = record["size"], record["origin"]
+            self.size, self.origin = record["size"], record["origin"]
 
 
 Backward = Callable[[torch.Tensor], None]

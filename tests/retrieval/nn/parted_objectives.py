@@ -13,6 +13,7 @@ from repro.retrieval.nn.contrastive import NEGATIVES
 from repro.retrieval.nn.cross_encoder import CrossEncoder
 from repro.retrieval.nn.multi_view_bi_encoder import MultiViewBiEncoder
 from repro.retrieval.nn.objectives import MaskedLanguageModel, NeighbouringSentences
+from repro.retrieval.training.declaration import Execution
 from repro.retrieval.training.parts import Parts, backward_in_parts
 from tests.floats import close
 from tests.retrieval.nn.text_contrast import OPTIONS, TextContrast
@@ -103,7 +104,7 @@ class Texts:
 
 def batch_in_parts(made: nn.Module, name: str, size: int, indices=range(COUNT)) -> list[dict]:
     examples = Texts(name).__getitems__([(0, index) for index in indices])
-    return Parts(made.collate, size=size)(examples)
+    return Parts(made.collate, Execution(micro_batch=size))(examples)
 
 
 def objective(name: str, *, dropout: float = 0.0) -> nn.Module:

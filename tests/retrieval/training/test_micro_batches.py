@@ -28,13 +28,18 @@ def gradients(made) -> dict[str, np.ndarray]:
     return {name: p.grad.numpy() for name, p in made.named_parameters() if p.grad is not None}
 
 
+SHARES = [
+    *((name, 2) for name in NAMES),
+    *((name, COUNT) for name in ("mlm", "neighbours", "in-batch", "views")),
+]
+
+
 def shares(folder: Path) -> None:
-    for number, name in enumerate(NAMES):
-        for size in (COUNT, 2):
-            made = objective(name)
-            own = batch_in_parts(made, name, size, ((0, 1, 2), (3, 4))[rank()])
-            losses = backward_in_parts(made, own, backward=torch.Tensor.backward)
-            np.savez(folder / f"{number}-{size}-{rank()}.npz", **numbers(made, losses))
+    for number, (name, size) in enumerate(SHARES):
+        made = objective(name)
+        own = batch_in_parts(made, name, size, ((0, 1, 2), (3, 4))[rank()])
+        losses = backward_in_parts(made, own, backward=torch.Tensor.backward)
+        np.savez(folder / f"{number}-{rank()}.npz", **numbers(made, losses))
 
 
 @pytest.fixture(scope="module")
@@ -44,13 +49,12 @@ def shared(tmp_path_factory, in_two_processes):
     return folder
 
 
-@pytest.mark.parametrize("size", [COUNT, 2])
-@pytest.mark.parametrize("name", NAMES)
+@pytest.mark.parametrize(("name", "size"), SHARES)
 def test_two_processes_have_the_losses_and_gradient_of_one_with_the_whole_batch(shared, name, size):
     made, losses = whole(name)
     assert max(abs(g).max() for g in gradients(made).values()) > 1e-2
     for process in (0, 1):
-        found = np.load(shared / f"{NAMES.index(name)}-{size}-{process}.npz")
+        found = np.load(shared / f"{SHARES.index((name, size))}-{process}.npz")
         close(dict(found), numbers(made, losses))
 
 

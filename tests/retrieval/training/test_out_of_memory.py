@@ -159,7 +159,7 @@ def test_when_memory_runs_out_in_one_process_all_take_smaller_parts(shared, tmp_
 
 
 def test_processes_that_make_batches_learn_of_a_smaller_size():
-    parts = Parts(len, size=None)
+    parts = Parts(len, Execution())
     batches = iter(DataLoader(range(40), batch_size=4, num_workers=1, collate_fn=parts, prefetch_factor=1))
     assert next(batches) == [4]
     parts.size = 2
