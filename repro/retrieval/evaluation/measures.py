@@ -320,7 +320,8 @@ def _parsed(text: str, name: str):
     try:
         measure = ir_measures.parse_measure(text)
         base = type(measure)(**{k: v for k, v in measure.params.items() if k != "judged_only"})
-        is_computed = any(p.is_available() and p.supports(base) for p in registry.values())
+        # in this order, as ranx compiles for many seconds to find out whether it is available
+        is_computed = any(p.supports(base) and p.is_available() for p in registry.values())
         is_known = measure.params.get("cutoff") != 0
     except (ValueError, NameError, AssertionError, TypeError, KeyError):
         is_known = False

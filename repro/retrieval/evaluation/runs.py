@@ -119,10 +119,6 @@ def read_run_file(path: Path, *, strict: bool = True) -> RunFile:
     return run
 
 
-class _UnusualFileError(ValueError):
-    """A file that must be read line by line."""
-
-
 def read_fast(path: Path) -> RunFile | None:
     """Read a run with a CSV parser. Returns None for an unusual file."""
     try:
@@ -140,7 +136,7 @@ def read_fast(path: Path) -> RunFile | None:
                 elif len(np.unique(ranks)) != len(ranks):
                     return None
                 run.rankings[query] = _ranking(documents, scores)
-    except (OSError, EOFError, zlib.error, ValueError):  # pyarrow's errors are among these
+    except (OSError, EOFError, zlib.error, ValueError):  # also pyarrow's, and those of an unusual file
         return None
     return run if run.rankings else None
 
@@ -165,7 +161,7 @@ def _ranking(documents, scores: np.ndarray) -> Ranking:
     import pyarrow as pa
 
     if len(documents.unique()) != len(documents):
-        raise _UnusualFileError("a document twice")
+        raise ValueError("a document twice")
     narrow_scores = scores.astype(np.float32)
     if not (narrow_scores[1:] < narrow_scores[:-1]).all():
         order = np.array(trec_order(documents.to_pylist(), scores))
@@ -188,10 +184,10 @@ def _blocks(file: BufferedIOBase, separator: bytes) -> Iterator[bytes]:
     remainder = last_line = b""
     while data := file.read(BLOCK):
         if data.translate(None, _PLAIN + separator):
-            raise _UnusualFileError("white space, control characters or letters beyond ASCII")
+            raise ValueError("white space, control characters or letters beyond ASCII")
         lines, end, remainder = (remainder + data).rpartition(b"\n")
         if len(remainder) >= LONGEST_LINE:
-            raise _UnusualFileError("a line without an end")
+            raise ValueError("a line without an end")
         if end:
             last_line = lines[lines.rfind(b"\n") + 1 :]
             yield lines + end
@@ -202,7 +198,7 @@ def _blocks(file: BufferedIOBase, separator: bytes) -> Iterator[bytes]:
         else:
             is_unusual = fields[0] != before[0] or int(fields[-1]) != int(before[-1]) + 1
         if is_unusual:
-            raise _UnusualFileError("a last line that may be cut off")
+            raise ValueError("a last line that may be cut off")
         yield remainder
 
 
@@ -220,14 +216,14 @@ def _columns(data: bytes, form: str) -> Iterable:
     types = {name: pa.float64() if name == "score" else pa.string() for name in names}
     table = csv_table(data, types, _SEPARATORS[form])
     if not pc.all(pc.ascii_is_decimal(table["rank"])).as_py():
-        raise _UnusualFileError("a rank")
+        raise ValueError("a rank")
     ranks = table["rank"].cast(pa.float64()).to_numpy()
     scores, bound = -ranks, float(LARGEST_RANK + 1)
     if form == TREC:
         scores, bound = table["score"].to_numpy(), text_lines.SCORE_BOUND
     is_filled = not any(pc.any(pc.equal(table[name], "")).as_py() for name in names if name != "score")
     if not (is_filled and (np.abs(scores) < bound).all()):  # nan is not
-        raise _UnusualFileError("a score or an empty column")
+        raise ValueError("a score or an empty column")
     queries, documents = table["qid"].combine_chunks(), table["docid"].combine_chunks()
     tags = pc.unique(table["tag"]).to_pylist() if form == TREC else []
     return queries.dictionary_encode(), documents, scores, ranks, tags

@@ -56,7 +56,6 @@ class ObjectiveTrainer:
         *,
         out: Path,
         resumed: Path | None,
-        execution: Execution,
         reading: BatchReading,
     ):
         set_seed(optimisation.seed)
@@ -65,14 +64,15 @@ class ObjectiveTrainer:
         self.device = device()
         self.model, self.examples, self.order = objective.to(self.device), examples, order
         self.objective = as_objective(objective)
-        self.parts = parts.Parts(self.objective.collate, execution)
+        self.parts = parts.Parts(self.objective.collate, reading.execution)
         self.optimizer = Optimizer(objective, optimisation, steps=len(order))
         self.flops = Flops()
         self.reading = reading
         self.resumed, self.step = resumed, checkpoints.step_of(resumed) if resumed else 0
         self.resumed_at = self.step
         self.log = checkpoints.TrainingLog(out / LOG, steps=len(order))
-        self.checkpoints = checkpoints.Checkpoints(out / CHECKPOINTS, execution.save_steps, steps=len(order))
+        every = reading.execution.save_steps
+        self.checkpoints = checkpoints.Checkpoints(out / CHECKPOINTS, every, steps=len(order))
         self._losses: Batch = {}  # of the current step
 
     def run(self, advance: Callable[[int], None]) -> None:
@@ -226,17 +226,10 @@ def train(
     bar = progress if group.rank() == 0 else SILENT
     faster = trains_faster(objective, optimisation.precision)
     reading = BatchReading(execution, checkpoint, bar.note, faster=faster)
-    execution = parts.with_estimated_micro_batch(reading.execution, memory, share=max(order.shares(0)))
-    trainer = ObjectiveTrainer(
-        objective,
-        examples,
-        optimisation,
-        order,
-        out=out,
-        resumed=checkpoint,
-        execution=execution,
-        reading=reading,
-    )
+    share = max(order.shares(0))
+    reading.execution = parts.with_estimated_micro_batch(reading.execution, memory, share=share)
+    how = {"out": out, "resumed": checkpoint, "reading": reading}
+    trainer = ObjectiveTrainer(objective, examples, optimisation, order, **how)
     _run(trainer, bar.task("training", total=steps, log=log))
     group.everybody_waits()
     seconds = round(time.monotonic() - start, 1)

@@ -122,11 +122,12 @@ def test_scores_of_a_public_run_are_those_of_trec_eval_and_ir_measures(real_data
     rankings = read_given(path, qrels, ignore_identical_ids=False).rankings
     with gzip.open(path, "rt") as lines:
         run = pytrec_eval.parse_run(lines)
-    theirs = pytrec_eval.RelevanceEvaluator(qrels, pytrec_eval.supported_measures).evaluate(run)
+    theirs = pytrec_eval.RelevanceEvaluator(qrels, {*TREC_EVAL}).evaluate(run)
     for name, scores in scores_by_query([*TREC_EVAL], qrels, rankings).items():
         assert scores == {query: theirs[query][name] for query in qrels}
-    untied = {q: {d: -place for place, (d, _) in enumerate(ranking)} for q, ranking in rankings.items()}
-    for name, scores in scores_by_query(SETTINGS, qrels, rankings).items():
+    short = {query: ranking[:150] for query, ranking in rankings.items()}
+    untied = {q: {d: -place for place, (d, _) in enumerate(ranking)} for q, ranking in short.items()}
+    for name, scores in scores_by_query(SETTINGS, qrels, short).items():
         found = ir_measures.iter_calc([ir_measures.parse_measure(name)], qrels, untied)
         values = dict.fromkeys(qrels, 0.0) | {metric.query_id: metric.value for metric in found}
         digits = 6 if "exp" in name else 15  # gdeval prints five

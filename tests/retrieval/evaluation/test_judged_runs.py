@@ -85,6 +85,7 @@ def test_other_forms_are_ranked_by_their_ranks_or_scores(run, content, form):
     assert (found.form, found.tag, found.lines) == (form, None, 2)
 
 
+@pytest.mark.nightly  # ranx compiles its runs
 @pytest.mark.parametrize("form", ["json", "parquet"])
 def test_what_ranx_saves_is_read(tmp_path, form):
     from ranx import Run
@@ -99,6 +100,7 @@ def test_a_damaged_parquet_file_is_read_or_refused_in_a_sentence(run, tmp_path):
         pa.table({"q_id": ["q1", "q2"], "doc_id": ["7", "8"], "score": [1.5, 2.5]}), tmp_path / "p"
     )
     content, refusals = (tmp_path / "p").read_bytes(), 0
+    assert read(tmp_path / "p").rankings == {"q1": [("7", 1.5)], "q2": [("8", 2.5)]}
     for place in range(4, len(content), 3):
         path = run(content[:place] + bytes([content[place] ^ 0xFF]) + content[place + 1 :])
         try:
