@@ -1,5 +1,3 @@
-"""Measures by any common name, of ``measures.py``, against trec_eval's, ir_measures' and BEIR's numbers."""
-
 import gzip
 
 import ir_measures

@@ -1,5 +1,3 @@
-"""Means over queries and seeds, and what their design sees: against loops, scipy, simulation, bootstrap."""
-
 import numpy as np
 import pytest
 from scipy.stats import chi2, nct, norm, t, ttest_1samp

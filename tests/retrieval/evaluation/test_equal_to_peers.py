@@ -1,5 +1,3 @@
-"""Whatever run and judgements there are, scores are those of the field's own evaluation tools."""
-
 import warnings
 
 import pytest

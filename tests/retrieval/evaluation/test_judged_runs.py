@@ -1,5 +1,3 @@
-"""Runs as people hand them in, also in the forms that other libraries of evaluation write."""
-
 import gzip
 import json
 import lzma

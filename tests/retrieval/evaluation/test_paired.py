@@ -1,5 +1,3 @@
-"""Tests of ``pairwise_tests`` and what it is made of in ``repro/retrieval/evaluation/significance.py``."""
-
 import json
 import math
 import subprocess

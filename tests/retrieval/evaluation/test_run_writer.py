@@ -198,9 +198,8 @@ def test_the_header_is_yaml_behind_comment_marks_between_its_two_lines():
 
 def test_what_the_suite_knows_is_put_under_the_schemas_keys_and_what_it_does_not_is_absent():
     known = {"tag": "t", "method": {"automatic": True}, "data": {"test collection": {"name": "old"}}}
-    found = complete_metadata(
-        known, collection={"name": "x", "ir_datasets": "x"}, measures=["RR@10"], environment=ENVIRONMENT
-    )
+    collection = {"name": "x", "ir_datasets": "x"}
+    found = complete_metadata(known, collection=collection, measures=["RR@10"], environment=ENVIRONMENT)
     assert found == {
         "tag": "t",
         "method": {"automatic": True},

@@ -1,5 +1,3 @@
-"""Memory that runs out, as torch says it, and batches that are halved until they fit."""
-
 import threading
 
 import pytest

@@ -1,5 +1,3 @@
-"""Model directories are read without a network, and code that comes with one never runs."""
-
 import json
 import re
 from pathlib import Path

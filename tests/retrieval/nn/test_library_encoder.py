@@ -1,5 +1,3 @@
-"""Encoders of other libraries give here what they give there."""
-
 import numpy as np
 import pytest
 import torch

@@ -1,5 +1,3 @@
-"""Losses of the objectives that papers share: recorded by version, and their gradient."""
-
 from pathlib import Path
 
 import pytest

@@ -184,10 +184,8 @@ def test_value_and_gradients_are_those_of_the_plain_form(reduction, chunk):
     plain = token_cross_entropy(head(hidden), labels, reduction=reduction)
     chunked = chunked_token_cross_entropy(hidden, head, labels, reduction=reduction, chunk=chunk)
     close(chunked, plain)
-    parameters = [hidden, *head.parameters()]
-    for ours, theirs in zip(
-        torch.autograd.grad(chunked, parameters), torch.autograd.grad(plain, parameters), strict=True
-    ):
+    gradients = (torch.autograd.grad(loss, [hidden, *head.parameters()]) for loss in (chunked, plain))
+    for ours, theirs in zip(*gradients, strict=True):
         close(ours, theirs)
 
 

@@ -37,12 +37,8 @@ def by_hand(weights, ids):
     def norm(name, vector):
         return layer_norm(vector, (WIDTH,), at(f"{name}.weight"), at(f"{name}.bias"), 1e-5)
 
-    places = [
-        at("embed_positions.weight")[1 + 1 + place] for place in range(len(ids))
-    ]  # behind the padding's
-    states = [
-        norm("emb_layer_norm", at("embed_tokens.weight")[i] + p) for i, p in zip(ids, places, strict=True)
-    ]
+    tokens, places = at("embed_tokens.weight")[ids], at("embed_positions.weight")[2:]  # behind the padding's
+    states = [norm("emb_layer_norm", t + p) for t, p in zip(tokens, places[: len(ids)], strict=True)]
     size = WIDTH // HEADS
     for layer in range(CONFIG["encoder_layers"]):
         prefix = f"layers.{layer}."

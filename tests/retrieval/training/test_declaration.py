@@ -1,5 +1,3 @@
-"""The methods and parameters of an objective, and the settings of a training: warm-up, end, precision."""
-
 import itertools
 import sys
 

@@ -1,5 +1,3 @@
-"""Counting the operations of a step."""
-
 import torch
 from torch import nn
 

@@ -1,5 +1,3 @@
-"""Sums of the gradients of two processes, whatever each of them used, and after memory ran out in one."""
-
 import json
 from collections.abc import Iterator
 from pathlib import Path

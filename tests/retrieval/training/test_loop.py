@@ -1,5 +1,4 @@
 import contextlib
-import json
 import math
 import os
 import pickle
@@ -18,7 +17,7 @@ from repro.retrieval.training.batch_order import BatchOrder
 from repro.retrieval.training.declaration import Execution
 from repro.retrieval.training.loop import save_model, train
 from tests.floats import close
-from tests.retrieval.training.settings import settings
+from tests.retrieval.training.settings import log_of, settings
 
 
 class Regression(nn.Module):
@@ -78,10 +77,6 @@ def trained(out, *, fails_at=None, examples=20, **changes):
 
 def weights(objective) -> bytes:
     return b"".join(tensor.numpy().tobytes() for tensor in objective.state_dict().values())
-
-
-def log_of(out) -> list[dict]:
-    return [json.loads(line) for line in (out / "train_log.jsonl").read_text().splitlines()]
 
 
 @pytest.mark.parametrize("killed_at", [2, 7, 11, 12])
@@ -315,8 +310,8 @@ def test_numbers_are_read_from_tensors_only_where_the_log_has_a_line(tmp_path, m
         monkeypatch.setattr(torch.Tensor, name, reading)
     monkeypatch.setattr(checkpoints, "LINES", 3)
     train(Regression(), Places(10), settings(), out=tmp_path, progress=Progress())
-    lines = (tmp_path / "train_log.jsonl").read_text().splitlines()
-    losses = len(json.loads(lines[0])) - 4  # beside step, rate, norm and loss
+    lines = log_of(tmp_path)
+    losses = len(lines[0]) - 4  # beside step, rate, norm and loss
     assert len(lines) == 3
     seed = 1  # the loader's own, on the CPU
     assert read == ["item"] * (seed + 3 * (2 + losses)), Counter(read)

@@ -1,5 +1,3 @@
-"""Steps in half precision, as a GPU makes them, with what a CPU has of it."""
-
 import math
 from dataclasses import replace
 

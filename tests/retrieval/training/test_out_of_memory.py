@@ -1,5 +1,3 @@
-"""A step for which memory does not suffice is made again in smaller parts, with what was drawn before."""
-
 import json
 from pathlib import Path
 

@@ -1,5 +1,3 @@
-"""Training by several processes, and of batches that do not fit into memory."""
-
 import json
 import os
 from pathlib import Path
@@ -18,7 +16,7 @@ from repro.retrieval.training.parts import collating_processes
 from repro.retrieval.training.process_group import rank
 from tests.floats import close
 from tests.retrieval.nn.parted_objectives import Texts, objective
-from tests.retrieval.training.settings import settings
+from tests.retrieval.training.settings import log_of, settings
 
 
 @pytest.mark.parametrize(
@@ -62,10 +60,6 @@ def failing(function, at: int):
 
 def weights(made) -> dict[str, np.ndarray]:
     return {name: value.numpy() for name, value in made.state_dict().items()}
-
-
-def log_of(out: Path) -> list[dict]:
-    return [json.loads(line) for line in (out / "train_log.jsonl").read_text().splitlines()]
 
 
 def two(folder: Path) -> None:
