@@ -44,7 +44,7 @@ class ObjectiveTrainer:
     """Minimises the sum of an objective's losses and logs each of them.
 
     ``out`` is the folder of the log and the checkpoints, ``resumed`` a complete checkpoint to resume from, or
-    None. ``execution`` contains the size of parts. Every batch is a list of its parts.
+    None. Every batch is a list of its parts.
     """
 
     def __init__(
@@ -226,10 +226,11 @@ def train(
     bar = progress if group.rank() == 0 else SILENT
     faster = trains_faster(objective, optimisation.precision)
     reading = BatchReading(execution, checkpoint, bar.note, faster=faster)
-    share = max(order.shares(0))
-    reading.execution = parts.with_estimated_micro_batch(reading.execution, memory, share=share)
-    how = {"out": out, "resumed": checkpoint, "reading": reading}
-    trainer = ObjectiveTrainer(objective, examples, optimisation, order, **how)
+    largest = max(order.shares(0))
+    reading.execution = parts.with_estimated_micro_batch(reading.execution, memory, share=largest)
+    trainer = ObjectiveTrainer(
+        objective, examples, optimisation, order, out=out, resumed=checkpoint, reading=reading
+    )
     _run(trainer, bar.task("training", total=steps, log=log))
     group.everybody_waits()
     seconds = round(time.monotonic() - start, 1)
