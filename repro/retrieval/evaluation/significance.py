@@ -160,7 +160,7 @@ def compare(
 
     Returns ``{"test": "student", "max_p": …, "measures": {measure: {"names", "means", "p", …}}}``, with the
     values of ``pairwise_tests``. ``p[i][j]``, ``holm_student_p`` (corrected among all systems compared with
-    i) and the numbers of queries on which i ``wins``, ``ties`` or ``losses`` are None on the diagonal. Two
+    i) and the numbers of queries that i ``wins``, ``ties`` or ``losses`` are None on the diagonal. Two
     runs with equal scores have p 1.0 and are listed under ``identical``. Any other undefined p is None.
     Raises UsageError for an unknown measure or another number of names.
     """

@@ -183,8 +183,8 @@ class Optimisation:
 
     @property
     def is_all_warm_up(self) -> bool:
-        """Whether the warm-up is longer than ``max_steps``. False with ``epochs``, whose steps are unknown
-        here."""
+        """Whether the warm-up is longer than ``max_steps``. With ``epochs`` this is unknown here and
+        False."""
         return self.epochs is None and (self.warmup_steps or 0) > (self.max_steps or 0)
 
     def warmup(self, steps: int) -> int:

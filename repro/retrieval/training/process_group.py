@@ -1,7 +1,7 @@
 """Vectors and gradients of all processes of a distributed training.
 
-Each process computes the loss over the representations of all processes, in which only its own rows carry a
-gradient, so that the gradients add up. E.g. with 2 processes of 8 rows each, ``gather_rows`` returns 16 rows.
+Each process computes the loss over the representations of all processes. Only its own rows carry a gradient,
+so that the gradients add up. E.g. with 2 processes of 8 rows each, ``gather_rows`` returns 16 rows.
 """
 
 import contextlib
