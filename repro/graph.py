@@ -63,7 +63,14 @@ class Node:
             "stage": self.stage,
             "version": spec.version,
             "params": params,
-            "inputs": {name: _fingerprints(value) for name, value in self.inputs.items()},
+            "inputs": self.input_fingerprints(),
+        }
+
+    def input_fingerprints(self) -> dict[str, str | list[str]]:
+        """Return the fingerprints of the inputs, a list where the stage takes several."""
+        return {
+            name: [n.fingerprint for n in value] if isinstance(value, tuple) else value.fingerprint
+            for name, value in self.inputs.items()
         }
 
     def input(self, name: str) -> Node:
@@ -96,10 +103,6 @@ def once_a_node(tell: Callable[[Node], Value]) -> Callable[[Node], Value]:
         return values[node]
 
     return lookup
-
-
-def _fingerprints(value: Node | tuple[Node, ...]) -> str | list[str]:
-    return [n.fingerprint for n in value] if isinstance(value, tuple) else value.fingerprint
 
 
 _CANONICAL = json.JSONEncoder(sort_keys=True, separators=(",", ":"), ensure_ascii=True, allow_nan=False)

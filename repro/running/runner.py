@@ -4,13 +4,13 @@ import contextlib
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
 
-from repro.errors import BlockedError, ReproError, StageError, StoreError, UsageError
+from repro.errors import BlockedError, ReproError, StageError, UsageError
 from repro.graph import Node, walk
 from repro.progress import Progress
 from repro.running.discarding import Consumers, DiskRoom, discarded_stages, readers_first
 from repro.running.plan import Plan
 from repro.running.requirements import Machine, Obstacle
-from repro.store import Store, notes, underway
+from repro.store import Store, notes, refusal, underway
 from repro.store.notes import Lineage
 from repro.store.seal import damage
 
@@ -148,8 +148,6 @@ def _state(node: Node, store: Store) -> str:
     if state != "damaged":
         return state
     if node.stage not in MADE_AGAIN:
-        faults = ", ".join(damage(store.path(node)))
-        remedy = "`repro store verify --rebuild` removes it, `repro run --rebuild damaged` builds it again"
-        raise StoreError(f"artefact {node} is damaged: {faults} ({remedy})")
+        raise refusal(node, damage(store.path(node)))
     store.discard(node)
     return "missing"

@@ -64,9 +64,8 @@ def write_notes(root: Path, nodes: Iterable[Node]) -> None:
 
 def noted_node(root: Path, fingerprint: str) -> Node:
     """Return the only planned node with these first digits, e.g. "0a1b2c". Raises UsageError otherwise."""
-    matches = (
-        {note.stem for note in root.glob(f"nodes/{fingerprint}*.json")} if fingerprint.isalnum() else set()
-    )
+    pattern = f"nodes/{fingerprint}*.json" if fingerprint.isalnum() else ""
+    matches = {note.stem for note in root.glob(pattern)} if pattern else set()
     if len(matches) != 1:
         stages = "several stages planned here have" if matches else "no stage planned with this store has"
         problem = f"{stages} a fingerprint that begins with {fingerprint!r}"
@@ -95,10 +94,8 @@ def _read_node(root: Path, fingerprint: str) -> Node:
         description = parsed_json(_text(path) or "")
         inputs = {}
         for name, value in description["inputs"].items():
-            is_list = isinstance(value, list)
-            inputs[name] = (
-                tuple(_read_node(root, item) for item in value) if is_list else _read_node(root, value)
-            )
+            nodes = tuple(_read_node(root, item) for item in (value if isinstance(value, list) else [value]))
+            inputs[name] = nodes if isinstance(value, list) else nodes[0]
         node = Node(description["stage"], description["params"], inputs)
         if node.stage in STAGES and node.fingerprint == fingerprint:
             return node
@@ -114,11 +111,7 @@ def _note(root: Path, fingerprint: str) -> Path:
 def _description(node: Node) -> dict:
     from repro.machine import kernels
 
-    inputs = {
-        name: [n.fingerprint for n in value] if isinstance(value, tuple) else value.fingerprint
-        for name, value in node.inputs.items()
-    }
-    description = {"stage": node.stage, "params": dict(node.params), "inputs": inputs}
+    description = {"stage": node.stage, "params": dict(node.params), "inputs": node.input_fingerprints()}
     return description | ({"kernels": PINNED} if kernels.is_pinned() else {})
 
 

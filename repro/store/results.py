@@ -33,27 +33,22 @@ DESCRIPTION = ("source", "toolkit", "settings")  # of where somebody else's run 
 
 @dataclass(frozen=True)
 class Record:
-    """One measured cell.
+    """One measured cell, e.g. ``PAPER/1/ROW/COLUMN``.
 
     Attributes:
-        cell: the cell's path, e.g. ``PAPER/1/ROW/COLUMN``.
         measured: the value in ``unit``, unrounded.
         seed: the user's seed, or None for the paper's own.
-        fingerprint: of the evaluation (or of the evaluations averaged).
+        fingerprint, measure: of the evaluation, e.g. "RR@10", or of several averaged ones.
         queries: number of averaged queries. ``missing`` of them were not in the run and count as 0.
-        measure: e.g. "RR@10", or the measures of the evaluations averaged.
         unit: of the published number at that time: fraction, percent, or the column's own.
         readings: chosen readings that are not the default.
         substitutes: readings with unavailable original data, each with the reason.
-        environment: commit and hardware of the recording process, software and kernels of the artefacts, e.g.
-            {"software": {"torch": "2.13.0"}}.
+        environment: commit and hardware of the recording process, software and kernels of the artefacts.
         origin: facts about a run by others, e.g. file and sha256. Empty for the suite's own runs.
         collections: ids of the searched and judged data, including stand-ins. May be empty.
-        deviation: standard deviation (n - 1) of the query scores in ``unit``, or None if unknown or if the
-            value is no mean over one set of queries.
+        deviation: standard deviation (n - 1) of the query scores in ``unit``, or None.
         scale_facts: twelve digits of the digest of a user's scale file, or "".
-        code: digest of the code of the artefacts, or "" if unknown.
-        commits: distinct commits of the code that made the artefacts.
+        code, commits: of the artefacts. The digest of the code is "" if unknown.
         rows: digests of the rows of the data, by e.g. "beir/scifact documents".
     """
 
@@ -133,7 +128,7 @@ class Record:
         return [*self.commits, *filter(None, [self.environment.get("commit")])]
 
     def tells_more_than(self, other: "Record") -> bool:
-        """Return whether this record is better documented than ``other``, e.g. by a clean commit."""
+        """Return whether this record is better documented than ``other``."""
         description = {key: self.origin[key] for key in DESCRIPTION if self.origin.get(key)}
         known, known_of_other = (sum(map(bool, record.rows.values())) for record in (self, other))
         return any(
@@ -241,10 +236,8 @@ class FaultyLine:
 class Results:
     """A folder of records, ``records/<scale>/<paper>.jsonl``, and drawings, ``figures/<scale>/``.
 
-    Attributes:
-        root: the folder that records are added to.
-        release: a read-only folder of the same layout, read before ``root``, or None.
-        compared: other results, used only to find contradictions with these, or None.
+    ``release`` is a read-only folder of the same layout, read before ``root``. ``compared`` are other
+    results, which may contradict these.
     """
 
     def __init__(self, root: Path, release: Path | None = None, compared: Path | None = None):
@@ -281,10 +274,8 @@ class Results:
         make_writable(self.root, *FOLDER)
 
     def read(self, scale: str, paper: str) -> list[Record]:
-        """Return records ordered by time. Of records with the same time, those of the release come first.
-
-        An unfinished last line, left by a killed process, is omitted. Raises DataError with file and line for
-        any other invalid line.
+        """Return records ordered by time, then those of the release first. Omits an unfinished last line,
+        left by a killed process. Raises DataError for any other invalid line.
         """
         name, records = self.path(scale, paper).relative_to(self.root), []
         for folder in self.folders:
@@ -324,8 +315,7 @@ class Results:
             ]
 
     def append(self, records: Iterable[Record]) -> list[AppendedRecord]:
-        """Add the records that have a new key or result, or are better documented than the stored one.
-        Returns the added ones. Safe between processes."""
+        """Add records with a new key or result, or with better documentation. Safe between processes."""
         by_file = defaultdict[tuple[str, str], list[Record]](list)
         for record in records:
             by_file[record.scale, record.cell.split("/")[0]].append(record)

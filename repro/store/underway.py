@@ -1,10 +1,10 @@
 """Track work in progress in a store: locks of artefacts, inputs of unfinished ones, and announced plans.
 
 * ``locks/<stage>-<fingerprint>.lock`` is held by one builder, or shared by several that each write a part.
-* ``blocks/inputs.json`` in a partial artefact contains the digests of its inputs. The next attempt continues
-  only from equal ones, since an input rebuilt on a GPU may differ under one fingerprint.
-* ``plans/<host>-<process>-<number>.json`` contains the nodes that a running process will build, with their
-  inputs, which other processes keep. It is locked while its process lives.
+* ``blocks/inputs.json`` in a partial artefact has the digests of its inputs, since an input rebuilt on a GPU
+  may differ under one fingerprint.
+* ``plans/<host>-<process>-<number>.json`` has the nodes that a process will build, with their inputs, which
+  other processes keep. The process locks it.
 """
 
 from __future__ import annotations
@@ -37,8 +37,7 @@ def exclusive_lock(root: Path, node: Node, waiting: Callable[[], None]) -> Itera
     """Hold the node's lock exclusively. ``waiting`` is called once if another process holds it."""
     with contextlib.ExitStack() as stack:
         with translated_errors(root):
-            file = _made_lock_file(root, node.stage, node.fingerprint)
-            stack.enter_context(file_lock(file, waiting))
+            stack.enter_context(file_lock(_made_lock_file(root, node.stage, node.fingerprint), waiting))
         yield
 
 
@@ -76,8 +75,7 @@ def _lock_shared(file: Path, waiting: Callable[[], None]) -> int:
 
 @contextlib.contextmanager
 def hold(root: Path, stage: str, fingerprint: str) -> Iterator[bool]:
-    """Hold an artefact's lock during the block, then remove the lock's file. Yields False if another process
-    holds the lock."""
+    """Hold an artefact's lock, then remove the lock's file. Yields False if another process holds it."""
     from filelock import FileLock, Timeout
 
     file = _made_lock_file(root, stage, fingerprint)
@@ -121,31 +119,25 @@ def _open_lock(path: Path) -> IO[bytes]:
 
 
 def goes_on(partial: Path, inputs: Mapping[str, str]) -> bool:
-    """Return whether a partial artefact can be resumed: True unless its note contains other digests of
-    ``inputs``."""
+    """Return whether a partial artefact can be resumed, i.e. has no other digests of ``inputs``."""
     noted_inputs = _read_inputs(partial)
     return all(noted_inputs.get(fingerprint, content) == content for fingerprint, content in inputs.items())
 
 
 def begin(partial: Path, inputs: Mapping[str, str]) -> None:
-    """Note the digests of ``inputs`` in a partial artefact, which is emptied first if it was begun with other
-    digests."""
+    """Note the digests of ``inputs`` in a partial artefact. Empties it first if it has other digests."""
+    note = partial / BLOCKS / INPUTS
     if not goes_on(partial, inputs):
         remove(partial)
-        partial.mkdir(parents=True)
     noted_inputs = _read_inputs(partial)
-    if inputs.keys() <= noted_inputs.keys():
-        return
-    note = partial / BLOCKS / INPUTS
-    note.parent.mkdir(parents=True, exist_ok=True)
-    write_whole(note, json.dumps({**noted_inputs, **inputs}))
+    if not inputs.keys() <= noted_inputs.keys():
+        note.parent.mkdir(parents=True, exist_ok=True)
+        write_whole(note, json.dumps({**noted_inputs, **inputs}))
 
 
 def _read_inputs(partial: Path) -> dict[str, str]:
-    try:
-        return json.loads((partial / BLOCKS / INPUTS).read_text())
-    except FileNotFoundError:
-        return {}
+    note = partial / BLOCKS / INPUTS
+    return json.loads(note.read_text()) if note.exists() else {}
 
 
 @contextlib.contextmanager
@@ -162,8 +154,7 @@ def one_at_a_time(root: Path) -> Iterator[None]:
 
 @contextlib.contextmanager
 def announce(root: Path, nodes: Iterable[Node]) -> Iterator[Path]:
-    """Announce in a file, until the block ends, that this process will build ``nodes`` from their inputs.
-    Yields its path."""
+    """Announce until the block ends that this process will build ``nodes``. Yields the file."""
     inputs = {f"{node.stage}/{node.fingerprint}": [p.fingerprint for p in node.parents()] for node in nodes}
     path = root / "plans" / f"{socket.gethostname()}-{os.getpid()}-{next(_numbers)}.json"
     with translated_errors(root):
@@ -185,8 +176,7 @@ def announcers(root: Path) -> set[str]:
 
 
 def awaited_inputs(root: Path, *, but: Path | None = None) -> set[str]:
-    """Return the fingerprints of inputs that running processes will read, ignoring the announcement
-    ``but``."""
+    """Return the fingerprints of inputs that running processes will read, without those of ``but``."""
     inputs: set[str] = set()
     for path in root.glob("plans/*.json"):
         if path != but:
@@ -203,9 +193,7 @@ def let_go(
 ) -> bool:
     """Remove a stored artefact unless a process builds or needs it. Returns whether it was removed.
 
-    Args:
-        but: the caller's own announcement, which does not count.
-        keep: returns fingerprints of further artefacts to keep, called last.
+    ``but`` is the caller's own announcement. ``keep`` returns further fingerprints to keep.
     """
     path = store.path(node)
     with one_at_a_time(store.root):

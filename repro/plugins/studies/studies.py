@@ -37,7 +37,7 @@ from repro.retrieval.evaluation.crossed import Estimate, estimate
 from repro.running.plan import Plan
 from repro.stage_table import TRAININGS
 from repro.store import Store, translated_errors
-from repro.store.disk import write_bytes_whole
+from repro.store.disk import write_whole
 from repro.store.results import Record, Results
 from repro.store.seal import read_json
 from repro.verdicts.compared import ComparedCell
@@ -127,7 +127,7 @@ def write_scores(plan: Plan, store: Store, results: Results, *, paper: str, tabl
             }
             content = {kind: {**evidence.kept[kind], **entries} for kind, entries in additions.items()}
             data = gzip.compress(json.dumps(content, sort_keys=True).encode(), mtime=0)
-            write_bytes_whole(paths[-1], data)
+            write_whole(paths[-1], data)
     return paths[-1]
 
 
