@@ -27,10 +27,10 @@ class Options:
         gpus_per_stage: of a training or an encoding, with one process each.
         profile: Snakemake's, a folder or a name. None for jobs on this machine.
         gpu: the GPU that Snakemake's hours are for, e.g. "h100".
-        discard: kinds of artefacts to remove when the plan no longer reads them.
+        discard: kinds of artefacts to remove after their last use, e.g. `("vectors",)`.
         may_discard: whether the user can request more kinds.
         max_disk: maximum bytes of the store. None for the limit of the file system.
-        shards: jobs of Snakemake that share the blocks of one stage, e.g. an encoding or a search.
+        shards: jobs of Snakemake that share the blocks of one stage.
     """
 
     jobs: int | None = None
@@ -51,8 +51,7 @@ class Options:
 
 @dataclass
 class Outcome:
-    """The nodes that this invocation ran, the errors of ``failed`` nodes, and the obstacles of ``blocked``
-    nodes. A node with a failed or blocked input counts as such itself."""
+    """The nodes that this invocation ran, and the errors and obstacles of others and those that need them."""
 
     run: list[Node] = field(default_factory=list)
     failed: dict[str, ReproError] = field(default_factory=dict)
@@ -81,8 +80,7 @@ Engine = Callable[[Plan, Store, Progress, Options], Outcome]
 def prepare(ends: Iterable[Node], store: Store) -> list[Node]:
     """Return the nodes to run so that the store holds ``ends``, inputs first, and register all nodes.
 
-    Stored nodes, and nodes needed only by them, are not run. A damaged artefact is discarded if its stage is
-    one of ``MADE_AGAIN``. Raises StoreError otherwise.
+    Raises StoreError for a damaged artefact unless its stage is one of ``MADE_AGAIN``.
     """
     ends = list(ends)
     nodes = walk(ends)
@@ -126,8 +124,7 @@ def _awaited_fingerprints(store: Store, *, since: int) -> set[str]:
 
 
 def held_back(node: Node, machine: Machine, outcome: Outcome, obstacle: Obstacle | None = None) -> bool:
-    """Return whether a node cannot run, because of an obstacle or a failed or blocked input. Adds such a node
-    to ``outcome``."""
+    """Return whether a node cannot run, by an obstacle or an input. Adds such a node to ``outcome``."""
     if obstacle:
         machine.obstacles[node.fingerprint] = obstacle
     errors = [outcome.failed[p.fingerprint] for p in node.parents() if p.fingerprint in outcome.failed]

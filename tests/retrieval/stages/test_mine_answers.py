@@ -1,7 +1,9 @@
 from __future__ import annotations
 
 import json
+import tempfile
 from functools import partial
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -40,8 +42,9 @@ def inputs(tmp_path):
 
 
 def mined(inputs, tmp_path, progress, **changes):
-    facts = mine_answers.run(PARAMS | changes, inputs, tmp_path, progress)
-    return {row["query"]: row for row in load_from_disk(str(tmp_path / "arrow"))}, facts
+    out = Path(tempfile.mkdtemp(dir=tmp_path))
+    facts = mine_answers.run(PARAMS | changes, inputs, out, progress)
+    return {row["query"]: row for row in load_from_disk(str(out / "arrow"))}, facts
 
 
 def test_the_annotated_passage_comes_first_and_found_answers_follow_by_rank(inputs, tmp_path, progress):
