@@ -38,12 +38,9 @@ HIDDEN_SIZE = 768  # of the papers' backbones
 
 @dataclass(frozen=True)
 class Scale:
-    """A named rewriting of graphs, e.g. "tiny".
+    """A named rewriting of graphs, e.g. "tiny", by ``facts`` that include inherited ones.
 
-    Attributes:
-        facts: settings, including those inherited by ``like``.
-        lineage: its name, the name of the scale it is like, and so on.
-        by_user: whether a user's file defines it.
+    ``lineage`` has its name, that of the scale it is like, and so on. A user's file is ``by_user``.
     """
 
     name: str
@@ -135,13 +132,14 @@ class Scale:
             return node.input("stand_in") if "stand_in" in node.inputs else self._backbone
         if node.stage == "released" and "stand_in" in node.inputs:
             return node.input("stand_in")
-        if node.stage in ("official_negatives", "listed_negatives"):
-            return self._negatives(node)
-        if node.stage == "judged_examples":
-            return self._examples(node)
-        if node.stage == "evaluate":
-            return self._evaluation(node)
-        return Node(node.stage, self._params(node), node.inputs)
+        makers = {
+            "official_negatives": self._negatives,
+            "listed_negatives": self._negatives,
+            "judged_examples": self._examples,
+            "evaluate": self._evaluation,
+        }
+        make = makers.get(node.stage)
+        return make(node) if make else Node(node.stage, self._params(node), node.inputs)
 
     def _evaluation(self, node: Node) -> Node:
         judged = node.input("qrels").params["dataset"]
@@ -159,14 +157,11 @@ class Scale:
             params["dataset"] = _corpus(stand_in) if node.stage == "corpus" else stand_in
         if "objective" in params:
             params |= self._training(node, params)
+            params["options"] = self._options(node, params)
         rate = self._rate(node)
         if rate and "learning_rate" in params:
             params["learning_rate"] = min(params["learning_rate"] * rate.factor, rate.most)
-        if "objective" in params:
-            params["options"] = self._options(node, params)
-        if self.facts.backbone:
-            params = self._narrow(params, STAGES[node.stage].widths)
-        return params
+        return self._narrow(params, STAGES[node.stage].widths) if self.facts.backbone else params
 
     @functools.cached_property
     def _parameter_names(self) -> frozenset[str]:
@@ -203,9 +198,8 @@ class Scale:
         return settings.replace | ({"epochs": None, "max_steps": steps} if steps else {})
 
     def _rate(self, node: Node) -> RateFactor | None:
-        settings = self.facts.objectives.get(
-            node.params.get("objective", {}).get("name"), ObjectiveSettings()
-        )
+        name = node.params.get("objective", {}).get("name")
+        settings = self.facts.objectives.get(name, ObjectiveSettings())
         return settings.learning_rate or self.facts.learning_rate.get(node.stage)
 
     def _value(self, name: str, value: Any) -> Any:
@@ -273,7 +267,7 @@ def scales() -> dict[str, Scale]:
 
 
 def user_scale(file: str | Path) -> Scale:
-    """Return the scale of a user's file. Raises the errors of ``read_user_scale``.
+    """Return the scale of a user's file. Raises as ``read_user_scale``.
 
     Example:
         >>> repro.select("PAPER/1", scale=repro.user_scale("my-scale.yaml"))

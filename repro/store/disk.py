@@ -56,7 +56,7 @@ def translated_errors(root: Path, what: str = "store", option: str = STORE) -> I
 
 
 @contextlib.contextmanager
-def file_lock(file: Path, waiting: Callable[[], object]) -> Iterator[None]:
+def file_lock(file: Path, waiting: Callable[[], object] = lambda: None) -> Iterator[None]:
     """Hold a file's exclusive lock. ``waiting`` is called once if another process holds it."""
     from filelock import FileLock, Timeout
 

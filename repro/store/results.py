@@ -21,7 +21,7 @@ from repro.errors import DataError
 from repro.graph import canonical
 from repro.machine.versions import check_commits, check_environment, unlike_here
 from repro.store import make_writable, translated_errors
-from repro.store.disk import append_lines, check_regular
+from repro.store.disk import append_lines, check_regular, file_lock
 from repro.version import DIRTY
 
 DIGEST = "sha256"  # of a line: over canonical JSON of everything else in it
@@ -322,12 +322,10 @@ class Results:
         return [addition for key, group in by_file.items() for addition in self._append(*key, group)]
 
     def _append(self, scale: str, paper: str, group: list[Record]) -> list[AppendedRecord]:
-        from filelock import FileLock
-
         path = self.path(scale, paper)
         with translated_errors(self.root, *FOLDER):
             path.parent.mkdir(parents=True, exist_ok=True)
-            with FileLock(path.with_suffix(".lock")):
+            with file_lock(path.with_suffix(".lock")):
                 if additions := list(_new_records(group, {r.key: r for r in self.read(scale, paper)})):
                     append_lines(path, b"".join(line_of(addition.record) for addition in additions))
         return additions

@@ -208,11 +208,11 @@ def queries(node: Node) -> Number:
     """Return the number of queries of an artefact, or of its sample."""
     nodes = walk([node])
     samples = [n.params for n in nodes if n.stage == "sample"]
-    sample_sizes = [params["queries"] for params in samples if params.get("queries")]
+    sample_sizes = list(filter(None, (params.get("queries") for params in samples)))
     share = math.prod(params.get("share", 1) for params in samples)
     count = _dataset_queries(nodes)
-    limits = [n.params["first"] for n in nodes if n.stage == "queries" and "first" in n.params]
-    size = min([*sample_sizes[: None if count else 1], *limits, *([count] if count else [])], default=None)
+    limits = filter(None, (n.params.get("first") for n in nodes if n.stage == "queries"))
+    size = min([*limits, *([count, *sample_sizes] if count else sample_sizes[:1])], default=None)
     return size if size is None or share == 1 else max(1, round(share * size))
 
 

@@ -154,7 +154,7 @@ def many(inputs, monkeypatch):
 
 
 def test_blocks_of_questions_have_the_rows_of_all_in_memory(many, tmp_path, progress):
-    _, facts = mined(many, tmp_path, progress, depth=4)
+    facts = mine_answers.run(PARAMS | {"depth": 4}, many, tmp_path, progress)
     answers = {f"q{n}": [["Par\u00eds"], ["Rome"], ["it"], ["what", "old"], []][n % 5] for n in range(4000)}
     rows = []
     for query, documents, scores in rankings(many["run"] / "run.trec"):
