@@ -227,8 +227,9 @@ class MeasurementBuilder:
     ) -> tuple[Node | Runs, Choices]:
         key = canonical([recipe_path(cell), cell.paper.name, identifier, seed, cell.options])
         if key not in self._calls:
-            options = {"machine": self.machine, "originals_only": self.scale.has_originals}
-            self._calls[key] = call_recipe(cell, identifier, self.overrides, seed, **options)
+            has_originals, request = self.scale.has_originals, (identifier, self.overrides, seed)
+            call = call_recipe(cell, *request, machine=self.machine, originals_only=has_originals)
+            self._calls[key] = call
             self.machine.stand_ins.update(self._calls[key][1].missing)
         return self._calls[key]
 

@@ -148,9 +148,9 @@ class Machine:
         source = self.once((name, piece), lambda: locate(name, piece, self.data, home=self.home))
         obstacle = None
         if isinstance(source, MissingPiece):
-            missing, remedies = source, {"fetch": source.fetch, "otherwise": source.otherwise}
-            absent_piece = Obstacle(missing.cause, missing.remedy, lacks=missing.dataset, **remedies)
-            obstacle = self._or_stand_in(absent_piece, name)
+            remedies = source.fetch, source.otherwise
+            missing = Obstacle(source.cause, source.remedy, False, source.dataset, *remedies)
+            obstacle = self._or_stand_in(missing, name)
             if known := self.recorded.get(key(name, piece)):
                 return Node(node.stage, {**node.params, "identity": known}, node.inputs), obstacle
             library_key = ("library", name, piece)  # to plan with

@@ -16,11 +16,10 @@ from repro.errors import StoreError, UsageError
 
 RECORD = "artefact.json"
 SCORES = "scores.json"
-GONE = ".gone"  # the name's end while what had the name is deleted
-STORE = "--store or REPRO_STORE"  # by which a user names it
-MEGABYTE = 10**6  # bytes that are read at a time
-BLOCKS = "blocks"  # a folder by which an interrupted stage goes on; no part of the artefact
-CHECKPOINTS = "checkpoints"  # that of a training
+GONE = ".gone"  # suffix during deletion
+STORE = "--store or REPRO_STORE"
+MEGABYTE = 10**6  # bytes
+BLOCKS, CHECKPOINTS = "blocks", "checkpoints"  # folders of an interrupted stage, no part of the artefact
 FULL = {
     errno.ENOSPC: "no space is left on its file system",
     errno.EDQUOT: "the disk quota is used up",
@@ -62,14 +61,12 @@ def file_lock(file: Path, waiting: Callable[[], object] = lambda: None) -> Itera
 
     lock = FileLock(file)
     try:
-        lock.acquire(timeout=0)
+        held = lock.acquire(timeout=0)
     except Timeout:
         waiting()
-        lock.acquire()
-    try:
+        held = lock.acquire()
+    with held:
         yield
-    finally:
-        lock.release()
 
 
 def make_writable(root: Path, what: str = "store", option: str = STORE) -> None:

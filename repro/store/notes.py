@@ -12,7 +12,7 @@ from repro.errors import StoreError, UsageError
 from repro.graph import Node
 from repro.machine.bounded_reading import parsed_json
 from repro.stage_table import STAGES
-from repro.store.disk import RECORD, create_file, sync, translated_errors
+from repro.store.disk import RECORD, create_file, translated_errors
 
 DAY = 24 * 60 * 60
 PINNED = "pinned"
@@ -41,25 +41,19 @@ def asked_after(root: Path, time_ns: int) -> set[str]:
 
 def write_notes(root: Path, nodes: Iterable[Node]) -> None:
     """Write a note for each node. An equal note only gets a new time."""
-    from concurrent.futures import ThreadPoolExecutor
-
     folder = root / "nodes"
     with translated_errors(root):
         folder.mkdir(parents=True, exist_ok=True)
-        scratch_by_path = {}
         for node in nodes:
             path, text = folder / f"{node.fingerprint}.json", json.dumps(_description(node))
             if _text(path) == text:
                 with contextlib.suppress(PermissionError, FileNotFoundError):  # another user's, or removed
                     os.utime(path)
                     continue
-            scratch_by_path[path] = path.with_suffix(f".{os.getpid()}")
-            with create_file(scratch_by_path[path]) as file:
+            scratch = path.with_suffix(f".{os.getpid()}")
+            with create_file(scratch) as file:
                 file.write(text)
-        with ThreadPoolExecutor(32) as pool:  # one by one, thousands take half a minute
-            list(pool.map(sync, scratch_by_path.values()))
-        for path, scratch in scratch_by_path.items():
-            scratch.replace(path)
+            scratch.replace(path)  # not synced, as the next plan writes a torn note again
 
 
 def noted_node(root: Path, fingerprint: str) -> Node:

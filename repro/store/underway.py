@@ -79,17 +79,14 @@ def hold(root: Path, stage: str, fingerprint: str) -> Iterator[bool]:
     from filelock import FileLock, Timeout
 
     file = _made_lock_file(root, stage, fingerprint)
-    lock = FileLock(file)
     try:
-        lock.acquire(timeout=0)
+        held = FileLock(file).acquire(timeout=0)
     except Timeout:
         yield False
         return
-    try:
+    with held:
         yield True
         file.unlink(missing_ok=True)  # whoever waits for it sees that its name is gone, and opens a new one
-    finally:
-        lock.release()
 
 
 def being_built(root: Path) -> set[str]:
@@ -100,7 +97,7 @@ def being_built(root: Path) -> set[str]:
         if not match:
             continue
         with contextlib.suppress(FileNotFoundError), _open_lock(path) as stream:
-            # a lock that several hold together stops only who wants it alone, for which NFS asks to write
+            # NFS gives exclusive locks only on writable files
             operation = fcntl.LOCK_EX if stream.writable() else fcntl.LOCK_SH
             try:
                 fcntl.flock(stream, operation | fcntl.LOCK_NB)
@@ -177,15 +174,9 @@ def announcers(root: Path) -> set[str]:
 
 def awaited_inputs(root: Path, *, but: Path | None = None) -> set[str]:
     """Return the fingerprints of inputs that running processes will read, without those of ``but``."""
-    inputs: set[str] = set()
-    for path in root.glob("plans/*.json"):
-        if path != but:
-            plan = _announcement(path)
-            inputs.update(
-                *(node_inputs for node, node_inputs in plan.items() if not os.path.lexists(root / node))
-            )
-    lineage = Lineage(root)
-    return inputs.union(*(lineage.inputs(fingerprint) for fingerprint in being_built(root)))
+    plans = (_announcement(path).items() for path in root.glob("plans/*.json") if path != but)
+    missing = (inputs for plan in plans for node, inputs in plan if not os.path.lexists(root / node))
+    return set().union(*missing, *map(Lineage(root).inputs, being_built(root)))
 
 
 def let_go(
