@@ -15,7 +15,7 @@ from repro.errors import StoreError, UsageError
 from repro.graph import Node
 from repro.store import RECORD, Store
 from repro.store.disk import MEGABYTE
-from repro.store.seal import damage, recorded_files
+from repro.store.seal import recorded_files
 from tests.noted import Noted
 
 NODE = Node("corpus", {"dataset": "x"})
@@ -83,28 +83,6 @@ def test_a_failed_attempt_leaves_a_partial_directory_that_the_next_one_sees(tmp_
     seen = []
     _build(store, lambda directory: seen.append(sorted(p.name for p in directory.iterdir())))
     assert seen == [["half.txt"]]
-
-
-@pytest.mark.parametrize("harm", ["truncate", "remove", "record"])
-def test_damage_that_sizes_show_is_seen_without_reading(tmp_path, harm):
-    store = Store(tmp_path)
-    path = _build(store, _write("hello"))
-    if harm == "truncate":
-        (path / "file.txt").write_text("hell")
-    elif harm == "remove":
-        (path / "file.txt").unlink()
-    else:
-        (path / RECORD).write_text("{")
-    assert store.state(NODE) == "damaged"
-    assert damage(path)
-
-
-def test_altered_bytes_of_equal_size_are_found_by_reading(tmp_path):
-    store = Store(tmp_path)
-    path = _build(store, _write("hello"))
-    (path / "file.txt").write_text("hallo")
-    assert store.state(NODE) == "stored"
-    assert damage(path) == ["file.txt is altered"]
 
 
 def test_an_interrupted_attempt_goes_on_from_the_inputs_it_began_with_and_from_no_others(tmp_path):
