@@ -25,12 +25,9 @@ Value = TypeVar("Value")
 
 @dataclass(frozen=True, eq=False)
 class Node:
-    """One piece of work with an artefact of the store as its result.
+    """One piece of work with an artefact of the store as its result, by a stage of ``STAGES``.
 
-    Attributes:
-        stage: a key of ``repro.stage_table.STAGES``, e.g. ``"encode"``.
-        params: plain JSON values.
-        inputs: by the stage's names, a tuple if the stage takes several.
+    ``params`` are plain JSON values, ``inputs`` nodes, or tuples where the stage takes several.
     """
 
     stage: str

@@ -1,7 +1,6 @@
 """Pin the kernels that libraries choose by processor, so that every x86-64 CPU with AVX2 gives the same bits.
 
-Sums by other instructions differ in their last bits. Mining turns such bits into other negatives, which can
-move a row by 0.05.
+Otherwise sums differ in their last bits, mining finds other negatives, and a row can move by 0.05.
 """
 
 import os

@@ -91,13 +91,10 @@ def describe_rows(places: Sequence[Place]) -> str:
 
 
 class RunProgress:
-    """Shows the running stages, the finished rows of tables and the time left.
+    """Shows the running stages, the finished rows of tables (``places``) and the time left.
 
-    Args:
-        known: further nodes. Stored ones provide the time of similar nodes.
-        places: fingerprint -> rows that need the node.
-        beside: the number of nodes that run at the same time.
-        apart: whether each node's time includes the start of a process.
+    Stored nodes of ``known`` provide times. ``beside`` nodes run at the same time. ``apart`` says whether
+    each node's time includes the start of a process.
     """
 
     def __init__(

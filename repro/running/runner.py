@@ -14,8 +14,7 @@ from repro.store import Store, notes, refusal, underway
 from repro.store.notes import Lineage
 from repro.store.seal import damage
 
-# Cheap stages with inputs at hand
-MADE_AGAIN = ("compare", "imported_run")
+MADE_AGAIN = ("compare", "imported_run")  # cheap stages
 
 
 @dataclass(frozen=True)
@@ -25,7 +24,7 @@ class Options:
     Attributes:
         jobs: stages at once. None for as many as fit, or as a profile sets.
         gpus_per_stage: of a training or an encoding, with one process each.
-        profile: Snakemake's, a folder or a name. None for jobs on this machine.
+        profile: Snakemake's. None for jobs on this machine.
         gpu: the GPU that Snakemake's hours are for, e.g. "h100".
         discard: kinds of artefacts to remove after their last use, e.g. `("vectors",)`.
         may_discard: whether the user can request more kinds.

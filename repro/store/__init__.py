@@ -1,8 +1,7 @@
-"""Store artefacts on disk by fingerprint. A stored artefact is complete and a partial one can be resumed.
+"""Store artefacts on disk by fingerprint, e.g. ``store/bm25/0a1b…/run.trec``, with an ``artefact.json``.
 
-``<store>/<stage>/<fingerprint>/`` contains an artefact and its ``artefact.json`` (identity, checksums,
-facts), e.g. ``store/bm25/0a1b…/run.trec``. It is written as ``<fingerprint>.partial``, synced and renamed.
-One kernel lock per fingerprint lets several processes share a store.
+An artefact is written as ``<fingerprint>.partial``, synced and renamed. One kernel lock per fingerprint lets
+several processes share a store.
 """
 
 from __future__ import annotations
@@ -58,8 +57,7 @@ class Store:
         return self.root / "logs" / f"{node.stage}-{node.fingerprint[:12]}.log"
 
     def state(self, node: Node) -> str:
-        """Return ``stored``, ``damaged``, ``partial`` or ``missing``, judged by the record and the names and
-        sizes of files."""
+        """Return ``stored``, ``damaged`` (by record, names and sizes), ``partial`` or ``missing``."""
         path = f"{self.root}/{node.stage}/{node.fingerprint}"  # text: a plan asks of thousands of nodes
         if os.path.lexists(path):
             return "damaged" if seal.wrong_sizes(Path(path)) else "stored"

@@ -23,13 +23,7 @@ _ERRORS = re.compile(r"[a-z_0-9]+-([0-9a-f]{12})(?:\.\d+)?\.err")
 
 @dataclass(frozen=True)
 class Leftover:
-    """An unused file or folder of a store.
-
-    Attributes:
-        kind: artefact, partial, lock, note or log.
-        stage: the stage that it belongs to, e.g. "bm25". Empty for notes and logs.
-        bytes: its size on disk.
-    """
+    """An unused artefact, partial, lock, note or log of a store. Notes and logs have no ``stage``."""
 
     kind: str
     path: Path
@@ -46,8 +40,7 @@ def leftovers(store: Store, needed: set[str], *, keep_days: float) -> list[Lefto
     planned, since its shards may end at very different times.
     """
     builds = being_built(store.root)
-    cutoff = time.time() - keep_days * DAY  # with the clock set back, what is there only seems younger
-    # work on it may not have begun
+    cutoff = time.time() - keep_days * DAY
     pending = {path.stem for path in notes.files(store.root) if _modification_time(path) > cutoff}
     reachable = Lineage(store.root).below(needed | builds | pending)
 
@@ -81,7 +74,7 @@ def remove_leftover(store: Store, item: Leftover) -> bool:
 
 
 def remove_leftovers(store: Store, items: Iterable[Leftover]) -> set[Leftover]:
-    """Remove items, locks first, because each other removal inspects all locks. Returns the removed items."""
+    """Remove items, locks first, as each other removal inspects all locks. Returns the removed ones."""
     ordered = sorted(items, key=lambda item: item.kind != "lock")
     return {item for item in ordered if remove_leftover(store, item)}
 
@@ -134,7 +127,6 @@ def _notes(store: Store, reachable: set[str], removed_paths: set[Path]) -> Itera
 
 
 def _logs(store: Store, builds: set[str]) -> Iterator[Leftover]:
-    """Yield empty files for the standard error of stages, left by a killed engine."""
     building = {fingerprint[:12] for fingerprint in builds}
     for path in sorted(store.root.glob("logs/*.err")):
         match = _ERRORS.fullmatch(path.name)
@@ -143,7 +135,6 @@ def _logs(store: Store, builds: set[str]) -> Iterator[Leftover]:
 
 
 def _runs(store: Store) -> Iterator[Leftover]:
-    """Yield the folders of finished Snakemake runs, with the output of failed or killed jobs."""
     going_on = announcers(store.root)
     for path in sorted(store.root.glob("snakemake/*")):
         if path.name not in going_on:

@@ -1,7 +1,6 @@
 """Append and read the records of measured cells, e.g. ``results/records/full/PAPER.jsonl``.
 
-A record is a line of JSON with its own sha256. Of several records with one key, the one with the newest time
-is valid, because a merge of two branches may reorder lines.
+A record is a line of JSON with its own sha256. Of several with one key the newest counts, wherever it is.
 """
 
 import contextlib
@@ -24,11 +23,11 @@ from repro.store import make_writable, translated_errors
 from repro.store.disk import append_lines, check_regular, file_lock
 from repro.version import DIRTY
 
-DIGEST = "sha256"  # of a line: over canonical JSON of everything else in it
-RETIRED = ("assumed", "unchecked")  # fields of lines that are committed, which are false or empty there
-LARGEST = {"fraction": 1, "percent": 100}  # value in a unit; any other, as of an index's size, has none
+DIGEST = "sha256"  # over canonical JSON of the rest of a line
+RETIRED = ("assumed", "unchecked")  # false or empty fields of committed lines
+LARGEST = {"fraction": 1, "percent": 100}  # values in a unit
 CLOCKS_DIFFER = timedelta(days=1)
-DESCRIPTION = ("source", "toolkit", "settings")  # of where somebody else's run is from, in words
+DESCRIPTION = ("source", "toolkit", "settings")  # of a run by others
 
 
 @dataclass(frozen=True)
@@ -76,7 +75,6 @@ class Record:
     rows: dict[str, str] = field(default_factory=dict)
 
     def __post_init__(self):
-        """Raise DataError for an impossible number, e.g. 120 percent, and for a bad time or commit."""
         largest = LARGEST.get(self.unit, math.inf) if self.measure else math.inf  # a setting is no score
         rounded_up = largest * (1 + 1e-9)  # a sum of floats
         if not 0 <= self.measured <= rounded_up:
@@ -100,7 +98,7 @@ class Record:
 
     @property
     def key(self) -> tuple:
-        """The key of the record. Of two records with one key the newer one counts."""
+        """Of two records with one key the newer one counts."""
         return self.cell, self.scale, self.seed, *self.identity, tuple(sorted(self.readings.items()))
 
     @property

@@ -114,14 +114,8 @@ def all_words(collection: str) -> Number:
 
 @dataclass(frozen=True)
 class TextLength:
-    """The tokens of texts that a stage reads.
-
-    Attributes:
-        mean: before truncation.
-        most: the maximum after truncation.
-        times: texts per unit that the stage counts.
-        kind: ``queries`` or ``passages``.
-    """
+    """The tokens of ``queries`` or ``passages`` that a stage reads: their mean before truncation, ``most``
+    after it, and the ``times`` that a unit of work has such a text."""
 
     mean: float
     most: int

@@ -136,8 +136,6 @@ def stop(children: Iterable["Child | WorkerStage | _Worker"]) -> None:
 
 
 class _Worker:
-    """A process that reads orders (fingerprint and log) and answers with exit statuses."""
-
     def __init__(self, store: Store, *, threads: int):
         self.process = subprocess.Popen(
             [*stage_command(store), "-"],

@@ -32,7 +32,6 @@ from repro.store.disk import BLOCKS, CHECKPOINTS, create_file, write_whole
 from repro.store.underway import INPUTS
 from repro.version import __version__
 
-# Silence the libraries, before they load
 _QUIET = {
     "HF_DATASETS_DISABLE_PROGRESS_BARS": "1",
     "HF_HUB_DISABLE_PROGRESS_BARS": "1",
@@ -80,7 +79,6 @@ def run_stage(node: Node, store: Store, directory: Path, progress: Progress) -> 
     """Run a stage on stored inputs into a directory. Return the facts of its artefact."""
     _quieten_libraries()
     bind_papers_package()
-    # first, as files may be edited meanwhile
     code_facts = made_by(node)
     earlier_code_facts, input_contents = beginnings(directory, code_facts), store.contents(node.parents())
     stage = importlib.import_module(f"repro.retrieval.stages.{node.stage}")

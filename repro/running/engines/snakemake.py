@@ -40,7 +40,7 @@ from repro.stage_table import ENCODINGS, STAGES
 from repro.store import Store, translated_errors
 from repro.store.disk import write_whole
 
-FOLDER = "snakemake"  # of the store
+FOLDER = "snakemake"
 SNAKEFILE, PLAN = "Snakefile", "plan.json"
 USUAL_GPU = "a100"  # without a named or measured one
 THREADS = 8  # of a stage at the papers' scale
@@ -122,8 +122,6 @@ def _arguments(job: Job) -> str:
 
 @dataclass
 class _Course:
-    """One run of Snakemake."""
-
     plan: Plan
     store: Store
     progress: Progress
@@ -136,7 +134,6 @@ class _Course:
         self.folder = self.store.root / FOLDER / f"{socket.gethostname()}-{os.getpid()}"
 
     def carry_out(self, nodes: list[Node]) -> None:
-        """Run Snakemake until each node is stored, failed or held back."""
         shutil.rmtree(self.folder, ignore_errors=True)  # of an earlier process
         while nodes:
             jobs = write(nodes, self.plan, self.store, self.folder, self.options)
