@@ -210,7 +210,7 @@ def origins(plan: Plan, store: Store) -> Origins:
         if plan.states.get(node.fingerprint) == "stored":
             inputs = [p for p in node.parents() if plan.states.get(p.fingerprint) == "stored"]
             contents |= store.contents(p for p in inputs if p.fingerprint not in contents)
-            known = {p.fingerprint: contents[p.fingerprint] for p in inputs if p.fingerprint in contents}
+            known = {one: contents[one] for one in (p.fingerprint for p in inputs) if one in contents}
             result.add(node.fingerprint, store.record(node).get("facts", {}), known, node)
             result.parents[node.fingerprint], parents = parents, (node.fingerprint,)
         nearest[node.fingerprint] = parents  # or its nearest stored inputs

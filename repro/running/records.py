@@ -8,7 +8,9 @@ from collections import ChainMap
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
+from itertools import chain
 from pathlib import Path
+from typing import Any
 
 from repro.errors import StoreError
 from repro.graph import Node, canonical, walk
@@ -301,13 +303,11 @@ def _average(cell: Cell, parts: list[Record]) -> Record:
         unit=unit,
         queries=sum(r.queries for r in parts),
         missing=sum(r.missing for r in parts),
-        readings=_merge([r.readings for r in parts]),
-        substitutes=_merge([r.substitutes for r in parts]),
-        collections=list(dict.fromkeys(id for r in parts for id in r.collections)),
+        collections=list(dict.fromkeys(chain.from_iterable(r.collections for r in parts))),
         deviation=None,
-        rows=_merge([r.rows for r in parts]),
         code=join_codes(r.code for r in parts),
-        commits=sorted({commit for r in parts for commit in r.commits}),
+        commits=sorted(set(chain.from_iterable(r.commits for r in parts))),
+        **{name: _merge(parts, name) for name in ("readings", "substitutes", "rows")},
     )
 
 
@@ -316,8 +316,8 @@ def _in_unit(part: Record, unit: str) -> float:
     return part.measured if part.unit == unit else part.measured * factors[0] / factors[1]
 
 
-def _merge(mappings: Sequence[dict[str, str]]) -> dict[str, str]:
-    return dict(ChainMap(*reversed(mappings)))
+def _merge(parts: list[Record], name: str) -> Any:
+    return dict(ChainMap(*(getattr(part, name) for part in reversed(parts))))
 
 
 def _evaluations(plan: Plan) -> dict[str, list[Node]]:

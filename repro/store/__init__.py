@@ -13,7 +13,7 @@ from pathlib import Path
 
 from repro.errors import StoreError
 from repro.graph import Node
-from repro.progress import Progress
+from repro.progress import SILENT, Progress
 from repro.store import notes, seal, underway
 from repro.store.disk import RECORD, make_writable, remove, sync, translated_errors
 
@@ -26,7 +26,7 @@ class Store:
     Raises StoreError if the path is a file, is inside a file, or may not be read.
     """
 
-    def __init__(self, root: Path, progress: Progress | None = None):
+    def __init__(self, root: Path, progress: Progress = SILENT):
         self.root, self.progress = root, progress
         self._checked: set[tuple] = set()
         with translated_errors(root), contextlib.suppress(FileNotFoundError):

@@ -30,12 +30,12 @@ LARGEST_NUMBER = sys.float_info.max
 NUMBERS = {int, float}
 
 
-def seal(directory: Path, node: Node, facts: dict[str, Any], progress: Progress | None = None) -> None:
+def seal(directory: Path, node: Node, facts: dict[str, Any], progress: Progress = SILENT) -> None:
     """Write artefact.json, then remove ``blocks`` and ``checkpoints``. Raises StoreError for a link."""
     paths, folders = _files_and_folders(directory)
     files = {}
     total = sum(megabytes(path.stat().st_size) for path in paths)
-    with (progress or SILENT).task(f"sealing {node}, MB", total=total) as advance:
+    with progress.task(f"sealing {node}, MB", total=total) as advance:
         for path in paths:
             disk.share(path)
             disk.sync(path)
@@ -138,7 +138,7 @@ def content(path: Path) -> str:
     return _sha256(canonical(files))
 
 
-def damage(path: Path, progress: Progress | None = None) -> list[str]:
+def damage(path: Path, progress: Progress = SILENT) -> list[str]:
     """Return an artefact's faults after reading every byte, e.g. "run.trec is altered"."""
     if faults := wrong_sizes(path):
         return faults
@@ -146,12 +146,11 @@ def damage(path: Path, progress: Progress | None = None) -> list[str]:
     files = _files(record)
     total = sum(megabytes(size) for size, _ in files.values())
     task = f"checking {path.parent.name}/{path.name[:12]}, MB"
-    with (progress or SILENT).task(task, total=total) as advance:
-        fault_by_name = {name: _fault(path / name, digest, advance) for name, (_, digest) in files.items()}
-    faults = [f"{name} {fault}" for name, fault in fault_by_name.items() if fault]
-    names = [p.relative_to(path).as_posix() for p in sorted(path.rglob("*")) if not p.is_dir()]
+    with progress.task(task, total=total) as advance:
+        faults = [_fault(path, name, digest, advance) for name, (_, digest) in files.items()]
+    found = {p.relative_to(path).as_posix() for p in path.rglob("*") if not p.is_dir()}
     # a library that loads a folder might read a file that was added
-    faults += [f"{name} was added" for name in names if name not in {*files, RECORD}]
+    faults = [*filter(None, faults), *(f"{name} was added" for name in sorted(found - {*files, RECORD}))]
     if not faults and SCORES in files:
         scores = parsed_json((path / SCORES).read_bytes())
         fault = _scores_fault(scores, path.parent.parent, record)
@@ -159,11 +158,11 @@ def damage(path: Path, progress: Progress | None = None) -> list[str]:
     return faults
 
 
-def _fault(file: Path, digest: str, advance: Callable[[int], None]) -> str:
+def _fault(path: Path, name: str, digest: str, advance: Callable[[int], None]) -> str:
     try:
-        return "" if sha256(file, advance) == digest else "is altered"
+        return "" if sha256(path / name, advance) == digest else f"{name} is altered"
     except OSError as error:
-        return f"cannot be read ({error.strerror})"
+        return f"{name} cannot be read ({error.strerror})"
 
 
 def wrong_sizes(path: Path) -> list[str]:
@@ -237,11 +236,11 @@ def scores_fault(scores: Any, params: Mapping[str, Any], judged: Collection[str]
         lists = queries, missing, *measures.values()
     except (KeyError, TypeError, AttributeError):
         return "it has no queries, measures and missing queries"
-    if not all(type(values) is list for values in lists) or not _are({str}, [*queries, *missing]):
+    if not (_are({list}, lists) and _are({str}, [*queries, *missing])):
         return "its queries, measures and missing queries are not lists"
-    if not queries or len(set(queries)) < len(queries) or not {*missing} <= {*queries}:
+    if len({*queries}) < max(1, len(queries)) or {*missing} - {*queries}:
         return "it has no queries, repeated queries, or missing queries that it does not list"
-    if judged is not None and {*queries} != {*judged}:
+    if judged not in (None, {*queries}):
         return "its queries are not the judged ones"
     names, limit = (params["measures"], LARGEST) if "measures" in params else (measures, LARGEST_NUMBER)
     if {*names} != measures.keys() or not names:
