@@ -7,31 +7,19 @@ import functools
 from collections.abc import Callable, Collection, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from repro.errors import check_known
 from repro.graph import Node, rewrite
+from repro.progress import Progress
 from repro.retrieval import recipe
 from repro.retrieval.datasets.catalog import catalog, highest_grade
 from repro.retrieval.datasets.catalog import dataset as catalogued
 from repro.retrieval.evaluation.measures import is_defined
 from repro.retrieval.training.declaration import declared
 from repro.running import scale_facts
-from repro.running.scale_facts import (
-    Backbone,
-    ObjectiveSettings,
-    Proportion,
-    RateFactor,
-    RowLimits,
-    ScaleFacts,
-    drawn_anew,
-    random_backbone,
-    trained_backbone,
-)
+from repro.running.scale_facts import ObjectiveSettings, ScaleFacts
 from repro.stage_table import STAGES, check_numbers
-
-if TYPE_CHECKING:
-    from repro.progress import Progress
 
 HIDDEN_SIZE = 768  # of the papers' backbones
 
@@ -96,7 +84,7 @@ class Scale:
             return lambda node: rewrite(node, self._stood_for, cache)
 
         def rewrite_node(node: Node) -> Node:
-            limits = RowLimits.of(self.facts.first, node)
+            limits = scale_facts.RowLimits.of(self.facts.first, node)
             return rewrite(node, lambda each: limits.taken(self._at_own_costs(each)), cache)
 
         return rewrite_node
@@ -128,7 +116,7 @@ class Scale:
         check_numbers(node.params)
         if node.stage == "backbone":
             if node.params.get("weights") == "random":
-                return drawn_anew(self._blank, node.params["seed"], node.params.get("layers"))
+                return scale_facts.drawn_anew(self._blank, node.params["seed"], node.params.get("layers"))
             return node.input("stand_in") if "stand_in" in node.inputs else self._backbone
         if node.stage == "released" and "stand_in" in node.inputs:
             return node.input("stand_in")
@@ -168,7 +156,7 @@ class Scale:
         return frozenset({*self.facts.caps, *self.facts.without_gpu, *self.facts.replace})
 
     @property
-    def _stand_in(self) -> Backbone:
+    def _stand_in(self) -> scale_facts.Backbone:
         assert self.facts.backbone, f"{self.name} has the papers' own"
         return self.facts.backbone
 
@@ -193,11 +181,11 @@ class Scale:
             cap = min(settings.steps or stage_steps, params["max_steps"] or stage_steps)
             return settings.replace | {"max_steps": cap}
         steps = settings.steps or stage_steps.get(node.stage)
-        if isinstance(steps, Proportion):
+        if isinstance(steps, scale_facts.Proportion):
             steps = steps.of_recipe(node.params["max_steps"])
         return settings.replace | ({"epochs": None, "max_steps": steps} if steps else {})
 
-    def _rate(self, node: Node) -> RateFactor | None:
+    def _rate(self, node: Node) -> scale_facts.RateFactor | None:
         name = node.params.get("objective", {}).get("name")
         settings = self.facts.objectives.get(name, ObjectiveSettings())
         return settings.learning_rate or self.facts.learning_rate.get(node.stage)
@@ -212,11 +200,11 @@ class Scale:
 
     @functools.cached_property
     def _blank(self) -> Node:
-        return random_backbone(self._stand_in)
+        return scale_facts.random_backbone(self._stand_in)
 
     @functools.cached_property
     def _backbone(self) -> Node:
-        return trained_backbone(self._stand_in, self._blank)
+        return scale_facts.trained_backbone(self._stand_in, self._blank)
 
     def _negatives(self, node: Node) -> Node:
         topics, depth = self.dataset(node.params["dataset"]), self.facts.caps["depth"]
