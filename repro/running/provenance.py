@@ -1,7 +1,5 @@
 """The code, libraries and commit of artefacts, and artefacts made by other code than the current one."""
 
-from __future__ import annotations
-
 import functools
 import re
 from collections.abc import Collection, Iterable, Mapping, Sequence

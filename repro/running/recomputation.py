@@ -1,7 +1,5 @@
 """Recomputation of a sample of stored artefacts from their stored inputs, and comparison."""
 
-from __future__ import annotations
-
 import functools
 import hashlib
 import itertools

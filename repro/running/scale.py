@@ -1,7 +1,5 @@
 """Scales, e.g. "tiny", rewrite finished graphs for other costs. Recipes are independent of them."""
 
-from __future__ import annotations
-
 import contextlib
 import functools
 from collections.abc import Callable, Collection, Iterator, Mapping

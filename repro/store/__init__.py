@@ -4,8 +4,6 @@ An artefact is written as ``<fingerprint>.partial``, synced and renamed. One ker
 several processes share a store.
 """
 
-from __future__ import annotations
-
 import contextlib
 import os
 from collections.abc import Callable, Iterable
