@@ -82,18 +82,14 @@ class Store:
         """Return the only planned node with these first digits. Raises UsageError otherwise."""
         return notes.noted_node(self.root, fingerprint)
 
-    def build(self, node: Node, work: Callable[[Path], dict | None], *, waiting: Callable[[], None]) -> Path:
+    def build(self, node: Node, work: Callable[[Path], dict | None]) -> Path:
         """Build the node's artefact by ``work(directory)`` unless it is stored, and return its folder.
 
-        Args:
-            work: writes the files and returns facts. The directory may have files of an interrupted attempt.
-            waiting: called once if another process is building the same artefact.
-
-        Raises:
-            StoreError: the stored artefact or an input is damaged, or the disk refuses a write.
+        ``work`` writes the files and returns facts. The directory may have files of an interrupted attempt.
+        Raises StoreError if the stored artefact or an input is damaged, or the disk refuses a write.
         """
         path = self.path(node)
-        with underway.exclusive_lock(self.root, node, waiting):
+        with underway.exclusive_lock(self.root, node, self.progress):
             if self._stored(node):
                 return path
             with translated_errors(self.root):
@@ -103,16 +99,15 @@ class Store:
                 sync(path.parent)
         return path
 
-    def work_beside(self, node: Node, work: Callable[[Path], None], *, waiting: Callable[[], None]) -> None:
+    def work_beside(self, node: Node, work: Callable[[Path], None]) -> None:
         """Call ``work(directory)`` to write a part of the node's artefact while others write other parts.
 
-        Does nothing if the artefact is stored. ``build`` and workers wait for each other. Arguments and
-        errors are those of ``build``.
+        Does nothing if the artefact is stored. ``build`` and workers wait for each other.
         """
         if not underway.goes_on(self.partial(node), self.contents(node.parents())):
-            with underway.exclusive_lock(self.root, node, waiting), translated_errors(self.root):
+            with underway.exclusive_lock(self.root, node, self.progress), translated_errors(self.root):
                 self._begin(node)  # removes files that no worker may be writing
-        with underway.beside_others(self.root, node, waiting):
+        with underway.beside_others(self.root, node, self.progress):
             if not self._stored(node):
                 with translated_errors(self.root):
                     work(self._begin(node))

@@ -21,6 +21,7 @@ from pathlib import Path
 from typing import IO, TYPE_CHECKING
 
 from repro.graph import Node
+from repro.progress import SILENT, Progress
 from repro.store.disk import BLOCKS, create_file, file_lock, remove, translated_errors, write_whole
 from repro.store.notes import Lineage
 
@@ -33,23 +34,29 @@ _numbers = count()
 
 
 @contextlib.contextmanager
-def exclusive_lock(root: Path, node: Node, waiting: Callable[[], None]) -> Iterator[None]:
-    """Hold the node's lock exclusively. ``waiting`` is called once if another process holds it."""
+def exclusive_lock(root: Path, node: Node, progress: Progress = SILENT) -> Iterator[None]:
+    """Hold the node's lock exclusively. ``progress`` notes that another process holds it."""
     with contextlib.ExitStack() as stack:
         with translated_errors(root):
-            stack.enter_context(file_lock(_made_lock_file(root, node.stage, node.fingerprint), waiting))
+            file = _made_lock_file(root, node.stage, node.fingerprint)
+            stack.enter_context(file_lock(file, lambda: _note(node, progress)))
         yield
 
 
 @contextlib.contextmanager
-def beside_others(root: Path, node: Node, waiting: Callable[[], None]) -> Iterator[None]:
-    """Share the node's lock with other processes. ``waiting`` is called once if one holds it exclusively."""
+def beside_others(root: Path, node: Node, progress: Progress) -> Iterator[None]:
+    """Share the node's lock with other processes. ``progress`` notes that one holds it exclusively."""
     with translated_errors(root):
-        descriptor = _lock_shared(_made_lock_file(root, node.stage, node.fingerprint), waiting)
+        file = _made_lock_file(root, node.stage, node.fingerprint)
+        descriptor = _lock_shared(file, lambda: _note(node, progress))
     try:
         yield
     finally:
         os.close(descriptor)
+
+
+def _note(node: Node, progress: Progress) -> None:
+    progress.note(f"  {node}: another process is building it, waiting")
 
 
 def _made_lock_file(root: Path, stage: str, fingerprint: str) -> Path:

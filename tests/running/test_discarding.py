@@ -53,9 +53,7 @@ def _engine(store: Store, seen: list, *, fail=()):
         if node in fail:
             raise UsageError("no")
         seen.append((node, {p.parent.name + "/" + p.name for p in store.root.glob("encode/*")}))
-        return store.build(
-            node, lambda out: (out / "x").write_bytes(b"0" * 10) and None, waiting=lambda: None
-        )
+        return store.build(node, lambda out: (out / "x").write_bytes(b"0" * 10) and None)
 
     return run
 
@@ -157,7 +155,7 @@ def test_what_is_being_read_by_a_stage_alone_stays(world):
     def meanwhile(out):
         assert underway.let_go(store, second) and not underway.let_go(store, first)
 
-    store.build(other, meanwhile, waiting=lambda: None)
+    store.build(other, meanwhile)
     assert underway.let_go(store, first)
 
 

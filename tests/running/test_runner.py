@@ -57,7 +57,7 @@ def _engine(value=0.5, *, fail=(), block=()):
                 (directory / "scores.json").write_text(json.dumps({**SCORES, "measures": measures}))
 
         ran.append(node)
-        return store.build(node, work, waiting=lambda: None)
+        return store.build(node, work)
 
     return engine, ran
 

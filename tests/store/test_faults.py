@@ -70,7 +70,7 @@ def write(directory):
 
 
 def build(store, node=NODE, work=write):
-    return store.build(node, work, waiting=lambda: None)
+    return store.build(node, work)
 
 
 def intact(path):

@@ -30,7 +30,7 @@ def _write(text):
 
 
 def _build(store, work, node=NODE):
-    return store.build(node, work, waiting=lambda: None)
+    return store.build(node, work)
 
 
 def test_an_artefact_appears_whole_with_checksums_and_facts(tmp_path):
@@ -97,7 +97,7 @@ def test_an_interrupted_attempt_goes_on_from_the_inputs_it_began_with_and_from_n
             for _ in range(2):
                 way = store.work_beside if beside else store.build
                 with pytest.raises(KeyboardInterrupt):
-                    way(index, lambda d: seen.append((d / "vectors").exists()) or killed(d), waiting=bool)
+                    way(index, lambda d: seen.append((d / "vectors").exists()) or killed(d))
         store.discard(NODE)
     assert seen == [False, *[True] * 7, False, *[True] * 3]
     with pytest.raises(KeyboardInterrupt):  # an input that is gone says nothing, and costs nothing
@@ -139,7 +139,7 @@ def test_two_processes_building_one_artefact_build_it_once(tmp_path):
                 log.write("built\\n")
             time.sleep(0.3)
             (directory / "file.txt").write_text("x")
-        Store(Path(sys.argv[1]) / "store").build(Node("corpus", {"dataset": "x"}), work, waiting=lambda: None)
+        Store(Path(sys.argv[1]) / "store").build(Node("corpus", {"dataset": "x"}), work)
     """)
     children = [subprocess.Popen([sys.executable, "-c", code, str(tmp_path)]) for _ in range(3)]
     assert [c.wait() for c in children] == [0, 0, 0]
@@ -155,7 +155,7 @@ def test_a_holder_killed_while_building_does_not_lock_others_out(tmp_path):
         def work(directory):
             (directory / "half.txt").write_text("half")
             os.kill(os.getpid(), signal.SIGKILL)
-        Store(Path(sys.argv[1])).build(Node("corpus", {"dataset": "x"}), work, waiting=lambda: None)
+        Store(Path(sys.argv[1])).build(Node("corpus", {"dataset": "x"}), work)
     """)
     assert subprocess.run([sys.executable, "-c", code, str(tmp_path)]).returncode == -9
     store = Store(tmp_path)

@@ -53,14 +53,11 @@ def run_node(node: Node, store: Store, progress: Progress, part: Shard = WHOLE) 
     def work(directory: Path) -> dict:
         return run_stage(node, store, directory, progress)
 
-    def note_wait() -> None:
-        progress.note(f"  {node}: another process is building it, waiting")
-
     store.progress = progress
     try:
         if not part.whole:
-            return build_shard(node, store, work, part, waiting=note_wait)
-        return build(node, store, work, waiting=note_wait)
+            return build_shard(node, store, work, part)
+        return build(node, store, work)
     except ReproError:
         raise
     except Exception as error:

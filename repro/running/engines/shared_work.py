@@ -37,18 +37,11 @@ DIVISIBLE = {
 }
 
 
-def build(
-    node: Node,
-    store: Store,
-    work: Work,
-    *,
-    waiting: Callable[[], None],
-    way: Callable[..., Built] | None = None,
-) -> Built:
+def build(node: Node, store: Store, work: Work, way: Callable[[Node, Work], Built] | None = None) -> Built:
     """Build an artefact by ``way`` (default: ``store.build``) in all processes that torchrun started."""
     way = way or store.build
     if launched_processes() == 1:
-        return way(node, work, waiting=waiting)
+        return way(node, work)
     with connected_processes() as rank:
         if rank:
             while _broadcast_word() == "work":
@@ -60,7 +53,7 @@ def build(
             _broadcast_word("work")
             return work(directory)
 
-        path = way(node, announce_work, waiting=waiting)
+        path = way(node, announce_work)
         _broadcast_word("stored")
         return path
 
@@ -122,9 +115,7 @@ def _size(node: Node) -> Number:
     return None if count is None else count * per_node
 
 
-def build_shard(
-    node: Node, store: Store, work: Work, part: Shard, *, waiting: Callable[[], None]
-) -> Path | None:
+def build_shard(node: Node, store: Store, work: Work, part: Shard) -> Built:
     """Fill one shard of the node's artefact. The last shard to end combines them, others return None.
 
     The artefact's facts have the host and seconds of every shard. Raises UsageError if the stage cannot be
@@ -133,13 +124,13 @@ def build_shard(
     if node.stage not in DIVISIBLE:
         raise UsageError(f"{node}: stage {node.stage} has no shards (these have: {', '.join(DIVISIBLE)})")
 
-    def fill_beside(node: Node, work: Work, *, waiting: Callable[[], None]) -> None:
-        store.work_beside(node, lambda directory: _fill_blocks(directory, work, part), waiting=waiting)
+    def fill_beside(node: Node, work: Work) -> None:
+        store.work_beside(node, lambda directory: _fill_blocks(directory, work, part))
 
-    def build_whole(node: Node, work: Work, *, waiting: Callable[[], None]) -> Path | None:
+    def build_whole(node: Node, work: Work) -> Built:
         is_finished = len(finished_shards(store, node, part.count)) == part.count
         if is_finished or store.state(node) == "stored":
-            return store.build(node, work, waiting=waiting)
+            return store.build(node, work)
         return None
 
     def combine(directory: Path) -> dict:
@@ -149,8 +140,8 @@ def build_shard(
 
     with connected_processes():
         with only_shard(part):
-            build(node, store, work, waiting=waiting, way=fill_beside)
-        return build(node, store, combine, waiting=waiting, way=build_whole)
+            build(node, store, work, fill_beside)
+        return build(node, store, combine, build_whole)
 
 
 def finished_shards(store: Store, node: Node, count: int) -> set[int]:

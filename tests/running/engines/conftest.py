@@ -41,7 +41,7 @@ if told("BLOCK"):
 if told("FAIL"):
     print(f"repro: {node.stage} failed on purpose", file=sys.stderr)
     sys.exit(3)
-store.build(node, lambda directory: None, waiting=lambda: None)
+store.build(node, lambda directory: None)
 tell("end")
 """
 

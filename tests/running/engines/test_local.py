@@ -85,7 +85,7 @@ def test_failures_and_obstacles_end_as_on_the_inline_engine(make, store, tmp_pat
             raise StageError("queries failed on purpose")
         if node.stage == "queries":
             raise BlockedError("nothing here", "get it")
-        return store.build(node, lambda directory: None, waiting=lambda: None)
+        return store.build(node, lambda directory: None)
 
     plan, other = make(("bm25",)), Store(tmp_path / "other")
     expected = ensure(plan.ends, other, Progress(), machine=plan.machine, run=inline)
