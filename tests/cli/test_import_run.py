@@ -207,7 +207,7 @@ def both(repro, file, toy, folders, judged):
     def ours(out):
         (out / "run.trec").write_text(text)
 
-    Store(folders / "store").build(made.measurements[0].runs[0], ours, waiting=lambda: None)
+    Store(folders / "store").build(made.measurements[0].runs[0], ours)
     assert repro("run", NEAR).status == 0
     file.write_text("".join(line for line in file.open() if line.split()[0] != min(judged)))
     assert repro("import", "run", file, NEAR, *SOURCE, "--toolkit", "Lucene").status == 0

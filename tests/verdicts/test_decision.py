@@ -181,7 +181,7 @@ def stored(made: Plan, folder: Path, **facts) -> Store:
     """A store of the plan's artefacts, made here but for ``facts``."""
     store = Store(folder)
     for node in made.nodes:
-        store.build(node, lambda out, node=node: made_by(node) | facts, waiting=lambda: None)
+        store.build(node, lambda out, node=node: made_by(node) | facts)
     made.look(store)
     return store
 
