@@ -1,5 +1,4 @@
-"""The schema of readings.yaml: readings, their sources, e.g. a file at a commit, and comparisons of a
-study."""
+"""The schema of readings.yaml, with public sources, e.g. a file at a commit."""
 
 from __future__ import annotations
 
@@ -27,9 +26,8 @@ class Place(StrictMapping):
 
     Attributes:
         repository: ``owner/name`` with ``path`` and ``commit``, or with ``issue`` or ``pull`` and ``date``.
-        card: a model card of the hub, ``owner/name``, with ``commit`` or the ``date`` of reading.
-        title: a paper's title, with its ``table`` and ``arxiv`` number or ``doi``. The number ends in a
-            version if versions number their tables differently.
+        card: a model card of the hub, ``owner/name``, with ``commit`` or ``date``.
+        title: of a paper, with ``table`` and ``arxiv`` number or ``doi``.
     """
 
     repository: str = Field("", pattern=r"^([\w.-]+/[\w.-]+)?$")
@@ -94,10 +92,8 @@ class Citation(Place):
     """A public statement about a reading outside of the paper.
 
     Attributes:
-        who: ``authors`` (of the paper or of the system in question), ``toolkit``, ``independent`` or
-            ``later-paper``.
-        says: the statement, restated in few words.
-        choices: the choices that it supports. Empty if it supports none.
+        says: the statement in few words.
+        choices: the choices that it supports.
     """
 
     who: Who
@@ -106,7 +102,7 @@ class Citation(Place):
 
 
 def no_day(text: str) -> str:
-    """Return why a text is not a valid date of a statement, or ""."""
+    """Return the reason why a text is not a valid date, or ""."""
     try:
         day = datetime.datetime.strptime(text, "%Y-%m-%d").date()
     except ValueError:
@@ -116,11 +112,7 @@ def no_day(text: str) -> str:
 
 @dataclass(frozen=True)
 class StudyPointer:
-    """Two rows of a study's table, compared on equal terms, and their order according to a text.
-
-    Attributes:
-        stated: above or below, the text's order of ``row`` relative to ``other``, or ``against`` without one.
-    """
+    """Two rows of a study's table, and their stated order (``above``, ``below`` or ``against``)."""
 
     study: str
     table: str
@@ -142,14 +134,16 @@ Against = Literal["paper", "code", "another paper", "third party"]
 
 
 class Reading(Identified):
-    """A silence, misprint or conflict of a paper, or a stated value, as a switch with named choices.
+    """A silence, misprint or conflict of a paper, or a stated value, with named choices.
 
-    The cells that depend on it follow from the recipes that use it. ``cells`` names further tables, rows or
-    cells, or the printed numbers that a misprint or conflict is about. ``against`` is the source that
-    contradicts the paper, e.g. its released code. ``severity`` is that of its finding in the audit.
-    ``released`` are the choices of a row measured with its authors' released model. ``citations`` are the
-    public places behind ``evidence``. If authors support only other choices, ``note`` justifies the default.
-    ``study`` lists a study's comparisons of choices or of the subject.
+    Attributes:
+        against: the source that contradicts the paper, e.g. ``code``.
+        severity: of its finding in the audit.
+        cells: further affected tables, rows or cells. Most follow from the recipes.
+        note: justifies the default if authors support other choices.
+        released: choices of rows measured with their authors' model.
+        citations: public places behind ``evidence``.
+        study: comparisons by a study.
     """
 
     kind: Literal["silence", "misprint", "conflict", "data", "stated"]
@@ -196,5 +190,5 @@ class Reading(Identified):
 
 
 def reading_faults(content: tuple[Reading, ...]) -> Iterator[Fault]:
-    """Yield the repeated ids of a readings.yaml."""
+    """Yield the repeated ids."""
     yield from repetitions("unspecified choice", content, ())
