@@ -54,8 +54,8 @@ def test_stand_ins_are_named_beside_what_they_replace():
         replace(_compared(c, "a"), scale="tiny", collections=("tiny/zeroshot",))
         for c in ("nfcorpus", "scifact")
     ]
-    assert stand_ins(tiny[:1]) == "tiny/zeroshot in place of beir/nfcorpus/test"
-    assert stand_ins(tiny) == "tiny/zeroshot in place of 2 collections"
+    assert stand_ins(tiny[:1]) == "tiny/zeroshot replaces beir/nfcorpus/test"
+    assert stand_ins(tiny) == "tiny/zeroshot replaces 2 collections"
     assert stand_ins([_compared("nfcorpus", "a", collections=("beir/nfcorpus/test",))]) == ""
 
 
@@ -72,7 +72,7 @@ def test_a_measure_that_looks_deeper_than_the_scale_searches_is_told():
     assert cut_measures([replace(column, cut_at=5), other]) == deep.replace("the run contains", of_row)
     tiny = replace(column, cut_at=100, scale="tiny", collections=("tiny/zeroshot",))
     deep = deep.replace("the run contains", "this scale retrieves").replace("top 5 ", "top 100 ")
-    assert conditions([tiny]) == f"measured on tiny/zeroshot in place of beir/nfcorpus/test; {deep}"
+    assert conditions([tiny]) == f"substitute data: tiny/zeroshot replaces beir/nfcorpus/test; {deep}"
 
 
 # of each kind one cell that is measured, then others that are none of the default, or none of the suite's

@@ -275,7 +275,7 @@ def test_a_table_says_which_characters_it_sets_by_number_and_what_it_needs():
 def test_numbers_that_are_not_of_the_manifest_as_it_is_are_counted():
     first, *others = CELLS
     older = replace(first, doubts=(Doubt("outdated", "the recipe has changed since this was measured"),))
-    said = "Numbers in brackets are in doubt: 1 not known to be measured as"
+    said = "Numbers in brackets are in doubt: 1 possibly measured with another recipe"
 
     assert said not in latex(Comparison(CELLS, TESTS), CELLS, command="c")
     text = latex(Comparison([older, *others], TESTS), [older, *others], command="c")
