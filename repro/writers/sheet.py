@@ -1,11 +1,11 @@
-"""Print tables on a terminal at any width, e.g. 80 columns, without hiding columns or breaking words.
+"""Tables on a terminal of any width, e.g. 80 columns, without hidden columns or broken words.
 
-A table of numbers that is too wide continues below. A table with texts becomes "name: text" lines.
+Wide tables of numbers continue below. Wide tables with texts become "name: text" lines.
 """
 
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
-from itertools import groupby
+from itertools import groupby, zip_longest
 from typing import Literal
 
 from rich.cells import cell_len
@@ -15,14 +15,14 @@ from rich.text import Text
 from repro.errors import visible
 
 GAP = 2
-LABEL = 20  # the width below which a column of text is not wrapped
-UNLIMITED = 10_000  # the width of outputs other than a terminal
-LINE = 120  # the width at which their texts are wrapped
+LABEL = 20  # the width up to which a column of text is not wrapped
+UNLIMITED = 10_000  # the width of other outputs
+LINE = 120  # at which their texts are wrapped
 
 
 @dataclass(frozen=True)
 class Column:
-    """A column's name, with a heading that neighbours may share. Numbers are right-aligned, never wrapped."""
+    """A column's name, and a heading that neighbours may share. ``right`` is for numbers."""
 
     name: str
     heading: str = ""
@@ -31,7 +31,7 @@ class Column:
 
 @dataclass(frozen=True)
 class Value:
-    """A right-aligned number with a left-aligned suffix, e.g. "33.1" and its superscript."""
+    """A number with a left-aligned suffix, e.g. "33.1" and its superscript."""
 
     number: Text
     after: Text
@@ -44,7 +44,7 @@ Cell = Text | Value
 class Sheet:
     """Columns and rows. A row that is one ``Text`` is a heading over the full width.
 
-    ``multiline`` makes a line break in a cell start a new line. Otherwise it is escaped.
+    Line breaks in cells are escaped unless ``multiline``.
     """
 
     columns: list[Column]
@@ -53,22 +53,24 @@ class Sheet:
 
     def __rich_console__(self, console: Console, options: ConsoleOptions) -> Iterator[Text]:
         """Yield the lines, as wide as the console unless a word or number needs more."""
+        columns, width = self._measured_columns(), options.max_width
+        has_texts = not all(column.right for column in self.columns[1:])
+        if has_texts and _total(_least_widths(columns)) > width:
+            for row in self.rows:
+                yield Text()
+                yield from [row] if isinstance(row, Text) else _stacked(console, columns, row, width)
+        else:
+            for part in _parts(columns, width):
+                yield Text()
+                yield from self._lines(console, part, _widths(part, width if width < UNLIMITED else LINE))
+
+    def _measured_columns(self) -> list["_MeasuredColumn"]:
         for text in _texts(self.rows):
             parts = text.plain.split("\n") if self.multiline else [text.plain]
             text.plain = "\n".join(map(visible, parts))
-        columns = [replace(c, name=visible(c.name), heading=visible(c.heading)) for c in self.columns]
-        cells = [row for row in self.rows if not isinstance(row, Text)]
-        measured = [_MeasuredColumn.of(c, [row[n] for row in cells], place=n) for n, c in enumerate(columns)]
-        width = options.max_width
-        has_texts = not all(column.right for column in columns[1:])
-        if has_texts and _total(_least_widths(measured)) > width:
-            for row in self.rows:
-                yield Text()
-                yield from [row] if isinstance(row, Text) else _stacked(console, measured, row, width)
-            return
-        for part in _parts(measured, width):
-            yield Text()
-            yield from self._lines(console, part, _widths(part, width if width < UNLIMITED else LINE))
+        cells = zip(*(row for row in self.rows if not isinstance(row, Text)), strict=True)
+        by_column = zip_longest(self.columns, cells, fillvalue=())
+        return [_MeasuredColumn.of(c, texts, place=n) for n, (c, texts) in enumerate(by_column)]
 
     def _lines(
         self, console: Console, columns: Sequence["_MeasuredColumn"], widths: Sequence[int]
@@ -102,13 +104,10 @@ def _stacked(
     """Yield a row as "name: text" lines. Neighbouring short ones share a line, e.g. "d_z: 0.2  p: 0.01"."""
     lines: list[Text] = []
     before: _MeasuredColumn | None = None
-    for c in columns:
-        if _is_blank([row[c.place]]):
-            continue
-        name = " ".join(filter(None, (c.column.heading, c.column.name)))
+    for c in (column for column in columns if not _is_blank([row[column.place]])):
+        name = f"{c.column.heading} {c.column.name}".strip()
         item = Text.assemble((f"{name}: " if name else "", "bold"), _joined(row[c.place]))
-        belongs = before and (not before.column.name or (before.is_short and c.is_short))
-        if belongs and lines[-1].cell_len + item.cell_len + 2 * GAP <= width:
+        if c.follows(before) and lines[-1].cell_len + item.cell_len + 2 * GAP <= width:
             lines[-1].append(" " * GAP).append_text(item)
         else:
             lines.append(item)
@@ -135,7 +134,7 @@ def _texts(rows: Sequence[Sequence[Cell] | Text]) -> Iterator[Text]:
 
 @dataclass(frozen=True)
 class _MeasuredColumn:
-    """A column with the widths of its widest cell and suffix, and the smallest width that breaks no word."""
+    """A column with the widths of its widest cell and suffix, and its least width."""
 
     column: Column
     place: int
@@ -145,6 +144,7 @@ class _MeasuredColumn:
 
     @classmethod
     def of(cls, column: Column, cells: Sequence[Cell], *, place: int) -> "_MeasuredColumn":
+        column = replace(column, name=visible(column.name), heading=visible(column.heading))
         values = [cell for cell in cells if isinstance(cell, Value)]
         texts = [cell for cell in cells if isinstance(cell, Text)]
         number_width = max((v.number.cell_len for v in values), default=0)
@@ -162,19 +162,23 @@ class _MeasuredColumn:
     def is_short(self) -> bool:
         return self.column.right or self.content <= LABEL
 
+    def follows(self, before: "_MeasuredColumn | None") -> bool:
+        """Return whether the cell may share a line with the one before it."""
+        return before is not None and (not before.column.name or (before.is_short and self.is_short))
+
     @property
     def wished(self) -> int:
-        """The width for name and cells on one line."""
+        """The width without wrapping."""
         return max(self.content, cell_len(self.column.name))
 
     def name(self, width: int) -> Text:
-        """Return the column's name, placed above the numbers if the suffixes leave room."""
+        """Return the name, placed above the numbers if the suffixes leave room."""
         name = Text(self.column.name, style="bold")
         name.pad_right(max(0, min(self.behind, width - name.cell_len)))
         return name
 
     def text(self, cell: Cell) -> Text:
-        """Return the cell as a text. Suffixes of numbers are padded to the same width."""
+        """Return the cell with a padded suffix."""
         if isinstance(cell, Text):
             return cell
         suffix = cell.after.copy()
@@ -227,7 +231,7 @@ def _head(console: Console, columns: Sequence[_MeasuredColumn], widths: Sequence
 def _side_by_side(
     console: Console, fields: Sequence[tuple[Text, int, str]], *, is_head: bool = False
 ) -> Iterator[Text]:
-    """Yield texts side by side, wrapped between words. Heads of numbers are aligned to the last line."""
+    """Yield wrapped texts side by side. Heads of numbers are aligned to the last line."""
     blocks = [list(text.wrap(console, max(width, 1), overflow="fold")) for text, width, _ in fields]
     height = max(map(len, blocks))
     padded = []
