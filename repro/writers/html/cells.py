@@ -1,4 +1,4 @@
-"""The card of a cell (definition, verdict, origin), and the list of all cells."""
+"""The card of a cell with e.g. its verdict, and the list of all cells."""
 
 import json
 import re
@@ -43,7 +43,7 @@ ROLES = {
     "cited": "taken from another publication",
     "reference": "a row of reference, which the paper does not have",
 }
-CELL = "{cell}"  # the page's script inserts the cell's id here, so that cells share the words around it
+CELL = "{cell}"  # the page's script inserts the cell's id
 GRADES = {
     "A": "the authors' run file is public",
     "B": "the authors' checkpoint is public",
@@ -53,7 +53,7 @@ GRADES = {
 
 
 def card(c: ComparedCell, part: Part) -> list[Markup]:
-    """Return the pieces of a cell's card. The page stores each piece once and a script joins them."""
+    """Return the pieces of a cell's card. The page stores each piece once."""
     facts = [*_publication(c), *_measurement(c), *_imported_runs(c), *_stated_values(c)]
     facts += [*_tests(c, part.view.comparison), *_paired_tests(c, part.view.comparison)]
     facts += [_fact("reproduce", copyable(_command(c))), *_obstacles(c), *_choices(c)]
@@ -73,9 +73,7 @@ def _command(c: ComparedCell) -> str:
 
 
 def interval(printed: PublishedCell) -> str | None:
-    """Return the range that rounds to the published number, e.g. "33.05 to 33.15". None without a number or
-    for a bound.
-    """
+    """Return the range that rounds to the published number, e.g. "33.05 to 33.15", if any."""
     if printed.value is None or printed.bound:
         return None
     half = half_unit(printed.decimals)
@@ -133,13 +131,11 @@ def _imported_runs(c: ComparedCell) -> Iterator[Markup]:
 
 
 def _stated_values(c: ComparedCell) -> Iterator[Markup]:
-    first, *others = [_stated_value(note, c.cell) for note in c.notes] or [None]
-    if others:
+    if c.notes:
+        first, *others = [_stated_value(note, c.cell) for note in c.notes]
+        items = el("ul", [el("li", other) for other in others], class_="notes")
         summary = f"{len(c.notes)} values from {span(c.notes, c.cell)}"
-        items = [el("li", other) for other in others]
-        yield _fact(STATED, first, folded(summary, el("ul", items, class_="notes")))
-    elif first:
-        yield _fact(STATED, first)
+        yield _fact(STATED, first, folded(summary, items) if others else None)
 
 
 def _stated_value(note: CellNote, cell: Cell) -> Content:
@@ -166,21 +162,18 @@ def _definition(c: ComparedCell) -> Iterator[Markup]:
 
 
 def _readings(cell: Cell, part: Part) -> Iterator[Markup]:
-    names = part.rests_on.get(cell.id, ())
-    if names:
-        summary = f"{len(names)} that affect this cell"
-        listing = el(
-            "code", " ".join(names), data_readings=f"{part.home}#{identifier(part.paper.name, 'reading')}"
-        )
-        yield _fact("unspecified choices", folded(summary, listing))
+    if names := part.rests_on.get(cell.id, ()):
+        target = f"{part.home}#{identifier(part.paper.name, 'reading')}"
+        listing = el("code", " ".join(names), data_readings=target)
+        yield _fact("unspecified choices", folded(f"{len(names)} that affect this cell", listing))
 
 
 def _choices(c: ComparedCell) -> Iterator[Markup]:
-    first = c.records[0] if c.records else None
-    for reading, choice in (first.readings if first else {}).items():
-        yield _fact("chosen", f"{reading} = {choice}")
-    for reading, why in (first.substitutes if first else {}).items():
-        yield _fact("substitute", f"{reading}: {why}")
+    for first in c.records[:1]:
+        for reading, choice in first.readings.items():
+            yield _fact("chosen", f"{reading} = {choice}")
+        for reading, why in first.substitutes.items():
+            yield _fact("substitute", f"{reading}: {why}")
 
 
 def _tests(c: ComparedCell, comparison: Comparison) -> Iterator[Markup]:
@@ -210,7 +203,7 @@ def _paired_tests(c: ComparedCell, comparison: Comparison) -> Iterator[Markup]:
 
 
 def _origins(c: ComparedCell) -> Iterator[Markup]:
-    """Yield the origins of our records and of runs by others, each hidden until it is opened."""
+    """Yield the origins of our records and of runs by others."""
     records = [*c.records, *(run.record for run in c.imported)]
     if records:
         facts = [fact for record in records for fact in _provenance(record)]
@@ -246,12 +239,12 @@ COLUMNS = {
 }
 ONLY = {"measured": "only measured", "fails": "only what fails", "run": "only run by others"}
 ONLY |= {"stated": f"only {STATED}"}
-PIECES = re.compile(r"(?:<[^>]+>)+|[^<]+")  # of HTML in which no attribute holds a bare sign
+PIECES = re.compile(r"(?:<[^>]+>)+|[^<]+")
 ABOUT = "The cells of all papers. Press a system to see how its number is defined, judged and made again."
 
 
 def cells(report: Report) -> Markup:
-    """Return the container for the list of all cells. A script fills it from ``data``."""
+    """Return the list of all cells, which a script fills from ``data``."""
     heads = [el("th", name, scope="col") for name in COLUMNS]
     body = el("table", el("thead", el("tr", heads)), el("tbody"), class_="plain list")
     header = el("header", el("h2", "All cells"), el("p", ABOUT, class_="lead"))
@@ -264,7 +257,7 @@ def data(report: Report) -> Markup:
     """Return the list and all cards as JSON, with shared texts stored once.
 
     ``texts`` are HTML, as indices into ``pieces`` (tags, or text between tags). A cell is a list: id, fields
-    of its line, parts of its card (both as indices into ``texts``), and 1 if it counts as published.
+    of its line and parts of its card (indices into ``texts``), and 1 if it is published.
     """
     texts: dict[str, int] = {}
 
@@ -291,8 +284,7 @@ def data(report: Report) -> Markup:
 
 
 def to_list(text: str, chosen: Mapping[str, str] | None) -> Content:
-    """Return ``text`` as a link to the list of cells filtered by ``chosen``, or as plain text if ``chosen``
-    is None."""
+    """Return a link to the list of cells filtered by ``chosen``, or the text without it."""
     return text if chosen is None else el("a", text, href="#cells", data_filter=urlencode(chosen))
 
 
