@@ -1,18 +1,20 @@
 """Cells of papers' tables, e.g. ``PAPER/1/ROW/COLUMN``."""
 
 from collections import Counter
-from collections.abc import Container, Iterable, Mapping
+from collections.abc import Container, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from decimal import Decimal
 from functools import cached_property
 from html import escape
 from itertools import filterfalse
+from typing import TypeVar
 
 from repro.errors import UsageError, unknown
 from repro.manifest import printed
 from repro.manifest.papers import Paper, paper, papers
 from repro.manifest.schema import Column, Exhibit, Figure, Row, Table
 
+Part = TypeVar("Part", Table, Figure)
 # how cells are counted -> the words for one and for several
 COUNTED = {
     "published": ("published cell", "published cells"),
@@ -229,11 +231,18 @@ def cell_of(source: Paper, table: Table, row: str, column: str) -> Cell:
 
 def table_of(source: Paper, identifier: str) -> Table:
     """Return a paper's table or measured figure by id. Raises UsageError."""
-    for table in (*source.manifest.tables, *figure_tables(source)):
+    for table in figure_tables(source):
         if table.id == str(identifier):
             return table
+    return _part_of(source, "table", source.manifest.tables, identifier)
+
+
+def _part_of(source: Paper, kind: str, parts: Sequence[Part], identifier: str) -> Part:
+    for part in parts:
+        if part.id == str(identifier):
+            return part
     hint = f"`repro show {source.name}` shows them."
-    raise unknown("table", identifier, [t.id for t in source.manifest.tables], owner=source.name, hint=hint)
+    raise unknown(kind, identifier, [part.id for part in parts], owner=source.name, hint=hint)
 
 
 def figure_tables(source: Paper) -> tuple[Table, ...]:
@@ -285,11 +294,7 @@ def exhibits(names: tuple[str, ...], owners: tuple[str, ...]) -> list[ShownExhib
 
 def figure_of(source: Paper, identifier: str) -> Figure:
     """Return a paper's figure by id. Raises UsageError."""
-    for figure in source.manifest.figures:
-        if figure.id == str(identifier):
-            return figure
-    hint = f"`repro show {source.name}` shows them."
-    raise unknown("figure", identifier, [f.id for f in source.manifest.figures], owner=source.name, hint=hint)
+    return _part_of(source, "figure", source.manifest.figures, identifier)
 
 
 def select(

@@ -41,7 +41,7 @@ class QueryInterval:
     queries: int
 
     def holds(self, printed: PublishedCell) -> bool | None:
-        """Return whether a number that rounds to the published one is inside, or None for bounds and words."""
+        """Return whether a number that rounds to the published one is inside. None for bounds and words."""
         if printed.value is None or printed.bound:
             return None
         half_unit = 10.0**-printed.decimals / 2

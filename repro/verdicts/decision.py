@@ -48,9 +48,7 @@ WORD, MEAN, COMPARED = "a word instead of a number", "our number", "our number a
 RULES: dict[str, tuple[Rule, ...]] = {
     WORD: (
         Rule("failed", "a stage failed in the run just made", lambda c: c.failure, "{c.failure}"),
-        Rule(
-            "blocked", "nothing measured, because something is missing", lambda c: c.obstacle, "{c.obstacle}"
-        ),
+        Rule("blocked", "nothing measured, something is missing", lambda c: c.obstacle, "{c.obstacle}"),
         Rule("not run", "nothing measured or tried", lambda c: not c.values, "{c.idle}"),
     ),
     MEAN: (

@@ -8,6 +8,7 @@ from repro.manifest.papers import Paper
 from repro.manifest.schema import Manifest, Mark, Table
 from repro.verdicts.compared import ComparedCell, Comparison
 from repro.verdicts.summary import cut_measures, doubts_in_brief
+from repro.writers import latex_text
 from repro.writers.grid import (
     Grid,
     Head,
@@ -18,23 +19,7 @@ from repro.writers.grid import (
     shown_measurement,
     spans,
 )
-from repro.writers.latex_text import (
-    SYMBOLS,
-    Entry,
-    by_others,
-    difference,
-    environment,
-    escape,
-    has_digit,
-    in_line,
-    interval,
-    label,
-    published_entry,
-    raised,
-    stated_entry,
-    table_row,
-    visible_length,
-)
+from repro.writers.latex_text import SYMBOLS, Entry, escape, has_digit, label, raised, table_row
 
 LETTERED = (
     r"Superscripts mark rows that this row significantly outperforms (one seed, paired two-sided $t$-test "
@@ -183,7 +168,7 @@ class _Column:
 
     @property
     def length(self) -> int:
-        return max(len(entry.number) + visible_length(entry.after) for entry in self.entries)
+        return max(len(entry.number) + latex_text.visible_length(entry.after) for entry in self.entries)
 
     def code(self, line: int) -> str:
         entry = self.entries[line]
@@ -201,7 +186,7 @@ def latex(
     writer = _Writer(grid, comparison)
     table, paper = grid.table, cells[0].cell.paper
     scale = "" if cells[0].scale == "full" else f"-{cells[0].scale}"
-    return environment(
+    return latex_text.environment(
         writer.tabular(),
         command=command,
         source=_source(paper.manifest),
@@ -231,7 +216,7 @@ class _Writer:
     @property
     def length(self) -> int:
         """The approximate width in characters, with two between columns."""
-        left = max(visible_length(self._label(head, head.label)) for head in self.grid.down)
+        left = max(latex_text.visible_length(self._label(head, head.label)) for head in self.grid.down)
         widths = [
             max(sum(column.length + 2 for column in columns), len(head.last) + 2)
             for head, columns in self.heads
@@ -293,13 +278,13 @@ class _Writer:
 
     def _below(self, cells: Sequence[ComparedCell | None]) -> list[_Column]:
         shown = {
-            "publ.": published_entry,
-            "oth.": stated_entry,
+            "publ.": latex_text.published_entry,
+            "oth.": latex_text.stated_entry,
             "meas." if self.comparison.own_rows else "ours": self._ours,
-            r"$\Delta$": difference,
-            "others": by_others,
+            r"$\Delta$": latex_text.difference,
+            "others": latex_text.by_others,
         }
-        by_kind = {kind: in_line([entry(c) for c in cells]) for kind, entry in shown.items()}
+        by_kind = {kind: latex_text.in_line([entry(c) for c in cells]) for kind, entry in shown.items()}
         columns = [
             _Column(kind, entries) for kind, entries in by_kind.items() if any(map(has_digit, entries))
         ]
@@ -311,7 +296,7 @@ class _Writer:
         is_own = c.cell.row.id in self.comparison.own_rows
         sign = "" if is_own or c.verdict.difference is not None else SYMBOLS.get(c.verdict.name, "")
         letters = beaten(c, self.comparison, self.grid, between=",").replace("-", "--")
-        suffix = interval(c) + (rf"\,{sign}" if sign else "") + raised(letters)
+        suffix = latex_text.interval(c) + (rf"\,{sign}" if sign else "") + raised(letters)
         return Entry(shown_measurement(c) or "", suffix, (c.cell.row.id, c.cell.column.id) in self.best)
 
 

@@ -5,7 +5,7 @@ Wide tables of numbers continue below. Wide tables with texts become "name: text
 
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
-from itertools import groupby, zip_longest
+from itertools import groupby
 from typing import Literal
 
 from rich.cells import cell_len
@@ -68,9 +68,9 @@ class Sheet:
         for text in _texts(self.rows):
             parts = text.plain.split("\n") if self.multiline else [text.plain]
             text.plain = "\n".join(map(visible, parts))
-        cells = zip(*(row for row in self.rows if not isinstance(row, Text)), strict=True)
-        by_column = zip_longest(self.columns, cells, fillvalue=())
-        return [_MeasuredColumn.of(c, texts, place=n) for n, (c, texts) in enumerate(by_column)]
+        rows = [row for row in self.rows if not isinstance(row, Text)]
+        columns = enumerate(self.columns)
+        return [_MeasuredColumn.of(c, [row[n] for row in rows], place=n) for n, c in columns]
 
     def _lines(
         self, console: Console, columns: Sequence["_MeasuredColumn"], widths: Sequence[int]

@@ -135,8 +135,8 @@ class _Writer:
         measured = [Text("measured"), *map(self._measured, cells)]
         if not self.comparison.own_rows:
             return [published, measured, *_differences(cells), *_lines_of_others(cells)]
-        lines = [] if self._are_own(cells) else [published]
-        return [*lines, measured] if _are_measured(cells) else lines
+        first = [] if self._are_own(cells) else [published]
+        return [*first, *([measured] if _are_measured(cells) else [])]
 
     def _label(self, head: Head) -> Text:
         letters = self.grid.letters

@@ -12,28 +12,9 @@ from repro.manifest.printed import PublishedCell, half_unit
 from repro.store.results import Record
 from repro.verdicts.compared import ComparedCell, Comparison
 from repro.verdicts.summary import why_cut
-from repro.writers.grid import (
-    STATED,
-    capitalised,
-    label_in_full,
-    probability,
-    shown_measurement,
-    shown_note,
-    shown_run,
-    span,
-)
-from repro.writers.html.elements import (
-    Content,
-    Markup,
-    badge,
-    copyable,
-    el,
-    folded,
-    identifier,
-    join,
-    legend,
-    plain_table,
-)
+from repro.writers import grid
+from repro.writers.html import elements
+from repro.writers.html.elements import Content, Markup, badge, el, folded, identifier
 from repro.writers.html.sections import Part, Report
 from repro.writers.html.tables import scrolling
 
@@ -56,7 +37,7 @@ def card(c: ComparedCell, part: Part) -> list[Markup]:
     """Return the pieces of a cell's card. The page stores each piece once."""
     facts = [*_publication(c), *_measurement(c), *_imported_runs(c), *_stated_values(c)]
     facts += [*_tests(c, part.view.comparison), *_paired_tests(c, part.view.comparison)]
-    facts += [_fact("reproduce", copyable(_command(c))), *_obstacles(c), *_choices(c)]
+    facts += [_fact("reproduce", elements.copyable(_command(c))), *_obstacles(c), *_choices(c)]
     facts += [*_definition(c), *_readings(c.cell, part)]
     facts += [_fact(name, content) for more in part.of_plugins for name, content in more.card(c, part)]
     facts += _origins(c)
@@ -127,24 +108,24 @@ def _difference(c: ComparedCell) -> Iterator[Markup]:
 def _imported_runs(c: ComparedCell) -> Iterator[Markup]:
     for run in c.imported:
         content = el("b", f"{run.measured:.6g}"), " ", badge(run.verdict.name, plain=True), run.verdict.why
-        yield _fact("run by others", content, copyable(f"repro import run {quote(run.file)} {CELL}"))
+        yield _fact("run by others", content, elements.copyable(f"repro import run {quote(run.file)} {CELL}"))
 
 
 def _stated_values(c: ComparedCell) -> Iterator[Markup]:
     if c.notes:
         first, *others = [_stated_value(note, c.cell) for note in c.notes]
         items = el("ul", [el("li", other) for other in others], class_="notes")
-        summary = f"{len(c.notes)} values from {span(c.notes, c.cell)}"
-        yield _fact(STATED, first, folded(summary, items) if others else None)
+        summary = f"{len(c.notes)} values from {grid.span(c.notes, c.cell)}"
+        yield _fact(grid.STATED, first, folded(summary, items) if others else None)
 
 
 def _stated_value(note: CellNote, cell: Cell) -> Content:
     place = el("a", f"{note.label}, {note.who}", href=note.address or None, title=note.place)
-    return el("b", shown_note(note, cell)), f" {note.how} (", place, ")"
+    return el("b", grid.shown_note(note, cell)), f" {note.how} (", place, ")"
 
 
 def _obstacles(c: ComparedCell) -> Iterator[Markup]:
-    lines = [el("li", f"{o.cause}.", el("br"), f"{capitalised(o.remedy)}.") for o in c.obstacles]
+    lines = [el("li", f"{o.cause}.", el("br"), f"{grid.capitalised(o.remedy)}.") for o in c.obstacles]
     if lines:
         summary = f"missing on the machine of this report: {len(lines)}"
         yield _fact("requirements", folded(summary, el("ul", lines, class_="notes")))
@@ -180,12 +161,16 @@ def _tests(c: ComparedCell, comparison: Comparison) -> Iterator[Markup]:
     pairs = comparison.pairs(c)
     if not pairs:
         return
-    labels = {row.id: label_in_full(c.cell.table, row) for row in c.cell.table.rows}
+    labels = {row.id: grid.label_in_full(c.cell.table, row) for row in c.cell.table.rows}
     rows = [
-        (labels[p["over"]], _points(c, p["difference"]), *map(probability, (p["p"], p["holm_student_p"])))
+        (
+            labels[p["over"]],
+            _points(c, p["difference"]),
+            *map(grid.probability, (p["p"], p["holm_student_p"])),
+        )
         for p in pairs
     ]
-    yield _fact("tests", plain_table(("against", "difference", "p", "p (Holm)"), rows, class_=None))
+    yield _fact("tests", elements.plain_table(("against", "difference", "p", "p (Holm)"), rows, class_=None))
 
 
 def _points(c: ComparedCell, difference: float) -> str:
@@ -194,11 +179,11 @@ def _points(c: ComparedCell, difference: float) -> str:
 
 def _paired_tests(c: ComparedCell, comparison: Comparison) -> Iterator[Markup]:
     rows = [
-        (test.maker, _points(c, test.difference), probability(test.p), probability(test.holm_p))
+        (test.maker, _points(c, test.difference), grid.probability(test.p), grid.probability(test.holm_p))
         for test in comparison.paired.get(c.cell.id, ())
     ]
     if rows:
-        table = plain_table(("run by", "difference", "p", "p (Holm)"), rows, class_=None)
+        table = elements.plain_table(("run by", "difference", "p", "p (Holm)"), rows, class_=None)
         yield _fact("same system", table)
 
 
@@ -238,7 +223,7 @@ COLUMNS = {
     "stated by others": None,  # the head of a copied CSV
 }
 ONLY = {"measured": "only measured", "fails": "only what fails", "run": "only run by others"}
-ONLY |= {"stated": f"only {STATED}"}
+ONLY |= {"stated": f"only {grid.STATED}"}
 PIECES = re.compile(r"(?:<[^>]+>)+|[^<]+")
 ABOUT = "The cells of all papers. Press a system to see how its number is defined, judged and made again."
 
@@ -249,7 +234,7 @@ def cells(report: Report) -> Markup:
     body = el("table", el("thead", el("tr", heads)), el("tbody"), class_="plain list")
     header = el("header", el("h2", "All cells"), el("p", ABOUT, class_="lead"))
     note = el("noscript", el("p", "The list, and the card behind each number, need the page's script."))
-    signs = folded("How to read a cell", legend())
+    signs = folded("How to read a cell", elements.legend())
     return el("article", header, note, signs, _controls(), scrolling(body, "all cells"), id="cells")
 
 
@@ -262,7 +247,7 @@ def data(report: Report) -> Markup:
     texts: dict[str, int] = {}
 
     def number(text: Content) -> int:
-        return texts.setdefault(join(text), len(texts))
+        return texts.setdefault(elements.join(text), len(texts))
 
     lines = [
         [
@@ -308,11 +293,11 @@ def _controls() -> Markup:
 
 def _fields(c: ComparedCell) -> Iterator[Content]:
     cell = c.cell
-    yield from (label_in_full(cell.table, cell.row), cell.column.label, cell.column.dataset)
+    yield from (grid.label_in_full(cell.table, cell.row), cell.column.label, cell.column.dataset)
     yield "" if cell.is_unpublished else cell.printed.plain
-    yield shown_measurement(c) or ""
+    yield grid.shown_measurement(c) or ""
     yield "" if c.verdict.difference is None else f"{c.verdict.difference:+.4g}"
     yield badge(c.verdict.name)
     run = c.imported[-1] if c.imported else None
-    yield (f"{shown_run(run, cell)} ", badge(run.verdict.name, plain=True)) if run else ""
-    yield shown_note(c.notes[0], cell) if c.notes else ""
+    yield (f"{grid.shown_run(run, cell)} ", badge(run.verdict.name, plain=True)) if run else ""
+    yield grid.shown_note(c.notes[0], cell) if c.notes else ""

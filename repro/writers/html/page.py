@@ -8,22 +8,9 @@ from repro.verdicts.coverage import WAYS_OF_KNOWING, Tally, place_of, total, usu
 from repro.verdicts.summary import cut_measures, doubts_in_brief, summarise
 from repro.version import __version__
 from repro.writers.grid import STATED, capitalised
+from repro.writers.html import elements
 from repro.writers.html.cells import cells, data, to_list
-from repro.writers.html.elements import (
-    Content,
-    Markup,
-    badge,
-    bar,
-    bars,
-    document,
-    el,
-    folded,
-    identifier,
-    legend,
-    plain_table,
-    resource,
-    section,
-)
+from repro.writers.html.elements import Content, Markup, badge, bar, el, folded, identifier, section
 from repro.writers.html.paper_part import paper
 from repro.writers.html.sections import Part, Report
 from repro.writers.html.tables import scrolling
@@ -39,14 +26,14 @@ def page(report: Report, files: Mapping[str, str] = MappingProxyType({})) -> str
     links = [el("a", "Overview", href="#overview"), el("a", "All cells", href="#cells")]
     links += [el("a", part.paper.name, href=f"#{identifier(part.paper.name)}") for part in report.parts]
     nav = el("nav", links, aria_label="papers", class_="parts")
-    return document(
+    return elements.document(
         f"repro: {names} ({report.scale})",
         policy=POLICY,
-        style=resource("report.css"),
+        style=elements.resource("report.css"),
         top=(nav, _scales(report.scale, files)),
         main=(overview(report), cells(report), map(paper, report.parts)),
         foot=FOOT,
-        scripts=(data(report), el("script", map(resource, SCRIPTS))),
+        scripts=(data(report), el("script", map(elements.resource, SCRIPTS))),
     )
 
 
@@ -74,7 +61,7 @@ def overview(report: Report) -> Markup:
         section(f"Measured at scale {report.scale}", *_numbers(report), place="measured"),
         section("Papers", el("div", map(_card, report.parts), class_="cards"), place="papers"),
         _coverage(tallies.values(), everything),
-        section("How to read a cell", legend(), place="signs"),
+        section("How to read a cell", elements.legend(), place="signs"),
         id="overview",
         class_="overview",
     )
@@ -92,7 +79,7 @@ def _known(report: Report, tallies: Mapping[str, Tally], everything: Tally) -> C
     last = {"all": everything} if len(tallies) > 1 else {}
     rows = [[name, *_known_counts(tally, rehearsed)] for name, tally in {**tallies, **last}.items()]
     head = ["", "published", *WAYS_OF_KNOWING, "equal to theirs", *ways, "cannot be measured"]
-    table = scrolling(plain_table(head, rows, class_="plain numbers"), "evidence by paper")
+    table = scrolling(elements.plain_table(head, rows, class_="plain numbers"), "evidence by paper")
     to_do = report.to_do.get("")
     meanings = [el("div", el("dt", badge(name)), el("dd", text)) for name, text in WAYS_OF_KNOWING.items()]
     return (
@@ -162,7 +149,9 @@ def _card(part: Part) -> Markup:
         link = el("a", word, href=f"#{identifier(name, owner)}")
         cells = [c for c in part.covered if c.place == place_of(owner)]
         known, label = Tally(name, owner, cells).published, f"{name}, {word}"
-        strip = bar(known.known, label=label) if known.cells else bars(part.cells(owner), label=label)
+        strip = (
+            bar(known.known, label=label) if known.cells else elements.bars(part.cells(owner), label=label)
+        )
         tables.append(el("div", link, strip, class_="row"))
     return el(
         "div",
@@ -180,6 +169,6 @@ def _coverage(tallies: Iterable[Tally], everything: Tally) -> Markup | None:
     for tally in tallies:
         counts = len(tally.cells), *(tally.ways[way] for way in ways)
         rows.append([tally.paper, *(str(n or "–") for n in counts)])
-    table = plain_table(["", "published", *ways], rows, class_="plain numbers")
+    table = elements.plain_table(["", "published", *ways], rows, class_="plain numbers")
     text = "Published numbers by the strongest way to measure them."
     return section("Coverage", el("p", text), scrolling(table, "coverage"), place="coverage")

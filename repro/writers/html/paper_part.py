@@ -10,20 +10,9 @@ from repro.manifest.papers import Paper
 from repro.manifest.reading_schema import Reading
 from repro.manifest.schema import Figure, Table
 from repro.retrieval.datasets.catalog import catalog
+from repro.writers.html import elements
 from repro.writers.html.cells import to_list
-from repro.writers.html.elements import (
-    Content,
-    Markup,
-    bars,
-    copyable,
-    el,
-    folded,
-    identifier,
-    legend,
-    plain_table,
-    rendered,
-    section,
-)
+from repro.writers.html.elements import Content, Markup, el, folded, identifier, section
 from repro.writers.html.sections import Part
 from repro.writers.html.tables import Scatter, against_paper, drawing, examples, notes, scrolling, table
 
@@ -34,8 +23,8 @@ def paper(part: Part) -> Markup:
     heads = el("p", name, class_="eyebrow"), el("h2", manifest.title), paper_citation(part.paper)
     return el(
         "article",
-        el("header", heads, bars(part.cells(), label=f"verdicts of {name}"), _contents(part)),
-        folded("How to read a cell", legend()),
+        el("header", heads, elements.bars(part.cells(), label=f"verdicts of {name}"), _contents(part)),
+        folded("How to read a cell", elements.legend()),
         [_table(part, printed) for printed in manifest.tables],
         [_figure(part, figure) for figure in manifest.figures],
         _sections(part),
@@ -83,7 +72,7 @@ def _table(part: Part, printed: Table) -> Markup:
         body = examples(printed), notes(printed)
     drawings = _drawings(part, printed.id, printed.about)
     by_query = list(_scatters(view.scatters.get(printed.id, ())))
-    verdicts = bars(part.cells(printed.id), label=f"verdicts of table {printed.id}")
+    verdicts = elements.bars(part.cells(printed.id), label=f"verdicts of table {printed.id}")
     return section(
         title, verdicts, body, drawings, by_query, _copies(part, printed.id), place=place(part, printed.id)
     )
@@ -94,7 +83,7 @@ def _copies(part: Part, owner: str) -> Markup | None:
     if not part.cells(owner):
         return None
     text = part.view.latex.get(owner)
-    latex = folded("LaTeX", copyable(text, "pre")) if text else None
+    latex = folded("LaTeX", elements.copyable(text, "pre")) if text else None
     list_link = to_list("as a list", {"paper": part.paper.name, "table": owner})
     start = f"{part.paper.name}/{owner}/"
     csv = el("button", "copy as CSV", type="button", class_="csv", data_cells=start, hidden=True)
@@ -151,7 +140,7 @@ def datasets(source: Paper, scale: str) -> Markup:
         stand_ins = [_code(entry.at.get(name)) for name in smaller]
         rows.append((_code(entry.id), entry.title, entry.licence, *stand_ins))
     heads = ("collection", "title", "licence", *(f"stand-in at {name}" for name in smaller))
-    table = plain_table(heads, rows)
+    table = elements.plain_table(heads, rows)
     body = scrolling(table, f"data of {source.name}")
     return section("Data and licences", body, place=identifier(source.name, "data"))
 
@@ -167,7 +156,7 @@ def citation(source: Paper) -> Markup:
     facts |= {"doi": m.doi, "eprint": m.arxiv, "url": m.code}
     lines = [f"  {key} = {{{value}}}," for key, value in facts.items() if value]
     text = "\n".join([f"@misc{{{source.name},", *lines, "}"])
-    return section("Citation", copyable(text, "pre"), place=identifier(source.name, "citation"))
+    return section("Citation", elements.copyable(text, "pre"), place=identifier(source.name, "citation"))
 
 
 SAFE = " /:;,=()@!*'$+?-._~|[]{}^`<>"  # in an attribute and an address
@@ -188,7 +177,7 @@ def drawing_view(path: Path, about: str) -> Markup:
     if path.suffix == ".html":
         content: Content = el("iframe", srcdoc=text, sandbox="", title=f"ours: {about}")
     else:
-        content = Markup(rendered(text).replace("&lt;br&gt;", "<br>"))
+        content = Markup(elements.rendered(text).replace("&lt;br&gt;", "<br>"))
     return folded("our view", content)
 
 

@@ -157,53 +157,33 @@ def gather(
     cells = selected or list({cell.id: cell for plan in plans for cell in plan.cells}.values())
     sources = {cell.paper.name: cell.paper for cell in cells}
     known = {name: coverage(source, results) for name, source in sources.items()}
-    facts = _facts(cells, sources, known, results, store, plans[0].machine)
-    pages = [dict(_views(plan, results, store)) for plan in plans]
-    to_do = _to_do(plans)
-    parts = _parts([plan.scale.name for plan in plans], pages, sources, facts, home)
-    return [Report(scale, own, cells, known, to_do, made) for scale, own in parts.items()]
-
-
-def _parts(
-    scales: Sequence[str],
-    pages: Sequence[Mapping[str, View]],
-    sources: Mapping[str, Paper],
-    facts: Mapping[str, dict],
-    home: str,
-) -> dict[str, list[Part]]:
-    """Return scale -> parts. Later parts of a paper link to ``home``."""
-    parts: dict[str, list[Part]] = {}
-    earlier: set[str] = set()
-    for scale, views in zip(scales, pages, strict=True):
-        parts[scale] = [
-            Part(sources[name], scale, view, home if name in earlier else "", **facts[name])
-            for name, view in views.items()
+    machine = plans[0].machine
+    facts = _facts(Sources(sources, cells, CellReadings(machine), results, store, machine))
+    to_do, reports = _to_do(plans), []
+    earlier: set[str] = set()  # papers with a part on a page, to which their later parts link
+    for plan in plans:
+        views = dict(_views(plan, results, store))
+        parts = [
+            Part(sources[n], plan.scale.name, view, home if n in earlier else "", known[n], **facts[n])
+            for n, view in views.items()
         ]
         earlier |= views.keys()
-    return parts
+        reports.append(Report(plan.scale.name, parts, cells, known, to_do, made))
+    return reports
 
 
-def _facts(
-    cells: Iterable[Cell],
-    sources: Mapping[str, Paper],
-    known: Mapping[str, Sequence[CoverageItem]],
-    results: Results,
-    store: Store,
-    machine: Machine,
-) -> dict[str, dict]:
-    made_from = Sources(sources, list(cells), CellReadings(machine), results, store, machine)
-    readings = [r for source in sources.values() for r in source.readings.values()]
+def _facts(made_from: Sources) -> dict[str, dict]:
+    readings = [r for source in made_from.papers.values() for r in source.readings.values()]
     answers = made_from.answers(pointer for r in readings for pointer in r.study)
     of_plugins = list(filter(None, ask().part_of_paper(sources=made_from)))
     return {
         name: {
-            "covered": known[name],
             "readings": [source.readings[place] for place in made_from.known.places(source)],
-            "rests_on": {c.id: made_from.known.of(c) for c in cells if c.paper.name == name},
+            "rests_on": {c.id: made_from.known.of(c) for c in made_from.cells if c.paper.name == name},
             "answers": answers,
             "of_plugins": of_plugins,
         }
-        for name, source in sources.items()
+        for name, source in made_from.papers.items()
     }
 
 
@@ -226,13 +206,10 @@ def _views(plan: Plan, results: Results, store: Store) -> Iterator[tuple[str, Vi
     for name, group in groupby(comparison.cells, key=lambda c: c.cell.paper.name):
         cells = list(group)
         source = cells[0].cell.paper
-        facts = {
-            "drawings": drawings(results.figures(plan.scale.name), source),
-            "scatters": scatters(plan, store, name),
-            "own_tables": own_tables(cells, plan, store, results),
-            "latex": {t.id: texts.get(f"{name}-table{t.id}.tex", "") for t in source.manifest.tables},
-        }
-        yield name, View(comparison, cells, **facts)
+        figures, plots = drawings(results.figures(plan.scale.name), source), scatters(plan, store, name)
+        own = own_tables(cells, plan, store, results)
+        latex = {t.id: texts.get(f"{name}-table{t.id}.tex", "") for t in source.manifest.tables}
+        yield name, View(comparison, cells, figures, plots, own, latex)
 
 
 def drawings(files: Iterable[Path], source: Paper) -> dict[str, list[Path]]:
