@@ -286,9 +286,8 @@ def exhibits(names: tuple[str, ...], owners: tuple[str, ...]) -> list[ShownExhib
     for source in [paper(name) for name in names or papers()]:
         places = [(t.id, t.exhibits) for t in source.manifest.tables]
         places += [(f"figure-{f.id}", f.exhibits) for f in source.manifest.figures]
-        result += [
-            ShownExhibit(source, o, e) for o, group in places for e in group if not owners or o in owners
-        ]
+        named = [(owner, group) for owner, group in places if not owners or owner in owners]
+        result += [ShownExhibit(source, owner, exhibit) for owner, group in named for exhibit in group]
     return result
 
 
@@ -302,14 +301,12 @@ def select(
 ) -> list[Cell]:
     """Return the selected measurable cells in printed order without duplicates.
 
+    Raises UsageError for an unknown name, or a selection without a number to measure.
+
     Args:
         names: papers, by default all.
-        tables: ids, looked up in every paper.
         rows: ids with or without the group, e.g. ``bert``.
         cells: full ids, alone or in addition to tables and rows.
-
-    Raises:
-        UsageError: an unknown name, or a selection without a number to measure.
     """
     result = list(map(cell, cells))
     if chosen := next(filterfalse(is_measured, result), None):

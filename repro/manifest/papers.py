@@ -187,9 +187,8 @@ def bind_papers_package() -> None:
     current_module = sys.modules.get("papers")
     if current_module is not None and current_module.__file__ == os.path.join(ROOT, "__init__.py"):
         return
-    spec = importlib.util.spec_from_file_location(
-        "papers", ROOT / "__init__.py", submodule_search_locations=[str(ROOT)]
-    )
+    file, folders = ROOT / "__init__.py", [str(ROOT)]
+    spec = importlib.util.spec_from_file_location("papers", file, submodule_search_locations=folders)
     assert spec is not None and spec.loader is not None, "a file gives both"
     module = importlib.util.module_from_spec(spec)
     sys.modules["papers"] = module

@@ -68,9 +68,8 @@ def parse(text: str) -> PublishedCell:
     match = _NUMBER.fullmatch(bare_text)
     if match is None:
         return PublishedCell(text)
-    number, delta = (
-        Decimal(match[name].replace("−", "-")) if match[name] else None for name in ("number", "delta")
-    )
+    texts = (match[name] for name in ("number", "delta"))
+    number, delta = (Decimal(text.replace("−", "-")) if text else None for text in texts)
     decimals = len(match["number"].partition(".")[2])
     return PublishedCell(text, number, decimals, match["marks"], bold, match["bound"] or "", delta)
 

@@ -258,9 +258,8 @@ class Comparison:
     Attributes:
         tests: (paper, table, dataset) -> content of significance.json.
         untested: errors of tests.
-        readings: cell -> readings behind its number, by id. Filled for a report.
+        readings: cell -> readings behind its number, by id, in reports.
         paired: cell -> tests of our run against runs by others.
-        origins: of the plan's stored artefacts.
         own_rows: ids of rows that a user added.
         faults: sentences on damaged artefacts and records files.
     """
@@ -307,9 +306,8 @@ class Comparison:
             return []
         index = test["names"].index(compared.cell.row.id)
         others = [other for other in range(len(test["names"])) if other != index]
-        return [
-            {"over": test["names"][o]} | {key: _value(test, key, index, o) for key in PAIRS} for o in others
-        ]
+        pairs = [{key: _value(test, key, index, other) for key in PAIRS} for other in others]
+        return [{"over": test["names"][o]} | pair for o, pair in zip(others, pairs, strict=True)]
 
     def _test(self, compared: ComparedCell) -> tuple[dict, float]:
         """Return the test with a cell's number, or {}, and its level."""

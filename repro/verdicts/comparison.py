@@ -194,9 +194,8 @@ def _rivals(cell: Cell) -> list[PublishedCell]:
 
 def _failure(evidence: Evidence) -> str:
     failures = evidence.outcome.failed if evidence.outcome else {}
-    errors = [
-        failures[p.fingerprint] for m in evidence.measured_by for p in m.parts if p.fingerprint in failures
-    ]
+    names = [part.fingerprint for m in evidence.measured_by for part in m.parts]
+    errors = [failures[name] for name in names if name in failures]
     if not errors:
         return ""
     if not (older := evidence.older):
@@ -220,9 +219,10 @@ def _why_idle(evidence: Evidence) -> str:
 
 def _scoring_differences(evidence: Evidence) -> list[str]:
     measure, unit = evidence.definition
-    measures = {
-        f"{r.measure or 'an unknown measure'} in {r.unit or 'an unknown unit'}" for r in evidence.of_readings
-    }
+    recorded = (
+        (r.measure or "an unknown measure", r.unit or "an unknown unit") for r in evidence.of_readings
+    )
+    measures = {" in ".join(names) for names in recorded}
     files = [] if evidence.departures else _unscored_files(evidence)
     listing = " and ".join(sorted(measures))
     sentences = [f"recorded as {listing}, but the cell is {measure} in {unit}"] if measures else []

@@ -89,9 +89,8 @@ def coverage(source: Paper, results: Results) -> list[CoverageItem]:
         place = place_of(exhibit.owner)
         scales = _drawing_scales(results, source.name, place)
         path = recipe_path(exhibit)
-        items.append(
-            CoverageItem(exhibit.id, source.name, place, "recipe", scales, path, counted_as="drawing")
-        )
+        names = exhibit.id, source.name, place
+        items.append(CoverageItem(*names, "recipe", scales, path, counted_as="drawing"))
     return items
 
 

@@ -117,16 +117,15 @@ class Evidence:
     @cached_property
     def imported(self) -> list[Record]:
         """The newest record of each run by others scored like the cell, those with readings last."""
-        chosen_readings = self.departures.keys() - {
-            reading for m in self.measured_by for reading in m.substitutes
-        }
+        substituted = {reading for m in self.measured_by for reading in m.substitutes}
         by_identity: dict[tuple, Record] = {}
         for r in self.records:
             if r.origin and self._scored_alike(r):
                 by_identity.pop(r.identity, None)
                 by_identity[r.identity] = r
         runs = sorted(by_identity.values(), key=lambda r: not r.readings)
-        return [r for r in runs if all(r.readings.get(c) == self.departures[c] for c in chosen_readings)]
+        chosen = self.departures.keys() - substituted
+        return [r for r in runs if all(r.readings.get(name) == self.departures[name] for name in chosen)]
 
     @cached_property
     def collections(self) -> tuple[str, ...]:

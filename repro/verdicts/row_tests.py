@@ -27,9 +27,8 @@ def tests(plan: Plan, store: Store) -> dict[tuple[str, str, str], Node]:
     measures: dict[tuple[str, str, str], set[str]] = {}
     for m in testable:
         measures.setdefault(_key(m), set()).add(m.measure)
-    nodes = {
-        key: _test_node(rows, sorted(measures[key])) for key, rows in _rows(testable).items() if len(rows) > 1
-    }
+    comparable = {key: rows for key, rows in _rows(testable).items() if len(rows) > 1}
+    nodes = {key: _test_node(rows, sorted(measures[key])) for key, rows in comparable.items()}
     return {key: node for key, node in nodes.items() if node.params["measures"]}
 
 
@@ -122,9 +121,8 @@ def pairs_with_others(comparison: Comparison, plan: Plan, store: Store) -> Itera
         measurement = measurements.get(c.cell.id)
         if measurement and c.records and not c.outdated and _is_by_one_run(measurement, store):
             for run in c.imported:
-                their_run = import_of(
-                    c.cell, measurement, plan.machine, {"sha256": run.record.origin["sha256"]}
-                ).runs[0]
+                origin = {"sha256": run.record.origin["sha256"]}
+                their_run = import_of(c.cell, measurement, plan.machine, origin).runs[0]
                 if run.record.readings == c.records[0].readings and store.state(their_run) == "stored":
                     yield c, run, _node_of_pair(measurement, their_run)
 
@@ -166,10 +164,8 @@ def _paired_test(run: ImportedRun, table: Mapping) -> PairedTest:
     ours = {key: table[key][0][1] for key in ("difference", "effect_size", "permutation_p")}
     ours["p"] = None if ours["effect_size"] is None else table["p"][0][1]
     outcomes = {key: table[key][0][1] for key in ("wins", "ties", "losses")}
-    interval = table["interval"][0][1] if ours["p"] is not None else None
-    return PairedTest(
-        run.file, run.maker, **ours, **outcomes, holm_p=None, interval=interval and tuple(interval)
-    )
+    interval = tuple(table["interval"][0][1]) if ours["p"] is not None else None
+    return PairedTest(run.file, run.maker, **ours, **outcomes, holm_p=None, interval=interval)
 
 
 def add_tests(comparison: Comparison, plan: Plan, store: Store, progress: Progress | None = None) -> None:

@@ -19,10 +19,9 @@ class Summary:
 
     Attributes:
         measurements: distinct ones, without averages.
-        inside: cells with a published mean inside our interval over queries, of ``intervals``.
-        imported: cells with runs by others.
+        inside: published means inside our interval over queries, of ``intervals``.
+        imported, only_imported: cells with runs by others, or with nothing else.
         imported_runs: distinct scores of such runs.
-        only_imported: cells with runs by others only.
         verdicts: e.g. `{"exact": 3}`.
     """
 
@@ -49,21 +48,23 @@ def summarise(compared: Sequence[ComparedCell]) -> Summary:
     """Count compared cells."""
     cells = published(compared) or compared
     verdicts = Counter(c.verdict.name for c in cells)
-    inside = [c.published_inside for c in cells if c.published_inside is not None]
-    runs = {(run.record.fingerprint, run.record.measure) for c in cells for run in c.imported}
+    inside = [c.published_inside for c in cells]
+    measured = [c for c in cells if c.measured is not None]
+    imported = [c for c in cells if c.imported]
+    runs = {(run.record.fingerprint, run.record.measure) for c in imported for run in c.imported}
     return Summary(
         words=measured_in_words(compared),
         cells=len(cells),
-        measured=sum(c.measured is not None for c in cells),
+        measured=len(measured),
         measurements=distinct(cells),
         passing=sum(verdicts[name] for name in PASSES),
         failing=sum(verdicts[name] for name in FAILS),
-        neither=sum(c.measured is not None for c in cells if c.verdict.name in NEITHER),
-        inside=sum(inside),
-        intervals=len(inside),
-        imported=sum(bool(c.imported) for c in cells),
+        neither=sum(c.verdict.name in NEITHER for c in measured),
+        inside=inside.count(True),
+        intervals=len(inside) - inside.count(None),
+        imported=len(imported),
         imported_runs=len(runs),
-        only_imported=sum(bool(c.imported) and c.measured is None for c in cells),
+        only_imported=sum(c.measured is None for c in imported),
         verdicts=dict(verdicts.most_common()),
     )
 

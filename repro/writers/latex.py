@@ -198,10 +198,9 @@ def latex(
 
 
 def _source(manifest: Manifest) -> str:
-    identifier = (
-        f"doi:{manifest.doi}" if manifest.doi else f"arXiv:{manifest.arxiv}" if manifest.arxiv else ""
-    )
-    return f"published numbers: {identifier}" if identifier else ""
+    if manifest.doi:
+        return f"published numbers: doi:{manifest.doi}"
+    return f"published numbers: arXiv:{manifest.arxiv}" if manifest.arxiv else ""
 
 
 class _Writer:
@@ -241,9 +240,8 @@ class _Writer:
         widths = [sum(column.places for column in columns) for _, columns in self.heads]
         if headings := self._shared(widths):
             yield from _head_lines([(label(heading), width) for heading, width in headings])
-        names = [
-            (self._label(head, head.last), width) for (head, _), width in zip(self.heads, widths, strict=True)
-        ]
+        texts = [self._label(head, head.last) for head, _ in self.heads]
+        names = list(zip(texts, widths, strict=True))
         if all(len(columns) == 1 for _, columns in self.heads):
             yield next(_head_lines(names))
         else:
@@ -285,9 +283,8 @@ class _Writer:
             "others": latex_text.by_others,
         }
         by_kind = {kind: latex_text.in_line([entry(c) for c in cells]) for kind, entry in shown.items()}
-        columns = [
-            _Column(kind, entries) for kind, entries in by_kind.items() if any(map(has_digit, entries))
-        ]
+        numeric = {kind: entries for kind, entries in by_kind.items() if any(map(has_digit, entries))}
+        columns = [_Column(kind, entries) for kind, entries in numeric.items()]
         return columns or [_Column("publ.", by_kind["publ."])]
 
     def _ours(self, c: ComparedCell | None) -> Entry:

@@ -282,9 +282,8 @@ def _comment(text: str) -> str:
 
 def document(sections: Mapping[str, Sequence[str]], *, scale: str, two_column: bool = False) -> str:
     """Return a document. ``sections`` maps headings to tables."""
-    body = "\n\\clearpage\n".join(
-        "\n".join([rf"\section{{{escape(heading)}}}", *tables]) for heading, tables in sections.items()
-    )
+    parts = ["\n".join([rf"\section{{{escape(name)}}}", *tables]) for name, tables in sections.items()]
+    body = "\n\\clearpage\n".join(parts)
     return "\n".join(
         [
             rf"\documentclass[10pt,a4paper{',twocolumn' if two_column else ''}]{{article}}",

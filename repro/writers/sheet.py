@@ -38,6 +38,7 @@ class Value:
 
 
 Cell = Text | Value
+_Columns = Sequence["_MeasuredColumn"]
 
 
 @dataclass
@@ -72,9 +73,7 @@ class Sheet:
         columns = enumerate(self.columns)
         return [_MeasuredColumn.of(c, [row[n] for row in rows], place=n) for n, c in columns]
 
-    def _lines(
-        self, console: Console, columns: Sequence["_MeasuredColumn"], widths: Sequence[int]
-    ) -> Iterator[Text]:
+    def _lines(self, console: Console, columns: _Columns, widths: Sequence[int]) -> Iterator[Text]:
         yield from _head(console, columns, widths)
         yield Text("─" * _total(widths), no_wrap=True, overflow="ignore")
         for row in self.rows:
@@ -87,7 +86,7 @@ class Sheet:
                 yield from _side_by_side(console, list(fields))
 
 
-def _parts(columns: Sequence["_MeasuredColumn"], width: int) -> list[list["_MeasuredColumn"]]:
+def _parts(columns: _Columns, width: int) -> list[list["_MeasuredColumn"]]:
     """Divide columns into parts that fit the width. Each begins with the first column."""
     first, *others = columns
     parts = [[first]]
@@ -98,9 +97,7 @@ def _parts(columns: Sequence["_MeasuredColumn"], width: int) -> list[list["_Meas
     return parts
 
 
-def _stacked(
-    console: Console, columns: Sequence["_MeasuredColumn"], row: Sequence[Cell], width: int
-) -> Iterator[Text]:
+def _stacked(console: Console, columns: _Columns, row: Sequence[Cell], width: int) -> Iterator[Text]:
     """Yield a row as "name: text" lines. Neighbouring short ones share a line, e.g. "d_z: 0.2  p: 0.01"."""
     lines: list[Text] = []
     before: _MeasuredColumn | None = None
@@ -186,7 +183,7 @@ class _MeasuredColumn:
         return cell.number + suffix
 
 
-def _widths(columns: Sequence[_MeasuredColumn], width: int) -> list[int]:
+def _widths(columns: _Columns, width: int) -> list[int]:
     least_widths = _least_widths(columns)
     widths = [max(column.wished, minimum) for column, minimum in zip(columns, least_widths, strict=True)]
     for right in (True, False):
@@ -201,14 +198,14 @@ def _widths(columns: Sequence[_MeasuredColumn], width: int) -> list[int]:
     return widths
 
 
-def _least_widths(columns: Sequence[_MeasuredColumn]) -> list[int]:
+def _least_widths(columns: _Columns) -> list[int]:
     least_widths = [column.least for column in columns]
     for heading, first, last in _headings(columns):
         least_widths[last] += max(0, _longest_word(heading) - _total(least_widths[first : last + 1]))
     return least_widths
 
 
-def _headings(columns: Sequence[_MeasuredColumn]) -> Iterator[tuple[str, int, int]]:
+def _headings(columns: _Columns) -> Iterator[tuple[str, int, int]]:
     first = 0
     for heading, neighbours in groupby(column.column.heading for column in columns):
         last = first + len(list(neighbours)) - 1
@@ -216,7 +213,7 @@ def _headings(columns: Sequence[_MeasuredColumn]) -> Iterator[tuple[str, int, in
         first = last + 1
 
 
-def _head(console: Console, columns: Sequence[_MeasuredColumn], widths: Sequence[int]) -> Iterator[Text]:
+def _head(console: Console, columns: _Columns, widths: Sequence[int]) -> Iterator[Text]:
     headings = list(_headings(columns))
     if any(heading for heading, _, _ in headings):
         fields = [

@@ -32,6 +32,8 @@ from repro.writers.grid import (
 from repro.writers.sheet import Cell as Shown
 from repro.writers.sheet import Column, Sheet, Value
 
+Cells = Sequence[ComparedCell | None]  # of one row or column
+Lines = list[Sequence[Shown]]
 STYLES = dict.fromkeys(PASSES, "green") | dict.fromkeys(("lower", "higher"), "red") | {"failed": "bold red"}
 STYLES |= {"inconclusive": "yellow", "uninformative": "yellow", "not comparable": "yellow", "scaled": "cyan"}
 STYLES |= {"blocked": "magenta", "not run": "dim"}
@@ -94,19 +96,19 @@ class _Writer:
                 sheet.rows += self._lines(self._label(head), self.grid.line(head))
         return sheet
 
-    def _lines(self, label: Text, cells: Sequence[ComparedCell | None]) -> list[Sequence[Shown]]:
+    def _lines(self, label: Text, cells: Cells) -> Lines:
         """Return a system's lines, or one line if nothing is published."""
         fields = [self._measured(c) for c in cells]
         if not self.published or self._are_own(cells):
             return [[label, *fields]]
-        lines: list[Sequence[Shown]] = [[label, *map(_format_published, cells)]]
+        lines: Lines = [[label, *map(_format_published, cells)]]
         if not self.comparison.own_rows:
             return [*lines, self._measured_line(fields), *_differences(cells), *_lines_of_others(cells)]
         if _are_measured(cells):
             lines.append(self._measured_line(fields))
         return [*lines, *_line("run by others", cells, _imported_run)]
 
-    def _are_own(self, cells: Sequence[ComparedCell | None]) -> bool:
+    def _are_own(self, cells: Cells) -> bool:
         return any(c and c.cell.row.id in self.comparison.own_rows for c in cells)
 
     def _measured_line(self, fields: Sequence[Shown]) -> list[Shown]:
@@ -130,7 +132,7 @@ class _Writer:
         sheet.rows += rows
         return sheet
 
-    def _lines_across(self, cells: Sequence[ComparedCell | None]) -> list[Sequence[Shown]]:
+    def _lines_across(self, cells: Cells) -> Lines:
         published = [Text("published"), *map(_format_published, cells)]
         measured = [Text("measured"), *map(self._measured, cells)]
         if not self.comparison.own_rows:
@@ -160,19 +162,17 @@ def _format_published(c: ComparedCell | None) -> Shown:
     return Value(Text("–"), Text()) if c is None else _format_printed(c.cell)
 
 
-def _are_measured(cells: Sequence[ComparedCell | None]) -> bool:
+def _are_measured(cells: Cells) -> bool:
     return any(c and c.measured is not None for c in cells)
 
 
-def _line(
-    name: str, cells: Sequence[ComparedCell | None], show: Callable[[ComparedCell], Shown]
-) -> list[Sequence[Shown]]:
+def _line(name: str, cells: Cells, show: Callable[[ComparedCell], Shown]) -> Lines:
     """Return the cells' texts as one line, or no line if all are empty."""
     shown = [show(c) if c else Text() for c in cells]
     return [[Text(f"  {name}", style="dim"), *shown]] if any(text != Text() for text in shown) else []
 
 
-def _differences(cells: Sequence[ComparedCell | None]) -> list[Sequence[Shown]]:
+def _differences(cells: Cells) -> Lines:
     return _line("difference", cells, _difference) + _line("95 % over queries", cells, _interval)
 
 
@@ -186,7 +186,7 @@ def _interval(c: ComparedCell) -> Text:
     return Text(f"{rounded(interval.low, c.cell)} to {rounded(interval.high, c.cell)}" if interval else "")
 
 
-def _lines_of_others(cells: Sequence[ComparedCell | None]) -> list[Sequence[Shown]]:
+def _lines_of_others(cells: Cells) -> Lines:
     lines = _line("run by others", cells, _imported_run) + _line(STATED, cells, _closest_note)
     return lines + _line("all of them", cells, _range_of_notes)
 

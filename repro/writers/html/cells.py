@@ -162,14 +162,10 @@ def _tests(c: ComparedCell, comparison: Comparison) -> Iterator[Markup]:
     if not pairs:
         return
     labels = {row.id: grid.label_in_full(c.cell.table, row) for row in c.cell.table.rows}
-    rows = [
-        (
-            labels[p["over"]],
-            _points(c, p["difference"]),
-            *map(grid.probability, (p["p"], p["holm_student_p"])),
-        )
-        for p in pairs
-    ]
+    rows = []
+    for p in pairs:
+        values = map(grid.probability, (p["p"], p["holm_student_p"]))
+        rows.append((labels[p["over"]], _points(c, p["difference"]), *values))
     yield _fact("tests", elements.plain_table(("against", "difference", "p", "p (Holm)"), rows, class_=None))
 
 
@@ -200,9 +196,8 @@ def _provenance(record: Record) -> Iterator[Markup]:
         origins = [f"{key}: {value}" for key, value in sorted(record.origin.items()) if value]
         yield _fact("imported", "; ".join(origins))
     software = record.environment.get("software", {})
-    versions = ", ".join(
-        f"{name} {software[name]}" for name in ("torch", "transformers", "pyserini") if name in software
-    )
+    names = filter(software.get, ("torch", "transformers", "pyserini"))
+    versions = ", ".join(f"{name} {software[name]}" for name in names)
     facts = [("fingerprint", record.fingerprint), ("commit", record.environment.get("commit"))]
     yield from (_fact(name, el("code", value)) for name, value in facts if value)
     yield _fact("recorded", "; ".join(filter(None, [record.recorded[:10], record.machine, versions])))

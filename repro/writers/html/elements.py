@@ -55,9 +55,7 @@ def plain_table(
 ) -> Markup:
     """Return a table. The first entry of each row is its head."""
     heads = [el("th", name, scope="col") if name else el("td") for name in head]
-    lines = [
-        el("tr", el("th", name, scope="row"), [el("td", cell) for cell in cells]) for name, *cells in rows
-    ]
+    lines = [el("tr", el("th", first, scope="row"), [el("td", c) for c in others]) for first, *others in rows]
     return el("table", el("thead", el("tr", heads)), el("tbody", lines), class_=class_)
 
 

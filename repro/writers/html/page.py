@@ -123,9 +123,7 @@ def _numbers(report: Report) -> Iterator[Content]:
         tiles += [(totals.imported, "run by others", {"only": "run"})]
     if stated := sum(bool(c.notes) for c in cells):
         tiles += [(stated, STATED, {"only": "stated"})]
-    items = [
-        el("div", el("dt", word), el("dd", to_list(str(number), choice))) for number, word, choice in tiles
-    ]
+    items = [el("div", el("dt", word), el("dd", to_list(str(n), choice))) for n, word, choice in tiles]
     yield el("dl", items, class_="tiles")
     yield bar(totals.verdicts, label="verdicts of all papers")
     yield _stand_ins(cells)

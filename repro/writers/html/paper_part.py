@@ -55,9 +55,7 @@ def _contents(part: Part) -> Markup:
     sections += [(3, "Unspecified choices", (part.home, "readings"))] if part.readings else []
     links |= {title: where for _, title, where in sorted(sections)}
     links |= {"Data and licences": ("", "data"), "Citation": ("", "citation")}
-    anchors = [
-        el("a", words, href=f"{page}#{identifier(name, target)}") for words, (page, target) in links.items()
-    ]
+    anchors = [el("a", words, href=f"{page}#{identifier(name, id)}") for words, (page, id) in links.items()]
     return el("nav", anchors, class_="inside", aria_label=f"parts of {name}")
 
 
@@ -73,9 +71,8 @@ def _table(part: Part, printed: Table) -> Markup:
     drawings = _drawings(part, printed.id, printed.about)
     by_query = list(_scatters(view.scatters.get(printed.id, ())))
     verdicts = elements.bars(part.cells(printed.id), label=f"verdicts of table {printed.id}")
-    return section(
-        title, verdicts, body, drawings, by_query, _copies(part, printed.id), place=place(part, printed.id)
-    )
+    copies = _copies(part, printed.id)
+    return section(title, verdicts, body, drawings, by_query, copies, place=place(part, printed.id))
 
 
 def _copies(part: Part, owner: str) -> Markup | None:
@@ -116,19 +113,11 @@ def _scatters(scatters: Sequence[Scatter]) -> Iterator[Markup]:
 def paper_citation(source: Paper) -> Markup:
     """Return authors, venue and links of a paper."""
     m = source.manifest
-    links = [
-        ("DOI", f"https://doi.org/{m.doi}" if m.doi else None),
-        ("arXiv", f"https://arxiv.org/abs/{m.arxiv}" if m.arxiv else None),
-        ("code", m.code),
-    ]
-    anchors: list[Content] = [
-        (" · ", el("a", name, href=target)) for name, target in links if _is_web(target)
-    ]
+    links = {"DOI": f"https://doi.org/{m.doi}"} if m.doi else {}
+    links |= {"arXiv": f"https://arxiv.org/abs/{m.arxiv}"} if m.arxiv else {}
+    links |= {"code": m.code} if m.code and m.code.startswith(("https://", "http://")) else {}
+    anchors: list[Content] = [(" · ", el("a", name, href=target)) for name, target in links.items()]
     return el("p", ". ".join(filter(None, [", ".join(m.authors), m.venue])), anchors, class_="cited")
-
-
-def _is_web(target: str | None) -> bool:
-    return target is not None and target.startswith(("https://", "http://"))
 
 
 def datasets(source: Paper, scale: str) -> Markup:

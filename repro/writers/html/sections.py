@@ -49,15 +49,9 @@ class Sources:
 
 @dataclass(frozen=True)
 class View:
-    """The comparison and drawings of a paper at one scale.
+    """The comparison of all papers, and one paper's cells and drawings at one scale.
 
-    Attributes:
-        comparison: of all papers, with tests.
-        compared: the paper's cells.
-        drawings: table or figure, e.g. ``figure-2`` -> its files.
-        scatters: table -> scatter plots of its rows.
-        own_tables: table -> the HTML of a plugin.
-        latex: table -> its LaTeX.
+    Mappings have the ids of tables and figures as keys, e.g. ``figure-2``.
     """
 
     comparison: Comparison
@@ -80,7 +74,6 @@ class Part:
         home: address of the page with the sections of no scale, or "" for this page.
         rests_on: cell -> the readings behind its number.
         answers: measured differences by pointers of readings.
-        of_plugins: additions by plugins.
     """
 
     paper: Paper
@@ -108,8 +101,7 @@ class Report:
     """The content of one page, for one scale.
 
     Attributes:
-        selected: the cells of the report at any scale.
-        known: paper -> its coverage.
+        selected: cells at any scale.
         to_do: paper -> the cost of measuring it at full.
         made: the day of the report and the commit of the suite.
     """

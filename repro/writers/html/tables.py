@@ -148,10 +148,10 @@ def examples(printed: Table) -> Markup:
     words = {True: "relevant", False: "not relevant", None: ""}
     lines = []
     for entry in printed.entries:
-        facts = [
-            (s.system, f"rank {s.rank}" if s.rank is not None else "", words[s.relevant]) for s in entry.shown
-        ]
-        answers = [el("div", ", ".join(filter(None, system))) for system in facts if any(system[1:])]
+        answers = []
+        for s in entry.shown:
+            facts = [f"rank {s.rank}" if s.rank is not None else "", words[s.relevant]]
+            answers += [el("div", ", ".join(filter(None, [s.system, *facts])))] if any(facts) else []
         lines.append(el("li", el("b", entry.query or entry.note), answers))
     return el("div", el("p", printed.about), el("ul", lines, class_="notes"))
 
@@ -164,9 +164,8 @@ def against_paper(printed: Table, compared: Sequence[ComparedCell]) -> Markup | 
         f"{heads[column]}: order of {rows} rows, Kendall's tau-b {tau:.2f}"
         for column, (tau, rows) in orders(compared).items()
     ]
-    lines += [
-        f"{heads[e.column]}: {labels[e.row]} over {labels[e.over]}, {_gain(e)}" for e in effects(compared)
-    ]
+    for e in effects(compared):
+        lines.append(f"{heads[e.column]}: {labels[e.row]} over {labels[e.over]}, {_gain(e)}")
     if not lines:
         return None
     lead = "Against the published numbers (an effect ratio of 1 and a ΔRI of 0 are the published gain):"
@@ -206,9 +205,7 @@ def scatters(plan: Plan, store: Store, paper: str) -> dict[str, list[Scatter]]:
             tables[m.cell.table.id] = m.cell.table
             columns = measurements.setdefault(m.cell.table.id, {})
             columns.setdefault(m.cell.column.id, {}).setdefault(m.cell.row.id, m)
-    by_table = {
-        name: list(_table_scatters(tables[name], columns, store)) for name, columns in measurements.items()
-    }
+    by_table = {n: list(_table_scatters(tables[n], columns, store)) for n, columns in measurements.items()}
     return {name: rows for name, rows in by_table.items() if rows}
 
 
