@@ -84,4 +84,7 @@ def test_points_that_are_not_of_the_manifest_as_it_is_are_counted_on_the_face(mo
     cells = [_point(cell) for cell in cells_of(paper("cotmae_v2"), (table,))]
     for doubts in ((), (Doubt("outdated", "the recipe has changed since this was measured"),)):
         list(drawing.draw_curves([replace(cells[0], doubts=doubts), *cells[1:]], tmp_path, hours={}))
-    assert ["1 possibly measured with another recipe, manifest or seed" in note for note in notes] == [False, True]
+    assert ["1 possibly measured with another recipe, manifest or seed" in note for note in notes] == [
+        False,
+        True,
+    ]
