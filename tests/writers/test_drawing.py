@@ -29,12 +29,8 @@ def drawn(tmp_path):
             shown = ShownExhibit(Made(name="paper"), owner, Made(id=label, label=label))
             exhibits[shown] = Made(fingerprint=str(number))
             states[str(number)] = state
-        plan = Made(
-            exhibits=exhibits,
-            states=states,
-            scale=Made(name=scale),
-            departures=dict.fromkeys(exhibits, departures),
-        )
+        departed = dict.fromkeys(exhibits, departures)
+        plan = Made(exhibits=exhibits, states=states, scale=Made(name=scale), departures=departed)
         store = Made(path=lambda node: tmp_path / node.fingerprint)
         return [path.name for path in drawing.draw_exhibits(plan, store, tmp_path)]
 

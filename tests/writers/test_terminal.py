@@ -3,7 +3,6 @@
 import io
 from copy import deepcopy
 from dataclasses import replace
-from decimal import Decimal
 from types import SimpleNamespace
 
 import pytest
@@ -19,6 +18,7 @@ from repro.verdicts.verdict import Doubt, Verdict
 from repro.writers.grid import Grid, best_measured, compared_grid, letter_ranges
 from repro.writers.terminal import against_paper, compared_table, printed_table
 from tests.made_up_reports import notes_on
+from tests.verdicts.test_effects import made
 from tests.writers.html.toy import report
 from tests.writers.test_latex import TESTS
 
@@ -143,29 +143,14 @@ def test_a_row_beats_another_only_when_it_is_better_and_significant():
     assert comparison.betters(comparison.cells[1]) == []
 
 
-def _stub(row: str, role: str, printed: str, measured: float):
-    cell = SimpleNamespace(
-        row=SimpleNamespace(id=row, group=None),
-        column=SimpleNamespace(id="dev"),
-        role=role,
-        is_numeric=True,
-        printed=SimpleNamespace(value=Decimal(printed)),
-    )
-    verdict, published = SimpleNamespace(name="lower"), float(printed)
-    return SimpleNamespace(cell=cell, measured=measured, published=published, verdict=verdict, outdated="")
-
-
 ROWS = [SimpleNamespace(id=i, label=i.upper()) for i in ("bert", "ict", "mine")]
 COLUMNS = [SimpleNamespace(id="dev", label="Dev MRR@10", head=("Dev", "MRR@10"))]
 GRID = Grid(SimpleNamespace(transposed=False), ROWS, COLUMNS, {})
 
 
 def test_order_and_gains_stand_beneath_a_table():
-    cells = [
-        _stub("bert", "rerun", "0.30", 0.28),
-        _stub("ict", "rerun", "0.32", 0.31),
-        _stub("mine", "ours", "0.36", 0.34),
-    ]
+    rows = (("bert", "0.30", 0.28, "rerun"), ("ict", "0.32", 0.31, "rerun"), ("mine", "0.36", 0.34, "ours"))
+    cells = [made(*row, role=role, column="dev") for *row, role in rows]
     lines = [line.split() for line in _shown(against_paper(cells, GRID)).splitlines()]
     assert ["order", "of", "rows,", "tau", "1.00", "(3", "rows)"] in lines
     assert ["MINE", "over", "BERT", "1.00,", "-0.014"] in lines  # 0.06/0.30 - 0.06/0.28
