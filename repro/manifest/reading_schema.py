@@ -59,8 +59,14 @@ class Place(StrictMapping):
     @field_validator("date")
     @classmethod
     def _is_a_day(cls, text: str) -> str:
-        if text and (reason := no_day(text)):
-            raise ValueError(reason)
+        if not text:
+            return text
+        try:
+            day = datetime.datetime.strptime(text, "%Y-%m-%d").date()
+        except ValueError:
+            raise ValueError(f"{text!r} is not a day of the calendar") from None
+        if day < FIRST:
+            raise ValueError(f"{text} is before {FIRST}, when MS MARCO came out")
         return text
 
     @property
@@ -99,15 +105,6 @@ class Citation(Place):
     who: Who
     says: str
     choices: tuple[str, ...] = ()
-
-
-def no_day(text: str) -> str:
-    """Return the reason why a text is not a valid date, or ""."""
-    try:
-        day = datetime.datetime.strptime(text, "%Y-%m-%d").date()
-    except ValueError:
-        return f"{text!r} is not a day of the calendar"
-    return f"{text} is before {FIRST}, when MS MARCO came out" if day < FIRST else ""
 
 
 @dataclass(frozen=True)
@@ -161,7 +158,7 @@ class Reading(Identified):
     study: tuple[PointerText, ...] = ()
 
     @model_validator(mode="after")
-    def _a_contradiction_names_what_contradicts(self):
+    def _contradiction_names_its_source(self):
         is_contradiction = self.kind in ("misprint", "conflict")
         if is_contradiction and self.against is None:
             raise ValueError(f"a {self.kind} needs `against`, one of {', '.join(get_args(Against))}")
@@ -171,18 +168,15 @@ class Reading(Identified):
         return self
 
     @model_validator(mode="after")
-    def _default_is_a_choice(self):
-        if strays := set(self.released) - self.choices.keys():
-            raise ValueError(f"released {min(strays)!r} is not among the choices {', '.join(self.choices)}")
-        if self.default not in self.choices:
-            raise ValueError(f"default {self.default!r} is not among the choices {', '.join(self.choices)}")
+    def _choices_are_known(self):
+        cited = {choice for c in self.citations for choice in c.choices}
+        for name, named in {"released": {*self.released}, "default": {self.default}, "cited": cited}.items():
+            if strays := named - self.choices.keys():
+                raise ValueError(f"{name} {min(strays)!r} is not among the choices {', '.join(self.choices)}")
         return self
 
     @model_validator(mode="after")
     def _default_follows_authors_or_a_note_says_why_not(self):
-        cited_choices = {choice for c in self.citations for choice in c.choices}
-        if strays := cited_choices - self.choices.keys():
-            raise ValueError(f"a citation speaks for {min(strays)!r}, which is not among the choices")
         advice = {choice for c in self.citations if c.who == "authors" for choice in c.choices}
         if advice and self.default not in advice and not self.note:
             raise ValueError(f"authors speak for {min(advice)!r}: let the default follow, or note why not")

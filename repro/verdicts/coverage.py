@@ -238,10 +238,8 @@ def _measured_scales(cell: Cell, records: Sequence[Record]) -> tuple[str, ...]:
 
 def _coverage_item(cell: Cell, records: Sequence[Record]) -> CoverageItem:
     way, stated = _way(cell, records), notes(cell)
-    refusals = {
-        "not measurable": cell.column.not_measurable or cell.row.not_measurable,
-        "open": lack_of(cell),
-    }
+    refusals = {"not measurable": cell.column.not_measurable or cell.row.not_measurable}
+    refusals["open"] = lack_of(cell)
     return CoverageItem(
         cell.id,
         cell.paper.name,
@@ -270,8 +268,8 @@ def _way(cell: Cell, records: Sequence[Record]) -> str:
 
 def _drawing_scales(results: Results, paper: str, place: str) -> tuple[str, ...]:
     stem = f"{paper}-{place.replace(' ', '')}"
-    return tuple(
-        scale
-        for scale in usual_first(results.scales("figures"))
-        if any(path.stem == stem or path.stem.startswith(f"{stem}-") for path in results.figures(scale))
-    )
+    scales = []
+    for scale in usual_first(results.scales("figures")):
+        names = {path.stem for path in results.figures(scale)}
+        scales += [scale] if any(f"{name}-".startswith(f"{stem}-") for name in names) else []
+    return tuple(scales)

@@ -193,17 +193,16 @@ def _of_code(b: Basis, kind: str) -> str:
     other, unknown = b.counts.other_code, b.counts.unknown_code
     if b.evidence is None or not b.evidence.current:  # of another graph, or of others
         return ""
+    doubts = {}
     if other:
-        told = {"other code": f"{_artefacts(other)} behind it made by other code"}
+        doubts = {"other code": f"{_artefacts(other)} behind it made by other code"}
     elif unknown:
-        told = {"unknown code": f"the code of {_artefacts(unknown)} behind it is unknown"}
+        doubts = {"unknown code": f"the code of {_artefacts(unknown)} behind it is unknown"}
     elif other is None and all(r.code for r in b.records):
-        told = {"other code": "its record is of other code than is here"}
+        doubts = {"other code": "its record is of other code than the current code"}
     elif other is None:
-        told = {"unknown code": "its record names no code, and its artefacts are not all here"}
-    else:
-        told = {}
-    return told.get(kind, "")
+        doubts = {"unknown code": "its record names no code, and its artefacts are not all here"}
+    return doubts.get(kind, "")
 
 
 def _other_data(b: Basis) -> str:
