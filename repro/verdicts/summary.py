@@ -49,7 +49,7 @@ def summarise(compared: Sequence[ComparedCell]) -> Summary:
     cells = published(compared) or compared
     verdicts = Counter(c.verdict.name for c in cells)
     inside = [c.published_inside for c in cells]
-    measured = [c for c in cells if c.measured is not None]
+    measured = [c for c in cells if c.records]
     imported = [c for c in cells if c.imported]
     runs = {(run.record.fingerprint, run.record.measure) for c in imported for run in c.imported}
     return Summary(
@@ -64,7 +64,7 @@ def summarise(compared: Sequence[ComparedCell]) -> Summary:
         intervals=len(inside) - inside.count(None),
         imported=len(imported),
         imported_runs=len(runs),
-        only_imported=sum(c.measured is None for c in imported),
+        only_imported=sum(not c.records for c in imported),
         verdicts=dict(verdicts.most_common()),
     )
 
@@ -76,7 +76,7 @@ def published(compared: Sequence[ComparedCell]) -> list[ComparedCell]:
 
 def unmeasured(cells: Iterable[ComparedCell]) -> Counter[str]:
     """Count the unmeasured cells by reason, e.g. "blocked"."""
-    return Counter(_why_unmeasured(c) for c in cells if c.measured is None and c.cell.counted_as)
+    return Counter(_why_unmeasured(c) for c in cells if not c.records and c.cell.counted_as)
 
 
 def _why_unmeasured(c: ComparedCell) -> str:
@@ -89,13 +89,13 @@ def _why_unmeasured(c: ComparedCell) -> str:
 def measured_in_words(compared: Sequence[ComparedCell]) -> str:
     """Return how many of the cells are measured, as ``count_in_words`` phrases it."""
     scales = ", ".join(sorted({c.scale for c in compared}))
-    measured = {c.cell.id for c in compared if c.measured is not None}
+    measured = {c.cell.id for c in compared if c.records}
     return count_in_words((c.cell for c in compared), measured=measured, scale=scales)
 
 
 def distinct(cells: Sequence[ComparedCell]) -> int:
     """Count the distinct measurements behind the cells, without averages."""
-    measurements = {c.cell.id: c.measurement for c in cells if c.measured is not None}
+    measurements = {c.cell.id: c.measurement for c in cells if c.records}
     averages = {c.cell.id for c in cells if not measurements.keys().isdisjoint(member_cells(c.cell))}
     return len({measurement for cell, measurement in measurements.items() if cell not in averages})
 
@@ -109,7 +109,7 @@ def conditions(cells: Sequence[ComparedCell]) -> str:
 
 def scale_notes(cells: Iterable[ComparedCell]) -> str:
     """Return the notes of measured rows on their numbers at this scale."""
-    measured = (c for c in cells if c.measured is not None and c.scale in c.cell.row.scale_notes)
+    measured = (c for c in cells if c.records and c.scale in c.cell.row.scale_notes)
     notes = {c.cell.row.label: c.cell.row.scale_notes[c.scale] for c in measured}
     return "; ".join(f"{label}: {note}" for label, note in notes.items())
 
@@ -117,9 +117,9 @@ def scale_notes(cells: Iterable[ComparedCell]) -> str:
 def cut_measures(cells: Sequence[ComparedCell]) -> str:
     """Describe the measures that look deeper than their runs."""
     depths: dict[tuple[int, str], dict[str, None]] = {}
-    is_one = len({c.cell.row.id for c in cells if c.measured is not None}) == 1
+    is_one = len({c.cell.row.id for c in cells if c.records}) == 1
     for c in cells:
-        if c.cut_at and c.measured is not None:
+        if c.cut_at and c.records:
             why = why_cut(c, run="the run" if is_one else f"the run of {c.cell.row.label}")
             depths.setdefault((c.cut_at, why), {})[c.records[0].measure] = None
     return "; ".join(

@@ -156,7 +156,7 @@ def best_measured(grid: Grid[ComparedCell]) -> frozenset[tuple[str, str]]:
     blocks: dict[tuple[str, str | None], list[ComparedCell]] = {}
     for c in grid.cells.values():
         group = c.cell.row.group if grid.table.bold == "group" else None
-        if c.measured is not None and not c.outdated:
+        if c.records and not c.outdated:
             blocks.setdefault((c.cell.column.id, group), []).append(c)
     return frozenset(place for cells in blocks.values() if len(cells) > 1 for place in _best_places(cells))
 

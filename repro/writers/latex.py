@@ -48,7 +48,7 @@ def caption(cells: Sequence[ComparedCell], *, lettered: bool, bold: bool, own: S
     ``lettered`` explains superscripts, ``bold`` bold numbers. ``own`` are ids of rows added by the user.
     """
     first = cells[0].cell
-    measured_cells = [c for c in cells if c.measured is not None]
+    measured_cells = [c for c in cells if c.records]
     of_papers = [c for c in cells if c.cell.row.id not in own]
     origins = _own_origins(cells, own) if own else _number_origins(cells)
     subject = f"{short_caption(first.paper, first.table)} {origins}"
@@ -74,14 +74,14 @@ def unit_in_words(table: Table) -> str:
 def _own_origins(cells: Sequence[ComparedCell], own: Sequence[str]) -> str:
     labels = " and ".join(escape(row.label) for row in cells[0].cell.table.rows if row.id in own)
     published = any(c.cell.is_numeric for c in cells)
-    others = any(c.measured is not None and c.cell.row.id not in own for c in cells)
+    others = any(c.records and c.cell.row.id not in own for c in cells)
     measured = f"measured (meas.): {labels} by us, the others by repro" if others else f"measured: {labels}"
     return f"as published (publ.) and {measured}." if published else f"{measured}."
 
 
 def _number_origins(cells: Sequence[ComparedCell]) -> str:
     origins = ["reported elsewhere (oth.)"] if any(c.notes for c in cells) else []
-    if any(c.measured is not None for c in cells):
+    if any(c.records for c in cells):
         return f"{', '.join(['as published (publ.)', *origins])} and measured by us (ours)."
     if origins:
         return f"as published (publ.) and {' and '.join(origins)}, not measured by us."
@@ -129,7 +129,7 @@ def _signs(cells: Sequence[ComparedCell]) -> Iterator[str]:
 
 
 def _symbols(cells: Sequence[ComparedCell]) -> Iterator[str]:
-    verdict_names = {c.verdict.name for c in cells if c.measured is not None}
+    verdict_names = {c.verdict.name for c in cells if c.records}
     verdict_names |= {c.imported[-1].verdict.name for c in cells if c.imported}
     if signs := [f"{symbol} {name}" for name, symbol in SYMBOLS.items() if name in verdict_names]:
         yield f"{', '.join(signs)}."
@@ -288,7 +288,7 @@ class _Writer:
         return columns or [_Column("publ.", by_kind["publ."])]
 
     def _ours(self, c: ComparedCell | None) -> Entry:
-        if c is None or c.measured is None:
+        if c is None or not c.records:
             return Entry("" if c is None else "--")
         is_own = c.cell.row.id in self.comparison.own_rows
         sign = "" if is_own or c.verdict.difference is not None else SYMBOLS.get(c.verdict.name, "")

@@ -169,7 +169,7 @@ def published_entry(c: ComparedCell | None) -> Entry:
 
 def difference(c: ComparedCell | None) -> Entry:
     """Return our number minus the published one, and the verdict's symbol."""
-    if c is None or c.measured is None or c.verdict.difference is None:
+    if c is None or not c.records or c.verdict.difference is None:
         return Entry()
     number = rounded(c.verdict.difference, c.cell)
     return Entry(number if number.startswith("-") else f"+{number}", _symbol(c.verdict))

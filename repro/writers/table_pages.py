@@ -152,7 +152,7 @@ def _letters(grid: Grid[ComparedCell], comparison: Comparison | None) -> dict[tu
 
 
 def _measured_note(cells: Collection[ComparedCell]) -> Iterator[str]:
-    if measured_cells := [c for c in cells if c.measured is not None]:
+    if measured_cells := [c for c in cells if c.records]:
         scale = measured_cells[0].scale
         caveat = "" if scale == "full" else "not compared with the published numbers"
         notes = filter(None, [f"scale {scale}", caveat, scale_notes(cells), doubts_in_brief(cells)])
@@ -163,7 +163,7 @@ def _pair(c: ComparedCell | None) -> str:
     if c is None:
         return "–"
     number = _published_number(c)
-    return number if c.measured is None else f"{number} → {shown_measurement(c)}"
+    return number if not c.records else f"{number} → {shown_measurement(c)}"
 
 
 def _published_number(c: ComparedCell) -> str:

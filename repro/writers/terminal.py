@@ -163,7 +163,7 @@ def _format_published(c: ComparedCell | None) -> Shown:
 
 
 def _are_measured(cells: Cells) -> bool:
-    return any(c and c.measured is not None for c in cells)
+    return any(c and c.records for c in cells)
 
 
 def _line(name: str, cells: Cells, show: Callable[[ComparedCell], Shown]) -> Lines:

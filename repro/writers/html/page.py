@@ -130,7 +130,7 @@ def _numbers(report: Report) -> Iterator[Content]:
 
 
 def _stand_ins(cells: Sequence[ComparedCell]) -> Markup | None:
-    names = sorted({name for c in cells if c.measured is not None for name in c.stand_ins})
+    names = sorted({name for c in cells if c.records for name in c.stand_ins})
     codes = [(", " if number else "", el("code", name)) for number, name in enumerate(names)]
     notes = filter(None, (cut_measures(cells), doubts_in_brief(cells)))
     note = " ".join(f"{capitalised(text)}." for text in notes)

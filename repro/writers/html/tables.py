@@ -106,7 +106,7 @@ def _printed_number(cell: Cell) -> Content:
 
 def _measured_number(c: ComparedCell) -> Markup:
     prefix = f", {c.verdict.name}{', in doubt' if c.doubts else ''} "
-    value = f" {shown_measurement(c)}" if c.measured is not None else None
+    value = f" {shown_measurement(c)}" if c.records else None
     content = el("span", prefix, class_="unseen"), sign(c.verdict.name), value
     return el("span", content, class_="ours", title="; ".join(map(str, c.doubts)) or None)
 
