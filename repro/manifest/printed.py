@@ -101,7 +101,7 @@ def percent(value: Decimal, unit: str) -> Decimal:
 
 
 def are_apart(one: Decimal, half: Decimal, other: Decimal, other_half: Decimal) -> bool:
-    """Return whether two numbers, each with half a unit of its last digit, cannot round one number."""
+    """Return whether no number rounds to both, given half a unit of their last digits."""
     return one != other if half == other_half else abs(one - other) > half + other_half
 
 
