@@ -283,11 +283,12 @@ class ShownExhibit:
 def exhibits(names: tuple[str, ...], owners: tuple[str, ...]) -> list[ShownExhibit]:
     """Return the exhibits of papers (by default all) in the named tables and figures, e.g. ``figure-3``."""
     result = []
-    for source in [paper(name) for name in names or papers()]:
+    for source in map(paper, names or papers()):
         places = [(t.id, t.exhibits) for t in source.manifest.tables]
         places += [(f"figure-{f.id}", f.exhibits) for f in source.manifest.figures]
-        named = [(owner, group) for owner, group in places if not owners or owner in owners]
-        result += [ShownExhibit(source, owner, exhibit) for owner, group in named for exhibit in group]
+        for owner, group in places:
+            if not owners or owner in owners:
+                result += [ShownExhibit(source, owner, exhibit) for exhibit in group]
     return result
 
 
