@@ -90,10 +90,8 @@ def test_a_cells_record_has_its_tests(made, tmp_path):
     assert [t["over"] for t in first["tests"]] == [ids[1].split("/")[2]]
     ours, theirs = first["tests"][0], second["tests"][0]
     assert ours["difference"] == pytest.approx(-theirs["difference"])
-    # one other row: a family of one
     assert ours["permutation_p"] == ours["holm_p"] == theirs["permutation_p"]
-    assert first["effects"] == []
-    assert first["order"] is None
+    assert (first["effects"], first["order"]) == ([], None)
 
 
 def test_one_row_alone_has_no_test(made):
