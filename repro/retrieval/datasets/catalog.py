@@ -1,9 +1,7 @@
 """Read the catalogue of collections (catalog.yaml) and define their records.
 
-An entry has an id, e.g. ``beir/scifact/test``, with its pieces, counts, licence and stand-ins.
-``published_rows.yaml`` has the published rows of each piece, e.g. of ``beir/scifact`` ``documents``, as the
-``survey.summary`` in the JSON of `repro data check`. A piece published in several spellings has several
-digests.
+An entry has an id, e.g. ``beir/scifact/test``. ``published_rows.yaml`` has the facts of each published piece,
+as `repro data check --format json` prints them, with a digest per published spelling.
 """
 
 import functools
@@ -119,7 +117,7 @@ class Dataset:
 
     @property
     def only_negatives(self) -> bool:
-        """Whether the entry is only a file of negatives: triples, or negatives listed by retriever."""
+        """Whether the entry is only a file of triples, or of negatives listed by retriever."""
         return not {"triples", "negatives"}.isdisjoint(self.pieces)
 
     @property
@@ -138,8 +136,8 @@ ENTRY_KEYS = (*PIECES, "piece", "short", *(f.name for f in fields(Dataset) if f.
 
 @functools.cache
 def catalog() -> dict[str, Dataset]:
-    """Return all collections in the order of catalog.yaml, each corpus before its splits or members. Raises
-    UsageError for a duplicate id."""
+    """Return all collections, each corpus before its splits or members. Raises UsageError for a duplicate
+    id."""
     datasets: dict[str, Dataset] = {}
     for dataset in (each for entry in read_facts(FILE)["collections"] for each in _collections(entry)):
         if dataset.id in datasets:
@@ -203,8 +201,7 @@ def _pieces(facts: dict, judgements: str, *, is_corpus: bool) -> tuple[str, ...]
 
 
 def _with_substitutes(collection: Dataset, datasets: Mapping[str, Dataset]) -> dict[str, Dataset]:
-    """Return the members of ``collection`` by id, each with a member of the collection's substitute as its
-    own substitute."""
+    """Return the members of ``collection`` by id, each with a member of its substitute as substitute."""
     check_known(f"stand-in of {collection.id} in {FILE}", *collection.at.values(), valid=datasets)
     substitutes = {scale: datasets[id].members or (id,) for scale, id in collection.at.items()}
     return {
@@ -233,11 +230,10 @@ def published() -> dict[str, dict[str, Any]]:
 def differing(rows: Mapping[str, str]) -> list[str]:
     """Return a sentence for each piece that differs from the published rows. ``rows`` maps ``key`` to a
     digest."""
-    others = (name for name, digest in rows.items() if digest and name in published())
     return [
         f"the {in_words(name)} differ from the published ones (see `repro data check {name.split()[0]}`)"
-        for name in others
-        if rows[name] not in published()[name]["digests"]
+        for name, digest in rows.items()
+        if digest and name in published() and digest not in published()[name]["digests"]
     ]
 
 
@@ -257,7 +253,7 @@ def highest_grade(dataset: str) -> int | None:
 
 def in_words(name: str) -> str:
     """Return a key in words, e.g. "judgements of beir/scifact/test"."""
-    dataset, _, piece = name.partition(" ")  # of a record, in which anything may stand
+    dataset, _, piece = name.partition(" ")  # records may have other names
     return f"{WORDS.get(piece, piece)} of {dataset}"
 
 

@@ -1,7 +1,5 @@
-"""Identify files and rows by sha256, e.g. "sha256:0a1b…" for the files of a collection.
-
-A plan may use cached digests. A stage always reads the files.
-"""
+"""Identify files and rows by sha256, e.g. "sha256:0a1b…". Plans may use cached digests, stages read the
+files."""
 
 import contextlib
 import hashlib
@@ -39,8 +37,7 @@ class RowDigest:
 class ContentDigest:
     """sha256 over the sorted digests of rows, with each run of white space as one blank.
 
-    It recognises a collection in any file format, e.g. with other line breaks. The digests are sorted instead
-    of added, because a sum is easy to forge.
+    It recognises a collection in any file format. Digests are not added, because a sum is easy to forge.
     """
 
     def __init__(self) -> None:
@@ -80,18 +77,13 @@ def identity(source: Source, *, cache: Path | None = None) -> str:
     if source.kind in ("folder", "home"):
         return f"sha256:{digest(source.files, cache=cache)}"
     if source.kind == "embedded":
-        return f"rows:{_generated(source)}"
+        from repro.retrieval.datasets import reading
+
+        rows = RowDigest()
+        for row in reading.rows(source):
+            rows.add(row)
+        return f"rows:{rows.hexdigest()}"
     return source.stated_identity
-
-
-def _generated(source: Source) -> str:
-    """Return the digest of an embedded piece's rows."""
-    from repro.retrieval.datasets import reading
-
-    rows = RowDigest()
-    for row in reading.rows(source):
-        rows.add(row)
-    return rows.hexdigest()
 
 
 def digest(files: Sequence[Path], *, cache: Path | None = None) -> str:
@@ -127,8 +119,8 @@ def planned_source(params: Mapping[str, Any]) -> Iterator[Source]:
 
 @contextlib.contextmanager
 def unchanged(files: Sequence[Path], planned: str, identity: Callable[[], str]) -> Iterator[None]:
-    """Let a stage read ``files`` in this context, then check that they did not change and that ``identity()``
-    equals ``planned``.
+    """Let a stage read ``files`` in this context, then check that they are unchanged and ``identity()`` is
+    ``planned``.
 
     ``identity`` must read the bytes, without a cache. Raises DataError for another file.
     """
@@ -147,7 +139,7 @@ def stamps(*paths: Path) -> list[list]:
 
 
 def _file_digest(path: Path, entries: dict[str, list]) -> str:
-    """Return a file's digest, and add it to ``entries`` unless the file changed in the last two seconds."""
+    """Return a file's digest, and add it to ``entries`` unless the file is new."""
     key, stamp = str(path.resolve()), _stamp(path)
     entry = entries.get(key)
     if isinstance(entry, list) and len(entry) == len(stamp) + 1 and entry[:-1] == stamp:
@@ -159,8 +151,7 @@ def _file_digest(path: Path, entries: dict[str, list]) -> str:
 
 
 def _stamp(path: Path) -> list[int]:
-    """Return size, inode and change times in ns, but not the device number, which differs between
-    machines."""
+    """Return size, inode and times in ns. The device number differs between machines."""
     try:
         stat = path.stat()
     except OSError as error:

@@ -23,7 +23,7 @@ SUFFIXES = (".json", ".txt", ".safetensors", ".model")
 
 
 def wanted(files: Iterable[str]) -> list[str]:
-    """Return those of a model's files that are needed. Pickled weights are needed only in a folder without
+    """Return those of a model's files that are needed. Pickled weights are needed in a folder without
     safetensors."""
     names = sorted(files)
     safe_folders = {dirname(name) for name in names if name.endswith(".safetensors")}
@@ -64,15 +64,15 @@ def tokenizer_fault(folder: Path) -> str | None:
 
 
 def checkpoint_files(folder: Path) -> list[Path]:
-    """Return a checkpoint's files, including those in module folders. Hidden folders are skipped."""
+    """Return a checkpoint's files, including those in module folders, but not in hidden folders."""
     files = (file for file in sorted(folder.rglob("*")) if file.is_file())
     return [f for f in files if not any(part.startswith(".") for part in f.relative_to(folder).parts[:-1])]
 
 
 def cached_folder(name: str, revision: str) -> Path | None:
-    """Return a revision's snapshot in the hub's cache, named by its commit. None if it is not cached.
+    """Return a revision's snapshot in the hub's cache, named by its commit, or None.
 
-    The hub's client, which another extra installs, keeps the cache in the same folders.
+    The hub's client is not used, because another extra installs it.
     """
     home = os.environ.get("HF_HOME") or Path(os.environ.get("XDG_CACHE_HOME") or "~/.cache", "huggingface")
     cache = os.environ.get("HF_HUB_CACHE") or os.environ.get("HUGGINGFACE_HUB_CACHE") or Path(home, "hub")
@@ -84,7 +84,7 @@ def cached_folder(name: str, revision: str) -> Path | None:
 
 
 def base_identity(name: str) -> str | None:
-    """Return the commit or the digest of an adapter's base model ``name``. None if that is not on this
+    """Return the commit or the digest of an adapter's base model ``name``. None if it is not on this
     machine."""
     from repro.retrieval.datasets.digests import digest
 

@@ -1,7 +1,7 @@
-"""Read records through libraries that download them: ir_datasets, and optionally beir.
+"""Read records, e.g. of ``msmarco-passage``, through libraries that download them: ir_datasets, optionally
+beir.
 
-Network errors become a BlockedError. Downloads of ir_datasets, e.g. of ``msmarco-passage``, continue after an
-interruption.
+Network errors become a BlockedError. Interrupted downloads of ir_datasets continue.
 """
 
 import contextlib
@@ -117,10 +117,9 @@ def _hash_mismatch(error: Exception) -> str:
     from ir_datasets.util import HashVerificationError
 
     mirrors = error.args[1] if len(error.args) > 1 and isinstance(error.args[1], list) else []
-    errors = [
-        str(e) for e in (error, *(cause for _, cause in mirrors)) if isinstance(e, HashVerificationError)
-    ]
-    return errors[0][:1].lower() + errors[0][1:] if errors else ""
+    causes = (str(e) for e in (error, *dict(mirrors).values()) if isinstance(e, HashVerificationError))
+    cause = next(causes, "")
+    return cause[:1].lower() + cause[1:]
 
 
 def _ir_dataset(id: str):
@@ -147,8 +146,8 @@ PAST_THE_END = 416
 
 @contextlib.contextmanager
 def resumable_downloads(progress: Progress) -> Iterator[None]:
-    """Keep unfinished downloads in ``downloads`` of ir_datasets' home, so that a later process continues.
-    Processes with the same home take turns."""
+    """Keep unfinished downloads in ir_datasets' home, so that a later process continues. Processes take
+    turns."""
     from ir_datasets.util import RequestsDownload, home_path
 
     folder = home_path() / "downloads"

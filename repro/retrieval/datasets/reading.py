@@ -31,10 +31,9 @@ def documents(source: Source, *, first: int | None = None, known: Sequence[str] 
             for document in documents(part, first=first, known=part_ids):
                 yield document._replace(id=f"{prefix}{document.id}")
         return
-    read = record_files.HOME_DOCUMENTS.get(source.format)
-    passes_over = source.kind == "folder" and read is None
-    records = _records(source, "documents", read or partial(record_files.documents, known=known))
-    records = records if passes_over else islice(records, len(known), None)
+    read = record_files.HOME_DOCUMENTS.get(source.format, partial(record_files.documents, known=known))
+    skipped = 0 if source.format == "jsonl" else len(known)
+    records: Iterable[Document] = islice(_records(source, "documents", read), skipped, None)
     if first is None and not known:
         records = _some(records, lambda document: document.text.strip(), source, "has a text")
     yield from counted(records, source, first=first, count=len(known))
@@ -53,7 +52,7 @@ def judgements(source: Source) -> list[Judgement]:
 
 
 def judgement_rows(source: Source, *, whole: bool = True) -> Iterator[Judgement]:
-    """Yield judgements row by row. Duplicates are included, because the makers' counts include them."""
+    """Yield judgements row by row, with duplicates, which the makers' counts include."""
     if source.kind == "absent":
         return counted((), source)
     of_file = partial(record_files.judgements, format=source.format)
@@ -106,19 +105,19 @@ def triple_chunks(source: Source, use: Callable[[Chunk], int]) -> Iterator[int]:
         rows = use(chunk)
         count += rows
         yield rows
-    check_count(count, source)
+    _check_count(count, source)
 
 
 def counted(records: Iterable[T], source: Source, *, first: int | None = None, count: int = 0) -> Iterator[T]:
-    """Yield ``records`` and count them, beginning with ``count``. Raises DataError if the catalogue has
-    another number."""
+    """Yield ``records`` and count them from ``count``. Raises DataError if the catalogue has another
+    number."""
     if first is not None:
         yield from islice(records, first - count)
         return
     for record in records:
         count += 1
         yield record
-    check_count(count, source)
+    _check_count(count, source)
 
 
 def _some(records: Iterable[T], test: Callable[[T], object], source: Source, claim: str) -> Iterator[T]:
@@ -132,8 +131,7 @@ def _some(records: Iterable[T], test: Callable[[T], object], source: Source, cla
         raise DataError(f"{source.place}none of the {counts} {claim}")
 
 
-def check_count(count: int, source: Source) -> None:
-    """Raise DataError if the catalogue has another number of records."""
+def _check_count(count: int, source: Source) -> None:
     expected_count = dataset(source.dataset).counts.get(source.piece)
     if expected_count is not None and count != expected_count:
         expected = f"{source.dataset} has {expected_count:,} in the papers"

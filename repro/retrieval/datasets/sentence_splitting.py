@@ -20,8 +20,7 @@ if TYPE_CHECKING:
 SPLITTERS = ("nltk", "rules")
 PUNKT = Path("nltk_data", "tokenizers", "punkt_tab", "english")  # below the folder of REPRO_DATA
 
-# A run of marks with closing quotes and brackets, a blank, and the start of a sentence. The lookbehind
-# tries a long run of marks once, not from each of its marks.
+# marks with closing quotes and brackets, a blank, and the start of a sentence (the lookbehind saves time)
 _END = r"""(?<![.!?])([.!?]++)["'”’)\]]*+(\s++)(?=[\p{Lu}\p{Nd}"'“‘])"""
 _OPENING = "\"'“‘(["
 # words whose full stop does not end a sentence, in lower case without the last full stop
@@ -72,10 +71,11 @@ def check_splitter(name: str, data: Path | None) -> Path | None:
 
 
 def sentence_splitter(name: str, data: Path | None) -> SentenceSplitter:
-    """Return the splitter of a name.
+    """Return the splitter of a name. Raises as ``check_splitter``, and DataError if the model is not
+    readable.
 
     ``nltk`` is its English ``sent_tokenize`` (Punkt, Kiss and Strunk 2006), ``rules`` is
-    ``sentences_by_rules``. Raises as ``check_splitter``, and DataError if the model is not readable.
+    ``sentences_by_rules``.
     """
     model = check_splitter(name, data)
     return _punkt_splitter(model) if model else SentenceSplitter(sentences_by_rules, "rules 1")
@@ -90,12 +90,10 @@ def sentences_by_rules(text: str) -> list[str]:
     """
     parts, start = [], 0
     for match in _end_pattern().finditer(text):
-        if match[1] == "." and _ends_in_abbreviation(
-            text[max(start, match.start() - _LONGEST) : match.start()]
-        ):
-            continue
-        parts.append(text[start : match.start(2)])
-        start = match.end()
+        last_word = text[max(start, match.start() - _LONGEST) : match.start()]
+        if match[1] != "." or not _ends_in_abbreviation(last_word):
+            parts.append(text[start : match.start(2)])
+            start = match.end()
     return [sentence for part in (*parts, text[start:]) if (sentence := part.strip())]
 
 
@@ -146,7 +144,7 @@ def packed(
     short_probability: float,
     generator: np.random.Generator,
 ) -> list[int]:
-    """Pack consecutive sentences of one document into spans, without losing, splitting or moving a sentence.
+    """Pack consecutive sentences of one document into spans, and return the number of sentences in each.
 
     Each span's target is ``target``, or with ``short_probability`` a random number in 2..``target``. The last
     span has the rest.
@@ -157,9 +155,6 @@ def packed(
         overshoot: whether the sentence that exceeds the target still belongs to the span. Otherwise it opens
             the next span, so only a span of one sentence can be longer than its target.
         short_probability: in 0..1.
-
-    Returns:
-        the number of sentences in each span.
     """
 
     def draw_target() -> int:

@@ -18,8 +18,10 @@ NAMES = {"documents": "ids", "queries": "ids", "qrels": "pairs of a query and a 
 
 @dataclass(frozen=True)
 class Row:
-    """One collection in the table of `repro data list`. ``state`` is "embedded", "found", "partly" or
-    "missing", ``where`` its files."""
+    """One collection in the table of `repro data list`.
+
+    ``state`` is "embedded", "found", "partly" or "missing", ``where`` its files.
+    """
 
     id: str
     title: str
@@ -124,8 +126,7 @@ def _sum_problems(source: Source, root: Path) -> Iterator[str]:
 
 
 def summary(source: Source) -> dict[str, Any]:
-    """Read documents, queries or judgements in full, and return digests of rows and ids, and counts. Raises
-    DataError."""
+    """Return digests and counts of documents, queries or judgements, read in full. Raises DataError."""
     content, names, titled, grades = ContentDigest(), ContentDigest(), 0, Counter[int]()
     for row in reading.rows(source):
         content.add(row)

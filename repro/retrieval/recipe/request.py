@@ -89,8 +89,7 @@ class Choices:
         return None
 
     def departures(self) -> dict[str, str]:
-        """Return reading id -> used choice, for choices that are not the default. They make a measurement not
-        comparable."""
+        """Return reading id -> used choice, for other choices than the default. They prevent a comparison."""
         return {i: c for i, c in self.used.items() if c != self._reading(i).default}
 
     def in_full_precision(self) -> dict[str, str]:
@@ -123,7 +122,6 @@ class Request:
 
     Attributes:
         dataset: id of the topics and judgements, e.g. "beir/scifact/test".
-        choices: the readings.
         seed: the user's seed. None means the paper's.
     """
 
@@ -160,11 +158,8 @@ class Request:
 
 @dataclass(frozen=True)
 class Runs:
-    """Several runs behind one cell. Its value is the largest of the groups' means.
-
-    Attributes:
-        groups: groups of equally many runs. With one group the value is the mean of all runs.
-    """
+    """Several runs behind one cell. Its value is the largest of the means of ``groups``, equally many runs
+    each."""
 
     groups: tuple[tuple[Node, ...], ...]
 

@@ -68,8 +68,11 @@ def official_negatives(identifier: str, *, per_query: int, seed: int, judgements
 def listed_negatives(
     identifier: str, *, margin: float | None, per_system: int | None = None, systems: list[str] | None = None
 ) -> Node:
-    """Return a training set from a public file with cross-encoder scores. Negatives score ``margin`` below
-    every positive, at most ``per_system`` from each of ``systems``, e.g. ["bm25"]. None means no limit."""
+    """Return a training set from a public file with cross-encoder scores.
+
+    Negatives score ``margin`` below every positive, at most ``per_system`` from each of ``systems``, e.g.
+    ["bm25"]. None means no limit.
+    """
     params = {"dataset": identifier, "margin": margin, "per_system": per_system, "systems": systems}
     return Node("listed_negatives", params)
 
@@ -83,8 +86,8 @@ def sample(
     queries: int | None = None,
     share: float | None = None,
 ) -> Node:
-    """Return a sample of a training set: a number of ``queries``, or a ``share`` of it. ``method`` is
-    "random" or "block", ``sample`` the sample's number."""
+    """Return a sample of a training set, a number of ``queries`` or a ``share``, drawn by ``method`` "random"
+    or "block". ``sample`` is its number."""
     params: dict[str, Any] = {"queries": queries} if share is None else {"share": share}
     params |= {"sample": sample, "method": method, "seed": seed}
     return Node("sample", params, {"training_set": training_set})
@@ -128,8 +131,7 @@ def term_statistics(tokens: Node, *, model: Node) -> Node:
 
 
 def backbone(name: str, *, revision: str, stand_in: Node | None = None) -> Node:
-    """Return a released checkpoint. Below full scale, the trained model ``stand_in`` replaces the
-    download."""
+    """Return a released checkpoint. Below full scale, the trained model ``stand_in`` replaces it."""
     inputs = {"stand_in": stand_in} if stand_in else {}
     return Node("backbone", {"name": name, "revision": revision}, inputs)
 

@@ -6,6 +6,6 @@ attempt resumes, and some divide them among shards. Stages raise UsageError for 
 BlockedError for a missing requirement, e.g. half precision without a GPU, DataError for an input that is
 malformed, incomplete, changed since planning or leaves no row, and StageError for a number that is not
 finite. Data has the parameters ``dataset`` (id), ``source`` (a Source as JSON), ``identity`` (of its bytes)
-and optionally ``first`` (rows to read). In a rehearsal its inputs ``queries`` and ``corpus`` are first rows,
-which replace all other names (``FirstRows``).
+and optionally ``first`` (rows to read). In a rehearsal the inputs ``queries`` and ``corpus`` are its
+``FirstRows``.
 """

@@ -17,8 +17,8 @@ def run(params: dict, inputs: dict, out: Path, progress: Progress) -> dict:
 
     ``source`` is ``{"kind": "folder", "path": …}`` or ``{"kind": "hub", …}``, and ``identity`` the digest of
     the folder's files, or the commit. A missing masked-language head is left out. SEED's weights are
-    converted to the equivalent architecture. With ``weights`` ``"random"``, weights are drawn with ``seed``,
-    for ``layers`` layers if given. Code of a checkpoint is never run, and nothing is downloaded.
+    converted. With ``weights`` ``"random"``, weights are drawn with ``seed``, for ``layers`` layers if given.
+    Code of a checkpoint is never run, and nothing is downloaded.
     """
     from repro.retrieval.nn.checkpoint import reason, save_model
 

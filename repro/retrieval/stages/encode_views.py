@@ -26,9 +26,9 @@ def run(params: dict, inputs: dict[str, Path], out: Path, progress: Progress) ->
     that is null. ``views.json`` contains the widths.
 
     Texts are read as in ``encode``. ``positions`` and ``head`` are sparse_positions and vocabulary_head of
-    ``ViewEncoder``. The head ``splade`` is a released masked language model of any architecture, and
-    ``splade-sum`` sums its positions instead of taking the maximum. With ``normalize`` each vector has length
-    1, a sparse one after truncation.
+    ``ViewEncoder``. The head ``splade`` is a released masked language model, and ``splade-sum`` sums its
+    positions instead of taking the maximum. With ``normalize`` each vector has length 1, a sparse one after
+    truncation.
     """
     from repro.retrieval.nn.batches import HalvingEncoder
     from repro.retrieval.nn.checkpoint import check_fits

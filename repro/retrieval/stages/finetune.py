@@ -44,8 +44,8 @@ class Groups:
         positive_choice: str = "all",
     ):
         rows = read_rows(training_set).data
-        texts = read_rows(corpus).data
-        self.titles, self.texts = (ColumnTexts(texts.column(name)) for name in ("title", "text"))
+        texts = read_rows(corpus)
+        self.titles, self.texts = (ColumnTexts(texts, name) for name in ("title", "text"))
         self.positives = _as_rows(rows.column("positives"), corpus, training_set)
         self.negatives = _as_rows(rows.column("negatives"), corpus, training_set)
         self.scores = _scores(rows, training_set)
@@ -125,14 +125,12 @@ def run(params: dict, inputs: dict[str, Path], out: Path, progress: Progress) ->
 
     check_choices("finetune", params)
     optimisation = Optimisation.of(params, batch_size=params["queries_per_batch"])
+    choices = {name: params[name] for name in ("negative_choice", "positive_choice") if name in params}
     groups = Groups(
-        inputs["training_set"],
-        inputs["corpus"],
-        inputs["queries"],
+        *(inputs[name] for name in ("training_set", "corpus", "queries")),
         passages=params["passages_per_query"],
         seed=params["seed"],
-        negative_choice=params.get("negative_choice", "window"),
-        positive_choice=params.get("positive_choice", "all"),
+        **choices,
     )
     if len(groups) == 0:
         raise DataError(f"{inputs['training_set']}: no query has both a positive and a negative")

@@ -38,13 +38,8 @@ def run(params: dict, inputs: dict[str, Path], out: Path, progress: Progress) ->
     bad = next((word for word, value in words if not math.isfinite(value)), None)
     if bad is not None:
         raise StageError(f"the value of {bad!r} is not finite: the model's weights are not, or overflow")
-    exhibit = {
-        "kind": "shaded-words",
-        "title": document["title"],
-        "wanted": params["title"],
-        "found": present,
-        "words": words,
-    }
+    exhibit = {"kind": "shaded-words", "title": document["title"], "wanted": params["title"]}
+    exhibit |= {"found": present, "words": words}
     content = json.dumps(exhibit, ensure_ascii=False, sort_keys=True)
     (out / "exhibit.json").write_text(content, encoding="utf-8")
     return {"document": document["id"], "found": present, "words": len(words)}

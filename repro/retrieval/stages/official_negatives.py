@@ -13,7 +13,7 @@ import numpy as np
 from repro.errors import DataError
 from repro.progress import Progress
 from repro.retrieval.datasets import reading
-from repro.retrieval.datasets.arrow import RowBlocks
+from repro.retrieval.datasets.arrow import EXAMPLES, RowBlocks
 from repro.retrieval.datasets.catalog import dataset
 from repro.retrieval.datasets.digests import RowDigest, planned_source, stamps
 from repro.retrieval.datasets.first_rows import FirstRows
@@ -22,7 +22,6 @@ from repro.retrieval.datasets.sources import Source
 from repro.retrieval.evaluation.text_lines import read_qrels, relevant_documents
 from repro.store.disk import BLOCKS
 
-COLUMNS = {"query": "string", "positives": ["string"], "negatives": ["string"]}
 GROUP = 4096  # queries per group of sorted triples
 ROWS = 1000  # per returned table
 HASHED = 50_000  # rows with their strings in memory at once
@@ -39,7 +38,7 @@ def run(params: dict, inputs: dict[str, Path], out: Path, progress: Progress) ->
     """
     relevant = relevant_documents(read_qrels(inputs["qrels"] / "qrels.trec")) if "qrels" in inputs else None
     origin = [params, stamps(*inputs.values()), stamps(*Source.from_json(params["source"]).files)]
-    blocks = RowBlocks(out / BLOCKS, COLUMNS, origin=origin)
+    blocks = RowBlocks(out / BLOCKS, EXAMPLES, origin=origin)
     facts = blocks.completed(out / "arrow")
     if facts is None:
         facts = _fill(blocks, params, relevant, FirstRows.of(inputs), progress)
@@ -58,9 +57,8 @@ def _fill(
     with planned_source(params) as source, task as advance:
         if first or first_rows:
             triples = reading.triples(source, first=first)
-            row_counts: Iterator[int] = map(
-                samples.add, pieces(first_rows.triples(triples) if first_rows else triples)
-            )
+            triples = first_rows.triples(triples) if first_rows else triples
+            row_counts: Iterator[int] = map(samples.add, pieces(triples))
         else:
             row_counts = reading.triple_chunks(source, samples.add)
         for rows in row_counts:
@@ -149,10 +147,8 @@ class TripleSamples:
         new_queries = [name for name in names if name not in self._codes]
         pairs = []
         if self._wants_positives:
-            all_pairs = (
-                pc.binary_join_element_wise(table["query"], table["positive"], "\t").unique().to_pylist()
-            )
-            pairs = [pair for pair in all_pairs if pair not in self._pairs]
+            all_pairs = pc.binary_join_element_wise(table["query"], table["positive"], "\t").unique()
+            pairs = [pair for pair in all_pairs.to_pylist() if pair not in self._pairs]
         self._learn(new_queries, pairs)
         facts |= {"rows": len(table), "queries": new_queries, "pairs": pairs}
         codes = np.array([self._codes[name] for name in names], np.int64)[queries.indices.to_numpy()]

@@ -37,9 +37,8 @@ def run(params: dict, inputs: dict[str, Path], out: Path, progress: Progress) ->
         raise DataError(f"{inputs['training_set']}: there is no query to score passages for")
     options = {name: params[name] for name in ("length", "separator", "precision")}
     scorer = PairScorer(inputs["model"] / "model", say=progress.note, **options)
-    queries = query_texts(
-        inputs["queries"], rows.data.column("query").to_pylist(), source=inputs["training_set"]
-    )
+    names = rows.data.column("query").to_pylist()
+    queries = query_texts(inputs["queries"], names, source=inputs["training_set"])
     scores = {}
     for side, depth in (("positives", None), ("negatives", params["per_query"])):
         lists = rows.data.column(side)

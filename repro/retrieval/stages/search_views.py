@@ -30,13 +30,5 @@ def run(params: dict, inputs: dict[str, Path], out: Path, progress: Progress) ->
     is_union = params["mode"] == "union"
     if is_union and not params.get("list_depth"):
         raise UsageError("a union of lists needs their list_depth")
-    list_depth = params["list_depth"] if is_union else None
-    return search(
-        inputs,
-        out,
-        progress,
-        terms=params["terms"],
-        depth=params["depth"],
-        list_depth=list_depth,
-        tag="views",
-    )
+    depths = {"depth": params["depth"], "list_depth": params["list_depth"] if is_union else None}
+    return search(inputs, out, progress, terms=params["terms"], tag="views", **depths)

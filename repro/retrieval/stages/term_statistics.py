@@ -16,7 +16,7 @@ BATCH = 1000  # texts at a time, in a table of V columns
 def run(params: dict, inputs: dict[str, Path], out: Path, progress: Progress) -> dict:
     """Write ``collection_frequency.npy`` and ``document_frequency.npy``, (V,) int64 for V entries of the
     model's tokenizer, and ``counts.json``, e.g. ``{"texts": 10, "tokens": 640}``. A text is a row of the
-    tokens artefact, which may be a chunk of a document."""
+    tokens artefact."""
     from repro.retrieval.nn.checkpoint import load_tokenizer
 
     size = len(load_tokenizer(inputs["model"] / "model"))
@@ -40,10 +40,8 @@ def frequencies(
 ) -> tuple[np.ndarray, np.ndarray]:
     """Return occurrences of each id, and texts with at least one occurrence, both (V,) int64.
 
-    Args:
-        batches: up to ``BATCH`` texts each: their concatenated ids, and their lengths.
-
-    Raises DataError if an id is not in 0..V-1.
+    ``batches`` have up to ``BATCH`` texts each: their concatenated ids, and their lengths. Raises DataError
+    for an id not in 0..V-1.
     """
     collection = np.zeros(vocabulary_size, dtype=np.int64)
     documents = np.zeros(vocabulary_size, dtype=np.int64)

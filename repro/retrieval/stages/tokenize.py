@@ -43,22 +43,25 @@ def run(params: dict, inputs: dict[str, Path], out: Path, progress: Progress) ->
     splitter = _splitter(params) if params["policy"] == "spans" else None
     corpus = read_rows(inputs["corpus"])
     tokenizer = load_tokenizer(inputs["model"] / "model")
-    lists = ("input_ids",) if splitter is None else SPAN_LISTS
-    columns = {"document": "string", "chunk": "int32", **{name: ["int32"] for name in lists}}
+    lists = {name: ["int32"] for name in (SPAN_LISTS if splitter else SPAN_LISTS[:1])}
+    columns = {"document": "string", "chunk": "int32", **lists}
     blocks = RowBlocks(out / BLOCKS, columns, origin=[params, stamps(*inputs.values())])
     facts = blocks.completed(out / "arrow")
     if facts is None:
         with progress.task("tokenising", total=len(corpus)) as advance:
-            arguments = (params, advance)
-            rows = _packer(tokenizer, splitter, *arguments) if splitter else _chunker(tokenizer, *arguments)
+            if splitter:
+                rows = _packer(tokenizer, splitter, params, advance)
+            else:
+                rows = _chunker(tokenizer, params, advance)
             facts = _fill(blocks, corpus, rows, advance)
     if not facts["chunks"]:
         requirement = f"{params['span_packing']['minimum_spans']} spans" if splitter else "any token"
         raise DataError(f"{inputs['corpus']}: no document has {requirement}")
     blocks.join(out / "arrow", fingerprint="tokens")
-    fact = "documents_of_too_few_spans" if splitter else "documents_without_tokens"
-    facts |= {fact: len(corpus) - facts["documents"]}
-    return facts | ({"splitter": splitter.identity} if splitter else {})
+    others = len(corpus) - facts["documents"]
+    if splitter:
+        return facts | {"documents_of_too_few_spans": others, "splitter": splitter.identity}
+    return facts | {"documents_without_tokens": others}
 
 
 def _fill(blocks: RowBlocks, corpus, rows: Callable[..., dict], advance: Callable[[int], None]) -> dict:
@@ -121,8 +124,8 @@ def _chunker(tokenizer, params: dict, advance: Callable[[int], None]) -> Callabl
 def _packer(
     tokenizer, splitter: SentenceSplitter, params: dict, advance: Callable[[int], None]
 ) -> Callable[..., dict]:
-    """Return a function that maps documents and their corpus rows to columns. The rows seed the lengths of
-    spans."""
+    """Return a function that maps documents and their corpus rows, which seed the lengths of spans, to
+    columns."""
     packing, columns = params["span_packing"], [FIELDS[field] for field in params["fields"]]
     target = params["length"] if packing["overshoot"] else params["length"] - 2
     options = {"target": target, **{name: packing[name] for name in ("overshoot", "short_probability")}}

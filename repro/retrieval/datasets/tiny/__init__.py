@@ -1,8 +1,8 @@
 """Generate the embedded collections, e.g. ``tiny/passage``, small enough for a CPU to train and test in
 minutes.
 
-Texts describe the deeds of invented people, and questions use other words. BM25 is therefore clearly
-imperfect, while a model can learn the synonyms from the training questions and the answers.
+Texts describe the deeds of invented people. Questions use other words, so that BM25 is clearly imperfect,
+while a model can learn the synonyms from the training questions.
 """
 
 import functools
@@ -60,10 +60,8 @@ def wiki() -> Collection:
         for n, (_, _, text, answers) in enumerate(SENTENCES["hard"])
     )
     dev = _topics(draw.sample(document_deeds[180:270], 60), world, draw)
-    return Collection(
-        in_id_order(documents + hard_documents),
-        {"train": train, "dev": dev, "test": Topics(test)},
-    )
+    topics = {"train": train, "dev": dev, "test": Topics(test)}
+    return Collection(in_id_order(documents + hard_documents), topics)
 
 
 def _topics(targets: Sequence[tuple[Document, Deed]], world: Sequence[Deed], draw: Draw) -> Topics:
@@ -87,7 +85,7 @@ def _question_and_answer(
 
 
 def beir() -> Collection:
-    """Return 285 titled documents, 45 graded questions (0-2), and 15 with the ids of documents to ignore in
+    """Return 285 titled documents, 45 graded questions (0-2), and 15 with ids of documents to ignore in
     runs."""
     draw = Draw("tiny/beir")
     world = deeds(draw, people(draw, 90), each=3)
@@ -117,11 +115,7 @@ def forum(name: str) -> Collection:
     ids = shuffled_ids(draw, 120, first=1)
     posts = list(zip(ids, world + world[:24], strict=True))
     documents = [
-        Document(
-            id,
-            fill(draw.pick(SENTENCES["headline"]), deed, draw),
-            fill(draw.pick(SENTENCES["post"]), deed, draw),
-        )
+        Document(id, *(fill(draw.pick(SENTENCES[part]), deed, draw) for part in ("headline", "post")))
         for id, deed in posts
     ]
     queries, judgements = [], []

@@ -7,6 +7,7 @@ A Java virtual machine that fails while booting ends its process without an exce
 import contextlib
 import json
 import os
+import re
 import signal
 import subprocess
 import sys
@@ -121,9 +122,9 @@ def _reason(log: Path, status: int) -> str:
     if status < 0:
         name = signal.Signals(-status).name
         return f"killed by {name}" + (", often a sign of too little memory" if name == "SIGKILL" else "")
-    lines = log.read_text(errors="replace").splitlines()[-400:]
-    lines = [line.strip() for line in lines if line[:1].strip() and " INFO " not in line]  # no stack traces
-    if any("No space left on device" in line for line in lines):  # whatever else that led to
+    text = log.read_text(errors="replace")
+    if "No space left on device" in text:  # the cause of later errors
         return f"no space is left on the file system of {log.parent}"
-    errors = [line for line in lines if "rror" in line or "xception" in line]
-    return (errors or lines or [""])[-1] or f"it ended with status {status} without a message"
+    lines = re.findall(r"^(?!.* INFO )\S.*", text, re.MULTILINE)  # no stack traces
+    errors = [line for line in lines if re.search("rror|xception", line)]
+    return (errors or lines or [f"it ended with status {status} without a message"])[-1].strip()

@@ -44,8 +44,7 @@ class Commits:
         self._index, self._note, self._origin = index, note, origin
 
     def resume(self) -> dict[str, int]:
-        """Return the counts of the last commit. If the index differs from the record, remove both and return
-        {}."""
+        """Return the counts of the last commit, or remove another index and its record and return {}."""
         note = intact(self._note, self._index, origin=self._origin)
         if note and {path.name for path in self._index.glob("segments_*")} <= note["sha256"].keys():
             return note["counts"]

@@ -37,22 +37,20 @@ class Joined:
 
 
 def save_block(folder: Path, first: int, rows: list[Arrays]) -> None:
-    """Write the vectors of a block of texts, beginning with row ``first``, as one file, which appears only
-    when complete.
+    """Write the vectors of a block of texts, beginning with row ``first``, as one file with a note.
 
     A record has ``vectors``, (H,) float32 or float16, or the non-zero ``values`` and their ``indices``, or
     both. Raises StageError if a number is not finite.
     """
-    names: list[str] = [name for name in ("vectors", "values") if name in rows[0]]
-    arrays = {name: np.concatenate([row[name] for row in rows]) for name in names}
+    arrays = {name: np.concatenate([row[name] for row in rows]) for name in rows[0]}
     if not all(np.isfinite(array).all() for array in arrays.values()):
         raise StageError(f"the vector of a text among rows {first} to {first + len(rows)} is not finite")
     if "vectors" in arrays:
         arrays["vectors"] = arrays["vectors"].reshape(len(rows), -1)
     if "values" in arrays:
         arrays["counts"] = np.array([len(row["values"]) for row in rows], dtype=np.int64)
-        arrays["indices"] = np.concatenate([row["indices"] for row in rows]).astype(np.int32, copy=False)
-        arrays["values"] = arrays["values"].astype(np.float32, copy=False)
+        for name in ("indices", "values"):
+            arrays[name] = arrays[name].astype(TYPES[name], copy=False)
     np.savez(_path(folder, first), **arrays)  # type: ignore[arg-type]
     write_note(_saved(folder, first), [_path(folder, first)], rows=len(rows))
 
