@@ -61,12 +61,7 @@ SCORED_EXAMPLES = EXAMPLES | {"positive_scores": ["float32"], "negative_scores":
 
 
 class Lists:
-    """Many lists concatenated in one array, e.g. 100 million entries without a Python object each.
-
-    Args:
-        values: (N,).
-        offsets: (L + 1,). List i is ``values[offsets[i]:offsets[i + 1]]``.
-    """
+    """Many lists concatenated in one array. List i is ``values[offsets[i]:offsets[i + 1]]``."""
 
     def __init__(self, values: np.ndarray, offsets: np.ndarray):
         self.values, self.offsets = values, offsets
@@ -119,8 +114,7 @@ def document_rows(documents, corpus: Path, *, source: Path) -> np.ndarray:
 
 
 def rows_of_few(documents: Sequence[str], corpus: Path, *, source: Path) -> np.ndarray:
-    """Return the same as ``document_rows`` for few ids in a large corpus, with 4 bytes of memory per corpus
-    row."""
+    """Return the same as ``document_rows``, with less memory for few ids in a large corpus."""
     import pyarrow as pa
     import pyarrow.compute as pc
 
@@ -161,13 +155,9 @@ def features_of(columns: Mapping[str, Any]):
 class RowBlocks:
     """The blocks of one dataset in a folder, each an Arrow file with a note of its digest.
 
-    ``join`` moves them into a folder for ``datasets.load_from_disk``, e.g. as ``data-00002-of-00442.arrow``.
-    An interrupted attempt's unchanged blocks are kept. Several processes may write different blocks.
-
-    Args:
-        columns: column name -> feature type: "string", or ["string"] for lists.
-        origin: the rows' origin as JSON. Blocks of another origin are not kept.
-        batch: the maximum number of rows in a record batch.
+    After an interruption unchanged blocks of the same ``origin`` (JSON) are kept. Several processes may write
+    different blocks. ``columns`` are those of ``write_rows``, ``batch`` is the number of rows in a record
+    batch.
     """
 
     def __init__(self, folder: Path, columns: Mapping[str, Any], *, origin: Any = None, batch: int = 1000):
@@ -248,7 +238,10 @@ class RowBlocks:
         return layout["facts"] if is_intact else None
 
     def join(self, target: Path, *, fingerprint: str = "") -> None:
-        """Move all blocks into the dataset ``target``, named ``fingerprint`` in the caches of `datasets`."""
+        """Move all blocks into the dataset ``target``, e.g. as ``data-00002-of-00442.arrow``.
+
+        ``fingerprint`` names it in the caches of `datasets`.
+        """
         import datasets
 
         layout = self._read(ALL) or {}

@@ -1,8 +1,5 @@
-"""Read the catalogue of collections (catalog.yaml) and define their records.
-
-An entry has an id, e.g. ``beir/scifact/test``. ``published_rows.yaml`` has the facts of each published piece,
-as `repro data check --format json` prints them, with a digest per published spelling.
-"""
+"""Read the catalogue of collections, catalog.yaml, e.g. ``beir/scifact/test``, and the digests of published
+rows."""
 
 import functools
 import zlib
@@ -19,7 +16,7 @@ EVERY = 11  # one in 11 queries is held out
 
 
 class Document(NamedTuple):
-    """A passage or document. ``url`` is empty for collections without addresses."""
+    """A passage or document."""
 
     id: str
     title: str
@@ -36,7 +33,7 @@ class Query(NamedTuple):
 
 
 class Judgement(NamedTuple):
-    """One line of relevance judgements. Grades may be negative (worse than irrelevant)."""
+    """One line of relevance judgements. Grades may be negative."""
 
     query: str
     document: str
@@ -44,7 +41,7 @@ class Judgement(NamedTuple):
 
 
 def in_fold(query: str, fold: str | None) -> bool:
-    """Return whether a query id is in a fold, "fitting" or "validation". None contains every query."""
+    """Return whether a query id is in a fold, "fitting" or "validation", or True without a fold."""
     if fold is None:
         return True
     return (zlib.crc32(query.encode()) % EVERY == 0) == (fold == VALIDATION)
@@ -63,17 +60,16 @@ class Dataset:
     """One id of the catalogue: a corpus, topics over a corpus, or both (as in ir_datasets).
 
     Attributes:
-        id: the id of ir_datasets if it has the collection, e.g. "msmarco-passage/dev/small".
-        corpus_id: the id of the collection with its documents. For a corpus, its own id.
+        corpus_id: the id of the collection with its documents.
         pieces: those of ``PIECES`` that the entry itself has, e.g. "documents".
-        counts: records of each piece that the papers used (qrels: rows), if known.
-        split: its qrels file in a BEIR folder, e.g. "test". None without queries.
-        fold: the part of that split's queries, "fitting" or "validation". None for all.
-        judgements: "qrels", or "answers" if strings found in passages decide. None without queries.
+        counts: records of each piece that the papers used, if known.
+        split: its qrels file in a BEIR folder, e.g. "test".
+        fold: the part of that split's queries, "fitting" or "validation".
+        judgements: "qrels", or "answers" if strings found in passages decide.
         answers: whether its queries come with answer strings.
-        source: "ir_datasets", "datasets", "web" (one file at ``address`` with this ``md5``), "embedded" or
-            "none" (with instructions in ``how``).
-        size: bytes to download. None if unknown.
+        source: "ir_datasets", "datasets", "web" (one file at ``address``), "embedded" or "none" (see
+            ``how``).
+        size: bytes to download.
         file: path of documents, triples or negatives below the data folder, without suffix.
         topics, qrels: stems of TREC-style files (``topics/topics.<stem>.txt``), the preferred one first.
         addresses: whether its documents have a URL.
@@ -201,7 +197,7 @@ def _pieces(facts: dict, judgements: str, *, is_corpus: bool) -> tuple[str, ...]
 
 
 def _with_substitutes(collection: Dataset, datasets: Mapping[str, Dataset]) -> dict[str, Dataset]:
-    """Return the members of ``collection`` by id, each with a member of its substitute as substitute."""
+    """Return the members of ``collection``, each with a member of its substitute as substitute."""
     check_known(f"stand-in of {collection.id} in {FILE}", *collection.at.values(), valid=datasets)
     substitutes = {scale: datasets[id].members or (id,) for scale, id in collection.at.items()}
     return {
@@ -216,7 +212,7 @@ def key(dataset: str, piece: str) -> str:
 
 
 def key_of(entry: Dataset, piece: str) -> str:
-    """Return the name of a dataset's piece in records. Documents are named by the id of the corpus."""
+    """Return the name of a dataset's piece in records, e.g. "beir/scifact documents" for a split of it."""
     return key(entry.corpus_id if piece == "documents" else entry.id, piece)
 
 

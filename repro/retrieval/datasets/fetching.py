@@ -37,11 +37,11 @@ class Offer:
 
 
 def offer(id: str, *, library: str = "") -> Offer:
-    """Return the download of a collection, e.g. ``beir/scifact``, or of ``model:NAME``.
+    """Return the download of a collection, e.g. ``beir/scifact`` (through ``library`` "beir"), or of
+    ``model:NAME``.
 
-    ``library`` "beir" fetches through beir. Raises UsageError for an invalid name or an id that needs no
-    download, BlockedError for a collection that nobody distributes. ``load`` raises BlockedError without a
-    network, DataError for wrong counts.
+    Raises UsageError for an id without a download, BlockedError for a collection that nobody distributes.
+    ``load`` raises BlockedError without a network, DataError for wrong counts.
     """
     if id.startswith(MODEL):
         return _model_offer(id.removeprefix(MODEL))
@@ -300,10 +300,8 @@ def make(name: str, files: Sequence[Path], data_root: Path, progress: Progress) 
 
 
 def documents(texts: Path, titles: Path) -> Iterator[Document]:
-    """Yield each text of para.txt with its title in para.title.txt, or "". Memory contains all titles.
-
-    Raises DataError for a malformed line, or if the numbers are not ascending.
-    """
+    """Yield each text of para.txt with its title in para.title.txt, or "". Raises DataError for a malformed
+    line."""
     titles_by_number = {number: title for _, number, title in _rows(titles)}
     previous_number = -1
     for line, number, text in _rows(texts):

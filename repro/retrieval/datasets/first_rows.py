@@ -1,7 +1,7 @@
 """Replace the ids in judgements and negatives by ids of rows that a rehearsal has read.
 
-In a rehearsal a stage reads only the first rows of a source, e.g. 20,000 documents. Another id is replaced by
-that of the row numbered by its CRC-32, modulo the number of rows. Scores therefore have no meaning.
+A rehearsal reads only the first rows of a source, e.g. 20,000 documents. Another id is replaced by that of
+the row numbered by its CRC-32, modulo the number of rows. Scores therefore have no meaning.
 """
 
 import zlib

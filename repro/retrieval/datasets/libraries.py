@@ -1,5 +1,4 @@
-"""Read records, e.g. of ``msmarco-passage``, through libraries that download them: ir_datasets, optionally
-beir.
+"""Read records, e.g. of ``msmarco-passage``, through ir_datasets or beir, which download them.
 
 Network errors become a BlockedError. Interrupted downloads of ir_datasets continue.
 """

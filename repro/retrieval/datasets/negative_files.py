@@ -35,8 +35,8 @@ class ListedQuery(NamedTuple):
     ) -> list[str]:
         """Return the found passages that are not positives, in file order, as in BEIR's train_msmarco_v3.py.
 
-        Each scores at least ``margin`` below every positive, which needs scores. Each of ``systems`` adds at
-        most ``per_system`` passages that earlier systems did not. None means no limit.
+        Each scores at least ``margin`` below every positive. Each of ``systems`` adds at most ``per_system``
+        new ones. None means no limit.
         """
         seen = set(dict(self.positives))
         limit = None if margin is None else min(score for _, score in self.positives) - margin
@@ -51,10 +51,10 @@ class ListedQuery(NamedTuple):
 
 
 def read_listed_queries(path: Path, *, scored: bool) -> Iterator[ListedQuery]:
-    """Read records {"qid": id, "pos": [item, …], "neg": {system: [item, …], …}}.
+    """Read records {"qid": id, "pos": [item, …], "neg": {system: [item, …], …}} of ids or {"pid": id,
+    "ce-score": number}.
 
-    An item is an id or {"pid": id, "ce-score": number}. Raises DataError for another item, a duplicate query,
-    and with ``scored`` for a missing score.
+    Raises DataError for another item, a duplicate query, and with ``scored`` for a missing score.
     """
     seen: set[str] = set()
     for number, row in json_rows(path):

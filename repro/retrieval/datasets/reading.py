@@ -1,6 +1,6 @@
 """Read the records of a located piece, e.g. of ``beir/scifact``, and check their number.
 
-With ``first`` only that many records are read. With ``first`` or ``whole=False`` the number is not checked.
+With ``first`` only that many records are read, and the number is not checked.
 """
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -19,10 +19,9 @@ T = TypeVar("T")
 
 
 def documents(source: Source, *, first: int | None = None, known: Sequence[str] = ()) -> Iterator[Document]:
-    """Yield documents in the source's order. ``known`` are the ids of the first documents, which are skipped.
+    """Yield documents in the source's order, after those with the ``known`` ids. Raises DataError.
 
-    Ids of a concatenated collection begin with the part's number, e.g. "1:4711". Raises DataError for a
-    malformed file or another number of documents than in the catalogue.
+    Ids of a concatenated collection begin with the part's number, e.g. "1:4711".
     """
     if source.kind == "parts":
         for number, part in enumerate(source.parts, 1):

@@ -1,7 +1,5 @@
-"""Read documents, queries and judgements in the formats of BEIR, TREC or the dataset's creators.
-
-The creators' files are those in the home of ir_datasets, e.g. ``_collection.tsv``. Nothing is unpacked.
-"""
+"""Read the formats of BEIR, TREC and, e.g. ``collection.tsv``, the dataset's creators (from ir_datasets'
+home)."""
 
 import ast
 import contextlib
@@ -26,7 +24,7 @@ def documents(path: Path, known: Sequence[str] = ()) -> Iterator[Document]:
     """Yield the documents of a JSON-lines file after the ``known`` ones: _id, title, text and url (or
     metadata.url).
 
-    Raises DataError for an object with other fields, and for a duplicate id, perhaps only 20,000 lines later.
+    Raises DataError for other fields, and, perhaps only 20,000 lines later, for a duplicate id.
     """
     seen = _SeenIds(path)
     for place, id in enumerate(known):
@@ -86,7 +84,7 @@ class _SeenIds:
 
 def json_rows(path: Path, *, after: int = 0) -> Iterator[tuple[int, dict[str, Any]]]:
     """Yield number and object of each line after the first ``after`` lines. Raises DataError for a line that
-    is not a JSON object, or that has a duplicate key."""
+    is no JSON object or has a duplicate key."""
     for number, line in itertools.islice(lines(path), after, None):
         try:
             row = _DECODER.decode(line)
@@ -127,8 +125,8 @@ def queries(path: Path, format: str) -> Iterator[Query]:
     """Yield the queries of a file. Raises DataError for a malformed line, a query without text or a duplicate
     id.
 
-    ``format`` is "beir" (JSON lines), "trec" (id, tab, text), "answers" (question, tab, Python list, with ids
-    counted from 0) or "parquet".
+    ``format`` is "beir" (JSON lines), "trec" (id, tab, text), "answers" (question, tab, Python list) or
+    "parquet".
     """
     seen: set[str] = set()
     for number, query in _QUERY_READERS[format](path):

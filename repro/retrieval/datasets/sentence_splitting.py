@@ -37,13 +37,8 @@ _LONGEST = max(map(len, ABBREVIATIONS)) + len(_OPENING)
 
 @dataclass(frozen=True)
 class SentenceSplitter:
-    """A sentence splitter.
-
-    Attributes:
-        split: returns the stripped sentences of a text in order.
-        identity: name, version and model digest for the record, e.g. "rules 1".
-        model: the digest of its model's files. None without a model.
-    """
+    """A sentence splitter, e.g. with ``identity`` "rules 1". ``model`` is the digest of its model's files, if
+    any."""
 
     split: Callable[[str], list[str]]
     identity: str
@@ -84,8 +79,8 @@ def sentence_splitter(name: str, data: Path | None) -> SentenceSplitter:
 def sentences_by_rules(text: str) -> list[str]:
     """Return sentences by our own rule, for use without nltk's model.
 
-    A sentence ends after one or more of ``.``, ``!`` or ``?`` and any closing quotes or brackets, if a blank
-    and then an upper-case letter, a digit or a quote follow. A single full stop does not end it after one of
+    A sentence ends after ``.``, ``!`` or ``?`` and any closing quotes or brackets, if a blank and then an
+    upper-case letter, a digit or a quote follow. A single full stop does not end it after one of
     ``ABBREVIATIONS``, e.g. "Dr.", or after a single upper-case letter other than I.
     """
     parts, start = [], 0
@@ -146,15 +141,12 @@ def packed(
 ) -> list[int]:
     """Pack consecutive sentences of one document into spans, and return the number of sentences in each.
 
-    Each span's target is ``target``, or with ``short_probability`` a random number in 2..``target``. The last
-    span has the rest.
-
     Args:
         lengths: (S,), tokens of each sentence, all at least 1.
-        target: in tokens, at least 2.
-        overshoot: whether the sentence that exceeds the target still belongs to the span. Otherwise it opens
-            the next span, so only a span of one sentence can be longer than its target.
-        short_probability: in 0..1.
+        target: tokens of a span, at least 2.
+        overshoot: whether the sentence that exceeds the target still belongs to the span, or opens the next
+            one.
+        short_probability: with which a span's target is a random number in 2..``target``.
     """
 
     def draw_target() -> int:

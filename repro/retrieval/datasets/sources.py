@@ -2,8 +2,7 @@
 
 A data folder (REPRO_DATA) has a folder per corpus id in BEIR format, e.g. ``beir/scifact/corpus.jsonl``,
 ``queries.jsonl`` and ``qrels/test.tsv``. Judgements and topics without their corpus are
-``qrels/qrels.<short>.txt`` and ``topics/topics.<short>.txt``. Any file may be packed as .gz or .xz. The home
-of ir_datasets is searched next.
+``qrels/qrels.<short>.txt`` and ``topics/topics.<short>.txt``. Files may be packed as .gz or .xz.
 """
 
 from __future__ import annotations
@@ -27,14 +26,13 @@ class Source:
 
     Attributes:
         dataset: id in the catalogue. Documents have that of the corpus.
-        piece: "documents", "queries", "qrels", "triples" or "negatives" (listed by retriever).
+        piece: one of ``PIECES``.
         kind: "embedded" (generated), "folder" (``files`` under the data folder), "home" (``files`` in the
             home of ir_datasets, perhaps in archives), "library" (to be downloaded), "parts" (concatenated
             sources) or "absent" (a set judged by answers has no qrels).
         format: "jsonl", "beir", "trec", "answers", "triples", "negatives" or a form of homes.yaml. For kind
             "library" the library.
         files: the files to read. A second file of queries has the qrels that select those of the split.
-        version: the collection's version in the catalogue.
     """
 
     dataset: str
@@ -73,9 +71,9 @@ class MissingPiece:
     """A piece that was not found.
 
     Attributes:
-        cause, remedy: clauses for an error message. The remedy begins with an imperative, e.g. "run …".
+        cause, remedy: clauses for an error message, e.g. "run …".
         fetch: ids for `repro data fetch` that provide all or a part of the piece, e.g. ("beir/scifact",).
-        otherwise: the remedy for the part that these ids do not provide.
+        otherwise: the remedy for the rest.
     """
 
     dataset: str
@@ -98,7 +96,7 @@ def locate(
     id: str, piece: str, data_root: Path | None, *, home: Path | None = None, allow_download: bool = False
 ) -> Source | MissingPiece:
     """Find a ``piece`` of a collection: embedded, in the data folder, in ir_datasets' ``home`` or, with
-    ``allow_download``, a library. Raises UsageError for an unknown id or piece."""
+    ``allow_download``, a library. Raises UsageError."""
     entry = _entry(id, piece)
     if piece not in entry.pieces:
         return Source(entry.id, piece, "absent", version=entry.version)

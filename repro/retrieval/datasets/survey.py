@@ -40,12 +40,8 @@ def survey(data_root: Path | None, home: Path | None = None) -> list[Row]:
 
 @dataclass(frozen=True)
 class Piece:
-    """One piece of a collection after reading it in full.
-
-    Attributes:
-        facts: the result of ``summary``. Empty for triples, negatives and unreadable files.
-        problems: an error for each fault.
-    """
+    """One piece of a collection after reading it in full, with the facts of ``summary`` and an error per
+    fault."""
 
     dataset: str
     piece: str

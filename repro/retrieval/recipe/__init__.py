@@ -2,8 +2,7 @@
 
 A recipe is a function ``recipe(request, *, option=…) -> Node`` in a paper's ``recipes.py``, e.g. one that
 ends in ``return recipe.search(passages, topics, depth=1000)``. It returns a run over ``request.dataset``, or
-several as ``Runs``. Values that a paper leaves open come from ``request.reading(id)``. Scales are applied
-later.
+several as ``Runs``. Values that a paper leaves open come from ``request.reading(id)``.
 """
 
 from collections.abc import Mapping, Sequence
@@ -252,13 +251,12 @@ class Conventions:
 
     Attributes:
         kind: ``dense``, ``splade`` (max of log(1 + ReLU) of the masked-language head over all positions) or
-            ``splade-sum`` (their sum, the first version).
+            ``splade-sum`` (their sum).
         pooling: ``cls``, ``mean``, or ``sentence-transformers``, which uses modules.json.
         similarity: ``dot`` or ``cosine``.
         query_length, passage_length: tokens with [CLS] and [SEP].
         separator: between title and text. ``pair`` makes two segments, None drops the title.
         query_prefix, passage_prefix: text before a query, or before a passage with its title, e.g. "query: ".
-        precision: the precision of encoding, e.g. "fp16".
     """
 
     kind: str = "dense"

@@ -17,11 +17,10 @@ class Texts:
     """Passages and queries, and how a model reads them.
 
     Attributes:
-        documents, topics: the corpus and the queries.
-        query_length, passage_length: tokens, special ones included. A cross-encoder has no ``query_length``:
-            it reads query and passage together in ``passage_length`` tokens.
+        query_length, passage_length: tokens, special ones included. A cross-encoder reads query and passage
+            together in ``passage_length`` tokens.
         separator: between title and text, e.g. " ".
-        pooling: reduces an encoder's token vectors to one, e.g. "cls". A cross-encoder has none.
+        pooling: reduces an encoder's token vectors to one, e.g. "cls".
     """
 
     documents: Node
@@ -86,8 +85,8 @@ def sample(
     queries: int | None = None,
     share: float | None = None,
 ) -> Node:
-    """Return a sample of a training set, a number of ``queries`` or a ``share``, drawn by ``method`` "random"
-    or "block". ``sample`` is its number."""
+    """Return a sample of a training set, a number of ``queries`` or a ``share``. ``method`` is "random" or
+    "block"."""
     params: dict[str, Any] = {"queries": queries} if share is None else {"share": share}
     params |= {"sample": sample, "method": method, "seed": seed}
     return Node("sample", params, {"training_set": training_set})
@@ -208,10 +207,8 @@ def finetune(
 ) -> Node:
     """Return an encoder or a cross-encoder trained on judged queries with negatives.
 
-    Args:
-        texts: the passages, the training queries, and how the model reads them.
-        passages_per_query: one positive and its negatives. A batch has ``optimisation.batch_size`` queries.
-        negative_choice, positive_choice: a query's passages used in an epoch, see the stage.
+    Each of a batch's queries has ``passages_per_query`` passages: one positive and its negatives, used by
+    ``negative_choice`` and ``positive_choice`` as in the stage.
     """
     batch = {"queries_per_batch": optimisation.batch_size, "passages_per_query": passages_per_query}
     params = _params(objective, options, optimisation, batch=batch, texts=texts.as_params())

@@ -16,9 +16,8 @@ def run(params: dict, inputs: dict, out: Path, progress: Progress) -> dict:
     """Write ``model/``: the checkpoint ``name`` in safetensors and float32, with its tokenizer.
 
     ``source`` is ``{"kind": "folder", "path": …}`` or ``{"kind": "hub", …}``, and ``identity`` the digest of
-    the folder's files, or the commit. A missing masked-language head is left out. SEED's weights are
-    converted. With ``weights`` ``"random"``, weights are drawn with ``seed``, for ``layers`` layers if given.
-    Code of a checkpoint is never run, and nothing is downloaded.
+    the folder's files, or the commit. SEED's weights are converted. With ``weights`` ``"random"``, weights
+    are drawn with ``seed``, for ``layers`` layers if given. Code of a checkpoint is never run.
     """
     from repro.retrieval.nn.checkpoint import reason, save_model
 

@@ -43,14 +43,11 @@ Encode = Callable[[Batches], Records]
 def run(params: dict, inputs: dict[str, Path], out: Path, progress: Progress) -> dict:
     """Write ``vectors.npy``, (N, H) in the order of ``ids.txt``, which is the source's order.
 
-    Vectors are float32, or rounded to float16 at the end if ``numbers`` is ``float16``. A CPU reads texts end
-    to end, without padding, for a large model built like BERT. A GPU does so in half precision unless
-    REPRO_PADDING_FREE is 0, and the record then contains ``padding_free``.
-
-    Title and text are joined by ``separator``, or are two segments if it is ``pair``. If it is null, titles
-    are left out. Inputs are cut to ``length`` tokens and pooled by ``pooling``, or for a released encoder by
-    its own modules (``sentence-transformers``). A fine-tuned projector is applied. With ``normalize``,
-    vectors have length 1. An optional ``prefix``, e.g. ``"query: "``, precedes every text.
+    ``numbers`` is ``float32`` or ``float16``. Title and text are joined by ``separator``, or are two segments
+    if it is ``pair``. If it is null, titles are left out. Inputs are cut to ``length`` tokens and pooled by
+    ``pooling``, for a released encoder by its own modules (``sentence-transformers``). With ``normalize``,
+    vectors have length 1. An optional ``prefix``, e.g. ``"query: "``, precedes every text. Texts are read
+    without padding if the model allows it (on a GPU unless REPRO_PADDING_FREE is 0).
     """
     from repro.retrieval.nn.batches import HalvingEncoder
     from repro.retrieval.nn.checkpoint import check_fits, load_tokenizer
@@ -175,12 +172,9 @@ def write_encoded(
 ) -> dict[str, int]:
     """Write ``ids.txt`` and the arrays of encoded texts, in blocks of ``size`` texts.
 
-    Each block is a file in ``blocks/`` until the first process appends it to the arrays. Under torchrun with
-    n processes, each encodes every n-th block. A shard does not join its blocks. ``vocabulary`` is passed to
-    ``join_blocks``.
-
-    Returns ``texts``, the facts of ``join_blocks``, and for a resumed attempt ``resumed_at``, the first row
-    that it encoded.
+    Under torchrun with n processes, each encodes every n-th block, and the first joins them. A shard does
+    not. ``vocabulary`` is that of ``join_blocks``. Returns ``texts``, the facts of ``join_blocks``, and for a
+    resumed attempt ``resumed_at``, the first row that it encoded.
     """
     count, folder = len(texts.ids), out / BLOCKS
     firsts = range(0, count, size)

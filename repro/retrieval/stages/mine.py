@@ -29,8 +29,8 @@ def run(params: dict, inputs: dict[str, Path], out: Path, progress: Progress) ->
 
     Positives (grade 1 and above) are removed from the ranking. Its first ``depth`` entries are shuffled, by
     the seed and the query's id only, and the first ``per_query`` become negatives, e.g. 7 of the top 200.
-    Rows are in the run's order of queries. With ``random_added``, passages drawn from the input ``corpus``
-    fill the negatives up to ``per_query`` + ``random_added``, and they are shuffled again.
+    With ``random_added``, passages drawn from the input ``corpus`` fill them up to ``per_query`` +
+    ``random_added``, and they are shuffled again.
     """
     positives = relevant_documents(read_qrels(inputs["qrels"] / "qrels.trec"))
     if (is_random := params.get("random_added")) and "corpus" not in inputs:
@@ -109,10 +109,11 @@ def fill_blocks(
     counts: Sequence[str],
     advance: Callable[[int], None],
 ) -> tuple[range, dict[str, int]]:
-    """Write the missing blocks of this process's shard, each for ``size`` bytes of the run.
+    """Write the missing blocks of this shard, each for ``size`` bytes of the run. Returns all blocks, and the
+    counts of this shard.
 
     ``rows`` makes rows from queries with their documents and scores, and updates the counts in its second
-    argument, e.g. ``queries_left_out``. Returns all blocks, and the counts of this shard.
+    argument.
     """
     firsts = parts(run, size)
     totals = Counter(dict.fromkeys(counts, 0))

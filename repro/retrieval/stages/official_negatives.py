@@ -32,9 +32,9 @@ _SORTED = {"query": "uint16", "rank": "uint64", "negative": "string"}  # a query
 def run(params: dict, inputs: dict[str, Path], out: Path, progress: Progress) -> dict:
     """Write ``arrow/`` with columns query, positives and negatives (ids), in the triples' order of queries.
 
-    ``per_query`` negatives are kept of a query, e.g. 30. With the input ``qrels``, all relevant documents are
-    positives. Without it, positives come from the triples, and a negative that another row calls relevant is
-    removed. A query without a positive or a negative is left out.
+    ``per_query`` negatives are kept of a query, e.g. 30. Positives are the relevant documents of the input
+    ``qrels`` or, without it, those of the triples, and a negative that another row calls relevant is removed.
+    A query without a positive or a negative is left out.
     """
     relevant = relevant_documents(read_qrels(inputs["qrels"] / "qrels.trec")) if "qrels" in inputs else None
     origin = [params, stamps(*inputs.values()), stamps(*Source.from_json(params["source"]).files)]
@@ -85,12 +85,10 @@ class TripleSamples:
     """Keeps ``per_query`` negatives of each query, with queries in order of appearance.
 
     These have the largest keyed hash of query and document: a uniform sample without replacement, independent
-    of the rows' order and repetitions. ``add`` sorts a chunk's rows into groups of 4,096 queries on disk, 21
-    bytes per row for MS MARCO. ``rows`` reads one group from all chunks. Memory contains the names of the
-    queries and their relevant documents, one chunk and one group: less than 1 GB for the 398 million triples
-    of MS MARCO.
-
-    ``positives`` is whether to collect the triples' relevant documents and exclude them from negatives.
+    of the rows' order and repetitions. ``add`` sorts a chunk's rows into groups of 4,096 queries on disk, and
+    ``rows`` reads one group from all chunks. Memory contains the names of the queries and their relevant
+    documents, one chunk and one group: less than 1 GB for the 398 million triples of MS MARCO. With
+    ``positives``, the triples' relevant documents are collected and excluded from negatives.
     """
 
     def __init__(self, folder: Path, *, per_query: int, seed: int, positives: bool, origin: Any = None):

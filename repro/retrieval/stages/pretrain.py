@@ -36,10 +36,10 @@ class TokenRows:
 
 
 class SpanRows:
-    """The spans of all rows of a tokens artefact of policy ``spans``, read like ``TokenRows``.
+    """The spans of all rows of a tokens artefact of policy ``spans``. Raises UsageError for others.
 
     An example is the row, with ``index``, the span's number among all spans, and ``anchor``, its number in
-    the row. Raises UsageError for tokens without spans.
+    the row.
     """
 
     def __init__(self, folder: Path):
@@ -69,9 +69,8 @@ def run(params: dict, inputs: dict[str, Path], out: Path, progress: Progress) ->
     """Train ``params["objective"]`` on a tokens artefact and save it in ``model/``.
 
     An example is a row of the tokens or, if ``examples`` is ``spans``, each span of a row. The objective may
-    take any of these parameters, e.g. ``length`` and ``seed``. It must take the folders of the optional
-    inputs: ``statistics``, counts over the corpus, and ``generator``, another model. New weights are drawn
-    from torch's generator with the same seed.
+    take any of these parameters, e.g. ``length``, and must take the folders of the optional inputs
+    ``statistics``, counts over the corpus, and ``generator``, another model.
     """
     from transformers import set_seed
 

@@ -25,8 +25,7 @@ def run(params: dict, inputs: dict[str, Path], out: Path, progress: Progress) ->
 
     All positives of a query and its first ``per_query`` negatives are kept. Query and passage are read
     together, cut to ``length`` tokens, with title and text joined by ``separator``. Scores are rounded to
-    ``decimals``, e.g. 4, unless that is None. A GPU in half precision reads pairs end to end unless
-    REPRO_PADDING_FREE is 0.
+    ``decimals``, e.g. 4, unless that is None.
     """
     import pyarrow.compute as pc
 

@@ -32,8 +32,8 @@ def run(params: dict, inputs: dict[str, Path], out: Path, progress: Progress) ->
     ``spans`` keeps a document in one row, with tokens per sentence in ``sentences`` and sentences per span in
     ``spans``. The document is its ``fields``, e.g. ``["title", "body"]``, joined by blanks and split by
     ``splitter``. Sentences are packed by ``span_packing`` {overshoot, short_probability, minimum_spans},
-    towards ``length`` tokens if a span may overshoot and otherwise ``length`` - 2. Target lengths depend on
-    (``seed``, row of the corpus). A document with fewer than ``minimum_spans`` gives no row.
+    towards ``length`` tokens if a span may overshoot and otherwise ``length`` - 2. A document with fewer than
+    ``minimum_spans`` gives no row.
     """
     from repro.retrieval.nn.checkpoint import load_tokenizer
 

@@ -17,8 +17,7 @@ def run(params: dict, inputs: dict[str, Path], out: Path, progress: Progress) ->
     """Write ``exhibit.json``: the first ``depth`` passages for each of ``queries``, e.g. 5.
 
     Queries are matched by their text, ignoring case and whitespace. A missing query is replaced by the first
-    unused query of the collection, whatever the run, with ``found`` false. A grade is null if the document is
-    not judged.
+    unused query of the collection, with ``found`` false. A grade is null if the document is not judged.
     """
     records = read_queries(inputs["queries"])
     queries = [{"id": record["id"], "text": record["text"]} for record in records]

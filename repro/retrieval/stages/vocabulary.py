@@ -47,9 +47,9 @@ def counted_words(texts: Iterable[str]) -> Counter[str]:
 def word_pieces(words: Counter[str], *, size: int) -> list[str]:
     """Return at most ``size`` pieces: characters, then merges of the most frequent pairs, as in HF's trainer.
 
-    HF's WordPiece trainer numbers continuing pieces in the order of a hash map, so two runs give two
-    vocabularies (huggingface/tokenizers issue 1794). Here characters inside a word are moved to a private
-    plane of Unicode and plain BPE is trained, which always gives the same merges.
+    HF's WordPiece trainer depends on the order of a hash map (huggingface/tokenizers issue 1794). Here
+    characters inside a word are moved to a private plane of Unicode and plain BPE is trained, which always
+    gives the same merges.
     """
     from tokenizers import Tokenizer
     from tokenizers.models import BPE

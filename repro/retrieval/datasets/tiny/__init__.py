@@ -1,8 +1,7 @@
 """Generate the embedded collections, e.g. ``tiny/passage``, small enough for a CPU to train and test in
 minutes.
 
-Texts describe the deeds of invented people. Questions use other words, so that BM25 is clearly imperfect,
-while a model can learn the synonyms from the training questions.
+Texts describe the deeds of invented people. Questions use synonyms, which a model can learn and BM25 cannot.
 """
 
 import functools

@@ -1,7 +1,7 @@
 """Generate tiny/passage and tiny/document, web passages and documents in miniature.
 
-Train and evaluation questions share vocabulary and people, but no deed. With other people, a model could
-learn who is never relevant in training, and rank all relevant passages last in evaluation.
+Train and evaluation questions share people, but no deed. With other people, a model could learn who is never
+relevant.
 """
 
 from collections.abc import Mapping, Sequence
@@ -58,8 +58,8 @@ def graded_judgements(
     top: int,
     others: int,
 ) -> list[Judgement]:
-    """Return judgements graded by meaning: ``top`` for a document with all ``concepts``, one less for each
-    that its best deed lacks. Of grades 1 and 0 there are at most ``others`` each."""
+    """Return judgements of ``top`` for a document with all ``concepts``, one less for each that its best deed
+    lacks. Of grades 1 and 0 there are at most ``others`` each."""
     grades: dict[int, list[str]] = {}
     for document, life in world.items():
         best = max(agreement(concepts, deed) for deed in life)
@@ -81,8 +81,7 @@ SECTIONS = ("Early years", "On the road", "At home again", "Later days")
 
 
 def passages() -> Collection:
-    """Return 900 passages about 300 people: per person two deeds for train, one for 150 dev and 80 graded
-    questions."""
+    """Return 900 passages about 300 people: per person two deeds for train, one for evaluation."""
     draw = Draw("tiny/passage")
     world = deeds(draw, people(draw, 300), each=3, of=SHORT_DEED)
     documents, ids = _tales(world, draw)
@@ -108,8 +107,7 @@ def passages() -> Collection:
 
 
 def many_passages() -> Collection:
-    """Return 2,400 passages about some 800 people and 16,000 training questions, which cross-encoders
-    need."""
+    """Return 2,400 passages about some 800 people and 16,000 training questions, for cross-encoders."""
     draw = Draw("tiny/passage-many")
     deeds_by_keys = {deed.keys: deed for deed in deeds(draw, people(draw, 805), each=3, of=SHORT_DEED)}
     world = list(deeds_by_keys.values())[:2400]  # each with a question of its own

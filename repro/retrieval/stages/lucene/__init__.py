@@ -1,7 +1,7 @@
-"""BM25 indexing and search with Lucene through pyserini, in a child process.
+"""BM25 indexing and search with Lucene through pyserini, in a child process (``__main__``).
 
-A Java virtual machine that fails while booting ends its process without an exception. The child,
-``__main__``, stays alive for a while, e.g. for the searches after an index, as starting Java takes seconds.
+A Java virtual machine that fails while booting ends its process without an exception. The child stays alive
+for a while, e.g. for the searches after an index, as starting Java takes seconds.
 """
 
 import contextlib
@@ -29,8 +29,8 @@ def call(action: str, arguments: dict, *, folder: Path, task: str, total: int, p
     """Let a child process execute ``action`` (``index`` or ``search``), and return the facts that it reports.
 
     ``__main__`` documents the ``arguments``. Java's output goes to ``folder/lucene.log``. ``task`` and
-    ``total`` (documents or queries) are for a progress bar. Raises BlockedError without Java 21, StageError
-    with the most informative line of the log if the child failed.
+    ``total`` are for a progress bar. Raises BlockedError without Java 21, StageError with a line of the log
+    if the child failed.
     """
     missing = system.missing_java()
     if missing is not None:

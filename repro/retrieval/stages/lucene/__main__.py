@@ -1,9 +1,9 @@
 """The child process with Java: ``python -m repro.retrieval.stages.lucene SECONDS``.
 
 Each line of standard input is an order, a JSON object with ``action`` (``index`` or ``search``), its
-``arguments`` and the file ``log``. Standard output has JSON lines, e.g. ``2000``: integers (documents or
-queries done since the last one), then one object of facts. All other output goes to the log. The process ends
-with the first order that fails, after SECONDS without an order, and as soon as its standard input closes.
+``arguments`` and the file ``log`` for all other output. Standard output has JSON lines, e.g. ``2000``:
+integers (documents or queries done since the last one), then one object of facts. The process ends with the
+first order that fails, after SECONDS without an order, and when its standard input closes.
 """
 
 import contextlib
@@ -36,8 +36,8 @@ Report = Callable[[object], None]
 class Commits:
     """The record of an index's last commit: document counts, and a digest of each file.
 
-    Lucene writes no file twice, and removes files written after the last commit. An index with the recorded
-    files can therefore be extended. One with another ``origin`` (its inputs, as JSON) is started again.
+    Lucene writes no file twice, so an index with the recorded files can be extended. One with another
+    ``origin`` (its inputs, as JSON) is started again.
     """
 
     def __init__(self, index: Path, note: Path, origin: Any):
@@ -64,7 +64,7 @@ def index(arguments: dict, report: Report) -> dict:
 
     Arguments: ``corpus`` (folder of datasets.Dataset.save_to_disk), ``index`` (folder to create),
     ``multifield``, ``threads``, ``commit`` (documents per commit), ``note`` and ``origin`` (of ``Commits``).
-    Anserini leaves out documents without contents, e.g. with ``multifield`` only a title.
+    Anserini leaves out documents without contents.
     """
     from datasets import load_from_disk
 
@@ -103,9 +103,8 @@ def _add(corpus, counts: dict[str, int], arguments: dict, report: Report) -> Non
 def json_document(row: dict, *, multifield: bool) -> dict:
     """Return a document in the format of Anserini's JsonCollection.
 
-    Flat contents are url, if any, title and text, joined by line ends (Anserini's BeirFlatCollection, and its
-    preparation of MS MARCO documents). With ``multifield`` the title is a separate field
-    (BeirMultifieldCollection).
+    Contents are url, if any, title and text, joined by line ends (Anserini's BeirFlatCollection). With
+    ``multifield`` the title is a separate field (BeirMultifieldCollection).
     """
     parts = [row.get("url"), None if multifield else row["title"], row["text"]]
     document = {"id": row["id"], "contents": "\n".join(part for part in parts if part)}
@@ -116,7 +115,7 @@ def search(arguments: dict, report: Report) -> dict:
     """Answer queries with BM25 and write a JSON line [query, [documents], [scores]] for each, in order.
 
     Arguments: ``index``, ``queries`` (JSON lines of id and text), ``output``, ``k1``, ``b``, ``depth``,
-    ``multifield`` (sum of the title's and contents' scores, equal weights), ``threads``.
+    ``multifield`` (sum of both fields' scores), ``threads``.
     """
     from jnius import autoclass
     from pyserini.search.lucene import LuceneSearcher

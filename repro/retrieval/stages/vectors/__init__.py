@@ -63,9 +63,7 @@ class VectorFile:
 class SparseFile:
     """``indptr.npy``, ``indices.npy`` and ``values.npy`` of a folder of views, mapped as in ``VectorFile``.
 
-    Attributes:
-        bounds: (N + 1,) int64, the start of each row's values.
-        width: V, the size of the vocabulary.
+    ``bounds`` are the starts of the rows' values, (N + 1,) int64. ``width`` is V, the size of the vocabulary.
     """
 
     def __init__(self, folder: Path, width: int):

@@ -21,13 +21,8 @@ TYPES = {"vectors": "float32", "indptr": "int64", "indices": "int32", "values": 
 
 @dataclass(frozen=True)
 class Joined:
-    """The note of a joined block, e.g. ``blocks/20000.json``.
-
-    Attributes:
-        rows, values: the block's end in the arrays.
-        size: dimensions of a dense vector. 0 without dense vectors.
-        numbers: their type, float32 or float16.
-    """
+    """The note of a joined block, e.g. ``blocks/20000.json``: its end in the arrays (``rows`` and
+    ``values``), and of dense vectors the dimensions (``size``) and the type (``numbers``)."""
 
     rows: int = 0
     values: int = 0
@@ -89,10 +84,8 @@ def _read(note: Path) -> Joined | None:
 def join_blocks(folder: Path, out: Path, firsts: range, *, vocabulary: int | None) -> dict[str, int]:
     """Append the blocks to the artefact's arrays in order, and remove each afterwards.
 
-    After an interruption it continues after the last block with a note, and overwrites all data after that.
-    ``firsts`` are the blocks' first rows, with the number of texts as their end. ``vocabulary`` is V, for the
-    widths in ``views.json``, or None without this file.
-
+    It continues after the last block with a note. ``firsts`` are the blocks' first rows, with the number of
+    texts as their end. ``vocabulary`` is V, for the widths in ``views.json``, or None without this file.
     Returns ``size`` of dense vectors and ``values`` of sparse ones, as far as present.
     """
     last = Joined()

@@ -93,10 +93,9 @@ def _check(terms: Sequence[str], passages: Views, queries: Views) -> None:
 
 @dataclass
 class ViewSearch:
-    """A search of all passages.
+    """A search of all passages by the sum of the views ``terms``.
 
     Attributes:
-        terms: the views that are added.
         lists: list name -> passages to find. A list is named after its view, or "" for the sum.
         places: (N,), each passage's place among the ids in ascending order.
         longest: greatest vector length of a passage by view, filled by the first pass.
@@ -168,9 +167,9 @@ class ViewSearch:
         """Return a list's best pairs among its candidates.
 
         Candidates more than twice the error bound below rank ``depth`` are not rescored. If the last
-        candidate may reach rank ``depth``, so may other passages, and all are examined. If two scores of a
-        candidate differ by more than the bound, products were not in float32 (e.g. TF32), and all queries are
-        examined in float64.
+        candidate may reach rank ``depth``, all passages are examined. If two scores of a candidate differ by
+        more than the bound, products were not in float32 (e.g. TF32), and all queries are examined in
+        float64.
         """
         depth, count = self.lists[name], products.shape[1]
         near, errors = np.ones(products.shape, bool), scorer.errors(name, self.longest, SINGLE)
@@ -198,8 +197,8 @@ class ViewSearch:
         """Return pairs of the ``unsure`` queries, including their ``depth`` best, by a second pass over all
         passages.
 
-        ``edges``, (Q,) float32, are scores reached by at least ``depth`` passages of each query. ``rough`` is
-        whether float32 products are unreliable.
+        ``edges``, (Q,), are scores that ``depth`` passages of a query reach. ``rough``: float32 is
+        unreliable.
         """
         subset = ViewScorer.of(self.passages, self.queries, self.terms, scorer.rows[unsure])
         reach = ScoreBound(subset, name, self.longest, edges[unsure], rough=rough)

@@ -129,12 +129,12 @@ class ViewScorer:
         """Bound the distance of a list's products, summed in any order, from the scores made here: (Q,)
         float64.
 
-        A sum of n products, in any order, has an error of at most n u / (1 - n u) times the sum of their
-        magnitudes, with u = ``rounding`` (Higham, Accuracy and Stability of Numerical Algorithms, 2nd ed.,
-        §3.1, Eq. 3.5). That sum is at most the product of both vectors' lengths (Cauchy and Schwarz). n is
-        the number of a sparse query's values, plus one per added view, plus four for rounding these scores
-        and the lengths, which also get one percent. The bound holds for float32, not for TF32. ``longest`` is
-        the greatest length of a passage's vector, by view.
+        A sum of n products has an error of at most n u / (1 - n u) times the sum of their magnitudes, with u
+        = ``rounding`` (Higham, Accuracy and Stability of Numerical Algorithms, 2nd ed., §3.1, Eq. 3.5). That
+        sum is at most the product of both vectors' lengths (Cauchy and Schwarz). n is the number of a sparse
+        query's values, plus one per added view, plus four for rounding these scores and the lengths, which
+        also get one percent. The bound holds for float32, not for TF32. ``longest`` is the greatest length of
+        a passage by view.
         """
         terms = self.named(name)
         counts = np.max([_counts(self.vectors[view]) for view in terms], axis=0) + len(terms) + 4
@@ -194,8 +194,7 @@ class Passages:
 def uses_inverted_index(device: torch.device) -> bool:
     """Return whether sparse rows are multiplied by scipy through an inverted index of the queries.
 
-    PyTorch's product of sparse passages and dense queries is fast on a GPU only. Frequent words are
-    multiplied densely, which takes a fiftieth of the time per word.
+    PyTorch's product of sparse and dense is fast on a GPU only. Frequent words are multiplied densely.
     """
     return device.type == "cpu"
 
