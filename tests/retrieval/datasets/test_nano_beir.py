@@ -40,19 +40,15 @@ def home(tmp_path, monkeypatch):
 
 def test_the_pieces_of_a_member_are_read(home):
     folder = write_nano(home, "scifact", prefix="d")
-    found = {
-        piece: locate("nano-beir/scifact", piece, None, home=home)
-        for piece in ("documents", "queries", "qrels")
-    }
-    assert {source.kind for source in found.values()} == {"home"}
-    assert list(reading.documents(found["documents"])) == [
-        Document(f"d{n}", "", t) for n, t in enumerate(TEXTS)
-    ]
-    assert reading.queries(found["queries"]) == [Query("q1", "river"), Query("q2", "mill")]
-    assert reading.judgements(found["qrels"])[0] == Judgement("q1", "d0", 1)
+    pieces = ("documents", "queries", "qrels")
+    documents, queries, qrels = (locate("nano-beir/scifact", piece, None, home=home) for piece in pieces)
+    assert documents.kind == queries.kind == qrels.kind == "home"
+    assert list(reading.documents(documents)) == [Document(f"d{n}", "", t) for n, t in enumerate(TEXTS)]
+    assert reading.queries(queries) == [Query("q1", "river"), Query("q2", "mill")]
+    assert reading.judgements(qrels)[0] == Judgement("q1", "d0", 1)
     (folder / "qrels.parquet").write_bytes(b"PAR1")
     with pytest.raises(DataError, match=r"qrels.parquet: it is not a Parquet file"):
-        reading.judgements(found["qrels"])
+        reading.judgements(qrels)
 
 
 def test_the_catalogue_has_what_ir_datasets_registers():

@@ -95,9 +95,8 @@ def test_a_half_precision_checkpoint_becomes_float32(tmp_path, progress):
     tiny_tokenizer().save_pretrained(source)
     (tmp_path / "out").mkdir()
     backbone.run(params(source), {}, tmp_path / "out", progress)
-    assert {str(tensor.dtype) for tensor in load_masked_lm(tmp_path / "out/model").parameters()} == {
-        "torch.float32"
-    }
+    kinds = {str(tensor.dtype) for tensor in load_masked_lm(tmp_path / "out/model").parameters()}
+    assert kinds == {"torch.float32"}
 
 
 def test_a_folder_without_a_checkpoint_is_blocked_with_a_remedy(tmp_path, progress):
@@ -141,12 +140,10 @@ def test_a_file_of_the_cache_that_is_not_what_its_name_says_is_refused(cache, tm
     assert backbone.run(params, {}, tmp_path, progress)
     for name in ("model.safetensors", "config.json"):
         before = (snapshot / name).read_bytes()
-        (snapshot / name).write_bytes(
-            before.replace(b'"gelu"', b'"relu"') if name == "config.json" else before[:-4] + b"mend"
-        )
-        with pytest.raises(
-            DataError, match=f"{name}: differs from the hub's file. Remove .* and fetch it again"
-        ):
+        after = before.replace(b'"gelu"', b'"relu"') if name == "config.json" else before[:-4] + b"mend"
+        (snapshot / name).write_bytes(after)
+        words = f"{name}: differs from the hub's file. Remove .* and fetch it again"
+        with pytest.raises(DataError, match=words):
             backbone.run(params, {}, tmp_path, progress)
         (snapshot / name).write_bytes(before)
 

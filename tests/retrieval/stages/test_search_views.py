@@ -18,6 +18,7 @@ from repro.retrieval.stages.vectors import Views, exact_search, products, search
 from repro.retrieval.stages.vectors.products import Tile, ViewScorer
 from tests.bounded_memory import in_fresh_process, peak_growth
 from tests.floats import close
+from tests.retrieval.stages.conftest import folders
 from tests.retrieval.stages.views_made_up import save_views
 
 BOTH = ["dense", "sparse"]
@@ -340,15 +341,11 @@ def test_products_are_not_left_to_tf32_and_the_setting_comes_back(
 @pytest.mark.parametrize("damaged", [None, "changed", "cut", "without a digest"])
 def test_an_interrupted_search_takes_over_the_queries_that_are_done(tmp_path, progress, monkeypatch, damaged):
     monkeypatch.setattr(exact_search, "BLOCK", 4)
-    made, done, block = (
-        sides(np.random.default_rng(0), whole=False, queries=15),
-        [],
-        exact_search.ViewSearch.block,
-    )
+    made, done = sides(np.random.default_rng(0), whole=False, queries=15), []
+    block = exact_search.ViewSearch.block
     inputs = {name: save_views(tmp_path / name, name[0], **made[name]) for name in made}
     how = {"depth": 20, "terms": BOTH, "mode": "exact", "list_depth": None}
-    (tmp_path / "straight").mkdir()
-    (out := tmp_path / "killed").mkdir()
+    _, out = folders(tmp_path, "straight", "killed")
     facts = search_views.run(how, inputs, tmp_path / "straight", progress)
     assert "resumed_at" not in facts
 
