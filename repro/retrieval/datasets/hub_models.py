@@ -103,22 +103,17 @@ def planned_checkpoint(params: Mapping[str, Any]) -> Iterator[Path]:
     """
     from repro.retrieval.datasets.digests import digest, unchanged
 
-    name, identity = params["name"], params["identity"]
-    if params["source"]["kind"] == "folder":
-        folder = Path(params["source"]["path"])
-        files = checkpoint_files(folder)
-        with unchanged(files, identity, lambda: digest(checkpoint_files(folder))):
-            yield folder
-        return
-    snapshot = cached_folder(name, identity)
-    if snapshot is None:
+    name, identity, source = params["name"], params["identity"], params["source"]
+    is_cached = source["kind"] != "folder"
+    folder = cached_folder(name, identity) if is_cached else Path(source["path"])
+    if folder is None:
         problem = f"the planned commit {identity} of the checkpoint {name} is not in the hub's cache"
         remedy = f"run the same command again, or `repro data fetch model:{name}` before it"
         raise BlockedError(problem, remedy)
-    files = checkpoint_files(snapshot)
-    with unchanged(files, identity, lambda: identity):
-        yield snapshot
-    for file in filter(_is_edited, files):
+    files = checkpoint_files(folder)
+    with unchanged(files, identity, lambda: identity if is_cached else digest(checkpoint_files(folder))):
+        yield folder
+    for file in filter(_is_edited, files if is_cached else ()):
         raise DataError(f"{file}: differs from the hub's file. Remove {file.resolve()} and fetch it again.")
 
 

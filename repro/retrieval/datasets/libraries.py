@@ -41,12 +41,6 @@ def judgements(id: str) -> Iterator[Judgement]:
         yield Judgement(row.query_id, row.doc_id, int(row.relevance))
 
 
-def triples(id: str) -> Iterator[tuple[str, str, str]]:
-    """Yield query, relevant and irrelevant document of each document pair."""
-    for row in _rows(id, "docpairs"):
-        yield row.query_id, row.doc_id_a, row.doc_id_b
-
-
 def _rows(id: str, kind: str) -> Iterator[Any]:
     with downloading(dataset(id)):
         yield from getattr(_ir_dataset(id), f"{kind}_iter")()

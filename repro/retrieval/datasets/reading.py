@@ -93,8 +93,7 @@ def triples(source: Source, *, first: int | None = None) -> Iterator[tuple[str, 
 
 def negatives(source: Source, *, scored: bool = False, first: int | None = None) -> Iterator[ListedQuery]:
     """Return negatives by query. With ``scored`` every passage must have a score. Raises DataError."""
-    file = libraries.linked_file(source.dataset) if source.kind == "library" else source.files[0]
-    return counted(read_listed_queries(file, scored=scored), source, first=first)
+    return counted(read_listed_queries(source.files[0], scored=scored), source, first=first)
 
 
 def triple_chunks(source: Source, use: Callable[[Chunk], int]) -> Iterator[int]:

@@ -1,21 +1,16 @@
 """Split English text into sentences, e.g. by ``nltk``, and pack sentences into spans."""
 
-from __future__ import annotations
-
 import functools
 import importlib.util
 import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import Any
 
 from repro.errors import BlockedError, DataError, check_known
 from repro.locations import data_folder
 from repro.retrieval.datasets.digests import digest
-
-if TYPE_CHECKING:
-    import numpy as np
 
 SPLITTERS = ("nltk", "rules")
 PUNKT = Path("nltk_data", "tokenizers", "punkt_tab", "english")  # below the folder of REPRO_DATA
@@ -137,7 +132,7 @@ def packed(
     target: int,
     overshoot: bool,
     short_probability: float,
-    generator: np.random.Generator,
+    generator: Any,
 ) -> list[int]:
     """Pack consecutive sentences of one document into spans, and return the number of sentences in each.
 

@@ -2,14 +2,10 @@
 
 import shutil
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from repro.errors import BlockedError
 from repro.progress import Progress
 from repro.retrieval.datasets.hub_models import model_type, planned_checkpoint
-
-if TYPE_CHECKING:
-    from transformers import PreTrainedModel, PreTrainedTokenizerBase
 
 
 def run(params: dict, inputs: dict, out: Path, progress: Progress) -> dict:
@@ -37,7 +33,7 @@ def run(params: dict, inputs: dict, out: Path, progress: Progress) -> dict:
     }
 
 
-def _read(params: dict, folder: Path) -> tuple["PreTrainedModel", "PreTrainedTokenizerBase", dict]:
+def _read(params: dict, folder: Path) -> tuple:
     from transformers import AutoTokenizer
 
     from repro.retrieval.nn import seed_encoder
@@ -53,7 +49,7 @@ def _read(params: dict, folder: Path) -> tuple["PreTrainedModel", "PreTrainedTok
     return model, tokenizer, {"masked_language_head": has_head}
 
 
-def _load_weights(folder: Path) -> tuple["PreTrainedModel", bool]:
+def _load_weights(folder: Path) -> tuple:
     from transformers import AutoModel, AutoModelForMaskedLM
 
     from repro.retrieval.nn.checkpoint import check_missing, pretrained
@@ -67,7 +63,7 @@ def _load_weights(folder: Path) -> tuple["PreTrainedModel", bool]:
     return model, False
 
 
-def _random_model(params: dict, folder: Path) -> tuple["PreTrainedModel", bool]:
+def _random_model(params: dict, folder: Path) -> tuple:
     from transformers import AutoConfig, AutoModelForMaskedLM, set_seed
 
     from repro.retrieval.nn.checkpoint import pretrained

@@ -4,7 +4,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
@@ -24,17 +24,11 @@ from repro.retrieval.training.process_group import everybody_waits, launched_tog
 from repro.stage_table import MODULES, check_choices
 from repro.store.disk import BLOCKS
 
-if TYPE_CHECKING:
-    from torch import Tensor
-
-    from repro.retrieval.nn.encoder import Encoder
-    from repro.retrieval.nn.library_encoder import ReleasedEncoder
-
 BLOCK = 20_000  # texts sorted by length together
 AHEAD = 2  # groups of texts that are tokenised in advance
 Titled = tuple[str, str]
 TitledRows = Callable[[int, int], list[Titled]]  # of a range of rows
-Batches = list[tuple[list[int], dict[str, "Tensor"]]]  # texts' places in a group, and their inputs
+Batches = list[tuple[list[int], dict[str, Any]]]  # texts' places in a group, and their input tensors
 Prepare = Callable[[list[Titled]], Batches]
 Records = Callable[[], list[Arrays]]  # waits for them
 Encode = Callable[[Batches], Records]
@@ -107,7 +101,7 @@ def _passages(folder: Path, params: dict) -> tuple[ColumnTexts, TitledRows]:
     return ColumnTexts(corpus, "id"), texts
 
 
-def _encoder(folder: Path, pooling: str) -> "Encoder | ReleasedEncoder":
+def _encoder(folder: Path, pooling: str):
     if pooling == MODULES:
         from repro.retrieval.nn.library_encoder import ReleasedEncoder
 

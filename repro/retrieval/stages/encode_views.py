@@ -2,7 +2,6 @@
 
 from collections.abc import Callable
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -10,10 +9,6 @@ from repro.progress import Progress
 from repro.retrieval.stages.encode import Batches, Encode, Records, Texts, outputs, write_encoded
 from repro.retrieval.stages.vectors.encoded_blocks import Arrays
 from repro.stage_table import check_choices
-
-if TYPE_CHECKING:
-    from repro.retrieval.nn.library_encoder import SpladeEncoder
-    from repro.retrieval.nn.view_encoder import ViewEncoder
 
 BLOCK = 10_000  # texts sorted by length together
 
@@ -49,7 +44,7 @@ def run(params: dict, inputs: dict[str, Path], out: Path, progress: Progress) ->
     return facts | halving_encoder.facts() | ({"padding_free": 1} if packing.used else {})
 
 
-def _encoder(folder: Path, params: dict) -> "SpladeEncoder | ViewEncoder":
+def _encoder(folder: Path, params: dict):
     if params["head"].startswith("splade"):
         from repro.retrieval.nn.checkpoint import load_masked_lm, load_tokenizer
         from repro.retrieval.nn.library_encoder import SPARSE, SpladeEncoder
