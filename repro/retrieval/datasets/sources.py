@@ -61,9 +61,8 @@ class Source:
     @classmethod
     def from_json(cls, raw: Mapping[str, Any]) -> Source:
         """Return the Source that ``to_json`` wrote."""
-        files = tuple(Path(path) for path in raw["files"])
-        parts = tuple(cls.from_json(part) for part in raw["parts"])
-        return cls(raw["dataset"], raw["piece"], raw["kind"], raw["format"], files, parts, raw["version"])
+        files, parts = tuple(map(Path, raw["files"])), tuple(map(cls.from_json, raw["parts"]))
+        return cls(**{**raw, "files": files, "parts": parts})
 
 
 @dataclass(frozen=True)

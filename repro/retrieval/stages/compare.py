@@ -53,11 +53,8 @@ def _by_scores(params: dict, directories: list[Path], out: Path) -> dict:
     queries = joint_queries(systems)
     scores = [{m: weighted_scores(parts, m) for m in measures} for parts in systems]
     _write(out, significance.compare_scores(scores, names, queries, measures, max_p=MAX_P))
-    return {
-        "queries": len(queries),
-        "runs": len(names),
-        "missing": [sum(len(part["missing"]) for part in parts) for parts in systems],
-    }
+    missing = [sum(len(part["missing"]) for part in parts) for parts in systems]
+    return {"queries": len(queries), "runs": len(names), "missing": missing}
 
 
 def joint_queries(systems: list[list[dict]]) -> list[str]:

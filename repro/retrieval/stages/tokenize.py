@@ -155,13 +155,8 @@ def _packer(
 def _token_ids(tokenizer, texts: list[str]) -> list[list[int]]:
     if not texts:
         return []
-    return tokenizer(
-        texts,
-        add_special_tokens=False,
-        return_token_type_ids=False,
-        return_attention_mask=False,
-        verbose=False,
-    )["input_ids"]
+    options = ("add_special_tokens", "return_token_type_ids", "return_attention_mask", "verbose")
+    return tokenizer(texts, **dict.fromkeys(options, False))["input_ids"]
 
 
 def _splitter(params: dict) -> SentenceSplitter:

@@ -1,7 +1,5 @@
 """Rows written as Arrow, and what is looked up in them."""
 
-from __future__ import annotations
-
 import random
 from pathlib import Path
 

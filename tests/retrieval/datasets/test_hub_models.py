@@ -1,7 +1,5 @@
 """What is fetched of a model of the hub."""
 
-from __future__ import annotations
-
 import pytest
 
 from repro.errors import BlockedError, UsageError

@@ -1,7 +1,5 @@
 """Sentences, and the spans that they are packed into."""
 
-from __future__ import annotations
-
 import importlib.util
 import itertools
 import sys

@@ -1,7 +1,5 @@
 """Negatives sampled from triples the plain way: a heap for every query, all in memory."""
 
-from __future__ import annotations
-
 import heapq
 from collections.abc import Iterable
 from dataclasses import dataclass, field

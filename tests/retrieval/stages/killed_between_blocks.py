@@ -1,7 +1,5 @@
 """A stage that is killed between its blocks and continued, beside the same stage undisturbed."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from pathlib import Path
 

@@ -9,8 +9,6 @@ in which all updates before can be seen; its weights are not, since Adam makes w
 that is zero but for rounding. Of a t-SNE only what is measured beside it is.
 """
 
-from __future__ import annotations
-
 import hashlib
 import importlib
 import json

@@ -1,7 +1,5 @@
 """Encoders in every form of folder that sentence-transformers writes have here the vectors of there."""
 
-from __future__ import annotations
-
 import json
 from importlib.util import find_spec
 

@@ -1,7 +1,5 @@
 """Stages that encode as on a GPU where REPRO_PADDING_FREE asks for it, by a kernel of a CPU."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import numpy as np

@@ -1,5 +1,3 @@
-from __future__ import annotations
-
 from functools import partial
 
 import numpy as np
@@ -12,7 +10,7 @@ from repro.retrieval.evaluation.answers import contains_answer
 from repro.retrieval.evaluation.run_writer import rankings, write_run
 from repro.retrieval.stages import mine_answers
 from repro.retrieval.stages.finetune import confident
-from repro.retrieval.stages.mine_answers import annotated, example, rounded
+from repro.retrieval.stages.mine_answers import annotated, example
 from tests.bounded_memory import peak_growth
 from tests.retrieval.datasets.folders import write_lines
 from tests.retrieval.datasets.rows_at_once import check_rows
@@ -108,12 +106,6 @@ def test_further_positives_are_judged_by_scores_rounded_in_turn(inputs, tmp_path
     assert trusted() == ["d5", "d4", "d1"]  # both outscore d0, the best negative
     assert trusted(score_decimals=[3]) == ["d5"]
     assert trusted(score_decimals=[4, 3]) == ["d5", "d4"]  # .61248 is .6125 and then .613
-
-
-def test_scores_are_rounded_to_each_number_of_decimals_in_turn():
-    assert rounded([0.61246, 0.2], decimals=[3]) == [0.612, 0.2]
-    assert rounded([0.61346, 0.2], decimals=[4, 3]) == [0.614, 0.2]
-    assert rounded([0.61246], decimals=[]) == [0.61246]
 
 
 def test_the_annotated_passage_is_the_first_of_the_best_grade():

@@ -1,7 +1,5 @@
 """Every stage that reads data or a checkpoint refuses what changed between the plan and its run."""
 
-from __future__ import annotations
-
 import importlib
 import os
 

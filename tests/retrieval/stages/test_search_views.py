@@ -1,7 +1,5 @@
 """The search by views; of ``vectors/exact_search.py``, with ``products.py`` and ``search_memory.py``."""
 
-from __future__ import annotations
-
 import functools
 import os
 

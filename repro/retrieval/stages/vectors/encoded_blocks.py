@@ -1,7 +1,5 @@
 """Save blocks of encoded texts, and append them to the artefact's arrays in order."""
 
-from __future__ import annotations
-
 import io
 import json
 import os
