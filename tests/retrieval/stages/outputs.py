@@ -1,12 +1,10 @@
 """Every stage on small inputs, and its output reduced to what is the same on every machine.
 
-Inputs are the embedded collection or made up, never what another stage has made: models are drawn by torch,
-and the products of the vectors that are searched are exact in float32. So all but numbers with a fraction
-is compared by digest. These numbers are, too, but of stages that add up floats in an order which a
-processor chooses (AMD's and Intel's differ in the last bits): there the mean, the mean magnitude and a
-projection are compared to a share of the mean magnitude. Of a training the losses of every step are compared,
-in which all updates before can be seen; its weights are not, since Adam makes whole steps of a gradient
-that is zero but for rounding. Of a t-SNE only what is measured beside it is.
+Inputs are the embedded collection or made up, never what another stage has made. All but numbers with a
+fraction is compared by digest. So are these, but for stages that add up floats in an order which a processor
+chooses: there the mean, the mean magnitude and a projection are compared to a share of the mean magnitude. Of
+a training the losses of every step are compared, not its weights, since Adam makes whole steps of a gradient
+that is zero but for rounding. Of a t-SNE only ``measured`` is.
 """
 
 import hashlib

@@ -39,8 +39,8 @@ def out(folder):
 
 
 def saved(model, folder):
-    model.save_pretrained(folder)
-    tiny_tokenizer().save_pretrained(folder)
+    for part in (model, tiny_tokenizer()):
+        part.save_pretrained(folder)
     return folder
 
 

@@ -39,10 +39,12 @@ def test_chunks_put_together_are_the_document(corpus, model, tmp_path, progress)
     assert facts == {"chunks": len(tokens), "documents": 40, "documents_without_tokens": 0}
 
 
-def test_truncation_keeps_the_first_chunk_only(corpus, model, tmp_path, progress):
-    tokens, _ = tokenised(corpus, model, tmp_path, progress, policy="truncate", separator="[SEP]")
+@pytest.mark.parametrize(("titles", "changes"), [(True, {}), (False, {"title": ""})])
+def test_truncation_keeps_the_first_chunk_only(corpus, model, tmp_path, progress, titles, changes):
+    how = {"policy": "truncate", "separator": "[SEP]", "titles": titles}
+    tokens, _ = tokenised(corpus, model, tmp_path, progress, **how)
     documents = list(load_from_disk(str(corpus / "arrow")))
-    assert [row["input_ids"] for row in tokens] == [whole(row, "[SEP]")[:22] for row in documents]
+    assert [row["input_ids"] for row in tokens] == [whole(row | changes, "[SEP]")[:22] for row in documents]
     assert {row["chunk"] for row in tokens} == {0}
 
 
@@ -71,12 +73,6 @@ def test_a_shorter_last_chunk_is_dropped_unless_it_is_the_only_one(corpus, model
         expected += [chunk for chunk in chunks if len(chunk) == 22] or chunks
     assert list(tokens["input_ids"]) == expected
     assert any(len(chunk) < 22 for chunk in expected)
-
-
-def test_titles_may_be_left_out(corpus, model, tmp_path, progress):
-    tokens, _ = tokenised(corpus, model, tmp_path, progress, titles=False, policy="truncate")
-    documents = list(load_from_disk(str(corpus / "arrow")))
-    assert list(tokens["input_ids"]) == [whole(row | {"title": ""})[:22] for row in documents]
 
 
 @pytest.mark.parametrize("policy", ["chunk", "truncate"])
