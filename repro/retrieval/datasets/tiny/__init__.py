@@ -25,6 +25,7 @@ from repro.retrieval.datasets.tiny.world import (
     ask,
     ask_for,
     deeds,
+    deeds_by_key,
     fill,
     people,
     question,
@@ -64,9 +65,9 @@ def wiki() -> Collection:
 
 
 def _topics(targets: Sequence[tuple[Document, Deed]], world: Sequence[Deed], draw: Draw) -> Topics:
-    queries, judgements = [], []
+    queries, judgements, index = [], [], deeds_by_key(world)
     for number, (document, deed) in enumerate(targets):
-        concepts = question(draw, deed, world, sizes=SIZES)
+        concepts = question(draw, deed, index, sizes=SIZES)
         text, answer = _question_and_answer(document, deed, concepts, draw)
         queries.append(Query(str(number), text, (answer,)))
         judgements.append(Judgement(str(number), document.id, 1))
@@ -94,9 +95,9 @@ def beir() -> Collection:
         id: Document(id, fill(draw.pick(SENTENCES["titles"]), deed, draw), tell(deed, draw, asides=0.2))
         for id, deed in deeds_by_id.items()
     }
-    queries, judgements = [], []
+    queries, judgements, index = [], [], deeds_by_key(world)
     for number, deed in enumerate(draw.sample(world[15:], 45), 5001):
-        concepts = question(draw, deed, world, sizes=(3, 4))
+        concepts = question(draw, deed, index, sizes=(3, 4))
         queries.append(Query(str(number), ask(concepts, draw, keywords=0.2)))
         lives = {id: (d,) for id, d in deeds_by_id.items()}
         judgements += graded_judgements(str(number), concepts, lives, draw, top=2, others=6)

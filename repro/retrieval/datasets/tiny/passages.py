@@ -17,6 +17,7 @@ from repro.retrieval.datasets.tiny.world import (
     agreement,
     ask,
     deeds,
+    deeds_by_key,
     people,
     question,
     tell,
@@ -171,9 +172,9 @@ def _topics(
     lives: Mapping[str, Sequence[Deed]] | None = None,
 ) -> Topics:
     """Return a question for each deed, with its document as relevant one or graded documents of ``lives``."""
-    queries, judgements = [], []
+    queries, judgements, index = [], [], deeds_by_key(world)
     for number, (document, deed) in enumerate(targets, first):
-        concepts = question(draw, deed, world, sizes=sizes)
+        concepts = question(draw, deed, index, sizes=sizes)
         queries.append(Query(str(number), ask(concepts, draw, keywords=KEYWORDS)))
         if lives is None:
             judgements.append(Judgement(str(number), document, 1))
