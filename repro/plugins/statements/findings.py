@@ -140,8 +140,8 @@ Bound = Annotated[str, Field(pattern=r"^([A-Z]?[+-]\d+|[A-Z]|\d+)$", coerce_numb
 
 
 class Index(Identified):
-    """The first and last entry of an equation's ``sequence``, e.g. ``[0, N+1]``. Its index i ``runs`` e.g. over
-    ``[1, N]``, and a term ``uses`` e.g. entry ``i+1``."""
+    """The first and last entry of the ``sequence`` in an equation, e.g. ``[0, N+1]``. Its index i ``runs``
+    over e.g. ``[1, N]``, and a term ``uses`` e.g. entry ``i+1``."""
 
     where: str
     says: str
