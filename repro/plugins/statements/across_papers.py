@@ -1,5 +1,4 @@
-"""Differences between papers in values, bold numbers and marks. For example, two papers print .187 and .184
-for the same BM25 run on one set."""
+"""Differences between papers in values, bold numbers and marks, e.g. .187 and .184 for the same run."""
 
 from collections.abc import Iterable, Iterator
 from decimal import Decimal
@@ -33,7 +32,7 @@ def disagreements(sources: list[Paper], notes: Notes) -> Iterator[Finding]:
 
 
 def dataset_and_measure(cell: Cell) -> Scored:
-    """Return the data set and measure of a cell. Success counts as recall, as published."""
+    """Return the data set and measure of a cell. Success counts as recall."""
     return cell.column.dataset or "", (cell.column.measure or "").replace(_SUCCESS, "R@")
 
 
@@ -47,7 +46,7 @@ def numbers_differ(a: Cell, b: Cell) -> bool:
 
 
 def _disagreement(configuration: str, contradictions: dict[Scored, list[Cell]]) -> Finding:
-    """Return an error if the makers of the system are contradicted, or a single paper contradicts itself."""
+    """Return an error if a system's makers or a single paper's values contradict each other, else a doubt."""
     cells = list(chain.from_iterable(contradictions.values()))
     makers = [c for c in cells if c.role == "ours"]
     subject = next((c for c in cells if _is_misquoted(c, makers)), cells[0])
@@ -89,7 +88,7 @@ Spellings = dict[Scored, dict[str, list[Cell]]]  # by data set and measure, then
 
 
 def namesakes(sources: list[Paper], notes: Notes) -> Iterator[Finding]:
-    """Yield a note for every system that papers name alike without any common value."""
+    """Yield a note for every system of one name in several papers that have no common value of it."""
     by_system: dict[str, Spellings] = {}
     for cell in _cells_of_others(sources):
         cells_by_paper = by_system.setdefault(cell.row.system, {}).setdefault(dataset_and_measure(cell), {})
@@ -111,7 +110,7 @@ def _retrieval_cells(sources: list[Paper]) -> Iterator[Cell]:
 
 
 def scored_cells(cells: Iterable[Cell]) -> Iterator[Cell]:
-    """Yield the numbers with a data set and a measure whose column has no setting of its own."""
+    """Yield the numbers with a data set and a measure, except in columns with settings."""
     for cell in cells:
         column = cell.column
         if cell.is_numeric and column.dataset and column.measure and not column.with_:
@@ -184,7 +183,8 @@ def _percent(cell: Cell) -> Decimal:
 
 
 def conventions(sources: list[Paper], notes: Notes) -> Iterator[Finding]:
-    """Yield findings on equal numbers of mostly the same authors with different bold or marks."""
+    """Yield findings on equal numbers with different bold or marks in two papers of mostly the same
+    authors."""
     for one, other in combinations(sources, 2):
         authors = set(one.manifest.authors), set(other.manifest.authors)
         if 2 * len(set.intersection(*authors)) > max(map(len, authors)):

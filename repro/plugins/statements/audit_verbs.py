@@ -1,5 +1,4 @@
-"""The commands ``repro audit papers`` and ``repro audit claims``, e.g. ``repro audit claims PAPER
---failing``."""
+"""The commands ``repro audit papers`` and ``repro audit claims``."""
 
 from collections import Counter
 from dataclasses import asdict

@@ -19,7 +19,7 @@ from repro.verdicts.compared import ComparedCell, Comparison
 
 
 class PublishedValues:
-    """The paper's numbers, with marks of significance instead of tests. ``is_stated``: rounded decimals."""
+    """The paper's numbers, with marks instead of tests. ``is_stated``: rounded decimals."""
 
     is_published = is_stated = True
 
@@ -56,8 +56,8 @@ class PublishedValues:
 
 @dataclass(frozen=True)
 class MeasuredValues:
-    """Our measurements at one scale, except outdated ones. ``exhibits`` has the facts of stored artefacts,
-    and ``doubted`` receives the kinds of doubts about the used numbers."""
+    """Our measurements at one scale, except outdated ones. ``doubted`` receives the kinds of doubts about
+    them."""
 
     comparison: Comparison
     exhibits: Mapping[str, Mapping] = field(default_factory=dict)
@@ -89,7 +89,7 @@ class MeasuredValues:
             raise NotToldApart(f"{difference} is between {low:+.4f} and {high:+.4f}")
 
     def p(self, one: Cell, other: Cell) -> float | None:
-        """Return p of the stored paired t-test over the queries, if there is one."""
+        """Return p of the stored paired t-test, if any."""
         return self._between(one, other, "p")
 
     def _between(self, one: Cell, other: Cell, name: str) -> Any:
@@ -103,25 +103,24 @@ class MeasuredValues:
         return test[name][names.index(one.row.id)][names.index(other.row.id)]
 
     def why_untested(self, cell: Cell) -> str:
-        """Return the command that computes the tests between rows."""
         return f"no test between its rows is stored (run `repro compare {cell.paper.name}`)"
 
     def over_seeds(self, cell: Cell) -> list[float]:
-        """Return the measured values, one per seed. Raises MissingNumber for fewer than two."""
+        """Return a value per seed. Raises MissingNumber for fewer than two."""
         records = self._known[cell.id].records if cell.id in self._known else ()
         if len(records) < 2:
             raise MissingNumber(f"{cell.id} needs two seeds (run `repro run {cell.id} --seeds 1,2,3`)")
         return [record.measured for record in records]
 
     def drawn(self, shown: str, fact: str) -> float:
-        """Return a number stored with a figure (exhibit ``shown``). Raises MissingNumber."""
+        """Return a number stored with a figure. Raises MissingNumber."""
         value = self.exhibits.get(shown, {}).get(fact)
         if value is None:
             raise MissingNumber(f"{shown} has no {fact} yet")
         return float(value)
 
     def is_incomparable(self, cell: Cell) -> bool:
-        """Return whether the number was measured with a substitute for the original data."""
+        """Return whether substituted data were measured."""
         return cell.id in self._known and self._known[cell.id].verdict.name == "not comparable"
 
 
@@ -138,7 +137,7 @@ def facts_of_exhibits(plan: Plan, store: Store) -> dict[str, Mapping]:
 
 
 def _relevant_passages(path: Path) -> dict[str, int]:
-    """Count queries whose first passage is relevant by the qrels. Empty unless all are there."""
+    """Count queries with a relevant first passage, if all queries are there."""
     shown = json.loads(path.read_text(encoding="utf-8")) if path.exists() else {}
     if shown.get("kind") != "passages" or not all(query["found"] for query in shown["queries"]):
         return {}
@@ -157,23 +156,21 @@ class ChangedValues(PublishedValues):
         self.changes = changes
 
     def number(self, cell: Cell) -> Decimal:
-        """Return the changed or printed number. Raises MissingNumber for a dash or words."""
         return self.changes[cell.id] if cell.id in self.changes else super().number(cell)
 
     def told(self, cell: Cell) -> str:
-        """Return the number in words."""
         return str(self.changes.get(cell.id, cell.printed.plain))
 
 
 def can_fail(state_of: Callable[[PublishedValues], str], cells: tuple[Cell, ...]) -> bool:
-    """Return whether a change of these cells' numbers can refute a statement. For example, no change can
-    refute ``relevant("9", "bert") == 0``, which counts the ticks of a table of examples."""
+    """Return whether a change of these cells' numbers can refute a statement. For example, no number can
+    refute ``relevant("9", "bert") == 0``, which counts ticks."""
     numbers = {cell.id: cell.number for cell in cells if cell.is_numeric}
     return any(_is_refuted(state_of, changes) for changes in changed(numbers))
 
 
 def changed(numbers: Mapping[str, Decimal]) -> Iterator[dict[str, Decimal]]:
-    """Yield changes of the numbers: one, all, in rising and falling order, and exchanged."""
+    """Yield changes: one number, all, in rising and falling order, and exchanged."""
     for factor in FACTORS:
         yield {name: factor * number for name, number in numbers.items()}
         yield from ({name: factor * number + factor} for name, number in numbers.items())

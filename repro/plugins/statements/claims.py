@@ -52,7 +52,7 @@ class NotToldApart(MissingNumber):
 
 
 def fault(text: str) -> str | None:
-    """Return the reason if a text is not an expression of the language, or None."""
+    """Return the reason why a text is no valid expression, or None."""
     try:
         tree = _tree(text)
     except (SyntaxError, ValueError) as error:
@@ -81,7 +81,7 @@ def conjuncts(text: str) -> tuple[str, ...]:
 
 
 def is_relation_of_rows(text: str) -> bool:
-    """Return whether an expression is a single relation between rows, e.g. ``above(...)``."""
+    """Return whether an expression is a single relation, e.g. ``above(...)``."""
     match _tree(text).body:
         case ast.Call(func=ast.Name(id=name)):
             return name in RELATIONS_OF_ROWS
@@ -107,7 +107,7 @@ class Evaluation:
     say: Callable[[str], None]
 
     def of(self, text: str):
-        """Return the value of a valid expression. Raises MissingNumber and other errors of its functions."""
+        """Return the value of a valid expression. Raises MissingNumber."""
         return self._value(_tree(text).body)
 
     def _value(self, node: ast.expr):
@@ -169,7 +169,7 @@ class Outcomes:
 
 
 def by_measure(states: list[tuple[Cell, str]]) -> tuple[tuple[str, str], ...]:
-    """Return (table/column, worst state) for each column, if there are several."""
+    """Return the worst state of each ``table/column``, if there are several."""
     columns: dict[str, list[str]] = {}
     for cell, state in states:
         columns.setdefault(f"{cell.table.id}/{cell.column.id}", []).append(state)
@@ -178,8 +178,8 @@ def by_measure(states: list[tuple[Cell, str]]) -> tuple[tuple[str, str], ...]:
 
 
 def all_hold(expect: str, evaluation: Evaluation, seen: Outcomes) -> bool:
-    """Return whether every part that ``and`` joins holds, and add the states of pairs and columns to
-    ``seen``. Raises MissingNumber if the missing number could decide."""
+    """Return whether all parts that ``and`` joins hold, and add their states to ``seen``. Raises
+    MissingNumber if the missing number could decide."""
     missing, holds, pairs = None, True, []
     for part in conjuncts(expect):
         seen.pairs.clear()
@@ -214,9 +214,9 @@ class Claim(Identified):
 
     Attributes:
         about: the tables with the cells concerned.
-        expect: an expression of the language, or "" if no cell can confirm the sentence.
+        expect: an expression, or "" if no cell can confirm the sentence.
         beyond: the missing knowledge of a sentence without ``expect``.
-        assumed: parts of the expression that the text does not state, e.g. a margin for a vague word.
+        assumed: parts of ``expect`` that the text does not state, e.g. a margin for a vague word.
         note: the reason why the paper's own numbers contradict it.
         calls_significant: True for a statement about significance that no mark supports.
     """
@@ -254,7 +254,7 @@ def claims_of(source: Paper) -> dict[str, Claim]:
 
 
 def claims(path: Path) -> dict[str, Claim]:
-    """Return the claims of a claims.yaml by id. Raises ManifestError with file and line."""
+    """Return the claims of a claims.yaml by id. Raises ManifestError."""
     if not path.exists():
         return {}
     return {claim.id: claim for claim in yaml_file.read(path, _Claims, faults=_faults).claims}

@@ -1,4 +1,4 @@
-"""A paper's claims and audit as sections of a report, e.g. "Audit of the paper"."""
+"""A paper's claims and audit as sections of a report."""
 
 from collections import Counter
 from collections.abc import Iterator, Sequence
@@ -25,7 +25,7 @@ SEVERITIES = {"error": ("fail", "✕"), "doubt": ("open", "?"), "note": ("none",
 
 
 class StatementsPart(PaperPart):
-    """The claims at each scale and the audit of each paper, for a whole report."""
+    """The claims and the audit of each paper, for a whole report."""
 
     def __init__(self, sources: Sources):
         self._published = {name: published_judgements(source) for name, source in sources.papers.items()}
@@ -46,7 +46,7 @@ class StatementsPart(PaperPart):
 
 
 def claims(paper: str, statements: Sequence[JudgedStatement], scale: str, answers: Answers) -> Markup:
-    """Return every statement, starting with failures at full scale. Marks and bold numbers are folded."""
+    """Return every statement, failures at full scale first, with folded marks and bold numbers."""
     ordered = sorted(
         statements, key=lambda j: FAILS not in (j.published.state, scale == "full" and j.ours.state)
     )

@@ -1,4 +1,4 @@
-"""The findings of the audit, and the audit.yaml that explains them, e.g. ``explanations: [{at: [PAPER/1/ROW],
+"""The findings of the audit, and audit.yaml, which explains them, e.g. ``explanations: [{at: [PAPER/1/ROW],
 why: "printed from another run"}]``."""
 
 from __future__ import annotations
@@ -32,12 +32,11 @@ class Finding:
     """An inconsistency in a paper.
 
     Attributes:
-        severity: error (a contradiction within a paper or with a source that it quotes), doubt (one of
-            two numbers must be wrong, or it depends on our reading) or note (no mistake).
+        severity: error (a contradiction within a paper or with a source that it quotes), doubt (one of two
+            numbers must be wrong, or it depends on our reading) or note (no mistake).
         kind: e.g. average, bold, claim, mark, misprint, reference or record.
         against: the evidence, a key of ``HELD_AGAINST``.
         paper: the paper to correct.
-        id: e.g. ``paper/reading/id``.
         places: cells, claims or sections.
         values: the printed numbers or words at these places.
     """
@@ -65,7 +64,7 @@ class Finding:
         *,
         against: str = "paper",
     ) -> Finding:
-        """Return a finding on one paper. ``placed`` are its places, each with the printed value."""
+        """Return a finding on one paper. ``placed`` has its places with the printed values."""
         places, values = zip(*placed, strict=True)
         return cls(
             severity, kind, against, source.name, f"{source.name}/{id}", places, values, says, explanation
@@ -77,7 +76,7 @@ class Finding:
         return replace(self, explanation="; ".join(dict.fromkeys(filter(None, explanations))))
 
     def with_other(self, other: Finding) -> Finding:
-        """Return this finding joined with another of the same fact: the graver severity and all places."""
+        """Return this finding joined with another: the graver severity and all places."""
         placed = dict(zip(self.places, self.values, strict=True))
         for place, value in zip(other.places, other.values, strict=True):
             placed.setdefault(place, "" if value in other.says else value)  # no sentence twice
@@ -156,7 +155,7 @@ class Notes(StrictMapping):
     Attributes:
         configurations: name -> its rows or cells.
         facts: groups of ids of findings on the same fact.
-        out_of_domain: tables that claim that no system was trained on their sets.
+        out_of_domain: tables on sets that no system was trained on, as they claim.
         trained_on: system -> its training sets, by ir_datasets' names.
     """
 
@@ -180,7 +179,7 @@ class Notes(StrictMapping):
 
 
 def notes() -> Notes:
-    """Return the joined notes of all papers. Raises ManifestError, e.g. for a path that is no row or cell."""
+    """Return the joined notes of all papers. Raises ManifestError."""
     contents = [notes_of(source) for source in papers().values()]
     configurations: dict[str, tuple[str, ...]] = {}
     for name, paths in (item for content in contents for item in content.configurations.items()):
@@ -191,7 +190,7 @@ def notes() -> Notes:
 
 
 def check_use(source: Paper, places: Mapping[str, tuple[str, ...]]) -> None:
-    """Raise ManifestError if audit.yaml refers to a missing finding. ``places`` are by id of finding."""
+    """Raise ManifestError if audit.yaml names a missing finding. ``places`` are by id."""
     for location, reason in _idle_entries(notes_of(source), f"{source.name}/", places):
         raise yaml_file.fault_at(source.folder / FILE, location, reason)
 
@@ -211,7 +210,7 @@ def _idle_entries(
 
 
 def notes_of(source: Paper) -> Notes:
-    """Return the notes of one paper. Raises ManifestError with file and line."""
+    """Return the notes of one paper. Raises ManifestError."""
     path = source.folder / FILE
     if not path.exists():
         return Notes()

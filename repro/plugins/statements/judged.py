@@ -1,5 +1,4 @@
-"""Statements judged by the paper's own numbers, by ours and by others' values, e.g.
-``judged_at([paper("PAPER")], scale("tiny"), workspace)``."""
+"""Statements judged by the paper's own numbers, by ours and by others' values."""
 
 import re
 from collections import Counter
@@ -30,8 +29,8 @@ ALIKE = {"released": OF_ONE_SYSTEM, "trained again": TRAINED_AGAIN}
 
 @dataclass(frozen=True)
 class ClosestReports(PublishedValues):
-    """The closest report on each cell, unless it matches by name only. ``starts`` are the accepted ways of
-    making, e.g. ``("trained", "fine-tuned")``, all if empty."""
+    """The closest report on each cell, unless only the name matches. ``starts`` limits the ways of making,
+    e.g. to ``("trained", "fine-tuned")``."""
 
     starts: tuple[str, ...] = ()
     is_published, is_stated = False, True
@@ -46,16 +45,15 @@ class ClosestReports(PublishedValues):
         return counting[0]
 
     def number(self, cell: Cell) -> Decimal:
-        """Return the reported value in the cell's unit. Raises MissingNumber."""
         return self.of(cell).value
 
     def told(self, cell: Cell) -> str:
-        """Return the value and its making, e.g. "0.187 (index)". Raises MissingNumber."""
+        """Return the value and its making, e.g. "0.187 (index)"."""
         note = self.of(cell)
         return f"{format_value(note.value)} ({note.making})"
 
     def check_order(self, one: Cell, other: Cell) -> None:
-        """Raise MissingNumber if two values with different decimals are equal at the coarser rounding."""
+        """Raise MissingNumber if two values are equal at the coarser rounding."""
         values = [(self.number(cell), 2 if cell.unit == "fraction" else 0) for cell in (one, other)]
         first, second = (value.scaleb(digits) for value, digits in values)
         decimals = [decimals_of(value) - digits for value, digits in values]
@@ -63,15 +61,12 @@ class ClosestReports(PublishedValues):
             raise MissingNumber(f"others' values of {one.id} and {other.id} are equal after rounding")
 
     def why_untested(self, cell: Cell) -> str:
-        """Return the reason for the missing test."""
         return "values reported elsewhere have no significance test"
 
     def over_seeds(self, cell: Cell) -> list[float]:
-        """Raise MissingNumber."""
         raise MissingNumber(f"no seeds of {cell.id} are reported elsewhere")
 
     def drawn(self, shown: str, fact: str) -> float:
-        """Raise MissingNumber."""
         raise MissingNumber(f"no value of {shown} is reported elsewhere")
 
 
@@ -81,7 +76,7 @@ class OthersJudgement:
 
     Attributes:
         cells: the number of cells with a published number concerned.
-        alike: the states by reports of released systems alone and of retrained ones alone, if both exist.
+        alike: the states by reports of released systems and by those of retrained ones, if both exist.
     """
 
     judgement: Judgement = field(default_factory=partial(Judgement, UNTESTED))
@@ -157,7 +152,7 @@ def by_others(statement: Statement, places: Places, *, published: Judgement) -> 
 
 @dataclass(frozen=True)
 class JudgedStatement:
-    """A statement judged by three sources of numbers. ``doubts`` are kinds of doubts about our numbers."""
+    """A statement judged by three sources of numbers, with kinds of doubts about ours."""
 
     statement: Statement
     published: Judgement
@@ -205,7 +200,7 @@ class JudgedStatement:
 
 @dataclass(frozen=True)
 class PublishedJudgement:
-    """A statement judged by published numbers and others' values, which do not depend on measurements."""
+    """A statement judged by published numbers and others' values."""
 
     statement: Statement
     places: Places
@@ -221,7 +216,7 @@ class PublishedJudgement:
 
 
 def published_judgements(source: Paper) -> list[PublishedJudgement]:
-    """Return every statement of a paper, judged by its own numbers and by others' values."""
+    """Return every statement of a paper, judged without our numbers."""
     places, judgements = Places(source), []
     for statement in statements(source):
         published = statement.judge(PublishedValues(), places)
@@ -236,7 +231,7 @@ def judged(sources: list[Paper], ours: MeasuredValues, *, scale: str) -> list[Ju
 
 
 def judged_at(sources: list[Paper], scale: Scale, workspace: Workspace) -> list[JudgedStatement]:
-    """Return every statement of the papers, judged with the measurements at a scale. Runs nothing."""
+    """Return every statement of the papers, judged with the measurements at a scale."""
     mentions = set().union(
         *(named_papers(c.expect) for source in sources for c in claims_of(source).values())
     )
@@ -249,5 +244,5 @@ def judged_at(sources: list[Paper], scale: Scale, workspace: Workspace) -> list[
 
 
 def named_papers(expect: str) -> set[str]:
-    """Return the papers that an expression names, e.g. PAPER in ``above("1/ours/rr", "PAPER:1/ours/rr")``."""
+    """Return the papers in an expression, e.g. PAPER in ``above("1/ours/rr", "PAPER:1/ours/rr")``."""
     return set(re.findall(r"[\"']([\w-]+):", expect)) & set(papers())

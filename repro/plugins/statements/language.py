@@ -1,5 +1,5 @@
-"""The functions of ``expect``, e.g. ``above("1/ours", "1/bm25", "rr10")``. Paths are ``table/row/column`` of
-the claim's own paper, or ``PAPER:table/row/column``."""
+"""The functions of ``expect``, e.g. ``above("1/ours", "1/bm25", "rr10")``. Paths are ``table/row/column``, or
+``PAPER:table/row/column`` in another paper."""
 
 from collections.abc import Callable, Collection
 from dataclasses import dataclass, field
@@ -36,8 +36,8 @@ class Places:
     def rows(
         self, path: str, role: str | None = None, group: str | None = None, except_: Collection[str] = ()
     ) -> list[str]:
-        """Return row paths of a table, without ``except_`` (paths, ids or systems), and without reference
-        rows unless ``role`` names them."""
+        """Return row paths of a table, without ``except_`` (paths, ids or systems). Reference rows need their
+        ``role``."""
         _, table, _ = self._table(path)
         rows_by_names = {(r.id, r.system, f"{path}/{r.id}"): r for r in table.rows}
         _check("row", except_, set(chain.from_iterable(rows_by_names)), path)
@@ -59,7 +59,7 @@ class Places:
         return [identifier for identifier in ids if identifier not in except_]
 
     def examples(self, path: str, system: str) -> list[bool]:
-        """Return whether each passage listed for a system in a table of examples is relevant."""
+        """Return whether each passage of a system in a table of examples is relevant."""
         _, table, _ = self._table(path)
         ranks = [rank for example in table.entries for rank in example.shown]
         _check("system", [system], sorted({rank.system for rank in ranks}), path)
@@ -162,32 +162,32 @@ class Language:
     # relations between rows or cells
 
     def above(self, a: str, b: str, columns: Listed | None = None) -> bool:
-        """Return whether a is better than b in one cell, or in every listed column."""
+        """Return whether a is better than b in one cell or in all columns."""
         return self.holds(self._pairs(a, b, columns), "above")
 
     def not_below(self, a: str, b: str, columns: Listed | None = None) -> bool:
-        """Return whether a is at least as good as b in one cell, or in every listed column."""
+        """Return whether a is at least as good as b in one cell or in all columns."""
         return self.holds(self._pairs(a, b, columns), "not_below")
 
     def every(self, rows: list[str], relation: str, other: str, columns: Listed) -> bool:
-        """Return whether the relation to another row holds for each listed row. Dashes are skipped."""
+        """Return whether each row has the relation to another one. Dashes are skipped."""
         if relation not in RELATIONS:
             raise unknown("relation", relation, RELATIONS)
         pairs = [p for row in rows for p in self._pairs(row, other, columns) if has_number(p[0])]
         return self.holds(pairs, relation)
 
     def same_order(self, rows: list[str], others: list[str], columns: Listed) -> bool:
-        """Return whether no two rows are in the opposite order of their counterparts in ``others``."""
+        """Return whether no two rows are in the opposite order of those in ``others``."""
         fours = [(a, b, c, d) for (a, c), (b, d) in combinations(zip(rows, others, strict=True), 2)]
         reversals = [self._is_turned(*four, c) for c in as_columns(columns) for four in fours]
         return not any(reversals)
 
     def significantly_above(self, a: str, b: str, columns: Listed | None = None) -> bool:
-        """Return whether ``a`` is above ``b`` by a mark of the paper or a test between our rows."""
+        """Return whether a is above b by a mark or a test between our rows."""
         return self.all_fit(self._pairs(a, b, columns), self._is_significant)
 
     def best(self, row: str, columns: Listed, among: list[str] | None = None) -> bool:
-        """Return whether a row is strictly the best of its table, or of the listed rows, in every column."""
+        """Return whether a row is strictly the best in every column."""
         return self.holds(self._rivals(row, columns, among), "above")
 
     def best_or_tied(self, row: str, columns: Listed, among: list[str] | None = None) -> bool:
@@ -227,7 +227,7 @@ class Language:
         return self._tell(100 * (self.v(a) - self.v(b)) / self.v(b))
 
     def student(self, rows: list[str], others: list[str], column: str) -> float:
-        """Return p of Student's t-test between two groups of rows, e.g. of several seeds each."""
+        """Return p of Student's t-test between two groups of rows."""
         groups = [[float(self.v(f"{row}/{column}")) for row in group] for group in (rows, others)]
         test = unpaired_t_test(*groups)
         if test is None:
@@ -244,7 +244,7 @@ class Language:
         return self._tell(100 * (max(values) - min(values)) * len(values) / sum(values))
 
     def relevant(self, table: str, system: str) -> int:
-        """Return the number of a system's relevant passages: ticks of the table, or by our qrels."""
+        """Return the number of a system's relevant passages, by ticks or by our qrels."""
         marks = self.places.examples(table, system)
         if not self.values.is_published:
             return int(self.drawn(f"{table}/{system}", "relevant"))
@@ -308,7 +308,7 @@ class Language:
 
 
 def has_number(cell: Cell) -> bool:
-    """Return whether the cell has a published number, or belongs to a figure or study that may get one."""
+    """Return whether the cell has a published number, or may get one as a figure or study."""
     return cell.is_numeric or cell.is_unpublished
 
 
@@ -318,7 +318,7 @@ def as_columns(columns: Listed) -> list[str]:
 
 
 def is_marked_over(mine: Cell, theirs: Cell) -> bool:
-    """Return whether a cell is marked as significantly better. Raises MissingNumber if no mark applies."""
+    """Return whether a cell is marked as significantly better. Raises MissingNumber."""
     marks = {m: meaning.over for m, meaning in mine.table.marks.items() if meaning.means == "significant"}
     candidates = {mark for mark, over in marks.items() if theirs.row.system in over}
     if not candidates:

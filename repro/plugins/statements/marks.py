@@ -1,5 +1,5 @@
-"""Findings on bold numbers and marks of significance. For example, a mark over a cited row is doubtful, as
-nobody has scores by query for that row."""
+"""Findings on bold numbers and marks of significance, e.g. a mark over a cited row, which has no scores by
+query."""
 
 from collections.abc import Iterator
 from itertools import product
@@ -45,8 +45,8 @@ class MarksOfCell(CellPart):
 
 
 def of_words(source: Paper) -> Iterator[Finding]:
-    """Yield sentences that call a difference significant, or not, without a test. Each is a doubt if another
-    table of the paper names a test, and a note otherwise."""
+    """Yield sentences that call a difference significant, or not, without a test: doubts if another table
+    names one, and notes otherwise."""
     tested, finder = {table.id for table in source.manifest.tables if table.test}, Places(source)
     severity = "doubt" if tested else "note"
     by_id = {statement.id: statement for statement in statements(source) if statement.kind == "claim"}
@@ -124,7 +124,7 @@ def _implausible_marks(source: Paper, marked: list[Marked]) -> Iterator[Finding]
 
 
 def _unmarked_leads(source: Paper, marked: list[Marked]) -> Iterator[Finding]:
-    """Yield a finding for unmarked leads that are at least as large as a marked lead over the same row."""
+    """Yield a finding for unmarked leads as large as a marked one over the same row."""
     leads, placed = list[str](), dict[str, str]()
     for key in dict.fromkeys(map(_scope, marked)):
         mark, cell, rivals = min((m for m in marked if _scope(m) == key), key=lambda m: m[1].number)
@@ -146,7 +146,7 @@ def _unmarked_leads(source: Paper, marked: list[Marked]) -> Iterator[Finding]:
 
 
 def _certain_leads(source: Paper, marked: list[Marked]) -> Iterator[Finding]:
-    """Yield a finding for unmarked leads of rows with marks that are significant whatever the scores."""
+    """Yield a finding for unmarked leads that are significant whatever the scores."""
     table = marked[0][1].table
     tested, cells = {cell.row.id for _, cell, _ in marked}, list(cells_of(source, (table,)))
     placed, leads = dict[str, str](), list[str]()

@@ -1,5 +1,4 @@
-"""All findings of the audit, and those within a single paper. For example, a sentence states a lead over one
-system although its table has a stronger one in the same group."""
+"""All findings of the audit, and those within a single paper, e.g. an average that does not recompute."""
 
 import ast
 from collections.abc import Iterator
@@ -120,7 +119,7 @@ def _wording_findings(source: Paper) -> Iterator[Finding]:
 
 
 def altered_records(sources: list[Paper], results: Results) -> list[Finding]:
-    """Return an error for every damaged or altered line of these papers' records."""
+    """Return an error for every damaged line of these papers' records."""
     names = {source.name for source in sources}
     return [
         Finding("error", "record", "record", fault.path.stem, place, (place,), ("",), fault.reason)
@@ -131,7 +130,7 @@ def altered_records(sources: list[Paper], results: Results) -> list[Finding]:
 
 
 def of_domains(source: Paper) -> Iterator[Finding]:
-    """Yield a doubt for each number of an ``out_of_domain`` table with a system ``trained_on`` that set."""
+    """Yield a doubt for each number of an ``out_of_domain`` table with a system trained on its set."""
     own_notes = notes_of(source)
     tables = [t for t in source.manifest.tables if t.id in own_notes.out_of_domain]
     for cell in cells_of(source, tuple(tables)):
@@ -143,7 +142,7 @@ def of_domains(source: Paper) -> Iterator[Finding]:
 
 
 def of_indices(source: Paper) -> Iterator[Finding]:
-    """Yield a doubt for every index of an equation that exceeds its sequence, e.g. entry N+1 of 1 to N."""
+    """Yield a doubt for every index that exceeds its sequence, e.g. entry N+1 of 1 to N."""
     for index in notes_of(source).indices:
         first, last = (_number(end) for end in index.sequence)
         used = [_number(end) + _number(index.uses.replace("i", "")) for end in index.runs]
@@ -163,8 +162,8 @@ LEADS = ("gain", "percent")
 
 
 def of_leads(source: Paper) -> Iterator[Finding]:
-    """Yield a note for every claimed lead that skips a stronger system of the same group. For example,
-    ``rounds(gain(a, b), "3.6")`` states a lead of ``a`` over ``b``."""
+    """Yield a note for every claimed lead that skips a stronger system of the group, e.g. ``rounds(gain(a,
+    b), "3.6")``."""
     places = Places(source)
     for claim in claims_of(source).values():
         for mine, theirs in _leads(claim, places):

@@ -1,5 +1,5 @@
-"""Findings on unusual numbers. For example, a part of a new system alone has exactly the scores of the
-earlier system, so that the gain comes from the other part."""
+"""Findings on unusual numbers, e.g. a part of a new system that has exactly the scores of an earlier
+system."""
 
 import re
 from collections.abc import Iterator
@@ -17,7 +17,7 @@ Scores = dict[Scored, Cell]
 
 
 def of_patterns(source: Paper) -> Iterator[Finding]:
-    """Yield notes on equal scores of a part and an earlier system, values out of line, and missing bold."""
+    """Yield notes on equal scores, values out of line, and missing bold."""
     tables = [table for table in source.manifest.tables if table.kind == "results"]
     yield from _equal_parts(source, tables)
     for table in tables:

@@ -17,7 +17,7 @@ Outcome = Literal["right", "absent", "wrong", "partly"]
 
 
 class Faulty(StrictMapping):
-    """The verdict on a pointer or on an entry of the reference list, with its reason and evidence."""
+    """The verdict on a pointer or an entry of the reference list."""
 
     verdict: Outcome = "right"
     why: str = ""
@@ -53,14 +53,14 @@ class Pointer(Faulty):
 
 
 class References(StrictMapping):
-    """The content of references.yaml, with works by their keys in the paper's list."""
+    """The content of references.yaml, with works by their keys."""
 
     works: dict[str, Work] = Field(default_factory=dict)
     pointers: tuple[Pointer, ...] = ()
 
 
 def references_of(source: Paper) -> References:
-    """Return the references of a paper, if any. Raises ManifestError with file and line."""
+    """Return the references of a paper, if any. Raises ManifestError."""
     path = source.folder / "references.yaml"
     if not path.exists():
         return References()
@@ -87,12 +87,8 @@ def _is_part(target: str) -> bool:
 
 @dataclass(frozen=True)
 class Reference:
-    """One target of a pointer, or one entry of the reference list (``at`` is then ``references``).
-
-    Attributes:
-        means: the expected content of the target, or the work of an entry.
-        to: the target, or the key of an entry.
-    """
+    """A target of a pointer, or an entry of the reference list (``at`` is then ``references``). ``means`` is
+    its expected content or work."""
 
     paper: str
     at: str
@@ -150,7 +146,6 @@ def _entry_finding(
 
 
 def _shared_numbers(source: Paper, references: References) -> Iterator[Finding]:
-    """Yield a finding for different right works under one arXiv number."""
     by_number: dict[str, list[str]] = {}
     for key, work in references.works.items():
         if work.arxiv:

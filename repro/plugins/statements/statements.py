@@ -1,4 +1,4 @@
-"""Statements that cells can confirm: sentences, marks of significance and bold numbers, e.g. the mark
+"""Statements that cells can confirm: sentences, marks and bold numbers, e.g.
 ``PAPER/1/mark/ROW/COLUMN/†``."""
 
 from collections.abc import Callable, Iterator
@@ -36,8 +36,7 @@ class Judgement:
     Attributes:
         state: holds, fails, untested, ``not told apart`` or ``not judgeable``.
         why: the deciding cells or numbers, if any.
-        test: the tests between our rows, e.g. "p 0.01, not corrected", or the deviation that a published
-            mark or bold number needs.
+        test: the tests between our rows, e.g. "p 0.01, not corrected", or the deviation that a mark needs.
         measures: (table/column, state) of each measure, if there are several.
     """
 
@@ -61,11 +60,10 @@ class Statement:
     """A sentence of the text, a mark or a bold number.
 
     Attributes:
-        id: ``paper/claim/id``, ``paper/table/mark/row/column/mark`` or ``paper/table/bold/row/column``.
+        id: e.g. ``paper/claim/id`` or ``paper/table/bold/row/column``.
         kind: claim, mark or bold.
         decide: returns whether the statement holds. Raises MissingNumber.
         cells: the cells of a mark or bold number, its own first.
-        need: the deviation needed by the lead of a mark or bold number.
     """
 
     id: str
@@ -177,7 +175,7 @@ def _test(language: Language, values: Values) -> str:
 
 
 def marks(source: Paper) -> Iterator[tuple[str, Cell, str, list[Cell]]]:
-    """Yield every mark of significance with its cell, its meaning, and the cells that it claims to beat."""
+    """Yield every mark of significance with its cell, its meaning and the claimed rivals."""
     cells = [c for c in cells_of(source) if c.table.kind == "results"]
     for c in cells:
         for mark in dict.fromkeys(c.printed.marks):
@@ -192,7 +190,7 @@ def significance(table: Table) -> dict[str, tuple[str, ...]]:
 
 
 def rows_over(mark: str, cell: Cell, cells: list[Cell]) -> list[Cell]:
-    """Return the cells that a mark claims to beat, in the same column and group."""
+    """Return the cells that a mark claims to beat."""
     place, over = (cell.column.id, cell.row.group), significance(cell.table)[mark]
     if cell.row.system in over:
         return []
@@ -210,7 +208,7 @@ def bolds(source: Paper) -> Iterator[tuple[Cell, list[Cell]]]:
 
 
 def mark_holds(language: Language, cell: Cell, over: list[Cell]) -> bool:
-    """Return whether a number is above all cells ``over``, and our tests confirm it. Raises MissingNumber."""
+    """Return whether a number is above all cells ``over``, by our tests too. Raises MissingNumber."""
     if not over:
         raise MissingNumber("the paper has no such row in its group")
     if not language.holds([*product([cell], over)], "above"):
@@ -226,7 +224,7 @@ def mark_holds(language: Language, cell: Cell, over: list[Cell]) -> bool:
 
 
 def arithmetic_faults(source: Paper) -> Iterator[tuple[str, str]]:
-    """Yield (id, fault) for cells that do not follow from the rest of their table."""
+    """Yield (id, fault) for averages, differences and bold numbers that do not recompute."""
     for table in source.manifest.tables:
         if table.kind == "results":
             cells = {(c.row.id, c.column.id): c for c in cells_of(source, (table,))}
@@ -268,6 +266,6 @@ def _bold_faults(table: Table, cells: dict[tuple[str, str], Cell]) -> Iterator[t
 
 
 def bold_scope(cell: Cell) -> tuple:
-    """Return a key of the cells that a bold number of their table is the best of."""
+    """Return a key of the cells that compete for bold in a table."""
     scopes = {"group": (cell.column.id, cell.row.group), "column": (cell.column.id,), "row": (cell.row.id,)}
     return scopes.get(cell.table.bold, ())
