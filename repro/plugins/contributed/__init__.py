@@ -1,7 +1,7 @@
-"""Exports, imports and shows records that other people measured with this suite, with the doubts about each.
+"""Exports, imports and shows records that others measured with this suite.
 
-A line is a record as in ``results/records``, with ``origin`` ``{"by": "Jane Doe"}``. Its sha256 covers the
-person and the time. The records are kept in ``results/contributed``. No verdict reads this folder.
+A line is a record as in ``results/records``, with e.g. ``origin`` ``{"by": "Jane Doe"}``. No verdict uses
+``results/contributed``.
 """
 
 from collections import defaultdict
@@ -35,7 +35,7 @@ PLACE = f"results/{FOLDER}"
 
 
 def read(path: Path) -> list[Record]:
-    """Return the records of a file. Raises DataError, with file and line, for a faulty one."""
+    """Return the records of a file. Raises DataError with file and line."""
     records = []
     for number, line in enumerate(path.read_bytes().removesuffix(b"\n").split(b"\n"), 1):
         try:
@@ -55,7 +55,7 @@ def _checked(record: Record) -> Record:
 
 
 def doubts_about(record: Record, workspace: Workspace) -> tuple[Doubt, ...]:
-    """Return the doubts about a record as if it were ours, e.g. of another recipe, library or value."""
+    """Return the doubts about a record as if it were ours."""
     own, seeds = replace(record, origin={}), () if record.seed is None else (record.seed,)
     try:
         chosen = select(
@@ -75,14 +75,14 @@ def doubts_about(record: Record, workspace: Workspace) -> tuple[Doubt, ...]:
 
 
 def described(record: Record, workspace: Workspace) -> str:
-    """Return the person, the date and every doubt, e.g. "Jane Doe on 2026-11-28, doubtful: …"."""
+    """Return person, date and doubts, e.g. "Jane Doe on 2026-11-28, doubtful: …"."""
     seed = "" if record.seed is None else f", seed {record.seed}"
     reasons = ", ".join(map(str, doubts_about(record, workspace)))
     return f"{record.origin['by']} on {record.recorded[:10]}{seed}" + (reasons and f", doubtful: {reasons}")
 
 
 def records_of(of_cell: Cell, workspace: Workspace) -> Sequence[Record]:
-    """Return the records of a cell at all scales, from the folders of results."""
+    """Return the contributed records of a cell at all scales."""
     paths = [p for f in workspace.results.folders for p in sorted((f / FOLDER).glob("*.jsonl"))]
     return _by_cell(tuple((path, path.stat().st_mtime_ns) for path in paths)).get(of_cell.id, ())
 
@@ -107,7 +107,7 @@ def notes_on(of_cell: Cell) -> list[CellNote]:
 
 
 class ContributedPart(CellPart):
-    """The records of a cell at all scales, on its page."""
+    """The records of a cell on its page."""
 
     def __init__(self, of_cell: Cell, page: object = None):
         workspace = Workspace.open()
@@ -120,7 +120,7 @@ class ContributedPart(CellPart):
 
 
 class ContributedCards(PaperPart):
-    """The records of cells at other scales than full, on their cards in the report."""
+    """The records of cells at other scales than full, on cards of the report."""
 
     def __init__(self, sources: object):
         self._workspace = Workspace.open()

@@ -1,8 +1,4 @@
-"""The schema of others.yaml: values of cells as others measured them, with their sources.
-
-A source is e.g. a file of a repository at a commit, a comment in an issue, a table of a paper or a model
-card. No verdict depends on these values.
-"""
+"""The schema of others.yaml: values of cells as others measured them, with sources, e.g. a model card."""
 
 from __future__ import annotations
 
@@ -35,7 +31,7 @@ class Source(Place):
     """The place and the author of reports.
 
     ``who`` is ``authors`` of the system outside the paper, a ``toolkit``, somebody ``independent``, or a
-    ``later-paper`` that ran the system. ``name`` is that of a toolkit, repository or paper, not a person.
+    ``later-paper`` that ran the system. ``name`` is that of a toolkit, repository or paper.
     """
 
     who: Who
@@ -48,7 +44,7 @@ class Source(Place):
 
 
 class ReportMethod(StrictMapping):
-    """The making of a reported value. Unstated fields are empty.
+    """The making of a reported value.
 
     Attributes:
         start: a key of ``repro.hooks.MAKINGS``, e.g. ``run`` for a released run scored again.
@@ -104,7 +100,6 @@ class Search(Identified):
         places: the opened repositories, threads, cards and papers.
         in_vain: those without a value.
         runs: beginning of a collection's id -> the place of a run outside ``repro import run --public``.
-        date: of the last search.
     """
 
     queries: Words = ()
@@ -115,13 +110,13 @@ class Search(Identified):
     note: str = ""
 
     def run_on(self, collection: str) -> str:
-        """Return the entry of ``runs`` with the longest matching beginning, or ""."""
+        """Return the entry of ``runs`` with the longest matching beginning."""
         beginnings = [beginning for beginning in self.runs if collection.startswith(beginning)]
         return self.runs[max(beginnings, key=len)] if beginnings else ""
 
 
 class Reports(StrictMapping):
-    """An others.yaml: sources by short names, values, and searches. ``shared`` contains YAML anchors."""
+    """The content of an others.yaml. ``shared`` contains YAML anchors."""
 
     shared: tuple[object, ...] = ()
     sources: dict[str, Source] = Field(default_factory=dict)
@@ -193,12 +188,12 @@ class CellReport:
 
 
 def reports() -> dict[str, tuple[CellReport, ...]]:
-    """Return cell id -> its reports. Raises ManifestError with file and line."""
+    """Return cell id -> its reports. Raises ManifestError."""
     return reports_of(tuple(at_hand.papers().values()))
 
 
 def others_values(cell: Cell) -> tuple[CellReport, ...]:
-    """Return the reports on a cell by kind, each with its median first. Raises ManifestError."""
+    """Return the reports on a cell by kind, each with its median first."""
     groups = groupby(sorted(reports().get(cell.id, ()), key=_kind), key=_kind)
     return tuple(report for _, group in groups for report in _median_first(group))
 
@@ -214,8 +209,8 @@ def _kind(cell_report: CellReport) -> tuple[int, int]:
 
 
 def _median_first(group: Iterable[CellReport]) -> list[CellReport]:
-    """Return reports of one kind in increasing order, but the median first. Of two middle ones, the one
-    further from the published number is taken, or the smaller one, to not favour the paper."""
+    """Return reports of one kind in increasing order, but the median first: of two middle ones the one
+    further from the published number, to not favour the paper."""
     ordered = sorted(group, key=lambda report: report.value)
     middle = ordered[(len(ordered) - 1) // 2 : len(ordered) // 2 + 1]
     median = max(middle, key=lambda report: abs(report.difference))
@@ -252,12 +247,12 @@ def searches() -> dict[str, tuple[Search, ...]]:
 
 
 def read_reports(folder: Path, known: dict[str, Cell]) -> Reports:
-    """Return the others.yaml of a folder. Raises ManifestError with file and line."""
+    """Return the others.yaml of a folder. Raises ManifestError."""
     return yaml_file.read(folder / FILE, Reports, faults=functools.partial(faults, known=known))
 
 
 def faults(content: Reports, known: dict[str, Cell]) -> Iterator[Fault]:
-    """Yield faults that the schema does not detect. ``known`` are all cells by id."""
+    """Yield faults that the schema does not detect."""
     seen: set[tuple] = set()
     for number, report in enumerate(content.values):
         place = ("values", number)

@@ -1,4 +1,4 @@
-"""The command ``repro show others`` and the values on a cell's page, e.g. ``repro show others PAPER``."""
+"""The command ``repro show others`` and the values on a cell's page."""
 
 from __future__ import annotations
 
@@ -88,7 +88,6 @@ def _print_reports(by_cell, as_json: bool) -> int:
 
 
 def _check_names(names) -> None:
-    """Raise UsageError unless each is a paper or a cell."""
     for name in names:
         if "/" in name:
             cell_named(name)
@@ -132,7 +131,7 @@ def _show_searches(as_json: bool) -> int:
 
 
 def _counts(systems) -> dict[str, int]:
-    """Return system -> the number of its rows' values, by row or by group."""
+    """Return system -> the number of its rows' values."""
     found: dict[str, set[int]] = {system: set() for system in systems}
     for group in reports().values():
         row = group[0].cell.row
@@ -143,13 +142,8 @@ def _counts(systems) -> dict[str, int]:
 
 
 class Nearness(NamedTuple):
-    """The distances of one kind of others' values from the published numbers, without loose matches.
-
-    Attributes:
-        label: e.g. "training again", or "– others than the authors" for a part of it.
-        counts: in the order of ``COUNTS``.
-        size: the median over distinct numbers of the absolute median difference, in points.
-    """
+    """The distances of one kind of values from the published numbers: a label, e.g. "training again", numbers
+    in the order of ``COUNTS``, and the median over distinct numbers of the median distance in points."""
 
     label: str
     counts: tuple[int, ...]
@@ -157,7 +151,7 @@ class Nearness(NamedTuple):
 
 
 def nearnesses(by_cell: Mapping[str, Values]) -> list[Nearness]:
-    """Return a line for each kind, then for its makings, then without the authors."""
+    """Return a line for each kind, for its makings, and without the authors."""
     numbers, lines = _distinct_numbers(by_cell), []
     for kind, starts in KINDS.items():
         parts = [(kind, starts, True)]
@@ -189,7 +183,7 @@ def _distinct_numbers(by_cell: Mapping[str, Values]) -> list[list[Values]]:
 def _nearness(
     label: str, numbers: Iterable[Iterable[Values]], starts: Sequence[str], *, authors: bool
 ) -> Nearness | None:
-    """Count the values of these makings. Returns None if there are none."""
+    """Count the values of these makings, if any."""
     chosen = [[c for values in cells if (c := _chosen(values, starts, authors))] for cells in numbers]
     chosen = [cells for cells in chosen if cells]
     by_cell = [values for cells in chosen for values in cells]
@@ -229,7 +223,7 @@ def _typical(values: Values) -> Decimal:
 
 
 def _side(values: Values) -> int:
-    """Return -1, 0 or 1 for a median below, at or above the rounded published number."""
+    """Return -1, 0 or 1 for a median below, at or above the rounded number."""
     cell, typical = values[0].cell, _typical(values)
     if abs(typical) <= percent(half_unit(cell.printed.decimals), cell.unit):
         return 0
@@ -274,14 +268,13 @@ class RunPlace:
 
 
 def run_places(cells: Iterable[Cell]) -> list[RunPlace]:
-    """Return one RunPlace per cell that a run could be scored for. Leaves out the cells of systems whose
-    public runs nobody searched for."""
+    """Return the places of runs for scorable cells of searched systems."""
     found = ((cell, _searches().get(cell.row.system)) for cell in only_scorable(cells))
     return [RunPlace(cell, search) for cell, search in found if search]
 
 
 def in_words(places: list[RunPlace]) -> str:
-    """Return the number of cells by place, e.g. "3 at hand, 1 elsewhere, 8 not found"."""
+    """Return the numbers by place, e.g. "3 at hand, 1 elsewhere, 8 not found"."""
     at_hand = sum(place.at_hand for place in places)
     elsewhere = sum(bool(place.elsewhere) and not place.at_hand for place in places)
     missing = len(places) - at_hand - elsewhere

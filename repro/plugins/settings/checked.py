@@ -1,5 +1,5 @@
-"""A verdict on every planned parameter and every statement of settings.yaml. For example,
-``options.temperature`` is "as published", and ``options.warmup_ratio`` is "unspecified: warmup"."""
+"""A verdict on every planned parameter and every statement of settings.yaml, e.g. "as published" or
+"unspecified: warmup"."""
 
 from collections import Counter
 from collections.abc import Iterable, Iterator
@@ -87,7 +87,7 @@ MOST_ROWS = 3
 
 
 def counts(items: Iterable[CheckedParameter]) -> str:
-    """Return the number of parameters in each state, e.g. "36 as released, 18 unspecified"."""
+    """Return the numbers by state, e.g. "36 as released, 18 unspecified"."""
     return ", ".join(f"{number} {state}" for state, number in Counter(item.state for item in items).items())
 
 
@@ -99,7 +99,7 @@ def in_words(value: Any) -> str:
 
 
 def by_step(items: Iterable[CheckedParameter]) -> dict[str, list[CheckedParameter]]:
-    """Return the parameters under the name of their step, or a heading for those without one."""
+    """Return the parameters by the name of their step, or a heading without one."""
     steps: dict[str, list[CheckedParameter]] = {}
     for item in items:
         default = f"{item.stage}, not in settings.yaml" if item.stage else "statements without a parameter"
@@ -108,7 +108,7 @@ def by_step(items: Iterable[CheckedParameter]) -> dict[str, list[CheckedParamete
 
 
 def merged_lines(items: Iterable[CheckedParameter]) -> list[tuple[str, ...]]:
-    """Return the fields of ``HEAD``. Rows with equal values share a line."""
+    """Return the fields of ``HEAD``, with rows of equal values in one line."""
     lines: dict[tuple[str, ...], list[str]] = {}
     for item in items:
         values = map(in_words, (item.published, item.released, item.planned))
@@ -117,7 +117,7 @@ def merged_lines(items: Iterable[CheckedParameter]) -> list[tuple[str, ...]]:
 
 
 def of_cells_of_settings(items: Iterable[CheckedParameter]) -> list[tuple[str, ...]]:
-    """Return the fields of ``CELL_HEAD`` for each cell of a paper's own tables of settings."""
+    """Return the fields of ``CELL_HEAD`` for each cell of a table of settings."""
     return [
         (place, cell(place).text, item.parameter, in_words(item.planned), item.verdict)
         for place, item in of_cells(items).items()
@@ -184,8 +184,7 @@ def _alike_failures(source: Paper, rows: list[PlannedRow]) -> Iterator[CheckedPa
 
 
 def of_cell(cell: Cell) -> list[CheckedParameter]:
-    """Return the parameters of a cell's row. For a cell of the paper's own table of settings, return only the
-    parameters that name this cell. Returns [] for a paper without settings.yaml."""
+    """Return the parameters of a cell's row, or, in a table of settings, those that name this cell."""
     if not steps_of(cell.paper):
         return []
     if cell.is_setting:

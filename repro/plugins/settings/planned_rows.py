@@ -57,8 +57,7 @@ class PlannedRow:
 
 
 def planned_rows(source: Paper, place: str = "", machine: Machine | None = None) -> list[PlannedRow]:
-    """Return a paper's rows with recipes as planned at full scale, if their ids begin with ``place``. Studies
-    and reference rows are excluded."""
+    """Return a paper's rows with recipes as planned at full scale, if their ids begin with ``place``."""
     machine = (machine or Machine()).without_data()
     paper_plan, readings = _plan(source, (place or source.name,), machine), CellReadings(machine)
     items: list[tuple[str, Cell | ShownExhibit, list[Node]]] = [
@@ -83,7 +82,7 @@ def _plan(source: Paper, places: tuple[str, ...], machine: Machine) -> Plan:
 
 
 def planned_alike(source: Paper, rows: Iterable[PlannedRow]) -> Iterator[tuple[str, str]]:
-    """Yield pairs of cells of a column with the same stages but different published numbers."""
+    """Yield pairs of cells with the same stages but different published numbers."""
     published_cells = {c.id: c for c in cells_of(source) if c.is_numeric and c.role != "cited"}
     seen: dict[tuple, Cell] = {}
     for identifier, nodes in (item for row in rows for item in row.nodes.items()):
@@ -119,7 +118,7 @@ def _feeds(node: Node, name: str, source: str | Nodes) -> bool:
 
 @once_a_node  # several steps and rows share a node
 def parameters(node: Node) -> Mapping[str, Any]:
-    """Return the parameters of a stage that are settings, by their paths. Null values are omitted."""
+    """Return the parameters of a stage that are settings, by their paths."""
     if node.stage in DATA:
         return {}
     leaves = dict(_leaves(node.params, ""))
@@ -128,7 +127,7 @@ def parameters(node: Node) -> Mapping[str, Any]:
 
 
 def begins_path(path: str, beginnings: Iterable[str]) -> bool:
-    """Return whether a path equals one of the beginnings or is below one."""
+    """Return whether a path is one of the beginnings or below one."""
     return not _beginnings(path, ".").isdisjoint(beginnings)
 
 
@@ -166,13 +165,8 @@ NOT_APPLICABLE = ("n.a.", "-", "–")
 
 @dataclass(frozen=True)
 class ExpectedValue:
-    """The value that the plan should have, or a fault.
-
-    Attributes:
-        value: None if the plan should not have the parameter.
-        set_of: True if ``value`` lists the values over all stages of a row.
-        fault: the reason for no value, or "".
-    """
+    """The value that the plan should have (None: no such parameter), or a ``fault``. ``set_of``: the value
+    lists those of all stages of a row."""
 
     value: Any = None
     set_of: bool = False
@@ -185,7 +179,7 @@ class ExpectedValue:
 
 
 def published_value(stated: SourcedValue, row: str) -> Any:
-    """Return the published value for a row, or None for no value or "not applicable"."""
+    """Return the published value for a row, or None."""
     value = stated.published
     if value is None and stated.cell:
         value = cell_value(cell(stated.cell).text)
@@ -202,7 +196,7 @@ def _is_by_row(value: Any) -> bool:
 
 
 def cell_value(text: str) -> Any:
-    """Return the value of a cell of a table of settings, e.g. 30000 for "30k", None for "not applicable"."""
+    """Return the value of a cell of settings, e.g. 30000 for "30k", None for "not applicable"."""
     match = _NUMBER.fullmatch(text.strip())
     if match is None:
         return None if text.strip() in NOT_APPLICABLE else text.strip()
@@ -212,7 +206,7 @@ def cell_value(text: str) -> Any:
 
 
 def expected(setting: Setting, row: str, readings: Mapping[str, Reading]) -> ExpectedValue:
-    """Return the value that a row's stages should have, given the row's readings."""
+    """Return the value that a row's stages should have, given its readings."""
     try:
         published = published_value(setting, row)
         default, choices = _reading_values(setting.reading, readings) if setting.reading else (None, [])
@@ -232,7 +226,7 @@ def expected(setting: Setting, row: str, readings: Mapping[str, Reading]) -> Exp
 
 
 class ExpectedValues:
-    """The expected values of settings, cached for rows with the same published value and reading."""
+    """The expected values of settings, cached."""
 
     def __init__(self) -> None:
         self._known: dict[tuple, tuple] = {}
@@ -269,7 +263,7 @@ def _disagrees(setting: Setting, published: Any) -> bool:
 
 
 def _reading_values(name: str, readings: Mapping[str, Reading]) -> tuple[Any, list[Any]]:
-    """Return the values (or their parts under a key) of the default and of all choices. Raises UsageError."""
+    """Return the values of the default and of all choices, or their parts under a key."""
     identifier = _identifier(name, readings)
     if not identifier:
         raise UsageError(f"the row uses no unspecified choice {name!r} (see `repro show readings`)")
@@ -312,7 +306,7 @@ def _scalar_key(value: str | int | float | None) -> str:
 
 
 def _normalise(value: Any) -> Any:
-    """Return the value with whole floats as integers, so that 1.0 equals 1 and neither equals true."""
+    """Return whole floats as integers, so that 1.0 equals 1 and neither equals true."""
     if isinstance(value, Mapping):
         return {key: _normalise(item) for key, item in value.items()}
     if isinstance(value, list | tuple):

@@ -1,4 +1,4 @@
-"""The settings in reports and in ``repro show CELL``, and the command, e.g. ``repro show settings PAPER``."""
+"""The settings in reports and in ``repro show CELL``, and ``repro show settings``, e.g. of ``PAPER``."""
 
 from __future__ import annotations
 
@@ -62,7 +62,7 @@ def print_cells(items: Iterable[CheckedParameter]) -> None:
 
 
 def row_lines(items: Sequence[CheckedParameter], *, verbose: bool) -> Iterator[tuple[str, str]]:
-    """Yield labelled lines on a row: counts by state, then the differing settings (all if ``verbose``)."""
+    """Yield labelled lines on a row: counts by state, then the departures or all settings."""
     if not items:
         return
     paper, table, row = items[0].row.split("/")
@@ -83,7 +83,7 @@ def _short_line(item: CheckedParameter) -> str:
 
 
 def of_whole_papers(cells: Sequence[Cell]) -> Iterator[str]:
-    """Yield a sentence on the tables of settings of each paper that ``cells`` contain completely."""
+    """Yield a sentence on the tables of settings of each complete paper among ``cells``."""
     numbers = Counter(cell.paper.name for cell in cells)
     for name, number in numbers.items():
         source = paper(name)
@@ -210,7 +210,7 @@ class SettingsPart(PaperPart):
 
 
 def settings_section(paper: str, items: Sequence[CheckedParameter]) -> Markup:
-    """Return the section on settings: counts, differences and failures, and cells of tables of settings."""
+    """Return the section on settings: counts, departures, and cells of tables of settings."""
     from repro.writers.html.elements import el, identifier, plain_table, section
     from repro.writers.html.tables import scrolling
 

@@ -1,7 +1,5 @@
-"""Answers of a study to readings and claims: the difference of two rows in points of the primary column.
-
-Published differences are in published.yaml: a table, two rows, and e.g. ``cells: [PAPER/1/ROW/COLUMN, …]``.
-"""
+"""Answers of a study to readings and claims: the difference of two rows in the primary column. Published
+differences are in published.yaml, e.g. ``cells: [PAPER/1/ROW/COLUMN, …]``."""
 
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import asdict, dataclass, replace
@@ -34,7 +32,7 @@ _ORDERS = ("above", "below")
 
 @dataclass(frozen=True)
 class Answer:
-    """The difference between the two rows of a pointer at one scale, in the primary column.
+    """The difference between the two rows of a pointer at one scale.
 
     Attributes:
         difference: of the means over queries and common seeds, in points, as are the next values.
@@ -69,7 +67,7 @@ class Answer:
 
     @property
     def beside_published(self) -> str:
-        """A clause on the published difference, or "" if it or the interval is missing."""
+        """A clause on the published difference, if known."""
         x, side = self.published, self.verdict.removeprefix("slightly ")
         if x is None or self.low is None or self.high is None:
             return ""
@@ -81,7 +79,7 @@ class Answer:
 
     @property
     def counted(self) -> str:
-        """The number of seeds in words, e.g. "3 seeds"."""
+        """The number of seeds, e.g. "3 seeds"."""
         return f"{self.seeds} seed{'' if self.seeds == 1 else 's'}"
 
     @property
@@ -100,10 +98,7 @@ class StudyRecords:
 
 
 def answers(pointers: Iterable[str], evidence: StudyRecords) -> dict[str, list[Answer]]:
-    """Return pointer -> an answer for every scale with both rows, except on embedded collections.
-
-    Raises UsageError for an unknown row.
-    """
+    """Return pointer -> an answer for every scale with both rows. Raises UsageError for an unknown row."""
     by_pointer: dict[str, list[Answer]] = {text: [] for text in pointers}
     parsed_pointers = {text: study_pointer(text) for text in by_pointer}
     for pointer in parsed_pointers.values():
@@ -124,7 +119,7 @@ def check_pointer(pointer: StudyPointer) -> None:
 
 
 def tested_answer(study: Study, pointer: StudyPointer, column: Column, *, scale: str) -> Answer | None:
-    """Return the answer with its interval and verdict, or None if the study does not test it."""
+    """Return the answer with its interval and verdict, or None without a test."""
     contrast = study.contrast(pointer.row, pointer.other, column.id)
     if contrast is None or contrast.difference is None:
         return None
@@ -157,7 +152,7 @@ def of_means(
     unit: str,
     scale: str,
 ) -> Answer | None:
-    """Return the answer by the means of common seeds, without an interval, or None without such seeds."""
+    """Return the answer by the means of common seeds, or None without such seeds."""
     if not (common_seeds := ours.keys() & theirs.keys()):
         return None
     points = 1 if unit == "percent" else 100
@@ -203,7 +198,7 @@ def _scale_answers(
     pointers: Mapping[str, StudyPointer],
     evidence: StudyRecords,
 ) -> Iterator[tuple[str, Answer]]:
-    """Yield each pointer with its answer at one scale, tested if possible, or computed from means."""
+    """Yield each pointer with its answer at one scale."""
     source, table = cells[0].paper, cells[0].table
     column = primary_column(source, table)
     cells = [cell for cell in cells if cell.column.id == column.id]  # each column is tested separately
@@ -232,7 +227,7 @@ FILE = "published.yaml"
 
 
 class PublishedPair(StrictMapping):
-    """Two rows of a table, and the paths of their published cells."""
+    """Two rows of a table, and their published cells."""
 
     table: str
     row: str
@@ -241,13 +236,13 @@ class PublishedPair(StrictMapping):
 
     @property
     def difference(self) -> float:
-        """The first cell minus the second in points. Raises UsageError for an unknown cell."""
+        """The first cell minus the second in points."""
         ours, theirs = (percent(c.number, c.unit) for c in map(cell, self.cells))
         return float(ours - theirs)
 
 
 def published_effects(source: Paper) -> dict[tuple[str, str, str], float]:
-    """Return (table, row, other row) -> the published difference, both ways. Raises ManifestError."""
+    """Return (table, row, other row) -> the published difference, both ways."""
     return source.once(published_effects, lambda: _read(source))
 
 

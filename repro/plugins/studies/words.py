@@ -39,7 +39,7 @@ def mark(verdict: str) -> str:
 
 
 def caption(study: Study) -> str:
-    """Return the explanation of intervals, signs, untrained rows, rows at the floor and costs."""
+    """Return the explanation below a table."""
     sentences = [METHOD, *_signs(study), *_few_seeds(study), *_untrained_rows(study), *_floor(study), COST]
     return " ".join([*preliminary_note(study), *doubts_note(study), *sentences])
 
@@ -68,7 +68,7 @@ def _signs(study: Study) -> list[str]:
 
 
 def preliminary_note(study: Study) -> list[str]:
-    """Return a sentence on missing planned seeds, if any. Every text on verdicts begins with it."""
+    """Return a sentence on missing planned seeds, if any."""
     return [f"{study.preliminary.capitalize()}."] if study.preliminary else []
 
 
@@ -103,13 +103,12 @@ def _claim(study: Study) -> str:
 
 
 def order(study: Study, column: Column) -> str:
-    """Return the name of a column and its findings, e.g. "RR@10. Above BM25: BERT."."""
+    """Return a column with its findings, e.g. "RR@10. Above BM25: BERT."."""
     primary = " (primary)" if column.id == study.analysis.primary else ""
     return " ".join(f"{capitalised(part)}." for part in [column.label + primary, *_findings(study, column)])
 
 
 def _findings(study: Study, column: Column) -> list[str]:
-    """Return the findings of a column. More than ``MANY`` pairs of one verdict are only counted."""
     contrasts = _distinct_contrasts(c for c in study.contrasts if c.column == column.id)
     points = study.analysis.matters.get(column.id)
     phrases = {

@@ -90,7 +90,7 @@ def shown(study: Study, row: str, column: str) -> str:
 
 
 def sign(study: Study, row: str, column: str) -> str:
-    """Return the sign of the verdict against the row's base, e.g. " ▲" or, at the floor, " ▲f"."""
+    """Return the sign of the verdict against the row's base, e.g. " ▲" or " ▲f"."""
     base = study.base(row)
     c = study.contrast(row, base, column) if base else None
     if base is None or c is None:
@@ -156,7 +156,6 @@ def _origin(study: Study) -> str:
 
 
 def _table(heads, lines, *, texts: int) -> list[str]:
-    """Return the lines of a Markdown table. The first ``texts`` columns are text."""
     rule = ["---"] * texts + ["---:"] * (len(heads) - texts)
     return [f"| {' | '.join(line)} |" for line in (heads, rule, *lines)] + [""]
 
@@ -317,7 +316,7 @@ def _standing(study: Study, c: Contrast) -> dict:
 
 
 def contrast_as_json(c: Contrast, *, times: float) -> dict:
-    """Return a comparison as a JSON object. ``times`` is 100 for per cent, 1 for fractions."""
+    """Return a comparison in JSON. ``times`` is 100 for per cent, 1 for fractions."""
 
     def scaled(fraction: float | None) -> float | None:
         return None if fraction is None else times * fraction

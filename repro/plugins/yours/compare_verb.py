@@ -1,4 +1,4 @@
-"""``repro compare`` with the user's runs and encoders as rows, ``repro doctor smoke`` with an encoder."""
+"""``repro compare`` with the user's rows, and ``repro doctor smoke`` with an encoder."""
 
 from __future__ import annotations
 
@@ -152,7 +152,7 @@ def smoke(names, tables, rows):
 
 
 def _encoder_among(names, tables, rows) -> tuple[str, list[str]]:
-    """Return the encoder among names, or "", and the other names. Raises UsageError for a wrong mixture."""
+    """Return the encoder among names, or "", and the other names. Raises UsageError."""
     encoders = [name for name in names if name.partition("/")[0] not in papers() and _is_encoder(name)]
     others = [name for name in names if name not in encoders]
     if encoders and (rows or encoders[1:] or (len(others), len(tables)) not in ((0, 0), (1, 1))):
@@ -260,8 +260,8 @@ def _sentences(row: OwnRow) -> list[str]:
 
 
 def record_runs(tables: Sequence[OwnTable], importer: Importer) -> Iterator[tuple[str, int, int]]:
-    """Record each run for its cells, and yield its label and the numbers of new and of all records. Raises
-    UsageError unless there is one row, at scale full."""
+    """Record each run. Yield its label and the numbers of new and of all records. Raises UsageError unless
+    there is one row, at scale full."""
     from repro.exchange.run_import import Origin
 
     cells = [c for own in tables for c in own.of_paper]
@@ -277,7 +277,7 @@ def record_runs(tables: Sequence[OwnTable], importer: Importer) -> Iterator[tupl
 
 
 def _cells_by_run(row: OwnRow, cells: Sequence[ComparedCell]) -> dict[Path, list[Cell]]:
-    """Return run -> the cells that it covers, to the depth of their measures."""
+    """Return run -> the cells that it covers to the depth of their measures."""
     covered: dict[Path, list[Cell]] = {}
     for c in cells:
         scored = row.scored.get(c.cell.column.id)

@@ -116,10 +116,11 @@ def own_table(
     dataset: str | None = None,
     progress: Progress = SILENT,
 ) -> OwnTable:
-    """Add the user's runs and encoders as rows below those of one table, and test them against these.
+    """Add the user's rows below those of one table, and test them. ``dataset`` limits the scoring of runs to
+    it.
 
-    Runs are scored on ``dataset`` alone if given. Only stages of encoders are stored. Raises UsageError if
-    no column can be scored, DataError for a malformed run, BlockedError for missing data, StageError.
+    Raises UsageError if no column can be scored, DataError for a malformed run, BlockedError for missing
+    data, StageError.
     """
     cells = list(compared)
     places, not_scored = scorable_places(cells, plan)
@@ -154,7 +155,7 @@ def _with_tested_run(
     places: Mapping[str, Place],
     machine: Machine,
 ) -> ComparedCell:
-    """Return the cell with the tested run by others as the printed one, which is the last of its runs."""
+    """Return the cell with the tested run by others as the printed one."""
     rival = of_rivals.get(c.cell.column.id, {}).get(c.cell.row.id)
     if rival is None or rival.public is None:
         return c
@@ -165,7 +166,7 @@ def _with_tested_run(
 
 
 def _as_imported(cell: Cell, rival: Rival, run: PublicRun, place: Place, machine: Machine) -> ImportedRun:
-    """Return a public run that no record in this workspace is about."""
+    """Return a public run without a record in this workspace."""
     of_cell = CellReadings(machine)
     choices = {name: choice for name, choice in run.readings.items() if name in of_cell.of(cell)}
     origin = {"file": run.file, "sha256": run.sha256, "toolkit": run.toolkit, "settings": run.settings}
@@ -204,7 +205,7 @@ def rows_with_scores(
     rows: Sequence[Row],
     own_row: Callable[[OwnRun | UserEncoder, Row, str], OwnRow],
 ) -> tuple[list[OwnRow], list[tuple[Row, OwnRun | UserEncoder, ReproError]]]:
-    """Return the rows that ``own_row`` makes, and the errors of the other ones. Raises the first if all
+    """Return the rows made by ``own_row``, and the errors of the others. Raises the first error if all
     fail."""
     own_rows: list[OwnRow] = []
     errors: list[tuple[Row, OwnRun | UserEncoder, ReproError]] = []
@@ -224,7 +225,8 @@ def differing_of(scored: Mapping[str, Scored]) -> tuple[str, ...]:
 
 
 def labels(sources: Sequence[OwnRun | UserEncoder], attribute: str = "label") -> list[str]:
-    """Return the label or name of each source. Equal ones get the folder or a number, e.g. ``my (march)``."""
+    """Return the label or name of each source, equal ones with the folder or a number, e.g. ``my
+    (march)``."""
     names = [getattr(source, attribute) for source in sources]
     if len(set(names)) < len(names):
         places = [s.folder if isinstance(s, OwnRun) else "" for s in sources]
@@ -262,7 +264,6 @@ def own_cells(
 
 
 def _record(cell: Cell, place: Place, scored: Scored, scale: str) -> Record:
-    """Return the score as a record, which is not stored."""
     unit, values = float(UNITS[place.unit]), scored.values
     return Record(
         cell=cell.id,
@@ -349,7 +350,7 @@ def _own_test(pair: Mapping[str, Any], row: OwnRow, c: ComparedCell, table: OwnT
 
 
 def lines(table: OwnTable) -> Iterator[dict]:
-    """Yield a line per number of the user's rows and tested row, as in CSV."""
+    """Yield a line per number of the user's rows and tested row, for CSV."""
     for row in table.rows:
         for c in row.cells:
             for test in row.tests.get(c.cell.column.id) or [{}]:
@@ -361,7 +362,7 @@ def lines(table: OwnTable) -> Iterator[dict]:
 
 
 def as_json(table: OwnTable) -> list[dict]:
-    """Return an object per number of the user's rows, as in JSON."""
+    """Return an object per number of the user's rows, for JSON."""
     return [
         _facts(row, c)
         | {"interval": [c.interval.low, c.interval.high] if c.interval else None}
