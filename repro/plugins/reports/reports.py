@@ -6,7 +6,7 @@ import functools
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from decimal import Decimal
-from itertools import groupby
+from itertools import chain, groupby
 from pathlib import Path
 from typing import Annotated, Literal
 
@@ -36,11 +36,6 @@ class Source(Place):
 
     who: Who
     name: str
-
-    @property
-    def unnamed(self) -> Source:
-        """The source without its name."""
-        return self.model_copy(update={"name": ""})
 
 
 class ReportMethod(StrictMapping):
@@ -86,7 +81,7 @@ class Report(StrictMapping):
 def _flat(items: object) -> object:
     if not isinstance(items, list):
         return items
-    return [word for item in items for word in (item if isinstance(item, list) else [item])]
+    return list(chain.from_iterable(item if isinstance(item, list) else [item] for item in items))
 
 
 Words = Annotated[tuple[str, ...], BeforeValidator(_flat)]
@@ -142,17 +137,16 @@ class CellReport:
     def note(self) -> CellNote:
         """The report as a note for tables."""
         report, source = self.report, self.source
-        place = f"{source.place}{f', {report.at}' if report.at else ''}"
-        differs = [f"differs: {', '.join(report.how.differs)}"] if report.how.differs else []
+        differs = f"differs: {', '.join(report.how.differs)}" if report.how.differs else ""
         return CellNote(
             source.name,
             f"{self.value:f}",
-            place,
+            ", ".join(filter(None, (source.place, report.at))),
             address=source.address,
             who=source.who,
             making=report.how.start,
             match=report.match,
-            details="; ".join([*differs, *filter(None, [report.note])]),
+            details="; ".join(filter(None, (differs, report.note))),
             facts=self.as_json(),
         )
 
@@ -220,20 +214,23 @@ def _median_first(group: Iterable[CellReport]) -> list[CellReport]:
 @functools.cache
 def reports_of(sources: tuple[Paper, ...]) -> dict[str, tuple[CellReport, ...]]:
     """Return cell id -> its reports, for these papers."""
-    cells_by_id = {cell.id: cell for source in sources for cell in cells_of(source)}
-    by_cell: dict[str, list[CellReport]] = {}
+    known, by_cell = _cells_by_id(sources), dict[str, tuple[CellReport, ...]]()
     for folder in folders():
-        content = read_reports(folder, cells_by_id)
+        content = read_reports(folder, known)
         for report in content.values:
             for cell in report.cells:
-                entry = CellReport(cells_by_id[cell], report, content.sources[report.source])
-                by_cell.setdefault(cell, []).append(entry)
-    return {cell: tuple(group) for cell, group in by_cell.items()}
+                entry = CellReport(known[cell], report, content.sources[report.source])
+                by_cell[cell] = (*by_cell.get(cell, ()), entry)
+    return by_cell
 
 
 def known_cells() -> dict[str, Cell]:
     """Return every cell of the papers by its id."""
-    return {cell.id: cell for source in at_hand.papers().values() for cell in cells_of(source)}
+    return _cells_by_id(at_hand.papers().values())
+
+
+def _cells_by_id(sources: Iterable[Paper]) -> dict[str, Cell]:
+    return {cell.id: cell for source in sources for cell in cells_of(source)}
 
 
 def folders() -> list[Path]:
@@ -285,11 +282,11 @@ def _report_faults(report: Report, cells_by_id: dict[str, Cell]) -> Iterator[Fau
 
 
 def _value_fault(entry: CellReport) -> str:
-    end = SHARES.get(entry.cell.unit)
+    cell, end = entry.cell, SHARES.get(entry.cell.unit)
     if end and not 0 < entry.value <= end:
-        return f"is {entry.value:f} in {entry.cell.unit}, above {end}. Check the unit"
-    if end and entry.value * FAR < entry.cell.number:
-        return f"is less than 1/{FAR} of the published {entry.cell.printed.plain}. Check the unit"
+        return f"is {entry.value:f} in {cell.unit}, above {end}. Check the unit"
+    if end and entry.value * FAR < cell.number:
+        return f"is less than 1/{FAR} of the published {cell.printed.plain}. Check the unit"
     if entry.report.how.start == "unknown" and entry.difference == 0:
         return "repeats the published number without a method"
     return ""
@@ -300,15 +297,14 @@ def _source_faults(content: Reports) -> Iterator[Fault]:
         yield ("sources", source_name), "no value is of this source"
     names: dict[Source, str] = {}
     for name, source in content.sources.items():
-        first_name = names.setdefault(source.unnamed, name)
-        if first_name != name:
-            yield ("sources", name), f"has the authors and the place of source {first_name!r}"
+        first = names.setdefault(source.model_copy(update={"name": ""}), name)
+        if first != name:
+            yield ("sources", name), f"has the authors and the place of source {first!r}"
 
 
 def _run_faults(content: Reports, cells_by_id: dict[str, Cell]) -> Iterator[Fault]:
     for number, search in enumerate(content.searches):
-        rows = [c for c in cells_by_id.values() if search.runs and search.id in (c.row.system, c.row.group)]
-        collections = {cell.column.dataset or "" for cell in rows}
         for beginning in search.runs:
-            if not any(collection.startswith(beginning) for collection in collections):
+            rows = (c for c in cells_by_id.values() if search.id in (c.row.system, c.row.group))
+            if not any((cell.column.dataset or "").startswith(beginning) for cell in rows):
                 yield ("searches", number, "runs"), f"no cell of {search.id} is on {beginning!r}"
