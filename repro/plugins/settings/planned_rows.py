@@ -73,12 +73,10 @@ def planned_rows(source: Paper, place: str = "", machine: Machine | None = None)
 
 def _plan(source: Paper, places: tuple[str, ...], machine: Machine) -> Plan:
     tables = tuple(t for t in (*source.manifest.tables, *figure_tables(source)) if t.kind != "study")
-    measured_cells = [
-        cell for cell in cells_of(source, tables) if is_measured(cell) and lies_within(cell.id, places)
-    ]
-    cells = [cell for cell in measured_cells if cell.row.role != "reference"]
-    chosen_exhibits = [item for item in exhibits((source.name,), ()) if lies_within(item.id, places)]
-    return plan(cells, scale=scale("full"), machine=machine, exhibits=chosen_exhibits)
+    measured = [c for c in cells_of(source, tables) if is_measured(c) and c.row.role != "reference"]
+    cells = [cell for cell in measured if lies_within(cell.id, places)]
+    drawn = [item for item in exhibits((source.name,), ()) if lies_within(item.id, places)]
+    return plan(cells, scale=scale("full"), machine=machine, exhibits=drawn)
 
 
 def planned_alike(source: Paper, rows: Iterable[PlannedRow]) -> Iterator[tuple[str, str]]:
@@ -111,9 +109,8 @@ def matches(node: Node, description: Nodes | None) -> bool:
 def _feeds(node: Node, name: str, source: str | Nodes) -> bool:
     inputs = node.inputs.get(name, ())
     description = Nodes(stage=source) if isinstance(source, str) else source
-    return any(
-        matches(parent, description) for parent in (inputs if isinstance(inputs, tuple) else (inputs,))
-    )
+    parents = inputs if isinstance(inputs, tuple) else (inputs,)
+    return any(matches(parent, description) for parent in parents)
 
 
 @once_a_node  # several steps and rows share a node
@@ -138,8 +135,11 @@ def _beginnings(path: str, sign: str) -> frozenset[str]:
 
 def at_path(node: Node, path: str) -> Any:
     """Return the value of a stage's parameter, or None."""
-    value: Any = node.params
-    for key in path.split("."):
+    return _value_below(node.params, path.split("."))
+
+
+def _value_below(value: Any, keys: Iterable[str]) -> Any:
+    for key in keys:
         value = value.get(key) if isinstance(value, Mapping) else None
     return value
 
@@ -280,12 +280,6 @@ def _identifier(name: str, readings: Mapping[str, Reading]) -> str:
     parts = name.split(".")
     places = (".".join(parts[:end]) for end in range(len(parts), 0, -1))
     return next((place for place in places if place in readings), "")
-
-
-def _value_below(value: Any, keys: list[str]) -> Any:
-    for key in keys:
-        value = value.get(key) if isinstance(value, Mapping) else None
-    return value
 
 
 def _is_set(value: Any) -> bool:

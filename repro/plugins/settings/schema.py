@@ -111,6 +111,11 @@ class Step(Identified):
     settings: dict[str, Setting | None] = Field(default_factory=dict)
 
     @property
+    def stage(self) -> str:
+        """The stage of its nodes, or ""."""
+        return self.nodes.stage if self.nodes else ""
+
+    @property
     def stated(self) -> dict[str, Setting]:
         """Return the settings without removed ones."""
         return {path: setting for path, setting in self.settings.items() if setting is not None}
