@@ -23,16 +23,8 @@ from repro.hooks import CellPart
 from repro.manifest.cells import Cell
 from repro.manifest.papers import Paper
 from repro.manifest.schema import Table
-from repro.plugins.studies.contrasts import (
-    Analysis,
-    Confirmatory,
-    Contrast,
-    OfSeeds,
-    TableAnalysis,
-    analysis_of,
-    contrasts,
-    floor_standings,
-)
+from repro.plugins.studies import contrasts as comparisons
+from repro.plugins.studies.contrasts import Analysis, Confirmatory, Contrast, OfSeeds, TableAnalysis
 from repro.retrieval.evaluation.crossed import Estimate, estimate
 from repro.running.plan import Plan
 from repro.stage_table import TRAININGS
@@ -74,8 +66,8 @@ class StudyEvidence:
         name = node.fingerprint
         if name not in self._records:
             is_stored = self._store.state(node) == "stored"
-            record = self._store.record(node) if is_stored else {"facts": self.kept["trainings"][name]}
-            self._records[name] = record
+            kept = {} if is_stored else {"facts": self.kept["trainings"][name]}
+            self._records[name] = kept or self._store.record(node)
         return self._records[name]
 
     def scores(self, node: Node) -> dict[str, Any] | None:
@@ -281,7 +273,7 @@ def study_of(
     evidence = StudyEvidence(store, files)
     return judged(
         table,
-        analysis_of(source),
+        comparisons.analysis_of(source),
         known_scores(table_plan, evidence),
         costs=costs(table_plan, evidence),
         hours=row_hours(table_plan, evidence),
@@ -300,11 +292,12 @@ def judged(table: Table, analysis: Analysis, scores: Scores, **facts) -> Study:
         for c in table.columns
         if c.id in scores
     }
-    comparisons = tuple(contrasts(table_analysis, columns, level=level))
+    contrasts = tuple(comparisons.contrasts(table_analysis, columns, level=level))
     standings = {
-        column: floor_standings(table_analysis, rows, level=level) for column, rows in columns.items()
+        column: comparisons.floor_standings(table_analysis, rows, level=level)
+        for column, rows in columns.items()
     }
-    return Study(table, table_analysis, entries(columns), comparisons, standings, plan=analysis, **facts)
+    return Study(table, table_analysis, entries(columns), contrasts, standings, plan=analysis, **facts)
 
 
 def _planned_seeds(seeds: OfSeeds, analysis: Analysis) -> OfSeeds:

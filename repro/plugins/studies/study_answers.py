@@ -3,7 +3,6 @@ differences are in published.yaml, e.g. ``cells: [PAPER/1/ROW/COLUMN, …]``."""
 
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import asdict, dataclass, replace
-from itertools import groupby
 from statistics import fmean
 
 from repro.errors import UsageError, check_known
@@ -100,13 +99,14 @@ class StudyRecords:
 def answers(pointers: Iterable[str], evidence: StudyRecords) -> dict[str, list[Answer]]:
     """Return pointer -> an answer for every scale with both rows. Raises UsageError for an unknown row."""
     by_pointer: dict[str, list[Answer]] = {text: [] for text in pointers}
-    parsed_pointers = {text: study_pointer(text) for text in by_pointer}
-    for pointer in parsed_pointers.values():
+    by_table: dict[tuple[str, str], dict[str, StudyPointer]] = {}
+    for text in by_pointer:
+        pointer = study_pointer(text)
         check_pointer(pointer)
-    sorted_items = sorted(parsed_pointers.items(), key=lambda item: (item[1].study, item[1].table))
-    for (study, table), group in groupby(sorted_items, key=lambda item: (item[1].study, item[1].table)):
+        by_table.setdefault((pointer.study, pointer.table), {})[text] = pointer
+    for (study, table), group in by_table.items():
         source = paper(study)
-        for text, answer in _table_answers(source, table_of(source, table), dict(group), evidence):
+        for text, answer in _table_answers(source, table_of(source, table), group, evidence):
             by_pointer[text].append(answer)
     return by_pointer
 
@@ -114,7 +114,7 @@ def answers(pointers: Iterable[str], evidence: StudyRecords) -> dict[str, list[A
 def check_pointer(pointer: StudyPointer) -> None:
     """Raise UsageError unless both rows are in the table of a study."""
     table = table_of(paper(pointer.study), pointer.table)
-    rows = [row.id for row in table.rows if table.kind == "study"]
+    rows = [row.id for row in table.rows] if table.kind == "study" else []
     check_known(f"row of the study {pointer.study}/{table.id}", pointer.row, pointer.other, valid=rows)
 
 
@@ -179,16 +179,15 @@ def _table_answers(
 ) -> Iterator[tuple[str, Answer]]:
     column = primary_column(source, table)
     for name in sorted(evidence.results.scales("records") & known_scales().keys()):
-        scale = known_scales()[name]
+        scale, prefix = known_scales()[name], f"{source.name}/{table.id}/"
         if dataset(scale.dataset(column.dataset or "")).source == "embedded":
             continue
-        prefix, suffix = f"{source.name}/{table.id}/", f"/{column.id}"
         records = [r for r in evidence.results.read(name, source.name) if r.cell.startswith(prefix)]
-        rows = {r.cell.removeprefix(prefix).removesuffix(suffix) for r in records if r.cell.endswith(suffix)}
-        measured_pointers = {text: p for text, p in pointers.items() if p.row in rows}
-        if measured_pointers:
+        cells = {r.cell for r in records}
+        measured = {text: p for text, p in pointers.items() if f"{prefix}{p.row}/{column.id}" in cells}
+        if measured:
             seeds = tuple(sorted({r.seed for r in records if r.seed is not None}))
-            yield from _scale_answers(scale, seeds, cells_of(source, (table,)), measured_pointers, evidence)
+            yield from _scale_answers(scale, seeds, cells_of(source, (table,)), measured, evidence)
 
 
 def _scale_answers(
@@ -207,20 +206,22 @@ def _scale_answers(
     compared_cells = compare(study_plan, evidence.results, store=evidence.store).cells
     files = scores_paths(evidence.results, scale.name, source.name, table.id)
     study = judged(table, analysis_of(source), known_scores(study_plan, StudyEvidence(evidence.store, files)))
-    in_column = [c for c in compared_cells if not c.outdated]
-    by_row = {c.cell.row.id: _values_by_seed(c) for c in in_column}
-    doubts_by_row = {c.cell.row.id: [doubt.kind for doubt in c.doubts] for c in in_column}
+    by_row = {c.cell.row.id: c for c in compared_cells if not c.outdated}
     for text, pointer in pointers.items():
-        ours, theirs = by_row.get(pointer.row, {}), by_row.get(pointer.other, {})
-        means = of_means(ours, theirs, column, unit=table.unit, scale=scale.name)
-        if means is not None:
-            answer = tested_answer(study, pointer, column, scale=scale.name) or means
-            doubts = dict.fromkeys(k for row in (pointer.row, pointer.other) for k in doubts_by_row[row])
-            yield text, replace(answer, doubts=tuple(doubts))
+        if pointer.row in by_row and pointer.other in by_row:
+            pair = by_row[pointer.row], by_row[pointer.other]
+            if answer := _of_pair(pair, study, pointer, column, scale.name):
+                yield text, answer
 
 
-def _values_by_seed(c: ComparedCell) -> dict[int | None, float]:
-    return {record.seed: record.measured for record in c.records}
+def _of_pair(
+    pair: tuple[ComparedCell, ComparedCell], study: Study, pointer: StudyPointer, column: Column, scale: str
+) -> Answer | None:
+    ours, theirs = ({record.seed: record.measured for record in c.records} for c in pair)
+    means = of_means(ours, theirs, column, unit=study.table.unit, scale=scale)
+    answer = means and (tested_answer(study, pointer, column, scale=scale) or means)
+    doubts = dict.fromkeys(doubt.kind for c in pair for doubt in c.doubts)
+    return answer and replace(answer, doubts=tuple(doubts))
 
 
 FILE = "published.yaml"

@@ -45,9 +45,9 @@ LIBRARY = "config_sentence_transformers.json"
 KINDS = {"SentenceTransformer": "dense", "SparseEncoder": "sparse"}
 UNLIMITED = 1_000_000  # tokens. Tokenizers without a limit have a larger number
 TRIAL = "The river below the stone bridge rises after every storm. "
-LEAST_COSINE = 0.999  # of a text alone and in a batch. Below, scores depend on the batches visibly
+LEAST_COSINE = 0.999  # of a text alone and in a batch
 FEW = 500  # texts, which are encoded without notice
-SAMPLE = 64  # texts whose encoding is timed
+SAMPLE = 64  # timed texts
 UNITS = (("hour", 3600), ("minute", 60), ("second", 1))
 
 
@@ -159,15 +159,15 @@ def _located(name: str, data: Path | None) -> tuple[Path, str, dict[str, str]]:
         return folder.resolve(), "local", {"kind": "folder", "path": str(folder.resolve())}
     if name and folder.exists():
         raise UsageError(f"{name} is not a model directory: it has none of {', '.join(SETTINGS)}")
-    place, source = None, None
+    source = None
     with contextlib.suppress(ValueError):  # not a valid name on the hub
         source = None if folder.is_absolute() else checkpoint(name, "main", data)
     if source:
         place = Path(source["path"]) if "path" in source else cached_folder(name, source["commit"])
-    if not (place and source):
-        remedy = f"name a model directory, or run `repro data fetch model:{name}`"
-        raise BlockedError(f"the encoder {name!r} is neither a directory nor on this machine", remedy)
-    return place, name, source
+        if place:
+            return place, name, source
+    remedy = f"name a model directory, or run `repro data fetch model:{name}`"
+    raise BlockedError(f"the encoder {name!r} is neither a directory nor on this machine", remedy)
 
 
 def _has_one_of(files: Sequence[str], folder: Path) -> bool:
@@ -301,21 +301,27 @@ def _description(passages: _Side, queries: _Side, facts: Mapping[str, Any]) -> s
     from repro.retrieval.nn import library_encoder
 
     is_one = queries.folder == passages.folder
-    parts = [_modules(passages), _reading(passages)]
-    parts += [] if is_one else [f"queries by another encoder, {_modules(queries)}"]
-    parts += [_reading(queries), _titles(passages.params)]
     own, other = (side.model.similarity_fn_name for side in (passages, queries))
     differs = "" if own == other else f" of the passages' encoder (queries': {other})"
-    similarity = passages.said.get("similarity") or own + differs
-    parts += [f"similarity {similarity}", f"{passages.form} numbers a vector"]
-    for whose, stated in ((f"its {EXPORTED}", _exported(passages.folder)), ("its user", facts)):
-        said = ", ".join(f"{name} {value!r}" for name, value in stated.items() if value is not None)
-        parts.append(said and f"{said} (by {whose})")
+    parts = [
+        *(_modules(passages), _reading(passages)),
+        "" if is_one else f"queries by another encoder, {_modules(queries)}",
+        *(_reading(queries), _titles(passages.params)),
+        f"similarity {passages.said.get('similarity') or own + differs}",
+        f"{passages.form} numbers a vector",
+        _stated(_exported(passages.folder), f"its {EXPORTED}"),
+        _stated(facts, "its user"),
+    ]
     unused = library_encoder.unused_prompts(passages.model) if is_one else ()
     parts += [f"its prompt {name!r} is unused" for name in unused]
-    parts += dict.fromkeys(_own_code(side.folder) for side in (passages, queries))
+    parts += dict.fromkeys(map(_own_code, (passages.folder, queries.folder)))
     words = "; ".join(filter(None, parts))
     return f"read by sentence-transformers {version('sentence-transformers')}: {words}"
+
+
+def _stated(facts: Mapping[str, Any], whose: str) -> str:
+    said = ", ".join(f"{name} {value!r}" for name, value in facts.items() if value is not None)
+    return said and f"{said} (by {whose})"
 
 
 def _modules(side: _Side) -> str:

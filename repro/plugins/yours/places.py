@@ -140,16 +140,14 @@ def _scores_of_run(run: OwnRun, target: Target) -> tuple[dict[str, Scored], list
             reasons[name] = error
     if not judged:
         raise next(iter(reasons.values()))
-    covered = run.covered(judged)
-    scored: dict[str, Scored] = {}
-    notices = []
+    covered, notices, scored = run.covered(judged), [], dict[str, Scored]()
     for name, places in by_dataset.items():
         if name in covered:
             by_measure = run.scores(judged[name], list(dict.fromkeys(p.measure for p in places.values())))
             scored |= {column: by_measure[place.measure] for column, place in places.items()}
         else:
-            other_topics = f"{run.label} has other topics than {name}"
-            notices.append(_left_out(places, str(reasons.get(name, other_topics))))
+            reason = reasons.get(name, f"{run.label} has other topics than {name}")
+            notices.append(_left_out(places, str(reason)))
     return {column: scored[column] for column in target.places if column in scored}, notices
 
 
@@ -214,9 +212,8 @@ def _evaluations_of_encoder(encoder: UserEncoder, target: Target) -> tuple[dict[
         except BlockedError as error:
             notices.append(_left_out([name], f"{error.cause}. To do: {error.remedy}"))
             del evaluations[name]
-            blocked = error
-    if not evaluations:
-        raise blocked
+            if not evaluations:
+                raise
     return evaluations, notices
 
 
@@ -284,17 +281,14 @@ def rivals(
     by_column: dict[str, list[ComparedCell]] = {name: [] for name in places}
     for c in cells:
         by_column.get(c.cell.column.id, []).append(c)
-    data = workspace.data if plan.scale.compares_with_paper else None
     public: dict[str, dict[str, dict[str, PublicRun]]] = {}
-    for name, place in places.items():
-        for c in by_column[name]:
-            found = _public(c.cell, place.measure, data) if data else {}
-            public.setdefault(c.cell.row.id, {})[name] = found
+    if (data := workspace.data) and plan.scale.compares_with_paper:
+        for name, place in places.items():
+            for c in by_column[name]:
+                public.setdefault(c.cell.row.id, {})[name] = _public(c.cell, place.measure, data)
     chosen = {row: _of_one_toolkit(columns) for row, columns in public.items()}
-    return {
-        name: _rivals(by_column[name], place.measure, plan, workspace, chosen)
-        for name, place in places.items()
-    }
+    measures = {name: place.measure for name, place in places.items()}
+    return {name: _rivals(by_column[name], m, plan, workspace, chosen) for name, m in measures.items()}
 
 
 def _of_one_toolkit(columns: Mapping[str, Mapping[str, PublicRun]]) -> dict[str, PublicRun]:
@@ -320,10 +314,8 @@ def _rivals(
     for c in cells:
         rival = _measured(c, stored.get(c.cell.row.id, ()), measure, store)
         run = public.get(c.cell.row.id, {}).get(c.cell.column.id)
-        if rival is None and run and workspace.data:
-            path = workspace.data / RUNS / run.file
-            if scored := _scores(path, run.sha256, run.dataset, measure, workspace.data):
-                rival = Rival(f"run by {run.toolkit}", scored.parts, scored.run, public=run)
+        if rival is None and run and workspace.data and (scored := _scores(run, measure, workspace.data)):
+            rival = Rival(f"run by {run.toolkit}", scored.parts, scored.run, public=run)
         if rival:
             by_row[c.cell.row.id] = rival
     return by_row
@@ -359,15 +351,18 @@ def _public(cell: Cell, measure: str, data: Path) -> dict[str, PublicRun]:
     runs: dict[str, PublicRun] = {}
     for run in reversed(public_runs()):
         is_of_cell = (run.system, run.dataset) == (cell.row.system, cell.column.dataset)
-        path = data / RUNS / run.file
-        is_usable = is_of_cell and not looks_deeper(measure, run.depth) and path.is_file()
-        if is_usable and run.toolkit not in runs and _scores(path, run.sha256, run.dataset, measure, data):
+        is_usable = is_of_cell and not looks_deeper(measure, run.depth) and (data / RUNS / run.file).is_file()
+        if is_usable and run.toolkit not in runs and _scores(run, measure, data):
             runs[run.toolkit] = run
     return runs
 
 
+def _scores(run: PublicRun, measure: str, data: Path) -> Scored | None:
+    return _scores_of_file(data / RUNS / run.file, run.sha256, run.dataset, measure, data)
+
+
 @functools.cache
-def _scores(path: Path, digest: str, dataset: str, measure: str, data: Path) -> Scored | None:
+def _scores_of_file(path: Path, digest: str, dataset: str, measure: str, data: Path) -> Scored | None:
     """Score a public run, or return None if the file has other bytes."""
     if sha256(path) != digest:
         return None
