@@ -10,10 +10,11 @@ from dataclasses import replace
 from functools import lru_cache
 from itertools import chain
 from pathlib import Path
+from typing import Any
 
 import click
 
-from repro.api import select
+from repro.api import Selection, select
 from repro.cli.options import selection_options
 from repro.cli.printing import say, table
 from repro.errors import DataError, ReproError, UsageError, shortened
@@ -57,11 +58,9 @@ def _checked(record: Record) -> Record:
 def doubts_about(record: Record, workspace: Workspace) -> tuple[Doubt, ...]:
     """Return the doubts about a record as if it were ours."""
     own, seeds = replace(record, origin={}), () if record.seed is None else (record.seed,)
+    options: dict[str, Any] = {"scale": record.scale, "seeds": seeds, "readings": record.readings}
     try:
-        chosen = select(
-            record.cell, scale=record.scale, seeds=seeds, readings=record.readings, workspace=workspace
-        )
-        plan = chosen.plan()
+        plan = select(record.cell, **options, workspace=workspace).plan()
     except ReproError as error:  # e.g. a choice that no longer exists
         return (Doubt("outdated", str(error)), *doubts(Basis([own])))
     plan.look(workspace.store)
@@ -145,17 +144,22 @@ def export(selection, person, output):
     """Write your own records of the selected cells, as input of `repro import records`."""
     if not person.strip() or person != shortened(person):
         raise UsageError("--by needs a name of one line, at most 80 characters")
-    cells, results = {c.id for c in selection.cells}, Results(selection.workspace.locations.results)
     newest = {
         (r.cell, r.seed, *sorted(r.readings.items())): replace(r, origin={"by": person.strip()})
-        for paper in sorted({c.paper.name for c in selection.cells})
-        for r in results.read(selection.scale, paper)
-        if r.cell in cells and not r.origin and (not selection.seeds or r.seed in selection.seeds)
+        for r in _own_records(selection)
+        if not selection.seeds or r.seed in selection.seeds
     }
     if not newest:
         raise UsageError("the results folder has no own record of these cells at this scale")
     output.write_bytes(b"".join(map(line_of, newest.values())))
     say(f"{len(newest)} records in {output}")
+
+
+def _own_records(selection: Selection) -> Iterator[Record]:
+    cells, results = {c.id for c in selection.cells}, Results(selection.workspace.locations.results)
+    for paper in sorted({c.paper.name for c in selection.cells}):
+        records = results.read(selection.scale, paper)
+        yield from (r for r in records if r.cell in cells and not r.origin)
 
 
 @click.command(

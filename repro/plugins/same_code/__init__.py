@@ -109,9 +109,7 @@ class SameCode:
                 params = {name: value for name, value in node.params.items() if name not in LEFT_OUT}
                 if (key := (entries(node), canonical(params))) not in seen:
                     seen.add(key)
-                    name = f"{place} {node.stage}"
-                    names = chain([name], (f"{name} {number}" for number in count(2)))
-                    named[next(each for each in names if each not in named)] = node
+                    named[_free_name(f"{place} {node.stage}", named)] = node
         return named
 
     def newest(self) -> list[str]:
@@ -196,6 +194,11 @@ class SameCode:
 def _plan(scale: str) -> Plan:
     names = [name for name, paper in papers().items() if paper.folder.is_relative_to(PAPERS)]
     return select(*names, scale=scale).plan()
+
+
+def _free_name(name: str, taken: Iterable[str]) -> str:
+    names = chain([name], (f"{name} {number}" for number in count(2)))
+    return next(each for each in names if each not in taken)
 
 
 def _cheap_cells() -> Plan:

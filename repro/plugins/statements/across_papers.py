@@ -48,13 +48,12 @@ def numbers_differ(a: Cell, b: Cell) -> bool:
 def _disagreement(configuration: str, contradictions: dict[Scored, list[Cell]]) -> Finding:
     """Return an error if a system's makers or a single paper's values contradict each other, else a doubt."""
     cells = list(chain.from_iterable(contradictions.values()))
-    makers = [c for c in cells if c.role == "ours"]
-    subject = next((c for c in cells if _is_misquoted(c, makers)), cells[0])
-    has_several_papers = len({c.paper.name for c in cells}) > 1
-    may_differ = has_several_papers or {"cited", "rerun"} <= {c.role for c in cells}
+    subject = next((c for c in cells if _is_misquoted(c, cells)), cells[0])
+    has_several_papers, roles = len({c.paper.name for c in cells}) > 1, {c.role for c in cells}
+    may_differ = has_several_papers or {"cited", "rerun"} <= roles
     places, values = zip(*printed(cells), strict=True)
     return Finding(
-        "doubt" if may_differ and not makers else "error",
+        "doubt" if may_differ and "ours" not in roles else "error",
         "values",
         "another paper" if has_several_papers else "paper",
         subject.paper.name,
@@ -66,9 +65,9 @@ def _disagreement(configuration: str, contradictions: dict[Scored, list[Cell]]) 
     )
 
 
-def _is_misquoted(cell: Cell, makers: list[Cell]) -> bool:
-    alike = (maker for maker in makers if dataset_and_measure(maker) == dataset_and_measure(cell))
-    return any(numbers_differ(cell, maker) for maker in alike)
+def _is_misquoted(cell: Cell, cells: list[Cell]) -> bool:
+    makers = (c for c in cells if c.role == "ours" and dataset_and_measure(c) == dataset_and_measure(cell))
+    return any(numbers_differ(cell, maker) for maker in makers)
 
 
 def _measures(by_measure: Iterable[Scored]) -> str:

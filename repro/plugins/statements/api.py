@@ -49,11 +49,7 @@ def references(*names: str) -> Listing[Reference]:
 
 
 def _statement_values(statement: JudgedStatement) -> dict:
-    values = statement.as_json()
-    states = {
-        "published": statement.published.state,
-        "measured": statement.ours.state,
-        "others": statement.others.state,
-        "doubts": "; ".join(statement.doubts) or None,
-    }
-    return {key: value for key, value in values.items() if not isinstance(value, dict)} | states
+    values = {key: value for key, value in statement.as_json().items() if not isinstance(value, dict)}
+    states = {"published": statement.published.state, "measured": statement.ours.state}
+    doubts = "; ".join(statement.doubts) or None
+    return values | states | {"others": statement.others.state, "doubts": doubts}

@@ -100,16 +100,16 @@ class Need:
     @property
     def verdict(self) -> str:
         """``certain``, ``implausible``, ``plausible`` or ``cannot be told``."""
-        if self.is_certain or self.is_implausible:
-            return "certain" if self.is_certain else "implausible"
+        if self.is_certain:
+            return "certain"
+        if self.is_implausible:
+            return "implausible"
         return "plausible" if self.known and self.sd >= self.known.sd else "cannot be told"
 
     @property
     def known_in_words(self) -> str:
         """The smallest known deviation, e.g. "0.312 (another set)"."""
-        if self.known is None:
-            return "none"
-        return f"{self.known.sd:.3f}" + " (another set)" * bool(self.instead)
+        return f"{self.known.sd:.3f}{' (another set)' * bool(self.instead)}" if self.known else "none"
 
     @property
     def in_words(self) -> str:
@@ -152,10 +152,8 @@ def _need_over(cell: Cell, over: Cell, queries: int) -> Need:
     level = (cell.table.test and cell.table.test.level) or LEVEL
     per_lead = sqrt(queries) / (QUANTILES.get((queries - 1, level)) or quantile(queries - 1, 1 - level))
     is_certain = (lead - rounding) * per_lead >= greatest
-    known = smallest_known(cell.column.dataset, cell.column.measure)
-    return Need(
-        over, lead + rounding, queries, level, (lead + rounding) * per_lead, greatest, is_certain, *known
-    )
+    most, known = lead + rounding, smallest_known(cell.column.dataset, cell.column.measure)
+    return Need(over, most, queries, level, most * per_lead, greatest, is_certain, *known)
 
 
 def smallest_known(dataset: str | None, measure: str | None) -> tuple[Deviation | None, str]:

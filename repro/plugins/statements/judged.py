@@ -3,6 +3,7 @@
 import re
 from collections import Counter
 from collections.abc import Mapping
+from contextlib import suppress
 from dataclasses import dataclass, field
 from decimal import Decimal
 from functools import partial
@@ -133,14 +134,11 @@ class OthersJudgement:
 
 def by_others(statement: Statement, places: Places, *, published: Judgement) -> OthersJudgement:
     """Judge a statement by the closest report of each cell of its ``published`` judgement."""
-    values = ClosestReports()
+    values, used = ClosestReports(), []
     numeric_cells = [cell for cell in published.cells if cell.is_numeric]
-    used = []
     for cell in numeric_cells:
-        try:
+        with suppress(MissingNumber):
             used.append((cell, values.of(cell)))
-        except MissingNumber:
-            continue
     if not used:
         return OthersJudgement(cells=len(numeric_cells))
     judgement, starts = (statement.judge(values, places), {note.making for _, note in used})
@@ -220,8 +218,8 @@ def published_judgements(source: Paper) -> list[PublishedJudgement]:
     places, judgements = Places(source), []
     for statement in statements(source):
         published = statement.judge(PublishedValues(), places)
-        reported = by_others(statement, places, published=published)
-        judgements.append(PublishedJudgement(statement, places, published, reported))
+        others = by_others(statement, places, published=published)
+        judgements.append(PublishedJudgement(statement, places, published, others))
     return judgements
 
 
@@ -232,10 +230,8 @@ def judged(sources: list[Paper], ours: MeasuredValues, *, scale: str) -> list[Ju
 
 def judged_at(sources: list[Paper], scale: Scale, workspace: Workspace) -> list[JudgedStatement]:
     """Return every statement of the papers, judged with the measurements at a scale."""
-    mentions = set().union(
-        *(named_papers(c.expect) for source in sources for c in claims_of(source).values())
-    )
-    names = tuple(sorted({source.name for source in sources} | mentions))
+    mentions = [named_papers(c.expect) for source in sources for c in claims_of(source).values()]
+    names = tuple(sorted({source.name for source in sources}.union(*mentions)))
     cells, drawings = select(names, tables=(), rows=(), cells=()), exhibits(names, ())
     joint_plan = plan(cells, scale=scale, machine=workspace.machine, exhibits=drawings)
     comparison = judged_cells(joint_plan, workspace.results, workspace.store)

@@ -146,16 +146,15 @@ def _entry_finding(
 
 
 def _shared_numbers(source: Paper, references: References) -> Iterator[Finding]:
-    by_number: dict[str, list[str]] = {}
+    by_number: dict[str, dict[str, Work]] = {}
     for key, work in references.works.items():
         if work.arxiv:
-            by_number.setdefault(work.arxiv, []).append(key)
-    for number, keys in by_number.items():
-        works = [references.works[key] for key in keys]
-        if len({w.work for w in works}) > 1 and all(w.verdict == "right" for w in works):
-            names = " and ".join(f"{key} ({references.works[key].work})" for key in keys)
+            by_number.setdefault(work.arxiv, {})[key] = work
+    for number, works in by_number.items():
+        if len({w.work for w in works.values()}) > 1 and all(w.verdict == "right" for w in works.values()):
+            names = " and ".join(f"{key} ({work.work})" for key, work in works.items())
             says = f"{names} have the same number, arXiv:{number}"
-            yield _entry_finding(source, "error", f"work/arXiv:{number}", ", ".join(keys), says)
+            yield _entry_finding(source, "error", f"work/arXiv:{number}", ", ".join(works), says)
 
 
 def other_numbers(sources: list[Paper]) -> Iterator[Finding]:

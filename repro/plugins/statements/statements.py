@@ -1,7 +1,7 @@
 """Statements that cells can confirm: sentences, marks and bold numbers, e.g.
 ``PAPER/1/mark/ROW/COLUMN/†``."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, replace
 from decimal import Decimal
 from functools import partial
@@ -230,7 +230,8 @@ def arithmetic_faults(source: Paper) -> Iterator[tuple[str, str]]:
             cells = {(c.row.id, c.column.id): c for c in cells_of(source, (table,))}
             yield from _averages(table, cells)
             yield from _deltas(table, cells)
-            yield from _bold_faults(table, cells)
+            if table.bold not in ("unknown", "none"):
+                yield from _bold_faults(table, cells.values())
 
 
 def _averages(table: Table, cells: dict[tuple[str, str], Cell]) -> Iterator[tuple[str, str]]:
@@ -252,16 +253,16 @@ def _deltas(table: Table, cells: dict[tuple[str, str], Cell]) -> Iterator[tuple[
                 yield cell.id, f"{cell.printed.plain} - {base} is not {cell.printed.delta}"
 
 
-def _bold_faults(table: Table, cells: dict[tuple[str, str], Cell]) -> Iterator[tuple[str, str]]:
+def _bold_faults(table: Table, cells: Iterable[Cell]) -> Iterator[tuple[str, str]]:
     scopes: dict[tuple, list[Cell]] = {}
-    for cell in cells.values() if table.bold not in ("unknown", "none") else ():
+    for cell in cells:
         if cell.is_numeric:
             scopes.setdefault(bold_scope(cell), []).append(cell)
     for members in scopes.values():
-        best, bold = max(cell.number for cell in members), [c for c in members if c.printed.bold]
-        for cell in members if bold else ():
-            if (cell in bold) != (cell.number == best):
-                state = f"bold, but {best} is" if cell in bold else "not bold, but it is"
+        best, has_bold = max(c.number for c in members), any(c.printed.bold for c in members)
+        for cell in members:
+            if has_bold and cell.printed.bold != (cell.number == best):
+                state = f"bold, but {best} is" if cell.printed.bold else "not bold, but it is"
                 yield cell.id, f"{cell.printed.plain} is {state} the best of its {table.bold}"
 
 
