@@ -9,19 +9,11 @@ from repro.manifest.cells import Cell, cells_of
 from repro.manifest.cells import cell as cell_named
 from repro.manifest.papers import Paper, papers
 from repro.manifest.reading_schema import Reading
+from repro.plugins.statements import findings as audit_file
 from repro.plugins.statements.across_papers import conventions, disagreements, namesakes, quotations
 from repro.plugins.statements.claim_values import PublishedValues
 from repro.plugins.statements.claims import FAILS, Claim, claims_of, parts_of
-from repro.plugins.statements.findings import (
-    Finding,
-    Notes,
-    check_use,
-    notes,
-    notes_of,
-    printed,
-    sort_findings,
-    told_once,
-)
+from repro.plugins.statements.findings import Finding, Notes, notes_of, printed
 from repro.plugins.statements.judged import named_papers
 from repro.plugins.statements.language import Places
 from repro.plugins.statements.marks import of_marks, of_words
@@ -87,15 +79,17 @@ def _reading_finding(source: Paper, reading: Reading) -> Finding:
 def audit(sources: list[Paper]) -> list[Finding]:
     """Return the findings in these papers, and between them and all others, each fact once. Raises
     ManifestError."""
-    all_notes = notes()
+    all_notes = audit_file.notes()
     by_name = {source.name: source for source in (*papers().values(), *sources)}
     found = [f.explained(all_notes.explanation(f.places)) for f in each(list(by_name.values()), all_notes)]
     places = {finding.id: finding.places for finding in found}
     for source in sources:
-        check_use(source, places)
+        audit_file.check_use(source, places)
     names = {source.name for source in sources}
-    joined = told_once(found, all_notes.facts)
-    return sort_findings([f for f in joined if names & {place.split("/")[0] for place in f.places}])
+    joined = audit_file.told_once(found, all_notes.facts)
+    return audit_file.sort_findings(
+        [f for f in joined if names & {place.split("/")[0] for place in f.places}]
+    )
 
 
 def each(sources: list[Paper], all_notes: Notes) -> Iterator[Finding]:

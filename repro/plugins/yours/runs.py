@@ -12,13 +12,8 @@ from repro.errors import DataError, UsageError, visible
 from repro.machine.bounded_reading import as_file, lines
 from repro.manifest.cells import numeric_cells
 from repro.manifest.papers import papers
-from repro.plugins.yours.in_memory import (
-    is_encoder_object,
-    is_run,
-    judgements_in_memory,
-    run_in_memory,
-    saved_encoder,
-)
+from repro.plugins.yours import in_memory
+from repro.plugins.yours.in_memory import is_run
 from repro.retrieval.datasets import reading, record_files
 from repro.retrieval.datasets.catalog import Dataset, Judgement, catalog, dataset, differing, key
 from repro.retrieval.datasets.digests import ContentDigest
@@ -73,7 +68,7 @@ def judged_by(dataset: str | None, qrels: Any, data: Path | None, home: Path | N
         return [Judged.of(name, data, home=home) for name in members or (dataset or "",)]
     rule = judged_by_documents(dataset).ignore_identical_ids if dataset else False
     if not isinstance(qrels, str | Path):
-        return [Judged("qrels", _useful(judgements_in_memory(qrels), "qrels"), rule)]
+        return [Judged("qrels", _useful(in_memory.judgements_in_memory(qrels), "qrels"), rule)]
     path = as_file(qrels)
     return [Judged(path.name, read_given_qrels(path), rule)]
 
@@ -322,15 +317,15 @@ def sources(given: Sequence[Yours], data: Path | None) -> list[OwnRun | UserEnco
 
 
 def _run(source: Yours) -> OwnRun:
-    return OwnRun.in_memory(run_in_memory(source)) if is_run(source) else OwnRun(source)
+    return OwnRun.in_memory(in_memory.run_in_memory(source)) if is_run(source) else OwnRun(source)
 
 
 def _encoder(source: Yours, data: Path | None) -> UserEncoder:
     from repro.manifest.yaml_file import read
     from repro.plugins.yours.encoders import UserEncoder
 
-    if is_encoder_object(source):
-        folder, facts = saved_encoder(source)
+    if in_memory.is_encoder_object(source):
+        folder, facts = in_memory.saved_encoder(source)
         return UserEncoder.find(str(folder), data, facts)
     if isinstance(source, Mapping):
         facts = dict(source)
