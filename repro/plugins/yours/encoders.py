@@ -68,14 +68,12 @@ class UserEncoder:
 
     @property
     def source(self) -> str:
-        """The label."""
         return self.label
 
     name = source
 
     @property
     def notes(self) -> tuple[str, ...]:
-        """The description and the faults."""
         return (self.described, *self.faults)
 
     @classmethod
@@ -183,8 +181,7 @@ def _source(folder: Path, source: dict[str, str]) -> dict[str, Any]:
         problem = f"{folder} is an adapter, which sentence-transformers reads with peft"
         raise BlockedError(problem, "install it with `pip install 'repro-bench[adapters]'`")
     base = str(_read(files[0]).get("base_model_name_or_path"))
-    identity = base_identity(base)
-    if identity is None:
+    if (identity := base_identity(base)) is None:
         problem = f"{folder} is an adapter of {base}, which is not on this machine"
         raise BlockedError(problem, f"copy it there, or run `hf download {base}`")
     return {"source": {**source, "base": base}, "base": identity}
@@ -375,7 +372,6 @@ def announce_duration(
 
 
 def _seconds(node: Node, count: int, sample: int, store: Store) -> float:
-    """Return the expected seconds of one encoding, timed on a sample of all parts."""
     from repro.retrieval.nn import library_encoder
     from repro.retrieval.nn.precision import threads_for
     from repro.retrieval.stages.encode import Texts
