@@ -156,7 +156,7 @@ def test_a_damaged_artefact_is_named_by_verify_and_run_and_mended_on_request(rep
     refused = repro(*RUN)
     assert refused.status == 2
     assert refused.sentence.startswith(f"artefact {short} is damaged: {words}")
-    assert refused.sentence.endswith("`repro run --rebuild damaged` builds it again)")
+    assert refused.sentence.endswith("`repro run --rebuild damaged` builds it again")
     assert repro("stage", victim.name).status == 2
     mended = repro(*RUN, "--rebuild", "damaged")
     assert mended.status == 0 and "Ran 1 of " in mended.err

@@ -29,7 +29,7 @@ from repro.retrieval.evaluation.crossed import Estimate, estimate
 from repro.running.plan import Plan
 from repro.stage_table import TRAININGS
 from repro.store import Store, translated_errors
-from repro.store.disk import write_bytes_whole
+from repro.store.disk import file_lock, write_whole
 from repro.store.results import Record, Results
 from repro.store.seal import read_json
 from repro.verdicts.compared import ComparedCell
@@ -103,15 +103,13 @@ class StudyOfCell(CellPart):
 
 def write_scores(plan: Plan, store: Store, results: Results, *, paper: str, table: str) -> Path | None:
     """Add scores to a table's file, safely between processes. Returns None without scores."""
-    from filelock import FileLock
-
     paths = scores_paths(results, plan.scale.name, paper, table)
     table_plan = plan.of_table(paper, table)
     if not _evaluations(table_plan, StudyEvidence(store, paths)):
         return None
     with translated_errors(results.root, "results folder", "--results or REPRO_RESULTS"):
         paths[-1].parent.mkdir(parents=True, exist_ok=True)
-        with FileLock(paths[-1].with_suffix(".lock")):
+        with file_lock(paths[-1].with_suffix(".lock")):
             evidence = StudyEvidence(store, paths)  # read again inside the lock
             additions = {
                 "evaluations": _evaluations(table_plan, evidence),
@@ -119,7 +117,7 @@ def write_scores(plan: Plan, store: Store, results: Results, *, paper: str, tabl
             }
             content = {kind: {**evidence.kept[kind], **entries} for kind, entries in additions.items()}
             data = gzip.compress(json.dumps(content, sort_keys=True).encode(), mtime=0)
-            write_bytes_whole(paths[-1], data)
+            write_whole(paths[-1], data)
     return paths[-1]
 
 

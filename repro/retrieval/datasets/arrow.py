@@ -186,7 +186,7 @@ class RowBlocks:
 
     Args:
         columns: column name -> feature type: "string", or ["string"] for lists.
-        origin: the rows' origin as JSON. Blocks of another origin are not kept.
+        origin: stamps of files outside the store, as JSON. Blocks of other ones are not kept.
         batch: the maximum number of rows in a record batch.
     """
 
@@ -205,12 +205,11 @@ class RowBlocks:
         last batch is written."""
         from datasets.arrow_writer import ArrowWriter
 
-        scratch, path = self.folder / f"{first}.new", self._path(first)
-        with ArrowWriter(path=str(scratch), features=self.features, writer_batch_size=self.batch) as writer:
+        path = self._path(first)
+        with ArrowWriter(path=str(path), features=self.features, writer_batch_size=self.batch) as writer:
             for batch in batches:
                 (writer.write_batch if isinstance(batch, Mapping) else writer.write_table)(batch)
             rows, _ = writer.finalize()
-        scratch.replace(path)
         note = self.folder / f"{first}.json"
         write_note(note, [path], origin=self.origin, rows=rows, facts=dict(facts))
 

@@ -140,10 +140,9 @@ def unchanged(files: Sequence[Path], planned: str, identity: Callable[[], str]) 
         raise DataError(f"{names}: changed after planning. Run the same command again.")
 
 
-def stamps(*paths: Path) -> list[list]:
-    """Return name, size, inode and times of all files of a stage. Raises DataError for an unreadable file."""
-    file_lists = (sorted(path.rglob("*")) if path.is_dir() else [path] for path in paths)
-    return [[file.name, *_stamp(file)] for files in file_lists for file in files if not file.is_dir()]
+def stamps(files: Iterable[Path]) -> list[list]:
+    """Return name, size, inode and times of each file. Raises DataError for an unreadable one."""
+    return [[file.name, *_stamp(file)] for file in files]
 
 
 def _file_digest(path: Path, entries: dict[str, list]) -> str:

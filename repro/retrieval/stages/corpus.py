@@ -23,7 +23,7 @@ def run(params: dict, inputs: dict[str, Path], out: Path, progress: Progress) ->
     """
     entry = dataset(params["dataset"])
     columns = ("id", "title", "text", "url") if entry.addresses else ("id", "title", "text")
-    origin = [params, stamps(*files(Source.from_json(params["source"])))]
+    origin = stamps(files(Source.from_json(params["source"])))
     blocks = RowBlocks(out / BLOCKS, dict.fromkeys(columns, "string"), origin=origin)
     facts = blocks.completed(out / "arrow")
     if facts is None:

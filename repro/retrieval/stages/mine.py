@@ -12,7 +12,6 @@ from repro.errors import DataError, UsageError
 from repro.machine.shard import own_blocks, shard
 from repro.progress import Progress
 from repro.retrieval.datasets.arrow import IdColumn, RowBlocks, in_batches, read_rows
-from repro.retrieval.datasets.digests import stamps
 from repro.retrieval.evaluation.run_writer import parts, rankings, scattered_query_error
 from repro.retrieval.evaluation.text_lines import read_qrels, relevant_documents
 from repro.store.disk import BLOCKS
@@ -38,7 +37,7 @@ def run(params: dict, inputs: dict[str, Path], out: Path, progress: Progress) ->
     if (is_random := params.get("random_added")) and "corpus" not in inputs:
         raise UsageError("random negatives need a corpus")
     ids = IdColumn(read_rows(inputs["corpus"])) if is_random else None
-    blocks = RowBlocks(out / BLOCKS, COLUMNS, origin=[params, stamps(*inputs.values())])
+    blocks = RowBlocks(out / BLOCKS, COLUMNS)
     facts = blocks.completed(out / "arrow")
     if facts is None:
         rows = partial(_rows, params=params, positives=positives, ids=ids)

@@ -8,7 +8,6 @@ from pathlib import Path
 from repro.errors import DataError
 from repro.progress import Progress
 from repro.retrieval.datasets.arrow import SCORED_EXAMPLES, RowBlocks, read_rows, rows_of_few
-from repro.retrieval.datasets.digests import stamps
 from repro.retrieval.evaluation.answers import contains_answer, read_answers
 from repro.retrieval.evaluation.text_lines import read_qrels
 from repro.retrieval.stages.mine import fill_blocks, sample
@@ -35,7 +34,7 @@ def run(params: dict, inputs: dict[str, Path], out: Path, progress: Progress) ->
     answers = read_answers(inputs["queries"] / "queries.jsonl")
     judgements = read_qrels(inputs["qrels"] / "qrels.trec")
     source = inputs["run"] / "run.trec"
-    blocks = RowBlocks(out / BLOCKS, SCORED_EXAMPLES, origin=[params, stamps(*inputs.values())])
+    blocks = RowBlocks(out / BLOCKS, SCORED_EXAMPLES)
     facts = blocks.completed(out / "arrow")
     if facts is None:
         rows = partial(_examples, params=params, inputs=inputs, answers=answers, judgements=judgements)

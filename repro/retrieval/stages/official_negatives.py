@@ -38,8 +38,7 @@ def run(params: dict, inputs: dict[str, Path], out: Path, progress: Progress) ->
     removed. A query without a positive or a negative is left out.
     """
     relevant = relevant_documents(read_qrels(inputs["qrels"] / "qrels.trec")) if "qrels" in inputs else None
-    origin = [params, stamps(*inputs.values()), stamps(*Source.from_json(params["source"]).files)]
-    blocks = RowBlocks(out / BLOCKS, COLUMNS, origin=origin)
+    blocks = RowBlocks(out / BLOCKS, COLUMNS, origin=stamps(Source.from_json(params["source"]).files))
     facts = blocks.completed(out / "arrow")
     if facts is None:
         facts = _fill(blocks, params, relevant, FirstRows.of(inputs), progress)

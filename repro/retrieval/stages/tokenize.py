@@ -10,7 +10,6 @@ from repro.errors import DataError, UsageError, check_known
 from repro.locations import data_folder
 from repro.progress import Progress
 from repro.retrieval.datasets.arrow import BATCH, BLOCK, RowBlocks, read_rows
-from repro.retrieval.datasets.digests import stamps
 from repro.retrieval.datasets.sentence_splitting import SentenceSplitter, packed, sentence_splitter
 from repro.stage_table import check_choices
 from repro.store.disk import BLOCKS
@@ -45,7 +44,7 @@ def run(params: dict, inputs: dict[str, Path], out: Path, progress: Progress) ->
     tokenizer = load_tokenizer(inputs["model"] / "model")
     lists = ("input_ids",) if splitter is None else SPAN_LISTS
     columns = {"document": "string", "chunk": "int32", **{name: ["int32"] for name in lists}}
-    blocks = RowBlocks(out / BLOCKS, columns, origin=[params, stamps(*inputs.values())])
+    blocks = RowBlocks(out / BLOCKS, columns)
     facts = blocks.completed(out / "arrow")
     if facts is None:
         with progress.task("tokenising", total=len(corpus)) as advance:

@@ -46,7 +46,7 @@ def _die(patch: pytest.MonkeyPatch, place: int | None, written: list[tuple]) -> 
 
     def dies(self, first, *arguments):
         if count[0] == place:
-            (self.folder / f"{first}.new").write_bytes(b"half")
+            (self.folder / f"{first}.arrow").write_bytes(b"half")
             raise KeyboardInterrupt
         write(self, first, *arguments)
         count[0] += 1

@@ -132,8 +132,8 @@ def test_an_encoding_killed_while_the_store_seals_it_is_not_encoded_again(
     with monkeypatch.context() as patch:
         patch.setattr(seal, "sha256", killed)
         with pytest.raises(KeyboardInterrupt):
-            store.build(node, work, waiting=lambda: None)
-    path = store.build(node, work, waiting=lambda: None)
+            store.build(node, work)
+    path = store.build(node, work)
     assert [facts.get("resumed_at") for facts in found] == [None, 40]
     assert not (path / "blocks").exists() and seal.damage(path) == []
     assert not any(name.startswith("blocks") for name in seal.recorded_files(path))

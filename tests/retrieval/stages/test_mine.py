@@ -179,14 +179,6 @@ def test_killed_between_blocks_it_goes_on_to_the_same_bytes(inputs, tmp_path, mo
     check_killed_between_blocks(mine, LIMITS, inputs, tmp_path)
 
 
-def test_blocks_of_another_run_are_made_anew(inputs, tmp_path, progress):
-    many(inputs, 20, 60)
-    before, _ = mined(inputs, tmp_path, progress)
-    many(inputs, 20, 55)
-    after, _ = mined(inputs, tmp_path, progress)
-    assert before["q1"] != after["q1"] == mined(inputs, inputs["qrels"], progress)[0]["q1"]
-
-
 def test_a_query_in_two_blocks_is_a_data_error(inputs, tmp_path, progress, monkeypatch):
     monkeypatch.setattr(mine, "BLOCK", 10)
     write(inputs, [("q1", RANKING[:2]), ("q2", RANKING[:2]), ("q1", RANKING[:2])], [("q1", "d1", 1)])

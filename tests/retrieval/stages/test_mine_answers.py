@@ -1,7 +1,9 @@
 from __future__ import annotations
 
 import json
+import tempfile
 from functools import partial
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -40,8 +42,9 @@ def inputs(tmp_path):
 
 
 def mined(inputs, tmp_path, progress, **changes):
-    facts = mine_answers.run(PARAMS | changes, inputs, tmp_path, progress)
-    return {row["query"]: row for row in load_from_disk(str(tmp_path / "arrow"))}, facts
+    out = Path(tempfile.mkdtemp(dir=tmp_path))
+    facts = mine_answers.run(PARAMS | changes, inputs, out, progress)
+    return {row["query"]: row for row in load_from_disk(str(out / "arrow"))}, facts
 
 
 def test_the_annotated_passage_comes_first_and_found_answers_follow_by_rank(inputs, tmp_path, progress):
@@ -151,7 +154,7 @@ def many(inputs, monkeypatch):
 
 
 def test_blocks_of_questions_have_the_rows_of_all_in_memory(many, tmp_path, progress):
-    _, facts = mined(many, tmp_path, progress, depth=4)
+    facts = mine_answers.run(PARAMS | {"depth": 4}, many, tmp_path, progress)
     answers = {f"q{n}": [["Par\u00eds"], ["Rome"], ["it"], ["what", "old"], []][n % 5] for n in range(4000)}
     rows = []
     for query, documents, scores in rankings(many["run"] / "run.trec"):

@@ -18,7 +18,6 @@ import threading
 import types
 from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import Any
 
 from repro.machine.system import PeakMemory
 from repro.store.disk import intact, read_note, write_note
@@ -37,16 +36,16 @@ class Commits:
     """The record of an index's last commit: document counts, and a digest of each file.
 
     Lucene writes no file twice, and removes files written after the last commit. An index with the recorded
-    files can therefore be extended. One with another ``origin`` (its inputs, as JSON) is started again.
+    files can therefore be extended.
     """
 
-    def __init__(self, index: Path, note: Path, origin: Any):
-        self._index, self._note, self._origin = index, note, origin
+    def __init__(self, index: Path, note: Path):
+        self._index, self._note = index, note
 
     def resume(self) -> dict[str, int]:
         """Return the counts of the last commit. If the index differs from the record, remove both and return
         {}."""
-        note = intact(self._note, self._index, origin=self._origin)
+        note = intact(self._note, self._index)
         if note and {path.name for path in self._index.glob("segments_*")} <= note["sha256"].keys():
             return note["counts"]
         self._note.unlink(missing_ok=True)  # its digests are of other files of the same names
@@ -56,20 +55,20 @@ class Commits:
     def add(self, counts: dict[str, int]) -> None:
         """Record a new commit."""
         files = sorted(path for path in self._index.iterdir() if path.name != LOCK)
-        last = read_note(self._note, origin=self._origin) or {}
-        write_note(self._note, files, known=last.get("sha256"), origin=self._origin, counts=counts)
+        last = read_note(self._note) or {}
+        write_note(self._note, files, known=last.get("sha256"), counts=counts)
 
 
 def index(arguments: dict, report: Report) -> dict:
     """Index a corpus with Anserini's default English analysis, without positions or stored text.
 
     Arguments: ``corpus`` (folder of datasets.Dataset.save_to_disk), ``index`` (folder to create),
-    ``multifield``, ``threads``, ``commit`` (documents per commit), ``note`` and ``origin`` (of ``Commits``).
+    ``multifield``, ``threads``, ``commit`` (documents per commit) and ``note`` (of ``Commits``).
     Anserini leaves out documents without contents, e.g. with ``multifield`` only a title.
     """
     from datasets import load_from_disk
 
-    commits = Commits(Path(arguments["index"]), Path(arguments["note"]), arguments["origin"])
+    commits = Commits(Path(arguments["index"]), Path(arguments["note"]))
     counts = commits.resume() or {"documents": 0, "without_contents": 0}
     if counts["documents"]:
         report(counts["documents"])

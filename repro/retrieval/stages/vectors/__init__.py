@@ -261,14 +261,13 @@ class RunBlocks:
         for first in blocks(self.queries, self.size):
             end = min(first + self.size, self.queries)
             path = self._path(first)
-            note, draft = path.with_suffix(".json"), path.with_suffix(".unfinished.npz")
+            note = path.with_suffix(".json")
             if intact(note) is not None:
                 advance(end - first)
                 continue
             earliest = min(earliest, first)
             pairs = search(first, end)
-            np.savez(draft, queries=pairs.queries.astype(np.int32), rows=pairs.rows, scores=pairs.scores)
-            draft.replace(path)
+            np.savez(path, queries=pairs.queries.astype(np.int32), rows=pairs.rows, scores=pairs.scores)
             write_note(note, [path])
         return earliest or None
 

@@ -121,7 +121,7 @@ def _index(folder: Path) -> str:
 
     Dataset.from_dict({"id": ["d"], "title": [""], "text": ["moss"]}).save_to_disk(str(folder / "arrow"))
     arguments = {"corpus": str(folder / "arrow"), "index": str(folder / "index")}
-    arguments |= {"commit": 10, "note": str(folder / "commit.json"), "origin": None}
+    arguments |= {"commit": 10, "note": str(folder / "commit.json")}
     run(arguments | {"multifield": False, "threads": 1}, folder, action="index")
     return arguments["index"]
 

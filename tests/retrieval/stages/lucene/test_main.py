@@ -37,13 +37,13 @@ def index(tmp_path):
     (tmp_path / "index").mkdir()
     (tmp_path / "index/_0.cfs").write_text("documents")
     (tmp_path / "index/write.lock").touch()
-    Commits(tmp_path / "index", tmp_path / "note", ["run", 1]).add(COUNTS)
+    Commits(tmp_path / "index", tmp_path / "note").add(COUNTS)
     (tmp_path / "index/_1.cfs").write_text("half")
     return tmp_path / "index"
 
 
-def resumed(index, origin=("run", 1)):
-    return Commits(index, index.parent / "note", list(origin)).resume()
+def resumed(index):
+    return Commits(index, index.parent / "note").resume()
 
 
 def test_an_index_that_is_as_it_was_committed_is_added_to(index):
@@ -51,7 +51,7 @@ def test_an_index_that_is_as_it_was_committed_is_added_to(index):
 
 
 def test_digests_of_files_that_lucene_keeps_are_kept(index):
-    commits = Commits(index, index.parent / "note", ["run", 1])
+    commits = Commits(index, index.parent / "note")
     commits.resume()
     (index / "_1.cfs").write_text("whole")
     commits.add({"documents": 5, "without_contents": 1})
@@ -64,10 +64,6 @@ def test_an_index_or_note_that_changed_is_begun_anew(index, file, content):
     path = index.parent / file
     path.unlink() if content is None else path.write_text(content)
     assert resumed(index) == {} and not index.exists()
-
-
-def test_an_index_of_something_else_is_begun_anew(index):
-    assert resumed(index, origin=("run", 2)) == {} and not index.exists()
 
 
 def test_an_index_with_a_commit_that_was_not_noted_is_begun_anew(index):
