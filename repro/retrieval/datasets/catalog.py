@@ -1,5 +1,4 @@
-"""Read the catalogue of collections, catalog.yaml, e.g. ``beir/scifact/test``, and the digests of published
-rows."""
+"""Read the catalogue of collections, catalog.yaml, e.g. ``beir/scifact/test``, and published digests."""
 
 import functools
 import zlib
@@ -25,7 +24,7 @@ class Document(NamedTuple):
 
 
 class Query(NamedTuple):
-    """A topic. ``answers`` are the accepted strings in a set judged by answers."""
+    """A topic, with its accepted ``answers`` in a set judged by answers."""
 
     id: str
     text: str
@@ -41,7 +40,7 @@ class Judgement(NamedTuple):
 
 
 def in_fold(query: str, fold: str | None) -> bool:
-    """Return whether a query id is in a fold, "fitting" or "validation", or True without a fold."""
+    """Return whether a query belongs to a fold, "fitting" or "validation". None contains every query."""
     if fold is None:
         return True
     return (zlib.crc32(query.encode()) % EVERY == 0) == (fold == VALIDATION)
@@ -60,19 +59,17 @@ class Dataset:
     """One id of the catalogue: a corpus, topics over a corpus, or both (as in ir_datasets).
 
     Attributes:
-        corpus_id: the id of the collection with its documents.
+        corpus_id: id of the collection with its documents.
         pieces: those of ``PIECES`` that the entry itself has, e.g. "documents".
-        counts: records of each piece that the papers used, if known.
-        split: its qrels file in a BEIR folder, e.g. "test".
-        fold: the part of that split's queries, "fitting" or "validation".
+        counts: records of each piece in the papers, if known.
+        split: name of its qrels file in a BEIR folder, e.g. "test".
+        fold: part of the split's queries, "fitting" or "validation".
         judgements: "qrels", or "answers" if strings found in passages decide.
-        answers: whether its queries come with answer strings.
-        source: "ir_datasets", "datasets", "web" (one file at ``address``), "embedded" or "none" (see
-            ``how``).
+        source: "ir_datasets", "datasets", "web" (``address``), "embedded" or "none" (see ``how``).
         size: bytes to download.
         file: path of documents, triples or negatives below the data folder, without suffix.
         topics, qrels: stems of TREC-style files (``topics/topics.<stem>.txt``), the preferred one first.
-        addresses: whether its documents have a URL.
+        addresses: whether its documents have URLs.
         at: scale -> id of the substitute, e.g. {"tiny": "tiny/passage/dev"}.
         queries_of: id of the queries of triples or negatives.
         members: ids that its scores are averaged over.
@@ -108,17 +105,16 @@ class Dataset:
 
     @property
     def components(self) -> tuple[str, ...]:
-        """The ids of its members or parts."""
         return self.members or self.parts
 
     @property
     def only_negatives(self) -> bool:
-        """Whether the entry is only a file of triples, or of negatives listed by retriever."""
+        """Whether the entry contains only triples or listed negatives."""
         return not {"triples", "negatives"}.isdisjoint(self.pieces)
 
     @property
     def what(self) -> str:
-        """The kind of the collection, e.g. "corpus and topics with qrels"."""
+        """The kind of collection, e.g. "corpus and topics with qrels"."""
         if self.members:
             return f"mean of {len(self.members)}"
         if self.only_negatives:
@@ -132,8 +128,7 @@ ENTRY_KEYS = (*PIECES, "piece", "short", *(f.name for f in fields(Dataset) if f.
 
 @functools.cache
 def catalog() -> dict[str, Dataset]:
-    """Return all collections, each corpus before its splits or members. Raises UsageError for a duplicate
-    id."""
+    """Return all collections by id, corpora first. Raises UsageError for a duplicate id."""
     datasets: dict[str, Dataset] = {}
     for dataset in (each for entry in read_facts(FILE)["collections"] for each in _collections(entry)):
         if dataset.id in datasets:
@@ -145,7 +140,7 @@ def catalog() -> dict[str, Dataset]:
 
 
 def dataset(id: str) -> Dataset:
-    """Return the collection with this id. Raises UsageError for an unknown id."""
+    """Return a collection. Raises UsageError for an unknown id."""
     if id not in catalog():
         raise unknown("dataset", id, catalog(), hint="`repro data list` lists them.")
     return catalog()[id]
@@ -197,7 +192,7 @@ def _pieces(facts: dict, judgements: str, *, is_corpus: bool) -> tuple[str, ...]
 
 
 def _with_substitutes(collection: Dataset, datasets: Mapping[str, Dataset]) -> dict[str, Dataset]:
-    """Return the members of ``collection``, each with a member of its substitute as substitute."""
+    """Return the members, each with one member of the collection's substitute."""
     check_known(f"stand-in of {collection.id} in {FILE}", *collection.at.values(), valid=datasets)
     substitutes = {scale: datasets[id].members or (id,) for scale, id in collection.at.items()}
     return {
@@ -212,7 +207,7 @@ def key(dataset: str, piece: str) -> str:
 
 
 def key_of(entry: Dataset, piece: str) -> str:
-    """Return the name of a dataset's piece in records, e.g. "beir/scifact documents" for a split of it."""
+    """Return the ``key`` of a dataset's piece. Documents have the key of their corpus."""
     return key(entry.corpus_id if piece == "documents" else entry.id, piece)
 
 
@@ -224,8 +219,7 @@ def published() -> dict[str, dict[str, Any]]:
 
 
 def differing(rows: Mapping[str, str]) -> list[str]:
-    """Return a sentence for each piece that differs from the published rows. ``rows`` maps ``key`` to a
-    digest."""
+    """Describe each piece of ``rows`` (``key`` -> digest) that differs from the published rows."""
     return [
         f"the {in_words(name)} differ from the published ones (see `repro data check {name.split()[0]}`)"
         for name, digest in rows.items()
@@ -243,7 +237,7 @@ def unpublished(rows: Mapping[str, str]) -> list[str]:
 
 
 def highest_grade(dataset: str) -> int | None:
-    """Return the highest grade in a dataset's published judgements, e.g. 3. None if unknown."""
+    """Return the highest published grade of a dataset, e.g. 3. None if unknown."""
     return max(published().get(key(dataset, "qrels"), {}).get("grades", ()), default=None)
 
 

@@ -1,5 +1,4 @@
-"""Identify files and rows by sha256, e.g. "sha256:0a1b…". Plans may use cached digests, stages read the
-files."""
+"""Identify files and rows by sha256, e.g. "sha256:0a1b…". Plans may use cached digests."""
 
 import contextlib
 import hashlib
@@ -14,7 +13,7 @@ from repro.machine.bounded_reading import container
 from repro.retrieval.datasets.sources import Source, file_digest
 from repro.store.disk import write_whole
 
-SHORT = 16  # bytes kept of a row's digest: those of 21 million passages take 336 MB
+SHORT = 16  # bytes kept of a row's digest
 
 
 class RowDigest:
@@ -25,30 +24,26 @@ class RowDigest:
         self.count = 0
 
     def add(self, row: Mapping | Sequence) -> None:
-        """Add a row."""
         self.count += 1
         self._hash.update(_line(row))
 
     def hexdigest(self) -> str:
-        """Return the hexadecimal digest of all rows so far."""
         return self._hash.hexdigest()
 
 
 class ContentDigest:
-    """sha256 over the sorted digests of rows, with each run of white space as one blank.
+    """sha256 over the sorted digests of rows, the same for a collection in any file format.
 
-    It is the same for a collection in any file format. A sum of digests would be easy to forge.
+    Each run of white space counts as one blank. A sum of digests would be easy to forge.
     """
 
     def __init__(self) -> None:
         self._digests = bytearray()
 
     def add(self, row: Mapping | Sequence) -> None:
-        """Add a row."""
         self._digests += hashlib.sha256(_line(_with_blanks(row))).digest()[:SHORT]
 
     def hexdigest(self) -> str:
-        """Return the hexadecimal digest of all rows so far."""
         import numpy as np
 
         return hashlib.sha256(np.sort(np.frombuffer(self._digests, f"V{SHORT}")).tobytes()).hexdigest()
@@ -118,8 +113,8 @@ def planned_source(params: Mapping[str, Any]) -> Iterator[Source]:
 
 @contextlib.contextmanager
 def unchanged(files: Sequence[Path], planned: str, identity: Callable[[], str]) -> Iterator[None]:
-    """Let a stage read ``files``, then check that they are unchanged and that ``identity()``, which reads
-    them, equals ``planned``. Raises DataError."""
+    """Let a stage read ``files``. Afterwards raise DataError if they changed or ``identity()``, which reads
+    them, is not ``planned``."""
     containers = list(dict.fromkeys(map(container, files)))
     old_stamps = [_stamp(path) for path in containers]
     yield
@@ -134,7 +129,7 @@ def stamps(files: Iterable[Path]) -> list[list]:
 
 
 def _file_digest(path: Path, entries: dict[str, list]) -> str:
-    """Return a file's digest, and add it to ``entries`` unless the file is new."""
+    """Return a file's digest, and cache it unless the file is new."""
     key, stamp = str(path.resolve()), _stamp(path)
     entry = entries.get(key)
     if isinstance(entry, list) and len(entry) == len(stamp) + 1 and entry[:-1] == stamp:
@@ -160,7 +155,6 @@ def files(source: Source) -> list[Path]:
 
 
 def _join_digests(parts: Iterable[str]) -> str:
-    """Return sha256 of the parts, each ended by a zero byte."""
     return hashlib.sha256(b"".join(part.encode() + b"\0" for part in parts)).hexdigest()
 
 

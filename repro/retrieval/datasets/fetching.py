@@ -1,5 +1,4 @@
-"""Fetch collections and checkpoints into the data folder, e.g. to ``beir/scifact``, as ``sources``
-expects."""
+"""Fetch collections and checkpoints into the data folder, e.g. to ``beir/scifact``."""
 
 import contextlib
 import json
@@ -37,11 +36,11 @@ class Offer:
 
 
 def offer(id: str, *, library: str = "") -> Offer:
-    """Return the download of a collection, e.g. ``beir/scifact`` (through ``library`` "beir"), or of
-    ``model:NAME``.
+    """Return the download of a collection, e.g. ``beir/scifact``, or of ``model:NAME``.
 
-    Raises UsageError for an id without a download, BlockedError for a collection that nobody distributes.
-    ``load`` raises BlockedError without a network, DataError for wrong counts.
+    ``library`` "beir" downloads through beir. Raises UsageError for an id without a download, BlockedError
+    for one that nobody distributes. ``load`` raises BlockedError without a network, DataError for wrong
+    counts.
     """
     if id.startswith(MODEL):
         return _model_offer(id.removeprefix(MODEL))
@@ -82,7 +81,7 @@ def _model_offer(name: str) -> Offer:
 
 
 def amount(ids: Iterable[str]) -> str:
-    """Return the downloads in words, e.g. "6 collections (2.93 GB, and 1 of unknown size), 2 checkpoints"."""
+    """Describe the downloads, e.g. "6 collections (2.93 GB, and 1 of unknown size), 2 checkpoints"."""
     unique_ids = dict.fromkeys(ids)
     collections = [id for id in unique_ids if not id.startswith(MODEL)]
     checkpoints, count = len(unique_ids) - len(collections), len(collections)
@@ -92,8 +91,7 @@ def amount(ids: Iterable[str]) -> str:
 
 
 def archives(collections: Iterable[str]) -> dict[int | str, int | None]:
-    """Return the downloads of collections with their bytes (None if unknown). A shared archive counts
-    once."""
+    """Return downloads with their bytes, None if unknown. A shared archive counts once."""
     sizes = {}
     for entry in (dataset(part) for id in collections for part in dataset(id).components or [id]):
         if entry.source not in ("none", "embedded"):
@@ -184,7 +182,7 @@ def _write_topics(entry: Dataset, root: Path) -> list[Path]:
 
 
 def _fetch_text(entry: Dataset, data_root: Path, progress: Progress) -> Path:
-    """Convert the Parquet files of ``entry`` to JSON lines. An interrupted download continues."""
+    """Convert Parquet files to JSON lines. An interrupted download continues."""
     from huggingface_hub import hf_hub_download
 
     place = data_root / f"{entry.file}.jsonl"
@@ -252,7 +250,7 @@ def _json_document(document: Document) -> str:
 
 
 def write(path: Path, rows: Iterable[str]) -> Path:
-    """Write ``rows`` to a temporary file and rename it to ``path``."""
+    """Write ``rows`` to a temporary file, then rename it to ``path``."""
     with _partial_file(path) as scratch:
         with scratch.open("w", encoding="utf-8", newline="\n") as file:
             file.writelines(rows)
@@ -260,7 +258,7 @@ def write(path: Path, rows: Iterable[str]) -> Path:
 
 
 def copy(source: Path, path: Path) -> Path:
-    """Copy a file to a temporary one and rename that to ``path``."""
+    """Copy a file to a temporary one, then rename that to ``path``."""
     with _partial_file(path) as scratch:
         shutil.copyfile(source, scratch)
         return scratch.replace(path)
@@ -272,7 +270,7 @@ def _json(row: dict[str, str]) -> str:
 
 @contextlib.contextmanager
 def _partial_file(path: Path) -> Iterator[Path]:
-    """Yield a temporary path next to ``path``, which is removed afterwards."""
+    """Yield a temporary path next to ``path``, removed afterwards."""
     path.parent.mkdir(parents=True, exist_ok=True)
     scratch = path.with_name(f"{path.name}.partial")
     try:
@@ -300,8 +298,7 @@ def make(name: str, files: Sequence[Path], data_root: Path, progress: Progress) 
 
 
 def documents(texts: Path, titles: Path) -> Iterator[Document]:
-    """Yield each text of para.txt with its title in para.title.txt, or "". Raises DataError for a malformed
-    line."""
+    """Yield each text of para.txt with its title, if any. Raises DataError for a malformed line."""
     titles_by_number = {number: title for _, number, title in _rows(titles)}
     previous_number = -1
     for line, number, text in _rows(texts):
