@@ -128,7 +128,7 @@ ENTRY_KEYS = (*PIECES, "piece", "short", *(f.name for f in fields(Dataset) if f.
 
 @functools.cache
 def catalog() -> dict[str, Dataset]:
-    """Return all collections by id, corpora first. Raises UsageError for a duplicate id."""
+    """Return all collections by id, corpora before their splits. Raises UsageError for a duplicate id."""
     datasets: dict[str, Dataset] = {}
     for dataset in (each for entry in read_facts(FILE)["collections"] for each in _collections(entry)):
         if dataset.id in datasets:

@@ -1,4 +1,4 @@
-"""Identify files and rows by sha256, e.g. "sha256:0a1b…". Plans may use cached digests."""
+"""Identify files and rows by sha256, e.g. "sha256:0a1b…". Plans may use cached digests, stages read files."""
 
 import contextlib
 import hashlib
@@ -113,8 +113,10 @@ def planned_source(params: Mapping[str, Any]) -> Iterator[Source]:
 
 @contextlib.contextmanager
 def unchanged(files: Sequence[Path], planned: str, identity: Callable[[], str]) -> Iterator[None]:
-    """Let a stage read ``files``. Afterwards raise DataError if they changed or ``identity()``, which reads
-    them, is not ``planned``."""
+    """Let a stage read ``files``, then raise DataError if they changed since planning.
+
+    ``planned`` is their identity in the plan, ``identity`` computes it from the files.
+    """
     containers = list(dict.fromkeys(map(container, files)))
     old_stamps = [_stamp(path) for path in containers]
     yield

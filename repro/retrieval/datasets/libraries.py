@@ -1,6 +1,6 @@
 """Read records, e.g. of ``msmarco-passage``, through ir_datasets or beir, which download them.
 
-Network errors become a BlockedError. Interrupted downloads of ir_datasets continue.
+Network errors become a BlockedError. Interrupted downloads continue.
 """
 
 import contextlib
@@ -30,7 +30,7 @@ def documents(id: str) -> Iterator[Document]:
 
 
 def queries(id: str) -> Iterator[Query]:
-    """Yield queries, with answer strings if there are any."""
+    """Yield queries, with answer strings if any."""
     for row in _rows(id, "queries"):
         yield Query(row.query_id, row.text.strip(), tuple(getattr(row, "answers", ())))
 
@@ -64,8 +64,7 @@ def linked_file(id: str) -> Path:
 
 
 def beir_folder(id: str, parent: Path) -> Path:
-    """Download a BEIR collection with beir, without checking a digest, and return its folder below
-    ``parent``."""
+    """Download a BEIR collection below ``parent`` and return its folder. No digest is checked."""
     name, _, member = id.removeprefix("beir/").removesuffix("/v2").partition("/")
     with downloading(dataset(id)):
         from beir import util
@@ -120,7 +119,7 @@ def _ir_dataset(id: str):
 
 
 def quiet_ir_datasets():
-    """Return ir_datasets with its log silenced. Its important messages are exceptions."""
+    """Return ir_datasets with its log silenced. Important messages are exceptions."""
     if not sys.stderr.isatty():
         os.environ.setdefault("TQDM_DISABLE", "1")  # read when tqdm is imported
     import ir_datasets
@@ -139,8 +138,7 @@ PAST_THE_END = 416
 
 @contextlib.contextmanager
 def resumable_downloads(progress: Progress) -> Iterator[None]:
-    """Keep unfinished downloads in ir_datasets' home, so that a later process continues. Processes take
-    turns."""
+    """Keep unfinished downloads in ir_datasets' home for a later process. Processes take turns."""
     from ir_datasets.util import RequestsDownload, home_path
 
     folder = home_path() / "downloads"
@@ -188,7 +186,7 @@ def _complete(request: Any, partial_file: Path, progress: Progress) -> None:
 
 
 def _fetch_remainder(request: Any, partial_file: Path, progress: Progress) -> None:
-    """Request the missing bytes, or all if the server does not support ranges."""
+    """Request the missing bytes, or all from a server without ranges."""
     from ir_datasets.lazy_libs import requests
 
     size = _size(partial_file)

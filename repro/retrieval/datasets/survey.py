@@ -18,10 +18,7 @@ NAMES = {"documents": "ids", "queries": "ids", "qrels": "pairs of a query and a 
 
 @dataclass(frozen=True)
 class Row:
-    """One collection in the table of `repro data list`.
-
-    ``state`` is "embedded", "found", "partly" or "missing", ``where`` its files.
-    """
+    """A row of `repro data list`. ``state`` is "embedded", "found", "partly" or "missing"."""
 
     id: str
     title: str
@@ -34,14 +31,13 @@ class Row:
 
 
 def survey(data_root: Path | None, home: Path | None = None) -> list[Row]:
-    """Return a row for each id of the catalogue, in the catalogue's order. Looks only at file names."""
+    """Return a row per id of the catalogue, in its order. Looks only at file names."""
     return [_row(entry, data_root, home) for entry in catalog().values()]
 
 
 @dataclass(frozen=True)
 class Piece:
-    """One piece of a collection after reading it in full, with the facts of ``summary`` and an error per
-    fault."""
+    """A piece after reading it in full, with the facts of ``summary`` and its faults."""
 
     dataset: str
     piece: str
@@ -49,7 +45,7 @@ class Piece:
     problems: tuple[ReproError, ...]
 
     def as_json(self) -> dict[str, Any]:
-        """Return the object that `repro data check --format json` prints."""
+        """Return the object printed by `repro data check --format json`."""
         place = {"dataset": self.dataset, "piece": self.piece}
         return {**place, **self.facts, "problems": list(map(str, self.problems))}
 
@@ -65,7 +61,7 @@ def check(data_root: Path | None, ids: Iterable[str] = (), *, home: Path | None 
 
 
 def problems_of(pieces: Iterable[Piece]) -> list[ReproError]:
-    """Return the problems of all pieces without duplicates, as pieces often share files."""
+    """Return the different problems of all pieces, as pieces often share files."""
     return list({str(problem): problem for piece in pieces for problem in piece.problems}.values())
 
 
@@ -122,7 +118,7 @@ def _sum_problems(source: Source, root: Path) -> Iterator[str]:
 
 
 def summary(source: Source) -> dict[str, Any]:
-    """Return digests and counts of documents, queries or judgements, read in full. Raises DataError."""
+    """Return digests and counts of a source's rows. Raises DataError."""
     content, names, titled, grades = ContentDigest(), ContentDigest(), 0, Counter[int]()
     for row in reading.rows(source):
         content.add(row)

@@ -20,18 +20,18 @@ def known_lists() -> dict[str, Mapping[str, Any]]:
 
 
 def words(path: Path) -> list[str]:
-    """Return the unique, lower-case and sorted words of a file. Raises DataError if it cannot be read."""
+    """Return the unique, lower-case and sorted words of a file. Raises DataError."""
     return sorted({word for _, line in lines(path) if (word := line.strip().lower())})
 
 
 def at_hand(data: Path | None, name: str) -> list[str] | None:
-    """Return the words of the known list ``name``. None if its file is missing or contains other words."""
+    """Return the words of the known list ``name``, or None if its file is missing or wrong."""
     file = existing(data / name) if data is not None else None
     return words(file) if file is not None and not fault(data, name) else None
 
 
 def fault(data: Path | None, name: str) -> str:
-    """Return the reason why the file ``name`` is not the known list, e.g. wrong words, or ""."""
+    """Return the reason why the file ``name`` is not the known list, or ""."""
     file = existing(data / name) if data is not None and name in known_lists() else None
     if file is None:
         return ""
@@ -78,5 +78,5 @@ def _describe(part: Mapping[str, Any]) -> str:
 
 
 def digest(words: Iterable[str]) -> str:
-    """Return sha256 of words in the given order, one per line."""
+    """Return sha256 of words in the given order."""
     return sha256("".join(f"{word}\n" for word in words).encode()).hexdigest()

@@ -47,7 +47,7 @@ def corpus(identifier: str, *, text: str = "{text}", untitled: str = "") -> Node
 
 
 def queries(identifier: str) -> Node:
-    """Return the topics of a dataset, with answers if they decide."""
+    """Return the topics of a dataset, with answers if it is judged by answers."""
     return Node("queries", {"dataset": identifier})
 
 
@@ -70,8 +70,8 @@ def listed_negatives(
 ) -> Node:
     """Return a training set from a public file with cross-encoder scores.
 
-    Negatives score ``margin`` below every positive, at most ``per_system`` from each of ``systems``, e.g.
-    ["bm25"]. None means no limit.
+    Negatives score at least ``margin`` below every positive, at most ``per_system`` from each of ``systems``,
+    e.g. ["bm25"]. None means no limit.
     """
     params = {"dataset": identifier, "margin": margin, "per_system": per_system, "systems": systems}
     return Node("listed_negatives", params)

@@ -28,8 +28,7 @@ Advance = Callable[[int], object]  # called with the number of finished queries
 
 
 class VectorFile:
-    """``vectors.npy`` of an embeddings folder, mapped anew for each read, because mapped pages stay in
-    memory.
+    """``vectors.npy`` of an embeddings folder, mapped anew for each read, as mapped pages stay in memory.
 
     Raises DataError if the folder has no such array.
     """
@@ -52,7 +51,7 @@ class VectorFile:
             raise DataError(f"{self.path}: not an array of vectors ({error}). Encode again") from error
 
     def read(self, first: int, end: int) -> np.ndarray:
-        """Read rows ``first`` to ``end``, (end - first, H), converted to float32."""
+        """Read rows ``first`` to ``end``, (end - first, H) float32."""
         return self.mapped()[first:end].astype(np.float32)
 
     def at(self, rows: np.ndarray) -> np.ndarray:
@@ -63,7 +62,7 @@ class VectorFile:
 class SparseFile:
     """``indptr.npy``, ``indices.npy`` and ``values.npy`` of a folder of views, mapped as in ``VectorFile``.
 
-    ``bounds`` are the starts of the rows' values, (N + 1,) int64. ``width`` is V, the size of the vocabulary.
+    ``bounds`` are the starts of the rows' values, (N + 1,) int64. ``width`` is V, the vocabulary's size.
     """
 
     def __init__(self, folder: Path, width: int):
@@ -78,7 +77,7 @@ class SparseFile:
         return self._rows(self.bounds[first : end + 1], slice(self.bounds[first], self.bounds[end]))
 
     def at(self, rows: np.ndarray) -> csr_array:
-        """Read the given rows, (K,) int64, in the same form as ``read``."""
+        """Read the given rows, (K,) int64, as ``read`` does."""
         counts = self.bounds[rows + 1] - self.bounds[rows]
         ends = np.concatenate(([0], np.cumsum(counts)))
         return self._rows(ends, np.arange(ends[-1]) + np.repeat(self.bounds[rows] - ends[:-1], counts))
@@ -140,10 +139,7 @@ class IdFile:
 
 @dataclass(frozen=True)
 class Views:
-    """The vectors of some texts: an artefact of ``encode`` or ``encode_views``.
-
-    ``files`` are those of the views ``dense`` and ``sparse``, as far as present.
-    """
+    """The vectors of some texts, from ``encode`` or ``encode_views``. ``files`` are by view, e.g. "dense"."""
 
     folder: Path
     ids: IdFile
@@ -178,7 +174,7 @@ class Views:
 
 
 def in_shares(advance: Advance, queries: int, passages: int) -> Callable[[int], None]:
-    """Return a function of the number of searched passages that advances by the same share of the queries."""
+    """Return a function of searched passages that advances by the same share of the queries."""
     total = 0
 
     def report(end: int) -> None:
@@ -191,8 +187,7 @@ def in_shares(advance: Advance, queries: int, passages: int) -> Callable[[int], 
 
 @dataclass(frozen=True)
 class Pairs:
-    """Scored pairs of queries and passages, unordered: ``queries`` and ``rows``, (P,) int64, ``scores``, (P,)
-    float32."""
+    """Unordered scored pairs: ``queries`` and ``rows``, (P,) int64, ``scores``, (P,) float32."""
 
     queries: np.ndarray
     rows: np.ndarray
@@ -200,7 +195,6 @@ class Pairs:
 
     @classmethod
     def joined(cls, parts: Sequence[Pairs]) -> Pairs:
-        """Concatenate pairs."""
         arrays = ([getattr(part, name) for part in parts] for name in ("queries", "rows", "scores"))
         return cls(*(np.concatenate(array) for array in arrays))
 
@@ -225,7 +219,7 @@ class Pairs:
         return edges
 
     def _ascending(self, places: np.ndarray | int = 0) -> np.ndarray:
-        """Return the indices that sort pairs by query, score and place. Integers sort fastest."""
+        """Return the indices that sort by query, score and place. Integers sort fastest."""
         bits = (self.scores + np.float32(0)).view(np.uint32)  # 0 and -0 are equal
         scores = np.where(bits >> 31, ~bits, bits | np.uint32(1 << 31)).astype(np.uint64)
         order = np.argsort(scores << np.uint64(32) | np.asarray(places).astype(np.uint64))
@@ -244,8 +238,8 @@ class RunBlocks:
     def fill(self, search: Callable[[int, int], Pairs], advance: Advance) -> int | None:
         """Search the blocks of this shard that are missing or changed.
 
-        ``search`` takes the first query of a block and its end, and returns the best pairs with queries
-        counted from 0. Returns the first searched query if earlier blocks were kept, otherwise None.
+        ``search`` maps a block's first query and end to its best pairs, with queries counted from 0. Returns
+        the first searched query if earlier blocks were kept, otherwise None.
         """
         (self.out / BLOCKS).mkdir(exist_ok=True)
         earliest = self.queries

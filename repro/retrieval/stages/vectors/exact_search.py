@@ -32,8 +32,8 @@ from repro.retrieval.stages.vectors.search_memory import MemoryNeeds, Sizes, sea
 BLOCK = 32_768  # queries searched together
 SPARE = 100  # candidates beyond a list's depth
 SLAB = 1 << 18  # pairs compared at a time
-GPU_DEPTH, FAISS_BYTES = 2048, 1 << 28  # of faiss on a GPU: its deepest search and its memory
-NEAR = 64  # most pairs of a query in a block that may reach its edge by float32
+GPU_DEPTH, FAISS_BYTES = 2048, 1 << 28  # faiss on a GPU: deepest search, memory
+NEAR = 64  # most pairs of a query in a block that float32 may leave
 
 
 def search(
@@ -48,8 +48,8 @@ def search(
 ) -> dict[str, int]:
     """Write the run of all queries, as described in the stage ``search_views``.
 
-    Returns the counts of ``write_run``, and for a resumed attempt ``resumed_at``, the first query that it
-    searched. Empty for a shard.
+    Returns the counts of ``write_run``, and ``resumed_at``, the first query that a resumed attempt searched.
+    Empty for a shard.
     """
     passages, queries = Views.read(inputs["passages"]), Views.read(inputs["queries"])
     _check(terms, passages, queries)
@@ -96,9 +96,9 @@ class ViewSearch:
     """A search of all passages by the sum of the views ``terms``.
 
     Attributes:
-        lists: list name -> passages to find. A list is named after its view, or "" for the sum.
+        lists: list name (a view, or "" for the sum) -> passages to find.
         places: (N,), each passage's place among the ids in ascending order.
-        longest: greatest vector length of a passage by view, filled by the first pass.
+        longest: greatest passage length by view, filled by the first pass.
     """
 
     passages: Views
@@ -112,7 +112,7 @@ class ViewSearch:
     longest: dict[str, float] = field(default_factory=dict)
 
     def block(self, first: int, end: int, advance: Advance) -> Pairs:
-        """Return the ``depth`` best passages of queries ``first`` to ``end``, with queries counted from 0."""
+        """Return the ``depth`` best passages of queries ``first`` to ``end``, counted from 0."""
         parts = []
         for start in range(first, end, self.sizes.group):
             rows = np.arange(start, min(start + self.sizes.group, end))
@@ -167,9 +167,8 @@ class ViewSearch:
         """Return a list's best pairs among its candidates.
 
         Candidates more than twice the error bound below rank ``depth`` are not rescored. If the last
-        candidate may reach rank ``depth``, all passages are examined. If two scores of a candidate differ by
-        more than the bound, products were not in float32 (e.g. TF32), and all queries are examined in
-        float64.
+        candidate may reach that rank, all passages are examined. Two scores that differ by more than the
+        bound show products not in float32 (e.g. TF32). All queries are then examined in float64.
         """
         depth, count = self.lists[name], products.shape[1]
         near, errors = np.ones(products.shape, bool), scorer.errors(name, self.longest, SINGLE)
@@ -194,11 +193,9 @@ class ViewSearch:
     def _among_all(
         self, scorer: ViewScorer, name: str, unsure: np.ndarray, edges: np.ndarray, *, rough: bool
     ) -> Pairs:
-        """Return pairs of the ``unsure`` queries, including their ``depth`` best, by a second pass over all
-        passages.
+        """Return pairs of the ``unsure`` queries, with their ``depth`` best, by a second pass.
 
-        ``edges``, (Q,), are scores that ``depth`` passages of a query reach. ``rough``: float32 is
-        unreliable.
+        ``edges``, (Q,), are scores that ``depth`` passages reach. ``rough``: float32 is unreliable.
         """
         subset = ViewScorer.of(self.passages, self.queries, self.terms, scorer.rows[unsure])
         reach = ScoreBound(subset, name, self.longest, edges[unsure], rough=rough)
@@ -221,7 +218,7 @@ class ViewSearch:
 def _faiss(
     device: torch.device, terms: Sequence[str], best: Mapping[str, BestScores]
 ) -> Callable[[Tile, Passages], tuple[np.ndarray, np.ndarray]] | None:
-    """Return a function of the nearest passages of a block, or None if another search is needed."""
+    """Return a function of a block's nearest passages, or None if faiss does not apply."""
     import faiss
 
     if list(best) != [""] or list(terms) != ["dense"]:
@@ -290,7 +287,7 @@ class ScoreBound:
 class BestScores:
     """The greatest scores of each query so far, (Q, K) in descending order, and their passages.
 
-    Each method takes the scores of a block of passages, from row ``first`` on, for a ``part`` of t queries.
+    Methods take scores of passages from row ``first`` on, for a ``part`` of t queries.
     """
 
     def __init__(self, queries: int, depth: int, device: torch.device):
@@ -299,8 +296,8 @@ class BestScores:
         self.rows = torch.zeros((queries, depth), dtype=torch.int64, device=device)
 
     def take(self, part: slice, scores: np.ndarray, rows: np.ndarray, first: int) -> bool:
-        """Merge the block's greatest scores, (t, at most K). Returns False instead if one is not finite."""
-        if (rows < 0).any() or not np.isfinite(scores).all():  # -1 is what faiss puts where it sees nan
+        """Merge the block's greatest scores, (t, at most K). Returns False if one is not finite."""
+        if (rows < 0).any() or not np.isfinite(scores).all():  # faiss returns -1 for nan
             return False
         found = (torch.from_numpy(array).to(self.scores.device) for array in (scores, rows + first))
         self._merge(part, *found)
