@@ -21,7 +21,7 @@ class FirstRows:
 
     @classmethod
     def of(cls, inputs: Mapping[str, Path]) -> "FirstRows | None":
-        """Return the rows of a stage's inputs ``queries`` and ``corpus``, or None without both."""
+        """Return the rows of a stage's inputs ``queries`` and ``corpus``, or None if it has neither."""
         if inputs.keys().isdisjoint(("queries", "corpus")):
             return None
         queries, documents = None, None

@@ -23,7 +23,7 @@ SUFFIXES = (".json", ".txt", ".safetensors", ".model")
 
 
 def wanted(files: Iterable[str]) -> list[str]:
-    """Return the needed files of a model. Pickled weights are not needed beside safetensors."""
+    """Return the needed files of a model, pickled weights only from folders without safetensors."""
     names = sorted(files)
     safe_folders = {dirname(name) for name in names if name.endswith(".safetensors")}
     return [

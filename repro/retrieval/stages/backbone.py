@@ -11,9 +11,9 @@ from repro.retrieval.datasets.hub_models import model_type, planned_checkpoint
 def run(params: dict, inputs: dict, out: Path, progress: Progress) -> dict:
     """Write ``model/``: the checkpoint ``name`` in safetensors and float32, with its tokenizer.
 
-    ``source`` is ``{"kind": "folder", "path": …}`` or ``{"kind": "hub", …}``, and ``identity`` the digest of
-    the folder's files, or the commit. SEED's weights are converted. With ``weights`` ``"random"``, weights
-    are drawn with ``seed``, for ``layers`` layers if given. Code of a checkpoint is never run.
+    ``source`` is ``{"kind": "folder", "path": …}`` or ``{"kind": "hub", …}``, ``identity`` the digest of its
+    files or the commit. ``weights`` ``"random"`` are drawn with ``seed``, for ``layers`` layers if given.
+    SEED's weights are converted. Code of a checkpoint is never run.
     """
     from repro.retrieval.nn.checkpoint import reason, save_model
 

@@ -16,7 +16,7 @@ def run(params: dict, inputs: dict[str, Path], out: Path, progress: Progress) ->
     hits.
 
     score(q, d) = sum over terms t of q of  idf(t) tf / (tf + k1 (1 - b + b |d| / avgdl)), idf(t) = ln(1 + (N
-    - df + 0.5) / (df + 0.5)), with |d| stored in one byte (exact up to 40 terms), as in Lucene 9. With
+    - df + 0.5) / (df + 0.5)), with |d| in one byte (exact up to 40 terms), as in Lucene 9. With
     ``multifield`` this is summed over title and contents. Anserini rounds to four decimals and spreads ties
     by 1e-6 in the order of document ids.
     """

@@ -21,11 +21,11 @@ BLOCK = 10_000  # texts per call of the library
 def run(params: dict, inputs: dict[str, Path], out: Path, progress: Progress) -> dict:
     """Write the vectors of each text in the format of ``encode_views`` (for dense vectors also ``encode``).
 
-    ``source`` is the location of the encoder, and ``identity`` its digest or commit. ``kind_of_encoder``,
-    ``pooling``, ``length``, ``truncate_dim`` and ``precision`` are settings of ``library_encoder.load``.
-    ``prompt`` replaces the encoder's own unless it is null, e.g. ``"title: {title} | text: "``. ``separator``
-    is that of ``encode``. With the ``similarity`` cosine, vectors have length 1. With euclidean they have an
-    extra number, so that the greatest inner product is the least distance.
+    ``source`` is the encoder's location, ``identity`` its digest or commit. ``library_encoder.load``
+    describes ``kind_of_encoder``, ``pooling``, ``length``, ``truncate_dim`` and ``precision``. ``prompt``,
+    e.g. ``"title: {title} | text: "``, replaces the encoder's own unless it is null. ``separator`` is that of
+    ``encode``. With ``similarity`` cosine, vectors have length 1. With euclidean they have an extra number,
+    so that the greatest inner product is the least distance.
     """
     from repro.retrieval.nn import library_encoder
     from repro.retrieval.nn.checkpoint import remedy

@@ -18,9 +18,8 @@ def run(params: dict, inputs: dict[str, Path], out: Path, progress: Progress) ->
     """Write ``scores.json``: queries, measures, missing, ignored.
 
     Params: ``measures`` (e.g. ``"RR@10"``), ``ignore_identical_ids`` (BEIR's rule) and ``judgements``:
-    ``qrels`` (graded documents) or ``answers`` (answer strings, which need inputs ``queries`` and
-    ``corpus``), with ``tokenless_answers`` for ``contains_answer``. Raises DataError if every run scores 0
-    under one of the measures.
+    ``qrels`` (graded documents) or ``answers`` (answer strings, with inputs ``queries`` and ``corpus``).
+    Raises DataError if every run scores 0 under a measure.
     """
     ranking = read_run(inputs["run"] / "run.trec")
     if params["judgements"] == "qrels":

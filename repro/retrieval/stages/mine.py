@@ -23,13 +23,11 @@ COUNTS = ("queries", "queries_with_fewer_negatives", "queries_not_in_run", "quer
 
 
 def run(params: dict, inputs: dict[str, Path], out: Path, progress: Progress) -> dict:
-    """Write a training set with hard negatives: for each query with a positive, ``per_query`` of the run's
-    top passages.
+    """Write a training set with ``per_query`` hard negatives from a run, for each query with a positive.
 
     Positives (grade 1 and above) are removed from the ranking. Its first ``depth`` entries are shuffled, by
     the seed and the query's id only, and the first ``per_query`` become negatives, e.g. 7 of the top 200.
-    With ``random_added``, passages drawn from the input ``corpus`` fill them up to ``per_query`` +
-    ``random_added``, and they are shuffled again.
+    ``random_added`` passages of the input ``corpus`` are then added, and all are shuffled again.
     """
     positives = relevant_documents(read_qrels(inputs["qrels"] / "qrels.trec"))
     if (is_random := params.get("random_added")) and "corpus" not in inputs:
@@ -79,7 +77,7 @@ def negatives(
 
 
 def sample(candidates: list[str], query: str, *, count: int, seed: int) -> list[str]:
-    """Return ``count`` candidates in random order, which depends only on the seed and the query's id."""
+    """Return ``count`` candidates in an order that depends only on the seed and the query's id."""
     order = np.random.default_rng((seed, zlib.crc32(query.encode()))).permutation(len(candidates))
     return [candidates[place] for place in order[:count]]
 
@@ -87,7 +85,7 @@ def sample(candidates: list[str], query: str, *, count: int, seed: int) -> list[
 def with_random(
     query: str, chosen: list[str], known: set[str], ids: list[str] | ColumnTexts, *, count: int, seed: int
 ) -> list[str]:
-    """Fill ``chosen`` up to ``count`` with random documents that are not ``known``, if there are any."""
+    """Fill ``chosen`` up to ``count`` with random documents that are not ``known``, if any are left."""
     generator = np.random.default_rng((seed, zlib.crc32(query.encode()), 1))
     documents, used = list(chosen), known.copy()
     available = len(ids) - len(known)
@@ -108,8 +106,8 @@ def fill_blocks(
     counts: Sequence[str],
     advance: Callable[[int], None],
 ) -> tuple[range, dict[str, int]]:
-    """Write the missing blocks of this shard, each for ``size`` bytes of the run. Returns all blocks, and the
-    counts of this shard.
+    """Write this shard's missing blocks, each for ``size`` bytes of the run. Returns all blocks and the
+    counts.
 
     ``rows`` makes rows from queries with their documents and scores, and updates the counts in its second
     argument.

@@ -32,9 +32,9 @@ _SORTED = {"query": "uint16", "rank": "uint64", "negative": "string"}  # a query
 def run(params: dict, inputs: dict[str, Path], out: Path, progress: Progress) -> dict:
     """Write ``arrow/`` with columns query, positives and negatives (ids), in the triples' order of queries.
 
-    ``per_query`` negatives are kept of a query, e.g. 30. Positives are the relevant documents of the input
-    ``qrels`` or, without it, those of the triples, and a negative that another row calls relevant is removed.
-    A query without a positive or a negative is left out.
+    ``per_query`` negatives are kept, e.g. 30. Positives come from the input ``qrels`` or, without it, from
+    the triples. Then a negative that another row calls relevant is removed. A query without a positive or a
+    negative is left out.
     """
     relevant = relevant_documents(read_qrels(inputs["qrels"] / "qrels.trec")) if "qrels" in inputs else None
     blocks = RowBlocks(out / BLOCKS, EXAMPLES, origin=stamps(Source.from_json(params["source"]).files))
@@ -84,10 +84,10 @@ class TripleSamples:
     """Keeps ``per_query`` negatives of each query, with queries in order of appearance.
 
     These have the largest keyed hash of query and document: a uniform sample without replacement, independent
-    of the rows' order and repetitions. ``add`` sorts a chunk's rows into groups of 4,096 queries on disk, and
-    ``rows`` reads one group from all chunks. Memory contains the names of the queries and their relevant
-    documents, one chunk and one group: less than 1 GB for the 398 million triples of MS MARCO. With
-    ``positives``, the triples' relevant documents are collected and excluded from negatives.
+    of the rows' order and repetitions. ``add`` sorts chunks into groups of 4,096 queries on disk, ``rows``
+    reads a group. Memory contains the queries, their relevant documents, one chunk and one group: less than 1
+    GB for the 398 million triples of MS MARCO. With ``positives``, the triples' relevant documents are
+    collected and excluded from negatives.
     """
 
     def __init__(self, folder: Path, *, per_query: int, seed: int, positives: bool, origin: Any = None):
@@ -111,7 +111,6 @@ class TripleSamples:
         return facts["rows"]
 
     def groups(self) -> range:
-        """Return the numbers of the groups."""
         return range(-(-len(self._codes) // GROUP))
 
     def rows(self, group: int, judged: Mapping[str, list[str]] | None) -> Iterator[Any]:

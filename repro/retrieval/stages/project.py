@@ -15,12 +15,11 @@ FEWEST = 4  # candidates of t-SNE
 
 
 def run(params: dict, inputs: dict[str, Path], out: Path, progress: Progress) -> dict:
-    """Write ``exhibit.json``: points of the query and of the first ``candidates`` documents of its ranking,
-    e.g. 100.
+    """Write ``exhibit.json``: points of a query and of the first ``candidates`` documents of its ranking.
 
-    If ``query`` is None it is the run's first. Points come from scikit-learn's t-SNE, started from the
-    principal components, with a perplexity of at most a third of the points. The exhibit also contains
-    ``measured``: a document is relevant from ``grade`` on.
+    A ``query`` of None is the run's first. Points come from scikit-learn's t-SNE, started from the principal
+    components, with a perplexity of at most a third of the points. The exhibit also contains ``measured``: a
+    document is relevant from ``grade`` on, e.g. 1.
     """
     check_choices("project", params)
     query, candidates = _candidates(params, inputs["run"])
@@ -30,7 +29,7 @@ def run(params: dict, inputs: dict[str, Path], out: Path, progress: Progress) ->
         raise DataError(f"passages have {vectors.shape[1]} dimensions, queries {query_vector.shape[1]}")
     grades = read_qrels(inputs["qrels"] / "qrels.trec").get(query, {})
     relevant = np.array([grades.get(document, 0) >= params["grade"] for document in candidates])
-    perplexity = min(params["perplexity"], len(candidates) / 3)  # a third of the points other than one
+    perplexity = min(params["perplexity"], len(candidates) / 3)  # a third of the other points
     points = _t_sne(np.concatenate([query_vector, vectors]), perplexity=perplexity, seed=params["seed"])
     exhibit = {
         "kind": "scatter",
@@ -48,10 +47,10 @@ def run(params: dict, inputs: dict[str, Path], out: Path, progress: Progress) ->
 
 
 def measured(scores: np.ndarray, relevant: np.ndarray) -> dict[str, float | None]:
-    """Return mean similarities of relevant and other candidates, and the AUC: the probability that a relevant
-    one is more similar (ties count half). None if undefined.
+    """Return mean similarities of relevant and other candidates, and the AUC. None if undefined.
 
-    ``scores`` are the inner products with the query, (C,), ``relevant`` is (C,) bool.
+    ``scores`` are inner products with the query, (C,), ``relevant`` is (C,) bool. The AUC is the probability
+    that a relevant candidate is more similar (ties count half).
     """
     hits, misses = scores[relevant], scores[~relevant]
     auc = None
@@ -91,11 +90,11 @@ def _vectors(folder: Path, ids: list[str]) -> np.ndarray:
 
 
 def _t_sne(vectors: np.ndarray, *, perplexity: float, seed: int) -> np.ndarray:
-    """Return points (N, 2), computed by one thread, as sums over several differ between machines."""
+    """Return points (N, 2), by one thread, as sums over several differ between machines."""
     from sklearn.manifold import TSNE
     from threadpoolctl import threadpool_limits
 
-    varies = vectors.shape[1] > 1 and (vectors != vectors[0]).any()  # else there are no principal components
+    varies = vectors.shape[1] > 1 and (vectors != vectors[0]).any()  # otherwise no principal components
     start = "pca" if varies else "random"
     projection = TSNE(perplexity=perplexity, random_state=seed, init=start, method="exact", n_jobs=1)
     with threadpool_limits(1):

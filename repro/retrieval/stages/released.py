@@ -1,4 +1,4 @@
-"""Stage ``released``: an encoder released by others. An incomplete one is refused."""
+"""Stage ``released``: an encoder released by others."""
 
 import shutil
 from pathlib import Path
@@ -13,12 +13,13 @@ HEADS = {"cross-encoder": "ForSequenceClassification", "term-weights": "ForToken
 
 
 def run(params: dict, inputs: dict, out: Path, progress: Progress) -> dict:
-    """Write ``model/``: the checkpoint ``name`` at ``revision`` in safetensors and float32, its tokenizer,
-    and, if ``pooling`` is ``sentence-transformers``, the modules after the transformer.
+    """Write ``model/``: the checkpoint ``name`` at ``revision`` in safetensors and float32, with its
+    tokenizer.
 
-    The ``kind`` ``splade`` or ``splade-sum`` keeps the masked-language head, ``cross-encoder`` the head that
-    scores a pair, and ``term-weights`` the one that scores a token. Code of a checkpoint is never run. Raises
-    BlockedError if it cannot be read or a weight is missing or unused.
+    A ``pooling`` of ``sentence-transformers`` also keeps the modules after the transformer. The ``kind``
+    ``splade`` or ``splade-sum`` keeps the masked-language head, ``cross-encoder`` and ``term-weights`` their
+    scoring head. Code of a checkpoint is never run. Raises BlockedError if it cannot be read or a weight is
+    missing or unused.
     """
     from repro.retrieval.nn.checkpoint import reason, remedy, save_model
 

@@ -1,6 +1,6 @@
 """Generate tiny/passage and tiny/document, web passages and documents in miniature.
 
-Train and evaluation questions share people, so that no model can learn who is never relevant.
+Train and evaluation questions share people, but no deed, so that no model learns who is never relevant.
 """
 
 from collections.abc import Mapping, Sequence
@@ -58,7 +58,7 @@ def graded_judgements(
     top: int,
     others: int,
 ) -> list[Judgement]:
-    """Grade a document with all ``concepts`` by ``top``, one less for each that its best deed lacks.
+    """Judge documents by ``concepts``: ``top`` for all, one less for each that the best deed lacks.
 
     Of grades 1 and 0 there are at most ``others`` each.
     """
