@@ -40,7 +40,7 @@ class Judgement(NamedTuple):
 
 
 def in_fold(query: str, fold: str | None) -> bool:
-    """Return whether a query belongs to a fold, "fitting" or "validation". None contains every query."""
+    """Return whether a query is in a fold, "fitting" or "validation", or True without a fold."""
     if fold is None:
         return True
     return (zlib.crc32(query.encode()) % EVERY == 0) == (fold == VALIDATION)
@@ -56,24 +56,24 @@ PUBLISHED = FILE.with_name("published_rows.yaml")
 
 @dataclass(frozen=True)
 class Dataset:
-    """One id of the catalogue: a corpus, topics over a corpus, or both (as in ir_datasets).
+    """A collection of the catalogue: a corpus, topics over a corpus, or both (as in ir_datasets).
 
     Attributes:
         corpus_id: id of the collection with its documents.
         pieces: those of ``PIECES`` that the entry itself has, e.g. "documents".
         counts: records of each piece in the papers, if known.
-        split: name of its qrels file in a BEIR folder, e.g. "test".
+        split: its qrels file in a BEIR folder, e.g. "test".
         fold: part of the split's queries, "fitting" or "validation".
         judgements: "qrels", or "answers" if strings found in passages decide.
         source: "ir_datasets", "datasets", "web" (``address``), "embedded" or "none" (see ``how``).
         size: bytes to download.
-        file: path of documents, triples or negatives below the data folder, without suffix.
-        topics, qrels: stems of TREC-style files (``topics/topics.<stem>.txt``), the preferred one first.
+        file: path of documents, triples or negatives in the data folder, without suffix.
+        topics, qrels: stems of files such as ``topics/topics.<stem>.txt``, best first.
         addresses: whether its documents have URLs.
         at: scale -> id of the substitute, e.g. {"tiny": "tiny/passage/dev"}.
         queries_of: id of the queries of triples or negatives.
         members: ids that its scores are averaged over.
-        parts: ids of the collections that it concatenates.
+        parts: ids that it concatenates.
     """
 
     id: str
@@ -181,7 +181,7 @@ def _dataset(id: str, corpus_id: str, entry: Mapping) -> Dataset:
 
 
 def _pieces(facts: dict, judgements: str, *, is_corpus: bool) -> tuple[str, ...]:
-    """Return an entry's own pieces, and remove the key ``piece``."""
+    """Return an entry's own pieces and remove ``piece``."""
     piece = facts.pop("piece", None)
     if facts.get("members"):
         return ()
@@ -192,7 +192,6 @@ def _pieces(facts: dict, judgements: str, *, is_corpus: bool) -> tuple[str, ...]
 
 
 def _with_substitutes(collection: Dataset, datasets: Mapping[str, Dataset]) -> dict[str, Dataset]:
-    """Return the members, each with one member of the collection's substitute."""
     check_known(f"stand-in of {collection.id} in {FILE}", *collection.at.values(), valid=datasets)
     substitutes = {scale: datasets[id].members or (id,) for scale, id in collection.at.items()}
     return {
@@ -202,24 +201,24 @@ def _with_substitutes(collection: Dataset, datasets: Mapping[str, Dataset]) -> d
 
 
 def key(dataset: str, piece: str) -> str:
-    """Return the name of a piece in records, e.g. "beir/scifact documents"."""
+    """Name a piece in records, e.g. "beir/scifact documents"."""
     return f"{dataset} {piece}"
 
 
 def key_of(entry: Dataset, piece: str) -> str:
-    """Return the ``key`` of a dataset's piece. Documents have the key of their corpus."""
+    """Return the ``key`` of a piece, for documents that of their corpus."""
     return key(entry.corpus_id if piece == "documents" else entry.id, piece)
 
 
 @functools.cache
 def published() -> dict[str, dict[str, Any]]:
-    """Return the known facts of published rows by ``key``."""
+    """Return the facts of published rows by ``key``."""
     facts = read_facts(PUBLISHED)
     return {key(dataset, piece): each for dataset, pieces in facts.items() for piece, each in pieces.items()}
 
 
 def differing(rows: Mapping[str, str]) -> list[str]:
-    """Describe each piece of ``rows`` (``key`` -> digest) that differs from the published rows."""
+    """Describe the pieces (``key`` -> digest) that differ from the published rows."""
     return [
         f"the {in_words(name)} differ from the published ones (see `repro data check {name.split()[0]}`)"
         for name, digest in rows.items()
@@ -237,7 +236,7 @@ def unpublished(rows: Mapping[str, str]) -> list[str]:
 
 
 def highest_grade(dataset: str) -> int | None:
-    """Return the highest published grade of a dataset, e.g. 3. None if unknown."""
+    """Return the highest published grade, e.g. 3, or None if unknown."""
     return max(published().get(key(dataset, "qrels"), {}).get("grades", ()), default=None)
 
 

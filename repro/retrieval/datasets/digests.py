@@ -17,7 +17,7 @@ SHORT = 16  # bytes kept of a row's digest
 
 
 class RowDigest:
-    """sha256 over rows in order, each a line of JSON."""
+    """sha256 over rows in order, as lines of JSON."""
 
     def __init__(self) -> None:
         self._hash = hashlib.sha256()
@@ -126,12 +126,11 @@ def unchanged(files: Sequence[Path], planned: str, identity: Callable[[], str]) 
 
 
 def stamps(files: Iterable[Path]) -> list[list]:
-    """Return name, size, inode and times of each file. Raises DataError for an unreadable one."""
+    """Return name, size, inode and times of files. Raises DataError."""
     return [[file.name, *_stamp(file)] for file in files]
 
 
 def _file_digest(path: Path, entries: dict[str, list]) -> str:
-    """Return a file's digest, and cache it unless the file is new."""
     key, stamp = str(path.resolve()), _stamp(path)
     entry = entries.get(key)
     if isinstance(entry, list) and len(entry) == len(stamp) + 1 and entry[:-1] == stamp:
@@ -143,7 +142,7 @@ def _file_digest(path: Path, entries: dict[str, list]) -> str:
 
 
 def _stamp(path: Path) -> list[int]:
-    """Return size, inode and times in ns. The device number differs between machines."""
+    """Return size, inode and times, but not the device number, which differs between machines."""
     try:
         stat = path.stat()
     except OSError as error:
@@ -152,7 +151,7 @@ def _stamp(path: Path) -> list[int]:
 
 
 def files(source: Source) -> list[Path]:
-    """Return the files of a source and of its parts."""
+    """Return the files of a source and its parts."""
     return [*source.files, *(path for part in source.parts for path in files(part))]
 
 

@@ -27,7 +27,7 @@ _NAME = re.compile(r"(\w[\w.-]*/)?\w[\w.-]*")
 
 @dataclass(frozen=True)
 class Offer:
-    """A download to show and confirm before calling ``load(data_root, progress)``."""
+    """A download to confirm before calling ``load(data_root, progress)``."""
 
     description: str
     load: Callable[[Path, Progress], list[Path]]
@@ -91,7 +91,7 @@ def amount(ids: Iterable[str]) -> str:
 
 
 def archives(collections: Iterable[str]) -> dict[int | str, int | None]:
-    """Return downloads with their bytes, None if unknown. A shared archive counts once."""
+    """Return the bytes of downloads, None if unknown. A shared archive counts once."""
     sizes = {}
     for entry in (dataset(part) for id in collections for part in dataset(id).components or [id]):
         if entry.source not in ("none", "embedded"):
@@ -182,7 +182,6 @@ def _write_topics(entry: Dataset, root: Path) -> list[Path]:
 
 
 def _fetch_text(entry: Dataset, data_root: Path, progress: Progress) -> Path:
-    """Convert Parquet files to JSON lines. An interrupted download continues."""
     from huggingface_hub import hf_hub_download
 
     place = data_root / f"{entry.file}.jsonl"
@@ -250,7 +249,7 @@ def _json_document(document: Document) -> str:
 
 
 def write(path: Path, rows: Iterable[str]) -> Path:
-    """Write ``rows`` to a temporary file, then rename it to ``path``."""
+    """Write ``rows`` to a temporary file, renamed to ``path``."""
     with _partial_file(path) as scratch:
         with scratch.open("w", encoding="utf-8", newline="\n") as file:
             file.writelines(rows)
@@ -258,7 +257,7 @@ def write(path: Path, rows: Iterable[str]) -> Path:
 
 
 def copy(source: Path, path: Path) -> Path:
-    """Copy a file to a temporary one, then rename that to ``path``."""
+    """Copy a file to a temporary one, renamed to ``path``."""
     with _partial_file(path) as scratch:
         shutil.copyfile(source, scratch)
         return scratch.replace(path)
@@ -270,7 +269,6 @@ def _json(row: dict[str, str]) -> str:
 
 @contextlib.contextmanager
 def _partial_file(path: Path) -> Iterator[Path]:
-    """Yield a temporary path next to ``path``, removed afterwards."""
     path.parent.mkdir(parents=True, exist_ok=True)
     scratch = path.with_name(f"{path.name}.partial")
     try:
@@ -298,7 +296,7 @@ def make(name: str, files: Sequence[Path], data_root: Path, progress: Progress) 
 
 
 def documents(texts: Path, titles: Path) -> Iterator[Document]:
-    """Yield each text of para.txt with its title, if any. Raises DataError for a malformed line."""
+    """Yield para.txt's texts with titles. Raises DataError for a malformed line."""
     titles_by_number = {number: title for _, number, title in _rows(titles)}
     previous_number = -1
     for line, number, text in _rows(texts):

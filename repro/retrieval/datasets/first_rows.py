@@ -21,7 +21,7 @@ class FirstRows:
 
     @classmethod
     def of(cls, inputs: Mapping[str, Path]) -> "FirstRows | None":
-        """Return the rows of a stage's inputs ``queries`` and ``corpus``, or None if it has neither."""
+        """Return the rows of the inputs ``queries`` and ``corpus``, or None."""
         if inputs.keys().isdisjoint(("queries", "corpus")):
             return None
         queries, documents = None, None
@@ -32,7 +32,7 @@ class FirstRows:
         return cls(queries, documents)
 
     def judgements(self, judgements: Iterable[Judgement]) -> list[Judgement]:
-        """Return judgements of the read queries. A pair that then occurs twice keeps its highest grade."""
+        """Return judgements of the read queries, for repeated pairs the highest grade."""
         highest_grades: dict[tuple[str, str], int] = {}
         for query, document, grade in judgements:
             if query in self._queries:
@@ -41,12 +41,12 @@ class FirstRows:
         return [Judgement(*pair, grade) for pair, grade in highest_grades.items()]
 
     def triples(self, triples: Iterable[Triple]) -> Iterator[Triple]:
-        """Yield the triples with replaced ids."""
+        """Yield triples with replaced ids."""
         for query, positive, negative in triples:
             yield self._queries.of(query), self._documents.of(positive), self._documents.of(negative)
 
     def listed(self, rows: Iterable[ListedQuery]) -> Iterator[ListedQuery]:
-        """Yield the rows with replaced ids, but only the first row of each query."""
+        """Yield rows with replaced ids, only the first of each query."""
         seen: set[str] = set()
         for row in rows:
             query = self._queries.of(row.query)

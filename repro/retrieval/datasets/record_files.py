@@ -20,7 +20,7 @@ RECENT = 20_000  # ids kept as strings
 
 
 def documents(path: Path, known: Sequence[str] = ()) -> Iterator[Document]:
-    """Yield a JSON-lines file's documents after the ``known`` ones: _id, title, text, url or metadata.url.
+    """Yield documents after the ``known`` ones: _id, title, text, url or metadata.url.
 
     Raises DataError for other fields, and, perhaps only 20,000 lines later, for a duplicate id.
     """
@@ -39,7 +39,7 @@ def documents(path: Path, known: Sequence[str] = ()) -> Iterator[Document]:
 
 
 class _SeenIds:
-    """Finds duplicate ids with 8 bytes of memory per id, a hash. For equal hashes the file is read again."""
+    """Finds duplicates by a hash of 8 bytes per id. For equal hashes the file is read again."""
 
     def __init__(self, path: Path):
         self._path = path
@@ -47,7 +47,7 @@ class _SeenIds:
         self._sorted: list = []  # arrays, each at least twice as long as the next
 
     def add(self, id: str, number: int) -> None:
-        """Add the id of a line. Raises DataError, now or later, for a duplicate."""
+        """Add a line's id. Raises DataError, now or later, for a duplicate."""
         if id in self._recent:
             raise self._duplicate_error(id, number)
         self._recent[id] = number
@@ -55,7 +55,7 @@ class _SeenIds:
             self.check()
 
     def check(self) -> None:
-        """Compare recent ids with all earlier ones. Raises DataError for a duplicate."""
+        """Compare recent ids with earlier ones. Raises DataError for a duplicate."""
         import numpy as np
 
         ids = list(self._recent)
@@ -121,7 +121,7 @@ def _checked_text(row: Mapping[str, Any], name: str, path: Path, number: int, *,
 
 
 def queries(path: Path, format: str) -> Iterator[Query]:
-    """Yield the queries of a file. Raises DataError for a malformed line, no text or a duplicate id.
+    """Yield queries. Raises DataError for a malformed line, no text or a duplicate id.
 
     ``format`` is "beir" (JSON lines), "trec" (id, tab, text), "answers" (question, tab, Python list) or
     "parquet".
@@ -137,7 +137,7 @@ def queries(path: Path, format: str) -> Iterator[Query]:
 
 
 def split_of(every: Iterator[Query], wanted: set[str], queries_file: Path, qrels_file: Path) -> list[Query]:
-    """Return the queries with ``wanted`` ids. Raises DataError if one is missing."""
+    """Return the ``wanted`` queries. Raises DataError if one is missing."""
     queries_of_split = [query for query in every if query.id in wanted]
     missing = wanted - {query.id for query in queries_of_split}
     if missing:
@@ -194,7 +194,7 @@ HEADER = ("query-id", "corpus-id", "score")
 
 
 def judgements(path: Path, format: str) -> Iterator[Judgement]:
-    """Yield one judgement per row. Raises DataError for a malformed row, or two grades for one pair.
+    """Yield judgements. Raises DataError for a malformed row, or two grades for one pair.
 
     ``format`` is "beir" (tabs, optional header), "trec" (white space, four columns) or "parquet".
     """
@@ -245,7 +245,7 @@ class _File:
 
 
 def _collection(path: Path) -> Iterator[Document]:
-    """Yield MS MARCO's passages (number, tab, text), with their encoding repaired by ir_datasets."""
+    """Yield MS MARCO's passages. ir_datasets repairs their encoding."""
     quiet_ir_datasets()
     from ir_datasets.datasets.msmarco_passage import FixEncoding
 
@@ -257,7 +257,6 @@ def _collection(path: Path) -> Iterator[Document]:
 
 
 def _trec_documents(path: Path) -> Iterator[Document]:
-    """Yield MS MARCO's documents in TREC's form."""
     quiet_ir_datasets()
     from ir_datasets.datasets.msmarco_document import MsMarcoTrecDocs
 
@@ -266,7 +265,7 @@ def _trec_documents(path: Path) -> Iterator[Document]:
 
 
 def _psgs(path: Path) -> Iterator[Document]:
-    """Yield DPR's passages: number, text and title separated by tabs, after a header."""
+    """Yield DPR's passages: number, text, title."""
     rows = lines(path)
     next(rows)
     for number, line in rows:
@@ -275,14 +274,14 @@ def _psgs(path: Path) -> Iterator[Document]:
 
 
 def questions(path: Path) -> Iterator[Query]:
-    """Yield Natural Questions with answers from DPR's training data. Ids count from 0."""
+    """Yield DPR's training questions with answers. Ids count from 0."""
     with _dpr_readers(path) as (queries, _):
         for row in queries.queries_iter():
             yield Query(row.query_id, row.text.strip(), tuple(row.answers))
 
 
 def contexts(path: Path) -> Iterator[Judgement]:
-    """Yield the passages of DPR's training data as judgements, graded by ir_datasets."""
+    """Yield DPR's training passages as judgements, graded by ir_datasets."""
     with _dpr_readers(path) as (_, qrels):
         for row in qrels.qrels_iter():
             yield Judgement(row.query_id, row.doc_id, int(row.relevance))
@@ -300,7 +299,7 @@ def _dpr_readers(path: Path) -> Iterator[tuple]:
 
 
 def _parquet_documents(path: Path) -> Iterator[Document]:
-    """Yield the documents of NanoBEIR, which have no titles."""
+    """Yield NanoBEIR's documents, which have no titles."""
     for number, row in _parquet_rows(path, "_id", "text"):
         yield Document(checked_id(row["_id"], "_id", path, number), "", row["text"] or "")
 
@@ -311,7 +310,6 @@ def _parquet_queries(path: Path) -> Iterator[tuple[int, Query]]:
 
 
 def _parquet_judgements(path: Path) -> Iterator[Judgement]:
-    """Yield NanoBEIR's relevant documents, with grade 1."""
     for number, row in _parquet_rows(path, "query-id", "corpus-id"):
         query, document = (checked_id(row[name], name, path, number) for name in ("query-id", "corpus-id"))
         yield Judgement(query, document, 1)

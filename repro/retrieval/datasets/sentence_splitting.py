@@ -100,7 +100,7 @@ def _ends_in_abbreviation(text: str) -> bool:
 def _punkt_splitter(folder: Path) -> SentenceSplitter:
     import nltk
 
-    root = str(folder.parents[2])  # nltk reads models from its own list of folders only
+    root = str(folder.parents[2])  # nltk only reads from its own list
     nltk.data.path.insert(0, root)
     try:
         from nltk.tokenize.punkt import PunktTokenizer
@@ -110,7 +110,7 @@ def _punkt_splitter(folder: Path) -> SentenceSplitter:
         cause = f"nltk {nltk.__version__} reads no punkt_tab model"
         raise BlockedError(cause, "install nltk 3.9 or newer") from None
     except (LookupError, OSError, ValueError, TypeError) as error:
-        line = re.search(r"\w.*", str(error))  # some messages begin with asterisks
+        line = re.search(r"\w.*", str(error))
         reason = line[0].strip() if line else type(error).__name__
         raise DataError(f"{folder}: nltk cannot read this as a Punkt model: {reason}") from None
     finally:

@@ -26,11 +26,10 @@ class Source:
 
     Attributes:
         dataset: id in the catalogue, for documents that of the corpus.
-        kind: "embedded", "folder" (data folder), "home" (of ir_datasets, perhaps in archives), "library" (to
-            be downloaded), "parts" (concatenated) or "absent" (a set judged by answers has no qrels).
-        format: "jsonl", "beir", "trec", "answers", "triples", "negatives" or a form of homes.yaml. For kind
-            "library" the library.
-        files: the files to read. A second file of queries has the qrels that select those of the split.
+        kind: "embedded", "folder" (data folder), "home" (of ir_datasets), "library" (to be downloaded),
+            "parts" (concatenated) or "absent" (a set judged by answers has no qrels).
+        format: a form of homes.yaml, e.g. "jsonl", "trec", "answers" or "triples", or for "library" its name.
+        files: the files to read. A second file of queries has the qrels of the split.
     """
 
     dataset: str
@@ -43,12 +42,12 @@ class Source:
 
     @property
     def stated_identity(self) -> str:
-        """The identity without files on this machine, e.g. "library:beir/scifact:qrels:1"."""
+        """The identity of data elsewhere, e.g. "library:beir/scifact:qrels:1"."""
         return f"{self.kind}:{self.dataset}:{self.piece}:{self.version}"
 
     @property
     def place(self) -> str:
-        """The beginning of an error about the first file, e.g. "corpus.jsonl: "."""
+        """The beginning of an error, e.g. "corpus.jsonl: "."""
         return f"{self.files[0]}: " if self.files else ""
 
     def to_json(self) -> dict[str, Any]:
@@ -68,8 +67,8 @@ class MissingPiece:
 
     Attributes:
         cause, remedy: clauses for an error message, e.g. "run …".
-        fetch: ids that `repro data fetch` can download for it, e.g. ("beir/scifact",).
-        otherwise: the remedy for parts that cannot be fetched.
+        fetch: ids that `repro data fetch` downloads for it, e.g. ("beir/scifact",).
+        otherwise: the remedy for parts without a download.
     """
 
     dataset: str
@@ -80,7 +79,6 @@ class MissingPiece:
     otherwise: str = ""
 
     def error(self) -> BlockedError:
-        """Return the error to raise if the piece is required."""
         return BlockedError(self.cause, self.remedy)
 
 
@@ -91,7 +89,7 @@ LIBRARIES = ("ir_datasets", "datasets", "web")
 def locate(
     id: str, piece: str, data_root: Path | None, *, home: Path | None = None, allow_download: bool = False
 ) -> Source | MissingPiece:
-    """Find a piece: embedded, in the data folder, in ir_datasets' ``home`` or, if allowed, in a library.
+    """Find a piece: embedded, in the data folder, in ir_datasets' ``home`` or in a library.
 
     Raises UsageError if the catalogue has no such piece.
     """
@@ -110,7 +108,6 @@ def locate(
 
 
 def _entry(id: str, piece: str) -> Dataset:
-    """Return the entry with the piece, or with answers instead of qrels."""
     if piece not in PIECES:
         raise unknown("piece", piece, PIECES)
     entry = dataset(id)
@@ -194,7 +191,7 @@ def _missing_piece(entry: Dataset, piece: str, root: Path | None) -> MissingPiec
 
 
 def fetched_with(entry: Dataset) -> str:
-    """Return the id to fetch: the entry's own for separate topics or negatives, otherwise its corpus."""
+    """Return the id to fetch: its own for separate topics or negatives, otherwise its corpus."""
     return entry.id if entry.topics or entry.only_negatives else entry.corpus_id
 
 
@@ -208,12 +205,12 @@ FILE = Path(__file__).with_name("homes.yaml")
 
 @functools.cache
 def home_layout() -> Mapping[str, Any]:
-    """Return the content of homes.yaml: ``pieces`` by id, and the ``md5`` of downloads by path."""
+    """Return homes.yaml: ``pieces`` by id, and the ``md5`` of downloads by path."""
     return read_facts(FILE)
 
 
 def in_home(entry: Dataset, piece: str, home: Path | None) -> Source | None:
-    """Return the piece in the home of ir_datasets, or None if a file is missing."""
+    """Return the piece in ir_datasets' home, or None if a file is missing."""
     places = home_layout()["pieces"].get(entry.id, _beir_places(entry))
     if home is None or piece not in places:
         return None
@@ -224,7 +221,7 @@ def in_home(entry: Dataset, piece: str, home: Path | None) -> Source | None:
 
 
 def check_home(source: Source) -> None:
-    """Check the md5 of a source's downloads in the home of ir_datasets. Raises DataError."""
+    """Check the md5 of downloads in ir_datasets' home. Raises DataError."""
     for file in dict.fromkeys(map(container, source.files)):
         digests = home_layout()["md5"].items()
         expected_md5 = next((md5 for place, md5 in digests if file.as_posix().endswith(place)), None)
@@ -253,7 +250,7 @@ def _beir_places(entry: Dataset) -> dict[str, dict[str, Any]]:
 
 
 def file_digest(file: Path, algorithm: str = "sha256") -> str:
-    """Return a file's digest in hexadecimal. Raises DataError if it cannot be read."""
+    """Return a file's hexadecimal digest. Raises DataError if unreadable."""
     try:
         with file.open("rb") as content:
             return hashlib.file_digest(content, algorithm).hexdigest()

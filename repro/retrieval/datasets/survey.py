@@ -1,4 +1,4 @@
-"""List the collections on this machine, e.g. ``beir/scifact``, and compare them with the published ones."""
+"""List the collections on this machine, and compare them with the published ones."""
 
 from collections import Counter, deque
 from collections.abc import Iterable, Iterator, Mapping
@@ -31,13 +31,13 @@ class Row:
 
 
 def survey(data_root: Path | None, home: Path | None = None) -> list[Row]:
-    """Return a row per id of the catalogue, in its order. Looks only at file names."""
+    """Return a row per id of the catalogue. Looks only at file names."""
     return [_row(entry, data_root, home) for entry in catalog().values()]
 
 
 @dataclass(frozen=True)
 class Piece:
-    """A piece after reading it in full, with the facts of ``summary`` and its faults."""
+    """A piece read in full, with the facts of ``summary`` and its faults."""
 
     dataset: str
     piece: str
@@ -45,7 +45,7 @@ class Piece:
     problems: tuple[ReproError, ...]
 
     def as_json(self) -> dict[str, Any]:
-        """Return the object printed by `repro data check --format json`."""
+        """Return the object of `repro data check --format json`."""
         place = {"dataset": self.dataset, "piece": self.piece}
         return {**place, **self.facts, "problems": list(map(str, self.problems))}
 
@@ -61,7 +61,7 @@ def check(data_root: Path | None, ids: Iterable[str] = (), *, home: Path | None 
 
 
 def problems_of(pieces: Iterable[Piece]) -> list[ReproError]:
-    """Return the different problems of all pieces, as pieces often share files."""
+    """Return the different problems of pieces, which often share files."""
     return list({str(problem): problem for piece in pieces for problem in piece.problems}.values())
 
 
@@ -118,7 +118,7 @@ def _sum_problems(source: Source, root: Path) -> Iterator[str]:
 
 
 def summary(source: Source) -> dict[str, Any]:
-    """Return digests and counts of a source's rows. Raises DataError."""
+    """Return digests and counts of a source. Raises DataError."""
     content, names, titled, grades = ContentDigest(), ContentDigest(), 0, Counter[int]()
     for row in reading.rows(source):
         content.add(row)
@@ -135,7 +135,7 @@ def summary(source: Source) -> dict[str, Any]:
 
 
 def problem(source: Source, facts: Mapping[str, Any]) -> str:
-    """Return the difference between rows of this ``summary`` and the published ones, or ""."""
+    """Return the difference between a ``summary`` and the published rows, or ""."""
     name = key(source.dataset, source.piece)
     known = published().get(name)
     if known is None or facts["digest"] in known["digests"]:

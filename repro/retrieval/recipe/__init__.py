@@ -47,7 +47,7 @@ def encode(
     precision: str | Mapping[str, str],
     numbers: str = "float32",
 ) -> tuple[Node, Node]:
-    """Return nodes that encode passages and queries. ``numbers`` is the type of passage vectors."""
+    """Encode passages and queries. ``numbers`` is the type of passage vectors."""
     precisions = precision if isinstance(precision, Mapping) else dict.fromkeys(KINDS_OF_TEXTS, precision)
     pooling = {"pooling": texts.pooling, "normalize": normalize}
     params = {kind: {**pooling, "precision": precisions[kind]} for kind in KINDS_OF_TEXTS}
@@ -72,7 +72,7 @@ def encode_views(
     head: str,
     precision: str,
 ) -> tuple[Node, Node]:
-    """Return nodes of dense and sparse vectors, with at most ``top_k`` sparse values per text."""
+    """Encode dense and sparse vectors, with at most ``top_k`` sparse values per text."""
     options = {"positions": dict(positions), "head": head, "precision": precision}
     params = {kind: {"normalize": normalize, "top_k": top_k[kind], **options} for kind in KINDS_OF_TEXTS}
     return _encode_sides("encode_views", model, texts, params, views=list(views))
@@ -99,7 +99,7 @@ def _encode_sides(
 def search_views(
     passages: Node, topics: Node, *, depth: int, terms: Sequence[str], mode: str, list_depth: int | None
 ) -> Node:
-    """Return an exact search by the sum of the inner products of ``terms``, e.g. ["dense", "sparse"].
+    """Search exactly by the sum of inner products of ``terms``, e.g. ["dense", "sparse"].
 
     ``mode`` "exact" ranks all passages, "union" the first ``list_depth`` of each view.
     """
@@ -108,14 +108,14 @@ def search_views(
 
 
 def bm25(documents: Node, topics: Node, *, k1: float, b: float, multifield: bool, depth: int) -> Node:
-    """Return a BM25 run by Lucene over titles and texts, in one field or two."""
+    """Return a BM25 run over titles and texts, in one field or two."""
     index = Node("lucene_index", {"multifield": multifield}, {"corpus": documents})
     params = {"k1": k1, "b": b, "multifield": multifield, "depth": depth}
     return Node("bm25", params, {"index": index, "queries": topics})
 
 
 def weigh_terms(model: Node, documents: Node, *, length: int, scale: float, precision: str) -> Node:
-    """Return documents with each word repeated by the model's weight times ``scale``."""
+    """Repeat each word of documents by the model's weight times ``scale``."""
     params = {"length": length, "scale": scale, "precision": precision}
     return Node("weigh_terms", params, {"model": model, "corpus": documents})
 
@@ -130,7 +130,7 @@ def mine(
     random_added: int = 0,
     documents: Node | None = None,
 ) -> Node:
-    """Return hard negatives: ``per_query`` from the top of a run, and ``random_added`` from ``documents``."""
+    """Mine ``per_query`` hard negatives from a run, and ``random_added`` from ``documents``."""
     params, inputs = {"depth": depth, "per_query": per_query, "seed": seed}, {"run": run, "qrels": judgements}
     if random_added:
         if documents is None:
@@ -140,14 +140,14 @@ def mine(
 
 
 def union(*training_sets: Node) -> Node:
-    """Return the concatenation of training sets."""
+    """Concatenate training sets."""
     return Node("union", {}, {"training_sets": training_sets})
 
 
 def score_pairs(
     model: Node, training_set: Node, *, texts: Texts, per_query: int, decimals: int | None, precision: str
 ) -> Node:
-    """Return a training set with a cross-encoder's scores of positives and ``per_query`` negatives."""
+    """Score a training set's positives and first ``per_query`` negatives by a cross-encoder."""
     params = {"per_query": per_query, **_scoring_params(texts, decimals, precision)}
     inputs = {"model": model, "training_set": training_set, **texts.as_inputs()}
     return Node("score_pairs", params, inputs)
@@ -156,7 +156,7 @@ def score_pairs(
 def rerank(
     model: Node, run: Node, *, texts: Texts, depth: int, keep: int, decimals: int | None, precision: str
 ) -> Node:
-    """Return a run re-ranked to ``depth`` by a cross-encoder. Old ranks follow up to ``keep``."""
+    """Re-rank a run to ``depth`` by a cross-encoder. Old ranks follow up to ``keep``."""
     params = {"depth": depth, "keep": keep, **_scoring_params(texts, decimals, precision)}
     inputs = {"run": run, "model": model, **texts.as_inputs()}
     return Node("rerank", params, inputs)
@@ -168,7 +168,7 @@ def _scoring_params(texts: Texts, decimals: int | None, precision: str) -> dict[
 
 
 def judged_examples(judgements: Node, *, dataset: str, negative_grade: int) -> Node:
-    """Return positives, and negatives of ``negative_grade``, from the judgements of a dataset."""
+    """Return positives, and negatives of ``negative_grade``, from judgements."""
     params = {"dataset": dataset, "negative_grade": negative_grade}
     return Node("judged_examples", params, {"qrels": judgements})
 
@@ -186,7 +186,7 @@ def mine_answers(
     score_decimals: Sequence[int] = (),
     tokenless_answers: bool = False,
 ) -> Node:
-    """Return a training set with top passages without an answer as hard negatives.
+    """Mine top passages without an answer as hard negatives.
 
     Scores are rounded to each of ``score_decimals`` in turn.
     """
@@ -199,7 +199,7 @@ def mine_answers(
 
 
 def index_size(passages: Node, *, bytes_per_number: int, bytes_per_gb: int) -> Node:
-    """Return the size of a collection's vectors in units of ``bytes_per_gb``."""
+    """Return the size of a collection's vectors, in ``bytes_per_gb``."""
     params = {"bytes_per_number": bytes_per_number, "bytes_per_gb": bytes_per_gb}
     return Node("index_size", params, {"passages": passages})
 
@@ -216,7 +216,7 @@ def project(
     grade: int,
     seed: int,
 ) -> Node:
-    """Return an exhibit of one query and its first candidates in a plane, by t-SNE."""
+    """Project one query and its first candidates onto a plane by t-SNE."""
     params = {"query": query, "candidates": candidates, "grade": grade}
     params |= {"perplexity": perplexity, "seed": seed, "method": "t-sne"}
     inputs = {"passages": passages, "queries": topics, "run": run, "qrels": judgements}
@@ -233,13 +233,13 @@ def inspect_text(
     words: int,
     length: int,
 ) -> Node:
-    """Return the number that ``view`` computes for each word of a document."""
+    """Compute a number for each word of a document by ``view``."""
     params = {"view": view.identity, "options": dict(options), "title": title, "words": words}
     return Node("inspect_text", params | {"length": length}, {"model": model, "corpus": documents})
 
 
 def top_passages(run: Node, documents: Node, dataset: str, *, wanted: Sequence[str], depth: int) -> Node:
-    """Return the first passages of a run for the queries with the texts ``wanted``."""
+    """Return a run's first passages for the queries with the texts ``wanted``."""
     inputs = {"run": run, "corpus": documents, "queries": queries(dataset), "qrels": qrels(dataset)}
     return Node("top_passages", {"queries": list(wanted), "depth": depth}, inputs)
 
@@ -249,8 +249,8 @@ class Conventions:
     """How an encoder reads texts, and how vectors are compared.
 
     Attributes:
-        kind: "dense", "splade" (max of log(1 + ReLU) of the masked-language head over all positions) or
-            "splade-sum" (their sum).
+        kind: "dense", "splade" (max of log(1 + ReLU) of the masked-language head over positions) or
+            "splade-sum".
         pooling: "cls", "mean", or "sentence-transformers" (by modules.json).
         similarity: "dot" or "cosine".
         query_length, passage_length: tokens with [CLS] and [SEP].
@@ -278,7 +278,7 @@ def released_encoder(
     source: dict | None = None,
     stand_in: Node | None = None,
 ) -> Node:
-    """Return an encoder by hub name or ``source`` folder. Below full scale ``stand_in`` replaces it."""
+    """Return an encoder by hub name or ``source``. Below full scale ``stand_in`` replaces it."""
     params = {"name": name, "revision": revision, "kind": kind, "pooling": pooling}
     inputs = {"stand_in": stand_in} if stand_in else {}
     return Node("released", params | ({"source": source} if source else {}), inputs)

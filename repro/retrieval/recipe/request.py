@@ -18,12 +18,12 @@ Recipe = TypeVar("Recipe", bound=Callable[..., Any])
 
 
 def full_only(reason: str) -> Callable[[Recipe], Recipe]:
-    """Return a decorator that restricts a recipe to full scale, with the reason."""
+    """Restrict a recipe to full scale, with the reason."""
     return lambda recipe: _marked(recipe, full_only=reason)
 
 
 def only_at(scale: str) -> Callable[[Recipe], Recipe]:
-    """Return a decorator that restricts a recipe to one scale and scales like it."""
+    """Restrict a recipe to one scale and scales like it."""
     return lambda recipe: _marked(recipe, only_at=scale)
 
 
@@ -38,12 +38,12 @@ class Choices:
 
     Attributes:
         overrides: the user's choices by reading id, e.g. {"recall-definition": "success"}.
-        data: the user's data folder with original files.
+        data: the user's data folder.
         used: reading id -> choice, filled while the recipe runs.
         originals_only: whether to require the papers' own data.
         substitutes: reading id -> reason for another choice than the wanted one.
         missing: an original's name in the graph -> the choice without it, as ``reading=choice``.
-        scoring: changes to the usual scoring of the dataset.
+        scoring: changes to the usual scoring.
         measured_as: printed measure -> intended measure, e.g. {"R@50": "Success@50"}.
     """
 
@@ -83,11 +83,11 @@ class Choices:
         return None
 
     def departures(self) -> dict[str, str]:
-        """Return the used choices that are not the default, by reading id. They prevent a comparison."""
+        """Return used choices other than the default. They prevent a comparison."""
         return {i: c for i, c in self.used.items() if c != self._reading(i).default}
 
     def in_full_precision(self) -> dict[str, str]:
-        """Return reading id -> the choice that replaces fp16 or bf16 by fp32 in the used choice."""
+        """Return reading id -> the choice with fp32 instead of the used fp16 or bf16."""
         replacements = {}
         for identifier, choice in self.used.items():
             choices = self._reading(identifier).choices
@@ -112,42 +112,41 @@ def _full_precision(value: Any) -> Any:
 
 @dataclass(frozen=True)
 class Request:
-    """The dataset, e.g. "beir/scifact/test", readings and seed of a run. Seed None is the paper's."""
+    """The dataset, e.g. "beir/scifact/test", readings and seed (None: the paper's) of a run."""
 
     dataset: str
     choices: Choices
     seed: int | None = None
 
     def reading(self, identifier: str) -> Any:
-        """Return the chosen value of a reading."""
         return self.choices.value(identifier)
 
     def score_with(self, *, ignore_identical_ids: bool) -> None:
-        """Set whether documents with the query's id are ignored."""
+        """Set whether to ignore documents with the query's id."""
         self.choices.scoring["ignore_identical_ids"] = ignore_identical_ids
 
     def match_answers(self, *, tokenless: bool) -> None:
-        """Set whether an answer without a token counts as found in a dataset judged by answers."""
+        """Set whether an answer without a token counts as found."""
         if catalogued(self.dataset).judgements == "answers":
             self.choices.scoring["tokenless_answers"] = tokenless
 
     def measure_as(self, printed: str, meant: str) -> None:
-        """Compute the column headed ``printed`` by the measure ``meant``."""
+        """Compute the column ``printed`` by the measure ``meant``."""
         self.choices.measured_as[printed] = meant
 
     def seed_or(self, papers_own: int) -> int:
-        """Return the user's seed, or by default the paper's."""
+        """Return the user's seed, or the paper's."""
         return papers_own if self.seed is None else self.seed
 
     @property
     def collection(self) -> str:
-        """The id of the corpus that the topics search."""
+        """The id of the searched corpus."""
         return catalogued(self.dataset).corpus_id
 
 
 @dataclass(frozen=True)
 class Runs:
-    """Several runs behind one cell. Its value is the largest mean of a group. Groups have equal sizes."""
+    """Several runs behind one cell. Its value is the largest mean of equally large ``groups``."""
 
     groups: tuple[tuple[Node, ...], ...]
 

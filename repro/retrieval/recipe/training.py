@@ -41,13 +41,13 @@ class Texts:
 
 
 def corpus(identifier: str, *, text: str = "{text}", untitled: str = "") -> Node:
-    """Return documents. ``text`` is a template, e.g. "{url} {text}", ``untitled`` replaces empty titles."""
+    """Return documents by the template ``text``, e.g. "{url} {text}", with titles for ``untitled``."""
     fields = {} if (text, untitled) == ("{text}", "") else {"text": text, "untitled": untitled}
     return Node("corpus", {"dataset": identifier, **fields})
 
 
 def queries(identifier: str) -> Node:
-    """Return the topics of a dataset, with answers if it is judged by answers."""
+    """Return a dataset's topics, and answers if it is judged by them."""
     return Node("queries", {"dataset": identifier})
 
 
@@ -57,7 +57,7 @@ def qrels(identifier: str) -> Node:
 
 
 def official_negatives(identifier: str, *, per_query: int, seed: int, judgements: Node | None) -> Node:
-    """Return a training set from distributed triples, with ``per_query`` sampled negatives.
+    """Return a training set from distributed triples, with sampled negatives.
 
     Positives come from ``judgements``, or from the triples if that is None.
     """
@@ -86,7 +86,7 @@ def sample(
     queries: int | None = None,
     share: float | None = None,
 ) -> Node:
-    """Return ``queries`` rows or a ``share`` of a training set. ``method`` is "random" or "block"."""
+    """Draw ``queries`` rows or a ``share``, by ``method`` "random" or "block"."""
     params: dict[str, Any] = {"queries": queries} if share is None else {"share": share}
     params |= {"sample": sample, "method": method, "seed": seed}
     return Node("sample", params, {"training_set": training_set})
@@ -102,7 +102,7 @@ def tokenize(
     separator: str,
     fewest_tokens: int = 0,
 ) -> Node:
-    """Return token ids in chunks or truncated, without texts of less than ``fewest_tokens``."""
+    """Return token ids in chunks or truncated, for texts of ``fewest_tokens`` or more."""
     params = {"length": length, "policy": policy, "titles": titles, "separator": separator}
     params["fewest_tokens"] = fewest_tokens
     return Node("tokenize", params, {"corpus": documents, "model": model})
@@ -118,7 +118,7 @@ def tokenize_spans(
     fields: Sequence[str],
     seed: int,
 ) -> Node:
-    """Return documents (``fields`` of url, title, body) as token ids in spans of about ``length``."""
+    """Return token ids of url, title or body in spans of about ``length``."""
     params = {"length": length, "policy": "spans", "splitter": splitter, "span_packing": dict(packing)}
     params |= {"fields": list(fields), "seed": seed}
     return Node("tokenize", params, {"corpus": documents, "model": model})
@@ -154,7 +154,7 @@ def initialise(
     deviation: float,
     seed: int,
 ) -> Node:
-    """Return a BERT with random weights and a vocabulary of the documents' words."""
+    """Return a BERT with random weights and the documents' vocabulary."""
     tokenizer = Node("vocabulary", {"size": vocabulary}, {"corpus": documents})
     params: dict[str, Any] = {"hidden_size": hidden_size, "layers": layers, "heads": heads}
     params |= {"intermediate_size": intermediate_size, "max_positions": max_positions}
@@ -177,7 +177,7 @@ def pretrain(
     generator: Node | None = None,
     examples: str = "rows",
 ) -> Node:
-    """Return a model pre-trained on tokens. ``examples`` are "rows", or the "spans" of rows."""
+    """Pre-train a model on tokens. ``examples`` are "rows", or the "spans" of rows."""
     batch: dict[str, Any] = {"texts_per_batch": optimisation.batch_size}
     batch |= {"examples": examples} if examples != "rows" else {}
     params = _params(objective, options, optimisation, batch=batch, texts={"length": tokens.params["length"]})
@@ -187,7 +187,7 @@ def pretrain(
 
 
 def pretrained_like(made: Node, *, tokens: Node, optimisation: Optimisation) -> Node:
-    """Return the pre-training ``made`` with other tokens and optimisation."""
+    """Repeat the pre-training ``made`` with other tokens and optimisation."""
     params = {"texts_per_batch": optimisation.batch_size, "length": tokens.params["length"]}
     inputs = {"model": tokens.inputs["model"], "tokens": tokens}
     return Node("pretrain", {**made.params, **_of(optimisation), **params}, {**made.inputs, **inputs})
@@ -205,10 +205,10 @@ def finetune(
     negative_choice: str = "window",
     positive_choice: str = "all",
 ) -> Node:
-    """Return an encoder or cross-encoder trained on judged queries with negatives.
+    """Fine-tune an encoder or cross-encoder on judged queries with negatives.
 
-    Each query of a batch has ``passages_per_query`` passages: one positive, then negatives. The stage
-    describes ``negative_choice`` and ``positive_choice``.
+    ``passages_per_query`` counts one positive and its negatives. The stage describes ``negative_choice`` and
+    ``positive_choice``.
     """
     batch = {"queries_per_batch": optimisation.batch_size, "passages_per_query": passages_per_query}
     params = _params(objective, options, optimisation, batch=batch, texts=texts.as_params())
@@ -232,7 +232,6 @@ def _params(
 
 
 def _of(optimisation: Optimisation) -> dict[str, Any]:
-    """Return the parameters. Raises UsageError for a warm-up that never ends."""
     if optimisation.is_all_warm_up:
         steps = f"{optimisation.warmup_steps} steps of warm-up, and ends after {optimisation.max_steps}"
         raise UsageError(f"the training has {steps}. Give fewer warmup_steps, or more max_steps.")

@@ -25,7 +25,7 @@ from repro.retrieval.datasets.tiny.world import (
 
 @dataclass(frozen=True)
 class Topics:
-    """The questions of one split, e.g. ``dev``, with judgements unless answers decide."""
+    """The questions of a split, e.g. ``dev``, with judgements unless answers decide."""
 
     queries: tuple[Query, ...]
     judgements: tuple[Judgement, ...] = ()
@@ -33,19 +33,19 @@ class Topics:
 
 @dataclass(frozen=True)
 class Collection:
-    """An embedded collection. The order of its documents does not reveal the splits."""
+    """An embedded collection. The documents' order does not reveal the splits."""
 
     documents: tuple[Document, ...]
     topics: Mapping[str, Topics] = field(default_factory=dict)
 
 
 def shuffled_ids(draw: Draw, n: int, *, first: int) -> list[str]:
-    """Return ``n`` numbers from ``first`` on in random order, e.g. ["102", "100", "101"]."""
+    """Return ``n`` numbers from ``first`` on, shuffled, e.g. ["102", "100", "101"]."""
     return [str(first + i) for i in draw.sample(range(n), n)]
 
 
 def in_id_order(documents: Sequence[Document]) -> tuple[Document, ...]:
-    """Return documents sorted by number, which hides their order by split."""
+    """Sort documents by number, which hides the order of splits."""
     return tuple(sorted(documents, key=lambda document: int(document.id)))
 
 
@@ -103,7 +103,7 @@ def passages() -> Collection:
 
 
 def many_passages() -> Collection:
-    """Return 2,400 passages about some 800 people and 16,000 training questions."""
+    """Return 2,400 passages about 800 people and 16,000 training questions."""
     draw = Draw("tiny/passage-many")
     deeds_by_keys = {deed.keys: deed for deed in deeds(draw, people(draw, 805), each=3, of=SHORT_DEED)}
     world = list(deeds_by_keys.values())[:2400]  # each with a question of its own
@@ -171,7 +171,6 @@ def _topics(
     sizes: Sequence[int] = SIZES,
     lives: Mapping[str, Sequence[Deed]] | None = None,
 ) -> Topics:
-    """Return a question per deed, judged by its document or by graded documents of ``lives``."""
     queries, judgements, index = [], [], deeds_by_key(world)
     for number, (document, deed) in enumerate(targets, first):
         concepts = question(draw, deed, index, sizes=sizes)

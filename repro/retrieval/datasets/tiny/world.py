@@ -24,7 +24,6 @@ class Draw:
         self._next = random.Random(seed).random
 
     def below(self, n: int) -> int:
-        """Return an integer in 0..n-1."""
         return int(self._next() * n)
 
     def pick(self, items: Sequence[T]) -> T:
@@ -61,7 +60,7 @@ class Concept:
 
 @functools.cache
 def slots() -> dict[str, tuple[Concept, ...]]:
-    """Return the concepts of each slot, in the order of words.yaml."""
+    """Return the concepts by slot, in the order of words.yaml."""
     raw = read_facts(Path(__file__).with_name("words.yaml"))
     return {
         slot: tuple(Concept(slot, f"{slot}:{name}", tuple(forms)) for name, forms in concepts.items())
@@ -76,7 +75,7 @@ def with_article(noun: str) -> str:
 
 @functools.cache
 def names() -> tuple[tuple[str, str], ...]:
-    """Return all pairs of 50 given and 50 family names, shuffled. Few names suit a small vocabulary."""
+    """Return all pairs of 50 given and 50 family names, shuffled."""
     draw = Draw("tiny/names")
     given_names = _invent_names(draw, GIVEN_ENDINGS, 50)
     family_names = _invent_names(draw, FAMILY_ENDINGS, 50)
@@ -86,7 +85,7 @@ def names() -> tuple[tuple[str, str], ...]:
 
 @functools.cache
 def towns() -> tuple[str, ...]:
-    """Return the names of 24 towns, shared by all collections."""
+    """Return the names of 24 towns."""
     return tuple(_invent_names(Draw("tiny/towns"), TOWN_ENDINGS, 24))
 
 
@@ -124,7 +123,7 @@ class Deed:
 
 
 def people(draw: Draw, n: int, *, asked: bool = True) -> list[Person]:
-    """Return ``n`` people with different names. ``asked`` people, who occur in questions, have their own."""
+    """Return ``n`` people. ``asked`` people, who occur in questions, have other names."""
     pairs = names()[:TOLD_ONLY] if not asked else names()[TOLD_ONLY:]
     return [
         Person(
@@ -137,7 +136,7 @@ def people(draw: Draw, n: int, *, asked: bool = True) -> list[Person]:
 
 
 def deeds(draw: Draw, persons: Sequence[Person], *, each: int, of: Sequence[str] = DEED) -> list[Deed]:
-    """Return ``each`` deeds of every person, person by person. ``of`` lists the filled slots."""
+    """Return ``each`` deeds of every person in turn. ``of`` lists the filled slots."""
     return [_deed(draw, person, of) for person in persons for _ in range(each)]
 
 
@@ -152,7 +151,7 @@ def agreement(concepts: Mapping[str, Concept], deed: Deed) -> int:
 
 
 def deeds_by_key(world: Sequence[Deed]) -> dict[str, set[int]]:
-    """Return the identities (``id``) of the deeds with each concept."""
+    """Return the ``id`` of each deed with a concept."""
     identities: dict[str, set[int]] = {}
     for deed in world:
         for key in deed.keys:
@@ -177,7 +176,7 @@ def question(
 
 
 def tell(deed: Deed, draw: Draw, *, asides: float, stories: str = "stories") -> str:
-    """Describe a deed by a template of ``stories``, and with probability ``asides`` an aside."""
+    """Describe a deed by a template of ``stories``, with probability ``asides`` and an aside."""
     text = fill(draw.pick(SENTENCES[stories]), deed, draw)
     if draw.chance(asides):
         aside, concepts = draw.pick(SENTENCES["asides"]), {s: draw.pick(c) for s, c in slots().items()}
@@ -186,7 +185,7 @@ def tell(deed: Deed, draw: Draw, *, asides: float, stories: str = "stories") -> 
 
 
 def fill(template: str, deed: Deed, draw: Draw, *, concepts: Mapping[str, Concept] | None = None) -> str:
-    """Fill a template with a deed, or with other ``concepts``. Sentences begin with a capital."""
+    """Fill a template with a deed, or other ``concepts``. Sentences begin with a capital."""
     forms = {slot: draw.pick(concept.forms) for slot, concept in (concepts or deed.concepts).items()}
     base, past = forms["act"].split()
     thing = f"{forms['quality']} {forms['object']}"
