@@ -18,7 +18,7 @@ from repro.locations import cache_folder
 from repro.machine.bounded_reading import read_json_file
 
 PICKLE = "pytorch_model.bin"  # read as tensors only
-SETTINGS = ("config.json", "modules.json", "adapter_config.json")  # one of these exists
+SETTINGS = ("config.json", "modules.json", "adapter_config.json")  # a model's folder has one
 SUFFIXES = (".json", ".txt", ".safetensors", ".model")
 
 

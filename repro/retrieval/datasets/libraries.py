@@ -170,7 +170,7 @@ def _stream(request: Any, folder: Path, progress: Progress) -> Iterator[BinaryIO
 
 
 def _complete(request: Any, partial_file: Path, progress: Progress) -> None:
-    """Append until the file is complete, with ``TRIES`` without a byte."""
+    """Append to the file, with at most ``TRIES`` in a row without a byte."""
     from ir_datasets.lazy_libs import requests
 
     tries = TRIES

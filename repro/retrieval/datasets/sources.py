@@ -28,7 +28,7 @@ class Source:
         dataset: id in the catalogue, for documents that of the corpus.
         kind: "embedded", "folder" (data folder), "home" (of ir_datasets), "library" (to be downloaded),
             "parts" (concatenated) or "absent" (a set judged by answers has no qrels).
-        format: a form of homes.yaml, e.g. "jsonl", "trec", "answers" or "triples", or for "library" its name.
+        format: of the files, e.g. "beir", "trec" or a form of homes.yaml. For a library its name.
         files: the files to read. A second file of queries has the qrels of the split.
     """
 
@@ -42,7 +42,7 @@ class Source:
 
     @property
     def stated_identity(self) -> str:
-        """The identity of data elsewhere, e.g. "library:beir/scifact:qrels:1"."""
+        """The identity without files, e.g. "library:beir/scifact:qrels:1"."""
         return f"{self.kind}:{self.dataset}:{self.piece}:{self.version}"
 
     @property

@@ -41,7 +41,7 @@ class Texts:
 
 
 def corpus(identifier: str, *, text: str = "{text}", untitled: str = "") -> Node:
-    """Return documents by the template ``text``, e.g. "{url} {text}", with titles for ``untitled``."""
+    """Return documents by the template ``text``, e.g. "{url} {text}". ``untitled`` fills empty titles."""
     fields = {} if (text, untitled) == ("{text}", "") else {"text": text, "untitled": untitled}
     return Node("corpus", {"dataset": identifier, **fields})
 

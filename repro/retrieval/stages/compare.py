@@ -18,8 +18,8 @@ def run(params: dict, inputs: dict, out: Path, progress: Progress) -> dict:
     """Write ``significance.json``, the result of ``evaluation.significance.compare``.
 
     Params: ``measures`` (e.g. ``"nDCG@10"``), ``names`` (one per run) and ``ignore_identical_ids`` (BEIR's
-    rule). With inputs ``scores`` instead of ``runs`` and ``qrels``, ``names`` are systems, each with as many
-    consecutive ``scores`` as a cell averages.
+    rule). With inputs ``scores`` instead of ``runs`` and ``qrels``, each of ``names`` has as many ``scores``
+    as a cell averages.
     """
     if "scores" in inputs:
         return _by_scores(params, inputs["scores"], out)
@@ -58,7 +58,7 @@ def _by_scores(params: dict, directories: list[Path], out: Path) -> dict:
 
 
 def joint_queries(systems: list[list[dict]]) -> list[str]:
-    """Return the members' query ids after the member's number, e.g. ``"0:q1"``.
+    """Return query ids after the member's number, e.g. ``"0:q1"``.
 
     Raises DataError if the systems were scored on different queries.
     """
@@ -69,7 +69,7 @@ def joint_queries(systems: list[list[dict]]) -> list[str]:
 
 
 def weighted_scores(parts: list[dict], measure: str) -> list[float]:
-    """Return the members' scores, weighted so that their mean is the mean of the members' means."""
+    """Return scores weighted so that their mean is the mean of the members' means."""
     total = sum(len(part["queries"]) for part in parts)
     weights = [total / (len(parts) * len(part["queries"])) for part in parts]
     return [w * x for w, part in zip(weights, parts, strict=True) for x in part["measures"][measure]]

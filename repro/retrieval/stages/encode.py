@@ -35,14 +35,13 @@ Encode = Callable[[Batches], Records]
 
 
 def run(params: dict, inputs: dict[str, Path], out: Path, progress: Progress) -> dict:
-    """Write ``vectors.npy``, (N, H) in the source's order (``ids.txt``), of type ``numbers`` (float32 or
-    float16).
+    """Write ``vectors.npy``, (N, H) in the source's order (``ids.txt``), as ``numbers`` float32 or float16.
 
     Title and text are joined by ``separator``: ``pair`` makes two segments, null leaves titles out.
     ``prefix``, e.g. ``"query: "``, precedes every text. Inputs are cut to ``length`` tokens and pooled by
-    ``pooling``, where ``sentence-transformers`` is a released encoder's own modules. With ``normalize``,
-    vectors have length 1. Texts are read without padding if the model allows it (on a GPU unless
-    REPRO_PADDING_FREE is 0).
+    ``pooling``, where ``sentence-transformers`` is a released encoder's own modules. ``normalize`` gives
+    vectors length 1. On a GPU texts are read without padding if the model allows it, unless
+    REPRO_PADDING_FREE is 0.
     """
     from repro.retrieval.nn.batches import HalvingEncoder
     from repro.retrieval.nn.checkpoint import check_fits, load_tokenizer
@@ -67,7 +66,7 @@ def run(params: dict, inputs: dict[str, Path], out: Path, progress: Progress) ->
 
 @dataclass(frozen=True)
 class Texts:
-    """Passages or queries. ``titled`` maps a range of rows to titles, empty for queries, and texts."""
+    """Passages or queries. ``titled`` maps a range of rows to titles, "" for queries, and texts."""
 
     folder: Path
     ids: Sequence[str] | ColumnTexts
@@ -75,7 +74,7 @@ class Texts:
 
     @classmethod
     def read(cls, folder: Path, params: dict) -> "Texts":
-        """Open the texts of the parameter ``kind``. Raises DataError if there are none."""
+        """Open passages or queries. Raises DataError if there are none."""
         ids, titled = (_queries if params["kind"] == "queries" else _passages)(folder, params)
         if not ids:
             raise DataError(f"{folder}: there is no text to encode")
@@ -112,7 +111,7 @@ def _encoder(folder: Path, pooling: str):
 
 
 def outputs(encoder: Callable, batches: Batches, params: dict) -> Iterator[tuple[list[int], Any]]:
-    """Yield each batch's indices and output, which a GPU may still be computing."""
+    """Yield each batch's indices and output. A GPU may still compute it."""
     import torch
 
     from repro.retrieval.nn.precision import autocast
@@ -166,9 +165,9 @@ def write_encoded(
 ) -> dict[str, int]:
     """Write ``ids.txt`` and the arrays of encoded texts, in blocks of ``size`` texts.
 
-    Under torchrun with n processes, each encodes every n-th block, and the first joins them unless it is a
-    shard. ``vocabulary`` is that of ``join_blocks``. Returns ``texts``, the facts of ``join_blocks``, and
-    ``resumed_at``, the first row that a resumed attempt encoded.
+    Under torchrun with n processes, each encodes every n-th block, and the first joins them. A shard does
+    not. Returns ``texts``, the facts of ``join_blocks``, and ``resumed_at``, the first row that a resumed
+    attempt encoded.
     """
     count, folder = len(texts.ids), out / BLOCKS
     firsts = range(0, count, size)
@@ -200,7 +199,7 @@ def write_blocks(
     encode: Encode,
     advance: Callable[[int], object],
 ) -> list[int]:
-    """Write a file for each missing range of rows, encoding ahead. Returns their first rows."""
+    """Write each missing range of rows, encoding ahead. Returns their first rows."""
     from repro.retrieval.nn.batches import in_background
 
     done, rows = [], dict[int, Arrays]()
@@ -218,10 +217,7 @@ def write_blocks(
 
 @dataclass(frozen=True)
 class _TextGroup:
-    """Some texts, at ``places`` in the block of ``size`` texts from row ``first`` on.
-
-    ``batches`` is None for a kept block.
-    """
+    """Texts at ``places`` in a block of ``size`` texts. ``batches`` is None for a kept block."""
 
     first: int
     size: int
@@ -244,7 +240,7 @@ def _groups(
 
 
 def _in_turn(groups: Iterable[_TextGroup], encode: Encode) -> Iterator[tuple[_TextGroup, Records | None]]:
-    """Yield each group with its records after the next group has been started."""
+    """Yield each group with its records after starting the next group."""
     previous = None
     for group in groups:
         current = group, None if group.batches is None else encode(group.batches)

@@ -22,10 +22,9 @@ def run(params: dict, inputs: dict[str, Path], out: Path, progress: Progress) ->
     """Write the vectors of each text in the format of ``encode_views`` (for dense vectors also ``encode``).
 
     ``source`` is the encoder's location, ``identity`` its digest or commit. ``library_encoder.load``
-    describes ``kind_of_encoder``, ``pooling``, ``length``, ``truncate_dim`` and ``precision``. ``prompt``,
-    e.g. ``"title: {title} | text: "``, replaces the encoder's own unless it is null. ``separator`` is that of
-    ``encode``. With ``similarity`` cosine, vectors have length 1. With euclidean they have an extra number,
-    so that the greatest inner product is the least distance.
+    describes its settings. ``prompt``, e.g. ``"title: {title} | text: "``, replaces the encoder's own unless
+    it is null. ``separator`` is that of ``encode``. With ``similarity`` cosine, vectors have length 1. With
+    euclidean they have an extra number, so that the greatest inner product is the least distance.
     """
     from repro.retrieval.nn import library_encoder
     from repro.retrieval.nn.checkpoint import remedy
@@ -62,7 +61,7 @@ def run(params: dict, inputs: dict[str, Path], out: Path, progress: Progress) ->
 
 
 def joined(titled: list[Titled], params: dict) -> tuple[list, str | None]:
-    """Return the texts joined with their titles, and the prompt that the library adds."""
+    """Return the texts with their titles, and the prompt that the library adds."""
     separator, prompt = params["separator"], params["prompt"]
     if "{title}" in (prompt or ""):
         return [prompt.replace("{title}", title or "none") + text for title, text in titled], ""
@@ -80,7 +79,7 @@ def _joined(title: str, text: str, separator: str | None) -> str | Titled:
 
 
 def _rows(vectors, params: dict) -> list[dict[str, np.ndarray]]:
-    """Return a record per text for ``save_block``, from vectors (N, H) or sparse (N, V)."""
+    """Return a record per text, from vectors (N, H) or sparse (N, V)."""
     from torch.nn.functional import normalize
 
     if vectors.is_sparse:

@@ -17,10 +17,10 @@ def run(params: dict, inputs: dict[str, Path], out: Path, progress: Progress) ->
     """Write the ``views`` of each text, e.g. ``["dense", "sparse"]``, in the source's order (``ids.txt``).
 
     ``dense`` is ``vectors.npy``, (N, H) float32. ``sparse`` is in CSR format without zeros: ``indptr.npy``
-    int64, ``indices.npy`` int32 and ``values.npy`` float32, the ``top_k`` highest of a text unless that is
-    null. ``views.json`` contains the widths. Texts are read as in ``encode``. ``positions`` and ``head`` are
-    those of ``ViewEncoder``, or ``head`` is ``splade`` or ``splade-sum``. With ``normalize`` each vector has
-    length 1, a sparse one after truncation.
+    int64, ``indices.npy`` int32 and ``values.npy`` float32, the ``top_k`` highest of a text unless null.
+    ``views.json`` has the widths. Texts are read as in ``encode``. ``positions`` and ``head`` are those of
+    ``ViewEncoder``, or ``head`` is ``splade`` or ``splade-sum``. ``normalize`` gives vectors length 1 after
+    truncation.
     """
     from repro.retrieval.nn.batches import HalvingEncoder
     from repro.retrieval.nn.checkpoint import check_fits

@@ -64,7 +64,7 @@ class Groups:
         """Return ``{"query": str, "passages": [{"title", "text"}, …], "epoch", "index"}``, the positive
         first.
 
-        Scored training sets add ``"scores"`` of the passages.
+        A training set with scores adds ``"scores"``.
         """
         examples = []
         for epoch, place in places:
@@ -98,7 +98,6 @@ def _as_rows(lists, corpus: Path, training_set: Path) -> Lists:
 
 
 def _scores(rows, training_set: Path) -> tuple[Lists, Lists] | None:
-    """Return the scores of positives and negatives, or None. Raises DataError if some rows lack them."""
     import pyarrow.compute as pc
 
     if not set(SCORES) <= set(rows.column_names):
@@ -113,9 +112,9 @@ def _scores(rows, training_set: Path) -> tuple[Lists, Lists] | None:
 def run(params: dict, inputs: dict[str, Path], out: Path, progress: Progress) -> dict:
     """Train ``params["objective"]`` on groups of passages and save it in ``model/``.
 
-    A batch is ``queries_per_batch`` queries with ``passages_per_query`` passages each, over all devices, e.g.
-    64 with 8. The objective may take any of these parameters, ``start``, the starting model's folder, and
-    ``warmup_steps``, their actual number.
+    A batch is ``queries_per_batch`` queries with ``passages_per_query`` passages each, over all devices. The
+    objective may take any of these parameters, ``start``, the starting model's folder, and ``warmup_steps``,
+    their actual number.
     """
     from transformers import set_seed
 
@@ -150,10 +149,9 @@ def next_window(
 ) -> list[int]:
     """Return one positive and ``passages`` - 1 negatives, with another window of negatives every epoch.
 
-    As in Tevatron's tevatron/data.py, a query's negatives are shuffled once, and the window moves by its own
-    length every epoch and wraps around. The positive moves by one from a random start. A query with too few
-    negatives draws them with replacement. The seeds are (seed, index) and for draws (seed, index, epoch),
-    where ``index`` is the query's row.
+    As in Tevatron's tevatron/data.py, negatives are shuffled once, and the window moves by its own length
+    every epoch and wraps around. The positive moves by one from a random start. Too few negatives are drawn
+    with replacement. The seeds are (seed, index), and (seed, index, epoch) for draws.
     """
     count, available = passages - 1, len(negatives)
     generator = np.random.default_rng((seed, index))
@@ -174,7 +172,7 @@ def next_slice(
     """Return one positive and the next ``passages`` - 1 negatives (the loader of Wang et al. 2023).
 
     With k = epoch + ``seed``, the positive is entry k, and the negatives start at entry k * (``passages`` -
-    1), both modulo the length of their lists, which are shuffled.
+    1), both modulo the length of the shuffled lists.
     """
     count, turn = passages - 1, epoch + seed
     choices = [negatives[(turn * count + place) % len(negatives)] for place in range(count)]

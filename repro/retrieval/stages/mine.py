@@ -27,7 +27,7 @@ def run(params: dict, inputs: dict[str, Path], out: Path, progress: Progress) ->
 
     Positives (grade 1 and above) are removed from the ranking. Its first ``depth`` entries are shuffled, by
     the seed and the query's id only, and the first ``per_query`` become negatives, e.g. 7 of the top 200.
-    ``random_added`` passages of the input ``corpus`` are then added, and all are shuffled again.
+    ``random_added`` passages of ``corpus`` are added, and all are shuffled again.
     """
     positives = relevant_documents(read_qrels(inputs["qrels"] / "qrels.trec"))
     if (is_random := params.get("random_added")) and "corpus" not in inputs:
@@ -70,14 +70,14 @@ def _rows(results, facts: dict, *, params: dict, positives: dict[str, list[str]]
 def negatives(
     query: str, ranking: list[str], positives: list[str], *, depth: int, per_query: int, seed: int
 ) -> list[str]:
-    """Return ``per_query`` of the first ``depth`` documents that are not positives, in random order."""
+    """Return ``per_query`` of the first ``depth`` documents that are not positives."""
     relevant = set(positives)
     candidates = [document for document in ranking if document not in relevant][:depth]
     return sample(candidates, query, count=per_query, seed=seed)
 
 
 def sample(candidates: list[str], query: str, *, count: int, seed: int) -> list[str]:
-    """Return ``count`` candidates in an order that depends only on the seed and the query's id."""
+    """Return ``count`` candidates in an order that depends on seed and query only."""
     order = np.random.default_rng((seed, zlib.crc32(query.encode()))).permutation(len(candidates))
     return [candidates[place] for place in order[:count]]
 
@@ -85,7 +85,7 @@ def sample(candidates: list[str], query: str, *, count: int, seed: int) -> list[
 def with_random(
     query: str, chosen: list[str], known: set[str], ids: list[str] | ColumnTexts, *, count: int, seed: int
 ) -> list[str]:
-    """Fill ``chosen`` up to ``count`` with random documents that are not ``known``, if any are left."""
+    """Fill ``chosen`` up to ``count`` with random documents that are not ``known``."""
     generator = np.random.default_rng((seed, zlib.crc32(query.encode()), 1))
     documents, used = list(chosen), known.copy()
     available = len(ids) - len(known)
@@ -109,8 +109,7 @@ def fill_blocks(
     """Write this shard's missing blocks, each for ``size`` bytes of the run. Returns all blocks and the
     counts.
 
-    ``rows`` makes rows from queries with their documents and scores, and updates the counts in its second
-    argument.
+    ``rows`` makes rows from queries with documents and scores, and updates the counts.
     """
     firsts = parts(run, size)
     totals = Counter(dict.fromkeys(counts, 0))

@@ -23,10 +23,10 @@ def run(params: dict, inputs: dict[str, Path], out: Path, progress: Progress) ->
     """Write a training set of questions from a run: passages with an answer are positives, others negatives.
 
     The first positive is the passage judged best, with score 1,000. With ``extra_positives``, passages of the
-    first ``depth`` with an answer follow by rank. Otherwise the first of them is the positive if no passage
-    is judged. Negatives are ``per_query`` of those without an answer, shuffled. Titles are not searched. A
-    question without positive or negative is left out. Scores are rounded to each of ``score_decimals`` in
-    turn, e.g. ``[4, 2]``. Source: the mining script of Wang et al. 2023, readings ``nq-training-data`` and
+    first ``depth`` with an answer follow. Otherwise the first of them is the positive of a question without
+    judged passage. ``per_query`` passages without an answer are negatives, shuffled. Titles are not searched.
+    A question without positive or negative is left out. Scores are rounded to each of ``score_decimals`` in
+    turn. Source: the mining script of Wang et al. 2023, readings ``nq-training-data`` and
     ``nq-mined-score-decimals``.
     """
     answers = read_answers(inputs["queries"] / "queries.jsonl")
@@ -68,7 +68,7 @@ def _examples(
 
 
 def annotated(grades: dict[str, int]) -> str | None:
-    """Return the first document with the highest grade, or None without a grade above 0."""
+    """Return the document with the highest grade, or None without a grade above 0."""
     best = max(grades, key=grades.__getitem__, default=None)
     return best if best is not None and grades[best] >= 1 else None
 
@@ -92,7 +92,7 @@ def example(
 ) -> dict | None:
     """Return a row of the training set, or None without a positive or a negative.
 
-    ``hits`` says which documents of the ranking have an answer, ``best`` is the annotated one.
+    ``hits`` marks documents with an answer, ``best`` is the annotated one.
     """
     score = dict(zip(documents, scores, strict=True))
     is_hit = dict(zip(documents, hits, strict=True))

@@ -84,10 +84,9 @@ class TripleSamples:
     """Keeps ``per_query`` negatives of each query, with queries in order of appearance.
 
     These have the largest keyed hash of query and document: a uniform sample without replacement, independent
-    of the rows' order and repetitions. ``add`` sorts chunks into groups of 4,096 queries on disk, ``rows``
-    reads a group. Memory contains the queries, their relevant documents, one chunk and one group: less than 1
-    GB for the 398 million triples of MS MARCO. With ``positives``, the triples' relevant documents are
-    collected and excluded from negatives.
+    of the rows' order and repetitions. ``add`` sorts chunks into groups of queries on disk, ``rows`` reads a
+    group. The 398 million triples of MS MARCO take less than 1 GB of memory. With ``positives``, the triples'
+    relevant documents are collected and excluded from negatives.
     """
 
     def __init__(self, folder: Path, *, per_query: int, seed: int, positives: bool, origin: Any = None):
@@ -99,7 +98,7 @@ class TripleSamples:
         self._places: defaultdict[int, list[tuple[int, int]]] = defaultdict(list)
 
     def add(self, chunk: Chunk | Piece) -> int:
-        """Add the next chunk, unless an earlier attempt did. Returns its number of rows."""
+        """Add a chunk, unless an earlier attempt did. Returns its rows."""
         facts = self._sorted.kept(chunk.first)
         if facts is None:
             facts = {"rows": 0, "queries": [], "pairs": [], "groups": []}
@@ -114,7 +113,7 @@ class TripleSamples:
         return range(-(-len(self._codes) // GROUP))
 
     def rows(self, group: int, judged: Mapping[str, list[str]] | None) -> Iterator[Any]:
-        """Yield one group's rows as pyarrow tables. Positives are ``judged``, or those of the triples."""
+        """Yield one group as tables. Positives are ``judged``, or from the triples."""
         import pyarrow as pa
 
         names = list(itertools.islice(self._codes, group * GROUP, (group + 1) * GROUP))
@@ -186,7 +185,7 @@ class TripleSamples:
         return np.concatenate([np.empty(0, np.uint64), *ranks]).astype(np.uint64)
 
     def _sample(self, group: int):
-        """Return a group's sample in random order by query: query indices, (M,), and documents."""
+        """Return a group's sample in random order: query indices, (M,), and documents."""
         import pyarrow as pa
 
         table = pa.concat_tables(self._sorted.table(*place) for place in self._places[group])
@@ -203,7 +202,6 @@ class TripleSamples:
 
     @staticmethod
     def _is_first(codes: np.ndarray, ranks: np.ndarray, documents, order: np.ndarray) -> np.ndarray:
-        """Return whether each sorted row differs from the one before."""
         import pyarrow.compute as pc
 
         is_first = np.ones(len(codes), bool)

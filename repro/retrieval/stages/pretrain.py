@@ -40,7 +40,7 @@ class TokenRows:
 class SpanRows:
     """The spans of all rows of policy ``spans``. Raises UsageError for other tokens.
 
-    An example is the row, with the span's number among all spans, ``index``, and in the row, ``anchor``.
+    An example is the row, with ``index`` among all spans and ``anchor`` in the row.
     """
 
     def __init__(self, folder: Path):
@@ -69,8 +69,8 @@ def run(params: dict, inputs: dict[str, Path], out: Path, progress: Progress) ->
     """Train ``params["objective"]`` on a tokens artefact and save it in ``model/``.
 
     An example is a row or, if ``examples`` is ``spans``, each span of a row. The objective may take any of
-    these parameters, e.g. ``length``, and must take the folders of the optional inputs ``statistics`` and
-    ``generator``.
+    these parameters, e.g. ``length``, and takes the folders of the inputs ``statistics`` and ``generator``,
+    if given.
     """
     from transformers import set_seed
 
@@ -99,7 +99,7 @@ def run(params: dict, inputs: dict[str, Path], out: Path, progress: Progress) ->
 
 
 def trained(objective, examples, optimisation, params: dict, out: Path, progress: Progress) -> dict:
-    """Train an objective with options of the environment, e.g. REPRO_MICRO_BATCH, and save its model."""
+    """Train an objective with options of the environment, and save its model."""
     from repro.retrieval.training.declaration import Execution, step_memory
     from repro.retrieval.training.loop import save_model, train
 

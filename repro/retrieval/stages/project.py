@@ -17,9 +17,8 @@ FEWEST = 4  # candidates of t-SNE
 def run(params: dict, inputs: dict[str, Path], out: Path, progress: Progress) -> dict:
     """Write ``exhibit.json``: points of a query and of the first ``candidates`` documents of its ranking.
 
-    A ``query`` of None is the run's first. Points come from scikit-learn's t-SNE, started from the principal
-    components, with a perplexity of at most a third of the points. The exhibit also contains ``measured``: a
-    document is relevant from ``grade`` on, e.g. 1.
+    A ``query`` of None is the run's first. scikit-learn's t-SNE starts from the principal components, with a
+    perplexity of at most a third of the points. A document is relevant from ``grade`` on in ``measured``.
     """
     check_choices("project", params)
     query, candidates = _candidates(params, inputs["run"])
@@ -49,8 +48,8 @@ def run(params: dict, inputs: dict[str, Path], out: Path, progress: Progress) ->
 def measured(scores: np.ndarray, relevant: np.ndarray) -> dict[str, float | None]:
     """Return mean similarities of relevant and other candidates, and the AUC. None if undefined.
 
-    ``scores`` are inner products with the query, (C,), ``relevant`` is (C,) bool. The AUC is the probability
-    that a relevant candidate is more similar (ties count half).
+    ``scores``, (C,), are inner products, ``relevant`` is (C,) bool. The AUC is the probability that a
+    relevant candidate is more similar (ties count half).
     """
     hits, misses = scores[relevant], scores[~relevant]
     auc = None
@@ -76,7 +75,7 @@ def _candidates(params: dict, run: Path) -> tuple[str, list[str]]:
 
 
 def _vectors(folder: Path, ids: list[str]) -> np.ndarray:
-    """Return the vectors of ``ids``, (len(ids), H) float64, without loading all vectors."""
+    """Return the vectors of ``ids``, (len(ids), H) float64, without loading all."""
     places = dict.fromkeys(ids, -1)
     with open(folder / "ids.txt", encoding="utf-8", newline="\n") as file:
         for place, line in enumerate(file):

@@ -33,7 +33,7 @@ def run(params: dict, inputs: dict, out: Path, progress: Progress) -> dict:
             check_pulled(folder)
             problem = f"{folder} cannot be read as such an encoder ({reason(error)})"
             raise BlockedError(problem, remedy(folder, problem)) from error
-        save_model(model, tokenizer, out / "model")  # may read weights from their file
+        save_model(model, tokenizer, out / "model")  # may still read the file
     return {"parameters": model.num_parameters(), "vocabulary": len(tokenizer)}
 
 

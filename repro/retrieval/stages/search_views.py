@@ -13,12 +13,10 @@ def run(params: dict, inputs: dict[str, Path], out: Path, progress: Progress) ->
 
     ``terms`` are views, e.g. ``["dense", "sparse"]``, and count twice if named twice. Float32 only finds
     candidates, 100 more than the depth. ``ViewScorer`` scores them again, so that the run has the same bytes
-    on a GPU and a CPU, for any number of threads and any memory. A query is compared with all passages if
-    others may be as good within the error bound. ``search_memory`` limits the memory, and every passage takes
-    another 32 bytes and its id.
-
-    Among equal scores the greater id comes first. ``mode`` ``exact`` ranks all passages, ``union`` only those
-    among the ``list_depth`` best of a view.
+    on a GPU and a CPU, for any number of threads and any memory. If others may be as good within the error
+    bound, all passages are compared. ``search_memory`` limits the memory, and every passage takes another 32
+    bytes and its id. Among equal scores the greater id comes first. ``mode`` ``exact`` ranks all passages,
+    ``union`` only the ``list_depth`` best of each view.
     """
     from repro.retrieval.stages.vectors.exact_search import search
 

@@ -23,15 +23,14 @@ def run(params: dict, inputs: dict[str, Path], out: Path, progress: Progress) ->
     [SEP].
 
     The policy ``chunk`` keeps all chunks of a document, ``whole-chunks`` drops a shorter last one unless it
-    is the only one, ``truncate`` keeps the first, and ``truncate-pair`` has [SEP] between title and text, of
-    which the longer one is cut. With ``titles`` other policies join title, separator and text. A document
-    with fewer than ``fewest_tokens``, or none, gives no row.
+    is the only one, ``truncate`` keeps the first. ``truncate-pair`` has [SEP] between title and text and cuts
+    the longer one. With ``titles`` others join title, separator and text. A document with fewer than
+    ``fewest_tokens``, or none, gives no row.
 
     ``spans`` keeps a document in one row, with tokens per sentence in ``sentences`` and sentences per span in
-    ``spans``. Its ``fields``, e.g. ``["title", "body"]``, are joined by blanks, split by ``splitter``, and
-    packed by ``span_packing`` {overshoot, short_probability, minimum_spans}, towards ``length`` tokens if a
-    span may overshoot and otherwise ``length`` - 2. A document with fewer than ``minimum_spans`` gives no
-    row.
+    ``spans``. ``fields``, e.g. ``["title", "body"]``, are joined by blanks, split by ``splitter`` and packed
+    by ``span_packing`` {overshoot, short_probability, minimum_spans}, towards ``length`` tokens if a span may
+    overshoot and otherwise ``length`` - 2. A document with fewer than ``minimum_spans`` gives no row.
     """
     from repro.retrieval.nn.checkpoint import load_tokenizer
 
@@ -122,7 +121,7 @@ def _chunker(tokenizer, params: dict, advance: Callable[[int], None]) -> Callabl
 def _packer(
     tokenizer, splitter: SentenceSplitter, params: dict, advance: Callable[[int], None]
 ) -> Callable[..., dict]:
-    """Return a function of documents and their corpus rows, which seed the lengths of spans."""
+    """Return a function of documents and their corpus rows, which seed spans."""
     packing, columns = params["span_packing"], [FIELDS[field] for field in params["fields"]]
     target = params["length"] if packing["overshoot"] else params["length"] - 2
     options = {"target": target, **{name: packing[name] for name in ("overshoot", "short_probability")}}
@@ -157,7 +156,6 @@ def _token_ids(tokenizer, texts: list[str]) -> list[list[int]]:
 
 
 def _splitter(params: dict) -> SentenceSplitter:
-    """Check the parameters of policy ``spans`` and return its splitter."""
     packing = params["span_packing"]
     check_known("field", *params["fields"], valid=FIELDS)
     if not params["fields"]:

@@ -46,8 +46,8 @@ def counted_words(texts: Iterable[str]) -> Counter[str]:
 def word_pieces(words: Counter[str], *, size: int) -> list[str]:
     """Return at most ``size`` pieces: characters, then merges of the most frequent pairs.
 
-    Hugging Face's WordPiece trainer depends on the order of a hash map (tokenizers issue 1794). Plain BPE
-    always gives the same merges. For it, characters inside a word are moved to a private plane of Unicode.
+    Hugging Face's WordPiece trainer depends on the order of a hash map (tokenizers issue 1794). Plain BPE,
+    for which characters inside a word are moved to a private plane, always gives the same merges.
     """
     from tokenizers import Tokenizer
     from tokenizers.models import BPE

@@ -176,7 +176,7 @@ def question(
 
 
 def tell(deed: Deed, draw: Draw, *, asides: float, stories: str = "stories") -> str:
-    """Describe a deed by a template of ``stories``, with probability ``asides`` and an aside."""
+    """Describe a deed by a template of ``stories``, and an aside with probability ``asides``."""
     text = fill(draw.pick(SENTENCES[stories]), deed, draw)
     if draw.chance(asides):
         aside, concepts = draw.pick(SENTENCES["asides"]), {s: draw.pick(c) for s, c in slots().items()}

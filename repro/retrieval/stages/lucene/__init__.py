@@ -1,7 +1,7 @@
 """BM25 indexing and search with Lucene through pyserini, in a child process (``__main__``).
 
 A Java virtual machine that fails while booting ends its process without an exception. The child is reused for
-some seconds, e.g. to search after indexing, because starting Java takes seconds.
+some seconds, because starting Java takes seconds.
 """
 
 import contextlib
@@ -21,8 +21,8 @@ from repro.progress import Progress
 
 CHILD = "repro.retrieval.stages.lucene.__main__"  # part of the stage's code
 LOG = "lucene.log"
-REST = 20  # seconds without an order after which a child ends
-USABLE = 15  # seconds in which it certainly has not
+REST = 20  # seconds without an order until a child ends
+USABLE = 15  # seconds in which it has not
 
 
 def call(action: str, arguments: dict, *, folder: Path, task: str, total: int, progress: Progress) -> dict:
@@ -74,7 +74,7 @@ class _Child:
             self.process.stdin.flush()
 
     def follow(self, advance: Callable[[int], object]) -> dict | None:
-        """Call ``advance`` with each integer that the child prints. Returns its facts, or None."""
+        """Advance by the child's integers. Returns its facts, or None."""
         for line in self.process.stdout or ():
             message = json.loads(line)
             if isinstance(message, dict):
@@ -116,7 +116,6 @@ def _environment() -> dict[str, str]:
 
 
 def _reason(log: Path, status: int) -> str:
-    """Return why the child failed: the signal that killed it, or a line of its log."""
     if status < 0:
         name = signal.Signals(-status).name
         return f"killed by {name}" + (", often a sign of too little memory" if name == "SIGKILL" else "")

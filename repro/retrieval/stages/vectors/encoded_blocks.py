@@ -34,8 +34,8 @@ class Joined:
 def save_block(folder: Path, first: int, rows: list[Arrays]) -> None:
     """Write the vectors of a block of texts, from row ``first`` on, with a note.
 
-    A record has ``vectors``, (H,) float32 or float16, or non-zero ``values`` and their ``indices``, or both.
-    Raises StageError if a number is not finite.
+    A record has ``vectors``, (H,), or non-zero ``values`` and their ``indices``, or both. Raises StageError
+    if a number is not finite.
     """
     arrays = {name: np.concatenate([row[name] for row in rows]) for name in rows[0]}
     if not all(np.isfinite(array).all() for array in arrays.values()):
@@ -51,7 +51,7 @@ def save_block(folder: Path, first: int, rows: list[Arrays]) -> None:
 
 
 def block_is_kept(folder: Path, first: int, rows: int) -> bool:
-    """Return whether the block from row ``first`` on was joined, or has an unchanged file."""
+    """Return whether a block was joined, or has an unchanged file."""
     return _note(folder, first).exists() or intact(_saved(folder, first), rows=rows) is not None
 
 
@@ -68,7 +68,7 @@ def _note(folder: Path, first: int) -> Path:
 
 
 def check_joined(folder: Path, firsts: range) -> None:
-    """Remove all notes after the first missing one, as a block's place depends on the previous note."""
+    """Remove all notes after the first missing one. They determine the places of blocks."""
     noted = True
     for first in firsts:
         noted = noted and _read(_note(folder, first)) is not None
@@ -84,9 +84,8 @@ def _read(note: Path) -> Joined | None:
 def join_blocks(folder: Path, out: Path, firsts: range, *, vocabulary: int | None) -> dict[str, int]:
     """Append the blocks to the artefact's arrays in order, and remove each afterwards.
 
-    It continues after the last block with a note. ``firsts`` are the blocks' first rows. ``vocabulary`` is V,
-    for ``views.json``, or None without this file. Returns ``size`` of dense vectors and ``values`` of sparse
-    ones, as far as present.
+    It continues after the last block with a note. ``firsts`` are the blocks' first rows. ``vocabulary`` is V
+    for ``views.json``, or None without it. Returns ``size`` of dense vectors and ``values`` of sparse ones.
     """
     last = Joined()
     for first in firsts:
@@ -138,7 +137,7 @@ def _write(out: Path, name: str, array: np.ndarray, place: int) -> None:
 
 
 def _header(dtype: np.dtype, shape: tuple[int, ...]) -> bytes:
-    """Return numpy's header, of the same length for any number of rows."""
+    """Return numpy's header, with the same length for any number of rows."""
     file = io.BytesIO()
     description = {"descr": np.lib.format.dtype_to_descr(dtype)}
     np.lib.format.write_array_header_1_0(file, description | {"fortran_order": False, "shape": shape})

@@ -27,9 +27,9 @@ Matrix = Any  # a tensor, or a pair for ``uses_inverted_index``
 
 @dataclass(frozen=True)
 class ViewScorer:
-    """Scores pairs of queries, ``rows`` (Q,) of all queries, and any passages in one fixed way.
+    """Scores pairs of queries, ``rows`` (Q,) of all queries, and passages in one fixed way.
 
-    ``terms`` are the views that are added, twice if named twice. ``vectors`` are the queries by view.
+    ``terms`` are the added views, twice if named twice. ``vectors`` are the queries by view.
     """
 
     passages: Views
@@ -46,13 +46,13 @@ class ViewScorer:
         return len(self.rows)
 
     def named(self, name: str) -> Sequence[str]:
-        """Return the views added for a list: all terms for "", otherwise the view of that name."""
+        """Return the views added for a list, all for ""."""
         return [name] if name else self.terms
 
     def scores(self, queries: np.ndarray, rows: np.ndarray, name: str) -> np.ndarray:
         """Score P pairs by a view, or by the sum for "": (P,) float32, rounded once.
 
-        ``queries`` and ``rows``, (P,) int64, number these queries and all passages. No pair occurs twice.
+        ``queries`` and ``rows``, (P,) int64, number these queries and all passages, without duplicate pairs.
         """
         order, scores = np.argsort(rows, kind="stable"), np.empty(len(rows), np.float32)
         terms, file = self.named(name), self.passages.files.get("dense")
@@ -73,8 +73,8 @@ class ViewScorer:
     def _dense_scores(self, file: VectorFile, queries: np.ndarray, rows: np.ndarray) -> np.ndarray:
         """Score pairs sorted by row, (P,) float64, which round to the same float32 as ``_products``.
 
-        Two orders of summation differ by at most twice the bound of ``errors``. Pairs within that distance of
-        a rounding boundary are rescored in the fixed order.
+        Two orders of summation differ by at most twice ``errors``. Pairs that near a rounding boundary are
+        rescored in the fixed order.
         """
         chosen, starts = np.unique(rows, return_index=True)
         bounds, width = np.append(starts, len(rows)), self._doubles.shape[1]
@@ -107,7 +107,7 @@ class ViewScorer:
         return lengths(self.vectors["dense"])
 
     def _products(self, view: str, queries: np.ndarray, rows: np.ndarray) -> np.ndarray:
-        """Multiply pairs, (P,) float64: exact products, summed pairwise if dense, by index if sparse."""
+        """Multiply pairs, (P,) float64, summed pairwise if dense, by index if sparse."""
         vectors, file = self.vectors[view], self.passages.files[view]
         if isinstance(file, VectorFile):
             passages, sums = file.mapped(), np.empty(len(rows))
@@ -126,10 +126,9 @@ class ViewScorer:
 
         A sum of n products has an error of at most n u / (1 - n u) times the sum of their magnitudes, with u
         = ``rounding`` (Higham, Accuracy and Stability of Numerical Algorithms, 2nd ed., §3.1, Eq. 3.5). That
-        sum is at most the product of both vectors' lengths (Cauchy and Schwarz). n is the number of a query's
-        values, plus one per added view, plus four for rounding these scores and the lengths, which also get
-        one percent. The bound holds for float32, not for TF32. ``longest`` is the greatest passage length by
-        view.
+        sum is at most the product of both vectors' lengths (Cauchy and Schwarz). n counts a query's values,
+        the added views, and four for rounding these scores and the lengths, which also get one percent. The
+        bound does not hold for TF32. ``longest`` is the greatest passage length by view.
         """
         terms = self.named(name)
         counts = np.max([_counts(self.vectors[view]) for view in terms], axis=0) + len(terms) + 4
@@ -143,7 +142,7 @@ def _counts(vectors: Rows) -> np.ndarray:
 
 
 def lengths(vectors: Rows) -> np.ndarray:
-    """Return Euclidean lengths of dense or sparse rows, (n,) float64."""
+    """Return the Euclidean lengths of rows, (n,) float64."""
     if isinstance(vectors, np.ndarray):
         return np.sqrt(np.einsum("ij,ij->i", vectors, vectors, dtype=np.float64))
     return np.sqrt(vectors.astype(np.float64).power(2).sum(axis=1))
@@ -151,7 +150,7 @@ def lengths(vectors: Rows) -> np.ndarray:
 
 @dataclass(frozen=True)
 class Passages:
-    """Passages ``first`` to ``end`` in memory, float32, by view: (n, H), or (n, V) sparse."""
+    """Passages ``first`` to ``end``, float32, by view: (n, H), or (n, V) sparse."""
 
     first: int
     end: int
@@ -161,7 +160,7 @@ class Passages:
     def read_ahead(
         cls, views: Views, names: Sequence[str], ranges: Sequence[tuple[int, int]]
     ) -> Iterator[Passages]:
-        """Yield the passages of each range, reading the next range meanwhile."""
+        """Yield each range, while the next one is being read."""
 
         def read(first: int, end: int) -> Passages:
             vectors = {name: views.block(name, first, end) for name in dict.fromkeys(names)}
@@ -175,7 +174,7 @@ class Passages:
                 yield block
 
     def longest(self, least: Mapping[str, float]) -> dict[str, float]:
-        """Return the greatest vector length by view, at least ``least``."""
+        """Return the greatest length by view, at least ``least``."""
         return {name: float(lengths(rows).max(initial=least[name])) for name, rows in self.vectors.items()}
 
     def on(
@@ -183,13 +182,13 @@ class Passages:
     ) -> dict[str, Matrix]:
         """Copy the vectors to a device for ``Tile``: one matrix per view.
 
-        On a CPU a sparse view has the columns of frequent words, and all rows.
+        On a CPU a sparse view becomes the columns of frequent words, and all rows.
         """
         return {name: _to_device(vectors, device, frequent, dtype) for name, vectors in self.vectors.items()}
 
 
 def uses_inverted_index(device: torch.device) -> bool:
-    """Return whether scipy multiplies sparse rows through an inverted index of the queries.
+    """Return whether scipy multiplies sparse rows through an inverted index.
 
     PyTorch's product of sparse and dense is fast on a GPU only.
     """
@@ -197,7 +196,7 @@ def uses_inverted_index(device: torch.device) -> bool:
 
 
 def frequent_words(vectors: Mapping[str, Rows], device: torch.device) -> np.ndarray:
-    """Return the words of sparse queries that are multiplied densely: (F,), at most 1,024."""
+    """Return the words of sparse queries that are multiplied densely, (F,)."""
     if "sparse" not in vectors or not uses_inverted_index(device):
         return np.empty(0, np.int64)
     rows = vectors["sparse"]
@@ -224,7 +223,7 @@ def _to_device(vectors: Rows, device: torch.device, frequent: np.ndarray, dtype:
 class Tile:
     """Queries that are multiplied together and stay on the device for all passages.
 
-    ``vectors`` are (t, H), or (t, V) sparse, by view. ``sums`` are the views added for each list.
+    ``vectors`` are (t, H), or (t, V) sparse, by view. ``sums`` are the added views by list.
     """
 
     def __init__(
@@ -257,7 +256,7 @@ class Tile:
         return columns
 
     def scores(self, passages: Passages, vectors: Mapping[str, Matrix]) -> dict[str, torch.Tensor]:
-        """Return the sums by list, (n, t) float32, computed in float64 if one overflows.
+        """Return the sums by list, (n, t) float32, from float64 if one overflows.
 
         Raises StageError for a score that is not finite.
         """

@@ -35,7 +35,7 @@ RANK = 40  # bytes per rank, twice while groups are joined
 def search_memory() -> int:
     """Return the bytes for a search: REPRO_SEARCH_MEMORY, or half of the free memory, at least 64 MiB.
 
-    Raises UsageError if the variable is not a positive size.
+    Raises UsageError for another value than a positive size.
     """
     setting = os.environ.get(VARIABLE, "").strip()
     if not setting:
@@ -46,7 +46,7 @@ def search_memory() -> int:
 
 
 def free_memory() -> int:
-    """Return the bytes available without swapping or exceeding a job's or container's limit."""
+    """Return the bytes free without swapping or exceeding a container's limit."""
     amounts = (_free_bytes(folder, names) for folder, names in _control_groups())
     return min([psutil.virtual_memory().available, *(bytes_ for bytes_ in amounts if bytes_ is not None)])
 
@@ -61,7 +61,7 @@ def _control_groups() -> Iterator[tuple[str, tuple[str, ...]]]:
 
 
 def _free_bytes(folder: str, names: tuple[str, ...]) -> int | None:
-    """Return a control group's free bytes, page cache included, or None without a limit."""
+    """Return a control group's free bytes with page cache, or None without a limit."""
     limit, usage = (_text(f"{folder}/{name}").strip() for name in names[:2])
     if not (limit.isdecimal() and usage.isdecimal()):  # e.g. "max"
         return None
@@ -81,8 +81,8 @@ def _text(path: str) -> str:
 class Sizes:
     """The parts of a search that are in memory at a time.
 
-    ``group`` queries stay on the device for a pass over all passages, ``tile`` of them are multiplied at
-    once. ``ranges`` are the (first, end) rows of blocks of passages.
+    ``group`` queries stay on the device for a pass over all passages, ``tile`` are multiplied at once.
+    ``ranges`` are the rows of blocks of passages.
     """
 
     group: int
@@ -114,7 +114,7 @@ class MemoryNeeds:
 
     @classmethod
     def of(cls, passages: Views, queries: Views, terms: Sequence[str], **needs: Any) -> MemoryNeeds:
-        """Read the needs of a search from its files. ``needs`` are the last three attributes."""
+        """Read the needs of a search. ``needs`` are the last three attributes."""
         widths = {view: passages.files[view].width for view in terms}
         dense, sparse = widths.get("dense", 0), widths.get("sparse", 0)
         bounds = passages.sparse_bounds() if sparse else np.zeros(len(passages) + 1, np.int64)
@@ -122,7 +122,7 @@ class MemoryNeeds:
         return cls(len(queries), dense, sparse, values, bounds, **needs)
 
     def sizes(self, memory: int) -> Sizes:
-        """Divide the search to fit into ``memory`` bytes. Raises UsageError if that is impossible."""
+        """Divide the search to fit into ``memory`` bytes. Raises UsageError if impossible."""
         rankings, query = RANK * self.ranked, self._query()
         heaviest = self._dense() + VALUE * int(np.diff(self.bounds).max(initial=0)) + PAIR
         least = rankings + 2 * max(query, heaviest)
