@@ -1,4 +1,4 @@
-"""Progress on standard error: bars on a terminal, otherwise lines, e.g. under nohup, ssh or Slurm."""
+"""Progress on standard error: bars on a terminal, otherwise lines, e.g. under nohup."""
 
 import contextlib
 import re
@@ -18,7 +18,7 @@ TAIL = 4096  # bytes of a log in which its last line is looked for
 
 @dataclass(frozen=True)
 class OverallProgress:
-    """The progress of all pieces of work. ``left`` is the estimated remaining time in words, or ""."""
+    """The progress of all work. ``left`` is the time left in words."""
 
     done: int
     total: int
@@ -29,29 +29,29 @@ class OverallProgress:
 
 
 class Progress:
-    """Reports the progress of work. This base class is silent."""
+    """Reports progress. This base class is silent."""
 
     @contextlib.contextmanager
     def task(self, name: str, total: int | None = None, *, log: Path | None = None):
-        """Open a task of ``total`` units. The context's value is ``advance(n=1)``."""
+        """Open a task of ``total`` units. Yields ``advance(n=1)``."""
         yield lambda n=1: None
 
     @contextlib.contextmanager
     def showing(self) -> Iterator[None]:
-        """Keep the display in place while pieces begin and end."""
+        """Keep the display while pieces begin and end."""
         yield
 
     def begins(self, piece: str, whole: OverallProgress | None = None) -> None:
-        """Show the start of a piece of work, which has a unique name."""
+        """Show the start of a piece of work with a unique name."""
 
     def goes_on(self, piece: str, log: Path) -> None:
-        """Show a piece in another process, which writes its progress to ``log``."""
+        """Show a piece in another process by its ``log``."""
 
     def ends(self, piece: str, how: str, whole: OverallProgress | None = None, *, why: str = "") -> None:
-        """Show the end of a piece. ``how`` is its duration, or e.g. "failed" with the reason ``why``."""
+        """Show the end of a piece: ``how`` is its duration, or e.g. "failed" because of ``why``."""
 
     def note(self, message: str) -> None:
-        """Write a line to the terminal, not to the log."""
+        """Write a line to the terminal."""
 
 
 SILENT = Progress()
@@ -60,8 +60,8 @@ SILENT = Progress()
 class TerminalProgress(Progress):
     """Bars on a terminal, otherwise lines on standard error.
 
-    Each task, and each piece in another process, has a line every ``interval`` seconds: amount done, rate and
-    expected end. ``verbose`` adds a line when a piece begins and when it ends. ``clock`` is ``time.time``.
+    A task has a line every ``interval`` seconds: amount, rate, expected end. ``verbose`` adds begin and end
+    of each piece.
     """
 
     def __init__(
@@ -181,7 +181,7 @@ def _rate(per_second: float) -> str:
 
 
 def last_line(log: Path) -> str:
-    """Return the last complete line of a log, or "" if there is none."""
+    """Return the last complete line of a log, or ""."""
     try:
         with log.open("rb") as file:
             file.seek(max(0, log.stat().st_size - TAIL))

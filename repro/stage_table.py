@@ -1,6 +1,6 @@
-"""The stages, declared without importing them: inputs, choices and outputs, e.g. ``encode`` gives embeddings.
+"""The stages, declared without importing them, e.g. ``encode`` gives embeddings.
 
-A stage's ``run(params, inputs, out, progress)`` is in the module of its name and imported only to run.
+The module of a stage has ``run(params, inputs, out, progress)``.
 """
 
 import math
@@ -19,14 +19,14 @@ class StageSpec:
     """A stage's contract.
 
     Attributes:
-        inputs: input name -> artefact type (or ``a|b``). ``name?`` is optional.
-        output: the artefact type it produces.
-        version: raised by hand if equal inputs give another result. Only that discards artefacts.
-        ignored: parameters that do not affect the result and the fingerprint.
+        inputs: name -> artefact type, or ``a|b``. ``name?`` is optional.
+        output: the artefact type.
+        version: raised by hand if equal inputs give another result, which discards artefacts.
+        ignored: parameters without effect on the result and the fingerprint.
         needs: ``java``, ``source`` (data), ``checkpoint``, ``splitter`` or ``precision`` (a GPU).
-        heavy: whether it has its own place in an estimate.
-        widths: parameters that a scale shrinks like the backbone, as they count numbers of a vector.
-        choices: the valid values of parameters.
+        heavy: whether an estimate lists it.
+        widths: parameters that a scale shrinks like the backbone.
+        choices: valid values of parameters.
     """
 
     inputs: dict[str, str]
@@ -40,17 +40,16 @@ class StageSpec:
 
     @property
     def extra(self) -> str:
-        """The extra of the package that installs the libraries of this stage, e.g. "bm25"."""
+        """The extra that installs its libraries, e.g. "bm25"."""
         return "bm25" if "java" in self.needs else "score" if self.output in SCORED else "train"
 
     @cached_property
     def required(self) -> frozenset[str]:
-        """The names of the required inputs."""
         return frozenset(name for name in self.inputs if not name.endswith("?"))
 
     @cached_property
     def kinds(self) -> dict[str, tuple[str, ...]]:
-        """The artefact types that each input accepts, by its name."""
+        """The artefact types of each input."""
         return {name.rstrip("?"): tuple(kinds.split("|")) for name, kinds in self.inputs.items()}
 
 
@@ -161,7 +160,7 @@ ENCODINGS = ("encode", "encode_views")  # the stages that make vectors of texts
 
 @dataclass(frozen=True)
 class Range:
-    """The valid numbers of a parameter: from or above ``least`` to ``most``, all or whole ones."""
+    """The valid numbers of a parameter, from or above ``least`` to ``most``."""
 
     least: float
     most: float = math.inf
@@ -191,14 +190,14 @@ NUMBERS: dict[str, Range] = {  # of parameters, which mean the same in every sta
 
 
 def check_numbers(params: Mapping[str, Any], ranges: Mapping[str, Range] = NUMBERS) -> None:
-    """Check the parameters that have a range. Raises UsageError."""
+    """Raise UsageError for a number out of range."""
     for name, value in params.items():
         if name in ranges and value is not None and value not in ranges[name]:
             raise UsageError(f"{name} is {value!r}, but must be {ranges[name]}")
 
 
 def check_choices(stage: str, params: Mapping[str, Any]) -> None:
-    """Check the parameters that have a list of choices. Raises UsageError."""
+    """Raise UsageError for an invalid choice."""
     for name, valid in STAGES[stage].choices.items():
         if name in params:
             check_known(f"value of {name}", params[name], valid=valid)

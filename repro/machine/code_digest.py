@@ -1,7 +1,6 @@
-"""Identify the code that a stage runs by the modules in its import closure and the data files that they name.
+"""Identify the code of a stage by the modules that it imports and the data files that they name.
 
-For example, ``repro.retrieval.stages.bm25`` is the entry of BM25. Docstrings, comments and blank lines do not
-count.
+The entry of BM25 is ``repro.retrieval.stages.bm25``. Docstrings, comments and blank lines do not count.
 """
 
 import ast
@@ -23,8 +22,10 @@ CHILD = "CHILD"  # the constant that names a module which is started as a proces
 
 @dataclass(frozen=True)
 class Code:
-    """The code of a stage. ``digest`` is over contents, without names of modules, and class names.
-    ``modules`` has the first 8 digits of each module's and data file's own digest."""
+    """The code of a stage.
+
+    ``digest`` is over contents and class names. ``modules`` has 8 digits of each module's and file's digest.
+    """
 
     digest: str
     modules: dict[str, str]
@@ -32,7 +33,7 @@ class Code:
 
 @functools.cache
 def code(*entries: str) -> Code:
-    """Return the code of modules ("module" or "module:name"). A missing module has the digest "missing"."""
+    """Return the code of modules ("module" or "module:name"). A missing one is "missing"."""
     digests: dict[str, str] = {}
     pending = [entry.partition(":")[0] for entry in entries]
     packages = frozenset((*OURS, *(name.partition(".")[0] for name in pending)))
@@ -83,7 +84,7 @@ def _path(name: str, packages: frozenset[str]) -> Path | None:
 
 
 def _folder(package: str) -> Path | None:
-    """Return the folder that contains a package. ``papers`` is always the suite's own."""
+    """Return the folder around a package. ``papers`` is the suite's own."""
     if package in OURS:
         return OURS[package]
     try:
@@ -101,7 +102,7 @@ def _is_read(file: Path, text: str) -> bool:
 
 
 def _statements(node: ast.AST) -> Iterator[ast.AST]:
-    """Yield statements, outer ones first, without type-checking imports and the functions of ``LAZY``."""
+    """Yield statements, without imports for type checks and functions of ``LAZY``."""
     for name in ("body", "orelse", "finalbody", "handlers", "cases"):
         for child in getattr(node, name, ()):
             yield child
@@ -129,8 +130,10 @@ def _imported(statement: ast.AST, package: str) -> Iterator[str]:
 
 
 def _code_lines(text: str, statements: Iterable[ast.AST]) -> str:
-    """Return a module's lines without docstrings, and without comments and blank lines unless another
-    triple-quoted string may contain them."""
+    """Return lines without docstrings, comments and blank ones.
+
+    Comments and blank lines stay if another triple-quoted string may contain them.
+    """
     docstrings = set[int]()
     for statement in statements:
         match statement:

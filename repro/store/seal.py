@@ -1,4 +1,4 @@
-"""Write and check ``artefact.json``, which contains an artefact's identity and the checksums of its files."""
+"""Write and check ``artefact.json``, an artefact's identity and checksums."""
 
 import functools
 import hashlib
@@ -31,7 +31,7 @@ NUMBERS = {int, float}
 
 
 def seal(directory: Path, node: Node, facts: dict[str, Any], progress: Progress = SILENT) -> None:
-    """Write artefact.json, then remove ``blocks`` and ``checkpoints``. Raises StoreError for a link."""
+    """Write artefact.json and remove ``blocks`` and ``checkpoints``. Raises StoreError for a link."""
     paths, folders = _files_and_folders(directory)
     files = {}
     total = sum(megabytes(path.stat().st_size) for path in paths)
@@ -54,7 +54,6 @@ def seal(directory: Path, node: Node, facts: dict[str, Any], progress: Progress 
 
 
 def _files_and_folders(directory: Path) -> tuple[list[Path], list[Path]]:
-    """Return the files and folders of an artefact. Raises StoreError for a link."""
     files, folders = [], [directory]
     for path in sorted(directory.rglob("*")):
         if path.relative_to(directory).parts[0] in (BLOCKS, CHECKPOINTS):
@@ -71,7 +70,7 @@ def _files_and_folders(directory: Path) -> tuple[list[Path], list[Path]]:
 
 
 def read_json(path: Path) -> Any:
-    """Return the checked content of an artefact's JSON file. Raises StoreError if it is damaged."""
+    """Read an artefact's JSON file. Raises StoreError for damage."""
     try:
         check_regular(path)
         data = path.read_bytes()
@@ -85,7 +84,6 @@ def read_json(path: Path) -> Any:
 
 
 def _content_fault(path: Path, data: bytes, value: Any) -> str:
-    """Return the fault of a JSON file's content, e.g. "a score by RR@10 is nan", or ""."""
     if path.name == RECORD:
         return _record_fault(value)
     if not (path.parent / RECORD).is_file():
@@ -127,19 +125,18 @@ def _judged_queries(folder: Path, stamp: tuple[int, ...]) -> tuple[str, frozense
 
 
 def recorded_files(path: Path) -> Files:
-    """Return file name -> (size, sha256) of an artefact's record. Raises StoreError if it is damaged."""
+    """Return name -> (size, sha256) by the record. Raises StoreError."""
     return _files(read_json(path / RECORD))
 
 
 def content(path: Path) -> str:
-    """Return a digest of the names and checksums in an artefact's record. Raises StoreError for a damaged
-    record."""
+    """Return a digest of an artefact's files by its record. Raises StoreError."""
     files = [[name, digest] for name, (_, digest) in sorted(recorded_files(path).items())]
     return _sha256(canonical(files))
 
 
 def damage(path: Path, progress: Progress = SILENT) -> list[str]:
-    """Return an artefact's faults after reading every byte, e.g. "run.trec is altered"."""
+    """Read an artefact and return its faults, e.g. "run.trec is altered"."""
     if faults := wrong_sizes(path):
         return faults
     record = read_json(path / RECORD)
@@ -166,7 +163,7 @@ def _fault(path: Path, name: str, digest: str, advance: Callable[[int], None]) -
 
 
 def wrong_sizes(path: Path) -> list[str]:
-    """Return an artefact's faults by its record and the names and sizes of its files."""
+    """Return faults of an artefact's record, names and sizes."""
     try:
         check_regular(path / RECORD)
         record = parsed_json((path / RECORD).read_bytes())
@@ -195,7 +192,6 @@ def _size_fault(path: Path, name: str, size: int) -> str:
 
 
 def _files(record: Any) -> Files:
-    """Return file name -> (size, sha256) of a record. Raises ValueError if it has another shape."""
     try:
         files = {name: (facts["size"], facts["sha256"]) for name, facts in record["files"].items()}
         if all(
@@ -229,7 +225,7 @@ def _sha256(text: str) -> str:
 def scores_fault(scores: Any, params: Mapping[str, Any], judged: Collection[str] | None) -> str:
     """Return a fault of an evaluation's scores, e.g. "a score by RR@10 is 500.0", or "".
 
-    Scores of a stage whose ``params`` have no ``measures`` may exceed 1. ``judged`` queries may be unknown.
+    Without ``measures`` in ``params`` scores may exceed 1.
     """
     try:
         queries, missing, measures = scores["queries"], scores["missing"], scores["measures"]
@@ -261,7 +257,6 @@ def _values_fault(measure: str, values: list, count: int, limit: float) -> str:
 
 
 def _facts_fault(facts: Any) -> str:
-    """Return a reason why the facts of an artefact are invalid, e.g. "its fact seconds is 'x'", or ""."""
     if type(facts) is not dict:
         return "its facts are not a mapping"
     for name in sorted(_FACTS.keys() & facts.keys()):

@@ -1,10 +1,9 @@
-"""Track work in progress in a store: locks of artefacts, inputs of unfinished ones, and announced plans.
+"""Track work in progress in a store.
 
-* ``locks/<stage>-<fingerprint>.lock`` is held by one builder, or shared by several that each write a part.
-* ``blocks/inputs.json`` in a partial artefact has the digests of its inputs, since an input rebuilt on a GPU
-  may differ under one fingerprint.
-* ``plans/<host>-<process>-<number>.json`` has the nodes that a process will build, with their inputs, which
-  other processes keep. The process locks it.
+* ``locks/<stage>-<fingerprint>.lock`` is held by a builder, or shared by several that write parts.
+* ``blocks/inputs.json`` in a partial artefact has the digests of its inputs, as an input rebuilt on a GPU may
+  differ.
+* ``plans/<host>-<process>-<number>.json``, locked by its process, has the nodes that it will build.
 """
 
 from __future__ import annotations
@@ -35,7 +34,7 @@ _numbers = count()
 
 @contextlib.contextmanager
 def exclusive_lock(root: Path, node: Node, progress: Progress = SILENT) -> Iterator[None]:
-    """Hold the node's lock exclusively. ``progress`` notes that another process holds it."""
+    """Hold the node's lock. ``progress`` notes that another process holds it."""
     with contextlib.ExitStack() as stack:
         with translated_errors(root):
             file = _made_lock_file(root, node.stage, node.fingerprint)
@@ -45,7 +44,7 @@ def exclusive_lock(root: Path, node: Node, progress: Progress = SILENT) -> Itera
 
 @contextlib.contextmanager
 def beside_others(root: Path, node: Node, progress: Progress) -> Iterator[None]:
-    """Share the node's lock with other processes. ``progress`` notes that one holds it exclusively."""
+    """Share the node's lock. ``progress`` notes that a process holds it exclusively."""
     with translated_errors(root):
         file = _made_lock_file(root, node.stage, node.fingerprint)
         descriptor = _lock_shared(file, lambda: _note(node, progress))
@@ -82,7 +81,7 @@ def _lock_shared(file: Path, waiting: Callable[[], None]) -> int:
 
 @contextlib.contextmanager
 def hold(root: Path, stage: str, fingerprint: str) -> Iterator[bool]:
-    """Hold an artefact's lock, then remove the lock's file. Yields False if another process holds it."""
+    """Hold an artefact's lock, then remove its file. Yields False if another process holds it."""
     from filelock import FileLock, Timeout
 
     file = _made_lock_file(root, stage, fingerprint)
@@ -97,7 +96,7 @@ def hold(root: Path, stage: str, fingerprint: str) -> Iterator[bool]:
 
 
 def being_built(root: Path) -> set[str]:
-    """Return the fingerprints with a held lock. Writes nothing, but locks each file for a moment."""
+    """Return fingerprints with held locks. Writes nothing, but locks each file for a moment."""
     fingerprints = set()
     for path in root.glob("locks/*.lock"):
         match = LOCK.fullmatch(path.name)
@@ -123,13 +122,13 @@ def _open_lock(path: Path) -> IO[bytes]:
 
 
 def goes_on(partial: Path, inputs: Mapping[str, str]) -> bool:
-    """Return whether a partial artefact can be resumed, i.e. has no other digests of ``inputs``."""
+    """Return whether a partial artefact was begun from these inputs."""
     noted_inputs = _read_inputs(partial)
     return all(noted_inputs.get(fingerprint, content) == content for fingerprint, content in inputs.items())
 
 
 def begin(partial: Path, inputs: Mapping[str, str]) -> None:
-    """Note the digests of ``inputs`` in a partial artefact. Empties it first if it has other digests."""
+    """Note the digests of inputs. Empties a partial artefact of others."""
     note = partial / BLOCKS / INPUTS
     if not goes_on(partial, inputs):
         remove(partial)
@@ -146,7 +145,7 @@ def _read_inputs(partial: Path) -> dict[str, str]:
 
 @contextlib.contextmanager
 def one_at_a_time(root: Path) -> Iterator[None]:
-    """Keep other processes from announcing a plan or removing an artefact until the block ends."""
+    """Keep other processes from announcing plans or removing artefacts."""
     from filelock import FileLock
 
     with translated_errors(root):
@@ -158,7 +157,7 @@ def one_at_a_time(root: Path) -> Iterator[None]:
 
 @contextlib.contextmanager
 def announce(root: Path, nodes: Iterable[Node]) -> Iterator[Path]:
-    """Announce until the block ends that this process will build ``nodes``. Yields the file."""
+    """Announce that this process will build ``nodes``. Yields the file."""
     inputs = {f"{node.stage}/{node.fingerprint}": [p.fingerprint for p in node.parents()] for node in nodes}
     path = root / "plans" / f"{socket.gethostname()}-{os.getpid()}-{next(_numbers)}.json"
     with translated_errors(root):
@@ -175,12 +174,12 @@ def announce(root: Path, nodes: Iterable[Node]) -> Iterator[Path]:
 
 
 def announcers(root: Path) -> set[str]:
-    """Return the running processes with an announced plan, as ``<host>-<pid>``, e.g. "node7-4211"."""
+    """Return running processes with a plan, e.g. "node7-4211"."""
     return {path.stem.rpartition("-")[0] for path in root.glob("plans/*.json") if _announcement(path)}
 
 
 def awaited_inputs(root: Path, *, but: Path | None = None) -> set[str]:
-    """Return the fingerprints of inputs that running processes will read, without those of ``but``."""
+    """Return fingerprints that running processes will read, except those of ``but``."""
     plans = (_announcement(path).items() for path in root.glob("plans/*.json") if path != but)
     missing = (inputs for plan in plans for node, inputs in plan if not os.path.lexists(root / node))
     return set().union(*missing, *map(Lineage(root).inputs, being_built(root)))
@@ -189,9 +188,9 @@ def awaited_inputs(root: Path, *, but: Path | None = None) -> set[str]:
 def let_go(
     store: Store, node: Node, *, but: Path | None = None, keep: Callable[[], Iterable[str]] = tuple
 ) -> bool:
-    """Remove a stored artefact unless a process builds or needs it. Returns whether it was removed.
+    """Remove an artefact unless a process builds or needs it. Returns whether it did.
 
-    ``but`` is the caller's own announcement. ``keep`` returns further fingerprints to keep.
+    ``but`` is the caller's announcement. ``keep`` returns further fingerprints.
     """
     path = store.path(node)
     with one_at_a_time(store.root):

@@ -1,9 +1,8 @@
-"""Floating-point operations and bytes of a node, by formulas that can be checked by hand.
+"""Count a node's floating-point operations and bytes by formulas.
 
 A token costs 2 operations per weight forward and twice that backward (Kaplan et al. 2020, section 2.1).
-Attention adds 4 x layers x hidden x length forward. A masked-language head is counted on BERT's 15 % of the
-tokens of a pre-training. An objective declares further passes (``passes``). Work outside models and space
-for temporary files follow from stages.yaml.
+Attention adds 4 x layers x hidden x length forward. A masked-language head reads 15 % of the tokens. An
+objective may declare further ``passes``. stages.yaml has the costs outside models.
 """
 
 from collections.abc import Callable, Mapping
@@ -28,14 +27,14 @@ SPARSE = 5
 
 @dataclass(frozen=True)
 class Work:
-    """Operations and bytes of a node. ``None`` if they depend on an unknown count.
+    """Operations and bytes of a node. None if they are unknown.
 
     Attributes:
         training, inference: floating-point operations of models.
         search: inner products in single precision.
-        launched: layers with kernels launched by trainings, forward and backward.
-        stored, beside: bytes of the artefact, and further ones on the disk while it is made.
-        core_seconds, waited: of work outside models, and of those while the model's device waits.
+        launched: layers launched by trainings, forward and backward.
+        stored, beside: bytes of the artefact, and temporary ones.
+        core_seconds, waited: outside models, and while the model's device waits.
     """
 
     training: Number = 0.0
@@ -49,31 +48,29 @@ class Work:
 
     @property
     def parts(self) -> list[float]:
-        """Operations of training, inference and search, 0 for unknown ones."""
+        """Known operations of training, inference and search."""
         return [part or 0 for part in (self.training, self.inference, self.search)]
 
     @property
     def operations(self) -> float:
-        """Known floating-point operations."""
         return sum(self.parts)
 
     @property
     def is_known(self) -> bool:
-        """Whether all operations are known."""
         return None not in (self.training, self.inference, self.search)
 
 
 def forward(model: Shape, length: float) -> float:
-    """Return the operations of one token in a text of ``length`` tokens."""
+    """Return the operations of a token in a text of ``length`` tokens."""
     return 2 * model.layer_weights + 4 * model.layers * model.hidden * length
 
 
 @dataclass(frozen=True)
 class Batching:
-    """The batching of texts, as the REPRO_ variables set it, e.g. REPRO_MICRO_BATCH=16.
+    """The batching of texts by REPRO_ variables, e.g. REPRO_MICRO_BATCH=16.
 
-    ``packed`` texts are read without padding. ``part`` is the requested number of examples encoded at once,
-    ``memory`` the bytes of the GPU.
+    ``packed`` texts have no padding. ``part`` examples are encoded at once. ``memory`` is in bytes of the
+    GPU.
     """
 
     packed: bool = False
@@ -82,13 +79,13 @@ class Batching:
 
     @classmethod
     def of(cls, environment: Mapping[str, str], memory: float | None) -> "Batching":
-        """Read the variables. Values that a run would refuse count as not set."""
+        """Read the variables. Invalid values count as not set."""
         part = environment.get("REPRO_MICRO_BATCH", "")
         packed = environment.get("REPRO_PADDING_FREE") in (None, "", "1")
         return cls(packed, int(part) or None if part.isdecimal() else None, memory)
 
     def examples(self, node: Node) -> int:
-        """Return the number of examples of a training that are encoded at once."""
+        """Return the examples of a training that are encoded at once."""
         examples: int = node.params[BATCHES[node.stage]]
         part = self.part
         if part is None and self.memory is not None and not declared(node.params["objective"]).own_parts:
@@ -96,7 +93,7 @@ class Batching:
         return min(part or examples, examples)
 
     def trained(self, length: TextLength, examples: int) -> float:
-        """Return the tokens read per text if ``examples`` examples are encoded at once."""
+        """Return the tokens read per text of a training."""
         return length.real if self.packed else length.padded(examples)
 
     def encoded(self, length: TextLength) -> float:
@@ -105,7 +102,7 @@ class Batching:
 
 
 def step_memory_of(node: Node) -> StepMemory:
-    """Return the memory of a step of a planned training."""
+    """Return the memory of a training's step."""
     model, params = shapes.shape(node), dict(node.params)
     words, sizes = model.vocabulary if predicts_words(params) else 0, (model.all_weights, model.layers)
     return StepMemory(*sizes, model.hidden, example_tokens(params), words, params["precision"])
@@ -151,7 +148,7 @@ def _pretrain(node: Node, batching: Batching) -> Work:
 def _forward_operations(
     model: Shape, sizes: tuple[float, float, float], passes: Mapping[str, float], *, prefix: str = ""
 ) -> float:
-    """Return the forward operations of a text. ``sizes`` are its tokens, those read, and those padded."""
+    """Return a text's forward operations by its ``sizes``: tokens, those read, and those padded."""
     real, read, padded = sizes
     encoders, layers, heads = (passes.get(prefix + name, 0) for name in ("encoders", "layers", "heads"))
     operations = encoders * read * forward(model, read) + heads * real * 2 * model.hidden * model.vocabulary
@@ -159,7 +156,7 @@ def _forward_operations(
 
 
 def _finetune(node: Node, batching: Batching) -> Work:
-    """Return the work of a fine-tuning. Micro-batches add one forward pass if the loss combines texts."""
+    """Return the work. Micro-batches add a forward pass if the loss combines texts."""
     model, steps, examples = shapes.shape(node), trained_steps(node), node.params["queries_per_batch"]
     stored = model.all_weights * NUMBER
     if steps is None:

@@ -1,7 +1,6 @@
-"""Stages as jobs of Snakemake, which has executors for the usual queues, e.g. Slurm, LSF, SGE, Kubernetes.
+"""Run stages as jobs of Snakemake, e.g. on Slurm or Kubernetes.
 
-A plan is written as one file of jobs, next to a constant Snakefile. A job is a stage, a shard of one, or
-several short stages that read the vectors of one model.
+A plan is a file of jobs for a constant Snakefile. A job is a stage, a shard, or several short stages.
 """
 
 from __future__ import annotations
@@ -51,13 +50,13 @@ RETRIES = 1  # of a job on this machine
 
 
 def execute(plan: Plan, store: Store, progress: Progress, options: Options) -> Outcome:
-    """Build the nodes of the plan with Snakemake. A missing GPU or Java on this machine blocks nothing.
+    """Build the plan with Snakemake. A GPU or Java missing here blocks nothing.
 
     Raises:
         BlockedError: Snakemake is not installed.
         UsageError: Snakemake ended before any job, or ``max_disk`` is set.
-        StoreError: as ``repro.running.runner.prepare``.
-        KeyboardInterrupt: it was interrupted, and has ended its jobs.
+        StoreError: as ``prepare``.
+        KeyboardInterrupt: after it has ended its jobs.
     """
     if importlib.util.find_spec("snakemake") is None:
         raise BlockedError("Snakemake is not installed", "python -m pip install 'repro-bench[snakemake]'")
@@ -74,7 +73,7 @@ def execute(plan: Plan, store: Store, progress: Progress, options: Options) -> O
 
 
 def write(nodes: Sequence[Node], plan: Plan, store: Store, folder: Path, options: Options) -> list[Job]:
-    """Write plan.json and the Snakefile for registered nodes. Return the jobs."""
+    """Write plan.json and the Snakefile. Return the jobs."""
     jobs = arrange(nodes, _cost(plan, store, options), shards=options.shards)
     waits = inputs(jobs)
     content = {
@@ -195,7 +194,7 @@ class _Course:
 
 
 def command(folder: Path) -> list[str]:
-    """Return the Snakemake command for a folder with a plan, where its output goes."""
+    """Return the Snakemake command for a folder with a plan."""
     places = ["--snakefile", str(folder / SNAKEFILE), "--directory", str(folder)]
     return [sys.executable, "-m", "snakemake", *places]
 
@@ -231,7 +230,7 @@ BASE = 8_000  # megabytes of libraries, a model and a block
 
 @dataclass(frozen=True)
 class Job:
-    """A job of a queue: several nodes, or a shard of one, with the limits of its first attempt."""
+    """A job of a queue: several nodes or a shard of one, with limits."""
 
     nodes: tuple[Node, ...]
     part: Shard
@@ -252,15 +251,15 @@ class Job:
 
 
 def takes_gpu(kind: str) -> bool:
-    """Return whether jobs of this kind use a GPU if there is one."""
+    """Return whether jobs of a kind use a GPU."""
     return kind in (GROUP, *SEARCHES) or STAGES[kind].heavy
 
 
 def arrange(nodes: Sequence[Node], cost: Estimate, *, shards: int = 1) -> list[Job]:
-    """Arrange the nodes of a plan, inputs first, into jobs of at most ``shards`` parts.
+    """Arrange nodes, inputs first, into jobs of at most ``shards`` parts.
 
-    Encodings of queries, searches and evaluations that read the vectors of one model on one collection share
-    a job, unless other stages read their output.
+    Encodings of queries, searches and evaluations share a job if they read the same vectors and only this job
+    reads their output.
     """
     counts = {node.fingerprint: count_of(node, shards) for node in nodes}
     minutes = {node.fingerprint: _minutes(node, cost) for node in nodes}
@@ -288,7 +287,7 @@ def _parts(group: Sequence[Node], count: int, minutes: Mapping[str, Number]) -> 
 
 
 def inputs(jobs: Sequence[Job]) -> dict[str, list[Job]]:
-    """Return job name -> the jobs that it waits for."""
+    """Return by name the jobs that a job waits for."""
     makers: dict[str, list[Job]] = {}
     for job in jobs:
         for node in job.nodes:
